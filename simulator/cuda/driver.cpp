@@ -32,6 +32,11 @@ DriverTable read_table() {
   return {};
 }
 
+bool caches_kernels() {
+  const char* disabled = std::getenv("CUDA_CACHE_DISABLE");
+  return disabled == nullptr || std::string_view(disabled) != "1";
+}
+
 template <class Owner, class Handle>
 abi::Return erase(Owner& owner, Handle handle) {
   return owner.erase(handle) == 1 ? abi::kSuccess : abi::kInvalidHandle;
@@ -56,7 +61,7 @@ Driver& Driver::instance() {
   return driver;
 }
 
-Driver::Driver() : table_(read_table()), gpus_(table_.gpus.size()) {}
+Driver::Driver() : caches_kernels_(caches_kernels()), table_(read_table()), gpus_(table_.gpus.size()) {}
 
 Driver::~Driver() {
   write_record();
@@ -265,7 +270,7 @@ void Driver::write_record() const {
        << ",\"streams\":" << streams_.size() << ",\"events\":" << events_.size() << ",\"peak_bytes\":[";
   for (std::size_t i = 0; i < gpus_.size(); ++i)
     file << (i == 0 ? "" : ",") << gpus_[i].peak;
-  file << "]}\n";
+  file << "],\"caches_kernels\":" << (caches_kernels_ ? "true" : "false") << "}\n";
 }
 
 }  // namespace autopilot::simulator::cuda

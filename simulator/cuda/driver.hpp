@@ -119,6 +119,7 @@ class Driver {
   void write_record() const;
 
   mutable std::mutex mutex_;
+  const bool caches_kernels_;  // what it makes of their text, in files: $CUDA_CACHE_DISABLE
   DriverTable table_;
   std::vector<GpuState> gpus_;
   std::map<std::string, std::int64_t, std::less<>> calls_;

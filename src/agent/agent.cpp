@@ -481,9 +481,9 @@ CallerRights Agent::caller_rights() {
 CallerRights Agent::agent_rights() {
   CallerRights rights;
   rights.node = machine_.node;
-  rights.find_agent = [this](const std::vector<std::string>& names, const std::function<void(bool)>& done) {
-    list_agents(
-        [names, done](const Result<std::vector<Peer>>& peers) { done(peers && has_node(*peers, names)); });
+  rights.find_agent = [this](const std::vector<std::string>& names,
+                             const std::function<void(const Status&)>& done) {
+    list_agents([names, done](const Result<std::vector<Peer>>& peers) { done(check_agent(peers, names)); });
   };
   return rights;
 }

@@ -87,4 +87,10 @@ bool has_node(const std::vector<Peer>& peers, const std::vector<std::string>& na
       peers, [&names](const Peer& peer) { return std::ranges::find(names, peer.node) != names.end(); });
 }
 
+Status check_agent(const Result<std::vector<Peer>>& peers, const std::vector<std::string>& names) {
+  if (!peers) return fail(Errc::unavailable, "which nodes have an agent is not known: " + peers.error().what);
+  if (has_node(*peers, names)) return {};
+  return fail(Errc::denied, "this certificate names no node that has an agent");
+}
+
 }  // namespace autopilot::agent

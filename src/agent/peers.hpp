@@ -46,4 +46,9 @@ inline constexpr const char* kTlsPort = "tls";
 // Whether one of them is on a node of one of these names.
 [[nodiscard]] bool has_node(const std::vector<Peer>& peers, const std::vector<std::string>& names);
 
+// Whether a caller with these names in its certificate is one of these agents. denied: it is not.
+// unavailable: which agents there are is not known.
+[[nodiscard]] Status check_agent(const Result<std::vector<Peer>>& peers,
+                                 const std::vector<std::string>& names);
+
 }  // namespace autopilot::agent

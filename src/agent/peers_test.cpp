@@ -64,5 +64,14 @@ TEST(Peers, this_one_speaks_for_its_own_node_and_all_are_asked_as_it_is) {
               ElementsAre(Peer{"a", "10.0.0.1", 3334, true}, self, Peer{"c", "10.0.0.3", 3334, true}));
 }
 
+TEST(Peers, who_calls_is_an_agent_no_agent_or_nobody_knows) {
+  const std::vector<Peer> peers{{"a", "10.0.0.1", 1}, {"b", "10.0.0.2", 1}};
+  EXPECT_TRUE(check_agent(peers, {"x", "b"}));
+  EXPECT_EQ(check_agent(peers, {"x"}).error().code, Errc::denied);
+  const auto unknown = check_agent(fail(Errc::timed_out, "the API server does not answer"), {"b"});
+  EXPECT_EQ(unknown.error().code, Errc::unavailable);
+  EXPECT_EQ(unknown.error().what, "which nodes have an agent is not known: the API server does not answer");
+}
+
 }  // namespace
 }  // namespace autopilot::agent

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "core/operation.hpp"
@@ -24,6 +25,8 @@ class TestRuns {
   static constexpr Duration kPatience = std::chrono::seconds{40};
   // So often one begins at most: some end at once, and each is written down.
   static constexpr Duration kSame = std::chrono::seconds{2};
+  // So long a test waits for its turn.
+  static constexpr Duration kMostQueued = std::chrono::minutes{10};
 
   // What became of a test for somebody who asked for it.
   struct Run {
@@ -41,8 +44,9 @@ class TestRuns {
   // A test of that check of the whole machine for `owner`, or the one that is under way or began within kSame
   // and was not cancelled. Errors: why none begins.
   [[nodiscard]] Result<Operation> begin(const std::string& check, const std::string& owner);
-  // Likewise, and waits for it. Calls back, not from within,
-  // when its result has been judged or kPatience has passed; the test goes on then.
+  // Likewise, and waits for it. A test of GPUs that would meet another is begun when that is over. Calls
+  // back, not from within, when its result has been judged or kPatience has passed; the test goes on then, or
+  // is begun all the same within kMostQueued.
   void run(const std::string& check, const std::string& owner, OnRun on_run);
   // An operation that began or ended.
   void note(const Operation& operation);
@@ -51,11 +55,28 @@ class TestRuns {
 
  private:
   struct Waiting {
-    Operation operation;  // as it began
+    std::string check;
+    Operation operation;  // as it began; before that, without an id
     OnRun on_run;
     net::Subscription patience;
   };
 
+  // Has not begun.
+  struct Queued {
+    std::string check;
+    std::string owner;
+    std::string why;  // in a sentence
+    MonoTime since{};
+  };
+
+  [[nodiscard]] bool may_wait(const std::string& check, const Error& error) const;
+  void queue(const std::string& check, const std::string& owner, const std::string& why);
+  void leave_queue(const std::string& check, const Operation& operation);
+  void begin_queued();
+  void tell_if_judged(const Operation& operation);
+  void tell_waiting(const std::function<bool(const Waiting&)>& is_meant, const Run& run);
+  [[nodiscard]] static std::function<bool(const Waiting&)> is_of(const Operation& operation);
+  [[nodiscard]] static std::function<bool(const Waiting&)> is_queued(const std::string& check);
   void look(const Operation& operation, std::function<void()> done);
   void tell(const Operation& operation);
   void give_up(std::uint64_t number);
@@ -67,6 +88,7 @@ class TestRuns {
   const std::function<void()> note_changes_;
   const std::function<void()> poll_soon_;
   std::map<std::uint64_t, Waiting> waiting_;
+  std::vector<Queued> queue_;                  // one of a check at most
   std::map<std::string, std::string> judged_;  // by check: its operation that was judged last
   std::uint64_t next_ = 0;
 };

@@ -22,6 +22,7 @@ BandwidthPlan read_plan(const JsonObject& object) {
   return {.rails = object.list("rails", read_rail),
           .pairs = object.list("firstRound", read_pair),
           .seconds = object.count("firstRoundSeconds"),
+          .rounds = object.count("rounds"),
           .most_percent = object.count("mostPercent"),
           .left_out = object.list("leftOut", read_left_out),
           .simulated = object.flag_or_false("simulated")};
@@ -51,6 +52,7 @@ std::string to_json(const BandwidthPlan& plan) {
   }
   out.end_list();
   out.count("firstRoundSeconds", plan.seconds);
+  out.count("rounds", plan.rounds);
   out.count("mostPercent", plan.most_percent);
   out.begin_list("leftOut");
   for (const LeftOut& left : plan.left_out) {

@@ -38,8 +38,9 @@ struct LeftOut {
 
 struct BandwidthPlan {
   std::vector<PlannedRail> rails;
-  std::vector<PlannedPair> pairs;  // of the first round; those after it are chosen by what it shows
+  std::vector<PlannedPair> pairs;  // of the first round; those after `rounds` are chosen by what these show
   std::size_t seconds = 0;         // that the first round takes when nothing goes wrong
+  std::size_t rounds = 1;          // that are made whatever they show, at least 1
   std::size_t most_percent = 100;  // of the rate of a line that is taken; 100: all that it carries
   std::vector<LeftOut> left_out;
   bool simulated = false;  // the node that made it

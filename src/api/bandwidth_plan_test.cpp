@@ -10,6 +10,7 @@ TEST(BandwidthPlan, comes_back_as_it_was) {
   const BandwidthPlan plan{.rails = {{"ib0", {"a", "b", "c"}}},
                            .pairs = {{"ib0", "a", "b"}},
                            .seconds = 10,
+                           .rounds = 3,
                            .most_percent = 40,
                            .left_out = {{"d", "does not answer"}},
                            .simulated = true};
@@ -23,7 +24,7 @@ TEST(BandwidthPlan, half_a_plan_is_none) {
   for (
       const char* text :
       {"", "{}",
-       R"({"simulated":false,"rails":[],"firstRound":[{"rail":"ib0"}],"firstRoundSeconds":1,"mostPercent":1,"leftOut":[]})"})
+       R"({"simulated":false,"rails":[],"firstRound":[{"rail":"ib0"}],"firstRoundSeconds":1,"rounds":1,"mostPercent":1,"leftOut":[]})"})
     EXPECT_FALSE(parse_bandwidth_plan(text)) << text;
 }
 

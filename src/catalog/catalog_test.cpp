@@ -98,6 +98,25 @@ TEST(BuiltinCatalog, what_a_model_can_do_is_its_own) {
   EXPECT_EQ(builtin().gpu_model("Tesla V100-PCIE-16GB")->peaks->bf16_teraflops, std::nullopt);
 }
 
+TEST(BuiltinCatalog, the_models_of_data_centres_have_peaks_to_be_compared_with) {
+  for (const char* name :
+       {"Tesla V100-SXM2-16GB", "Tesla V100-SXM2-32GB", "NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-80GB",
+        "NVIDIA H100 80GB HBM3", "NVIDIA H100 PCIe", "NVIDIA H200", "NVIDIA B200", "Tesla T4", "NVIDIA L4",
+        "NVIDIA L40S", "NVIDIA A10", "NVIDIA A40", "NVIDIA RTX A6000"}) {
+    const GpuModel* model = builtin().gpu_model(name);
+    ASSERT_NE(model, nullptr) << name;
+    ASSERT_TRUE(model->peaks.has_value()) << name;
+    EXPECT_TRUE(model->peaks->memory_gigabytes_per_second.has_value()) << name;
+    EXPECT_TRUE(model->peaks->pcie_generation.has_value()) << name;
+  }
+  for (const char* name : {"Tesla V100-SXM2-16GB", "NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3",
+                           "NVIDIA H200", "NVIDIA B200"})
+    EXPECT_TRUE(builtin().gpu_model(name)->peaks->fp64_teraflops.has_value()) << name;
+  for (const char* name : {"NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200",
+                           "NVIDIA L4", "NVIDIA L40S", "NVIDIA A10", "NVIDIA A40", "NVIDIA RTX A6000"})
+    EXPECT_TRUE(builtin().gpu_model(name)->peaks->bf16_teraflops.has_value()) << name;
+}
+
 TEST(BuiltinCatalog, peaks_are_in_the_order_of_magnitude_of_their_unit) {
   for (const GpuModel& model : builtin().gpu_models()) {
     if (!model.peaks) continue;

@@ -125,6 +125,7 @@ struct Network {
   std::string leaf_label =
       "network.topology.nvidia.com/leaf";  // of the Node object, and says it in a cluster
   int most_percent = 100;                  // of the rate of a line: what a test takes at most
+  bool all_pairs = false;                  // are tested; else as many as show who is slow
 };
 
 // Which other nodes are asked whether they answer, and how often (docs/network-tests.md).

@@ -108,7 +108,7 @@ deep_test:
   ask_controller: true
 dcgm: {level: 3, command: [/opt/dcgm/bin/dcgmi, diag, -j, -r, "3"], deadline: 40m}
 peers: [node-b=10.0.0.2:3333, "node-c=[fd00::3]:3333"]
-network: {interfaces: [eth0, ib0], leaf: leaf-7, leaf_label: example.com/switch}
+network: {interfaces: [eth0, ib0], leaf: leaf-7, leaf_label: example.com/switch, all_pairs: true}
 ping: {every: 5m, full_mesh: true, echoes: 10}
 preflight:
   tests: [gpu.diagnosis]
@@ -140,6 +140,7 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_THAT(config->network.interfaces, ElementsAre("eth0", "ib0"));
   EXPECT_EQ(config->network.leaf, "leaf-7");
   EXPECT_EQ(config->network.leaf_label, "example.com/switch");
+  EXPECT_TRUE(config->network.all_pairs);
   EXPECT_EQ(config->ping.every, std::chrono::minutes{5});
   EXPECT_TRUE(config->ping.full_mesh);
   EXPECT_EQ(config->ping.echoes, 10);

@@ -609,6 +609,12 @@ constexpr std::array kSettings{
             "use the fabric as well. Below 100 lines of which nobody knows the rate are not tested.",
             AUTOPILOT_READ(read_integer(m, s, 1, 100, c.network.most_percent)),
             AUTOPILOT_SHOW(std::to_string(c.network.most_percent))},
+    Setting{
+        "network.all_pairs", "true or false", kLive, kNoVariable,
+        "Whether a test between nodes that this agent makes tests every pair, of 128 nodes at most, and not "
+        "as few in three rounds as show who is slow.",
+        AUTOPILOT_READ(read_flag(m, s, c.network.all_pairs)),
+        AUTOPILOT_SHOW(c.network.all_pairs ? "true" : "false")},
     Setting{"ping.every", "0s, or 10s to 1d", kLive, kNoVariable,
             "How often other nodes are asked whether they answer (docs/network-tests.md). 0s: when somebody "
             "asks for a test, and at no other time.",

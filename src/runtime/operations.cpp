@@ -103,12 +103,19 @@ void Operations::offer(OperationKind kind) {
   kinds_.push_back(std::move(kind));
 }
 
+Operations::GpuUse Operations::use_of_gpus(const OperationStart& wanted, const OperationKind& kind) {
+  if (wanted.reservation.empty()) return kind.is_told_reservation ? GpuUse::all : GpuUse::none;
+  const auto is_gpu = [](const Subject& subject) { return subject.kind == SubjectKind::gpu; };
+  return std::ranges::any_of(wanted.reservation, is_gpu) ? GpuUse::named : GpuUse::none;
+}
+
 Status Operations::admit(const OperationStart& wanted, const OperationKind& kind) const {
   if (stopping_) return fail(Errc::unavailable, "the agent is stopping");
   if (wanted.deadline && (*wanted.deadline <= Duration::zero() || *wanted.deadline > kMaxDeadline))
     return fail(Errc::malformed, "the deadline must be above 0 and at most " + format_duration(kMaxDeadline));
   if (wanted.reservation.size() > kMaxReserved)
     return fail(Errc::malformed, "at most " + std::to_string(kMaxReserved) + " subjects can be reserved");
+  const GpuUse gpus = use_of_gpus(wanted, kind);
   std::size_t running = runner_.abandoned();
   for (const Entry& entry : entries_) {
     const Operation& other = entry.operation;
@@ -119,6 +126,9 @@ Status Operations::admit(const OperationStart& wanted, const OperationKind& kind
     for (const Subject& subject : wanted.reservation)
       if (std::find(other.reservation.begin(), other.reservation.end(), subject) != other.reservation.end())
         return fail(Errc::conflict, to_string(subject) + " is reserved by " + by);
+    const bool is_of_all = gpus == GpuUse::all || entry.gpus == GpuUse::all;
+    if (is_of_all && gpus != GpuUse::none && entry.gpus != GpuUse::none)
+      return fail(Errc::conflict, "another test of GPUs runs: " + by + "; try again when it is over");
   }
   if (running >= kMaxRunning)
     return fail(Errc::exhausted, std::to_string(running) + " operations run already; no more than " +
@@ -149,6 +159,7 @@ Result<Operation> Operations::start(const OperationStart& wanted) {
   operation.created = clock_.now().wall;
   operation.started = operation.created;
   operation.state = OperationState::running;
+  entry.gpus = use_of_gpus(wanted, *kind);
   entry.yields = kind->is_told_reservation && !wanted.knows_holders;
   if (const std::string holder = holder_of(entry); !holder.empty()) {
     operation.state = OperationState::skipped;

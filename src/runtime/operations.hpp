@@ -44,8 +44,8 @@ struct OperationKind {
   std::string title;
   Duration deadline{};  // of a request that names none
   std::variant<host::Command, OwnTest> test;
-  // The child tests what is reserved for it and nothing else: the subjects ("gpu/0000:3b:00.0") follow its
-  // arguments.
+  // The child tests GPUs, those that are reserved for it ("gpu/0000:3b:00.0" follows its arguments), or all
+  // of the machine where none is.
   bool is_told_reservation = false;
 };
 
@@ -55,7 +55,7 @@ struct OperationKind {
 struct OperationStart {
   std::string kind;
   std::string owner;
-  std::vector<Subject> reservation;  // what nobody else may test meanwhile
+  std::vector<Subject> reservation;  // what nobody else may test meanwhile; a test of GPUs: empty is all
   std::optional<Duration> deadline;  // the kind's own where absent
   bool knows_holders = false;        // whoever starts it has seen to it that nobody else has what it tests
 };
@@ -90,9 +90,9 @@ class Operations {
   [[nodiscard]] const std::vector<OperationKind>& kinds() const { return kinds_; }
 
   // Errors: not_found (no such kind; names the known ones), malformed (deadline or reservation beyond the
-  // limits), conflict (a subject is reserved, or the one test of its kind is under way; names the holder),
-  // exhausted (kMaxRunning, children that cannot be killed included), unavailable (after stop); and those of
-  // OwnTest::begin.
+  // limits), conflict (a subject is reserved, a test of all GPUs would meet another of GPUs, or the one test
+  // of its kind is under way; names the holder), exhausted (kMaxRunning, children that cannot be killed
+  // included), unavailable (after stop); and those of OwnTest::begin.
   [[nodiscard]] Result<Operation> start(const OperationStart& wanted);
   // Asks a child to end; the operation is over some polls later. Errors: not_found; conflict: already over.
   [[nodiscard]] Result<Operation> cancel(std::string_view id, const std::string& by);
@@ -126,8 +126,10 @@ class Operations {
     MonoTime deadline{};
     std::function<std::string()> cancel;
   };
+  enum class GpuUse : std::uint8_t { none, named, all };
   struct Entry {
     Operation operation;
+    GpuUse gpus = GpuUse::none;
     std::string cancelled_by;
     bool yields = false;           // to who has what it tests
     std::string yielded_to;        // in a sentence; empty: to nobody yet
@@ -136,6 +138,7 @@ class Operations {
     std::jthread thread;
   };
 
+  [[nodiscard]] static GpuUse use_of_gpus(const OperationStart& wanted, const OperationKind& kind);
   [[nodiscard]] Status admit(const OperationStart& wanted, const OperationKind& kind) const;
   [[nodiscard]] Status run(Entry& entry, const OperationKind& kind);
   [[nodiscard]] Status watch(Entry& entry, host::Command command);

@@ -292,6 +292,29 @@ TEST_F(OperationsTest, what_is_reserved_is_refused_to_others_until_it_is_free) {
   EXPECT_TRUE(start("passes", {gpu("b")}).has_value());
 }
 
+TEST_F(OperationsTest, a_test_of_all_gpus_and_another_of_gpus_are_not_made_at_once) {
+  const auto all = start("told_hangs");
+  ASSERT_TRUE(all.has_value());
+  for (const auto& reservation : {std::vector<Subject>{}, {gpu("a")}}) {
+    const auto refused = start("told", reservation);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, Errc::conflict);
+    EXPECT_EQ(refused.error().what,
+              "another test of GPUs runs: " + all->id + " (told_hangs of uid 7); try again when it is over");
+  }
+  EXPECT_FALSE(start("passes", {gpu("a")}).has_value()) << "whoever reserves a GPU tests it";
+  const auto of_no_gpu = start("hangs");
+  EXPECT_TRUE(of_no_gpu.has_value());
+  ASSERT_TRUE(operations_->cancel(of_no_gpu->id, "uid 7").has_value());
+  (void)to_end(of_no_gpu->id);
+
+  ASSERT_TRUE(operations_->cancel(all->id, "uid 7").has_value());
+  (void)to_end(all->id);
+  ASSERT_TRUE(start("told_hangs", {gpu("a")}).has_value());
+  EXPECT_EQ(start("told").error().code, Errc::conflict);
+  EXPECT_TRUE(start("told", {gpu("b")}).has_value()) << "they share no GPU";
+}
+
 TEST_F(OperationsTest, no_more_than_the_limit_run_at_once) {
   for (std::size_t i = 0; i < Operations::kMaxRunning; ++i)
     ASSERT_TRUE(start("hangs").has_value());

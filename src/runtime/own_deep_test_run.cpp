@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -90,7 +89,7 @@ class OwnDeepTest {
     JudgedTest judged = judge_probe_test(test, std::move(measured), opened_.host->clock.now(),
                                          catalog::builtin(), options_.expectation);
     if (!std::ranges::all_of(judged.findings, is_wrong_result))
-      if (const auto user = user_of_gpus()) discount(*user, judged);
+      if (const auto user = host::user_who_stays(opened_, {})) discount(*user, judged);
     tell(judged);
     return judged;
   }
@@ -101,12 +100,6 @@ class OwnDeepTest {
     if (test.takes_memory_share)
       run.limits.insert(run.limits.end(), options_.memory_share.begin(), options_.memory_share.end());
     return host::gpu_probe_observations(test, TRY(host::probe_gpus(run, gpus_, until_)), gpus_);
-  }
-
-  // Who may have come meanwhile. That nobody can say it explains nothing.
-  [[nodiscard]] std::optional<std::string> user_of_gpus() const {
-    const auto now = host::look_at_gpus(opened_, {});
-    return now ? host::user_of(*now).value_or(std::nullopt) : std::nullopt;
   }
 
   const Options& options_;

@@ -311,7 +311,8 @@ TEST(OwnDeepTestSummary, every_reason_of_its_checks_is_known_as_wrong_or_slow) {
                            // slow
                            "pcie_bandwidth_low", "pcie_bandwidth_sibling_differs", "memory_bandwidth_low",
                            "memory_bandwidth_sibling_differs", "memory_bandwidth_declined", "compute_slow",
-                           "compute_sibling_differs", "compute_declined", "p2p_gpu_slow", "p2p_pair_slow"));
+                           "compute_sibling_differs", "compute_declined", "p2p_gpu_slow", "p2p_pair_slow",
+                           "p2p_slow"));
 }
 
 TEST(OwnDeepTestSummary, ten_gpus_that_fail_everything_fit_in_a_termination_message) {

@@ -162,7 +162,26 @@ void add_hidden_leaves(std::vector<Case>& cases) {
     shape.oversubscription = 2;
     cases.push_back({"hidden", names + ", flows meet 2:1", shape, Fault::node, 0, 0, 100, {}, one_flow()});
   }
-  for (const std::size_t nodes : {16U, 64U, 256U})
+  for (const std::size_t nodes : {5U, 7U, 9U, 11U, 17U, 33U}) {
+    const std::size_t few = std::max<std::size_t>(2, nodes / 8);
+    cases.push_back(
+        {"hidden",
+         std::to_string(few) + " of " + std::to_string(nodes) + " nodes below a second leaf without a name",
+         {.nodes = nodes,
+          .per_leaf = nodes - few,
+          .across = 0.5,
+          .do_flows_meet = false,
+          .do_ports_change = true,
+          .knows_rates = false,
+          .knows_leaves = false},
+         Fault::node,
+         0,
+         0,
+         100,
+         {},
+         one_flow()});
+  }
+  for (const std::size_t nodes : {8U, 11U, 16U, 64U, 256U})
     for (const double loss : {0.15, 0.3, 0.5})
       cases.push_back({"flat",
                        "node",

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import unittest
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
@@ -18,6 +19,7 @@ from kit.deployment import NAMESPACE, Deployment  # noqa: E402
 
 CONTROLLER = "autopilot-controller"
 LABEL = "rack=r7"
+LEAF_LABEL = "network.topology.nvidia.com/leaf"
 
 
 class BandwidthTest(unittest.TestCase):
@@ -75,6 +77,17 @@ class BandwidthTest(unittest.TestCase):
             return plan if plan and code == 0 else None
         plan = self.api.wait(planned, "an agent plans", 60)
         self.assertEqual([sorted(rail["nodes"]) for rail in plan["rails"]], [sorted(self.pods)])
+
+    def test_an_agent_tells_the_switch_that_the_label_of_its_node_names(self):
+        node, pod = sorted(self.pods.items())[0]
+
+        def leaf():
+            with urllib.request.urlopen(f"http://{pod['status']['podIP']}:3333/v1/network", timeout=5) as answer:
+                return json.load(answer).get("leaf", "")
+        self.assertEqual(leaf(), "")
+        self.api.run("label", "node", node, f"{LEAF_LABEL}=switch-a")
+        self.addCleanup(self.api.run, "label", "node", node, f"{LEAF_LABEL}-")
+        self.api.wait(lambda: leaf() == "switch-a", "the agent knows the label", 30)
 
     def test_nodes_without_gpus_make_no_all_reduce(self):
         def refused():

@@ -32,6 +32,7 @@ int main() {
       {"BandwidthPlan", to_json(BandwidthPlan{{{"ib0", {"node-a", "node-b"}}},
                                               {{"ib0", "node-a", "node-b"}},
                                               10,
+                                              1,
                                               40,
                                               {{"node-c", "does not answer"}},
                                               true})},

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include "host/clock/system_clock.hpp"
 #include "host/ethtool/ethtool_helper.hpp"
@@ -17,6 +18,7 @@
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
+#include "host/peers/peer_echo.hpp"
 #include "host/storage/storage_helper.hpp"
 
 namespace {
@@ -71,6 +73,18 @@ Result<std::string> misbehave(std::string_view how) {
   return std::string("\"done\"");
 }
 
+// All answer, but of that address it dies.
+Result<std::string> echoes_unless_asked_of(const std::string& deadly, std::string_view params) {
+  const autopilot::host::EchoPlan plan = TRY(autopilot::host::parse_echo_plan(params));
+  std::vector<autopilot::host::PeerEcho> echoes;
+  for (const std::string& address : plan.addresses) {
+    if (address == deadly) ::_exit(9);
+    echoes.push_back({.address = address, .interface = "eth0"});
+    echoes.back().figures = {.sent = plan.echoes, .answered = plan.echoes};
+  }
+  return autopilot::host::format_peer_echoes(echoes);
+}
+
 // A kernel log helper at a socket; its log is what a feeder sends.
 int listen_with_fed_log(const std::string& socket, const std::string& feeder) {
   using namespace autopilot::host;
@@ -117,6 +131,10 @@ int main(int argc, char** argv) {
   if (kind == "hangs_about_pods")
     return autopilot::host::serve(
         kHelperFd, {{"pod_resources", [](std::string_view, MonoTime) -> Result<std::string> { hang(); }}});
+  if (kind == "ping_that_dies_of" && argc > 2)
+    return autopilot::host::serve(kHelperFd, {{"ask", [of = std::string(argv[2])](auto params, MonoTime) {
+                                                 return echoes_unless_asked_of(of, params);
+                                               }}});
   if (kind == "writes")
     return autopilot::host::serve(kHelperFd,
                                   {{"write", [](std::string_view params, MonoTime) -> Result<std::string> {

@@ -130,6 +130,7 @@ def rows_of_references(figures: Figures, report: dict) -> list[Row]:
         wanted, kept = (f">= {100 * least:.0f} %", judged(share >= least)) if is_h200(report) else ("", "")
         rows.append(Row(f"{name}, of the best reference", f"{100 * share:.1f} %", wanted, kept,
                         f"{spoken(own['best'], own['unit'])}; {reference['how']}: {spoken(reference['best'], reference['unit'])}"))
+    rows += [Row(f"{slower['name']}, a slower reference", spoken(slower["best"], slower["unit"]), how=slower["how"]) for slower in said.get("slower", [])]
     return rows
 
 
@@ -169,7 +170,7 @@ class Process:
     """A line of agent_*.used."""
 
     def __init__(self, line: str):
-        pss, user, kernel, self.words = line.split(" ", 3)
+        self.pid, pss, user, kernel, self.words = line.split(" ", 4)
         self.pss_mib, self.ticks = int(pss) / 1024, int(user) + int(kernel)
 
     @property
@@ -198,13 +199,19 @@ def rows_of_agent(figures: Figures) -> list[Row]:
                 f"smaps_rollup of {len(last)} processes after {seconds:.0f} s"),
             Row("calls of NVML", spoken(per_minute, "/min"), f"<= {MOST_CALLS:,} /min", judged(per_minute <= MOST_CALLS),
                 "the agent's own count")]
-    for one in last:
-        if one.is_nvml:
-            used = one.ticks - sum(other.ticks for other in first if other.is_nvml)
-            cost = 1000 * used / int(figures.text("ticks")) / calls if calls else 0
-            rows.append(Row("helper nvml: PSS", spoken(one.pss_mib, "MiB"), how="with the driver's library"))
-            rows.append(Row("a call of NVML", spoken(cost, "ms"), how=f"processor time of the helper over {calls} calls"))
-    return rows
+    rows += [Row("helper nvml: PSS", spoken(one.pss_mib, "MiB"), how="with the driver's library") for one in last if one.is_nvml]
+    return rows + [row_of_a_call(*({one.pid: one.ticks for one in some if one.is_nvml} for some in (first, last)), calls, int(figures.text("ticks")))]
+
+
+def row_of_a_call(first: dict, last: dict, calls: int, ticks: int) -> Row:
+    """By ticks of each helper that asks NVML."""
+    what = "a call of NVML"
+    if not calls or not last:
+        return Row(what, "not measured", how="nobody asked")
+    if first.keys() != last.keys():
+        return Row(what, "not measured", how="a helper was replaced meanwhile, and its processor time is not known")
+    cost = 1000 * (sum(last.values()) - sum(first.values())) / ticks / calls
+    return Row(what, spoken(cost, "ms"), how=f"processor time of {len(last)} helper{'' if len(last) == 1 else 's'} over {calls} calls")
 
 
 def rows_of_checks(figures: Figures) -> list[Row]:

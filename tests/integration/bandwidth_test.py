@@ -172,6 +172,15 @@ class PartsOfIbmTest(unittest.TestCase):
         self.assertEqual(self.get(self.listening, "/iperfstopservers"), "[NETWORK] - [IPERF] - [INFO] : All iperf3 servers have been removed.\n")
         self.assertEqual(self.listeners(), [])
 
+    def test_servers_that_somebody_else_began_stay(self):
+        own = harness.Process(["ip", "netns", "exec", self.listening.name, "iperf3", "-s", "-p", "6200"])
+        self.addCleanup(own.stop)
+        harness.wait_until(lambda: any(line.endswith(":6200") for line in self.listeners()), "somebody's iperf3 listens")
+        self.serve("numservers=1&startport=6000")
+        self.get(self.listening, "/iperfstopservers")
+        self.assertEqual([line.rsplit(":", 1)[1] for line in self.listeners()], ["6200"])
+        self.assertIsNone(own.child.poll())
+
     def test_servers_that_wait_make_room_for_a_test(self):
         self.serve("numservers=1&startport=6000")
         status, body = self.listening.request("POST", "/v1/network/servers", servers_body(self.listening, self.asking))

@@ -194,6 +194,9 @@ class DcgmTest(unittest.TestCase):
         reply = agent.request("GET", f"/status?check=dcgm&host={node}", timeout=60)[1]
         self.assertEqual(reply, "SIMULATED\n\n[[ DCGM ]] Briefings completed. Continue with dcgm evaluation.\n[[ DCGM ]] SUCCESS\n")
         self.assertEqual(GAUGE.findall(agent.get("/metrics")), ["0"])
+        self.assertIn("[[ DCGM ]] SUCCESS\n", agent.request("GET", f"/status?check=dcgm&host={node}&r=1", timeout=60)[1])
+        made = json.loads(agent.get("/v1/operations"))["items"]
+        self.assertEqual({one["message"] for one in made}, {"level 3 on 8 GPUs"}, "the level is the configuration's")
         agent = self.agent("fail:pcie:1", open_actions=True)
         reply = agent.request("GET", f"/status?check=dcgm&host={node}", timeout=60)[1]
         self.assertEqual(reply, "SIMULATED\n\n[[ DCGM ]] Briefings completed. Continue with dcgm evaluation.\n"

@@ -2,6 +2,7 @@
 """Hosts with real agents inside TLS for tests between nodes that have GPUs. GPUs are what cannot be here: a library plays the driver, which
 tells who uses them (libnvidia-ml-sim.so), and a folder plays the kernel's lists of devices."""
 
+import datetime
 import json
 import os
 import subprocess
@@ -15,6 +16,8 @@ from certificates import Certificates
 GPUS = ("0000:4a:00.0", "0000:61:00.0")  # of four of the simulated machine
 MACHINE = "l40s-4"
 TLS_PORT = 3343
+PROCESSES = "gpu.processes"
+SHARED = datetime.timedelta(seconds=1)  # an answer of the driver serves who asks so long after it (src/host/gpu/helper_gpus.hpp)
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -93,10 +96,17 @@ class GpuLabTest(unittest.TestCase):
         self.assertIn(words.replace(" ", ""), "".join(self.said.split()), "lines are wrapped")
 
     def use(self, host):
-        """Somebody uses the GPUs of that host, since the last look of the agent."""
+        """Somebody uses the GPUs of that host, since the last look of the agent; the next one tells it."""
+        host.request("POST", f"/v1/checks/{PROCESSES}")
+        harness.wait_until(lambda: self.since_last_look(host) > SHARED, "the driver is asked again", 5)
         path = os.path.join(self.tree_of(host), "nvml.yaml")
         with open(path, encoding="utf-8") as file:
             text = file.read()
         self.addCleanup(self.start_again, host)  # its next look would be in a minute
         self.addCleanup(write, path, text)
         write(path, text.replace("processes.count: 0", "processes.count: 1"))
+
+    @staticmethod
+    def since_last_look(host):
+        completed = host.get(f"/v1/checks/{PROCESSES}")["completed"]
+        return datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(completed)

@@ -141,6 +141,17 @@ class IbmProbesTest(unittest.TestCase):
             self.assertEqual(machine.values("gpumem"), {"0": 1})
             self.assertEqual(machine.values("ping"), {"node-b": 0, "node-c": 1})
 
+    def test_a_way_that_is_narrow_warns_and_fails_no_ping(self):
+        way = "link/node-a/eth0|node-b/eth0"
+        narrow = [seen("ping.loss", way, 0, interface="eth0", node="node-b"), seen("ping.interface_mtu", way, 9000), seen("ping.path_mtu", way, 1500)]
+        with Machine(**{"network.ping": asked(**{"node-b": ""}) + narrow}) as machine:
+            node = machine.agent.node()
+            self.assertEqual(node["verdict"], "WARN")
+            reply = machine.ask(f"/status?host={node['node']}&check=ping")
+            self.assertEqual(statuses(reply), ["OK"])
+            self.assertTrue(reply.endswith("[PING] all nodes reachable. success\n"))
+            self.assertEqual(machine.values("ping"), {"node-b": 0})
+
     def test_a_gpu_in_use_keeps_what_was_measured(self):
         with Machine(**{"gpu.pcie_bandwidth": measured([55.2] * 8)}) as machine:
             machine.test(**{"gpu.pcie_bandwidth": measured([], "in_use", by="team-a/train-0")})

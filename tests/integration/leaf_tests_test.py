@@ -15,21 +15,27 @@ RAIL = 0
 LINE = 20  # Mbit/s of every line, so that all pairs of a round fit into the machine
 SLOW = 12
 UPLINK = HOSTS // len(LEAVES) * LINE
+NARROW = UPLINK // 8
 CHECK = "network.bandwidth"
 PING = "network.ping"
 SICK = 11
 MODERN = 14  # speaks IPv6 alone
 
 
+def make_lab(case, agents, **how):
+    """For a class of tests: hosts whose lines fit into the machine, all at once. agents: how many, in a word."""
+    harness.need_program("tc")
+    if harness.is_sanitized(harness.AUTOPILOT):
+        raise unittest.SkipTest(f"{agents} agents with sanitizers are too much for two processors; bandwidth_test has two")
+    case.lab = network_lab.Lab(rails=1, **how)
+    case.addClassCleanup(case.lab.close)
+    case.lab.limit_lines(RAIL, LINE)
+
+
 class LeafTestsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        harness.need_program("tc")
-        if harness.is_sanitized(harness.AUTOPILOT):
-            raise unittest.SkipTest("sixteen agents with sanitizers are too much for two processors; bandwidth_test has two")
-        cls.lab = network_lab.Lab(hosts=HOSTS, rails=1, leaves=LEAVES, ipv6_only=(MODERN,))
-        cls.addClassCleanup(cls.lab.close)
-        cls.lab.limit_lines(RAIL, LINE)
+        make_lab(cls, "sixteen", hosts=HOSTS, leaves=LEAVES, ipv6_only=(MODERN,))
         for leaf in LEAVES:
             cls.lab.limit_uplink(RAIL, leaf, UPLINK)
         # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
@@ -49,7 +55,19 @@ class LeafTestsTest(unittest.TestCase):
         return {network_lab.text_of(one["subject"]): one["evidence"]["kind"] for one in host.get(f"/v1/checks/{CHECK}")["findings"]}
 
     def test_a_healthy_fabric_gives_no_suspect(self):
-        self.assertEqual(self.suspects(16), {}, self.said)
+        for number in (16, 7):
+            self.assertEqual(self.suspects(number), {}, self.said)
+
+    def test_where_all_uplinks_are_narrow_by_design_nobody_is_slow_for_it(self):
+        for leaf in LEAVES:
+            self.lab.limit_uplink(RAIL, leaf, NARROW)
+            self.addCleanup(self.lab.limit_uplink, RAIL, leaf, UPLINK)
+        self.assertEqual(self.suspects(3), {}, self.said)
+        slow = self.lab[SICK]
+        for limit in (slow.limit_sending, slow.limit_receiving):
+            limit(RAIL, SLOW)
+            self.addCleanup(limit, RAIL, LINE)
+        self.assertEqual(self.suspects(5), {f"nic_port/h{SICK}:net0": "nic"}, self.said)
 
     def test_interfaces_that_are_slow_one_way_or_both_are_named(self):
         slow, deaf, mute = self.lab[4], self.lab[9], self.lab[15]
@@ -57,6 +75,12 @@ class LeafTestsTest(unittest.TestCase):
             limit(RAIL, SLOW)
             self.addCleanup(limit, RAIL, LINE)
         self.assertEqual(self.suspects(2), {"nic_port/h4:net0": "nic", "nic_port/h9:net0": "nic_receives", "nic_port/h15:net0": "nic_sends"}, self.said)
+
+    def test_an_interface_that_loses_what_it_gets_is_named(self):
+        agents = f"{{ {network_lab.PORT} }}"
+        network_lab.lose(self.lab[SICK], 3, f"iifname net0 meta l4proto tcp tcp dport != {agents} tcp sport != {agents}")
+        self.addCleanup(network_lab.stop_losing, self.lab[SICK])
+        self.assertEqual(set(self.suspects(8)), {f"nic_port/h{SICK}:net0"}, self.said)
 
     def test_a_switch_whose_uplink_is_slow_is_named(self):
         self.lab.limit_uplink(RAIL, "leaf-3", SLOW)
@@ -130,12 +154,7 @@ class NamelessLeavesTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        harness.need_program("tc")
-        if harness.is_sanitized(harness.AUTOPILOT):
-            raise unittest.SkipTest("eight agents with sanitizers are too much for two processors; bandwidth_test has two")
-        cls.lab = network_lab.Lab(hosts=8, rails=1, leaves=LEAVES[:2], are_leaves_told=False)
-        cls.addClassCleanup(cls.lab.close)
-        cls.lab.limit_lines(RAIL, LINE)
+        make_lab(cls, "eight", hosts=8, leaves=LEAVES[:2], are_leaves_told=False)
         for leaf in LEAVES[:2]:
             cls.lab.limit_uplink(RAIL, leaf, LINE)
         cls.lab.start(settings="compat: {open_actions: true}\n")
@@ -148,6 +167,33 @@ class NamelessLeavesTest(unittest.TestCase):
         self.assertIn("network.leaf_label", out + err)
         self.assertIn("Suspects: none", out)
         self.assertEqual(host.findings(CHECK), [("host/", "could_not_look")], out + err)
+
+
+class FewNamelessTest(unittest.TestCase):
+    """Of seven nodes two are below a switch of their own, of which no agent knows."""
+
+    @classmethod
+    def setUpClass(cls):
+        make_lab(cls, "seven", hosts=7, leaves=2 * LEAVES[:1] + 5 * LEAVES[1:2], are_leaves_told=False)
+        cls.lab.start(settings="compat: {open_actions: true}\n")
+
+    def test_none_of_the_few_is_slow_for_the_line_between_the_switches(self):
+        self.lab.limit_uplink(RAIL, LEAVES[0], LINE // 2)
+        self.addCleanup(self.lab.limit_uplink, RAIL, LEAVES[0], UPLINK)
+        host = self.lab[6]
+        code, out, err = host.command("network", "test", timeout=300)
+        self.assertEqual(code, 3, out + err)
+        self.assertIn("who is slow on net0 cannot be told", out + err)
+        self.assertIn("Suspects: none", out)
+        self.assertEqual(host.findings(CHECK), [("host/", "could_not_look")], out + err)
+
+    def test_one_that_is_slow_with_all_is_named(self):
+        for limit in (self.lab[4].limit_sending, self.lab[4].limit_receiving):
+            limit(RAIL, SLOW)
+            self.addCleanup(limit, RAIL, LINE)
+        host = self.lab[6]
+        _, out, err = host.command("network", "test", timeout=300)
+        self.assertEqual(host.findings(CHECK), [("nic_port/h4:net0", "nic_slower_than_others")], out + err)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`autopilot network test --kind nccl` over eight hosts: the GPUs of two nodes sum up together, pair by pair (nccl_lab.py)."""
 
+import concurrent.futures
 import json
 import unittest
 
 import harness
 import network_lab
 import own_namespaces
-from gpu_lab import GPUS, TLS_PORT
+from gpu_lab import GPUS, PROCESSES, TLS_PORT
 from nccl_lab import USUAL, NcclLabTest
 
 HOSTS = 8
@@ -74,6 +75,32 @@ class NcclTestsTest(NcclLabTest):
         self.measure(self.lab[1], CHECK, "--nodes", "h2,h7", codes=(3,))
         self.assertRegex("".join(self.said.split()), "isinuseby|inuseby1process")
 
+    def test_lines_are_left_to_a_job_that_begins_in_the_middle_of_a_test(self):
+        host = self.lab[3]
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            test = pool.submit(self.lab[1].command, "network", "test", "--nodes", "h1,h2,h3,h4", timeout=280)
+            harness.wait_until(lambda: self.is_measuring(host), "its line is tested", 60)
+            self.use(host)
+            # Who comes within three seconds of a test of these GPUs is seen by a look after them.
+            harness.wait_until(lambda: host.request("POST", f"/v1/checks/{PROCESSES}") and test.done(), "the run ends", 280)
+            code, out, err = test.result()
+        self.said = out + err
+        self.assertEqual(code, 3, self.said)
+        self.assert_said("h3: a job is on this node, which is not tested beside it")
+        found = [(subject, reason) for subject, reason in self.lab[1].findings("network.bandwidth") if "h3" in subject]
+        self.assertTrue(found, self.said)
+        self.assertEqual({reason for _, reason in found}, {"could_not_look"}, self.said)
+        ways = [one for one in self.lab[1].get("/v1/checks/network.bandwidth")["observations"] if one["name"] == "bandwidth.received"]
+        measured = [{one["attributes"]["source"], one["attributes"]["destination"]} for one in ways if one.get("value") is not None]
+        self.assertTrue(measured, "the others go on")
+        self.assertFalse([pair for pair in measured if "h3" in pair], "what was under way there was ended")
+
+    @staticmethod
+    def is_measuring(host):
+        """As either end: it has connections beside those of agents."""
+        ports = [[end.rsplit(":", 1)[1] for end in line.split()[2:4]] for line in host.run("ss", "-Htn", "state", "established").splitlines()]
+        return any(not {str(network_lab.PORT), str(TLS_PORT)} & set(pair) for pair in ports)
+
     def test_what_cannot_be_measured_is_unknown_and_says_why(self):
         faults = ({"driver": {"calls": {"cuInit": {"result": 100}}}}, "CUDA_ERROR_NO_DEVICE"), \
                  ({"calls": {"ncclCommInitRank": {"result": 3}}}, "ncclCommInitRank: "), ({"calls": {"ncclGetUniqueId": {"result": "abort"}}}, "signal 6")
@@ -99,8 +126,13 @@ class NcclTestsTest(NcclLabTest):
     def test_nobody_listens_afterwards(self):
         self.measure(self.lab[8], CHECK, "--nodes", "h2,h6,h8")
         for host in self.lab.hosts.values():
-            harness.wait_until(lambda host=host: all(line.split()[3].endswith((f":{network_lab.PORT}", f":{TLS_PORT}"))
-                                                     for line in host.run("ss", "-Hltn").splitlines()), "nobody listens", 10)
+            harness.wait_until(lambda host=host: not self.listeners(host), "nobody listens", 10)
+
+    @staticmethod
+    def listeners(host):
+        """But for the agent itself."""
+        listening = [line.split()[3] for line in host.run("ss", "-Hltn").splitlines()]
+        return [one for one in listening if not one.endswith((f":{network_lab.PORT}", f":{TLS_PORT}"))]
 
 
 if __name__ == "__main__":

@@ -101,13 +101,14 @@ class LabHost:
             self.run("ip", "-6", "addr", "add", self.address6(rail) + "/64", "dev", inner, "nodad")
         self.run("ip", "link", "set", inner, "up")
 
-    def start(self, peers, prefix=(), settings=""):
+    def start(self, peers, prefix=(), settings="", network=""):
+        """network: further settings of that section."""
         config = os.path.join(self.folder, "config.yaml")
         interfaces = ", ".join(self.interface(rail) for rail in range(self.lab.rails))
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"node: {self.name}\nlisten: ':{PORT}'\n"
                        f"peers: [{', '.join(json.dumps(peer) for peer in peers)}]\n"
-                       f"network: {{interfaces: [{interfaces}], leaf: '{self.leaf if self.lab.are_leaves_told else ''}'}}\nping: {{every: 0s}}\n{settings}")
+                       f"network: {{interfaces: [{interfaces}], leaf: '{self.leaf if self.lab.are_leaves_told else ''}', {network}}}\nping: {{every: 0s}}\n{settings}")
         environment = {**os.environ, "AUTOPILOT_STATE_DIR": os.path.join(self.folder, "state"), "AUTOPILOT_SOCKET": self.socket}
         self.agent = harness.Process(["ip", "netns", "exec", self.name, *prefix, harness.AUTOPILOT, "agent", "--config", config],
                                      environment)
@@ -151,10 +152,53 @@ class LabHost:
         self.agent = self.forwarder = None
 
 
+class HostBehindRouter(LabHost):
+    """One with a router between its only interface and the first switch. The router's line to it may be narrower than its own, of which only
+    the router tells."""
+
+    ROUTER = 254
+
+    def __init__(self, lab, number, mtu):
+        self.mtu = mtu
+        self.router = f"router{number}"
+        super().__init__(lab, number, "", (4, 6))
+
+    def address(self, rail):
+        return f"10.10{rail + 1}.0.{self.number}"
+
+    def address6(self, rail):
+        return f"fd00:10{rail + 1}::{self.number}"
+
+    def plug_in(self, rail):
+        run("ip", "netns", "add", self.router)
+        self.on_router("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        run("ip", "link", "add", self.outer(rail), "mtu", str(JUMBO), "type", "veth", "peer", "name", "near", "mtu", str(JUMBO),
+            "netns", self.router)
+        run("ip", "link", "set", self.outer(rail), "master", self.lab.bridge(rail), "up")
+        run("ip", "link", "add", "far", "mtu", str(JUMBO), "netns", self.router, "type", "veth", "peer", "name", self.interface(rail),
+            "mtu", str(JUMBO), "netns", self.name)
+        for interface, network, network6 in (("near", f"10.{rail + 1}.0", f"fd00:{rail + 1}"), ("far", f"10.10{rail + 1}.0", f"fd00:10{rail + 1}")):
+            self.on_router("ip", "addr", "add", f"{network}.{self.ROUTER}/24", "dev", interface)
+            self.on_router("ip", "-6", "addr", "add", f"{network6}::{self.ROUTER}/64", "dev", interface, "nodad")
+            self.on_router("ip", "link", "set", interface, "up")
+        self.on_router("ip", "link", "set", "far", "mtu", str(self.mtu))
+        self.give_addresses(rail)
+        self.run("ip", "route", "add", "default", "via", f"10.10{rail + 1}.0.{self.ROUTER}")
+        self.run("ip", "-6", "route", "add", "default", "via", f"fd00:10{rail + 1}::{self.ROUTER}")
+
+    def on_router(self, *command):
+        return run("ip", "netns", "exec", self.router, *command)
+
+    def set_route(self, host, *more):
+        """How another host reaches it, with `more` about the route."""
+        host.run("ip", "route", "replace", "10.101.0.0/24", "via", f"10.1.0.{self.ROUTER}", *more)
+        host.run("ip", "-6", "route", "replace", "fd00:101::/64", "via", f"fd00:1::{self.ROUTER}", *more)
+
+
 class Lab:
-    """A switch for each rail, and hosts at each of them; with leaves: their switches below it, each with as many hosts. ipv6_only: numbers of
-    hosts without an address of IPv4: then agents are known to each other by IPv6. are_leaves_told: agents know theirs. Use as a context
-    manager."""
+    """A switch for each rail, and hosts at each of them; with leaves: their switches below it, each with as many hosts, or one for each host.
+    ipv6_only: numbers of hosts without an address of IPv4: then agents are known to each other by IPv6. are_leaves_told: agents know theirs.
+    Use as a context manager."""
 
     def __init__(self, hosts, rails=2, leaves=(), ipv6_only=(), are_leaves_told=True):
         self.rails = rails
@@ -167,7 +211,7 @@ class Lab:
         for rail in range(rails):
             run("ip", "link", "add", self.bridge(rail), "mtu", str(JUMBO), "type", "bridge")
             run("ip", "link", "set", self.bridge(rail), "up")
-            for leaf in leaves:
+            for leaf in dict.fromkeys(leaves):
                 self.add_leaf(rail, leaf)
         for number in range(1, hosts + 1):
             self.add(number, leaves[(number - 1) * len(leaves) // hosts] if leaves else "", (6,) if number in ipv6_only else (4, 6))
@@ -204,6 +248,15 @@ class Lab:
             host.plug_in(rail)
         return host
 
+    def add_behind_router(self, number, mtu):
+        """All hosts so far have a way to it."""
+        host = HostBehindRouter(self, number, mtu)
+        host.plug_in(0)
+        for other in self.hosts.values():
+            host.set_route(other)
+        self.hosts[number] = host
+        return host
+
     def __getitem__(self, number):
         return self.hosts[number]
 
@@ -220,6 +273,7 @@ class Lab:
         for host in self.hosts.values():
             host.stop()
             try_to("ip", "netns", "del", host.name)
+            try_to("ip", "netns", "del", getattr(host, "router", ""))
             for rail in range(self.rails):
                 try_to("ip", "link", "del", host.outer(rail))
         for rail in range(self.rails):
@@ -247,6 +301,12 @@ def lose(host, every, rule=""):
     """Of what the host gets every so many-th packet."""
     host.run("nft", "add table inet lab; add chain inet lab lose { type filter hook input priority 0; }; "
              f"add rule inet lab lose {rule} numgen inc mod {every} 0 drop")
+
+
+def refuse(host, rule):
+    """What the host gets like that is answered as a router does that knows no way to it."""
+    host.run("nft", "add table inet lab; add chain inet lab refuse { type filter hook input priority 0; }; "
+             f"add rule inet lab refuse {rule} reject with icmp type host-unreachable")
 
 
 def stop_losing(host):

@@ -64,11 +64,7 @@ class PairTestsTest(unittest.TestCase):
             limit(RAIL, SLOW)
             self.addCleanup(limit, RAIL, LINE)
         dead.stop()
-
-        def begin_again():
-            dead.start(self.lab.peers(), settings=OPEN)
-            dead.wait_ready()
-        self.addCleanup(begin_again)
+        self.addCleanup(self.start_again, dead)
         host = self.lab[3]
         shown, found = self.measure(host, codes=(3,))
         self.assertEqual(found, [("nic_port/h2:net0", "nic_slower_than_others"), ("nic_port/h5:net0", "nic_slower_than_others"),
@@ -79,6 +75,27 @@ class PairTestsTest(unittest.TestCase):
         self.assertEqual(self.suspect(host, "nic_port/h5:net0")["kind"], "nic")
         self.assertIn("\nSUSPECT", shown)
         self.assertIn("nic_port/h5:net0", shown)
+
+    def test_every_pair_is_tested_where_that_is_wanted(self):
+        host = self.lab[6]
+        self.start_again(host, network="all_pairs: true")
+        self.addCleanup(self.start_again, host)
+        nodes = ("--nodes", "h1,h2,h3,h4,h6")
+        code, plan, err = host.command("network", "test", "--plan", *nodes)
+        self.assertEqual(code, 0, plan + err)
+        self.assertIn("All pairs are tested, in 5 rounds of about ", plan)
+        shown, found = self.measure(host, *nodes)
+        self.assertEqual(found, [], self.said)
+        self.assertIn("network.bandwidth: round 5: 2 pairs are measured", self.said)
+        rows = re.findall(r"\n\d h\d +(.*)", shown)
+        self.assertEqual(len(rows), 5, shown)
+        for row in rows:
+            self.assertEqual(len([rate for rate in row.split() if rate not in ("-", ".", "?")]), 4, shown)
+
+    def start_again(self, host, **options):
+        host.stop()
+        host.start(self.lab.peers(), settings=OPEN, **options)
+        host.wait_ready()
 
     def plant_slow(self, host):
         """A first round shows that a pair is slow, and a second one is to tell who of both it is."""

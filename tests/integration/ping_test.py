@@ -3,6 +3,7 @@
 """network.ping between real agents on hosts of their own, with faults of the network between them."""
 
 import json
+import sys
 import unittest
 
 import harness
@@ -56,6 +57,10 @@ class PingTest(unittest.TestCase):
             latency = self.observed("nic_port/net1", f"ping.latency_median.{family}")
             self.assertEqual(latency["unit"], "seconds")
             self.assertGreater(latency["value"], 0)
+        _, metrics = self.lab[1].request("GET", "/metrics")
+        self.assertIn('health="ping",node="h1"', metrics.replace(" ", ""))
+        self.assertIn('subject="nic_port/net1"', metrics)
+        self.assertNotIn('name="ping.silent"', metrics, "who answers has no series of its own")
 
     def test_a_node_that_is_gone_does_not_answer(self):
         sick = self.lab[SICK]
@@ -111,6 +116,14 @@ class PingTest(unittest.TestCase):
         self.assertGreater(loss["value"], 0.1)
         self.assertEqual(loss["attributes"]["sent"], 25)
 
+    def test_what_is_said_of_an_address_that_is_refused_is_told_with_it(self):
+        sick = self.lab[SICK]
+        network_lab.refuse(sick, "iifname net1 icmp type echo-request")
+        self.addCleanup(network_lab.stop_losing, sick)
+        self.assertEqual(self.ping(), [("peer/h5", "node_does_not_answer")])
+        attributes = self.observed("peer/h5", "ping.silent")["attributes"]
+        self.assertEqual((attributes["silent"], attributes["problem"]), ("net1-0", "No route to host"))
+
     def test_a_way_that_is_narrower_than_its_interfaces_is_named(self):
         sick = self.lab[SICK]
         network_lab.run("ip", "link", "set", sick.outer(1), "mtu", "1500")
@@ -131,6 +144,27 @@ class PingTest(unittest.TestCase):
         host.wait_ready()
         self.assertEqual(self.ping(host), [])
         self.assertEqual(self.observed("peer/h5", "ping.silent")["attributes"]["way"], "tcp")
+        network_lab.run("ip", "link", "set", self.lab[SICK].outer(1), "down")
+        self.addCleanup(network_lab.run, "ip", "link", "set", self.lab[SICK].outer(1), "up")
+        self.assertEqual(self.ping(host), [("peer/h5", "node_does_not_answer")])
+
+    def test_root_asks_by_a_raw_socket_where_no_other_is_allowed(self):
+        host = self.lab[4]
+        host.stop()
+        host.run("sysctl", "-qw", "net.ipv4.ping_group_range=1 0")
+        self.addCleanup(self.restart, host)
+        with self.assertRaisesRegex(AssertionError, "PermissionError"):
+            host.run(sys.executable, "-c", "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)")
+        host.start(self.lab.peers())
+        host.wait_ready()
+        self.assertEqual(self.ping(host), [])
+        for number in (1, 2, 3, 5):
+            silent = self.observed(f"peer/h{number}", "ping.silent")
+            self.assertEqual(silent["value"], 0)
+            self.assertNotIn("way", silent["attributes"], "by ICMP, not by TCP")
+            self.assertNotIn("unasked", silent["attributes"])
+        for family in ("ipv4", "ipv6"):
+            self.assertEqual(self.observed("nic_port/net1", f"ping.asked.{family}")["value"], 4)
         network_lab.run("ip", "link", "set", self.lab[SICK].outer(1), "down")
         self.addCleanup(network_lab.run, "ip", "link", "set", self.lab[SICK].outer(1), "up")
         self.assertEqual(self.ping(host), [("peer/h5", "node_does_not_answer")])
@@ -180,6 +214,74 @@ class FewNodesTest(unittest.TestCase):
         network_lab.run("ip", "link", "set", self.lab[1].outer(0), "down")
         self.assertEqual(self.ping(self.lab[1]), [("nic_port/net0", "interface_or_nodes_silent")])
         self.assertEqual(self.ping(self.lab[2]), [("peer/h1", "node_does_not_answer")])
+
+
+class RouterTest(unittest.TestCase):
+    """A host behind a router, whose line to it is narrower than both of the hosts' interfaces."""
+
+    NARROW = 1500
+    WAYS = ["link/h1/net0|h2/net0-0", "link/h1/net0|h2/net0-1"]
+
+    def setUp(self):
+        self.lab = network_lab.Lab(hosts=1, rails=1)
+        self.addCleanup(self.lab.close)
+        self.far = self.lab.add_behind_router(2, self.NARROW)
+        self.lab.start()
+        self.lab[1].command("test", "network.ping")
+
+    def ping(self):
+        self.lab[1].command("test", "network.ping")
+        return self.lab[1].findings("network.ping")
+
+    def learned(self):
+        return self.lab[1].run("ip", "route", "get", self.far.address(0)) + self.lab[1].run("ip", "-6", "route", "get", self.far.address6(0))
+
+    def test_what_the_router_said_of_the_way_does_not_hide_it_from_the_next_round(self):
+        for _ in range(3):
+            self.assertEqual(self.ping(), [(way, "path_mtu_too_small") for way in self.WAYS])
+            self.assertEqual(self.learned().count(f"mtu {self.NARROW}"), 2, "the kernel remembers it")
+        sizes = {(network_lab.text_of(seen["subject"]), seen["name"]): seen["value"] for seen in self.lab[1].get("/v1/checks/network.ping")["observations"]
+                 if seen["name"].endswith("_mtu")}
+        for way in self.WAYS:
+            self.assertEqual((sizes[way, "ping.interface_mtu"], sizes[way, "ping.path_mtu"]), (network_lab.JUMBO, self.NARROW))
+
+    def test_a_way_that_is_narrow_on_purpose_is_no_fault(self):
+        self.assertEqual(len(self.ping()), 2)
+        self.far.set_route(self.lab[1], "mtu", str(self.NARROW))
+        for _ in range(2):
+            self.assertEqual(self.ping(), [])
+
+    def test_and_neither_is_an_interface_on_which_ipv6_sends_less(self):
+        self.lab[1].run("sysctl", "-qw", f"net.ipv6.conf.net0.mtu={self.NARROW}")
+        for _ in range(2):
+            self.assertEqual(self.ping(), [(self.WAYS[0], "path_mtu_too_small")])
+
+
+class Ipv6Test(unittest.TestCase):
+    """Five hosts of which none has an address of IPv4."""
+
+    def setUp(self):
+        self.lab = network_lab.Lab(hosts=5, ipv6_only=(1, 2, 3, 4, 5))
+        self.addCleanup(self.lab.close)
+        self.lab.start()
+
+    def ping(self, host):
+        host.command("test", "network.ping")
+        return host.findings("network.ping")
+
+    def test_all_answer_and_a_dead_one_is_named(self):
+        for host in self.lab.hosts.values():
+            self.assertEqual(self.ping(host), [])
+        seen = self.lab[1].get("/v1/checks/network.ping")["observations"]
+        asked = {(network_lab.text_of(one["subject"]), one["name"]): one["value"] for one in seen if one["name"].startswith("ping.asked.")}
+        for rail in (0, 1):
+            self.assertEqual(asked[f"nic_port/net{rail}", "ping.asked.ipv6"], 4)
+            self.assertEqual(asked.get((f"nic_port/net{rail}", "ping.asked.ipv4"), 0), 0)
+        self.lab[SICK].stop()
+        for rail in (0, 1):
+            network_lab.run("ip", "link", "set", self.lab[SICK].outer(rail), "down")
+        for number in (1, 2, 3, 4):
+            self.assertEqual(self.ping(self.lab[number]), [("peer/h5", "node_does_not_answer")])
 
 
 class OddWaysTest(unittest.TestCase):

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The active tests of GPUs on simulated machines: sound machines of each model pass all of them."""
 
+import concurrent.futures
 import json
+import os
+import tempfile
 import unittest
 
 import harness
+from ibm_client import statuses
 
 TESTS = ["gpu.pcie_bandwidth", "gpu.memory_bandwidth", "gpu.compute", "gpu.memory_test", "gpu.sdc", "gpu.p2p"]
+DCGMI = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_dcgmi.py")
 MACHINES = {"hgx-h100-8": 8, "hgx-b200-8": 8, "dgx-a100-8": 8, "l40s-4": 4}
 
 
@@ -28,6 +33,60 @@ class SimulatedGpuTests(unittest.TestCase):
             code, out, _ = harness.run("test", "--socket", agent.socket)
             self.assertEqual(code, 0)
             self.assertNotIn("gpu.", out)
+
+
+class TestsAtOnce(unittest.TestCase):
+    def agent(self, how):
+        """Whose tests of GPUs anybody may have; dcgmi is a program that answers as `how` says."""
+        config = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "config.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump({"compat": {"open_actions": True}, "dcgm": {"command": [DCGMI, how]}}, file)
+        agent = self.enterContext(harness.Agent("--simulate", "l40s-4", "--config", config))
+        agent.wait_ready()
+        return agent
+
+    def operations(self, agent):
+        """The first one first."""
+        return json.loads(agent.get("/v1/operations"))["items"][::-1]
+
+    def test_those_of_one_question_are_made_one_after_the_other(self):
+        agent = self.agent("pass")
+        path = f"/status?check=pciebw,gpumem,dcgm&host={agent.node()['node']}"
+        status, body = agent.request("GET", path, headers={"Accept": "application/json"}, timeout=60)
+        self.assertEqual(status, 200, body)
+        self.assertEqual([(one["name"], one["outcome"], one["fresh"]) for one in json.loads(body)["checks"]],
+                         [("pciebw", "passed", True), ("gpumem", "passed", True), ("dcgm", "passed", True)], body)
+        made = self.operations(agent)
+        self.assertEqual({one["kind"]: one["state"] for one in made},
+                         {"gpu.pcie_bandwidth": "succeeded", "gpu.compute": "succeeded", "gpu.dcgm": "succeeded"})
+        for before, after in zip(made, made[1:]):
+            self.assertLessEqual(before["finished"], after["started"])
+        self.assertEqual(statuses(agent.request("GET", path, timeout=60)[1]), ["OK"])
+
+    def test_another_one_of_gpus_is_refused_while_one_of_all_runs(self):
+        agent = self.agent("hang")
+
+        def start(kind, **wanted):
+            status, body = agent.request("POST", "/v1/operations", json.dumps({"kind": kind, **wanted}),
+                                         {"Content-Type": "application/json"}, unix=True)
+            return status, json.loads(body)
+
+        gpus = [{"kind": "gpu", "key": "0000:4a:00.0"}]
+        status, first = start("gpu.dcgm")
+        self.assertEqual(status, 202, first)
+        for wanted in ({}, {"reservation": gpus}):
+            status, refused = start("gpu.sdc", **wanted)
+            self.assertEqual(status, 409, refused)
+            self.assertEqual(refused["error"]["message"], f"another test of GPUs runs: {first['id']} (gpu.dcgm of {first['owner']}); "
+                             "try again when it is over")
+        self.assertEqual(start("self_test")[0], 202, "it is of no GPU")
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            asked = pool.submit(agent.request, "GET", "/pciebw", headers={"Accept": "application/json"}, timeout=60)
+            self.assertRaises(TimeoutError, asked.result, 1)
+            self.assertEqual(agent.request("DELETE", f"/v1/operations/{first['id']}", unix=True)[0], 202)
+            [answer] = json.loads(asked.result()[1])["checks"]
+        self.assertEqual((answer["outcome"], answer["fresh"]), ("passed", True), "who asks for an answer waits for its turn")
+        harness.wait_until(lambda: start("gpu.sdc")[0] == 202, "the GPUs are free")
 
 
 if __name__ == "__main__":

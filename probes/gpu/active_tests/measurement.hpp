@@ -28,6 +28,13 @@ struct Wrong {
   std::string detail;       // "bits 0x4"
 };
 
+// Another GPU that a test left out, or did not come to an end with.
+struct NotLooked {
+  std::string peer;  // its UUID
+  std::string why;
+  bool has_failed = false;  // a call of the test: it may be either of the two
+};
+
 // What one test found on one GPU.
 struct Measurement {
   std::vector<Series> series;
@@ -35,14 +42,24 @@ struct Measurement {
   // Results that one kernel of ours got wrong and another one right on this GPU: no fault of the GPU's is
   // known by them.
   std::vector<Wrong> disputed;
+  std::vector<NotLooked> not_looked;
   std::vector<std::pair<std::string, std::int64_t>> facts;  // "bytes_tested"
+};
+
+// Why a GPU is not to be used together with others now. Nothing: it may be.
+using WhyNot = std::function<std::optional<std::string>()>;
+
+struct Peer {
+  const GpuFacts& facts;
+  WhyNot why_not;
 };
 
 // Of one test on one GPU.
 struct TestLimits {
   double seconds = 0;
-  double memory_share = 0;             // of a GPU that the test opens beside its own
-  std::span<const GpuFacts> others{};  // that take part
+  double memory_share = 0;         // of a GPU that the test opens beside its own
+  std::span<const Peer> others{};  // that take part
+  WhyNot why_not{};                // of this GPU
   // What the GPU draws now, in watts. Nothing: nobody can tell. May be empty: nobody can ever.
   std::function<std::optional<double>()> watts{};
 };

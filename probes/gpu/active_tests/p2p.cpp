@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "probes/gpu/active_tests/pattern_check.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
@@ -80,31 +84,72 @@ Status measure_pair(const Pair& pair, double seconds, Measurement& measurement) 
   return {};
 }
 
+// Whether copies between the two go without the host. `pairs`: of this GPU, and at most as many of every
+// other.
+Result<bool> test_pair(Session& session, const GpuFacts& other, const TestLimits& limits, std::size_t pairs,
+                       const Buffer& result, Measurement& measurement) {
+  const auto peer = TRY(Session::open(session.driver(), other, limits.memory_share));
+  // Every other GPU takes as much of this one at the same time.
+  const std::size_t share = std::min(session.budget_bytes(), peer->budget_bytes()) / 2 / (pairs + 1);
+  const std::size_t bytes = std::min(kMostBytes, share) / 4096 * 4096;
+  const auto theirs = TRY(peer->allocate(bytes));
+  const bool is_direct = TRY(connect(session, *peer));
+  TRY_STATUS(session.make_current());
+  const auto ours = TRY(session.allocate(bytes));
+  const Pair pair{session, *peer, ours, theirs};
+  TRY_STATUS(measure_pair(pair, limits.seconds / (2.0 * static_cast<double>(pairs)), measurement));
+  TRY_STATUS(compare(pair, result, measurement));
+  return is_direct;
+}
+
+void add(Measurement& all, Measurement&& of_pair) {
+  std::move(of_pair.series.begin(), of_pair.series.end(), std::back_inserter(all.series));
+  for (Wrong& wrong : of_pair.wrong)
+    add_wrong(all, std::move(wrong));
+}
+
+std::string text_of(const std::vector<NotLooked>& left_out) {
+  std::string text;
+  for (const NotLooked& one : left_out)
+    text += (text.empty() ? "" : "; ") + one.peer + ": " + one.why;
+  return text;
+}
+
 }  // namespace
 
 Result<Measurement> test_p2p(Session& session, const TestLimits& limits) {
   if (limits.others.empty()) return fail(Errc::unsupported, "needs a second GPU");
+  if (const auto why = limits.why_not()) return fail(Errc::unsupported, *why);
   Measurement measurement;
+  std::int64_t peers = 0;
   std::int64_t direct = 0;
   const auto result = TRY(session.allocate(sizeof(kernels::PatternResult)));
-  for (const GpuFacts& other : limits.others) {
-    auto peer = TRY(Session::open(session.driver(), other, limits.memory_share));
-    // Every other GPU takes as much of this one at the same time.
-    const std::size_t share =
-        std::min(session.budget_bytes(), peer->budget_bytes()) / 2 / (limits.others.size() + 1);
-    const std::size_t bytes = std::min(kMostBytes, share) / 4096 * 4096;
-    const auto theirs = TRY(peer->allocate(bytes));
-    direct += TRY(connect(session, *peer)) ? 1 : 0;
+  const auto word = TRY(session.allocate(sizeof(std::uint64_t)));
+  for (const Peer& other : limits.others) {
+    const std::string& uuid = other.facts.uuid;
+    if (auto why = other.why_not()) {
+      measurement.not_looked.push_back({.peer = uuid, .why = *std::move(why)});
+      continue;
+    }
+    Measurement of_pair;
+    session.driver().note_peer(uuid.c_str());
+    const auto is_direct = test_pair(session, other.facts, limits, limits.others.size(), result, of_pair);
+    session.driver().note_peer(nullptr);
+    TRY_STATUS(session.driver().go_on());
+    if (!is_direct) {
+      measurement.not_looked.push_back({.peer = uuid, .why = is_direct.error().what, .has_failed = true});
+      continue;
+    }
+    add(measurement, std::move(of_pair));
+    ++peers;
+    direct += *is_direct ? 1 : 0;
     TRY_STATUS(session.make_current());
-    const auto ours = TRY(session.allocate(bytes));
-    const Pair pair{session, *peer, ours, theirs};
-    TRY_STATUS(
-        measure_pair(pair, limits.seconds / (2.0 * static_cast<double>(limits.others.size())), measurement));
-    TRY_STATUS(compare(pair, result, measurement));
-    TRY_STATUS(find_a_planted_word(session, pair.ours, result));
+    TRY_STATUS(find_a_planted_word(session, word, result));
   }
-  TRY_STATUS(session.make_current());
-  measurement.facts.emplace_back("peers", limits.others.size());
+  const bool has_failed = std::ranges::any_of(measurement.not_looked, &NotLooked::has_failed);
+  if (peers == 0 && has_failed) return measurement;
+  if (peers == 0) return fail(Errc::unsupported, "no other GPU is left: " + text_of(measurement.not_looked));
+  measurement.facts.emplace_back("peers", peers);
   measurement.facts.emplace_back("peers_with_direct_access", direct);
   return measurement;
 }

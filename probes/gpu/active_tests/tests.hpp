@@ -22,7 +22,7 @@ namespace autopilot::probes::gpu {
 [[nodiscard]] Result<Measurement> test_memory(Session& session, const TestLimits& limits);
 // The canary of silent data corruption on every multiprocessor.
 [[nodiscard]] Result<Measurement> test_sdc(Session& session, const TestLimits& limits);
-// Copies to and from every other GPU. Errc::unsupported: there is none.
+// Copies to and from every other GPU that may be used. Errc::unsupported: there is none.
 [[nodiscard]] Result<Measurement> test_p2p(Session& session, const TestLimits& limits);
 
 // What the GPU draws while it is idle, waits, and multiplies. Errc::unsupported: nobody tells.

@@ -15,6 +15,7 @@ struct Watch {
   std::atomic<const char*> call = nullptr;    // what the thread is in, and may hang in
   std::atomic<std::uint64_t> calls = 0;       // how many it has begun
   std::atomic<const char*> kernel = nullptr;  // that it launched last
+  std::atomic<const char*> peer = nullptr;    // UUID of another GPU that its calls are about as well
   std::atomic<bool> stop = false;             // it shall free everything and end
 };
 
@@ -75,6 +76,9 @@ class Driver {
 
   // What is about to be launched, for who watches: a kernel that never ends shows in a later call.
   void note_kernel(const char* name) const { watch_->kernel = name; }
+
+  // The other GPU that the next calls are about as well, by its UUID, which stays; null: none.
+  void note_peer(const char* uuid) const { watch_->peer = uuid; }
 
   // Errc::conflict once the watch says stop.
   [[nodiscard]] Status go_on() const;

@@ -12,15 +12,14 @@ namespace {
 
 class Worker {
  public:
-  Worker(const Options& options, Meeting& meeting, std::size_t member, std::span<const GpuFacts> all,
-         GpuSlot& slot)
-      : options_(options), meeting_(meeting), member_(member), members_(all.size()), slot_(slot) {
-    for (const GpuFacts& gpu : all)
-      if (gpu.index != all[member].index) others_.push_back(gpu);
+  Worker(const Options& options, Meeting& meeting, std::size_t member, std::span<GpuSlot* const> all)
+      : options_(options), meeting_(meeting), member_(member), members_(all.size()), slot_(*all[member]) {
+    for (const GpuSlot* slot : all)
+      if (slot != &slot_) others_.push_back({slot->facts(), [slot] { return slot->why_left_out(); }});
   }
 
   Status run(const Library& library, const Sensors* sensors) {
-    const GpuFacts facts = slot_.report().facts;
+    const GpuFacts& facts = slot_.facts();
     if (sensors != nullptr && !options_.beside_others) TRY_STATUS(check_use(*sensors, facts));
     if (sensors != nullptr) watts_ = watts_by(*sensors, facts);
     const auto node = stay_near(facts.pci_address);
@@ -40,7 +39,7 @@ class Worker {
     for (const GpuTest& test : gpu_tests())
       if (std::find(options_.tests.begin(), options_.tests.end(), test.name) != options_.tests.end())
         TRY_STATUS(take_part(*session, test));
-    return {};
+    return outcome_of_pairs_;
   }
 
  private:
@@ -84,6 +83,7 @@ class Worker {
     auto measured = test.run(session, {.seconds = options_.seconds,
                                        .memory_share = options_.memory_share,
                                        .others = others_,
+                                       .why_not = [this] { return slot_.why_left_out(); },
                                        .watts = watts_});
     slot_.test = nullptr;
     if (measured)
@@ -92,6 +92,7 @@ class Worker {
       report.skipped = measured.error().what;
     else
       return fail(measured.error().code, report.test + ": " + measured.error().what);
+    note_pairs(report);
     slot_.change([&](GpuReport& gpu) {
       gpu.tests.push_back(std::move(report));
       gpu.most_used_bytes = session.most_used_bytes();
@@ -99,20 +100,29 @@ class Worker {
     return {};
   }
 
+  // Which of the two is to blame is not known: this GPU goes on, and says at its end what it did not see.
+  void note_pairs(const TestReport& report) {
+    for (const NotLooked& pair : report.measured.not_looked)
+      if (pair.has_failed && outcome_of_pairs_)
+        outcome_of_pairs_ = fail(Errc::unavailable, report.test + ": with " + pair.peer + ": " + pair.why);
+  }
+
   const Options& options_;
   Meeting& meeting_;
   std::size_t member_;
   std::size_t members_;
-  std::vector<GpuFacts> others_;
+  std::vector<Peer> others_;
   std::function<std::optional<double>()> watts_;
   GpuSlot& slot_;
+  Status outcome_of_pairs_;
 };
 
 }  // namespace
 
 void run_gpu(const Library& library, const Sensors* sensors, const Options& options, Meeting& meeting,
-             std::size_t member, std::span<const GpuFacts> all, GpuSlot& slot) {
-  const Status outcome = Worker(options, meeting, member, all, slot).run(library, sensors);
+             std::size_t member, std::span<GpuSlot* const> all) {
+  GpuSlot& slot = *all[member];
+  const Status outcome = Worker(options, meeting, member, all).run(library, sensors);
   if (!outcome)
     slot.change([&](GpuReport& report) {
       if (!report.error) report.error = outcome.error().what;

@@ -32,6 +32,16 @@ TEST(Patience, the_kernel_that_was_launched_last_is_named) {
   EXPECT_EQ(patience.text(), "cuStreamSynchronize has not come back for 0 s; the last kernel was spin");
 }
 
+TEST(Patience, the_other_gpu_of_a_call_is_named) {
+  Watch watch;
+  watch.peer = "GPU-2";
+  Patience patience(watch, 0);
+  const InCall in_call(watch, "cuCtxCreate_v2");
+  EXPECT_FALSE(patience.is_over());
+  EXPECT_TRUE(patience.is_over());
+  EXPECT_EQ(patience.text(), "cuCtxCreate_v2 has not come back for 0 s, with GPU-2");
+}
+
 TEST(Patience, many_short_calls_are_no_long_one) {
   Watch watch;
   Patience patience(watch, 0);

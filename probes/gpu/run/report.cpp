@@ -36,6 +36,13 @@ json::array wrong_json(const std::vector<Wrong>& wrong) {
   return all;
 }
 
+json::array not_looked_json(const std::vector<NotLooked>& not_looked) {
+  json::array all;
+  for (const NotLooked& one : not_looked)
+    all.push_back(json::object{{"peer", one.peer}, {"why", to_utf8(one.why)}});
+  return all;
+}
+
 json::object test_json(const TestReport& test) {
   json::object object{{"test", test.test}, {"scope", test.together ? "together" : "alone"}};
   if (test.skipped) {
@@ -48,6 +55,7 @@ json::object test_json(const TestReport& test) {
   object["measured"] = std::move(measured);
   object["wrong"] = wrong_json(test.measured.wrong);
   if (!test.measured.disputed.empty()) object["disputed"] = wrong_json(test.measured.disputed);
+  if (!test.measured.not_looked.empty()) object["not_looked"] = not_looked_json(test.measured.not_looked);
   for (const auto& [name, value] : test.measured.facts)
     object[name] = value;
   return object;

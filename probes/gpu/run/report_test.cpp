@@ -51,6 +51,14 @@ TEST(Report, what_kernels_disagree_on_is_no_wrong_result) {
   EXPECT_EQ(exit_code_of(report), exit_measured);
 }
 
+TEST(Report, gpus_that_a_test_left_out_are_named) {
+  Report report = measured();
+  EXPECT_THAT(to_json(report), Not(HasSubstr("not_looked")));
+  report.gpus[0].tests[0].measured.not_looked = {{.peer = "GPU-2", .why = "in use by 4200"}};
+  EXPECT_THAT(to_json(report), HasSubstr(R"("not_looked":[{"peer":"GPU-2","why":"in use by 4200"}])"));
+  EXPECT_EQ(exit_code_of(report), exit_measured) << "whoever left it out has looked at all that it may";
+}
+
 TEST(Report, kernels_that_the_driver_refused_are_told) {
   Report report = measured();
   EXPECT_THAT(to_json(report), Not(HasSubstr("refused_kernels")));

@@ -36,9 +36,11 @@ class Crew {
       : meeting_(gpus.size()) {
     for (const GpuFacts& gpu : gpus)
       members_.emplace_back(gpu, options.patience_seconds);
+    for (Member& member : members_)
+      slots_.push_back(&member.slot);
     for (std::size_t i = 0; i < members_.size(); ++i)
       members_[i].thread = std::thread(run_gpu, std::cref(library), sensors, std::cref(options),
-                                       std::ref(meeting_), i, std::span(gpus), std::ref(members_[i].slot));
+                                       std::ref(meeting_), i, std::span<GpuSlot* const>(slots_));
   }
 
   void stop() {
@@ -101,13 +103,19 @@ class Crew {
 
   void give_up(std::size_t i) {
     members_[i].hangs = true;
-    members_[i].slot.change([&](GpuReport& report) { report.error = members_[i].patience.text(); });
+    GpuSlot& slot = members_[i].slot;
+    slot.change([&](GpuReport& report) { report.error = members_[i].patience.text(); });
+    // It may be the other one that hangs, and would take the rest with it one after the other.
+    if (const char* peer = slot.watch.peer)
+      for (GpuSlot* other : slots_)
+        if (other->facts().uuid == peer) other->leave_out(slot.facts().uuid + " hangs in a call with it");
     meeting_.leave(i);
   }
 
   const Clock::time_point began_ = Clock::now();
   Meeting meeting_;
   std::deque<Member> members_;
+  std::vector<GpuSlot*> slots_;
 };
 
 void wait_for_stop(Crew& crew) {

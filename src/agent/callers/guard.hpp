@@ -19,8 +19,8 @@ struct CallerRights {
   std::function<void(const Credential& credential, const kube::AccessQuestion& question,
                      CallerReviews::OnDecision on_decision)>
       ask;
-  // Whether one of these names is that of a node which has an agent.
-  std::function<void(const std::vector<std::string>& names, std::function<void(bool is_agent)> done)>
+  // Whether one of these names is that of a node which has an agent; errors as check_agent.
+  std::function<void(const std::vector<std::string>& names, std::function<void(const Status& is_agent)> done)>
       find_agent = {};
 };
 

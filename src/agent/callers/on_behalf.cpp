@@ -10,7 +10,7 @@ void find_user_told(const CallerRights& rights, const net::HttpRequest& request,
   const auto told = request.headers.find(kOnBehalfOf);
   if (told == request.headers.end() || !may_be_of_agent(rights, request)) return on_found("");
   rights.find_agent(request.peer.names, [user_text = told->second, on_found = std::move(on_found)](
-                                            bool is_agent) { on_found(is_agent ? user_text : ""); });
+                                            const Status& is_agent) { on_found(is_agent ? user_text : ""); });
 }
 
 }  // namespace autopilot::agent

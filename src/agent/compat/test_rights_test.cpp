@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/peers.hpp"
+
 namespace autopilot::agent {
 namespace {
 
@@ -35,8 +37,10 @@ class TestRightsTest : public ::testing::Test {
                 return on_decision({true, "alice", {}, "alice-in-letters"});
               on_decision({true, "alice", fail(Errc::denied, "alice may not"), "alice-in-letters"});
             },
-        .find_agent = [](const std::vector<std::string>& names,
-                         const auto& done) { done(names == std::vector<std::string>{"node-2"}); }};
+        .find_agent =
+            [](const std::vector<std::string>& names, const auto& done) {
+              done(check_agent(std::vector{Peer{"node-2", "10.0.0.2", 1}}, names));
+            }};
     TestRights found;
     find_test_rights(rights, is_open, request, {"gpu.diagnosis", "storage.pvc"},
                      [&found](const TestRights& rights_found) { found = rights_found; });

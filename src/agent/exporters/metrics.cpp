@@ -25,6 +25,11 @@ std::string index_of(const Subject& subject) {
   return subject.index ? std::to_string(*subject.index) : "";
 }
 
+// Of each node that answers pings, and each round asks others.
+bool is_answering_peer(const Observation& observation, double number) {
+  return observation.name == "ping.silent" && number == 0;
+}
+
 void node_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
   const auto build = telemetry::build_info();
   metrics.family("autopilot_build_info", MetricType::gauge,
@@ -110,13 +115,14 @@ void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
                     {"value", kind.value},
                     {"subject", to_string(kind.subject)}},
                    static_cast<double>(count));
-  metrics.family("autopilot_observation", MetricType::gauge,
-                 "Every number of the last look, in the unit of its label.");
+  metrics.family(
+      "autopilot_observation", MetricType::gauge,
+      "Every number of the last look, in the unit of its label; without ping.silent of nodes that answer.");
   for (const CheckResult& result : snapshot.results) {
     for (const Observation& observation : result.observations) {
       if (observation.is_event() || !observation.value) continue;
       const auto number = as_number(*observation.value);
-      if (!number) continue;
+      if (!number || is_answering_peer(observation, *number)) continue;
       metrics.sample({{"check", result.check},
                       {"name", observation.name},
                       {"subject", to_string(observation.subject)},

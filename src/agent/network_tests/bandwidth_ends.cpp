@@ -273,11 +273,8 @@ bool BandwidthEnds::holds_gpus(const std::string& id) const {
 
 void BandwidthEnds::note_end(const End& end) {
   if (end.held().empty()) return;
-  // A process that has ended may be told for a moment longer (AMD). Who is hidden by that meanwhile is still
-  // seen by the GPU probe, which looks itself.
-  constexpr std::chrono::seconds kGivenBack{3};
-  gpus_until_[end.held()] = clock_.now().wall + (end.held() == kAllLines ? kGivenBack : Duration{0});
-  if (doors_.on_gpus_free) doors_.on_gpus_free();
+  gpus_until_[end.held()] = clock_.now().wall + kGivenBack;
+  if (doors_.on_gpus_free) gpus_free_ = loop_.after(kGivenBack, doors_.on_gpus_free);
 }
 
 void BandwidthEnds::take_end(const std::string& id, const std::string& why) {

@@ -45,9 +45,14 @@ class BandwidthEnds {
         run;
     // Runs it on a thread that may block; false: there is no room.
     std::function<bool(std::function<void()> task)> submit;
-    // A test that had GPUs has ended: who looked at them before saw its process. Null: nobody looks.
+    // A test that had GPUs has ended, kGivenBack ago and no other one since: who looked at them before saw
+    // its process, or took another one for it. Null: nobody looks.
     std::function<void()> on_gpus_free = {};
   };
+  // So long after its end a process may still be told: by an answer of the driver that is shared, or by the
+  // driver itself (AMD). The GPU probe looks itself.
+  static constexpr Duration kGivenBack = std::chrono::seconds{3};
+
   using OnListening = std::function<void(Result<api::ServersAnswer> answer)>;
   using OnMeasured = std::function<void(Result<api::BandwidthAnswer> answer)>;
   using OnReport = std::function<void(Result<host::BandwidthReport> report)>;
@@ -90,7 +95,8 @@ class BandwidthEnds {
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
   // By a test of bandwidth.
   [[nodiscard]] bool is_in_use(const std::string& interface) const;
-  // How many processes of tests of this may be seen on that GPU by a look that began then.
+  // How many processes of tests of this may be seen on that GPU by a look that began then: also kGivenBack
+  // after them.
   [[nodiscard]] int processes_on(const std::string& gpu, WallTime look) const;
   // Those with that id have GPUs or the memory of one, or had them and what they found was not told yet.
   [[nodiscard]] bool holds_gpus(const std::string& id) const;
@@ -140,6 +146,7 @@ class BandwidthEnds {
   std::map<std::string, api::ServersEnd> found_;  // of servers that have ended, likewise; at most kMost
   std::uint64_t next_ = 0;
   std::map<std::string, WallTime> gpus_until_;  // of tests that have ended, by GPU; kAllLines: by all
+  net::Subscription gpus_free_;                 // until the last of these
   WayBack way_back_;
 };
 

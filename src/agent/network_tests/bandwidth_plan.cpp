@@ -2,10 +2,14 @@
 #include "agent/network_tests/bandwidth_plan.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 #include <utility>
 
 #include "agent/network_tests/bandwidth_run.hpp"
 #include "agent/network_tests/left_out.hpp"
+#include "fleet/pair_tests/all_pairs.hpp"
+#include "runtime/operations.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -26,28 +30,52 @@ std::size_t seconds_of(const std::vector<fleet::PairTest>& tests) {
   return longest * ((tests.size() + BandwidthRun::kMostAtOnce - 1) / BandwidthRun::kMostAtOnce);
 }
 
+fleet::PairSettings settings_of(const PairMedium& medium, const PairChoice& choice) {
+  fleet::PairSettings settings = medium.settings;
+  settings.all_pairs = choice.all_pairs;
+  return settings;
+}
+
+// All pairs are told of too late, or never, where they take longer than a test may.
+Status check_length(fleet::PairRun run, const PairMedium& medium, const PairChoice& choice) {
+  if (!choice.all_pairs) return {};
+  const std::size_t rounds = fleet::all_pairs_rounds(run.fabric(), settings_of(medium, choice));
+  const std::size_t seconds = seconds_of(run.next_round());
+  if (std::chrono::seconds{rounds * seconds} <= runtime::Operations::kMaxDeadline) return {};
+  return fail(Errc::exhausted, "all pairs take " + std::to_string(rounds) + " rounds of about " +
+                                   std::to_string(seconds) + " s, and no test takes longer than " +
+                                   format_duration(runtime::Operations::kMaxDeadline));
+}
+
 }  // namespace
 
 Result<fleet::PairRun> plan_run(std::vector<PeerNetwork>& networks, const PairMedium& medium,
-                                int most_percent) {
+                                const PairChoice& choice) {
   std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
-  const bool needs_rates = most_percent < BandwidthRun::kAllOfLine;
+  const bool needs_rates = choice.most_percent < BandwidthRun::kAllOfLine;
   auto fabric = fabric_of(networks, medium, needs_rates);
   if (!fabric && needs_rates && fabric_of(networks, medium, false))
     return fail(Errc::unavailable, std::string(medium.no_share));
   if (!fabric) return fail(fabric.error());
-  return fleet::PairRun::create(*std::move(fabric), medium.settings);
+  auto run = fleet::PairRun::create(*std::move(fabric), settings_of(medium, choice));
+  const Status may_begin = run ? check_length(*run, medium, choice) : fail(run.error());
+  if (!may_begin && may_begin.error().code == Errc::exhausted)
+    return fail(Errc::exhausted,
+                may_begin.error().what + ": name fewer (--nodes), or set network.all_pairs to false");
+  return run;
 }
 
 api::BandwidthPlan plan_of(const std::vector<PeerNetwork>& found, const PairMedium& medium,
-                           fleet::PairRun run, int most_percent) {
+                           fleet::PairRun run, const PairChoice& choice) {
   const std::vector<fleet::PairTest> tests = run.next_round();
   const fleet::Fabric& fabric = run.fabric();
   api::BandwidthPlan plan{.rails = {},
                           .pairs = {},
                           .seconds = seconds_of(tests),
-                          .most_percent = static_cast<std::size_t>(most_percent),
+                          .rounds = 1,
+                          .most_percent = static_cast<std::size_t>(choice.most_percent),
                           .left_out = {}};
+  if (choice.all_pairs) plan.rounds = fleet::all_pairs_rounds(fabric, settings_of(medium, choice));
   for (fleet::RailNumber rail = 0; rail < fabric.rails().size(); ++rail)
     plan.rails.push_back(rail_of(fabric, rail));
   for (const fleet::PairTest& test : tests)

@@ -24,9 +24,8 @@ void find_right(const BandwidthContext& context, const HttpRequest& request, boo
     return done(Error{Errc::denied,
                       "tests of bandwidth are for agents, which show their certificate (tls.mode), and for "
                       "the Unix socket"});
-  context.rights.find_agent(request.peer.names, [done](bool is_agent) {
-    done(is_agent ? std::nullopt
-                  : std::optional(Error{Errc::denied, "this certificate names no node that has an agent"}));
+  context.rights.find_agent(request.peer.names, [done](const Status& is_agent) {
+    done(is_agent ? std::nullopt : std::optional(is_agent.error()));
   });
 }
 

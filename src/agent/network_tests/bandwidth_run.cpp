@@ -14,7 +14,7 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxProblem = 300;
-// Each way of a pair: three rounds are over within a minute and a half.
+// Each way of a pair: three rounds of kMostAtOnce pairs are over within a minute and a half.
 constexpr std::size_t kLeastSeconds = 3;
 constexpr std::size_t kMostSeconds = 8;
 static_assert(kMostSeconds <= api::kMostTestSeconds);

@@ -61,11 +61,10 @@ void BandwidthTester::make_plan(const std::vector<Subject>& nodes, const std::st
     if (!chosen) return take_plan(names, fail(chosen.error()));
     book_.find(*chosen, [this, names](const std::vector<PeerNetwork>& found) {
       std::vector<PeerNetwork> networks = found;
-      const int most_percent = doors_.most_percent();
-      auto run = plan_run(networks, medium_, most_percent);
-      take_plan(names,
-                run ? Result<api::BandwidthPlan>(plan_of(found, medium_, *std::move(run), most_percent))
-                    : fail(run.error()));
+      const PairChoice choice = doors_.choice();
+      auto run = plan_run(networks, medium_, choice);
+      take_plan(names, run ? Result<api::BandwidthPlan>(plan_of(found, medium_, *std::move(run), choice))
+                           : fail(run.error()));
     });
   });
 }
@@ -89,9 +88,9 @@ void BandwidthTester::take_peers(const Result<std::vector<Peer>>& peers) {
 
 void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
-  const int most_percent = doors_.most_percent();
+  const PairChoice choice = doors_.choice();
   const std::vector<PeerNetwork> found = networks;
-  auto pairs = plan_run(networks, medium_, most_percent);
+  auto pairs = plan_run(networks, medium_, choice);
   // Whoever names nodes wants them tested.
   if (!pairs && pairs.error().code == Errc::unsupported && asked_->reservation.empty()) {
     board_->put(std::string(medium_.check), no_bandwidth_targets(clock_.now()));
@@ -100,7 +99,7 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!pairs) return end(fail(pairs.error()));
   left_out_ = left_out_of(found, medium_, pairs->fabric(), !asked_->reservation.empty());
   run_.emplace(loop_, doors_.tls ? doors_.tls() : nullptr, medium_, std::move(networks), *std::move(pairs),
-               most_percent,
+               choice.most_percent,
                BandwidthRun::Listener{.on_progress =
                                           [this](std::string message) {
                                             if (asked_) asked_->on_progress(std::move(message));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/network_tests/bandwidth_observations.hpp"
+#include "agent/network_tests/bandwidth_plan.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
 #include "net/test_server.hpp"
@@ -70,7 +71,7 @@ class BandwidthTesterTest : public ::testing::Test {
   net::EventLoop loop_;
   const host::SystemClock clock_;
   std::size_t rate_ = kRate;
-  int most_percent_ = 100;
+  PairChoice choice_;
   std::vector<Peer> others_;
   std::optional<Result<std::string>> said_;
   Node one_{loop_, "gpu-1", "10.1.0.1", rate_};
@@ -88,14 +89,14 @@ class BandwidthTesterTest : public ::testing::Test {
                                  done(peers);
                                },
                            .tls = {},
-                           .most_percent = [this] { return most_percent_; },
+                           .choice = [this] { return choice_; },
                            .look = [] {}},
                           board_};
 };
 
 TEST_F(BandwidthTesterTest, of_lines_of_an_unknown_rate_no_share_is_taken) {
   rate_ = 0;
-  most_percent_ = 50;
+  choice_.most_percent = 50;
   ASSERT_TRUE(begin());
   ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
   ASSERT_FALSE(*said_);
@@ -121,7 +122,7 @@ TEST_F(BandwidthTesterTest, one_that_is_cancelled_before_a_pair_was_measured_say
 }
 
 TEST_F(BandwidthTesterTest, a_plan_tells_who_would_be_measured_and_asks_nobody_to) {
-  most_percent_ = 40;
+  choice_.most_percent = 40;
   const auto plan = plan_between({});
   ASSERT_TRUE(plan) << plan.error().what;
   EXPECT_THAT(plan->rails, ElementsAre(api::PlannedRail{"net0", {"gpu-1", "gpu-2"}}));
@@ -129,6 +130,7 @@ TEST_F(BandwidthTesterTest, a_plan_tells_who_would_be_measured_and_asks_nobody_t
   EXPECT_THAT((std::vector{plan->pairs[0].source, plan->pairs[0].destination}),
               UnorderedElementsAre("gpu-1", "gpu-2"));
   EXPECT_GE(plan->seconds, 8U);
+  EXPECT_EQ(plan->rounds, 1U);
   EXPECT_EQ(plan->most_percent, 40U);
   EXPECT_THAT(plan->left_out, IsEmpty());
   EXPECT_FALSE(one_.is_asked() || two_.is_asked());
@@ -147,6 +149,34 @@ TEST_F(BandwidthTesterTest, only_so_many_plans_are_made_at_once_and_equal_questi
   EXPECT_EQ(plan_between({{SubjectKind::peer, "gpu-1", {}, {}, {}}}).error().code, Errc::exhausted);
 }
 
+TEST_F(BandwidthTesterTest, a_plan_of_all_pairs_tells_how_many_rounds_they_take) {
+  choice_.all_pairs = true;
+  Node three{loop_, "gpu-3", "10.1.0.3", rate_};
+  others_ = {three.peer()};
+  const auto plan = plan_between({});
+  ASSERT_TRUE(plan) << plan.error().what;
+  EXPECT_EQ(plan->rounds, 3U);
+  EXPECT_EQ(plan->pairs.size(), 1U);
+}
+
+TEST_F(BandwidthTesterTest, all_pairs_that_take_longer_than_a_test_may_are_refused) {
+  std::vector<PeerNetwork> networks;
+  for (int n = 0; n < 128; ++n) {
+    const std::string number = std::to_string(n);
+    networks.push_back({.peer = {"gpu-" + number, "127.0.0.1", 1},
+                        .network = {"gpu-" + number, "", {{"net0", "10.1.0." + number}}, n < 64 ? "a" : "b"},
+                        .problem = ""});
+  }
+  EXPECT_TRUE(plan_run(networks, kByTcp, {}));
+  const auto run = plan_run(networks, kByTcp, {.all_pairs = true});
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().code, Errc::exhausted);
+  EXPECT_THAT(run.error().what, HasSubstr("no test takes longer than 1h: name fewer (--nodes)"));
+  for (PeerNetwork& network : networks)
+    network.network.leaf = "a";
+  EXPECT_TRUE(plan_run(networks, kByTcp, {.all_pairs = true}));
+}
+
 TEST_F(BandwidthTesterTest, a_plan_tells_why_a_node_is_left_out) {
   others_ = {{"gpu-3", "127.0.0.1", 1}};  // where nobody listens
   const auto plan = plan_between({});
@@ -163,7 +193,7 @@ TEST_F(BandwidthTesterTest, without_a_pair_or_with_an_unknown_node_there_is_no_p
 
 TEST_F(BandwidthTesterTest, of_lines_of_an_unknown_rate_no_share_is_planned) {
   rate_ = 0;
-  most_percent_ = 50;
+  choice_.most_percent = 50;
   EXPECT_EQ(plan_between({}).error().code, Errc::unavailable);
 }
 

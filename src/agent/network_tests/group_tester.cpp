@@ -47,7 +47,8 @@ Status GroupTester::begin(runtime::OwnTest::Calls calls) {
   TRY_STATUS(check_nodes(calls.reservation));
   if (calls.reservation.size() == 1)
     return fail(Errc::malformed, std::string(kGroupCheck) + " tests nodes together: name two or more");
-  if (doors_.most_percent() < kAllOfLine) return fail(Errc::unavailable, std::string(kByNccl.no_share));
+  if (doors_.choice().most_percent < kAllOfLine)
+    return fail(Errc::unavailable, std::string(kByNccl.no_share));
   asked_ = std::move(calls);
   doors_.peers([this, number = ++number_](const Result<std::vector<Peer>>& peers) {
     if (number == number_) take_peers(peers);

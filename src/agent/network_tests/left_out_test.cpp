@@ -36,7 +36,7 @@ PeerNetwork silent(const std::string& name) {
 std::vector<std::string> texts(const std::vector<PeerNetwork>& found, bool are_named = false,
                                const PairMedium& medium = kByTcp) {
   std::vector<PeerNetwork> reached = found;
-  const auto run = plan_run(reached, medium, BandwidthRun::kAllOfLine);
+  const auto run = plan_run(reached, medium, PairChoice{});
   EXPECT_TRUE(run);
   std::vector<std::string> texts;
   for (const LeftOut& left : left_out_of(found, medium, run->fabric(), are_named))

@@ -67,7 +67,9 @@ NetworkTestContext network_test_context(const NetworkTestParts& parts) {
   context.ping = [config = parts.config, has_peers = parts.has_peers] {
     return ping_settings(config().ping, has_peers());
   };
-  context.most_percent = [config = parts.config] { return config().network.most_percent; };
+  context.pairs = [config = parts.config] {
+    return PairChoice{config().network.most_percent, config().network.all_pairs};
+  };
   context.peers = parts.peers;
   context.tls = parts.tls;
   context.rights = parts.rights;

@@ -96,7 +96,7 @@ NetworkTests::NetworkTests(NetworkTestContext context)
 TesterDoors NetworkTests::tester_doors(std::string_view check) {
   return {.peers = context_.peers,
           .tls = context_.tls,
-          .most_percent = context_.most_percent,
+          .choice = context_.pairs,
           .look = [this, check = std::string(check)] { context_.look(check); }};
 }
 

@@ -36,7 +36,7 @@ struct NetworkTestContext {
   bool is_simulated = false;
   std::function<std::string()> leaf = {};  // of this node, see api::NodeNetwork
   std::function<PingSettings()> ping = {};
-  std::function<int()> most_percent = [] { return 100; };  // see TesterDoors
+  std::function<PairChoice()> pairs = [] { return PairChoice{}; };
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers = {};
   std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
   CallerRights rights = {};  // of agents, to have tests of bandwidth made

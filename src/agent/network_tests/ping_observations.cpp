@@ -104,6 +104,7 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
   std::string problem;
   std::string way;
   std::string unasked;
+  std::string why;
   bool has_way = false;
   std::size_t asked = 0;
   std::size_t count = 0;
@@ -113,11 +114,12 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
     const std::string name = shown_name(round, i);
     append_word(addresses, name + "=" + echo.address);
     if (echo.way == host::EchoWay::tcp) way = to_string(echo.way);
-    has_way = has_way || !echo.interface.empty();
+    has_way = has_way || !echo.interface.empty() || echo.way == host::EchoWay::none;
     if (was_asked(echo))
       ++asked;
     else
       append_word(unasked, name);
+    if (echo.way == host::EchoWay::none) why = ": " + echo.problem;
     if (!is_silent(echo)) continue;
     ++count;
     append_word(silent, name);
@@ -133,7 +135,7 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
     const std::string what = has_way ? "this node could not ask " : "this node has no way to ";
     told.value.reset();
     told.missing = has_way ? kNotAsked : kNoWay;
-    told.attributes.emplace_back("error", what + network.peer.node + " at " + addresses);
+    told.attributes.emplace_back("error", what + network.peer.node + " at " + addresses + why);
   }
   if (count > 0) told.attributes.emplace_back("silent", silent);
   if (count > 0) told.attributes.emplace_back("through", through);
@@ -190,6 +192,7 @@ Observations ping_observations(const PingRound& round) {
   ObservationWriter writer(round.ended);
   Observation& outcome = writer.add(host_subject(), "ping.outcome", std::string("ended"), "");
   if (!round.pod.empty()) outcome.attributes.emplace_back("pod", round.pod);
+  outcome.attributes.emplace_back("others", static_cast<std::int64_t>(round.others));
   for (std::size_t peer = 0; peer < round.networks.size(); ++peer)
     add_node(round, peer, writer);
   Ways ways = ways_of(round);

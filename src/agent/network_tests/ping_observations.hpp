@@ -28,8 +28,9 @@ struct PingAddress {
 [[nodiscard]] std::vector<PingAddress> ping_addresses(const std::vector<PeerNetwork>& networks);
 
 struct PingRound {
-  std::string node;  // this one
-  std::string pod;   // of this agent; empty: it is in none
+  std::string node;        // this one
+  std::string pod;         // of this agent; empty: it is in none
+  std::size_t others = 0;  // nodes that there are beside this one, asked or not
   std::vector<PeerNetwork> networks;
   std::vector<PingAddress> addresses;
   std::vector<host::PeerEcho> echoes;  // one for each address

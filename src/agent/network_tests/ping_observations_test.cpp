@@ -31,8 +31,13 @@ host::PeerEcho echo(const std::string& address, const std::string& interface, un
 
 // Three nodes with an address in each of two networks; all answer.
 PingRound healthy_round() {
-  PingRound round{
-      .node = "node-a", .pod = "autopilot-x1", .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  PingRound round{.node = "node-a",
+                  .pod = "autopilot-x1",
+                  .others = 99,
+                  .networks = {},
+                  .addresses = {},
+                  .echoes = {},
+                  .ended = {}};
   for (const std::string n : {"2", "3", "4"})
     round.networks.push_back(
         network("node-" + n, {{"eth0", "10.1.0." + n, 9000}, {"net1", "10.2.0." + n, 9000}}));
@@ -65,6 +70,7 @@ TEST(PingObservations, of_a_healthy_round_each_node_and_each_interface_is_told_a
   const auto all = ping_observations(healthy_round());
   EXPECT_EQ(to_string(*find(all, "host", "ping.outcome")->value), "ended");
   EXPECT_EQ(attribute_text(*find(all, "host", "ping.outcome"), "pod"), "autopilot-x1");
+  EXPECT_EQ(attribute_text(*find(all, "host", "ping.outcome"), "others"), "99");
   EXPECT_THAT(subjects(all, SubjectKind::peer), ElementsAre("node-2", "node-3", "node-4"));
   EXPECT_EQ(number(all, "peer/node-2", "ping.silent"), 0);
   EXPECT_EQ(attribute_text(*find(all, "peer/node-2", "ping.silent"), "addresses"),
@@ -146,7 +152,8 @@ TEST(PingObservations, a_way_that_takes_much_longer_than_the_others_is_told) {
 
 // IBM's clients see net1-0 and net1-1.
 TEST(PingObservations, several_addresses_of_one_interface_have_numbers) {
-  PingRound round{.node = "node-a", .pod = "", .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  PingRound round{
+      .node = "node-a", .pod = "", .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   round.networks = {network("node-b", {{"eth0", "10.1.0.7"}, {"net1", "10.2.0.7"}, {"net1", "10.2.1.7"}})};
   round.addresses = ping_addresses(round.networks);
   for (const PingAddress& one : round.addresses)
@@ -156,7 +163,8 @@ TEST(PingObservations, several_addresses_of_one_interface_have_numbers) {
 }
 
 TEST(PingObservations, families_are_told_apart) {
-  PingRound round{.node = "node-a", .pod = "", .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  PingRound round{
+      .node = "node-a", .pod = "", .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   round.networks = {network("node-b", {{"eth0", "10.1.0.7"}, {"eth0", "fd00::7"}})};
   round.addresses = ping_addresses(round.networks);
   round.echoes = {echo("10.1.0.7", "eth0"), echo("fd00::7", "eth0", 0)};
@@ -168,7 +176,8 @@ TEST(PingObservations, families_are_told_apart) {
 
 // Nodes without GPUs are not in the networks of those that have some.
 TEST(PingObservations, an_address_in_a_network_that_this_node_is_not_in_is_not_silent) {
-  PingRound round{.node = "node-a", .pod = "", .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  PingRound round{
+      .node = "node-a", .pod = "", .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   round.networks = {network("node-b", {{"ib0", "10.3.0.7"}})};
   round.addresses = ping_addresses(round.networks);
   round.echoes = {echo("10.3.0.7", "", 0)};
@@ -181,7 +190,8 @@ TEST(PingObservations, an_address_in_a_network_that_this_node_is_not_in_is_not_s
 
 // What the snapshot of a node holds does not grow with the square of the cluster.
 TEST(PingObservations, a_round_of_a_thousand_nodes_is_told_in_as_many_lines) {
-  PingRound round{.node = "node-a", .pod = "", .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  PingRound round{
+      .node = "node-a", .pod = "", .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   for (int n = 0; n < 1000; ++n)
     round.networks.push_back(network("node-" + std::to_string(n), {{"eth0", "10.1.0.7"}}));
   round.addresses = ping_addresses(round.networks);
@@ -202,6 +212,22 @@ TEST(PingObservations, an_address_that_could_not_be_asked_is_not_silent) {
   EXPECT_EQ(number(ping_observations(round), "peer/node-3", "ping.silent"), 1);
 }
 
+// The helper that should ask failed at some: those are no silence, and no lack of a way.
+TEST(PingObservations, addresses_that_nobody_asked_say_why) {
+  auto round = healthy_round();
+  for (const std::size_t i : {2U, 3U})
+    round.echoes[i] = {
+        .address = round.echoes[i].address, .way = host::EchoWay::none, .problem = "the helper died"};
+  const auto all = ping_observations(round);
+  const Observation& told = *find(all, "peer/node-3", "ping.silent");
+  EXPECT_EQ(told.missing, "not_asked");
+  EXPECT_EQ(attribute_text(told, "error"),
+            "this node could not ask node-3 at eth0=10.1.0.3 net1=10.2.0.3: the helper died");
+  EXPECT_EQ(number(all, "nic_port/eth0", "ping.asked.ipv4"), 2);
+  EXPECT_EQ(ping_sentence(round),
+            "3 nodes asked at 6 addresses: 1 node could not be asked, the others answer");
+}
+
 // What could not be asked in one family does not hide that nobody answers in the other.
 TEST(PingObservations, an_address_that_could_not_be_asked_is_not_counted_among_those_that_were) {
   PingRound round = healthy_round();
@@ -216,7 +242,8 @@ TEST(PingObservations, an_address_that_could_not_be_asked_is_not_counted_among_t
 }
 
 TEST(PingObservations, nodes_are_counted_once_for_each_interface) {
-  PingRound round{.node = "node-a", .pod = "", .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  PingRound round{
+      .node = "node-a", .pod = "", .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   round.networks = {network("node-b", {{"eth0", "10.1.0.7"}, {"net1", "10.2.0.7"}, {"net2", "10.3.0.7"}})};
   round.addresses = ping_addresses(round.networks);
   for (const PingAddress& one : round.addresses)

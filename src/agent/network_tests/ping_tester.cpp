@@ -33,23 +33,31 @@ PingTester::PingTester(net::EventLoop& loop, const Clock& clock, AddressBook& bo
       random_(std::move(random)),
       board_(std::move(board)),
       book_(book),
+      turns_(random_()),
       way_back_(loop) {}
 
 void PingTester::start() {
   is_started_ = true;
   if (settings_().every > Duration{0})
-    next_ = loop_.after(share_of(kFirstRound, 0.5 + 0.5 * random_()), [this] { begin_round(); });
+    next_ = loop_.after(share_of(kFirstRound, 0.5 + 0.5 * random_()), [this] { begin_next(); });
 }
 
 void PingTester::note_settings() {
   if (is_started_ && !is_under_way_ && !asked_) plan_next();
 }
 
-// A little early or late each time: agents that began together do not stay together.
 void PingTester::plan_next() {
-  const Duration every = settings_().every;
-  if (every <= Duration{0}) return next_.cancel();
-  next_ = loop_.after(share_of(every, 0.9 + 0.2 * random_()), [this] { begin_round(); });
+  if (settings_().every <= Duration{0}) return next_.cancel();
+  next_ = loop_.after(turns_.until_next(clock_.now().wall, length_of_turn(), random_()),
+                      [this] { begin_next(); });
+}
+
+// The wall clock may have been set, or run slower than the timer.
+void PingTester::begin_next() {
+  if (turns_.is_open(clock_.now().wall, length_of_turn()))
+    begin_round();
+  else
+    plan_next();
 }
 
 Status PingTester::test_now(runtime::OwnTest::Calls calls) {
@@ -69,16 +77,23 @@ std::vector<Subject> PingTester::with_agents(std::vector<Subject> nodes) const {
   return nodes;
 }
 
-std::uint64_t PingTester::number_of_round() const {
+Duration PingTester::length_of_turn() const {
   const Duration every = settings_().every;
-  const Duration turn = every > Duration{0} ? every : kOneTurn;
-  return static_cast<std::uint64_t>(clock_.now().wall.time_since_epoch() / turn);
+  return every > Duration{0} ? every : kOneTurn;
+}
+
+bool PingTester::asks_named_nodes() const {
+  return asked_ && !begins_anew_ && !asked_->reservation.empty();
 }
 
 void PingTester::begin_round() {
   if (is_under_way_) return;
   is_under_way_ = true;
-  round_ = {.node = node_, .pod = pod_, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
+  const WallTime now = clock_.now().wall;
+  number_of_round_ = PingTurns::number_at(now, length_of_turn());
+  if (!asks_named_nodes()) turns_.note_round(now, length_of_turn());
+  round_ = {
+      .node = node_, .pod = pod_, .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   doors_.peers([this](const Result<std::vector<Peer>>& peers) { take_peers(peers); });
 }
 
@@ -89,6 +104,8 @@ void PingTester::take_peers(const Result<std::vector<Peer>>& peers) {
     return end_round(fail(peers.error()));
   }
   book_.keep_only(peers_);
+  round_.others = static_cast<std::size_t>(
+      std::ranges::count_if(peers_, [this](const Peer& peer) { return peer.node != node_; }));
   auto chosen = choose();
   if (!chosen) return end_round(fail(std::move(chosen).error()));
   if (chosen->empty()) {
@@ -99,10 +116,9 @@ void PingTester::take_peers(const Result<std::vector<Peer>>& peers) {
 }
 
 Result<std::vector<Peer>> PingTester::choose() const {
-  const bool is_asked_round = asked_ && !begins_anew_;
-  if (!is_asked_round || asked_->reservation.empty())
+  if (!asked_ || !asks_named_nodes())
     return peers_to_ping(peers_, node_,
-                         {.asks_all = settings_().asks_all, .round = number_of_round(), .again = again_});
+                         {.asks_all = settings_().asks_all, .round = number_of_round_, .again = again_});
   std::vector<Peer> chosen = TRY(peers_on(peers_, asked_->reservation));
   std::erase_if(chosen, [this](const Peer& peer) { return peer.node == node_; });
   return chosen;

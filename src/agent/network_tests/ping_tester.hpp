@@ -11,6 +11,7 @@
 
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/ping_observations.hpp"
+#include "agent/network_tests/ping_turns.hpp"
 #include "agent/network_tests/way_back.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
@@ -29,9 +30,9 @@ struct PingSettings {
 
 // Asks the nodes of other agents whether they answer, and puts what it found on the board under
 // "network.ping". Where there are many nodes each round asks a few of them, which the clock chooses: all
-// agents choose so that each node is asked by as many, and all pairs in turn. A node about which something
-// was odd is asked again in the next round. While nobody tells which agents there are those that were told
-// last are asked. On the loop's thread.
+// agents choose so that each node is asked by as many, and all pairs in turn, for which each makes one round
+// in each turn of the clock. A node about which something was odd is asked again in the next round. While
+// nobody tells which agents there are those that were told last are asked. On the loop's thread.
 class PingTester {
  public:
   static constexpr Duration kLongestRound = std::chrono::seconds{20};
@@ -49,7 +50,7 @@ class PingTester {
   };
 
   // settings: asked before each round, because a configuration may change. tcp_port: of the agents. random:
-  // in [0, 1), by which agents that begin together do not ask together.
+  // in [0, 1), by which agents do not ask together.
   PingTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, std::string node, std::string pod,
              std::function<PingSettings()> settings, Doors doors, std::function<double()> random,
              std::shared_ptr<host::TestBoard> board);
@@ -62,7 +63,8 @@ class PingTester {
   // The settings may be others.
   void note_settings();
   // A round that begins after this call, of the nodes that are reserved for it, or else of those whose turn
-  // it is. conflict: somebody waits for one already. malformed: it is to ask what is no node.
+  // it is, which is then made. conflict: somebody waits for one already. malformed: it is to ask what is no
+  // node.
   [[nodiscard]] Status test_now(runtime::OwnTest::Calls calls);
   // Those of these nodes whose agents are known; all of them as long as none is.
   [[nodiscard]] std::vector<Subject> with_agents(std::vector<Subject> nodes) const;
@@ -71,13 +73,15 @@ class PingTester {
 
  private:
   void plan_next();
+  void begin_next();
   void begin_round();
   void take_peers(const Result<std::vector<Peer>>& peers);
   [[nodiscard]] Result<std::vector<Peer>> choose() const;
   void ask(std::vector<PeerNetwork> networks);
   void take_echoes(Result<std::vector<host::PeerEcho>> echoes);
   void end_round(const Result<std::string>& said);
-  [[nodiscard]] std::uint64_t number_of_round() const;
+  [[nodiscard]] Duration length_of_turn() const;
+  [[nodiscard]] bool asks_named_nodes() const;
 
   net::EventLoop& loop_;
   const Clock& clock_;
@@ -89,7 +93,9 @@ class PingTester {
   const std::shared_ptr<host::TestBoard> board_;
   AddressBook& book_;
   std::vector<Peer> peers_;  // that were told last
-  PingRound round_;          // that is under way
+  PingTurns turns_;
+  PingRound round_;  // that is under way
+  std::uint64_t number_of_round_ = 0;
   bool is_under_way_ = false;
   bool is_started_ = false;
   bool begins_anew_ = false;     // the round under way began before somebody asked for one

@@ -17,15 +17,26 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The time of day is the test's.
+// The time of day is the test's at its beginning, and goes on from there.
 class DayClock : public Clock {
  public:
-  [[nodiscard]] Instant now() const override { return {WallTime{day}, system_.now().mono}; }
+  [[nodiscard]] Instant now() const override {
+    const MonoTime mono = system_.now().mono;
+    return {WallTime{day + (mono - begin_)}, mono};
+  }
   Duration day = std::chrono::hours{24 * 20000};
 
  private:
   host::SystemClock system_;
+  MonoTime begin_ = system_.now().mono;
 };
+
+Subject node_named(const std::string& name, SubjectKind kind = SubjectKind::peer) {
+  Subject node;
+  node.kind = kind;
+  node.key = name;
+  return node;
+}
 
 // This node "here", an agent "there" that says where its node can be reached, and one that is "dead".
 class PingTesterTest : public ::testing::Test {
@@ -45,7 +56,11 @@ class PingTesterTest : public ::testing::Test {
   void begin() {
     tester_ = std::make_unique<PingTester>(
         loop_, clock_, book_, "here", "autopilot-x1", [this] { return settings_; },
-        PingTester::Doors{.peers = [this](const auto& done) { done(peers_); },
+        PingTester::Doors{.peers =
+                              [this](const auto& done) {
+                                if (take_peers_) return take_peers_(done);
+                                done(peers_);
+                              },
                           .ask = [this](const host::EchoPlan& plan) -> Result<std::vector<host::PeerEcho>> {
                             plans_.push_back(plan);
                             if (failure_) return fail(*failure_);
@@ -97,6 +112,7 @@ class PingTesterTest : public ::testing::Test {
   std::string name_there_ = "there";
   int pages_ = 0;
   Result<std::vector<Peer>> peers_;
+  std::function<void(const std::function<void(const Result<std::vector<Peer>>&)>& done)> take_peers_;
   PingSettings settings_;
   std::set<std::string> silent_;
   std::optional<Error> failure_;
@@ -126,12 +142,12 @@ TEST_F(PingTesterTest, asks_where_the_agents_say_and_a_dead_one_where_it_is_know
 }
 
 TEST_F(PingTesterTest, nodes_without_an_agent_are_told_from_the_others) {
-  const auto node = [](const char* name) { return Subject{SubjectKind::peer, name, {}, {}, {}}; };
   begin();
-  EXPECT_THAT(tester_->with_agents({node("nobody"), node("dead")}),
-              ElementsAre(node("nobody"), node("dead")));
+  EXPECT_THAT(tester_->with_agents({node_named("nobody"), node_named("dead")}),
+              ElementsAre(node_named("nobody"), node_named("dead")));
   ASSERT_TRUE(run_round());
-  EXPECT_THAT(tester_->with_agents({node("nobody"), node("dead")}), ElementsAre(node("dead")));
+  EXPECT_THAT(tester_->with_agents({node_named("nobody"), node_named("dead")}),
+              ElementsAre(node_named("dead")));
 }
 
 TEST_F(PingTesterTest, what_an_agent_said_is_remembered_until_its_address_is_another) {
@@ -254,6 +270,64 @@ TEST_F(PingTesterTest, of_many_nodes_a_silent_one_is_asked_until_it_answers) {
   EXPECT_EQ(plans_[4].addresses.size(), PingChoice::kPerRound);
 }
 
+// A hundred nodes ask sixteen each, other ones in each turn.
+class PingTurnsOfManyTest : public PingTesterTest {
+ protected:
+  PingTurnsOfManyTest() {
+    peers_->clear();
+    for (int n = 100; n < 200; ++n)
+      peers_->push_back({"node-" + std::to_string(n), "10.1.1." + std::to_string(n - 100), 0, false, true});
+    peers_->push_back({"here", "127.0.0.1", 1});
+    settings_.every = 1h;
+    begin();
+  }
+  [[nodiscard]] std::vector<std::string> addresses_in_turn(Duration since_day) const {
+    const auto number = PingTurns::number_at(WallTime{std::chrono::hours{24 * 20000} + since_day}, 1h);
+    std::vector<std::string> addresses;
+    for (const Peer& peer : peers_to_ping(*peers_, "here", {.round = number}))
+      addresses.push_back(peer.address);
+    return addresses;
+  }
+};
+
+TEST_F(PingTurnsOfManyTest, those_are_asked_whose_turn_it_was_when_the_round_began) {
+  std::function<void(const Result<std::vector<Peer>>&)> tell;
+  take_peers_ = [&tell](const auto& done) { tell = done; };
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([&tell] { return tell != nullptr; }));
+  clock_.day += 1h;
+  tell(peers_);
+  ASSERT_TRUE(run_task());
+  EXPECT_EQ(plans_[0].addresses, addresses_in_turn(0h));
+  EXPECT_NE(plans_[0].addresses, addresses_in_turn(1h));
+}
+
+TEST_F(PingTurnsOfManyTest, no_turn_is_asked_twice_after_a_round_that_somebody_asked_for) {
+  ASSERT_TRUE(run_round());
+  tester_->note_settings();
+  tester_->start();
+  tester_->note_settings();
+  bool is_over = false;
+  const auto timer = loop_.after(20ms, [&is_over] { is_over = true; });
+  ASSERT_TRUE(run_until([&is_over] { return is_over; }));
+  EXPECT_TRUE(tasks_.empty()) << "that of this turn is made";
+  clock_.day += 1h;
+  tester_->note_settings();
+  ASSERT_TRUE(run_task());
+  EXPECT_EQ(plans_.back().addresses, addresses_in_turn(1h));
+}
+
+TEST_F(PingTurnsOfManyTest, a_round_of_named_nodes_is_none_of_the_turn) {
+  ASSERT_TRUE(test_now({node_named("node-100")}));
+  ASSERT_TRUE(run_task());
+  tester_->start();
+  tester_->note_settings();
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  tester_->note_settings();
+  ASSERT_TRUE(run_task());
+  EXPECT_EQ(plans_.back().addresses, addresses_in_turn(0h));
+}
+
 // Coming back when nobody waits any more does nothing.
 TEST_F(PingTesterTest, may_end_in_the_middle_of_a_round) {
   begin();
@@ -277,13 +351,6 @@ TEST_F(PingTesterTest, while_nobody_tells_which_agents_there_are_those_of_before
   EXPECT_TRUE(*said_) << said_->error().what;
   EXPECT_EQ(plans_.size(), 2U);
   EXPECT_EQ(plans_[0].addresses, plans_[1].addresses);
-}
-
-Subject node_named(const std::string& name, SubjectKind kind = SubjectKind::peer) {
-  Subject node;
-  node.kind = kind;
-  node.key = name;
-  return node;
 }
 
 TEST_F(PingTesterTest, the_nodes_to_ask_can_be_named) {

@@ -11,13 +11,19 @@
 
 namespace autopilot::agent {
 
+// How nodes are measured in pairs.
+struct PairChoice {
+  int most_percent =
+      100;  // of the rate of a line; below 100 one of which nobody knows the rate is not tested
+  bool all_pairs = false;  // else as many as show who is slow
+};
+
 // What a test of many nodes stands on. Used on the loop's thread.
 struct TesterDoors {
   // All agents there are, this one among them.
   std::function<void(std::function<void(const Result<std::vector<Peer>>& peers)> done)> peers;
   std::function<std::shared_ptr<const net::TlsContext>()> tls;
-  // What is taken of a line, of its rate; below 100 one of which nobody knows the rate is not tested.
-  std::function<int()> most_percent;
+  std::function<PairChoice()> choice;
   // The board has something new.
   std::function<void()> look;
 };

@@ -48,8 +48,7 @@ class RatesJudge {
       return share_of(limit(input_, rates_[rate].sibling_share), *usual, one.said->unit);
     };
     const auto share_of_own = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
-      const Value* usual = find_attribute(one.said->attributes, host::kUsualOfCard);
-      const auto before = usual == nullptr ? std::nullopt : as_number(*usual);
+      const auto before = usual_of(*one.said);
       if (!before || promise(rate)) return std::nullopt;
       return share_of(limit(input_, rates_[rate].own_share), *before, one.said->unit);
     };
@@ -90,6 +89,11 @@ std::vector<Measured> measured(const JudgeInput& input, std::string_view name) {
     if (const auto value = said.name == name && said.value ? as_number(*said.value) : std::nullopt)
       all.push_back({&said, *value});
   return all;
+}
+
+std::optional<double> usual_of(const Observation& rate) {
+  const Value* usual = find_attribute(rate.attributes, host::kUsualBefore);
+  return usual == nullptr ? std::nullopt : as_number(*usual);
 }
 
 double median(std::vector<double> values) {
@@ -154,6 +158,17 @@ Finding make_slow_finding(const JudgeInput& input, const Subject& subject, std::
   finding.evidence.emplace_back("failed", failed);
   add_source(finding, *first.measured.said);
   return finding;
+}
+
+std::optional<double> nvlink_peak(const JudgeInput& input, std::string_view name) {
+  std::optional<std::string> model;
+  for (const Measured& one : measured(input, name)) {
+    const auto own = input.history.word(one.said->subject, kGpuModel);
+    if (!own || (model && *model != *own)) return std::nullopt;
+    model = own;
+  }
+  const auto* const known = model ? input.facts.gpu_model(*model) : nullptr;
+  return known != nullptr && known->peaks ? known->peaks->nvlink_gigabytes_per_second : std::nullopt;
 }
 
 std::optional<double> memory_peak(const catalog::GpuPeaks& peaks) {

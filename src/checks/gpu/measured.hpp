@@ -27,6 +27,9 @@ struct Measured {
 // Of that name in the last round, in its order. What is no number is left to add_unusable.
 [[nodiscard]] std::vector<Measured> measured(const JudgeInput& input, std::string_view name);
 
+// What earlier tests measured of the same subject. Nothing: they were too few.
+[[nodiscard]] std::optional<double> usual_of(const Observation& rate);
+
 // Of at least one number; the upper one of two in the middle.
 [[nodiscard]] double median(std::vector<double> values);
 // Of those that are like `one`, without it. Nothing where these are, with it, fewer than kFewestAlike.
@@ -81,6 +84,10 @@ struct RateReasons {
   std::string_view differs;
   std::string_view declined;
 };
+
+// GB/s of the NVLinks of one GPU in one direction, where all GPUs of which something is measured under `name`
+// are of one model that the catalog knows.
+[[nodiscard]] std::optional<double> nvlink_peak(const JudgeInput& input, std::string_view name);
 
 // GB/s of its own memory.
 [[nodiscard]] std::optional<double> memory_peak(const catalog::GpuPeaks& peaks);

@@ -106,8 +106,8 @@ TEST_F(RatesTest, a_model_that_nobody_knows_is_compared_with_its_siblings) {
 
 TEST_F(RatesTest, a_model_that_nobody_knows_is_compared_with_its_own_past) {
   says("gpu.model", 0, std::string("NVIDIA GH200 480GB"));
-  says("memory_bandwidth.copy", 0, 3100.0, {{"usualOfCard", 3600.0}});
-  says("memory_bandwidth.triad", 0, 3300.0, {{"usualOfCard", 3600.0}});
+  says("memory_bandwidth.copy", 0, 3100.0, {{"usualBefore", 3600.0}});
+  says("memory_bandwidth.triad", 0, 3300.0, {{"usualBefore", 3600.0}});
   const Findings found = findings();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].reason, "memory_bandwidth_declined");
@@ -118,7 +118,7 @@ TEST_F(RatesTest, a_model_that_nobody_knows_is_compared_with_its_own_past) {
 
 TEST_F(RatesTest, what_the_vendor_promises_goes_before_the_past) {
   says("gpu.model", 0, std::string("NVIDIA H100 80GB HBM3"));
-  says("memory_bandwidth.copy", 0, 2600.0, {{"usualOfCard", 3000.0}});
+  says("memory_bandwidth.copy", 0, 2600.0, {{"usualBefore", 3000.0}});
   EXPECT_TRUE(findings().empty());
 }
 

@@ -32,33 +32,25 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return last_results(host, request, kId, kWitness);
 }
 
-// GB/s of the NVLinks of one GPU, where all that took part are of one model that the catalog knows.
-std::optional<double> nvlink_peak(const JudgeInput& input) {
-  std::optional<std::string> model;
-  for (const Measured& rank : measured(input, kRank)) {
-    const auto own = input.history.word(rank.said->subject, "gpu.model");
-    if (!own || (model && *model != *own)) return std::nullopt;
-    model = own;
-  }
-  const auto* const known = model ? input.facts.gpu_model(*model) : nullptr;
-  return known != nullptr && known->peaks ? known->peaks->nvlink_gigabytes_per_second : std::nullopt;
-}
-
 void add_slow(const JudgeInput& input, Findings& findings) {
   const auto all = measured(input, kBusBandwidth);
   if (all.empty()) return;
   const Measured& rate = all.front();
   const std::string who = "the all-reduce of " + std::to_string(measured(input, kRank).size()) + " GPUs";
-  const auto add = [&](Limit least, const std::string& why) {
+  const auto add = [&](std::string_view reason, Limit least, const std::string& why) {
     if (rate.value >= least.value) return false;
-    findings.push_back(make_slow_finding(input, host_subject(), "allreduce_slow", who,
+    findings.push_back(make_slow_finding(input, host_subject(), reason, who,
                                          {{"busbw", "GB/s", rate, std::move(least)}}, why));
     return true;
   };
-  if (add(limit(input, "gpu.nccl_allreduce.least"), "expected of this machine")) return;
-  if (const auto peak = nvlink_peak(input))
-    add(share_of(limit(input, "gpu.nccl_allreduce.nvlink_share"), *peak, rate.said->unit),
+  if (add("allreduce_slow", limit(input, "gpu.nccl_allreduce.least"), "expected of this machine")) return;
+  if (const auto peak = nvlink_peak(input, kRank))
+    add("allreduce_slow", share_of(limit(input, "gpu.nccl_allreduce.nvlink_share"), *peak, rate.said->unit),
         "expected of the NVLinks of this model");
+  else if (const auto before = usual_of(*rate.said))
+    add("allreduce_declined",
+        share_of(limit(input, "gpu.nccl_allreduce.own_share"), *before, rate.said->unit),
+        "expected after its earlier tests");
 }
 
 void add_wrong_sums(const JudgeInput& input, Findings& findings) {

@@ -51,10 +51,19 @@ bool has_end(const Subject& link, const Subject& gpu) {
   return from == gpu.key || to == gpu.key;
 }
 
+const Measured& middle_of(std::vector<Measured>& all) {
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::ranges::nth_element(all, middle, {}, &Measured::value);
+  return *middle;
+}
+
 class LinksJudge {
  public:
   explicit LinksJudge(const JudgeInput& input)
-      : input_(input), share_(limit(input, "gpu.p2p.pair_share")), cut_off_(cut_off_gpu()) {
+      : input_(input),
+        share_(limit(input, "gpu.p2p.pair_share")),
+        cut_off_(cut_off_gpu()),
+        nvlink_(nvlink_between_two()) {
     for (const Direction& direction : kDirections)
       look_at(direction);
   }
@@ -75,13 +84,18 @@ class LinksJudge {
     }
     for (const auto& [link, too_low] : slow_)
       if (!is_told(link)) findings.push_back(finding(link, too_low));
+    if (!all_slow_.empty())
+      findings.push_back(make_slow_finding(input_, host_subject(), "p2p_slow",
+                                           "the pair of GPUs in the middle", all_slow_,
+                                           "expected of the NVLinks of this model"));
   }
 
  private:
+  static constexpr std::size_t kMostOnABoardWithoutSwitches = 4;
   static constexpr const char* kWhy = "expected beside other pairs";
 
   void look_at(const Direction& direction) {
-    const std::vector<Measured> all = measured(input_, direction.name);
+    std::vector<Measured> all = measured(input_, direction.name);
     for (const Measured& one : all) {
       const auto access = access_of(one.said->subject);
       if (!access) continue;
@@ -92,6 +106,10 @@ class LinksJudge {
       if (one.value < least.value)
         slow_[one.said->subject].push_back({direction.word, "GB/s", one, std::move(least)});
     }
+    if (!nvlink_ || all.empty()) return;
+    const Measured& middle = middle_of(all);
+    Limit least = share_of(limit(input_, "gpu.p2p.nvlink_share"), *nvlink_, middle.said->unit);
+    if (middle.value < least.value) all_slow_.push_back({direction.word, "GB/s", middle, std::move(least)});
   }
 
   [[nodiscard]] auto model_of(const Subject& gpu) const { return input_.history.word(gpu, kGpuModel); }
@@ -101,6 +119,17 @@ class LinksJudge {
     const auto peers = input_.history.number(gpu, kPeers);
     const auto direct = input_.history.number(gpu, kDirect);
     return peers && direct ? std::optional(*peers - *direct) : std::nullopt;
+  }
+
+  // GB/s that NVLink carries from one GPU to another, where all are of one model that the catalog knows and
+  // reach each other. Up to four may be on a board without switches, which has a third of the links between
+  // two.
+  [[nodiscard]] std::optional<double> nvlink_between_two() const {
+    const auto all = measured(input_, kPeers);
+    const auto peak = nvlink_peak(input_, kPeers);
+    const auto reaches_all = [this](const Measured& peers) { return unreached(peers.said->subject) == 0.0; };
+    if (!peak || !std::ranges::all_of(all, reaches_all)) return std::nullopt;
+    return all.size() > kMostOnABoardWithoutSwitches ? *peak : *peak / (kMostOnABoardWithoutSwitches - 1);
   }
 
   // The one that reaches nobody, where every other one reaches all but it and all are of one model: another
@@ -150,6 +179,8 @@ class LinksJudge {
   const JudgeInput& input_;
   const Limit share_;
   const std::optional<Subject> cut_off_;
+  const std::optional<double> nvlink_;
+  std::vector<TooLow> all_slow_;                 // by direction
   std::map<Subject, std::vector<TooLow>> slow_;  // by link
   std::vector<Subject> told_;                    // GPUs
 };

@@ -35,16 +35,24 @@ std::string left_out_table(const api::BandwidthPlan& plan, const TableStyle& sty
   return "\n" + render_columns({"LEFT OUT", "WHY"}, std::move(rows), style);
 }
 
+// share: " with 40 % of each line"
+std::string rounds_text(const api::BandwidthPlan& plan, const std::string& share) {
+  const std::string seconds = std::to_string(plan.seconds) + " s";
+  if (plan.rounds > 1)
+    return "All pairs are tested, in " + std::to_string(plan.rounds) + " rounds of about " + seconds + share +
+           ".\nOne more tests those again that seem to have a bad way between them.";
+  return "The first round takes about " + seconds + share +
+         ". What it shows chooses the pairs\nof the second; a third confirms.";
+}
+
 }  // namespace
 
 std::string render_plan(const api::BandwidthPlan& plan, const TableStyle& style) {
   const std::string share = plan.most_percent < 100
                                 ? " with " + std::to_string(plan.most_percent) + " % of each line"
                                 : " with all that the lines carry";
-  return simulated_line(plan.simulated, style) + rails_table(plan, style) + "\nThe first round takes about " +
-         std::to_string(plan.seconds) + " s" + share +
-         ". What it shows chooses the pairs\nof the second; a third confirms. Nothing has been tested.\n" +
-         left_out_table(plan, style);
+  return simulated_line(plan.simulated, style) + rails_table(plan, style) + "\n" + rounds_text(plan, share) +
+         " Nothing has been tested.\n" + left_out_table(plan, style);
 }
 
 }  // namespace autopilot::cli

@@ -33,6 +33,15 @@ TEST(BandwidthPlanTable, of_many_pairs_the_rest_is_counted) {
   EXPECT_THAT(text, Not(HasSubstr("LEFT OUT")));
 }
 
+TEST(BandwidthPlanTable, of_all_pairs_says_how_many_rounds_they_take) {
+  const api::BandwidthPlan plan{.rails = {{"ib0", {"a", "b", "c"}}},
+                                .pairs = {{"ib0", "a", "b"}},
+                                .seconds = 10,
+                                .rounds = 3,
+                                .left_out = {}};
+  EXPECT_THAT(render_plan(plan, {}), HasSubstr("All pairs are tested, in 3 rounds of about 10 s with all"));
+}
+
 TEST(BandwidthPlanTable, says_that_a_machine_does_not_exist) {
   api::BandwidthPlan plan{
       .rails = {{"ib0", {"a", "b"}}}, .pairs = {{"ib0", "a", "b"}}, .seconds = 10, .left_out = {}};

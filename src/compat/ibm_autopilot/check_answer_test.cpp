@@ -487,6 +487,20 @@ TEST_F(ProbeAnswerTest, ping_names_every_address) {
   EXPECT_EQ(status_words(text_of("ping")), std::vector<std::string>{"PING Failed"});
 }
 
+// The lines and the gauge say that all of them answer.
+TEST_F(ProbeAnswerTest, ping_passes_where_a_way_is_odd_and_all_answer) {
+  CheckResult& result = add("network.ping", Health::degraded);
+  result.observations = Observations{left("ping.outcome", host_subject(), "ended"),
+                                     left("ping.silent", {SubjectKind::peer, "node-b", std::nullopt, "", ""},
+                                          std::int64_t{0}, {{"addresses", "eth0=10.1.0.7"}})};
+  find(result, {SubjectKind::link, "node-a/eth0|node-b/eth0", std::nullopt, "", ""}, Health::degraded,
+       "the way from eth0 to node-b takes 30 ms longer than others");
+  EXPECT_EQ(outcome_of("ping"), Outcome::passed);
+  EXPECT_TRUE(
+      text_of("ping").ends_with("Node node-b 10.1.0.7 eth0 0\n[PING] all nodes reachable. success\n"));
+  EXPECT_EQ(status_words(text_of("ping")), std::vector<std::string>{"OK"});
+}
+
 TEST_F(ProbeAnswerTest, ping_of_a_single_node_aborts) {
   add("network.ping", Health::healthy).observations =
       Observations{left("ping.outcome", host_subject(), "no_targets")};

@@ -9,11 +9,16 @@
 
 #include "compat/ibm_autopilot/dcgm_answer.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
+#include "core/attribute_text.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
 namespace {
 
 constexpr std::chrono::hours kKeepSilent{1};
+// Nodes: of more, others are asked in each round, and in time a store of metrics would have a series of every
+// pair.
+constexpr std::int64_t kMostShown = 64;
 
 std::optional<std::string> model_of_first_gpu(const NodeSnapshot& snapshot) {
   const Observation* first = nullptr;
@@ -29,6 +34,14 @@ std::optional<std::string> model_of_first_gpu(const NodeSnapshot& snapshot) {
 std::string device_of(const std::string& health, const Subject& of) {
   if (of.kind == SubjectKind::gpu) return device_id(of);
   return health == "gpumem" ? "0" : of.key;
+}
+
+// Nodes that there are beside this one.
+std::int64_t others_beside(const CheckResult& result) {
+  for (const Observation& one : result.observations)
+    if (one.name == "ping.outcome")
+      return parse_number<std::int64_t>(attribute_text(one, "others")).value_or(0);
+  return 0;
 }
 
 }  // namespace
@@ -70,12 +83,13 @@ void HealthGauges::note_measured(const NodeSnapshot& snapshot) {
 void HealthGauges::note_peers(const NodeSnapshot& snapshot) {
   const CheckResult* result = find_result(snapshot, "network.ping");
   if (result == nullptr || words(snapshot, "network.ping", "ping.outcome").empty()) return;
+  const std::int64_t others = others_beside(*result);
   auto& nodes = values_["ping"];
   nodes.clear();
   for (const Observation& asked : result->observations) {
     const auto silent = asked.name == "ping.silent" && asked.value ? as_number(*asked.value) : std::nullopt;
     if (!silent) continue;
-    nodes[asked.subject] = *silent != 0 ? 1 : 0;
+    if (*silent != 0 || others <= kMostShown) nodes[asked.subject] = *silent != 0 ? 1 : 0;
     if (*silent != 0)
       silent_at_[asked.subject.key] = result->completed;
     else

@@ -33,7 +33,8 @@ struct HealthGauge {
 
 // Each series as the last look left it that could look: one that could not, of a GPU or of all, changes
 // nothing. Nothing is taken away but nodes: of those there are the ones that were asked last, and the ones
-// that did not answer within the last hour. One owner.
+// that did not answer within the last hour; where there are more than 64 beside this one these alone. One
+// owner.
 class HealthGauges {
  public:
   void note(const NodeSnapshot& snapshot);

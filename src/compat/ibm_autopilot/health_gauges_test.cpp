@@ -153,14 +153,15 @@ TEST_F(HealthGaugesTest, a_test_that_left_a_gpu_out_passed_nobody) {
   EXPECT_THAT(all(), ElementsAre("dcgm/=1", "gpumem/0=1"));
 }
 
+Observation asked(const std::string& node, std::int64_t silent) {
+  Observation observation;
+  observation.name = "ping.silent";
+  observation.subject = {SubjectKind::peer, node, std::nullopt, "", ""};
+  observation.value = silent;
+  return observation;
+}
+
 TEST_F(HealthGaugesTest, nodes_are_those_asked_last_and_those_silent_within_the_hour) {
-  const auto asked = [](const std::string& node, std::int64_t silent) {
-    Observation observation;
-    observation.name = "ping.silent";
-    observation.subject = {SubjectKind::peer, node, std::nullopt, "", ""};
-    observation.value = silent;
-    return observation;
-  };
   look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 2), asked("c", 0)});
   EXPECT_THAT(all(), ElementsAre("ping/a=0", "ping/b=1", "ping/c=0"));
   now_ += 59min;
@@ -174,19 +175,27 @@ TEST_F(HealthGaugesTest, nodes_are_those_asked_last_and_those_silent_within_the_
 }
 
 TEST_F(HealthGaugesTest, a_node_that_answered_before_it_went_was_not_silent) {
-  const auto asked = [](const std::string& node, std::int64_t silent) {
-    Observation observation;
-    observation.name = "ping.silent";
-    observation.subject = {SubjectKind::peer, node, std::nullopt, "", ""};
-    observation.value = silent;
-    return observation;
-  };
   look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 2)});
   now_ += 10min;
   look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 0)});
   now_ += 10min;
   look("network.ping", {word("ping.outcome", "ended"), asked("a", 0)});
   EXPECT_THAT(all(), ElementsAre("ping/a=0"));
+}
+
+// In each round others are asked, and series of all pairs would be left behind.
+TEST_F(HealthGaugesTest, of_many_nodes_there_are_those_alone_that_do_not_answer) {
+  const auto ended = [](std::int64_t others) {
+    Observation outcome = word("ping.outcome", "ended");
+    outcome.attributes = {{"others", others}};
+    return outcome;
+  };
+  look("network.ping", {ended(64), asked("a", 0), asked("b", 1)});
+  EXPECT_THAT(all(), ElementsAre("ping/a=0", "ping/b=1"));
+  look("network.ping", {ended(65), asked("a", 0), asked("b", 1)});
+  EXPECT_THAT(all(), ElementsAre("ping/b=1"));
+  look("network.ping", {ended(65), asked("b", 0)});
+  EXPECT_THAT(all(), IsEmpty());
 }
 
 TEST_F(HealthGaugesTest, the_model_is_that_of_the_first_gpu) {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
+
+#include "fleet/pair_tests/leaf_groups.hpp"
 
 namespace autopilot::fleet {
 namespace {
@@ -113,6 +116,28 @@ std::vector<RailNumber> rails_of_hidden_leaves(const Fabric& fabric, std::span<c
   for (RailNumber rail = 0; rail < rails.size(); ++rail)
     if (rails[rail].are_leaves_hidden()) hidden.push_back(rail);
   return hidden;
+}
+
+std::vector<RailNumber> rails_that_fit_leaves(const Fabric& fabric, std::span<const Record> records,
+                                              const std::vector<bool>& gone, const Readings& readings,
+                                              const Ends& ends, const PairSettings& settings) {
+  std::vector<RailNumber> rails;
+  for (RailNumber rail = 0; rail < fabric.rails().size(); ++rail) {
+    const std::size_t nodes = fabric.members(rail, fabric.no_leaf()).size();
+    if (nodes > 0 && nodes <= kMostForLeaves) rails.push_back(rail);
+  }
+  Readings all;  // as if nobody were gone
+  std::optional<Ends> all_ends;
+  if (!rails.empty() && std::ranges::find(gone, true) != gone.end()) {
+    all = read_records(fabric, records, std::vector<bool>(gone.size()), settings);
+    all_ends.emplace(fabric.nics(), all, settings);
+  }
+  std::erase_if(rails, [&](RailNumber rail) {
+    std::vector<MetPair> with_gone;
+    if (all_ends) with_gone = met_on(rail, records, all, *all_ends, settings);
+    return !fit_leaves(met_on(rail, records, readings, ends, settings), with_gone);
+  });
+  return rails;
 }
 
 Readings without_hidden_leaves(Readings readings, std::span<const Record> records,

@@ -19,6 +19,15 @@ namespace autopilot::fleet {
                                                              const Readings& readings, const Ends& ends,
                                                              const PairSettings& settings);
 
+// Rails with few nodes whose leaves nobody named, on which just those pairs are low that would be between
+// some leaves, with two nodes at least below each. That alone does not say that there are any: somebody may
+// as well be slow.
+[[nodiscard]] std::vector<RailNumber> rails_that_fit_leaves(const Fabric& fabric,
+                                                            std::span<const Record> records,
+                                                            const std::vector<bool>& gone,
+                                                            const Readings& readings, const Ends& ends,
+                                                            const PairSettings& settings);
+
 // Without what is low on these rails between nodes of unknown locality, and what is usual there; where
 // nothing came through, that remains.
 [[nodiscard]] Readings without_hidden_leaves(Readings readings, std::span<const Record> records,

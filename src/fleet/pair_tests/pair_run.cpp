@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "fleet/pair_tests/all_pairs.hpp"
 #include "fleet/pair_tests/round_plan.hpp"
 
 namespace autopilot::fleet {
@@ -63,25 +64,37 @@ Status check(const PairResult& result, const PairTest& test) {
 Result<PairRun> PairRun::create(Fabric fabric, const PairSettings& settings) {
   TRY_STATUS(check(settings));
   if (settings.share_of_line_rate < 1) TRY_STATUS(check_rates(fabric));
+  if (settings.all_pairs && fabric.nodes().size() > kMostForAllPairs)
+    return fail(Errc::exhausted, "all pairs are tested of " + std::to_string(kMostForAllPairs) +
+                                     " nodes at most, and these are " +
+                                     std::to_string(fabric.nodes().size()));
   return PairRun(std::move(fabric), settings);
 }
 
 PairRun::PairRun(Fabric fabric, const PairSettings& settings)
     : fabric_(std::move(fabric)), settings_(settings), gone_(fabric_.nodes().size()) {}
 
-std::vector<PairTest> PairRun::next_round() {
-  if (rounds_ == settings_.most_rounds) is_over_ = true;
-  if (is_over_) return {};
+std::vector<Record> PairRun::plan_round() {
   const Known known{fabric_, records_, gone_, settings_, rounds_};
-  std::vector<Record> round;
-  if (rounds_ == 0) {
-    round = first_round(known);
-  } else {
-    const Readings readings = read_records(fabric_, records_, gone_, settings_);
-    const Ends ends(fabric_.nics(), readings, settings_);
-    round = fleet::next_round(known, readings, ends,
-                              read_flows(fabric_, records_, readings, ends, gone_, settings_));
+  if (settings_.all_pairs) {
+    if (is_confirming_) return {};
+    std::vector<Record> round = all_pairs_round(known);
+    if (!round.empty()) return round;
+    is_confirming_ = true;
+  } else if (rounds_ == 0) {
+    return first_round(known);
+  } else if (rounds_ == settings_.most_rounds) {
+    return {};
   }
+  const Readings readings = read_records(fabric_, records_, gone_, settings_);
+  const Ends ends(fabric_.nics(), readings, settings_);
+  return fleet::next_round(known, readings, ends,
+                           read_flows(fabric_, records_, readings, ends, gone_, settings_));
+}
+
+std::vector<PairTest> PairRun::next_round() {
+  if (is_over_) return {};
+  std::vector<Record> round = plan_round();
   expect(fabric_, round, settings_);
   std::vector<PairTest> tests;
   tests.reserve(round.size());

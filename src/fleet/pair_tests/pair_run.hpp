@@ -13,11 +13,13 @@
 namespace autopilot::fleet {
 
 // Finds out which node, NIC, link or path is slow or dead: in two rounds of tests of pairs and one that
-// confirms. Says what to test and makes sense of the results; who makes the tests, when, and how long they
-// may take is the caller's. The same results give the same rounds and the same verdict.
+// confirms, or where it is wanted by all pairs there are and one round that confirms. Says what to test and
+// makes sense of the results; who makes the tests, when, and how long they may take is the caller's. The same
+// results give the same rounds and the same verdict.
 class PairRun {
  public:
   // malformed: a setting that makes no sense, or a share of the line rate where a rate is not known.
+  // exhausted: all pairs of more nodes than kMostForAllPairs.
   [[nodiscard]] static Result<PairRun> create(Fabric fabric, const PairSettings& settings);
 
   // The tests of the next round, all of which may be made at once: no NIC is in two. Those of earlier rounds
@@ -39,12 +41,14 @@ class PairRun {
 
  private:
   PairRun(Fabric fabric, const PairSettings& settings);
+  [[nodiscard]] std::vector<Record> plan_round();
 
   Fabric fabric_;
   PairSettings settings_;
   std::vector<Record> records_;  // by id of the test
   std::vector<bool> gone_;       // by node
   std::size_t rounds_ = 0;
+  bool is_confirming_ = false;  // all pairs were tested
   bool is_over_ = false;
 };
 

@@ -23,6 +23,7 @@ struct PairSettings {
   double false_accusations = 0.01;      // expected of a run in which all are healthy
   double share_of_line_rate = 1;        // that a test may use: less beside jobs
   std::uint64_t seed = 1;               // who is tested with whom
+  bool all_pairs = false;               // every pair of a rail is tested, and a round of them confirms
   bool is_back_by_other_means = false;  // a read in place of a write: all ways back are faster or slower
 
   // A pair under two leaves has one way through the fabric, and another one in its next test.

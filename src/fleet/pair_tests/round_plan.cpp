@@ -2,132 +2,22 @@
 #include "fleet/pair_tests/round_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
-#include <numeric>
-#include <random>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "fleet/pair_tests/leaf_groups.hpp"
+#include "fleet/pair_tests/rail_round.hpp"
 #include "fleet/pair_tests/schedules.hpp"
 
 namespace autopilot::fleet {
 namespace {
 
-constexpr std::uint32_t kFewUplinks = 4;    // two tests would meet on these most of the time
-constexpr std::size_t kFullTable = 4;       // so few NICs on a rail meet each other all, in three rounds
-constexpr std::size_t kMostPartners = 3;    // that are fine: more would not say more
-constexpr double kPartOfUplinks = 0.25;     // that tests between leaves take: flows shall hardly meet
-constexpr std::size_t kMostLowFlows = 20;   // of a pair that are tried again
-constexpr std::size_t kLowFlowRepeats = 5;  // so many times each
-constexpr std::size_t kLeastRepeats = 48;   // of all flows of a pair together
-constexpr std::size_t kMostOfNoLeaf = 16;   // tests of two that are fine, where leaves are not known
-constexpr std::size_t kLeastOfLeaf = 2;     // tests that leave a leaf: with one alone it may be either leaf
-// Likewise where each test is one flow: fewer votes than of three may come by chance.
-constexpr std::size_t kLeastOfLeafByOneFlow = 3;
-
-std::size_t least_of_leaf(const PairSettings& settings) {
-  return settings.is_one_flow() ? kLeastOfLeafByOneFlow : kLeastOfLeaf;
-}
-
-// Makes the tests of one rail.
-class RailRound {
- public:
-  RailRound(const Known& known, RailNumber rail, std::vector<Record>& round)
-      : known_(known),
-        rail_(rail),
-        round_(round),
-        is_busy_(known.gone),
-        random_(known.settings.seed + 1000 * known.round + rail) {
-    for (NodeNumber node = 0; node < is_busy_.size(); ++node)
-      is_busy_[node] = is_busy_[node] || known.fabric.nic(rail, node) == nullptr;
-    for (LeafNumber leaf = 0; leaf < known.fabric.leaves().size(); ++leaf)
-      most_.push_back(most_of(leaf));
-    used_.resize(most_.size());
-  }
-
-  [[nodiscard]] bool is_free(NodeNumber node) const { return !is_busy_[node]; }
-  [[nodiscard]] std::vector<NodeNumber> free_members(LeafNumber leaf) const {
-    std::vector<NodeNumber> members = known_.fabric.members(rail_, leaf);
-    std::erase_if(members, [&](NodeNumber node) { return is_busy_[node]; });
-    return members;
-  }
-  // Whether one more may be made between leaves only to try the way.
-  [[nodiscard]] bool may_explore(LeafNumber leaf) const {
-    return used_[leaf] < std::max(std::min(least_of_leaf(known_.settings), most_[leaf]), most_[leaf] / 2);
-  }
-  // False: they are under two leaves, and one of these has as many tests as it should.
-  [[nodiscard]] bool may_pair(NodeNumber a, NodeNumber b) const {
-    if (known_.fabric.locality(a, b) != Locality::cross_leaf) return true;
-    return has_room(known_.fabric.leaf(a)) && has_room(known_.fabric.leaf(b));
-  }
-  void shuffle(std::vector<NodeNumber>& nodes) { std::ranges::shuffle(nodes, random_); }
-  // A repeat does not count among the tests that leave a leaf.
-  void pair(NodeNumber a, NodeNumber b, std::size_t samples, bool is_repeat = false) {
-    Record record;
-    record.locality = known_.fabric.locality(a, b);
-    const bool is_cross = record.locality == Locality::cross_leaf;
-    record.test.flows.resize(is_cross ? known_.settings.cross_flows : samples);
-    std::iota(record.test.flows.begin(), record.test.flows.end(), std::uint16_t{0});
-    if (is_cross && is_repeat)
-      record.test.flows.insert(record.test.flows.end(), record.test.flows.begin(), record.test.flows.end());
-    if (is_cross) std::ranges::shuffle(record.test.flows, random_);
-    record.test.source = a;
-    record.test.destination = b;
-    add(std::move(record), is_repeat);
-  }
-  void repeat(NodeNumber a, NodeNumber b, std::vector<std::uint16_t> low_flows) {
-    Record record;
-    record.locality = Locality::cross_leaf;
-    record.is_of_low_flows = true;
-    record.test.source = a;
-    record.test.destination = b;
-    if (low_flows.size() > kMostLowFlows) low_flows.resize(kMostLowFlows);
-    std::vector<std::uint16_t>& flows = record.test.flows;
-    for (std::size_t repeat = 0; repeat < kLowFlowRepeats; ++repeat)
-      flows.insert(flows.end(), low_flows.begin(), low_flows.end());
-    // Among others and in another order: two flows that met shall not do so again and again.
-    while (flows.size() < kLeastRepeats)
-      flows.push_back(static_cast<std::uint16_t>(random_() % known_.settings.cross_flows));
-    std::ranges::shuffle(flows, random_);
-    add(std::move(record), true);
-  }
-
- private:
-  void add(Record record, bool is_repeat) {
-    record.round = known_.round;
-    record.test.rail = rail_;
-    for (const NodeNumber node : {record.test.source, record.test.destination}) {
-      is_busy_[node] = true;
-      const LeafNumber leaf = known_.fabric.leaf(node);
-      if (!is_repeat && record.locality == Locality::cross_leaf) ++used_[leaf];
-    }
-    round_.push_back(std::move(record));
-  }
-  // Tests that may leave the leaf at once: a small part of what its uplinks carry.
-  [[nodiscard]] bool has_room(LeafNumber leaf) const { return used_[leaf] < most_[leaf]; }
-  [[nodiscard]] std::size_t most_of(LeafNumber leaf) const {
-    const std::optional<LeafUplinks>& uplinks = known_.fabric.uplinks(leaf);
-    const std::size_t usual_least = least_of_leaf(known_.settings);
-    if (!uplinks) return usual_least;
-    double fastest = 0;
-    for (const NodeNumber node : known_.fabric.members(rail_, leaf))
-      fastest = std::max(fastest, known_.fabric.nic(rail_, node)->line_rate.value_or(0));
-    if (fastest == 0) return usual_least;
-    const double carried =
-        uplinks->count * uplinks->line_rate / (fastest * known_.settings.share_of_line_rate);
-    const std::size_t least = uplinks->count < kFewUplinks ? 1 : usual_least;
-    return std::max(least, static_cast<std::size_t>(carried * kPartOfUplinks));
-  }
-
-  const Known& known_;
-  RailNumber rail_;
-  std::vector<Record>& round_;
-  std::vector<bool> is_busy_;
-  std::mt19937_64 random_;
-  std::vector<std::size_t> most_;  // by leaf: tests that leave it
-  std::vector<std::size_t> used_;  // of them
-};
+constexpr std::size_t kFullTable = 4;      // so few NICs on a rail meet each other all, in three rounds
+constexpr std::size_t kMostPartners = 3;   // that are fine: more would not say more
+constexpr std::size_t kMostOfNoLeaf = 16;  // tests of two that are fine, where leaves are not known
 
 // By the circle method.
 void pair_all(RailRound& tests, const std::vector<NodeNumber>& members, std::size_t round,
@@ -177,13 +67,10 @@ class LaterRound {
         usual_across_ = std::max(usual_across_.value_or(0), reading.usual);
   }
 
-  // Among those whose leaves are not known, and nobody knows why or who is at fault.
+  // Among those whose leaves are not known: of few any pair, of more a NIC that is bad or may be.
   [[nodiscard]] bool is_anything_low() const {
-    return std::ranges::any_of(known_.fabric.members(rail_, known_.fabric.no_leaf()), [&](NodeNumber node) {
-      const NicNumber nic = nic_of(node);
-      return ends_.is_bad(nic) || ends_.sends(nic).state == EndState::open ||
-             ends_.receives(nic).state == EndState::open;
-    });
+    if (known_.fabric.members(rail_, known_.fabric.no_leaf()).empty()) return false;
+    return are_few() ? is_any_pair_low() : is_any_nic_low();
   }
 
   bool is_full_table() { return make_full_table(known_, tests_); }
@@ -226,12 +113,14 @@ class LaterRound {
           tests_.pair(left[slow].node, left[fast].node, samples_);
   }
 
-  // Likewise those that are fine are low with some of each other.
+  // Likewise those that are fine are low with some of each other. Of few first those that no chain of fine
+  // tests binds: these may be under two leaves.
   void pair_fine_of_no_leaf() {
     std::vector<NodeNumber> fine = fine_[known_.fabric.no_leaf()];
     // Neighbours in their order are often under one leaf.
     tests_.shuffle(fine);
-    pair_among(fine, kMostOfNoLeaf);
+    const std::size_t joined = are_few() ? join_groups(fine) : 0;
+    pair_among(fine, kMostOfNoLeaf - std::min(kMostOfNoLeaf, joined));
   }
 
   // Pairs of NICs that are fine, under two leaves that have not met on this rail, one of which is wanted.
@@ -267,6 +156,26 @@ class LaterRound {
   };
 
   [[nodiscard]] NicNumber nic_of(NodeNumber node) const { return known_.fabric.number(rail_, node); }
+
+  // Whose leaves are not known.
+  [[nodiscard]] bool are_few() const {
+    return known_.fabric.members(rail_, known_.fabric.no_leaf()).size() <= kMostForLeaves;
+  }
+
+  [[nodiscard]] bool is_any_nic_low() const {
+    return std::ranges::any_of(known_.fabric.members(rail_, known_.fabric.no_leaf()), [&](NodeNumber node) {
+      const NicNumber nic = nic_of(node);
+      return ends_.is_bad(nic) || ends_.sends(nic).state == EndState::open ||
+             ends_.receives(nic).state == EndState::open;
+    });
+  }
+
+  [[nodiscard]] bool is_any_pair_low() const {
+    return std::ranges::any_of(readings_.list, [&](const Reading& reading) {
+      const Record& record = known_.records[reading.record];
+      return reading.is_low && record.test.rail == rail_ && record.locality == Locality::unknown;
+    });
+  }
 
   // First who lacks one partner to be decided on, then who lacks two, then who is to be confirmed; the
   // slowest of each first.
@@ -313,6 +222,44 @@ class LaterRound {
         tests_.pair(nodes[one], nodes[other], samples_);
         --most;
       }
+  }
+
+  // Those of each group, the largest group first.
+  [[nodiscard]] std::vector<std::vector<NodeNumber>> by_group(const std::vector<NodeNumber>& nodes) const {
+    const auto known = groups_of(met_on(rail_, known_.records, readings_, ends_, known_.settings));
+    std::map<std::size_t, std::vector<NodeNumber>> members;
+    for (const NodeNumber node : nodes) {
+      const auto found = known.find(nic_of(node));
+      members[found == known.end() ? known.size() + node : found->second].push_back(node);
+    }
+    std::vector<std::vector<NodeNumber>> groups;
+    for (auto& [number, group] : members)
+      groups.push_back(std::move(group));
+    std::ranges::stable_sort(groups, std::greater<>(), &std::vector<NodeNumber>::size);
+    return groups;
+  }
+
+  // Binds groups to those before them by one test each, as long as these have NICs that are free. Returns how
+  // many tests.
+  std::size_t join_groups(const std::vector<NodeNumber>& nodes) {
+    std::vector<NodeNumber> bound;
+    std::size_t tests = 0;
+    for (const std::vector<NodeNumber>& group : by_group(nodes)) {
+      if (pair_one_of_each(bound, group)) ++tests;
+      bound.insert(bound.end(), group.begin(), group.end());
+      std::erase_if(bound, [&](NodeNumber node) { return !tests_.is_free(node); });
+    }
+    return tests;
+  }
+
+  bool pair_one_of_each(const std::vector<NodeNumber>& some, const std::vector<NodeNumber>& others) {
+    for (const NodeNumber one : some)
+      for (const NodeNumber other : others) {
+        if (!can_meet(one, other)) continue;
+        tests_.pair(one, other, samples_);
+        return true;
+      }
+    return false;
   }
 
   // Whether a test of the two can clear the one: between leaves all may be slower than it.
@@ -432,7 +379,7 @@ std::vector<Record> next_round(const Known& known, const Readings& readings, con
       low_pairs[known.fabric.rail_of(pair.from)].push_back(std::move(pair));
   for (RailNumber rail = 0; rail < known.fabric.rails().size(); ++rail) {
     LaterRound tests(known, rail, readings, ends, round);
-    if (tests.is_full_table()) continue;
+    if (!known.settings.all_pairs && tests.is_full_table()) continue;
     for (const LowPair& pair : low_pairs[rail])
       tests.retest(pair);
     for (const auto& [record, low] : low_flows_of(known, flows, rail))

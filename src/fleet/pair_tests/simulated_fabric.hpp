@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <span>
@@ -23,6 +24,7 @@ namespace autopilot::fleet::simulation {
 struct Shape {
   std::size_t nodes = 64;
   std::size_t per_leaf = 16;
+  std::vector<std::size_t> small_leaves = {};  // so many of the last nodes are under leaves of their own
   std::size_t rails = 1;
   std::size_t oversubscription = 1;  // uplinks are so many times fewer than nodes of a leaf
   double noise = 0.02;               // standard deviation of a sample, as a share of its value
@@ -69,20 +71,21 @@ class SimulatedFabric {
   explicit SimulatedFabric(const Shape& shape)
       : shape_(shape),
         random_(shape.seed),
-        leaves_((shape.nodes + shape.per_leaf - 1) / shape.per_leaf),
+        leaf_of_(leaves_of(shape)),
+        leaves_(leaf_of_.empty() ? 0 : leaf_of_.back() + 1),
         ends_(2 * shape.rails * shape.nodes, 1.0),
         uplinks_(shape.rails * leaves_ * shape.uplinks(), 1.0),
         spines_(shape.rails * shape.uplinks(), 1.0),
         meeting_(2 * uplinks_.size()) {
+    if (shape.spread <= 0) return;
     std::normal_distribution<double> own(1, shape.spread);
-    if (shape.spread > 0)
-      for (double& end : ends_)
-        end = own(random_);
+    for (double& end : ends_)
+      end = own(random_);
   }
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] std::size_t leaves() const { return leaves_; }
-  [[nodiscard]] std::size_t leaf_of(NodeNumber node) const { return node / shape_.per_leaf; }
+  [[nodiscard]] std::size_t leaf_of(NodeNumber node) const { return leaf_of_[node]; }
 
   // What is left of a NIC in its worse direction, as a share.
   [[nodiscard]] double left(RailNumber rail, NodeNumber node) const {
@@ -94,7 +97,7 @@ class SimulatedFabric {
     std::vector<FabricNode> nodes(shape_.nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       nodes[i].name = "n" + std::to_string(i);
-      if (shape_.knows_leaves) nodes[i].leaf = "leaf" + std::to_string(i / shape_.per_leaf);
+      if (shape_.knows_leaves) nodes[i].leaf = "leaf" + std::to_string(leaf_of_[i]);
       for (std::size_t rail = 0; rail < shape_.rails; ++rail) {
         RailNic nic{std::to_string(rail), "mlx5_" + std::to_string(rail), {}};
         if (shape_.knows_rates) nic.line_rate = shape_.line_rate;
@@ -174,6 +177,21 @@ class SimulatedFabric {
     std::size_t down = 0;
     std::size_t spine = 0;
   };
+
+  static std::vector<std::size_t> leaves_of(const Shape& shape) {
+    std::vector<std::size_t> leaves(shape.nodes);
+    const std::size_t few =
+        std::accumulate(shape.small_leaves.begin(), shape.small_leaves.end(), std::size_t{0});
+    for (std::size_t node = 0; node < leaves.size() - few; ++node)
+      leaves[node] = node / shape.per_leaf;
+    std::size_t next = leaves.size() - few;
+    for (const std::size_t nodes : shape.small_leaves) {
+      const std::size_t leaf = leaves[next - 1] + 1;
+      std::fill_n(leaves.begin() + static_cast<std::ptrdiff_t>(next), nodes, leaf);
+      next += nodes;
+    }
+    return leaves;
+  }
 
   [[nodiscard]] std::size_t place(RailNumber rail, std::size_t leaf, std::size_t way) const {
     return (rail * leaves_ + leaf) * shape_.uplinks() + way;
@@ -257,6 +275,7 @@ class SimulatedFabric {
   std::mt19937_64 random_;
   std::normal_distribution<double> noise_;
   std::uniform_real_distribution<double> chance_;
+  std::vector<std::size_t> leaf_of_;  // by node
   std::size_t leaves_;
   std::uint64_t runs_ = 0;
   std::vector<double> ends_;          // what is left of them, by NIC, sender and receiver

@@ -204,6 +204,29 @@ TEST(Simulation, where_single_flows_meet_under_small_leaves_nobody_is_accused) {
   }
 }
 
+TEST(Simulation, of_all_pairs_slow_nics_are_told_and_nobody_else_is) {
+  PairSettings settings = one_flow();
+  settings.all_pairs = true;
+  for (const bool do_flows_meet : {false, true})
+    for (const std::size_t oversubscription : {1U, 4U})
+      for (const std::size_t count : {0U, 1U, 2U}) {
+        Shape shape = shape_by_one_flow(8, do_flows_meet ? 1 : oversubscription, 0.02);
+        shape.oversubscription = oversubscription;
+        shape.do_flows_meet = do_flows_meet;
+        const Score score = score_of_runs(shape, Fault::nic, count, 0.5, 50, settings);
+        const std::string what =
+            std::to_string(oversubscription) + ":1, " + std::to_string(count) + " slow: " + text_of(score);
+        EXPECT_EQ(score.wrong, 0U) << what;
+        EXPECT_GE(score.recall(), 0.98) << what;
+      }
+  for (const std::size_t per_leaf : {2U, 4U, 8U}) {
+    Shape shape = shape_by_one_flow(per_leaf, 2, 0.02);
+    shape.knows_leaves = false;
+    const Score score = score_of_runs(shape, Fault::node, 0, 0, 50, settings);
+    EXPECT_EQ(score.accused, 0U) << per_leaf << " nodes below leaves that nobody named: " << text_of(score);
+  }
+}
+
 TEST(Simulation, small_faults_are_missed_rather_than_healthy_nodes_accused) {
   const Score score = score_of_runs({.nodes = 512, .per_leaf = 32, .rails = 2}, Fault::node, 16, 0.03, 4);
   EXPECT_GE(score.precision(), 0.98) << text_of(score);
@@ -295,20 +318,67 @@ TEST(Simulation, a_dead_node_under_a_leaf_that_nobody_named_is_always_told) {
     }
 }
 
+// Of which `few` are below a second leaf, and nobody named either.
+Shape nodes_without_leaves(std::size_t nodes, std::size_t few, double across) {
+  return {.nodes = nodes,
+          .per_leaf = nodes - few,
+          .across = across,
+          .do_flows_meet = false,
+          .knows_rates = false,
+          .knows_leaves = false,
+          .knows_uplinks = false};
+}
+
 TEST(Simulation, a_few_nodes_under_a_leaf_of_their_own_that_nobody_named_are_not_accused) {
   for (const std::size_t few : {2U, 3U, 4U, 8U}) {
-    const Shape shape{.nodes = 32 + few,
-                      .per_leaf = 32,
-                      .across = 0.5,
-                      .do_flows_meet = false,
-                      .knows_rates = false,
-                      .knows_leaves = false,
-                      .knows_uplinks = false};
+    const Shape shape = nodes_without_leaves(32 + few, few, 0.5);
     for (const PairSettings& settings : {one_flow(), PairSettings{.least_loss = 0.1}}) {
       const Score score = score_of_runs(shape, Fault::node, 0, 0, 50, settings);
       EXPECT_EQ(score.accused, 0U) << few << " nodes: " << text_of(score);
     }
   }
+}
+
+TEST(Simulation, of_few_nodes_some_under_a_leaf_that_nobody_named_are_not_accused) {
+  Score all;
+  for (std::size_t nodes = 4; nodes <= 20; ++nodes)
+    for (std::size_t few = 2; few <= nodes / 2; ++few)
+      for (const double across : {0.25, 0.5, 0.7, 0.82, 0.9})
+        for (const bool is_one : {true, false}) {
+          Shape shape = nodes_without_leaves(nodes, few, across);
+          shape.do_ports_change = is_one;
+          all += score_of_runs(shape, Fault::node, 0, 0, 10, is_one ? one_flow() : PairSettings{});
+        }
+  EXPECT_LE(all.accused, all.runs / 1000) << text_of(all);
+}
+
+TEST(Simulation, of_few_nodes_some_under_several_leaves_that_nobody_named_are_hardly_accused) {
+  Score all;
+  for (const std::vector<std::size_t>& small :
+       {std::vector<std::size_t>{2, 2}, {3, 2}, {3, 3}, {2, 2, 2}, {4, 3}})
+    for (const std::size_t nodes : {9U, 11U, 12U, 16U, 24U, 31U})
+      for (const double across : {0.25, 0.5, 0.8}) {
+        Shape shape = nodes_without_leaves(nodes, 0, across);
+        shape.small_leaves = small;
+        shape.do_ports_change = true;
+        all += score_of_runs(shape, Fault::node, 0, 0, 20, one_flow());
+      }
+  EXPECT_LE(all.accused, all.runs / 50) << text_of(all);
+}
+
+TEST(Simulation, of_few_nodes_under_one_leaf_that_nobody_named_who_is_bad_is_told) {
+  Score all;
+  for (std::size_t nodes = 4; nodes <= 20; ++nodes)
+    for (const Fault kind : {Fault::node, Fault::nic_sends})
+      for (const double loss : {0.15, 0.3, 0.5, 1.0})
+        for (const PairSettings& settings : {one_flow(), PairSettings{}}) {
+          const Score score = score_of_runs(nodes_without_leaves(nodes, 0, 1), kind, 1, loss, 20, settings);
+          EXPECT_GE(score.recall(), 0.8) << nodes << " nodes, kind " << static_cast<int>(kind) << ", loss "
+                                         << loss << ": " << text_of(score);
+          all += score;
+        }
+  EXPECT_GE(all.recall(), 0.975) << text_of(all);
+  EXPECT_GE(all.precision(), 0.99) << text_of(all);
 }
 
 TEST(Simulation, where_leaves_are_not_known_and_do_not_matter_who_is_bad_is_told) {

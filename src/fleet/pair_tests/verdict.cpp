@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -424,6 +425,16 @@ std::vector<Cell> cells_of(const std::vector<Record>& records, const Readings& r
   return cells;
 }
 
+// Of these rails those on which somebody is called slow.
+std::vector<RailNumber> rails_of_slow(const std::vector<Suspect>& suspects, std::vector<RailNumber> rails) {
+  std::erase_if(rails, [&](RailNumber rail) {
+    return std::ranges::none_of(suspects, [rail](const Suspect& one) {
+      return one.kind != SuspectKind::undecided && !one.is_unreachable && one.rail.value_or(rail) == rail;
+    });
+  });
+  return rails;
+}
+
 }  // namespace
 
 Verdict make_verdict(const Fabric& fabric, const std::vector<Record>& records, const std::vector<bool>& gone,
@@ -431,13 +442,21 @@ Verdict make_verdict(const Fabric& fabric, const std::vector<Record>& records, c
   Verdict verdict;
   Readings readings = read_records(fabric, records, gone, settings);
   const Ends ends(fabric.nics(), readings, settings);
-  verdict.hidden_leaves = rails_of_hidden_leaves(fabric, records, readings, ends, settings);
-  if (verdict.hidden_leaves.empty()) {
-    verdict.suspects = Telling(fabric, records, gone, readings, ends, settings).suspects();
-  } else {
+  const auto tell = [&] {
+    if (verdict.hidden_leaves.empty())
+      return Telling(fabric, records, gone, readings, ends, settings).suspects();
     const Readings rest = without_hidden_leaves(readings, records, verdict.hidden_leaves);
-    verdict.suspects =
-        Telling(fabric, records, gone, rest, Ends(fabric.nics(), rest, settings), settings).suspects();
+    return Telling(fabric, records, gone, rest, Ends(fabric.nics(), rest, settings), settings).suspects();
+  };
+  verdict.hidden_leaves = rails_of_hidden_leaves(fabric, records, readings, ends, settings);
+  verdict.suspects = tell();
+  const std::vector<RailNumber> more =
+      rails_of_slow(verdict.suspects, rails_that_fit_leaves(fabric, records, gone, readings, ends, settings));
+  if (!more.empty()) {
+    std::vector<RailNumber> hidden;
+    std::ranges::set_union(verdict.hidden_leaves, more, std::back_inserter(hidden));
+    verdict.hidden_leaves = std::move(hidden);
+    verdict.suspects = tell();
   }
   verdict.unmeasured = unmeasured_of(fabric, records, gone, ends);
   verdict.cells = cells_of(records, readings);

@@ -7,13 +7,11 @@
 #include <netlink/route/link.h>
 
 #include "host/ethernet/ethernet_doors.hpp"
+#include "host/netlink/handles.hpp"
 
 namespace autopilot::host {
 namespace {
 
-struct FreeSocket {
-  void operator()(nl_sock* socket) const { nl_socket_free(socket); }
-};
 struct FreeCache {
   void operator()(nl_cache* cache) const { nl_cache_free(cache); }
 };
@@ -54,7 +52,7 @@ EthernetLink to_link(rtnl_link* entry, nl_cache* cache) {
 }  // namespace
 
 Result<std::vector<EthernetLink>> NetlinkEthernet::links(MonoTime /*deadline*/) const {
-  const std::unique_ptr<nl_sock, FreeSocket> socket(nl_socket_alloc());
+  const NetlinkSocket socket(nl_socket_alloc());
   if (!socket) return fail(Errc::exhausted, "netlink: no socket");
   if (const int code = nl_connect(socket.get(), NETLINK_ROUTE); code < 0)
     return fail(netlink_error(code, "netlink"));

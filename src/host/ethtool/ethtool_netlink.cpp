@@ -8,20 +8,14 @@
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 
+#include "host/netlink/handles.hpp"
+
 namespace autopilot::host {
 namespace {
 
-struct FreeSocket {
-  void operator()(nl_sock* socket) const { nl_socket_free(socket); }
-};
-struct FreeMessage {
-  void operator()(nl_msg* message) const { nlmsg_free(message); }
-};
 struct FreeCallbacks {
   void operator()(nl_cb* callbacks) const { nl_cb_put(callbacks); }
 };
-
-using Message = std::unique_ptr<nl_msg, FreeMessage>;
 
 // What became of one question.
 struct Outcome {
@@ -70,11 +64,11 @@ bool put_header(nl_msg* message, int attribute, const std::string& interface, st
 }  // namespace
 
 struct EthtoolNetlink::Socket {
-  std::unique_ptr<nl_sock, FreeSocket> socket;
+  NetlinkSocket socket;
   int family = 0;
 
-  [[nodiscard]] Message question(std::uint8_t command) const {
-    Message message(nlmsg_alloc());
+  [[nodiscard]] NetlinkMessage question(std::uint8_t command) const {
+    NetlinkMessage message(nlmsg_alloc());
     if (message && genlmsg_put(message.get(), NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, NLM_F_REQUEST | NLM_F_ACK,
                                command, ETHTOOL_GENL_VERSION) == nullptr)
       message.reset();
@@ -82,7 +76,7 @@ struct EthtoolNetlink::Socket {
   }
 
   // The attributes of the answer.
-  [[nodiscard]] Result<std::string> ask(const Message& message, const std::string& interface,
+  [[nodiscard]] Result<std::string> ask(const NetlinkMessage& message, const std::string& interface,
                                         std::string_view what) const {
     Outcome outcome;
     const std::unique_ptr<nl_cb, FreeCallbacks> callbacks(nl_cb_alloc(NL_CB_DEFAULT));
@@ -118,14 +112,14 @@ Result<EthtoolNetlink> EthtoolNetlink::open() {
 }
 
 Result<PortLink> EthtoolNetlink::link(const std::string& interface) {
-  const Message message = socket_->question(ETHTOOL_MSG_LINKSTATE_GET);
+  const NetlinkMessage message = socket_->question(ETHTOOL_MSG_LINKSTATE_GET);
   if (!message || !put_header(message.get(), ETHTOOL_A_LINKSTATE_HEADER, interface, 0))
     return fail(Errc::exhausted, "netlink: no room for a question");
   return parse_link_attributes(TRY(socket_->ask(message, interface, "state of the link")));
 }
 
 Result<PortFec> EthtoolNetlink::fec(const std::string& interface) {
-  const Message message = socket_->question(ETHTOOL_MSG_FEC_GET);
+  const NetlinkMessage message = socket_->question(ETHTOOL_MSG_FEC_GET);
   if (!message || !put_header(message.get(), ETHTOOL_A_FEC_HEADER, interface, ETHTOOL_FLAG_STATS))
     return fail(Errc::exhausted, "netlink: no room for a question");
   return parse_fec_attributes(TRY(socket_->ask(message, interface, "error correction")));
@@ -133,7 +127,7 @@ Result<PortFec> EthtoolNetlink::fec(const std::string& interface) {
 
 Result<std::string> EthtoolNetlink::module_bytes(const std::string& interface, const ModulePlace& place,
                                                  std::size_t size) {
-  const Message message = socket_->question(ETHTOOL_MSG_MODULE_EEPROM_GET);
+  const NetlinkMessage message = socket_->question(ETHTOOL_MSG_MODULE_EEPROM_GET);
   if (!message || !put_header(message.get(), ETHTOOL_A_MODULE_EEPROM_HEADER, interface, 0) ||
       nla_put_u32(message.get(), ETHTOOL_A_MODULE_EEPROM_OFFSET, place.offset) < 0 ||
       nla_put_u32(message.get(), ETHTOOL_A_MODULE_EEPROM_LENGTH, static_cast<std::uint32_t>(size)) < 0 ||

@@ -193,6 +193,25 @@ TEST(GpuProbeWords, of_copies_between_gpus_name_both_ends) {
   EXPECT_THAT(said("gpu.p2p", report, {device(1)}), ElementsAre("host p2p.outcome no_peers"));
 }
 
+TEST(GpuProbeWords, a_pair_that_failed_proves_nothing_and_leaves_the_others) {
+  GpuProbeReport report;
+  report.gpus = {gpu(1), gpu(2)};
+  report.gpus[0].tests = {test_of("p2p", {{"write", "GPU-2", 300}})};
+  report.gpus[0].error = "p2p: with GPU-3: cuCtxCreate_v2: CUDA_ERROR_UNKNOWN (999)";
+  const std::vector<GpuDevice> devices{device(1), device(2)};
+  const auto all = gpu_probe_observations(*find_gpu_probe_test("gpu.p2p"), report, devices);
+  ASSERT_TRUE(all);
+  const auto pair = std::ranges::find(*all, "p2p.write", &Observation::name);
+  ASSERT_NE(pair, all->end());
+  EXPECT_EQ(pair->value, Value(300.0));
+  const auto wrong = std::ranges::find(*all, "p2p.wrong", &Observation::name);
+  ASSERT_NE(wrong, all->end());
+  EXPECT_EQ(wrong->value, std::nullopt);
+  const Value* const why = find_attribute(wrong->attributes, "error");
+  ASSERT_NE(why, nullptr);
+  EXPECT_EQ(*why, Value(report.gpus[0].error));
+}
+
 TEST(GpuProbeWords, where_no_gpu_was_looked_at_nothing_is_said_of_one) {
   GpuProbeReport report;
   report.error = "libcuda.so.1: no driver is installed";

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/operations/gpu_test_helper.hpp"
 
-#include <chrono>
 #include <iostream>
 #include <iterator>
-#include <optional>
 #include <string>
-#include <thread>
 
 #include "host/operations/child_line.hpp"
 #include "host/operations/child_teller.hpp"
@@ -47,21 +44,6 @@ Result<int> tell_end(const GpuTestEnd& end) {
   return 0;
 }
 
-// Who came while it was tested, and is still there: what the test itself started may be seen for a moment.
-std::optional<std::string> user_who_came(const OpenedHost& opened, const GpuTestOptions& options) {
-  constexpr int kLooks = 5;
-  constexpr std::chrono::milliseconds kPause{400};
-  std::optional<std::string> user;
-  for (int look = 0; look < kLooks; ++look) {
-    if (look > 0) std::this_thread::sleep_for(kPause);
-    const auto gpus = look_at_gpus(opened, options.wanted);
-    if (!gpus) return std::nullopt;
-    user = user_of(*gpus).value_or(std::nullopt);
-    if (!user) return std::nullopt;
-  }
-  return user;
-}
-
 Result<int> test_gpus(const GpuTestOptions& options, const GpuTestHelper& helper) {
   const OpenedHost opened = TRY(open_tested_machine(options.simulated));
   const auto gpus = TRY(look_at_gpus(opened, options.wanted));
@@ -70,7 +52,7 @@ Result<int> test_gpus(const GpuTestOptions& options, const GpuTestHelper& helper
   if (const auto user = TRY(user_of(gpus))) return tell_in_use(helper, *user);
   const GpuTestEnd end = helper.run(options, gpus);
   if (!end.is_conclusive)
-    if (const auto user = user_who_came(opened, options)) return tell_in_use(helper, *user);
+    if (const auto user = user_who_stays(opened, options.wanted)) return tell_in_use(helper, *user);
   return tell_end(end);
 }
 

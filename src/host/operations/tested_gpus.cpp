@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <thread>
 
 #include "host/gpu/readings.hpp"
 #include "host/host.hpp"
@@ -88,6 +89,20 @@ Result<std::optional<std::string>> user_of(std::span<const GpuDevice> gpus) {
     return (first.empty() ? "a process" : "process " + first) + " on " + gpu_text(gpu.subject);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> user_who_stays(const OpenedHost& opened, std::span<const Subject> wanted,
+                                          std::chrono::milliseconds pause) {
+  constexpr int kLooks = 5;
+  std::optional<std::string> user;
+  for (int look = 0; look < kLooks; ++look) {
+    if (look > 0) std::this_thread::sleep_for(pause);
+    const auto gpus = look_at_gpus(opened, wanted);
+    if (!gpus) return std::nullopt;
+    user = user_of(*gpus).value_or(std::nullopt);
+    if (!user) return std::nullopt;
+  }
+  return user;
 }
 
 std::string count_text(std::size_t gpus) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +38,12 @@ struct SimulatedMachine {
 // where more of its memory is in use than a driver keeps for itself. Nothing: nobody. unavailable: the driver
 // does not say. Pure.
 [[nodiscard]] Result<std::optional<std::string>> user_of(std::span<const GpuDevice> gpus);
+
+// Who came while a test of these GPUs ran, and is there at each of five looks: what the test itself started
+// may be seen for a moment. Nothing: nobody, or nobody can say, which explains nothing.
+[[nodiscard]] std::optional<std::string> user_who_stays(
+    const OpenedHost& opened, std::span<const Subject> wanted,
+    std::chrono::milliseconds pause = std::chrono::milliseconds{400});
 
 // "1 GPU", "8 GPUs".
 [[nodiscard]] std::string count_text(std::size_t gpus);

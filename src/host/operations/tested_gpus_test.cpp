@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/host.hpp"
+#include "tests/fakes/fake_host.hpp"
+
 namespace autopilot::host {
 namespace {
 
@@ -45,6 +48,43 @@ TEST(TestedGpus, who_cannot_be_seen_has_memory_in_use) {
   };
   EXPECT_EQ(user_of(with_memory(2)).value(), std::nullopt);
   EXPECT_EQ(user_of(with_memory(60)).value(), "somebody who cannot be seen on GPU 0 (0000:00:00.0)");
+}
+
+// A driver on whose GPU processes are for so many looks.
+struct BusyFor : Gpus {
+  explicit BusyFor(int looks) : left(looks) {}
+  [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>&, MonoTime) const override {
+    ++looked;
+    GpuReport report;
+    report.gpus = {left-- > 0 ? device(0, 1, "4242") : device(0, 0)};
+    return report;
+  }
+  [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime) const override {
+    return std::vector<GpuEvent>{};
+  }
+  mutable int left;
+  mutable int looked = 0;
+};
+
+std::optional<std::string> user_who_stays_of(const Gpus& gpus) {
+  const auto empty = std::make_shared<fakes::EmptyHost>();
+  OpenedHost opened;
+  opened.host =
+      std::make_shared<Host>(Host{empty->clock, empty->files, empty->kernel_log, gpus, empty->filesystems,
+                                  empty->ethernet, empty->time_sync, empty->nvme});
+  return user_who_stays(opened, {}, std::chrono::milliseconds{0});
+}
+
+TEST(TestedGpus, what_a_test_itself_started_is_not_taken_for_somebody_who_came) {
+  const BusyFor moment(4);
+  EXPECT_EQ(user_who_stays_of(moment), std::nullopt);
+  EXPECT_EQ(moment.looked, 5);
+  const BusyFor nobody(0);
+  EXPECT_EQ(user_who_stays_of(nobody), std::nullopt);
+  EXPECT_EQ(nobody.looked, 1) << "nobody waits for nobody";
+  EXPECT_EQ(user_who_stays_of(BusyFor(100)), "process 4242 on GPU 0 (0000:00:00.0)");
+  EXPECT_EQ(user_who_stays_of(fakes::NoGpuDriver{}), std::nullopt)
+      << "that nobody can say it explains nothing";
 }
 
 TEST(TestedGpus, only_gpus_that_answer_are_tested) {

@@ -95,7 +95,8 @@ class Round {
 
   [[nodiscard]] EchoExchange::Pace pace_of(std::size_t targets, bool is_sized) const {
     const Duration by_rate = Duration{std::chrono::seconds{1}} / plan_.per_second;
-    const Duration by_target = kBetweenEchoes / std::max<std::size_t>(1, targets);
+    // The first of a burst is sent later after the one before than the last of it.
+    const Duration by_target = (kBetweenEchoes + EchoExchange::kBurst) / std::max<std::size_t>(1, targets);
     return {.gap = std::max(by_rate, by_target),
             .patience = plan_.patience,
             .deadline = deadline_,
@@ -141,7 +142,9 @@ class Round {
       note_path(place, sizes[place]);
   }
 
+  // Nothing where the time was over before each size was asked.
   void note_path(std::size_t place, const std::vector<unsigned>& sizes) {
+    if (targets_[place].sized.sent() < 1 + sizes.size()) return;
     unsigned passed = kEchoPacket;
     for (std::size_t n = 1; n < targets_[place].sized.sent(); ++n)
       if (targets_[place].sized.is_answered(static_cast<std::uint16_t>(n)))

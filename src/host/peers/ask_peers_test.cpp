@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/peers/ask_peers.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
+#include <array>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <linux/icmp.h>
+#include <map>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -55,9 +60,22 @@ TEST(AskPeers, the_round_ends_at_its_deadline) {
   if (!may_ask()) GTEST_SKIP() << "needs a socket for ICMP";
   EchoPlan plan = plan_of({"127.0.0.1"});
   plan.echoes = 100;  // two seconds of questions
-  const auto echoes = ask_peers(plan, mono_now() + 100ms);
+  plan.patience = 20ms;
+  const auto echoes = ask_peers(plan, mono_now() + 200ms);
   ASSERT_TRUE(echoes) << echoes.error().what;
   EXPECT_LT(echoes->at(0).figures.sent, 100U);
+}
+
+// Asked in the last moment it would seem silent.
+TEST(AskPeers, nobody_is_asked_for_whose_answer_there_is_no_time) {
+  for (const std::uint16_t port : std::vector<std::uint16_t>{0, 9}) {
+    EchoPlan plan = plan_of({"192.0.2.1"});
+    plan.tcp_port = port;
+    if (port == 0 && !may_ask()) continue;
+    const auto echoes = ask_peers(plan, mono_now() + 500ms);
+    ASSERT_TRUE(echoes) << echoes.error().what;
+    EXPECT_EQ(echoes->at(0).figures.sent, 0U);
+  }
 }
 
 TEST(AskPeers, no_more_is_sent_in_a_second_than_the_plan_says) {
@@ -72,6 +90,76 @@ TEST(AskPeers, no_more_is_sent_in_a_second_than_the_plan_says) {
   const MonoTime begin = mono_now();
   ASSERT_TRUE(ask_peers(plan, begin + 20s));
   EXPECT_GE(mono_now() - begin, 190ms);
+}
+
+// Sees the questions of this machine to itself, as they come, with their times.
+class Watcher {
+ public:
+  Watcher() : socket_(::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMP)) {
+    if (!socket_) return;
+    icmp_filter requests{};
+    requests.data = ~(1U << ICMP_ECHO);
+    const int on = 1;
+    const int room = 1 << 20;
+    (void)::setsockopt(socket_.get(), SOL_RAW, ICMP_FILTER, &requests, sizeof requests);
+    (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+  }
+  [[nodiscard]] bool may_watch() const { return static_cast<bool>(socket_); }
+  // By address: when it was asked.
+  [[nodiscard]] std::map<std::uint32_t, std::vector<Duration>> seen() const {
+    std::map<std::uint32_t, std::vector<Duration>> times;
+    while (true) {
+      std::array<char, 128> packet{};
+      alignas(cmsghdr) std::array<char, 128> control{};
+      iovec part{.iov_base = packet.data(), .iov_len = packet.size()};
+      msghdr message{};
+      message.msg_iov = &part;
+      message.msg_iovlen = 1;
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+      if (::recvmsg(socket_.get(), &message, 0) < 0) return times;
+      std::uint32_t to = 0;
+      std::memcpy(&to, packet.data() + 16, sizeof to);
+      timespec stamp{};
+      std::memcpy(&stamp, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof stamp);
+      times[to].push_back(std::chrono::seconds{stamp.tv_sec} + std::chrono::nanoseconds{stamp.tv_nsec});
+    }
+  }
+
+ private:
+  Fd socket_;
+};
+
+// However busy this machine is: what is late is not made up for.
+TEST(AskPeers, no_address_is_asked_again_too_soon_and_all_together_not_too_fast) {
+  if (!may_ask()) GTEST_SKIP() << "needs a socket for ICMP";
+  const Watcher watcher;
+  if (!watcher.may_watch()) GTEST_SKIP() << "needs CAP_NET_RAW to see what is asked";
+  // The kernel begins to note times a little after it was asked to.
+  ASSERT_TRUE(ask_peers(plan_of({"127.0.0.1"}), mono_now() + 20s));
+  static_cast<void>(watcher.seen());
+  for (const int addresses : {3, 60, 120}) {
+    EchoPlan plan = plan_of({});
+    for (int i = 0; i < addresses; ++i)
+      plan.addresses.push_back("127.3." + std::to_string(addresses) + "." + std::to_string(1 + i));
+    plan.echoes = 3;
+    plan.closer = 0;
+    plan.finds_path_mtu = false;
+    ASSERT_TRUE(ask_peers(plan, mono_now() + 20s));
+    std::vector<Duration> all;
+    for (const auto& [address, times] : watcher.seen()) {
+      if (ntohl(address) >> 16 != 0x7f03) continue;
+      for (std::size_t i = 1; i < times.size(); ++i)
+        EXPECT_GE(times[i] - times[i - 1], kBetweenEchoes - 1ms) << addresses;
+      all.insert(all.end(), times.begin(), times.end());
+    }
+    std::ranges::sort(all);
+    ASSERT_EQ(all.size(), 3U * static_cast<unsigned>(addresses));
+    constexpr std::size_t kBeside = 100;  // take a fiftieth of a second, by the rate of the plan
+    for (std::size_t i = kBeside; i < all.size(); ++i)
+      EXPECT_GE(all[i] - all[i - kBeside], 17ms) << addresses;
+  }
 }
 
 TEST(AskPeers, what_is_no_address_is_refused) {

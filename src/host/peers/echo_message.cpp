@@ -31,8 +31,9 @@ std::uint64_t get(std::string_view text, std::size_t place, std::size_t bytes) {
 // RFC 1071.
 std::uint16_t checksum(std::string_view message) {
   std::uint32_t sum = 0;
-  for (std::size_t i = 0; i < message.size(); ++i)
-    sum += static_cast<std::uint32_t>(byte_at(message, i)) << (i % 2 == 0 ? 8 : 0);
+  for (std::size_t i = 0; i + 1 < message.size(); i += 2)
+    sum += static_cast<std::uint32_t>(byte_at(message, i) << 8 | byte_at(message, i + 1));
+  if (message.size() % 2 != 0) sum += static_cast<std::uint32_t>(byte_at(message, message.size() - 1) << 8);
   while (sum >> 16 != 0)
     sum = (sum & 0xffff) + (sum >> 16);
   return static_cast<std::uint16_t>(~sum);

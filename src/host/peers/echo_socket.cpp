@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/peers/echo_socket.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <linux/errqueue.h>
 #include <linux/icmp.h>
@@ -12,12 +14,17 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "host/clock/system_clock.hpp"
+
 namespace autopilot::host {
 namespace {
 
-constexpr std::size_t kLargestPacket = 65536;
 constexpr int kReceiveBuffer = 1 << 20;
 constexpr std::size_t kComplaintControl = 512;
+constexpr std::size_t kAtOnce = 32;
+// Of an answer: up to the end of its label. Of the header of IPv4 that is the longest.
+constexpr std::size_t kFirstBytes = 60 + kEchoHeader + kEchoLabel;
+constexpr std::size_t kStampControl = CMSG_SPACE(sizeof(timespec));
 
 void set(int fd, int level, int option, int value) {
   (void)::setsockopt(fd, level, option, &value, sizeof value);
@@ -25,6 +32,7 @@ void set(int fd, int level, int option, int value) {
 
 void set_options(int fd, bool is_ipv6) {
   set(fd, SOL_SOCKET, SO_RCVBUF, kReceiveBuffer);
+  set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);  // answers may wait to be read
   if (is_ipv6) {
     set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
     set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
@@ -56,12 +64,51 @@ InternetAddress address_of(const sockaddr_storage& storage, socklen_t size) {
   return address;
 }
 
+// By the wall clock, as the kernel notes it.
+std::optional<WallTime> stamp_of(msghdr& message) {
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_TIMESTAMPNS) continue;
+    timespec stamp{};
+    std::memcpy(&stamp, CMSG_DATA(header), sizeof stamp);
+    return WallTime{std::chrono::seconds{stamp.tv_sec} + std::chrono::nanoseconds{stamp.tv_nsec}};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-EchoSocket::EchoSocket(Fd fd, bool is_ipv6, bool is_raw, std::uint16_t id)
-    : fd_(std::move(fd)), is_ipv6_(is_ipv6), is_raw_(is_raw), id_(id), buffer_(kLargestPacket) {}
+// What recvmmsg(2) fills.
+struct EchoSocket::Inbox {
+  struct Place {
+    std::array<char, kFirstBytes> packet{};
+    alignas(cmsghdr) std::array<char, kStampControl> control{};
+    sockaddr_storage from{};
+    iovec part{};
+  };
 
-Result<EchoSocket> EchoSocket::open(bool is_ipv6) {
+  void clear() {
+    for (std::size_t i = 0; i < kAtOnce; ++i) {
+      Place& place = places[i];
+      place.part = {.iov_base = place.packet.data(), .iov_len = place.packet.size()};
+      messages[i].msg_hdr = {.msg_name = &place.from,
+                             .msg_namelen = sizeof place.from,
+                             .msg_iov = &place.part,
+                             .msg_iovlen = 1,
+                             .msg_control = place.control.data(),
+                             .msg_controllen = place.control.size(),
+                             .msg_flags = 0};
+    }
+  }
+
+  std::array<Place, kAtOnce> places;
+  std::array<mmsghdr, kAtOnce> messages{};
+};
+
+EchoSocket::EchoSocket(Fd fd, bool is_ipv6, bool is_raw, std::uint16_t id)
+    : fd_(std::move(fd)), is_ipv6_(is_ipv6), is_raw_(is_raw), id_(id), inbox_(std::make_unique<Inbox>()) {}
+EchoSocket::~EchoSocket() = default;
+
+Result<std::unique_ptr<EchoSocket>> EchoSocket::open(bool is_ipv6) {
   const int family = is_ipv6 ? AF_INET6 : AF_INET;
   const int protocol = is_ipv6 ? static_cast<int>(IPPROTO_ICMPV6) : static_cast<int>(IPPROTO_ICMP);
   bool is_raw = false;
@@ -78,7 +125,7 @@ Result<EchoSocket> EchoSocket::open(bool is_ipv6) {
   if (is_raw) let_replies_through(fd.get(), is_ipv6);
   std::uint16_t id = 0;
   if (::getrandom(&id, sizeof id, 0) != sizeof id) return fail_errno(errno, "getrandom");
-  return EchoSocket(std::move(fd), is_ipv6, is_raw, id);
+  return std::unique_ptr<EchoSocket>(new EchoSocket(std::move(fd), is_ipv6, is_raw, id));
 }
 
 int EchoSocket::send(const InternetAddress& to, const EchoLabel& label, std::size_t packet_bytes) {
@@ -93,32 +140,38 @@ std::optional<EchoLabel> EchoSocket::label_of(std::string_view packet) const {
   return message ? parse_echo_reply(false, *message) : std::nullopt;
 }
 
-bool EchoSocket::receive(Answer& answer) {
+void EchoSocket::receive(const std::function<void(const Answer& answer)>& take) {
   while (true) {
-    sockaddr_storage from{};
-    socklen_t size = sizeof from;
-    const ssize_t got =
-        ::recvfrom(fd_.get(), buffer_.data(), buffer_.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
-    // An error of something that was sent comes here once more: the complaint says of what.
-    if (got < 0 && errno != EAGAIN && errno != ENOMEM) continue;
-    if (got < 0) return false;
-    if (const auto label = label_of({buffer_.data(), static_cast<std::size_t>(got)})) {
-      answer = {.from = address_of(from, size), .label = *label};
-      return true;
+    inbox_->clear();
+    const int got = ::recvmmsg(fd_.get(), inbox_->messages.data(), kAtOnce, MSG_DONTWAIT, nullptr);
+    // An error of something that was sent comes here once more: the complaint says of what. Where the call
+    // itself is not to be had it would be the same for ever.
+    constexpr std::array kOfTheCall{EAGAIN, ENOMEM, EPERM, EACCES, ENOSYS, EBADF, EINVAL, EFAULT};
+    if (got < 0 && std::ranges::find(kOfTheCall, errno) == kOfTheCall.end()) continue;
+    if (got <= 0) return;
+    const Instant now = SystemClock().now();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
+      mmsghdr& message = inbox_->messages[i];
+      const auto& place = inbox_->places[i];
+      const auto label = label_of({place.packet.data(), message.msg_len});
+      if (!label) continue;
+      // The wall clock may have been set meanwhile.
+      const Duration age = std::max(Duration{0}, now.wall - stamp_of(message.msg_hdr).value_or(now.wall));
+      take({.from = address_of(place.from, message.msg_hdr.msg_namelen),
+            .label = *label,
+            .at = now.mono - age});
     }
+    if (static_cast<std::size_t>(got) < kAtOnce) return;
   }
 }
 
 bool EchoSocket::receive_complaint(Complaint& complaint) {
   while (true) {
     sockaddr_storage about{};
-    iovec part{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
     alignas(cmsghdr) std::array<char, kComplaintControl> control{};
     msghdr message{};
     message.msg_name = &about;
     message.msg_namelen = sizeof about;
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
     message.msg_control = control.data();
     message.msg_controllen = control.size();
     if (::recvmsg(fd_.get(), &message, MSG_ERRQUEUE) < 0) return false;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "host/files/fd.hpp"
+#include "host/peers/route_mtu.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -28,23 +29,18 @@ unsigned mtu_of(int socket, const std::string& interface) {
              : 0;
 }
 
+// An advertisement of a router, or somebody, may have IPv6 send less there than the interface could.
+unsigned mtu_for(unsigned interface_mtu, const std::string& interface, bool is_ipv6) {
+  if (!is_ipv6) return interface_mtu;
+  const auto told = Files().read_integer("/proc/sys/net/ipv6/conf/" + interface + "/mtu");
+  return told && *told > 0 && *told < interface_mtu ? static_cast<unsigned>(*told) : interface_mtu;
+}
+
 unsigned ones_in(std::string_view bytes) {
   unsigned ones = 0;
   for (const char byte : bytes)
     ones += static_cast<unsigned>(std::popcount(static_cast<unsigned char>(byte)));
   return ones;
-}
-
-// Of an address of either family, as the network orders them.
-std::string bytes_of(const sockaddr& address) {
-  if (address.sa_family == AF_INET6) {
-    sockaddr_in6 ipv6{};
-    std::memcpy(&ipv6, &address, sizeof ipv6);
-    return {reinterpret_cast<const char*>(&ipv6.sin6_addr), sizeof ipv6.sin6_addr};
-  }
-  sockaddr_in ipv4{};
-  std::memcpy(&ipv4, &address, sizeof ipv4);
-  return {reinterpret_cast<const char*>(&ipv4.sin_addr), sizeof ipv4.sin_addr};
 }
 
 bool have_in_common(std::string_view a, std::string_view b, unsigned bits) {
@@ -58,7 +54,7 @@ bool have_in_common(std::string_view a, std::string_view b, unsigned bits) {
 // What the kernel would give a packet to it.
 struct KernelsChoice {
   std::string address;
-  unsigned mtu = 0;  // 0: not known
+  unsigned mtu = 0;  // also by what it heard from routers; 0: not known
 };
 std::optional<KernelsChoice> kernels_choice(const InternetAddress& to) {
   const Fd socket(::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -80,7 +76,7 @@ std::optional<KernelsChoice> kernels_choice(const InternetAddress& to) {
 bool is_neighbour(const InternetAddress& to, const OwnAddress& own) {
   const auto address = parse_internet_address(own.address);
   return own.prefix > 0 && address &&
-         have_in_common(bytes_of(*to.get()), bytes_of(*address->get()), own.prefix);
+         have_in_common(address_bytes(*to.get()), address_bytes(*address->get()), own.prefix);
 }
 
 // A bridge of a bond of ports; deeper is nobody's network.
@@ -131,8 +127,9 @@ Result<std::vector<OwnAddress>> read_own_addresses() {
     addresses.push_back(
         {.interface = entry->ifa_name,
          .address = *text,
-         .mtu = mtu_of(socket.get(), entry->ifa_name),
-         .prefix = entry->ifa_netmask == nullptr ? 0 : ones_in(bytes_of(*entry->ifa_netmask))});
+         .mtu = mtu_for(mtu_of(socket.get(), entry->ifa_name), entry->ifa_name,
+                        entry->ifa_addr->sa_family == AF_INET6),
+         .prefix = entry->ifa_netmask == nullptr ? 0 : ones_in(address_bytes(*entry->ifa_netmask))});
   }
   std::ranges::stable_sort(addresses, {}, &OwnAddress::interface);
   return addresses;
@@ -163,7 +160,9 @@ OwnWay own_way_towards(const InternetAddress& to, const std::vector<OwnAddress>&
   }
   if (found == nullptr) return {};
   const bool is_narrower = choice && choice->mtu > 0 && choice->mtu < found->mtu;
-  return {.own = found, .mtu = is_narrower ? choice->mtu : found->mtu};
+  // The route says so, or a router did: only the former is meant.
+  const unsigned by_route = is_narrower ? route_mtu(to) : 0;
+  return {.own = found, .mtu = by_route > 0 ? std::min(by_route, found->mtu) : found->mtu};
 }
 
 }  // namespace autopilot::host

@@ -16,7 +16,7 @@ namespace autopilot::host {
 struct OwnAddress {
   std::string interface;  // "eth0"
   std::string address;    // "10.1.0.7"
-  unsigned mtu = 0;       // bytes of a packet of IP; 0: not told
+  unsigned mtu = 0;       // bytes of a packet of IP of that family; 0: not told
   unsigned prefix = 0;    // bits that it has in common with its neighbours; 0: not told
 
   friend bool operator==(const OwnAddress&, const OwnAddress&) = default;
@@ -43,7 +43,9 @@ struct OwnAddress {
 // or, where it knows no way, the neighbour. own: null where neither tells.
 struct OwnWay {
   const OwnAddress* own = nullptr;
-  unsigned mtu = 0;  // of the interface, or less where the route says so; 0: not known
+  // Of the interface, or less where the route says so; never what routers said about the way beyond. 0: not
+  // known.
+  unsigned mtu = 0;
 };
 [[nodiscard]] OwnWay own_way_towards(const InternetAddress& to, const std::vector<OwnAddress>& own);
 

@@ -27,12 +27,7 @@ SocketAddress read_as(const sockaddr& address) {
 }  // namespace
 
 bool operator==(const InternetAddress& a, const InternetAddress& b) {
-  if (a.storage.ss_family != b.storage.ss_family) return false;
-  if (!a.is_ipv6())
-    return read_as<sockaddr_in>(*a.get()).sin_addr.s_addr == read_as<sockaddr_in>(*b.get()).sin_addr.s_addr;
-  const auto one = read_as<sockaddr_in6>(*a.get()).sin6_addr;
-  const auto other = read_as<sockaddr_in6>(*b.get()).sin6_addr;
-  return std::memcmp(&one, &other, sizeof one) == 0;
+  return a.storage.ss_family == b.storage.ss_family && address_bytes(*a.get()) == address_bytes(*b.get());
 }
 
 std::optional<InternetAddress> parse_internet_address(const std::string& text, std::uint16_t port) {
@@ -61,6 +56,15 @@ bool is_host_address(const std::string& text) {
   const std::uint32_t ipv4 = ntohl(read_as<sockaddr_in>(*address->get()).sin_addr.s_addr);
   constexpr std::uint32_t kFirstGroup = 224;  // those from there on are of groups, or of nobody
   return ipv4 >> 24 != 0 && ipv4 >> 24 != IN_LOOPBACKNET && ipv4 >> 24 < kFirstGroup;
+}
+
+std::string address_bytes(const sockaddr& address) {
+  if (address.sa_family == AF_INET6) {
+    const auto ipv6 = read_as<sockaddr_in6>(address);
+    return {reinterpret_cast<const char*>(&ipv6.sin6_addr), sizeof ipv6.sin6_addr};
+  }
+  const auto ipv4 = read_as<sockaddr_in>(address);
+  return {reinterpret_cast<const char*>(&ipv4.sin_addr), sizeof ipv4.sin_addr};
 }
 
 std::optional<std::string> address_text(const sockaddr& address) {

@@ -25,6 +25,8 @@ struct InternetAddress {
                                                                     std::uint16_t port = 0);
 // Whether another machine can have it: no loopback, no group of machines, and not "any".
 [[nodiscard]] bool is_host_address(const std::string& text);
+// The 4 or 16 bytes of a sockaddr_in or sockaddr_in6, as the network orders them.
+[[nodiscard]] std::string address_bytes(const sockaddr& address);
 // Of a sockaddr_in or sockaddr_in6; nothing for any other.
 [[nodiscard]] std::optional<std::string> address_text(const sockaddr& address);
 

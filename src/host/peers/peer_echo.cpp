@@ -21,7 +21,8 @@ constexpr unsigned kMostCounted = 1'000'000;
 constexpr unsigned kMostPerSecond = 100'000;
 
 constexpr std::array kWays{std::pair{EchoWay::icmp, std::string_view("icmp")},
-                           std::pair{EchoWay::tcp, std::string_view("tcp")}};
+                           std::pair{EchoWay::tcp, std::string_view("tcp")},
+                           std::pair{EchoWay::none, std::string_view("none")}};
 
 // The members of an object, read one by one; what is wrong with the first of them is remembered.
 class Members {
@@ -137,7 +138,7 @@ Result<PeerEcho> echo_of(const json::value& value) {
   if (const auto known = parse_echo_way(way))
     echo.way = *known;
   else
-    members.refuse("way", "neither icmp nor tcp");
+    members.refuse("way", "neither icmp, tcp nor none");
   if (!members.problem().empty()) return fail(Errc::malformed, "echoes: " + members.problem());
   return echo;
 }

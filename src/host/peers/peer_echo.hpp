@@ -17,7 +17,8 @@ namespace autopilot::host {
 // How an address was asked.
 enum class EchoWay : std::uint8_t {
   icmp,
-  tcp,  // a connection, which is answered or refused: where the kernel gives no socket for ICMP
+  tcp,   // a connection, which is answered or refused: where the kernel gives no socket for ICMP
+  none,  // nobody asked: the problem says why
 };
 
 [[nodiscard]] std::string_view to_string(EchoWay way);
@@ -50,7 +51,8 @@ struct PeerEcho {
   // The largest packet that was answered, where one of interface_mtu was not; 0: not looked for (also of a
   // way that loses packets), or nothing of that kind.
   unsigned path_mtu = 0;
-  std::string problem;  // what this machine or a router said last: "No route to host"; empty: nothing
+  // What this machine or a router said last: "No route to host"; why it was not asked. Empty: nothing.
+  std::string problem;
 
   friend bool operator==(const PeerEcho&, const PeerEcho&) = default;
 };

@@ -75,7 +75,9 @@ TEST(PeerEcho, a_plan_beyond_the_limits_is_refused_with_its_place) {
 }
 
 TEST(PeerEcho, answers_are_read_as_they_were_written) {
-  const std::vector<PeerEcho> echoes{some_echo(), {.address = "fd00::7"}};
+  const std::vector<PeerEcho> echoes{some_echo(),
+                                     {.address = "fd00::7"},
+                                     {.address = "fd00::8", .way = EchoWay::none, .problem = "no time"}};
   const auto read = parse_peer_echoes(format_peer_echoes(echoes));
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(*read, echoes);

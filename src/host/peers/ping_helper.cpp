@@ -11,6 +11,7 @@
 
 #include "host/helpers/helper_server.hpp"
 #include "host/peers/ask_peers.hpp"
+#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -24,6 +25,21 @@ Result<std::string> answer_ask(std::string_view params, MonoTime deadline) {
   return format_peer_echoes(TRY(ask_peers(plan, deadline - kToTell)));
 }
 
+EchoPlan part_of(const EchoPlan& plan, std::size_t first) {
+  EchoPlan part = plan;
+  const std::size_t end = std::min(plan.addresses.size(), first + EchoPlan::kMostAddresses);
+  part.addresses.assign(plan.addresses.begin() + static_cast<std::ptrdiff_t>(first),
+                        plan.addresses.begin() + static_cast<std::ptrdiff_t>(end));
+  return part;
+}
+
+std::vector<PeerEcho> unasked(const EchoPlan& plan, const std::string& why) {
+  std::vector<PeerEcho> echoes;
+  for (const std::string& address : plan.addresses)
+    echoes.push_back({.address = address, .way = EchoWay::none, .problem = why});
+  return echoes;
+}
+
 }  // namespace
 
 int run_ping_helper(int fd) {
@@ -33,20 +49,21 @@ int run_ping_helper(int fd) {
 PingHelper::PingHelper(Command helper) : helper_("ping", std::move(helper)) {}
 
 Result<std::vector<PeerEcho>> PingHelper::ask(const EchoPlan& plan, MonoTime deadline) {
+  constexpr std::size_t kMost = EchoPlan::kMostAddresses;
   std::vector<PeerEcho> echoes;
-  for (std::size_t first = 0; first < plan.addresses.size(); first += EchoPlan::kMostAddresses) {
-    EchoPlan some = plan;
-    const std::size_t end = std::min(plan.addresses.size(), first + EchoPlan::kMostAddresses);
-    some.addresses.assign(plan.addresses.begin() + static_cast<std::ptrdiff_t>(first),
-                          plan.addresses.begin() + static_cast<std::ptrdiff_t>(end));
-    auto answered = ask_some(some, deadline);
-    if (!answered) {
-      helper_.rest();
-      return answered;
-    }
-    std::ranges::move(*answered, std::back_inserter(echoes));
+  std::vector<Error> failures;
+  const std::size_t parts = (plan.addresses.size() + kMost - 1) / kMost;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const EchoPlan some = part_of(plan, part * kMost);
+    const MonoTime now = mono_now();
+    const auto left = static_cast<Duration::rep>(parts - part);
+    auto answered = ask_some(some, now + (deadline - now) / left);
+    if (!answered) failures.push_back(answered.error());
+    std::ranges::move(answered ? *std::move(answered) : unasked(some, answered.error().what),
+                      std::back_inserter(echoes));
   }
   helper_.rest();
+  if (!failures.empty() && failures.size() == parts) return fail(std::move(failures.front()));
   return echoes;
 }
 

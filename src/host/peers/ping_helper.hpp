@@ -20,7 +20,9 @@ class PingHelper {
  public:
   explicit PingHelper(Command helper);
 
-  // As ask_peers says, of any number of addresses: kMostAddresses at a time. The deadline is of mono_now().
+  // As ask_peers says, of any number of addresses: kMostAddresses at a time, each in its share of the time.
+  // Those of a part that failed are told with EchoWay::none; an error where all parts did. The deadline is of
+  // mono_now().
   [[nodiscard]] Result<std::vector<PeerEcho>> ask(const EchoPlan& plan, MonoTime deadline);
 
  private:

@@ -78,7 +78,7 @@ void reach_by_tcp(const std::vector<PeerEcho*>& peers, const TcpReach& how) {
   std::vector<EchoTally> tallies(peers.size());
   for (unsigned echo = 0; echo < how.echoes; ++echo)
     for (std::size_t first = 0; first < peers.size(); first += kAtOnce) {
-      if (mono_now() >= how.deadline) break;
+      if (mono_now() >= how.deadline - how.patience) break;
       std::vector<Knock> knocks;
       for (std::size_t i = first; i < std::min(peers.size(), first + kAtOnce); ++i) {
         knocks.push_back({.peer = peers[i], .tally = &tallies[i], .socket = Fd()});

@@ -60,6 +60,16 @@ TEST_F(EarlierRatesTest, a_card_is_known_by_its_uuid_and_by_nothing_else) {
   EXPECT_EQ(earlier_.usual("gpu.compute", measured(100)), std::nullopt) << "another test";
 }
 
+TEST_F(EarlierRatesTest, what_the_host_has_depends_on_who_takes_part) {
+  Observation together = measured(180, "");
+  together.subject = host_subject();
+  for (int test = 0; test < 3; ++test)
+    earlier_.add(test_, together, "GPU-1 GPU-2 ");
+  EXPECT_EQ(earlier_.usual(test_, together, "GPU-1 GPU-2 "), 180);
+  EXPECT_EQ(earlier_.usual(test_, together, "GPU-1 GPU-2 GPU-3 "), std::nullopt);
+  EXPECT_EQ(usual(together), std::nullopt);
+}
+
 TEST_F(EarlierRatesTest, what_is_no_rate_has_no_usual_value) {
   for (int test = 0; test < 3; ++test)
     earlier_.add(test_, measured(80, "GPU-1", "celsius"));

@@ -2,6 +2,9 @@
 #include "host/tests/results.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace autopilot::host {
@@ -32,6 +35,17 @@ bool is_link_of(const Observations& found, const Subject& link) {
   return has(ends_of(link).first) && has(ends_of(link).second);
 }
 
+// "0000:1b:00.0 0000:43:00.0 ", those that took part.
+std::string gpus_of(const Observations& found) {
+  std::set<std::string_view> gpus;
+  for (const Observation& one : found)
+    if (one.subject.kind == SubjectKind::gpu) gpus.insert(one.subject.key);
+  std::string text;
+  for (const std::string_view gpu : gpus)
+    text.append(gpu).append(" ");
+  return text;
+}
+
 }  // namespace
 
 const TestResults& TestResults::none() {
@@ -45,10 +59,12 @@ void TestBoard::put(const std::string& check, Result<Observations> found) {
 }
 
 Observations TestBoard::add(const std::string& check, Observations found) {
+  const std::string gpus = gpus_of(found);
   const std::lock_guard lock(mutex_);
   for (Observation& now : found) {
-    if (const auto usual = earlier_.usual(check, now)) now.attributes.emplace_back(kUsualOfCard, *usual);
-    earlier_.add(check, now);
+    if (const auto usual = earlier_.usual(check, now, gpus))
+      now.attributes.emplace_back(kUsualBefore, *usual);
+    earlier_.add(check, now, gpus);
   }
   const auto known = found_.find(check);
   Observations all;
@@ -63,9 +79,10 @@ Observations TestBoard::add(const std::string& check, Observations found) {
 }
 
 void TestBoard::remember(const std::string& check, const Observations& found) {
+  const std::string gpus = gpus_of(found);
   const std::lock_guard lock(mutex_);
   for (const Observation& one : found)
-    earlier_.add(check, one);
+    earlier_.add(check, one, gpus);
 }
 
 Result<Observations> TestBoard::last(std::string_view check) const {

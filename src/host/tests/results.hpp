@@ -16,9 +16,9 @@ namespace autopilot::host {
 
 // What an observation misses of which no test has ended yet.
 inline constexpr std::string_view kNotTested = "not_tested";
-// The attribute of a rate that says what earlier tests measured of that card, in its unit; absent where they
-// were too few.
-inline constexpr std::string_view kUsualOfCard = "usualOfCard";
+// The attribute of a rate that says what earlier tests measured of that card, or of the host, in its unit;
+// absent where they were too few.
+inline constexpr std::string_view kUsualBefore = "usualBefore";
 
 // What the active tests of this machine found last. Whoever runs a test of minutes (a storage class asked for
 // a volume, all GPUs under load) leaves there what it saw; the check of the same id looks there and judges.
@@ -44,7 +44,7 @@ class TestBoard final : public TestResults {
   // In place of what it knew of that check.
   void put(const std::string& check, Result<Observations> found);
   // Of some GPUs and links, in place of all that it knew of them, and of the host, in place of what has the
-  // same name; what it knew of the others stays. Returns them as they stand there now: with kUsualOfCard.
+  // same name; what it knew of the others stays. Returns them as they stand there now: with kUsualBefore.
   Observations add(const std::string& check, Observations found);
   // What a test before the last one found, of which only the rates are of use.
   void remember(const std::string& check, const Observations& found);

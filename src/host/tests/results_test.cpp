@@ -74,7 +74,7 @@ TEST(TestResults, what_is_usual_of_a_card_is_told_with_its_rate) {
   EXPECT_THAT(board.add(test, measured(1010)).front().attributes, IsEmpty()) << "two were before it";
   const Observations slow = board.add(test, measured(500));
   ASSERT_EQ(slow.front().attributes.size(), 1U);
-  EXPECT_EQ(slow.front().attributes.front(), Attributes::value_type(kUsualOfCard, 1000.0));
+  EXPECT_EQ(slow.front().attributes.front(), Attributes::value_type(kUsualBefore, 1000.0));
   EXPECT_EQ(board.last(test)->front().attributes, slow.front().attributes);
 }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "fleet/pair_tests/fabric.hpp"
+#include "fleet/pair_tests/readings.hpp"
+#include "fleet/pair_tests/round_plan.hpp"
+
+namespace autopilot::fleet {
+
+// Makes the tests of one rail in a round: no NIC is in two, and few leave a leaf at once.
+class RailRound {
+ public:
+  // known and round outlive it; tests are added to round.
+  RailRound(const Known& known, RailNumber rail, std::vector<Record>& round);
+
+  // On the rail, not gone, and in no test of the round.
+  [[nodiscard]] bool is_free(NodeNumber node) const { return !is_busy_[node]; }
+  [[nodiscard]] std::vector<NodeNumber> free_members(LeafNumber leaf) const;
+  // Whether one more may be made between leaves only to try the way.
+  [[nodiscard]] bool may_explore(LeafNumber leaf) const;
+  // False: they are under two leaves, and one of these has as many tests as it should.
+  [[nodiscard]] bool may_pair(NodeNumber a, NodeNumber b) const;
+  void shuffle(std::vector<NodeNumber>& nodes);
+  // A repeat does not count among the tests that leave a leaf.
+  void pair(NodeNumber a, NodeNumber b, std::size_t samples, bool is_repeat = false);
+  // These flows several times each, among others.
+  void repeat(NodeNumber a, NodeNumber b, std::vector<std::uint16_t> low_flows);
+
+ private:
+  void add(Record record, bool is_repeat);
+  [[nodiscard]] bool has_room(LeafNumber leaf) const { return used_[leaf] < most_[leaf]; }
+  [[nodiscard]] std::size_t most_of(LeafNumber leaf) const;
+
+  const Known& known_;
+  RailNumber rail_;
+  std::vector<Record>& round_;
+  std::vector<bool> is_busy_;  // by node
+  std::mt19937_64 random_;
+  std::vector<std::size_t> most_;  // by leaf: tests that may leave it at once
+  std::vector<std::size_t> used_;  // of them
+};
+
+}  // namespace autopilot::fleet
