@@ -10,7 +10,7 @@ import time
 from stage import ROOT, Beside, Failure, Options, Outcome, execute, failures_of
 from stages import PLANS
 
-BUDGETS = {"fuzz_seconds": {"verify": 60}, "tidy_seconds": {"verify": 0}}
+BUDGETS = {"fuzz_seconds": {"verify": 60}, "tidy_seconds": {"verify": 0, "test": 1500}, "minutes": {"test": 80}}
 NOTES_SHOWN = 25
 FAILURES_SHOWN = 10
 LINES_OF_FAILURE = 25
@@ -50,6 +50,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("plan", choices=sorted(PLANS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--fuzz-seconds", type=int, help="per target; 20, for verify 60")
+    parser.add_argument("--minutes", type=int, help="what is not done by then is skipped, and said; 80 for test, else no limit")
     parser.add_argument("--only", action="append", metavar="STAGE", help="run only this stage; may be repeated")
     parser.add_argument("--list", action="store_true", help="name the stages and end")
     return parser.parse_args()
@@ -68,11 +69,13 @@ def main() -> int:
             print(f"{arguments.plan} has no stage {', '.join(sorted(unknown))}; see --list", file=sys.stderr)
             return 2
         stages = [stage for stage in stages if stage.name in arguments.only]
+    begin = time.monotonic()
+    minutes = arguments.minutes or BUDGETS["minutes"].get(arguments.plan)
     options = Options(jobs=arguments.jobs,
                       fuzz_seconds=arguments.fuzz_seconds or BUDGETS["fuzz_seconds"].get(arguments.plan, 20),
-                      tidy_seconds=BUDGETS["tidy_seconds"].get(arguments.plan, 600))
+                      tidy_seconds=BUDGETS["tidy_seconds"].get(arguments.plan, 600),
+                      deadline=begin + 60 * minutes if minutes else float("inf"))
     os.chdir(ROOT)
-    begin = time.monotonic()
     total = Outcome()
     failed: list[str] = []
     failures: list[Failure] = []

@@ -13,6 +13,7 @@ from typing import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "ci"
+NO_TIME = "no time was left; with what this run built the next one takes less"
 
 
 @dataclass
@@ -54,14 +55,20 @@ class Options:
     jobs: int
     fuzz_seconds: int
     tidy_seconds: int  # wall time after which no further file is begun; 0: no limit
+    deadline: float = float("inf")  # of the whole plan, by time.monotonic()
+
+
+class OutOfTime(Exception):
+    """The plan may take no longer. A stage that was not done by then is skipped, and says so."""
 
 
 class Run:
     """What a stage is given: its log and the options."""
 
-    def __init__(self, name: str, options: Options):
+    def __init__(self, name: str, options: Options, beside: bool = False):
         self.name = name
         self.options = options
+        self.beside = beside
         self.log = LOGS / f"{name}.log"
         self.folder = LOGS / name
 
@@ -69,16 +76,28 @@ class Run:
         with self.log.open("a", encoding="utf-8") as log:
             log.write(text + "\n")
 
+    def start(self, argv: list, **further) -> subprocess.Popen:
+        """A program with a session of its own."""
+        child = subprocess.Popen([str(word) for word in argv], cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
+                                 **further)
+        if self.beside:
+            # Linux shares processors between sessions, and then within each: there SCHED_IDLE yields to nobody else.
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{child.pid}/autogroup").write_text("19")
+        return child
+
     def command(self, argv: list, timeout: int, env: dict[str, str] | None = None) -> int:
         """Exit code of a program whose output goes to the log; 124 when it was killed after `timeout` seconds."""
-        argv = [str(word) for word in argv]
-        self.write("$ " + " ".join(argv))
+        self.write("$ " + " ".join(str(word) for word in argv))
+        left = self.options.deadline - time.monotonic()
         with self.log.open("ab") as log:
-            child = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                                     env={**os.environ, **(env or {})}, start_new_session=True)
+            child = self.start(argv, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
             try:
-                return child.wait(timeout)
+                return child.wait(max(0.0, min(timeout, left)))
             except subprocess.TimeoutExpired:
+                if left < timeout:
+                    self._kill(child, "killed: no time is left")
+                    raise OutOfTime from None
                 return self._kill(child, f"killed: not done after {timeout} s")
             except BaseException:
                 self._kill(child, "killed: CI was interrupted")
@@ -116,15 +135,19 @@ def failures_of(stage: Stage, outcome: Outcome) -> list[Failure]:
     return [Failure(stage.name, log.read_text(encoding="utf-8", errors="replace") if log.exists() else "")]
 
 
-def execute(stage: Stage, options: Options, failed: set[str]) -> tuple[Outcome, float]:
+def execute(stage: Stage, options: Options, failed: set[str], beside: bool = False) -> tuple[Outcome, float]:
     begin = time.monotonic()
     if stage.needs in failed:
         return skip(f"{stage.needs} failed"), 0.0
-    run = Run(stage.name, options)
+    if begin > options.deadline:
+        return skip(NO_TIME), 0.0
+    run = Run(stage.name, options, beside)
     LOGS.mkdir(parents=True, exist_ok=True)
     run.log.write_text("")
     try:
         outcome = stage.run(run)
+    except OutOfTime:
+        outcome = skip(NO_TIME)
     except Exception as error:  # a bug in a stage must not hide the stages after it
         run.write(f"{type(error).__name__}: {error}")
         outcome = one(False, f"the stage itself broke: {type(error).__name__}: {error}")
@@ -143,7 +166,7 @@ class Beside:
     def _run(self, stage: Stage, options: Options, failed: set[str]) -> None:
         with contextlib.suppress(OSError):  # where this is forbidden, it takes its share
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        self._result = execute(stage, options, failed)
+        self._result = execute(stage, options, failed, beside=True)
 
     def result(self) -> tuple[Outcome, float]:
         self._thread.join()

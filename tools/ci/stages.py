@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stages of each command of the Makefile."""
 
+import re
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import arm64
@@ -12,7 +14,7 @@ import changes
 import fuzz
 import junit
 import tidy
-from stage import ROOT, Outcome, Run, Stage, configure, one, skip
+from stage import ROOT, Outcome, OutOfTime, Run, Stage, configure, one, skip
 
 BUILD_LIMIT = 3000
 TEST_LIMIT = 6000  # all tests in a cluster take more than an hour
@@ -25,6 +27,8 @@ LABELS = ("unit", "golden", "integration")
 # others stand on are in every run. Tests of the doors start helpers, for which all programs have to be built.
 THREADED = ("runtime", "net", "store", "kube")
 THREADED_WITH_PROGRAMS = ("host", "agent", "catalog")
+
+FAILED_TEST = re.compile(r"\*\*\*(Failed|Timeout|Exception)")  # as ctest says it
 
 SANITIZER_ENV = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
@@ -58,7 +62,12 @@ def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str]) -> O
     argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs * PLACES, "--output-on-failure",
             "--no-tests=ignore", "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
             "--output-junit", report, *selection]
-    status = run.command(argv, TEST_LIMIT, {**SANITIZER_ENV, "GTEST_OUTPUT": f"xml:{reports}/"})
+    try:
+        status = run.command(argv, TEST_LIMIT, {**SANITIZER_ENV, "GTEST_OUTPUT": f"xml:{reports}/"})
+    except OutOfTime:
+        if FAILED_TEST.search(run.log.read_text(errors="replace")):
+            return one(False, "a test failed before the time was over")
+        raise
     if not report.exists():
         return one(False, f"ctest ended with {status} and wrote no report")
     outcome = junit.count(report, reports)
@@ -121,9 +130,13 @@ def _cluster(*further: str):
     return run_stage
 
 
+def _tests_with_threads(parts: tuple[str, ...]) -> list[str]:
+    return [f"autopilot_{name}_tests" for name in parts]
+
+
 def _threads(parts: tuple[str, ...], *further_targets: str):
     def run_stage(run: Run) -> Outcome:
-        built = _build(run, "tsan", [*further_targets, *(f"autopilot_{name}_tests" for name in parts)])
+        built = _build(run, "tsan", [*further_targets, *_tests_with_threads(parts)])
         if built.failed:
             return built
         # The memory layout that TSan of clang 16 knows is lost with many random address bits.
@@ -169,13 +182,13 @@ def _release_with_tests(preset: str, title: str) -> list[Stage]:
 
 FORMAT = Stage("format", "clang-format-16 of all files", _format)
 LINTS = Stage("lints", "lints", _lints)
+# What runs beside tests takes what they leave of the processors, which is nearly half: they wait for programs, for
+# clocks and for Kubernetes. It is only what nobody waits for: tests with little of the processors end by their deadlines.
 TIDY_CHANGED = Stage("tidy", "clang-tidy-16 of changed files", lambda run: tidy.tidy(run, whole_tree=False))
-# The cluster waits most of its time, for Kubernetes; what runs beside it needs nothing but processors.
 TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run, whole_tree=True), beside="cluster")
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
-# Only the build: tests with little of the processors end by their deadlines.
-ASAN_BUILD = Stage("asan-build", "clang 16 ASan+UBSan: build", lambda run: _build(run, "asan"), beside="cluster")
+ASAN_BUILD = Stage("asan-build", "clang 16 ASan+UBSan: build", lambda run: _build(run, "asan"), beside="release-integration")
 # Of the release alone: there is one cluster on a machine, and it runs what ships.
 CLUSTER_PROGRAMS = Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs)
 CLUSTER = [CLUSTER_PROGRAMS, Stage("cluster", "release: tests in a cluster", _cluster(), "release-build")]
@@ -183,6 +196,7 @@ CLUSTER_SHORT = [CLUSTER_PROGRAMS,
                  Stage("cluster", "release: the short tests in a cluster", _cluster("-L", "^short$"), "release-build")]
 ARM64 = Stage("arm64", "clang 16 release for arm64: build, and run on an emulator", arm64.arm64)
 SIMULATION = Stage("simulation", "release: the planner in many simulated clusters", _simulation, "release-build", "cluster")
+TSAN_BUILD = Stage("tsan-build", "clang 16 TSan: build", lambda run: _build(run, "tsan", _tests_with_threads(THREADED)), beside="asan")
 TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads(THREADED))
 TSAN_ALL = Stage("tsan", TSAN.title, _threads((*THREADED, *THREADED_WITH_PROGRAMS), "programs"))
 
@@ -196,7 +210,8 @@ PLANS: dict[str, list[Stage]] = {
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
     "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), *CLUSTER],
-    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER_SHORT, ASAN_BUILD, ASAN, TSAN, FUZZ, TIDY_CHANGED],
+    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER_SHORT, ASAN_BUILD, ASAN, TSAN_BUILD, TSAN, FUZZ,
+             replace(TIDY_CHANGED, beside="asan")],
     "verify": [
         FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
         *CLUSTER, SIMULATION, TIDY_ALL, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,

@@ -54,21 +54,22 @@ def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: floa
         return "known"
     if time.monotonic() > deadline:
         return "late"
-    done = subprocess.run(["prlimit", f"--cpu={LIMIT_PER_FILE}", "clang-tidy-16", "--quiet", "-p", str(build), *options,
-                           str(source)], cwd=ROOT, text=True, capture_output=True, check=False)
-    if done.returncode in (-signal.SIGKILL, -signal.SIGXCPU):
+    child = run.start(["prlimit", f"--cpu={LIMIT_PER_FILE}", "clang-tidy-16", "--quiet", "-p", build, *options, source],
+                      text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    said, complaint = child.communicate()
+    if child.returncode in (-signal.SIGKILL, -signal.SIGXCPU):
         run.write(f"{source}: killed, at the latest after {LIMIT_PER_FILE} s of a processor")
         return "failed"
-    if done.returncode < 0:
+    if child.returncode < 0:
         # It crashes in a function that some check cannot take; its words name both.
-        run.write(f"{source}: clang-tidy crashed ({signal.Signals(-done.returncode).name})")
-    errors = ERROR.findall(done.stdout)
+        run.write(f"{source}: clang-tidy crashed ({signal.Signals(-child.returncode).name})")
+    errors = ERROR.findall(said)
     is_untrue = bool(errors) and all(path.endswith(UNTRUE[0]) and check == UNTRUE[1] for path, check in errors)
-    if done.returncode == 0 or (done.returncode == 1 and is_untrue):
+    if child.returncode == 0 or (child.returncode == 1 and is_untrue):
         if mark:
             mark.touch()
         return "ok"
-    run.write(f"{source}:\n{done.stdout}{done.stderr}")
+    run.write(f"{source}:\n{said}{complaint}")
     return "failed"
 
 
@@ -81,7 +82,7 @@ def tidy(run: Run, whole_tree: bool) -> Outcome:
     if not sources:
         return skip(f"no compiled file changed (compared with {compared})")
     budget = run.options.tidy_seconds
-    deadline = time.monotonic() + budget if budget else float("inf")
+    deadline = min(time.monotonic() + budget if budget else float("inf"), run.options.deadline)
     cache = TidyCache(build, ROOT, default_folder())
     with ThreadPoolExecutor(run.options.jobs) as pool:
         results = list(pool.map(lambda source: _check(run, build, cache, source, deadline, whole_tree), sources))

@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +15,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import run
 import stage
+import stages
 from stage import Failure, Options, Outcome, Stage, one, skip
+
+AUTOGROUP = Path("/proc/self/autogroup")
 
 
 class Runner(unittest.TestCase):
@@ -97,6 +101,31 @@ class Runner(unittest.TestCase):
         self.assertRegex(lines[3], r"^ +FAILED in .*: 3 passed, 1 failed")
         self.assertRegex(lines[-2], r"; FAILED: b$")
 
+    @unittest.skipUnless(AUTOGROUP.exists(), "this kernel does not share processors between sessions")
+    def test_programs_of_a_stage_beside_another_yield_to_those_of_other_sessions(self):
+        yields = "for i in {1..100}; do grep -q 'nice 19' /proc/self/autogroup && exit 0; sleep 0.1; done; exit 1"
+        lines = self.lines([Stage("a", "waits", lambda _: one(True)),
+                            Stage("b", "computes", lambda job: one(job.command(["bash", "-c", yields], 60) == 0), beside="a")], 0)
+        self.assertEqual("2 passed, 0 failed, 0 skipped", lines[-1])
+
+    def test_what_is_not_done_when_the_time_is_over_is_skipped_and_said(self):
+        options = Options(jobs=1, fuzz_seconds=1, tidy_seconds=1, deadline=time.monotonic() + 1)
+        long = Stage("a", "takes long", lambda job: one(job.command(["sleep", "600"], timeout=600) == 0))
+        for stage_ in (long, Stage("b", "comes too late", lambda _: one(True))):
+            outcome, _ = stage.execute(stage_, options, set())
+            self.assertEqual(skip(stage.NO_TIME), outcome)
+
+    def test_a_test_that_failed_before_the_time_was_over_is_not_forgotten(self):
+        tools = tempfile.TemporaryDirectory()
+        self.addCleanup(tools.cleanup)
+        ctest = Path(tools.name) / "ctest"
+        ctest.write_text("#!/bin/sh\necho '1/2 Test #1: a ...........***Failed    0.01 sec'\nexec sleep 600\n")
+        ctest.chmod(0o755)
+        options = Options(jobs=1, fuzz_seconds=1, tidy_seconds=1, deadline=time.monotonic() + 2)
+        with mock.patch.dict(os.environ, PATH=f"{tools.name}:{os.environ['PATH']}"):
+            outcome, _ = stage.execute(Stage("a", "tests", lambda job: stages._ctest(job, "release", [], [])), options, set())
+        self.assertEqual(1, outcome.failed)
+
     def test_a_stage_whose_neighbour_is_left_out_runs_alone(self):
         stages = [Stage("a", "waits", lambda _: one(False)), Stage("b", "computes", lambda _: one(True), beside="a")]
         lines = self.lines(stages, 0, ["--only", "b"])
@@ -123,12 +152,20 @@ class Plans(unittest.TestCase):
                 if stage.needs:
                     self.assertIn(stage.needs, names[:place], f"{plan}: {stage.name}")
 
-    def test_what_runs_beside_a_stage_comes_right_after_it(self):
-        # All have ended before the stage after them begins: builds need the memory.
+    def test_what_runs_beside_a_stage_is_told_after_it(self):
         for plan, stages in run.PLANS.items():
-            for before, stage in zip(stages, stages[1:]):
+            names = [stage.name for stage in stages]
+            for place, stage in enumerate(stages):
                 if stage.beside:
-                    self.assertIn(stage.beside, (before.name, before.beside), f"{plan}: {stage.name}")
+                    self.assertIn(stage.beside, names[:place], f"{plan}: {stage.name}")
+
+    def test_two_stages_at_most_compile_at_once(self):
+        # Each takes as many compilers as the memory has room for when nothing else runs, or half of it.
+        for plan, stages in run.PLANS.items():
+            for place, stage in enumerate(stages):
+                running = [other.name for number, other in enumerate(stages)
+                           if other.beside and number >= place and [one.name for one in stages].index(other.beside) <= place]
+                self.assertLessEqual(len(running), 2, f"{plan}: {stage.name}")
 
     def test_ci_runs_every_kind_of_tests_of_what_ships(self):
         names = [one.name for one in run.PLANS["test"]]
