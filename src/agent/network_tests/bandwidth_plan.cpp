@@ -33,6 +33,7 @@ std::size_t seconds_of(const std::vector<fleet::PairTest>& tests) {
 fleet::PairSettings settings_of(const PairMedium& medium, const PairChoice& choice) {
   fleet::PairSettings settings = medium.settings;
   settings.all_pairs = choice.all_pairs;
+  settings.seed += choice.turn;
   return settings;
 }
 

@@ -55,13 +55,19 @@ void BandwidthTester::plan(const std::vector<Subject>& nodes, OnPlan done) {
   make_plan(nodes, names);
 }
 
+PairChoice BandwidthTester::next_choice() const {
+  PairChoice choice = doors_.choice();
+  choice.turn = begun_;
+  return choice;
+}
+
 void BandwidthTester::make_plan(const std::vector<Subject>& nodes, const std::string& names) {
   doors_.peers([this, nodes, names](const Result<std::vector<Peer>>& peers) {
     const auto chosen = peers ? peers_on(*peers, nodes) : peers;
     if (!chosen) return take_plan(names, fail(chosen.error()));
     book_.find(*chosen, [this, names](const std::vector<PeerNetwork>& found) {
       std::vector<PeerNetwork> networks = found;
-      const PairChoice choice = doors_.choice();
+      const PairChoice choice = next_choice();
       auto run = plan_run(networks, medium_, choice);
       take_plan(names, run ? Result<api::BandwidthPlan>(plan_of(found, medium_, *std::move(run), choice))
                            : fail(run.error()));
@@ -88,7 +94,7 @@ void BandwidthTester::take_peers(const Result<std::vector<Peer>>& peers) {
 
 void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   if (!asked_ || run_) return;
-  const PairChoice choice = doors_.choice();
+  const PairChoice choice = next_choice();
   const std::vector<PeerNetwork> found = networks;
   auto pairs = plan_run(networks, medium_, choice);
   // Whoever names nodes wants them tested.
@@ -105,6 +111,8 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
                                             if (asked_) asked_->on_progress(std::move(message));
                                           },
                                       .on_end = [this] { end(conclude()); }});
+  ++begun_;
+  std::erase_if(plans_, [](const auto& one) { return one.second.answer; });
 }
 
 Result<std::string> BandwidthTester::conclude() {

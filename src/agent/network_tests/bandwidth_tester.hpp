@@ -41,8 +41,9 @@ class BandwidthTester {
   BandwidthTester& operator=(const BandwidthTester&) = delete;
   ~BandwidthTester() = default;
 
-  // What it would test between these nodes, or all, if it began now, as of kPlanRemembered at most. Errors as
-  // in its end; unsupported: there is no pair to test; exhausted: kMostPlans others are asked for.
+  // What it would test between these nodes, or all, if it began now, as of kPlanRemembered at most. Each test
+  // has other pairs than the one before it, as far as there are others. Errors as in its end; unsupported:
+  // there is no pair to test; exhausted: kMostPlans others are asked for.
   using OnPlan = std::function<void(const Result<api::BandwidthPlan>& plan)>;
   void plan(const std::vector<Subject>& nodes, OnPlan done);
   // conflict: one is under way. malformed: it is to test what is no node, or only one.
@@ -57,6 +58,7 @@ class BandwidthTester {
     std::vector<OnPlan> waiting;
   };
 
+  [[nodiscard]] PairChoice next_choice() const;
   void make_plan(const std::vector<Subject>& nodes, const std::string& names);
   void take_plan(const std::string& names, const Result<api::BandwidthPlan>& plan);
   void take_peers(const Result<std::vector<Peer>>& peers);
@@ -74,6 +76,7 @@ class BandwidthTester {
   std::optional<runtime::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;  // of the test that was asked for last
   std::optional<BandwidthRun> run_;
+  std::uint64_t begun_ = 0;            // runs
   std::vector<LeftOut> left_out_;      // of the run
   std::map<std::string, Plan> plans_;  // by the names of the nodes
   Abandoned<PairExchange> abandoned_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/network_tests/bandwidth_tester.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
@@ -147,6 +148,26 @@ TEST_F(BandwidthTesterTest, only_so_many_plans_are_made_at_once_and_equal_questi
   for (std::size_t i = 1; i < BandwidthTester::kMostPlans; ++i)
     EXPECT_FALSE(plan_between({{SubjectKind::peer, "gpu-9" + std::to_string(i), {}, {}, {}}}));
   EXPECT_EQ(plan_between({{SubjectKind::peer, "gpu-1", {}, {}, {}}}).error().code, Errc::exhausted);
+}
+
+// Who watches a fabric comes by more of its ways, and a plan is that of the next test.
+TEST_F(BandwidthTesterTest, each_test_has_other_pairs_than_the_one_before) {
+  std::vector<std::unique_ptr<Node>> more;
+  for (int n = 3; n <= 16; ++n) {
+    const std::string number = std::to_string(n);
+    more.push_back(std::make_unique<Node>(loop_, "gpu-" + number, "10.1.0." + number, rate_));
+    others_.push_back(more.back()->peer());
+  }
+  const auto first = plan_between({});
+  ASSERT_TRUE(begin());
+  ASSERT_TRUE(run_until(
+      [&more] { return std::ranges::any_of(more, [](const auto& node) { return node->is_asked(); }); }));
+  tester_.cancel();
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  const auto second = plan_between({});
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->pairs.size(), second->pairs.size());
+  EXPECT_NE(first->pairs, second->pairs);
 }
 
 TEST_F(BandwidthTesterTest, a_plan_of_all_pairs_tells_how_many_rounds_they_take) {
