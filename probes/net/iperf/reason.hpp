@@ -13,7 +13,7 @@ enum class Reason : std::uint8_t {
   unreachable,    // a router or the kernel says that nobody has the address
   no_route,       // this machine knows no way
   no_address,     // what was to be bound is not of this machine
-  timed_out,      // no answer, or no end, within the time
+  timed_out,      // no answer within the time
   busy,           // the peer is in another test
   wrong_version,  // the peer does not speak the protocol of iperf3
   peer_vanished,  // the connection broke in the middle
@@ -23,7 +23,7 @@ enum class Reason : std::uint8_t {
   killed,         // a signal ended the process that measured
   no_program,     // what measures is not installed here
   no_cuda,        // a program of perftest that cannot use the memory of a GPU
-  no_end,         // a program of perftest did not end in its time, and nobody knows why
+  no_end,         // a test that had begun did not end in its time, and nobody knows why
   internal,       // anything else
 };
 

@@ -28,8 +28,8 @@ std::string place_of(const ClientTest& test) {
 Failure failure_of_end(const ChildEnd& end, const ClientTest& test) {
   const std::string place = place_of(test);
   if (end.was_overdue)
-    return {Reason::timed_out, place + ": no end after " + format_duration(time_for(test)) +
-                                   "; the peer took the connection and fell silent"};
+    return {Reason::no_end, place + ": no end after " + format_duration(time_for(test)) +
+                                "; the peer took the connection and fell silent"};
   if (end.said_too_much)
     return {Reason::garbage,
             place + ": a report of more than " + std::to_string(kMostOutputBytes) + " bytes"};

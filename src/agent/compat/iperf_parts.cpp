@@ -189,8 +189,15 @@ void IperfParts::begin_clients(const ibm::IperfClients& wanted, const Addresses&
   const api::NetworkAddress* source = source_for(own, *destination);
   if (source == nullptr)
     return to->respond(text(ibm::iperf_error_line("this node has no address of the family of " + wanted.to)));
-  const host::BandwidthTest test{
+  host::BandwidthTest test{
       .address = source->address, .to = wanted.to, .ports = wanted.ports, .seconds = ibm::kIperfSeconds};
+  if (const int percent = doors_.choice().most_percent; percent < PairChoice::kAllOfLine) {
+    if (source->rate == 0)
+      return to->respond(
+          text(ibm::iperf_error_line(source->interface + ": nobody knows the rate of the line, of which "
+                                                         "network.most_percent allows a share")));
+    test.most = source->rate / PairChoice::kAllOfLine * static_cast<std::uint64_t>(percent);
+  }
   doors_.ends.measure_to(source->interface, test, [to](const Result<host::BandwidthReport>& report) {
     to->respond(text(clients_text(report)));
   });

@@ -8,6 +8,7 @@
 #include "agent/network_tests/address_book.hpp"
 #include "agent/network_tests/bandwidth_ends.hpp"
 #include "agent/network_tests/own_network.hpp"
+#include "agent/network_tests/pair_choice.hpp"
 
 namespace autopilot::agent {
 
@@ -27,6 +28,8 @@ struct BandwidthDoors {
   std::function<void(const std::string& gpu, std::function<void(const std::string& busy)> done)> look_at_gpu;
   std::string node;  // this one
   std::string pod;   // of this agent; empty: it is in none
+  // How tests are made that this agent makes.
+  std::function<PairChoice()> choice;
 };
 
 }  // namespace autopilot::agent

@@ -48,6 +48,11 @@ api::BandwidthAnswer no_measurement(std::string reason, std::string error) {
   return {.to_peer = {}, .from_peer = {}, .reason = std::move(reason), .error = std::move(error)};
 }
 
+// A line of which something came through is not silent, whatever else became of the test.
+std::string reason_with(const std::string& reason, bool came_through) {
+  return came_through && (reason == "timed_out" || reason == "unreachable") ? "partly" : reason;
+}
+
 using Run = std::function<Result<host::ChildReport>(const host::Command&)>;
 
 Result<host::BandwidthReport> run_one_way(const Run& run, const host::Command& command, bool from_peer) {
@@ -75,7 +80,8 @@ api::BandwidthAnswer measure_both_ways(const Run& run, const std::string& progra
     test.from_peer = from_peer;
     const auto report = measure_one_way(run, program, test);
     if (!report) return no_measurement("internal", report.error().what);
-    if (!report->measured) return no_measurement(report->reason, report->error);
+    const bool came_through = answer.to_peer || report->came_through;
+    if (!report->measured) return no_measurement(reason_with(report->reason, came_through), report->error);
     (from_peer ? answer.from_peer : answer.to_peer) = way_of(*report->measured);
   }
   return answer;
@@ -96,13 +102,14 @@ api::BandwidthAnswer measure_by_rdma(const Run& run, const std::string& program,
   const auto report = host::parse_rdma(trim(child->output));
   if (!report) return no_measurement("internal", report.error().what);
   const std::optional<host::RdmaBandwidth>& measured = report->measured;
-  if (!measured) return no_measurement(report->reason, report->error);
-  const host::RdmaLatency& latency = measured->latency;
-  return {.to_peer = way_of(measured->to_peer),
-          .from_peer = way_of(measured->from_peer),
-          .reason = "",
-          .error = "",
-          .latency = api::BandwidthLatency{latency.typical, latency.p99, latency.most}};
+  if (!measured) return no_measurement(reason_with(report->reason, report->came_through), report->error);
+  api::BandwidthAnswer answer{.to_peer = way_of(measured->to_peer),
+                              .from_peer = way_of(measured->from_peer),
+                              .reason = "",
+                              .error = ""};
+  if (const std::optional<host::RdmaLatency>& latency = measured->latency)
+    answer.latency = api::BandwidthLatency{latency->typical, latency->p99, latency->most};
+  return answer;
 }
 
 // Of wrong sums, for the node that has these ranks; empty: not known, or here and there.

@@ -38,6 +38,8 @@ class BandwidthEndsTest : public ::testing::Test {
                           const host::LineHandler& on_line) -> Result<host::ChildReport> {
               if (command.arguments.front() == "rdma-measure") return measured_by_rdma(command);
               if (command.arguments.front() == "nccl-measure") return measured_by_nccl(command);
+              if (command.arguments.front() == "measure" && !tcp_reports_.empty())
+                return measured_by_tcp(command);
               if (on_line) on_line(command.arguments.front() == "nccl-serve" ? joinable_ : kListening);
               std::mutex mutex;
               std::unique_lock lock(mutex);
@@ -62,6 +64,11 @@ class BandwidthEndsTest : public ::testing::Test {
     asked_by_rdma_ = command.arguments;
     host::ChildReport report;
     report.output = rdma_report_;
+    return report;
+  }
+  [[nodiscard]] host::ChildReport measured_by_tcp(const host::Command& command) {
+    host::ChildReport report;
+    report.output = tcp_reports_.at(std::ranges::count(command.arguments, "--reverse") > 0 ? 1 : 0);
     return report;
   }
   [[nodiscard]] host::ChildReport measured_by_nccl(const host::Command& command) {
@@ -136,6 +143,7 @@ class BandwidthEndsTest : public ::testing::Test {
   const host::SystemClock clock_;
   std::vector<std::thread> threads_;
   std::optional<Result<api::BandwidthAnswer>> measured_;
+  std::vector<std::string> tcp_reports_;  // to the peer, and from it; empty: it goes on until it is ended
   std::string rdma_report_;
   std::vector<std::string> asked_by_rdma_;
   Result<std::string> gpu_program_ = std::string("/opt/gpu-probe");
@@ -312,6 +320,49 @@ TEST_F(BandwidthEndsTest, an_interface_takes_part_in_one_test_at_a_time) {
   ends_.end(id, [&has_ended](const auto&) { has_ended = true; });
   ASSERT_TRUE(run_until([&has_ended] { return has_ended; }));
   EXPECT_EQ(serve(), "gpu-7-2");
+}
+
+// A node is called silent, or a way, where nothing came through; here something did.
+TEST_F(BandwidthEndsTest, a_line_of_which_something_came_through_is_not_silent) {
+  const std::string there =
+      R"({"role":"measure","directions":[{"direction":"to_peer","sent_bits_per_second":2e10,"received_bits_per_second":2e10}]})";
+  const std::string silent = R"({"role":"measure","directions":[],"reason":"timed_out","error":"no answer"})";
+  const std::string one_of_two =
+      R"({"role":"measure","directions":[],"reason":"unreachable","error":"no answer","processes":[{"port":1,)"
+      R"("directions":[{"direction":"to_peer","sent_bits_per_second":1e10,"received_bits_per_second":1e10}]},)"
+      R"({"port":2,"reason":"unreachable","error":"no answer","directions":[]}]})";
+  const std::string refused =
+      R"({"role":"measure","directions":[],"reason":"refused","error":"nobody listens"})";
+  for (const auto& [reports, reason] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{{{silent, silent}, "timed_out"},
+                                                                     {{there, silent}, "partly"},
+                                                                     {{one_of_two, silent}, "partly"},
+                                                                     {{there, refused}, "refused"}}) {
+    tcp_reports_ = reports;
+    measure("ib0");
+    ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+    ASSERT_TRUE(*measured_);
+    EXPECT_EQ((*measured_)->reason, reason);
+    EXPECT_NE((*measured_)->error, "");
+  }
+}
+
+TEST_F(BandwidthEndsTest, by_rdma_likewise_and_both_ways_count_without_a_latency) {
+  const std::string way = R"("sent_bits_per_second":2e11,"received_bits_per_second":2e11,"samples":[2e11]})";
+  const std::string there = R"({"direction":"to_peer",)" + way;
+  const std::string end = R"(],"reason":"timed_out","error":"the peer's adapter does not answer"})";
+  rdma_report_ = R"({"role":"measure","directions":[)" + there + end;
+  measure("ib0", "mlx5_0/1");
+  ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+  ASSERT_TRUE(*measured_);
+  EXPECT_EQ((*measured_)->reason, "partly");
+  rdma_report_ = R"({"role":"measure","directions":[)" + there + R"(,{"direction":"from_peer",)" + way + end;
+  measure("ib0", "mlx5_0/1");
+  ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
+  ASSERT_TRUE(*measured_);
+  EXPECT_TRUE((*measured_)->to_peer && (*measured_)->from_peer);
+  EXPECT_FALSE((*measured_)->latency);
+  EXPECT_EQ((*measured_)->reason, "");
 }
 
 TEST_F(BandwidthEndsTest, by_rdma_one_child_measures_both_ways) {

@@ -53,7 +53,7 @@ Status check_length(fleet::PairRun run, const PairMedium& medium, const PairChoi
 Result<fleet::PairRun> plan_run(std::vector<PeerNetwork>& networks, const PairMedium& medium,
                                 const PairChoice& choice) {
   std::erase_if(networks, [](const PeerNetwork& network) { return !network.problem.empty(); });
-  const bool needs_rates = choice.most_percent < BandwidthRun::kAllOfLine;
+  const bool needs_rates = choice.most_percent < PairChoice::kAllOfLine;
   auto fabric = fabric_of(networks, medium, needs_rates);
   if (!fabric && needs_rates && fabric_of(networks, medium, false))
     return fail(Errc::unavailable, std::string(medium.no_share));

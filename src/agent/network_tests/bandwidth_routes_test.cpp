@@ -43,7 +43,8 @@ class BandwidthRoutesTest : public ::testing::Test {
                                                done("it is in use");
                                              },
                                              "gpu-7",
-                                             ""},
+                                             "",
+                                             {}},
                                    .rights = {},
                                    .is_open = true});
     url_ = {false, "127.0.0.1", server_.listen_tcp("127.0.0.1:0").value(), ""};

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/network_tests/pair_choice.hpp"
 #include "agent/network_tests/sample_means.hpp"
 #include "core/parse.hpp"
 
@@ -126,11 +127,13 @@ BandwidthRun::BandwidthRun(net::EventLoop& loop, std::shared_ptr<const net::TlsC
 
 // Both lines are of one rate. 0: what they carry.
 std::uint64_t BandwidthRun::most_of(const fleet::PairTest& test) const {
-  if (most_percent_ == kAllOfLine) return 0;
+  if (most_percent_ == PairChoice::kAllOfLine) return 0;
   const std::vector<Line> lines = medium_.lines_of(networks_[test.source].network);
   const auto line =
       std::ranges::find(lines, run_.fabric().nic(test.rail, test.source)->interface, &Line::interface);
-  return line == lines.end() ? 0 : line->rate / kAllOfLine * static_cast<std::uint64_t>(most_percent_);
+  return line == lines.end()
+             ? 0
+             : line->rate / PairChoice::kAllOfLine * static_cast<std::uint64_t>(most_percent_);
 }
 
 Result<PairExchange::Wish> BandwidthRun::wish_of(const fleet::PairTest& test) const {

@@ -42,7 +42,6 @@ namespace autopilot::agent {
 class BandwidthRun {
  public:
   static constexpr std::size_t kMostAtOnce = 256;  // pairs: each is two connections
-  static constexpr int kAllOfLine = 100;           // percent
 
   struct Listener {
     std::function<void(std::string message)> on_progress;

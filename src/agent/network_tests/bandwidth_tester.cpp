@@ -10,6 +10,16 @@
 #include "agent/network_tests/bandwidth_plan.hpp"
 
 namespace autopilot::agent {
+namespace {
+
+// A pair was tried, and nothing came through between the two: that is a finding, though nothing was measured.
+bool is_silent(const fleet::Verdict& verdict) {
+  return std::ranges::any_of(
+      verdict.cells, [](const fleet::Cell& cell) { return cell.missing == fleet::Missing::no_answer; });
+}
+
+}  // namespace
+
 BandwidthTester::BandwidthTester(net::EventLoop& loop, const Clock& clock, const PairMedium& medium,
                                  AddressBook& book, TesterDoors doors, std::shared_ptr<host::TestBoard> board)
     : loop_(loop),
@@ -131,13 +141,13 @@ Result<std::string> BandwidthTester::conclude() {
     found.pods.push_back(network.network.pod);
   abandoned_.add(run_->take_pairs());
   run_.reset();
-  if (found.verdict.measured == 0 && found.wrong.empty() && !found.problems.empty()) {
+  const bool says_nothing = found.verdict.measured == 0 && found.wrong.empty() && !is_silent(found.verdict);
+  if (says_nothing && !found.problems.empty()) {
     const std::string& problem = found.problems.begin()->second;
     board_->put(std::string(medium_.check), fail(Errc::unavailable, problem));
     return fail(Errc::unavailable, problem);
   }
-  if (found.verdict.measured == 0 && found.wrong.empty())
-    return fail(Errc::unavailable, "ended before a pair was measured");
+  if (says_nothing) return fail(Errc::unavailable, "ended before a pair was measured");
   board_->put(std::string(medium_.check), bandwidth_observations(found, clock_.now()));
   return bandwidth_sentence(found);
 }

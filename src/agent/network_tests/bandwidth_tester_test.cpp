@@ -26,7 +26,8 @@ using ::testing::UnorderedElementsAre;
 
 constexpr std::size_t kRate = 25'000'000'000;
 
-// An agent that says where its node is reached; what it is to measure it never answers.
+// An agent that says where its node is reached; what it is to measure it never answers, unless its line is
+// dead.
 class Node {
  public:
   Node(net::EventLoop& loop, std::string name, std::string address, const std::size_t& rate)
@@ -38,15 +39,27 @@ class Node {
           responder.respond({200, "application/json", api::to_json(page), {}});
         });
     server_.route("POST", api::kServersPath, [this](const net::HttpRequest&, net::Responder responder) {
+      if (is_dead_)
+        return responder.respond(json_of(api::to_json(api::ServersAnswer{.id = "1", .ports = {9}})));
       asked_.push_back(std::move(responder));
+    });
+    server_.route("POST", api::kBandwidthPath, [](const net::HttpRequest&, net::Responder responder) {
+      responder.respond(json_of(api::to_json(api::BandwidthAnswer{
+          .to_peer = {}, .from_peer = {}, .reason = "timed_out", .error = "no answer within the time"})));
     });
     port_ = server_.listen_tcp("127.0.0.1:0").value();
   }
   [[nodiscard]] Peer peer() const { return {name_, "127.0.0.1", port_}; }
   [[nodiscard]] bool is_asked() const { return !asked_.empty(); }
+  void kill_line() { is_dead_ = true; }
 
  private:
+  static net::HttpResponse json_of(std::string body) {
+    return {200, "application/json", std::move(body), {}};
+  }
+
   std::string name_;
+  bool is_dead_ = false;
   net::HttpServer server_;
   std::uint16_t port_ = 0;
   std::vector<net::Responder> asked_;
@@ -120,6 +133,23 @@ TEST_F(BandwidthTesterTest, one_that_is_cancelled_before_a_pair_was_measured_say
   ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
   EXPECT_THAT(said_->error().what, HasSubstr("before a pair was measured"));
   EXPECT_TRUE(begin()) << "the next one need not wait for what the agents still do";
+}
+
+TEST_F(BandwidthTesterTest, where_nothing_comes_through_anywhere_that_is_what_was_found) {
+  one_.kill_line();
+  two_.kill_line();
+  ASSERT_TRUE(begin());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  ASSERT_TRUE(*said_) << said_->error().what;
+  const auto found = board_->last(kBandwidthCheck);
+  ASSERT_TRUE(found) << found.error().what;
+  EXPECT_EQ(std::ranges::count_if(*found,
+                                  [](const Observation& one) {
+                                    return one.name == "bandwidth.received" && one.value &&
+                                           as_number(*one.value) == 0.0;
+                                  }),
+            2)
+      << "both ways";
 }
 
 TEST_F(BandwidthTesterTest, a_plan_tells_who_would_be_measured_and_asks_nobody_to) {

@@ -11,8 +11,6 @@
 namespace autopilot::agent {
 namespace {
 
-constexpr int kAllOfLine = 100;  // percent
-
 // Takes out of the networks who takes no part, and says why. Nobody asked for nodes without GPUs, unless by
 // name.
 std::map<std::string, std::string> leave_out(std::vector<PeerNetwork>& networks, bool are_named) {
@@ -47,7 +45,7 @@ Status GroupTester::begin(runtime::OwnTest::Calls calls) {
   TRY_STATUS(check_nodes(calls.reservation));
   if (calls.reservation.size() == 1)
     return fail(Errc::malformed, std::string(kGroupCheck) + " tests nodes together: name two or more");
-  if (doors_.choice().most_percent < kAllOfLine)
+  if (doors_.choice().most_percent < PairChoice::kAllOfLine)
     return fail(Errc::unavailable, std::string(kByNccl.no_share));
   asked_ = std::move(calls);
   doors_.peers([this, number = ++number_](const Result<std::vector<Peer>>& peers) {

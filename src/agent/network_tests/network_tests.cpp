@@ -172,9 +172,16 @@ void NetworkTests::stop() {
 }
 
 BandwidthDoors NetworkTests::bandwidth_doors() {
-  return {
-      ends_,         standing_,   own_, book_, context_.peers, [this] { return job(); }, context_.look_at_gpu,
-      context_.node, context_.pod};
+  return {ends_,
+          standing_,
+          own_,
+          book_,
+          context_.peers,
+          [this] { return job(); },
+          context_.look_at_gpu,
+          context_.node,
+          context_.pod,
+          context_.pairs};
 }
 
 std::vector<runtime::OperationKind> NetworkTests::operations() {

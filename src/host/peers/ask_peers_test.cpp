@@ -9,7 +9,9 @@
 #include <linux/icmp.h>
 #include <map>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "host/files/fd.hpp"
 #include "host/peers/echo_socket.hpp"
@@ -196,6 +198,22 @@ TEST(TcpReach, who_accepts_and_who_refuses_has_answered) {
     EXPECT_EQ(echo->figures.sent, 3U);
     EXPECT_EQ(echo->figures.answered, 3U);
   }
+}
+
+// A node of which nothing was asked is not called silent.
+TEST(TcpReach, what_this_machine_has_run_out_of_is_no_problem_of_the_address) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Fd last(::dup(0));
+  ASSERT_TRUE(last);
+  rlimit none_left = before;
+  none_left.rlim_cur = static_cast<rlim_t>(last.get()) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  PeerEcho echo{.address = "127.0.0.1"};
+  reach_by_tcp({&echo}, {.port = 9, .echoes = 2, .deadline = mono_now() + 20s});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(echo.figures.sent, 0U);
+  EXPECT_EQ(echo.problem, "");
 }
 
 TEST(TcpReach, an_address_without_a_way_is_told_with_its_problem) {

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "host/peers/own_trouble.hpp"
 #include "host/process/poll.hpp"
 
 namespace autopilot::host {
@@ -89,10 +90,10 @@ void EchoExchange::send(std::vector<EchoTarget>& targets, const EchoQuestion& qu
     error = socket->send(target.to, label, question.packet_bytes);
   }
   if (error == 0) open_.push_back({question.target, label.number});
-  if (error == 0 || is_sized) return;
+  // One that is too large has found out what it was to find out.
+  if (error == 0 || (is_sized && !is_own_trouble(error))) return;
   tally.forget_last();
-  // What this machine has run out of, or forbids, says nothing about the other one.
-  if (error == EAGAIN || error == ENOBUFS || error == ENOMEM || error == EPERM || error == EACCES) return;
+  if (is_own_trouble(error)) return;
   target.problem = std::generic_category().message(error);
 }
 

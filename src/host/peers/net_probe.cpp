@@ -75,6 +75,10 @@ std::vector<Carried> processes_in(const json::object& report, bool from_peer) {
   return carried;
 }
 
+bool has_arrived(const Carried& part) {
+  return part.received > 0;
+}
+
 std::optional<Bandwidth> bandwidth_of(const json::object& way) {
   const auto all = carried_by(way);
   if (!all) return std::nullopt;
@@ -224,7 +228,10 @@ Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
   const json::object object = TRY(read_object(text, "measure"));
   BandwidthReport report{
       .measured = std::nullopt, .reason = probe_text(object, "reason"), .error = probe_text(object, "error")};
-  if (!report.reason.empty()) return report;
+  if (!report.reason.empty()) {
+    report.came_through = std::ranges::any_of(processes_in(object, from_peer), has_arrived);
+    return report;
+  }
   if (const json::object* const way = way_in(object, from_peer)) report.measured = bandwidth_of(*way);
   if (!report.measured) return refuse("it has neither a reason nor that way");
   report.measured->processes = processes_in(object, from_peer);
@@ -236,15 +243,15 @@ Result<RdmaReport> parse_rdma(std::string_view text) {
   RdmaReport report;
   report.reason = probe_text(object, "reason");
   report.error = probe_text(object, "error");
-  if (!report.reason.empty()) return report;
   const json::object* const there = way_in(object, false);
   const json::object* const back = way_in(object, true);
   const auto to_peer = there == nullptr ? std::nullopt : bandwidth_of(*there);
   const auto from_peer = back == nullptr ? std::nullopt : bandwidth_of(*back);
   const auto latency = latency_of(object);
-  if (!to_peer || !from_peer || !latency)
+  if (report.reason.empty() && !(to_peer && from_peer && latency))
     return refuse("it has no reason, and not both ways and the latency");
-  report.measured = RdmaBandwidth{*to_peer, *from_peer, *latency};
+  report.came_through = to_peer || from_peer;
+  if (to_peer && from_peer) report.measured = RdmaBandwidth{*to_peer, *from_peer, latency};
   return report;
 }
 

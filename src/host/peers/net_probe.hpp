@@ -78,8 +78,9 @@ struct Bandwidth {
 // What came of a test: `measured`, or why nothing was.
 struct BandwidthReport {
   std::optional<Bandwidth> measured;
-  std::string reason;  // one word of docs/net-probe.md: "refused", "timed_out"
-  std::string error;   // the same as a sentence
+  std::string reason;         // one word of docs/net-probe.md: "refused", "timed_out"
+  std::string error;          // the same as a sentence
+  bool came_through = false;  // something did, though not all of it was measured
 };
 
 // Of a message of two bytes to the other end; microseconds.
@@ -91,13 +92,14 @@ struct RdmaLatency {
 struct RdmaBandwidth {
   Bandwidth to_peer;
   Bandwidth from_peer;
-  RdmaLatency latency;
+  std::optional<RdmaLatency> latency;  // nothing: it failed after both ways were measured
 };
-// What came of it: `measured`, or why one of it was not.
+// What came of it: `measured`, or why one of both ways was not.
 struct RdmaReport {
   std::optional<RdmaBandwidth> measured;
-  std::string reason;  // as of a BandwidthReport
+  std::string reason;  // as of a BandwidthReport, like the next ones
   std::string error;
+  bool came_through = false;
 };
 
 // The program beside this one. not_found: it is not there.
@@ -114,7 +116,8 @@ struct RdmaReport {
 // What a test wrote, of the way that was asked for. malformed: no such report, or one without a reason and
 // without that way.
 [[nodiscard]] Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer);
-// malformed: no such report, or one without a reason in which something is missing.
+// malformed: no such report, or one without a reason in which something is missing. Both ways count whatever
+// became of the latency, which comes last.
 [[nodiscard]] Result<RdmaReport> parse_rdma(std::string_view text);
 
 }  // namespace autopilot::host

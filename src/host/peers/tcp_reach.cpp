@@ -11,6 +11,7 @@
 
 #include "host/files/fd.hpp"
 #include "host/peers/internet_address.hpp"
+#include "host/peers/own_trouble.hpp"
 #include "host/process/poll.hpp"
 
 namespace autopilot::host {
@@ -32,6 +33,8 @@ bool is_answer(int error) {
 void settle(Knock& knock, int error) {
   if (is_answer(error))
     knock.tally->note_answer(static_cast<std::uint16_t>(knock.tally->sent() - 1), mono_now());
+  else if (is_own_trouble(error))
+    knock.tally->forget_last();
   else
     knock.peer->problem = std::generic_category().message(error);
   knock.socket.reset();
@@ -42,7 +45,7 @@ void begin(Knock& knock, std::uint16_t port) {
   if (!to) return;
   knock.socket = Fd(::socket(to->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!knock.socket) {
-    knock.peer->problem = std::generic_category().message(errno);
+    if (!is_own_trouble(errno)) knock.peer->problem = std::generic_category().message(errno);
     return;
   }
   // Ended by a reset, which leaves nothing behind on either side.
