@@ -80,7 +80,7 @@ def best_of(report: dict, test: str, name: str) -> dict | None:
     """Of the first GPU, alone where it was."""
     for one in report["gpus"][0]["tests"] if report["gpus"] else []:
         for series in one.get("measured", []):
-            if one["test"] == test and series["name"] == name:
+            if one["test"] == test and series["name"] == name and series["samples"]:
                 return series
     return None
 
@@ -92,6 +92,9 @@ def rows_of_series(report: dict) -> list[Row]:
         for test in gpu["tests"]:
             what = f"{whose}: {test['test']}, {test['scope']}"
             for series in test.get("measured", []):
+                if not series["samples"]:
+                    rows.append(Row(f"{what}: {series['name']}", "not measured"))
+                    continue
                 rows.append(Row(f"{what}: {series['name']}", spoken(series["best"], series["unit"]),
                                 how=f"best of {len(series['samples'])}, median {spoken(series['median'], series['unit'])}"))
             if "skipped" in test:

@@ -236,6 +236,18 @@ class Faults(ProbeCase):
         self.assertIn("byte 8192 of", wrong["where"])
         self.assertEqual(wrong["detail"], "bits 0x12")
 
+    def test_what_was_wrong_counts_where_an_error_ended_the_test(self):
+        """As of bad memory, which an uncorrectable error follows."""
+        bad_memory = gpu(1, stuck=[{"offset": 8192, "bits": "0x10"}], calls={"cuLaunchKernel": {"result": 214, "after": 2}})
+        report = self.probe([bad_memory], "--tests", "memory", code=2)
+        [wrong] = tests_of(report)["memory", "alone"]["wrong"]
+        self.assertIn("byte 8192 of", wrong["where"])
+        self.assertEqual(report["gpus"][0]["error"], "memory: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE (214)")
+        bad_unit = gpu(1, wrong_bits=[{"multiprocessor": 1, "bits": "0x4"}], calls={"cuFuncSetAttribute": {"result": 719, "after": 1}})
+        report = self.probe([bad_unit], "--tests", "gemm", code=2)
+        self.assertIn("f64 product", tests_of(report)["gemm", "alone"]["wrong"][0]["where"])
+        self.assertIn("LAUNCH_FAILED (719)", report["gpus"][0]["error"])
+
     def test_an_error_names_call_and_code_and_ends_only_that_gpu(self):
         report = self.probe([gpu(1, calls={"cuLaunchKernel": {"result": 214, "after": 5}}), gpu(2)],
                             "--tests", "pcie,hbm", code=3)

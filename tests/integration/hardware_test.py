@@ -176,6 +176,15 @@ class Hardware(unittest.TestCase):
         self.write("quick.json", report)
         self.assertEqual(self.rows()["quick tests, memory of a GPU"][:3], ["3.00 GiB", "<= 2 GiB", "NO"])
 
+    def test_a_series_without_a_sample_was_not_measured(self):
+        report = self.read("all.json")
+        series = report["gpus"][0]["tests"][0]["measured"][0]
+        series["samples"] = []
+        del series["best"], series["median"]
+        self.write("all.json", report)
+        test = report["gpus"][0]["tests"][0]
+        self.assertEqual(self.rows()[f"GPU 0, sm_90a: {test['test']}, {test['scope']}: {series['name']}"][0], "not measured")
+
     def test_a_wrong_result_stands_on_the_page(self):
         report = self.read("all.json")
         report["gpus"][0]["tests"][0]["wrong"] = [{"place": "multiprocessor 3"}]

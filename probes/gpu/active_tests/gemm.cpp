@@ -258,7 +258,14 @@ Result<Measurement> test_gemm(Session& session, const TestLimits& limits) {
   const bool has_bf16 = has(session, bf16_kind());
   const double seconds = limits.seconds / (has_bf16 ? 2 : 1);
   Measurement measurement = TRY(measure_kind(session, f64_kind(session), seconds));
-  if (has_bf16) append(measurement, TRY(measure_bf16(session, seconds)));
+  if (!has_bf16) return measurement;
+  auto of_bf16 = measure_bf16(session, seconds);
+  if (of_bf16)
+    append(measurement, *std::move(of_bf16));
+  else if (measurement.wrong.empty())
+    return fail(of_bf16.error());
+  else
+    measurement.broken_by = of_bf16.error();
   return measurement;
 }
 

@@ -44,6 +44,9 @@ struct Measurement {
   std::vector<Wrong> disputed;
   std::vector<NotLooked> not_looked;
   std::vector<std::pair<std::string, std::int64_t>> facts;  // "bytes_tested"
+  // What ended the test after a wrong result, which counts all the same: bad memory is often followed by an
+  // error of the driver. Without a wrong result an error is that of the test.
+  std::optional<Error> broken_by = {};
 };
 
 // Why a GPU is not to be used together with others now. Nothing: it may be.

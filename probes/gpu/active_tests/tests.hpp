@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tests, each of one GPU in its own session. An error is a driver's error and says nothing about what was
-// measured before; a wrong result is none.
+// measured before; a wrong result is none. Where there was one before it the error is Measurement::broken_by.
 #pragma once
 
 #include <optional>

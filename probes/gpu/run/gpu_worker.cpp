@@ -93,10 +93,12 @@ class Worker {
     else
       return fail(measured.error().code, report.test + ": " + measured.error().what);
     note_pairs(report);
+    const std::optional<Error> broken_by = report.measured.broken_by;
     slot_.change([&](GpuReport& gpu) {
       gpu.tests.push_back(std::move(report));
       gpu.most_used_bytes = session.most_used_bytes();
     });
+    if (broken_by) return fail(broken_by->code, std::string(test.name) + ": " + broken_by->what);
     return {};
   }
 

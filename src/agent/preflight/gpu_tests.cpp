@@ -13,6 +13,28 @@ void GpuTests::remember(std::span<const Operation> operations) {
   for (const Operation& operation : operations)
     if (operation.state == OperationState::succeeded)
       sources_.board.remember(operation.kind, operation.observations);
+  note_unproven();
+}
+
+// Without it nobody would have asked for a test, and a check of which nobody asks for one has nothing open.
+void GpuTests::note_unproven() {
+  const SnapshotPtr snapshot = sources_.snapshot();
+  for (const checks::Check& check : sources_.checks) {
+    const CheckInfo& info = check.info;
+    const bool is_asked_for =
+        std::ranges::find(info.tags, "active") != info.tags.end() && info.id != kPingCheck;
+    const bool is_open = std::ranges::any_of(snapshot->incidents, [&info](const Incident& incident) {
+      return std::ranges::any_of(incident.members, [&info](const IncidentMember& member) {
+        return member.check == info.id && !member.cleared;
+      });
+    });
+    if (!is_asked_for || !is_open || sources_.board.last(info.id)) continue;
+    if (sources_.board.last(info.id).error().code != Errc::unsupported) continue;
+    untested_.insert(info.id);
+    sources_.board.put(
+        info.id,
+        fail(Errc::unavailable, "no test has ended since the agent began; what the last one found stands"));
+  }
 }
 
 void GpuTests::complete(Operation& operation) const {

@@ -29,7 +29,9 @@ class GpuTests {
   };
   explicit GpuTests(Sources sources) : sources_(std::move(sources)) {}
 
-  // Those of an earlier agent: what they measured is what is usual of these cards.
+  // Those of an earlier agent: what they measured is what is usual of these cards, and what a test found
+  // wrong stands until another one has been made. Tests that come by themselves (network.ping) have soon
+  // been.
   void remember(std::span<const Operation> operations);
   // Names the GPUs of an operation in full: a child knows their addresses alone.
   void complete(Operation& operation) const;
@@ -41,6 +43,7 @@ class GpuTests {
   [[nodiscard]] std::optional<JudgedTest> judge_own_pings(const checks::Check& check,
                                                           const Operation& operation);
   void note_untested(const Operation& operation);
+  void note_unproven();
 
   const Sources sources_;
   std::set<std::string> untested_;  // kinds of which the board has such a reason

@@ -30,10 +30,17 @@ class GpuTestsTest : public ::testing::Test {
   }
   [[nodiscard]] Result<Observations> known() const { return board_.last("gpu.dcgm"); }
 
+  static Incident incident_of(const std::string& check) {
+    Incident incident;
+    incident.members.push_back({.check = check, .finding = {}, .cleared = {}});
+    return incident;
+  }
+
+  std::shared_ptr<NodeSnapshot> snapshot_ = std::make_shared<NodeSnapshot>();
   host::TestBoard board_;
   PassBook passes_{{}, [](const std::vector<PassRecord>&) {}};
   GpuTests tests_{{checks::builtin_checks(), catalog::builtin(), board_, passes_,
-                   [] { return Expectation{}; }, [] { return std::make_shared<const NodeSnapshot>(); }}};
+                   [] { return Expectation{}; }, [this] { return snapshot_; }}};
 };
 
 TEST_F(GpuTestsTest, before_any_result_the_reason_why_there_is_none_is_known) {
@@ -52,6 +59,20 @@ TEST_F(GpuTestsTest, what_was_found_stands_until_something_else_is_found) {
   tests_.note(ended(OperationState::failed, "dcgmi is not there"));
   ASSERT_TRUE(known());
   EXPECT_EQ(known()->front().value, Value(std::string("tested")));
+}
+
+// A restart proves nothing: without a reason the check would have nothing to say, and the incident would end.
+TEST_F(GpuTestsTest, what_an_earlier_agent_found_wrong_stands_until_a_test_has_been_made) {
+  snapshot_->incidents = {incident_of("gpu.dcgm"), incident_of("gpu.sdc"), incident_of("gpu.xid"),
+                          incident_of("network.ping")};
+  snapshot_->incidents[1].members.front().cleared = WallTime{};
+  tests_.remember({});
+  EXPECT_EQ(known().error().code, Errc::unavailable);
+  EXPECT_THAT(known().error().what, HasSubstr("what the last one found stands"));
+  for (const char* const other : {"gpu.sdc", "gpu.xid", "network.ping", "gpu.compute"})
+    EXPECT_EQ(board_.last(other).error().code, Errc::unsupported) << other;
+  tests_.note(ended(OperationState::failed, "dcgmi is not there"));
+  EXPECT_THAT(known().error().what, HasSubstr("dcgmi is not there"));
 }
 
 // Only the journal knows what was usual before this agent began.

@@ -86,6 +86,16 @@ TEST(DcgmWords, of_version_4_failures_and_warnings_are_of_the_gpus_they_name) {
   EXPECT_EQ(attribute_text(all->front(), "level"), "2");
 }
 
+TEST(DcgmWords, a_warned_gpu_has_not_passed_where_another_failed_the_same_test) {
+  const auto all = said(R"({"DCGM GPU Diagnostic": {"test_categories": [
+      {"category": "Hardware", "tests": [{"name": "GPU Memory", "results": [
+        {"gpu_id": "0", "status": "Warn", "warnings": "a page was remapped"},
+        {"gpu_id": "1", "status": "Fail", "warnings": "a page could not be written"}]}]}]}})",
+                        test_of({gpu(0), gpu(1)}));
+  EXPECT_THAT(lines_of(all), ElementsAre("host passed", "gpu/0000:00:00.0 warned gpu_memory",
+                                         "gpu/0000:01:00.0 fatal gpu_memory"));
+}
+
 TEST(DcgmWords, what_names_no_gpu_of_the_test_is_about_the_node) {
   const auto all = said(R"({"DCGM GPU Diagnostic": {"test_categories": [
       {"category": "Deployment", "tests": [

@@ -28,16 +28,25 @@ std::string cut(std::string_view text, std::size_t longest) {
   return to_utf8(text.substr(0, longest));
 }
 
+// Warnings and failures of one test stand side by side, each with its GPUs; what was sound is told where
+// nothing else is.
 void add(const DcgmResult& result, DeepTestSummary& summary) {
   const std::string name = cut(result.test, kLongestName);
-  auto test = std::ranges::find(summary.tests, name, &DeepTestSummary::Test::name);
+  const auto has_name = [&name](const DeepTestSummary::Test& test) { return test.name == name; };
+  if (result.status <= DcgmStatus::pass && std::ranges::any_of(summary.tests, [&](const auto& test) {
+        return has_name(test) && test.status > result.status;
+      }))
+    return;
+  std::erase_if(summary.tests, [&](const DeepTestSummary::Test& test) {
+    return has_name(test) && test.status <= DcgmStatus::pass && test.status < result.status;
+  });
+  auto test = std::ranges::find_if(summary.tests, [&](const DeepTestSummary::Test& one) {
+    return has_name(one) && one.status == result.status;
+  });
   if (test == summary.tests.end()) {
     summary.tests.push_back({.name = name, .status = result.status, .gpus = {}, .message = {}});
     test = std::prev(summary.tests.end());
   }
-  if (result.status < test->status) return;
-  if (result.status > test->status)
-    *test = {.name = name, .status = result.status, .gpus = {}, .message = {}};
   for (const std::uint32_t gpu : result.gpus)
     if (std::ranges::find(test->gpus, gpu) == test->gpus.end()) test->gpus.push_back(gpu);
   if (test->message.empty() && !result.messages.empty())

@@ -22,8 +22,9 @@ struct DeepTestSummary {
     friend bool operator==(const Test&, const Test&) = default;
   };
 
-  std::string problem;        // why nothing can be said of the GPUs; empty: they were tested
-  std::vector<Test> tests;    // each at its worst status; failures first, then warnings, passes, skips
+  std::string problem;  // why nothing can be said of the GPUs; empty: they were tested
+  std::vector<Test>
+      tests;  // of each name what failed, what was warned, or else what passed; in this order, skips last
   std::size_t left_out = 0;   // tests that had no room; never one that is worse than one that is here
   std::vector<DcgmGpu> gpus;  // that were tested
   friend bool operator==(const DeepTestSummary&, const DeepTestSummary&) = default;

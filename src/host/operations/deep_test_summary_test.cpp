@@ -24,17 +24,19 @@ DcgmResult result(std::string test, std::vector<std::uint32_t> gpus, DcgmStatus 
   return one;
 }
 
-TEST(DeepTestSummary, a_test_is_as_its_worst_gpu) {
+TEST(DeepTestSummary, a_test_is_as_its_bad_gpus) {
   DcgmDiagnosis diagnosis;
   diagnosis.gpus = {{0, "S0"}, {1, ""}};
   diagnosis.results = {result("software", {}, DcgmStatus::pass),
                        result("memory", {0}, DcgmStatus::pass),
                        result("memory", {1}, DcgmStatus::fail, "bad cell"),
                        result("memory", {2}, DcgmStatus::fail, "another"),
+                       result("memory", {3}, DcgmStatus::warn, "a page was remapped"),
                        result("pcie", {0}, DcgmStatus::warn, "slow"),
                        result("eud", {0}, DcgmStatus::skip)};
   const DeepTestSummary summary = summary_of(diagnosis);
   const std::vector<OneTest> expected{{"memory", DcgmStatus::fail, {1, 2}, "bad cell"},
+                                      {"memory", DcgmStatus::warn, {3}, "a page was remapped"},
                                       {"pcie", DcgmStatus::warn, {0}, "slow"},
                                       {"software", DcgmStatus::pass, {}, ""},
                                       {"eud", DcgmStatus::skip, {0}, ""}};
