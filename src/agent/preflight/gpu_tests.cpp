@@ -2,12 +2,20 @@
 #include "agent/preflight/gpu_tests.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "agent/cluster_checks/deep_test_words.hpp"
 #include "agent/network_tests/ping_observations.hpp"
 
 namespace autopilot::agent {
+namespace {
+
+// Tests that come by themselves where they are on. Where they are off no other one would ever come.
+constexpr std::array<std::string_view, 3> kByThemselves{kPingCheck, "storage.pvc", "gpu.diagnosis"};
+
+}  // namespace
 
 void GpuTests::remember(std::span<const Operation> operations) {
   for (const Operation& operation : operations)
@@ -16,13 +24,13 @@ void GpuTests::remember(std::span<const Operation> operations) {
   note_unproven();
 }
 
-// Without it nobody would have asked for a test, and a check of which nobody asks for one has nothing open.
+// A check that says only that nobody has asked for a test would end what an earlier one found.
 void GpuTests::note_unproven() {
   const SnapshotPtr snapshot = sources_.snapshot();
   for (const checks::Check& check : sources_.checks) {
     const CheckInfo& info = check.info;
-    const bool is_asked_for =
-        std::ranges::find(info.tags, "active") != info.tags.end() && info.id != kPingCheck;
+    const bool is_asked_for = std::ranges::find(info.tags, "active") != info.tags.end() &&
+                              std::ranges::find(kByThemselves, info.id) == kByThemselves.end();
     const bool is_open = std::ranges::any_of(snapshot->incidents, [&info](const Incident& incident) {
       return std::ranges::any_of(incident.members, [&info](const IncidentMember& member) {
         return member.check == info.id && !member.cleared;

@@ -29,9 +29,8 @@ class GpuTests {
   };
   explicit GpuTests(Sources sources) : sources_(std::move(sources)) {}
 
-  // Those of an earlier agent: what they measured is what is usual of these cards, and what a test found
-  // wrong stands until another one has been made. Tests that come by themselves (network.ping) have soon
-  // been.
+  // Those of an earlier agent: what they measured is what is usual of these cards, and what a test that
+  // somebody asks for found wrong stands until another one has been made.
   void remember(std::span<const Operation> operations);
   // Names the GPUs of an operation in full: a child knows their addresses alone.
   void complete(Operation& operation) const;

@@ -64,12 +64,12 @@ TEST_F(GpuTestsTest, what_was_found_stands_until_something_else_is_found) {
 // A restart proves nothing: without a reason the check would have nothing to say, and the incident would end.
 TEST_F(GpuTestsTest, what_an_earlier_agent_found_wrong_stands_until_a_test_has_been_made) {
   snapshot_->incidents = {incident_of("gpu.dcgm"), incident_of("gpu.sdc"), incident_of("gpu.xid"),
-                          incident_of("network.ping")};
+                          incident_of("network.ping"), incident_of("storage.pvc")};
   snapshot_->incidents[1].members.front().cleared = WallTime{};
   tests_.remember({});
   EXPECT_EQ(known().error().code, Errc::unavailable);
   EXPECT_THAT(known().error().what, HasSubstr("what the last one found stands"));
-  for (const char* const other : {"gpu.sdc", "gpu.xid", "network.ping", "gpu.compute"})
+  for (const char* const other : {"gpu.sdc", "gpu.xid", "network.ping", "storage.pvc", "gpu.compute"})
     EXPECT_EQ(board_.last(other).error().code, Errc::unsupported) << other;
   tests_.note(ended(OperationState::failed, "dcgmi is not there"));
   EXPECT_THAT(known().error().what, HasSubstr("dcgmi is not there"));
