@@ -89,5 +89,38 @@ class TestsAtOnce(unittest.TestCase):
         harness.wait_until(lambda: start("gpu.sdc")[0] == 202, "the GPUs are free")
 
 
+class AfterARestart(unittest.TestCase):
+    """A new agent has made no test, and proves nothing by that."""
+
+    def test_what_a_test_found_wrong_stands_until_another_one_finds_it_right(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+
+        def agent(how):
+            config = os.path.join(folder, "config.yaml")
+            with open(config, "w", encoding="utf-8") as file:
+                json.dump({"dcgm": {"command": [DCGMI, how]}}, file)
+            return harness.Agent("--simulate", "l40s-4", "--config", config, folder=folder)
+
+        def bad(agent):
+            return {one["subject"]["key"] for one in agent.result("gpu.dcgm")["findings"] if one["health"] == "failed"}
+
+        def test(agent, code):
+            said, out, error = harness.run("test", "gpu.dcgm", "--socket", agent.socket, timeout=60)
+            self.assertEqual(said, code, out + error)
+
+        with agent("fail:memory:1") as first:
+            test(first, 2)
+            incident = harness.wait_until(lambda: first.node()["incidents"], "an incident is open")[0]["id"]
+            [gpu] = bad(first)
+        with agent("pass") as second:
+            second.wait_ready()
+            looked = second.result("gpu.dcgm")
+            self.assertIn("what the last one found stands", json.dumps(looked["findings"]))
+            self.assertEqual(bad(second), {gpu}, looked)
+            self.assertEqual([one["id"] for one in second.node()["incidents"] if one["state"] == "open"], [incident])
+            test(second, 0)
+            harness.wait_until(lambda: not bad(second), "the new test ends it")
+
+
 if __name__ == "__main__":
     unittest.main()
