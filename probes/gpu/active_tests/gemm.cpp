@@ -260,12 +260,8 @@ Result<Measurement> test_gemm(Session& session, const TestLimits& limits) {
   Measurement measurement = TRY(measure_kind(session, f64_kind(session), seconds));
   if (!has_bf16) return measurement;
   auto of_bf16 = measure_bf16(session, seconds);
-  if (of_bf16)
-    append(measurement, *std::move(of_bf16));
-  else if (measurement.wrong.empty())
-    return fail(of_bf16.error());
-  else
-    measurement.broken_by = of_bf16.error();
+  if (!of_bf16) return ended(std::move(measurement), fail(of_bf16.error()));
+  append(measurement, *std::move(of_bf16));
   return measurement;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/stream.hpp"
@@ -107,10 +108,8 @@ Result<Measurement> test_hbm(Session& session, const TestLimits& limits) {
 
   Measurement measurement;
   const Status outcome = measure_all(buffers, grid, limits.seconds / 4, measurement);
-  if (!outcome && measurement.wrong.empty()) return fail(outcome.error());
-  if (!outcome) measurement.broken_by = outcome.error();
   measurement.facts.emplace_back("bytes_of_a_buffer", bytes);
-  return measurement;
+  return ended(std::move(measurement), outcome);
 }
 
 }  // namespace autopilot::probes::gpu

@@ -33,6 +33,13 @@ void add_wrong(Measurement& measurement, Wrong wrong) {
   if (measurement.wrong.size() < kMostWrong) measurement.wrong.push_back(std::move(wrong));
 }
 
+Result<Measurement> ended(Measurement measurement, const Status& outcome) {
+  if (outcome) return measurement;
+  if (measurement.wrong.empty()) return fail(outcome.error());
+  measurement.broken_by = outcome.error();
+  return measurement;
+}
+
 std::string hex_text(std::uint64_t bits) {
   char text[19];
   std::snprintf(text, sizeof text, "0x%" PRIx64, bits);

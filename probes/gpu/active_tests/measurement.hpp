@@ -85,6 +85,9 @@ inline constexpr std::size_t kMostSamples = 2000;
 // Adds one to `wrong` unless there are kMostWrong already.
 void add_wrong(Measurement& measurement, Wrong wrong);
 
+// What a test gives that ended so: the error, or what was measured where something of it is wrong.
+[[nodiscard]] Result<Measurement> ended(Measurement measurement, const Status& outcome);
+
 [[nodiscard]] std::string hex_text(std::uint64_t bits);
 
 // Blocks of threads that fill the GPU for kernels that go through memory.
