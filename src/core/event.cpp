@@ -6,7 +6,7 @@
 namespace autopilot {
 namespace {
 
-constexpr WordTable<EventKind, 17> kKindWords{{
+constexpr WordTable<EventKind, 17> kEventKindWords{{
     {EventKind::agent_started, "agent_started"},
     {EventKind::agent_stopped, "agent_stopped"},
     {EventKind::finding_raised, "finding_raised"},
@@ -29,11 +29,11 @@ constexpr WordTable<EventKind, 17> kKindWords{{
 }  // namespace
 
 std::string_view to_string(EventKind kind) {
-  return word_of(kKindWords, kind);
+  return word_of(kEventKindWords, kind);
 }
 
 std::optional<EventKind> parse_event_kind(std::string_view word) {
-  return value_of(kKindWords, word);
+  return value_of(kEventKindWords, word);
 }
 
 }  // namespace autopilot

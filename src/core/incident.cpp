@@ -6,7 +6,7 @@
 namespace autopilot {
 namespace {
 
-constexpr WordTable<IncidentState, 3> kStateWords{{
+constexpr WordTable<IncidentState, 3> kIncidentStateWords{{
     {IncidentState::open, "open"},
     {IncidentState::recovering, "recovering"},
     {IncidentState::closed, "closed"},
@@ -21,11 +21,11 @@ constexpr WordTable<FaultEnd, 3> kEndWords{{
 }  // namespace
 
 std::string_view to_string(IncidentState state) {
-  return word_of(kStateWords, state);
+  return word_of(kIncidentStateWords, state);
 }
 
 std::optional<IncidentState> parse_incident_state(std::string_view word) {
-  return value_of(kStateWords, word);
+  return value_of(kIncidentStateWords, word);
 }
 
 std::string_view to_string(FaultEnd end) {

@@ -6,7 +6,7 @@
 namespace autopilot {
 namespace {
 
-constexpr WordTable<OperationState, 7> kStateWords{{
+constexpr WordTable<OperationState, 7> kOperationStateWords{{
     {OperationState::queued, "queued"},
     {OperationState::running, "running"},
     {OperationState::succeeded, "succeeded"},
@@ -19,11 +19,11 @@ constexpr WordTable<OperationState, 7> kStateWords{{
 }  // namespace
 
 std::string_view to_string(OperationState state) {
-  return word_of(kStateWords, state);
+  return word_of(kOperationStateWords, state);
 }
 
 std::optional<OperationState> parse_operation_state(std::string_view word) {
-  return value_of(kStateWords, word);
+  return value_of(kOperationStateWords, word);
 }
 
 bool is_same_test(const PassRecord& a, const PassRecord& b) {

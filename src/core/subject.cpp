@@ -10,7 +10,7 @@
 namespace autopilot {
 namespace {
 
-constexpr WordTable<SubjectKind, 14> kKindWords{{
+constexpr WordTable<SubjectKind, 14> kSubjectKindWords{{
     {SubjectKind::gpu, "gpu"},
     {SubjectKind::gpu_instance, "gpu_instance"},
     {SubjectKind::nvlink, "nvlink"},
@@ -30,11 +30,11 @@ constexpr WordTable<SubjectKind, 14> kKindWords{{
 }  // namespace
 
 std::string_view to_string(SubjectKind kind) {
-  return word_of(kKindWords, kind);
+  return word_of(kSubjectKindWords, kind);
 }
 
 std::optional<SubjectKind> parse_subject_kind(std::string_view word) {
-  return value_of(kKindWords, word);
+  return value_of(kSubjectKindWords, word);
 }
 
 std::string to_string(const Subject& subject) {
