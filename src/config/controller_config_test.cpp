@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string problems_of(std::string_view text) {
+std::string controller_problems_of(std::string_view text) {
   const auto config = parse_controller(text, "controller.yaml", {});
   return config ? "" : config.error().what;
 }
@@ -26,23 +26,24 @@ TEST(ControllerConfig, an_empty_file_changes_nothing) {
 }
 
 TEST(ControllerConfig, every_problem_is_named_with_its_line) {
-  EXPECT_THAT(
-      problems_of("listen: here\nwebhok: {}\nwebhook:\n  deadline: 2h\n  resources: [gpu]\n  tests: 7\n"),
-      AllOf(HasSubstr("controller.yaml:1: `listen`: expected an address"), HasSubstr("controller.yaml:2: "),
-            HasSubstr("webhok"),
-            HasSubstr("controller.yaml:4: `webhook.deadline`: expected 1s to 1h, found `2h`"),
-            HasSubstr("controller.yaml:5: `webhook.resources`"), HasSubstr("controller.yaml:6: ")));
+  EXPECT_THAT(controller_problems_of(
+                  "listen: here\nwebhok: {}\nwebhook:\n  deadline: 2h\n  resources: [gpu]\n  tests: 7\n"),
+              AllOf(HasSubstr("controller.yaml:1: `listen`: expected an address"),
+                    HasSubstr("controller.yaml:2: "), HasSubstr("webhok"),
+                    HasSubstr("controller.yaml:4: `webhook.deadline`: expected 1s to 1h, found `2h`"),
+                    HasSubstr("controller.yaml:5: `webhook.resources`"), HasSubstr("controller.yaml:6: ")));
 }
 
 TEST(ControllerConfig, what_belongs_together_is_asked_for_together) {
-  EXPECT_THAT(problems_of("webhook: {enabled: true, image: a}"), HasSubstr("webhook.agent_url"));
-  EXPECT_THAT(problems_of("certificates: {mode: files, key: /k, certificate: /c}"),
+  EXPECT_THAT(controller_problems_of("webhook: {enabled: true, image: a}"), HasSubstr("webhook.agent_url"));
+  EXPECT_THAT(controller_problems_of("certificates: {mode: files, key: /k, certificate: /c}"),
               HasSubstr("certificates.authorities"));
-  EXPECT_EQ(problems_of("certificates: {mode: files, key: /k, certificate: /c, authorities: /a}"), "");
+  EXPECT_EQ(controller_problems_of("certificates: {mode: files, key: /k, certificate: /c, authorities: /a}"),
+            "");
 }
 
 TEST(ControllerConfig, an_agent_is_asked_inside_tls_alone) {
-  EXPECT_THAT(problems_of("webhook: {agent_url: 'http://agent:3333'}"), HasSubstr("https://"));
+  EXPECT_THAT(controller_problems_of("webhook: {agent_url: 'http://agent:3333'}"), HasSubstr("https://"));
 }
 
 TEST(ControllerConfig, what_pods_get_changes_while_it_runs_and_addresses_do_not) {

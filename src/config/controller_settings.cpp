@@ -33,11 +33,7 @@ bool is_resource(std::string_view word) {
 #define AUTOPILOT_READ(statement) \
   [](YamlMap& m, const ControllerSetting& s, ControllerConfig& c) { statement; }
 
-constexpr bool kLive = true;
-constexpr bool kAtStart = false;
-constexpr bool kNoVariable = false;
-
-constexpr std::array kSettings{
+constexpr std::array kControllerSettings{
     ControllerSetting{
         "listen", "an address and a port such as :9443 or 127.0.0.1:9443", kAtStart, kNoVariable,
         "Where it answers inside TLS: the webhooks, and agents that ask for a certificate.",
@@ -140,7 +136,7 @@ constexpr std::array kSettings{
 }  // namespace
 
 std::span<const ControllerSetting> controller_settings() {
-  return kSettings;
+  return kControllerSettings;
 }
 
 }  // namespace autopilot::config

@@ -25,6 +25,12 @@ struct SettingHead {
   [[nodiscard]] std::string variable() const;  // "AUTOPILOT_LISTEN"
 };
 
+// How a row says when its setting takes effect, and whether a variable of the environment holds it as well.
+inline constexpr bool kLive = true;
+inline constexpr bool kAtStart = false;
+inline constexpr bool kVariable = true;
+inline constexpr bool kNoVariable = false;
+
 // One row of the table of settings of a document: its file, live reload and page are made from it.
 template <class Document>
 struct SettingRow : SettingHead {

@@ -257,11 +257,6 @@ void show_required_checks(const Config& config, const Setting& setting, Shown& s
   [](const Config& c, const Setting& s, Shown& shown) { shown[std::string(s.name)] = (expression); }
 #define AUTOPILOT_READ(statement) [](YamlMap& m, const Setting& s, Config& c) { statement; }
 
-constexpr bool kLive = true;
-constexpr bool kAtStart = false;
-constexpr bool kVariable = true;
-constexpr bool kNoVariable = false;
-
 constexpr std::array kSettings{
     Setting{"listen", "an address and a port such as 127.0.0.1:3333 or [::1]:3333, or nothing in quotes",
             kAtStart, kVariable,
