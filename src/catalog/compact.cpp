@@ -56,9 +56,9 @@ class Writer {
   std::string text_;
 };
 
-class Reader {
+class CompactReader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  explicit CompactReader(std::string_view text) : rest_(text) {}
 
   template <class... Fields>
   void operator()(Fields&... fields) {
@@ -172,7 +172,7 @@ void Writer::put(const T& value) {
 
 template <class T>
   requires std::is_class_v<T>
-void Reader::get(T& value) {
+void CompactReader::get(T& value) {
   describe(*this, value);
 }
 
@@ -193,7 +193,7 @@ std::string to_compact(const Catalog& catalog) {
 
 Facts from_compact(std::string_view text) {
   Facts facts;
-  Reader reader(text);
+  CompactReader reader(text);
   reader(facts);
   AUTOPILOT_ASSERT(reader.at_end());
   return facts;

@@ -9,9 +9,9 @@ namespace autopilot::catalog {
 namespace {
 
 const std::vector<std::string> kHealthWords{"healthy", "degraded", "failed", "unknown", "unsupported"};
-const std::vector<std::string> kEvidenceWords{"vendor", "peer", "own", "measured"};
-const std::vector<std::string> kClearWords{"healthy_rounds", "gpu_reset",    "reboot",
-                                           "expiry",         "acknowledged", "replaced"};
+const std::vector<std::string> kAllowedEvidence{"vendor", "peer", "own", "measured"};
+const std::vector<std::string> kAllowedClearRules{"healthy_rounds", "gpu_reset",    "reboot",
+                                                  "expiry",         "acknowledged", "replaced"};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Provenance Entry::provenance() {
   Provenance provenance{required_word("source"), required_word("date"), EvidenceKind::own};
   if (!provenance.date.empty() && !RE2::FullMatch(provenance.date, "20\\d\\d-[01]\\d-[0-3]\\d"))
     problem(line_of("date"), "`date`: expected a day such as 2026-11-21, found `" + provenance.date + "`");
-  provenance.evidence = required<EvidenceKind>("evidence", &parse_evidence_kind, kEvidenceWords);
+  provenance.evidence = required<EvidenceKind>("evidence", &parse_evidence_kind, kAllowedEvidence);
   return provenance;
 }
 
@@ -49,7 +49,7 @@ Action Entry::action(std::string_view key) {
 }
 
 ClearRule Entry::clear_rule() {
-  return required<ClearRule>("clear", &parse_clear_rule, kClearWords);
+  return required<ClearRule>("clear", &parse_clear_rule, kAllowedClearRules);
 }
 
 double Entry::confidence() {

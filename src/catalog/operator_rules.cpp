@@ -25,9 +25,9 @@ LogRule read_rule(Entry& entry, const std::string& file) {
   return rule;
 }
 
-class Reader {
+class RuleReader {
  public:
-  explicit Reader(const Catalog& base) : base_(base) {}
+  explicit RuleReader(const Catalog& base) : base_(base) {}
 
   void read(const std::string& name, const std::string& text, YamlProblems& problems) {
     const YamlNode root = parse_yaml(text, problems);
@@ -94,7 +94,7 @@ class Reader {
 
 Result<std::vector<LogRule>> parse_operator_rules(const std::map<std::string, std::string>& files,
                                                   const Catalog& base) {
-  Reader reader(base);
+  RuleReader reader(base);
   std::string told;
   for (const auto& [name, text] : files) {
     YamlProblems problems(name);
