@@ -23,7 +23,7 @@ Subject program_of(const Finding& finding) {
   return subject;
 }
 
-bool is_root(const catalog::Cause& cause, const Finding& finding) {
+bool names_root(const catalog::Cause& cause, const Finding& finding) {
   return std::ranges::any_of(cause.roots,
                              [&finding](const std::string& word) { return has_word(finding, word); });
 }
@@ -36,7 +36,7 @@ bool has_lost_several_links(const Incident& incident, const catalog::Cause& caus
     const Subject& subject = member.finding.subject;
     if (device_of(subject) != device) continue;
     if (subject.kind == SubjectKind::nvlink) links.insert(subject);
-    is_told_by_device |= subject == device && is_root(cause, member.finding);
+    is_told_by_device |= subject == device && names_root(cause, member.finding);
   }
   return links.size() > 1 || (!links.empty() && is_told_by_device);
 }

@@ -21,7 +21,7 @@ using testing::kNextBoot;
 
 constexpr Duration kPeriod = seconds{30};
 const Subject kCard = gpu("0000:3b:00.0", "S1");
-const Subject kOther = gpu("0000:5e:00.0", "S2");
+const Subject kOtherCard = gpu("0000:5e:00.0", "S2");
 
 // One node with one finding of a reason, which is not reported any more once it is raised.
 class Node {
@@ -29,7 +29,7 @@ class Node {
   explicit Node(const catalog::Reason& reason, Attributes evidence = {})
       : reason_(reason), evidence_(std::move(evidence)) {
     for (int i = 0; i < reason.raise_rounds; ++i)
-      look(said(), {kCard, kOther});
+      look(said(), {kCard, kOtherCard});
     EXPECT_TRUE(stands()) << reason.id;
   }
 
@@ -42,7 +42,7 @@ class Node {
     now_ += after;
     state_.complete_round("any.check", at(now_), findings, answers(cards));
   }
-  void quiet_look() { look({}, {kCard, kOther}); }
+  void quiet_look() { look({}, {kCard, kOtherCard}); }
   void restart(std::string_view boot) {
     const SavedState saved = state_.save();
     state_ = NodeState(lookup_, causes_, std::string(boot));
@@ -102,7 +102,7 @@ TEST_F(ClearRules, time_and_healthy_looks_end_only_what_waits_for_them) {
     EXPECT_NE(node.stands(), is_cleared_by_one_look(reason));
     const int looks = std::max(1, reason.clear_rounds);
     for (int i = 0; i < looks; ++i)
-      node.look({}, {kCard, kOther}, std::max(kPeriod, reason.clear_after / looks + seconds{1}));
+      node.look({}, {kCard, kOtherCard}, std::max(kPeriod, reason.clear_after / looks + seconds{1}));
     EXPECT_NE(node.stands(), reason.clear == ClearRule::healthy_rounds || reason.clear == ClearRule::expiry);
   });
 }
@@ -143,14 +143,14 @@ TEST_F(ClearRules, what_the_driver_takes_back_ends_by_time_no_longer) {
   const catalog::Reason& reason = *catalog::builtin().reason("xid_power");
   ASSERT_EQ(reason.clear, ClearRule::expiry);
   Node node(reason, {{"code", std::int64_t{163}}});
-  node.taken_back(kOther, 163);
+  node.taken_back(kOtherCard, 163);
   node.taken_back(kCard, 54);
   node.quiet_look();
   EXPECT_TRUE(node.stands()) << "of another card, or another error";
   node.taken_back(kCard, 163);
   EXPECT_FALSE(node.stands());
   // Told again afterwards, it counts anew.
-  node.look(node.said(), {kCard, kOther});
+  node.look(node.said(), {kCard, kOtherCard});
   node.quiet_look();
   EXPECT_TRUE(node.stands());
 }
@@ -158,7 +158,7 @@ TEST_F(ClearRules, what_the_driver_takes_back_ends_by_time_no_longer) {
 TEST_F(ClearRules, a_reset_of_another_gpu_ends_nothing) {
   for_each_reason([](const catalog::Reason& reason) {
     Node node(reason);
-    node.reset(kOther);
+    node.reset(kOtherCard);
     node.quiet_look();
     EXPECT_NE(node.stands(), is_cleared_by_one_look(reason));
   });
@@ -170,7 +170,7 @@ TEST_F(ClearRules, what_is_still_there_survives_reset_reboot_and_acknowledgement
     node.reset(kCard);
     node.acknowledge();
     node.restart(kNextBoot);
-    node.look(node.said(), {kCard, kOther});
+    node.look(node.said(), {kCard, kOtherCard});
     EXPECT_TRUE(node.stands());
   });
 }
@@ -188,7 +188,7 @@ TEST_F(ClearRules, an_operator_ends_only_what_waits_for_one) {
 TEST_F(ClearRules, another_card_in_the_slot_ends_everything) {
   for_each_reason([](const catalog::Reason& reason) {
     Node node(reason);
-    node.look({}, {gpu(kCard.key, "S3"), kOther});
+    node.look({}, {gpu(kCard.key, "S3"), kOtherCard});
     EXPECT_FALSE(node.stands());
   });
 }
@@ -196,8 +196,8 @@ TEST_F(ClearRules, another_card_in_the_slot_ends_everything) {
 TEST_F(ClearRules, a_card_that_changes_its_slot_takes_its_findings_along) {
   for_each_reason([](const catalog::Reason& reason) {
     Node node(reason);
-    node.look({}, {gpu(kCard.key, "S2"), gpu(kOther.key, "S1")});
-    EXPECT_EQ(node.place(), is_cleared_by_one_look(reason) ? "" : kOther.key);
+    node.look({}, {gpu(kCard.key, "S2"), gpu(kOtherCard.key, "S1")});
+    EXPECT_EQ(node.place(), is_cleared_by_one_look(reason) ? "" : kOtherCard.key);
   });
 }
 

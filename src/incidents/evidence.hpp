@@ -14,6 +14,10 @@ inline std::string word_of(const Finding& finding, std::string_view name) {
   return value == nullptr ? std::string() : to_string(*value);
 }
 
+inline bool is_bad(Health health) {
+  return health == Health::degraded || health == Health::failed;
+}
+
 // A record of a log has a number, and only another one is news: which of them is shown is not.
 inline bool is_news(const Finding& before, const Finding& now) {
   const auto newest = [](const Finding& finding) {

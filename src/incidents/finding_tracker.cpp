@@ -14,10 +14,6 @@ namespace {
 
 using catalog::ClearRule;
 
-bool is_bad(Health health) {
-  return health == Health::degraded || health == Health::failed;
-}
-
 bool is_worse(Health a, Health b) {
   return a == Health::failed && b == Health::degraded;
 }

@@ -18,13 +18,13 @@ void add_those_of(const std::vector<Workload>& workloads, WallTime from, WallTim
   }
 }
 
-bool is_within(std::string_view part, std::string_view whole) {
+bool is_inside(std::string_view part, std::string_view whole) {
   return part == whole || (part.starts_with(whole) && part[whole.size()] == '/');
 }
 
 // Whether what happens at `subject` happens to who was seen at `place`.
 bool concerns(const Subject& subject, const Subject& place) {
-  return is_within(subject.key, place.key) || is_within(place.key, subject.key);
+  return is_inside(subject.key, place.key) || is_inside(place.key, subject.key);
 }
 
 }  // namespace

@@ -7,14 +7,14 @@ namespace autopilot::incidents {
 namespace {
 
 // A later layout gets another first word; this one is then not understood and the finding starts anew.
-constexpr std::string_view kLayout = "m1";
+constexpr std::string_view kMemoryLayout = "m1";
 
-std::string count_of(Duration duration) {
+std::string ticks_of(Duration duration) {
   return std::to_string(duration.count());
 }
 
 std::string words_of(const Instant& instant) {
-  return count_of(instant.wall.time_since_epoch()) + ' ' + count_of(instant.mono.time_since_epoch());
+  return ticks_of(instant.wall.time_since_epoch()) + ' ' + ticks_of(instant.mono.time_since_epoch());
 }
 
 std::optional<Instant> parse_instant(std::string_view wall, std::string_view mono) {
@@ -39,7 +39,7 @@ std::optional<bool> parse_flag(std::string_view word) {
 }  // namespace
 
 std::string to_text(const Memory& memory) {
-  std::string text{kLayout};
+  std::string text{kMemoryLayout};
   const auto add = [&text](const std::string& word) {
     text += ' ';
     text += word;
@@ -57,7 +57,7 @@ std::string to_text(const Memory& memory) {
 std::optional<Memory> parse_memory(std::string_view text) {
   const auto words = split(text, ' ');
   constexpr std::size_t kWords = 11;
-  if (words.size() != kWords || words[0] != kLayout || words[1].empty()) return std::nullopt;
+  if (words.size() != kWords || words[0] != kMemoryLayout || words[1].empty()) return std::nullopt;
   const auto reported_rounds = parse_count(words[2]);
   const auto clear_rounds = parse_count(words[3]);
   const auto reported = parse_instant(words[4], words[5]);

@@ -23,11 +23,11 @@ bool is_followed(SubjectKind kind) {
 }
 
 // Known to be the same card, known to be two.
-bool is_same(const Subject& a, const Subject& b) {
+bool is_same_card(const Subject& a, const Subject& b) {
   return same_card(a, b).value_or(false);
 }
 
-bool is_another(const Subject& a, const Subject& b) {
+bool is_other_card(const Subject& a, const Subject& b) {
   return !same_card(a, b).value_or(true);
 }
 
@@ -57,7 +57,7 @@ void Placement::learn(const Observations& observations) {
     if (is_part_of_gpu(subject.kind)) continue;
     const auto [known, is_new] = cards_.emplace(subject, subject);
     if (is_new) continue;
-    if (is_another(known->second, subject)) {
+    if (is_other_card(known->second, subject)) {
       known->second = subject;
       continue;
     }
@@ -70,7 +70,7 @@ Subject Placement::identified(Subject subject) const {
   const auto card = cards_.find(device_of(subject));
   if (card == cards_.end()) return subject;
   // Never half of one card and half of another.
-  if (is_another(subject, card->second)) return subject;
+  if (is_other_card(subject, card->second)) return subject;
   if (subject.serial.empty()) subject.serial = card->second.serial;
   if (subject.uuid.empty()) subject.uuid = card->second.uuid;
   return subject;
@@ -78,16 +78,17 @@ Subject Placement::identified(Subject subject) const {
 
 bool Placement::is_replaced(const Subject& subject) const {
   const auto card = cards_.find(device_of(subject));
-  return card != cards_.end() && is_another(subject, card->second);
+  return card != cards_.end() && is_other_card(subject, card->second);
 }
 
 std::optional<Subject> Placement::moved_to(const Subject& subject) const {
   const Subject device = device_of(subject);
   if (!is_followed(device.kind)) return std::nullopt;
   const auto here = cards_.find(device);
-  if (here != cards_.end() && is_same(device, here->second)) return std::nullopt;
+  if (here != cards_.end() && is_same_card(device, here->second)) return std::nullopt;
   const auto there = std::ranges::find_if(cards_, [&](const auto& other) {
-    return other.first.kind == device.kind && other.first.key != device.key && is_same(device, other.second);
+    return other.first.kind == device.kind && other.first.key != device.key &&
+           is_same_card(device, other.second);
   });
   if (there == cards_.end()) return std::nullopt;
   Subject moved = subject;

@@ -11,7 +11,7 @@
 namespace autopilot::incidents {
 namespace {
 
-std::int64_t count_of(const Finding& record) {
+std::int64_t records_in(const Finding& record) {
   const Value* value = find_attribute(record.evidence, "count");
   return value == nullptr ? 1 : static_cast<std::int64_t>(as_number(*value).value_or(1));
 }
@@ -39,7 +39,7 @@ bool is_same_record(const IncidentMember& member, std::string_view check, const 
 }
 
 void add_count(Finding& record, const Finding& more) {
-  const std::int64_t count = count_of(record) + count_of(more);
+  const std::int64_t count = records_in(record) + records_in(more);
   std::erase_if(record.evidence, [](const auto& entry) { return entry.first == "count"; });
   record.evidence.emplace_back("count", count);
   record.last_seen = std::max(record.last_seen, more.last_seen);

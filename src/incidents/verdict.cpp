@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "incidents/confidence.hpp"
+#include "incidents/evidence.hpp"
 
 namespace autopilot::incidents {
 namespace {
@@ -20,10 +21,6 @@ bool has_finding(const CheckResult& result, Health health) {
   return result.health == health || std::ranges::any_of(result.findings, [health](const Finding& finding) {
            return finding.health == health && !finding.injected;
          });
-}
-
-bool is_bad(Health health) {
-  return health == Health::degraded || health == Health::failed;
 }
 
 bool is_evicting_end(const Subject& end, double confidence, Action action) {

@@ -41,7 +41,7 @@ bool is_of_deep_test(const Incident& incident) {
 }
 
 // A later layout gets another first word; this one is then not understood.
-constexpr std::string_view kLayout = "w1";
+constexpr std::string_view kVerdictLayout = "w1";
 constexpr std::string_view kNone = "-";
 constexpr char kNodeMark = '@';
 
@@ -89,7 +89,7 @@ bool see_label(WrittenVerdict& written, std::string_view label, std::string_view
 }
 
 std::string to_text(const WrittenVerdict& written) {
-  std::string text(kLayout);
+  std::string text(kVerdictLayout);
   const std::string_view word = to_string(written.word);
   text.append(" ").append(word.empty() ? kNone : word);
   if (!written.node_uid.empty()) text.append(" ").append(1, kNodeMark).append(written.node_uid);
@@ -110,7 +110,8 @@ std::optional<WrittenVerdict> parse_written_verdict(std::string_view text) {
     node_uid = words[2].substr(1);
     words.erase(words.begin() + 2);
   }
-  if (words.size() < 2 || words.size() > 2 + kMaxEvictingKept || words[0] != kLayout || words[1].empty())
+  if (words.size() < 2 || words.size() > 2 + kMaxEvictingKept || words[0] != kVerdictLayout ||
+      words[1].empty())
     return std::nullopt;
   const auto word = words[1] == kNone ? std::optional(Verdict::none) : parse_verdict(words[1]);
   if (!word) return std::nullopt;
