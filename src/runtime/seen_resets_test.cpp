@@ -10,15 +10,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Subject gpu(const std::string& address) {
+Subject gpu_at(const std::string& address) {
   return {SubjectKind::gpu, address, std::nullopt, "", ""};
 }
 
 TEST(SeenResets, the_last_of_each_gpu_outlives_a_restart_in_the_same_boot) {
   SeenResets before("boot-a", "");
-  before.add(gpu("0000:1b:00.0"), MonoTime{10s});
-  before.add(gpu("0000:43:00.0"), MonoTime{20s});
-  before.add(gpu("0000:1b:00.0"), MonoTime{30s});
+  before.add(gpu_at("0000:1b:00.0"), MonoTime{10s});
+  before.add(gpu_at("0000:43:00.0"), MonoTime{20s});
+  before.add(gpu_at("0000:1b:00.0"), MonoTime{30s});
   const SeenResets after("boot-a", before.to_text());
   const Observations events = after.events({WallTime{1000s}, MonoTime{100s}});
   ASSERT_EQ(events.size(), 2U);
