@@ -8,8 +8,8 @@
 namespace autopilot::host {
 namespace {
 
-constexpr std::string_view kFolder = "/sys/class/net/";
-constexpr std::int64_t kAdministratorWantsUp = 1;  // IFF_UP of the flags file
+constexpr std::string_view kBondFolder = "/sys/class/net/";
+constexpr std::int64_t kBondIsWantedUp = 1;  // IFF_UP of the flags file
 
 // Files of LACP are empty in other modes, and while no aggregator was chosen.
 std::optional<int> read_aggregator(const Files& files, const std::string& path) {
@@ -18,12 +18,12 @@ std::optional<int> read_aggregator(const Files& files, const std::string& path) 
 }
 
 Result<Bond> read_bond(const Files& files, const std::string& name) {
-  const std::string path = std::string(kFolder) + name;
+  const std::string path = std::string(kBondFolder) + name;
   Bond bond;
   bond.name = name;
   const std::string mode = TRY(files.read_word(path + "/bonding/mode"));  // "802.3ad 4"
   bond.mode = mode.substr(0, mode.find(' '));
-  bond.is_up = (TRY(files.read_integer(path + "/flags")) & kAdministratorWantsUp) != 0;
+  bond.is_up = (TRY(files.read_integer(path + "/flags")) & kBondIsWantedUp) != 0;
   bond.aggregator = read_aggregator(files, path + "/bonding/ad_aggregator");
   if (const auto partner = files.read_word(path + "/bonding/ad_partner_mac"); partner && !partner->empty())
     bond.has_partner = partner->find_first_not_of("0:") != std::string::npos;
@@ -31,7 +31,7 @@ Result<Bond> read_bond(const Files& files, const std::string& name) {
   for (const std::string_view word : split_words(members)) {
     BondMember member;
     member.name = word;
-    const std::string place = std::string(kFolder) + member.name + "/bonding_slave";
+    const std::string place = std::string(kBondFolder) + member.name + "/bonding_slave";
     auto link = files.read_word(place + "/mii_status");
     if (!link && link.error().code == Errc::not_found) continue;  // it left the bond since
     member.link = to_lower(TRY(std::move(link)));
@@ -44,7 +44,7 @@ Result<Bond> read_bond(const Files& files, const std::string& name) {
 }  // namespace
 
 Result<std::vector<Bond>> scan_bonds(const Files& files) {
-  const auto names = files.list(kFolder.substr(0, kFolder.size() - 1));
+  const auto names = files.list(kBondFolder.substr(0, kBondFolder.size() - 1));
   if (!names) {
     if (names.error().code == Errc::not_found && files.exists("/sys")) return std::vector<Bond>{};
     return fail(names.error().code == Errc::not_found ? Errc::unavailable : names.error().code,
@@ -52,7 +52,7 @@ Result<std::vector<Bond>> scan_bonds(const Files& files) {
   }
   std::vector<Bond> bonds;
   for (const std::string& name : *names) {
-    if (!files.exists(std::string(kFolder) + name + "/bonding")) continue;
+    if (!files.exists(std::string(kBondFolder) + name + "/bonding")) continue;
     auto bond = read_bond(files, name);
     if (!bond) {
       if (bond.error().code == Errc::not_found) continue;  // it was removed since the list was read

@@ -5,12 +5,12 @@
 namespace autopilot::host {
 namespace {
 
-constexpr std::string_view kFolder = "/sys/class/net/";
-constexpr std::int64_t kInfiniband = 32;           // ARPHRD_INFINIBAND of the type file
-constexpr std::int64_t kAdministratorWantsUp = 1;  // IFF_UP of the flags file
+constexpr std::string_view kLinkFolder = "/sys/class/net/";
+constexpr std::int64_t kInfiniband = 32;     // ARPHRD_INFINIBAND of the type file
+constexpr std::int64_t kLinkIsWantedUp = 1;  // IFF_UP of the flags file
 
 std::string path_of(const std::string& name, std::string_view file) {
-  return std::string(kFolder) + name + "/" + std::string(file);
+  return std::string(kLinkFolder) + name + "/" + std::string(file);
 }
 
 // The numbers of one interface. The first file that cannot be read or understood is its problem: a zero in
@@ -44,7 +44,7 @@ EthernetLink read_link(const Files& files, const std::string& name) {
   EthernetLink link;
   link.name = name;
   Numbers numbers(files, link);
-  link.is_up = (numbers.required("flags") & kAdministratorWantsUp) != 0;
+  link.is_up = (numbers.required("flags") & kLinkIsWantedUp) != 0;
   // The kernel refuses to tell the carrier of an interface that is down.
   link.has_carrier = link.is_up && numbers.required("carrier") == 1;
   link.operational_state = files.read_word(path_of(name, "operstate")).value_or("unknown");
@@ -90,7 +90,7 @@ void add_hardware(const Files& files, EthernetLink& link) {
 }
 
 Result<std::vector<EthernetLink>> SysfsEthernet::links(MonoTime /*deadline*/) const {
-  const auto names = files_.list(kFolder.substr(0, kFolder.size() - 1));
+  const auto names = files_.list(kLinkFolder.substr(0, kLinkFolder.size() - 1));
   if (!names) {
     if (names.error().code == Errc::not_found && files_.exists("/sys")) return std::vector<EthernetLink>{};
     return fail(names.error());

@@ -7,6 +7,9 @@
 #include "host/ethtool/module_layout.hpp"
 
 namespace autopilot::host {
+
+// The other kinds of memory have bytes of the same names.
+namespace cmis {
 namespace {
 
 constexpr int kLanes = 8;
@@ -112,8 +115,10 @@ Status add_diagnostics(const ModuleMemory& memory, const ModulePage& page, Modul
 }
 
 }  // namespace
+}  // namespace cmis
 
 Result<Module> parse_cmis(const ModuleMemory& memory) {
+  using namespace cmis;
   const ModulePage page(memory, 0x50, 0);
   const auto state = page.byte(kState);
   const auto media = page.byte(kMedia);

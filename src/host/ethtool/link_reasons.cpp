@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 5> kMismatch{"no_block_lock", "no_alignme
                                                     "fc_fec_not_locked", "rs_fec_not_locked"};
 constexpr std::array<std::string_view, 4> kSignal{"many_physical_errors", "unsupported_rate",
                                                   "reference_clock_lost", "no_signal"};
-constexpr std::array<std::string_view, 2> kCable{"unsupported_cable", "cable_test_failed"};
+constexpr std::array<std::string_view, 2> kCableDetails{"unsupported_cable", "cable_test_failed"};
 constexpr std::array<std::string_view, 1> kModule{"not_ready"};
 
 const std::array<Reason, 11> kReasons{{{"autonegotiation_failed", kAutoneg},
@@ -30,7 +30,7 @@ const std::array<Reason, 11> kReasons{{{"autonegotiation_failed", kAutoneg},
                                        {"logical_mismatch", kMismatch},
                                        {"bad_signal_integrity", kSignal},
                                        {"no_cable", {}},
-                                       {"cable_issue", kCable},
+                                       {"cable_issue", kCableDetails},
                                        {"eeprom_issue", {}},
                                        {"calibration_failure", {}},
                                        {"power_budget_exceeded", {}},

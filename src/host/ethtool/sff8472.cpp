@@ -7,6 +7,9 @@
 #include "host/ethtool/module_layout.hpp"
 
 namespace autopilot::host {
+
+// The other kinds of memory have bytes of the same names.
+namespace sff8472 {
 namespace {
 
 // Address A0h.
@@ -129,8 +132,10 @@ bool is_identity_sound(const ModuleMemory& memory) {
 }
 
 }  // namespace
+}  // namespace sff8472
 
 Result<Module> parse_sff8472(const ModuleMemory& memory) {
+  using namespace sff8472;
   const ModulePage page(memory, 0x50, 0);
   const auto monitoring = page.byte(kMonitoring);
   if (!monitoring) return fail(missing_module_part(memory, "address A0h"));

@@ -4,6 +4,9 @@
 #include "host/ethtool/module_layout.hpp"
 
 namespace autopilot::host {
+
+// The other kinds of memory have bytes of the same names.
+namespace sff8636 {
 namespace {
 
 constexpr int kLanes = 4;
@@ -50,8 +53,10 @@ void add_lanes(const ModulePage& page, const ModulePage& limits, bool has_sent, 
 }
 
 }  // namespace
+}  // namespace sff8636
 
 Result<Module> parse_sff8636(const ModuleMemory& memory) {
+  using namespace sff8636;
   const ModulePage page(memory, 0x50, 0);
   const ModulePage limits(memory, 0x50, 3);
   const auto monitoring = page.byte(kMonitoring);

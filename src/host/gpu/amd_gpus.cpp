@@ -47,8 +47,8 @@ Result<std::vector<std::int64_t>> pids_of(const Result<KfdProcesses>& processes,
   return fail(processes->some_denied ? Errc::denied : Errc::unsupported, address + ": no compute node");
 }
 
-GpuDevice read_gpu(const Files& files, const PciDevice& found, int index, const std::vector<GpuGroup>& groups,
-                   const Result<KfdProcesses>& processes) {
+GpuDevice read_amd_gpu(const Files& files, const PciDevice& found, int index,
+                       const std::vector<GpuGroup>& groups, const Result<KfdProcesses>& processes) {
   const std::string folder = folder_of(found.address);
   GpuDevice gpu;
   gpu.subject = {.kind = SubjectKind::gpu, .key = found.address, .index = index, .uuid = {}, .serial = {}};
@@ -109,7 +109,7 @@ Result<GpuReport> AmdGpus::read(const std::vector<GpuGroup>& groups, MonoTime) c
   const Result<KfdProcesses> processes = wants_processes ? read_kfd_processes(files_) : KfdProcesses{};
   int index = 0;
   for (const PciDevice& gpu : gpus)
-    report.gpus.push_back(read_gpu(files_, gpu, index++, groups, processes));
+    report.gpus.push_back(read_amd_gpu(files_, gpu, index++, groups, processes));
   return report;
 }
 

@@ -22,7 +22,7 @@ constexpr std::string_view kNewCount = "aca_";
 // Beyond it a number is garbage; sums of some stay far from the end of their type.
 constexpr std::int64_t kMostErrors = std::int64_t{1} << 53;
 constexpr double kHottest = 200;  // no chip was ever so hot
-constexpr double kMilli = 1e-3;
+constexpr double kPerMilli = 1e-3;
 constexpr double kMicro = 1e-6;
 constexpr double kPerCent = 1e-2;
 
@@ -40,7 +40,7 @@ int code_of(const Error& error) {
   }
 }
 
-tl::unexpected<Error> malformed(std::string_view line) {
+tl::unexpected<Error> malformed_row(std::string_view line) {
   return fail(Errc::malformed, "not a row of the driver: \"" + std::string(line.substr(0, 40)) + "\"");
 }
 
@@ -50,7 +50,7 @@ Result<Value> scaled(const Result<std::int64_t>& number, double scale) {
 }
 
 template <class T>
-Result<Value> value_of(const Result<T>& from, std::int64_t T::*count) {
+Result<Value> count_in(const Result<T>& from, std::int64_t T::*count) {
   if (!from) return fail(from.error());
   return Value{(*from).*count};
 }
@@ -72,14 +72,14 @@ Result<RasCounts> parse_ras_counts(std::string_view text) {
   std::map<std::string_view, std::int64_t> counts{{"de", 0}};
   for (const std::string_view line : split(trim(text), '\n')) {
     const auto colon = line.find(':');
-    if (colon == std::string_view::npos) return malformed(line);
+    if (colon == std::string_view::npos) return malformed_row(line);
     const std::string_view name = trim(line.substr(0, colon));
     const auto number = parse_number<std::int64_t>(trim(line.substr(colon + 1)));
     const bool is_known = name == "ue" || name == "ce" || name == "de";
-    if (!is_known || !number || *number < 0 || *number > kMostErrors) return malformed(line);
+    if (!is_known || !number || *number < 0 || *number > kMostErrors) return malformed_row(line);
     counts[name] = *number;
   }
-  if (!counts.contains("ue") || !counts.contains("ce")) return malformed(text);
+  if (!counts.contains("ue") || !counts.contains("ce")) return malformed_row(text);
   return RasCounts{.uncorrected = counts.at("ue"), .corrected = counts.at("ce"), .deferred = counts.at("de")};
 }
 
@@ -90,7 +90,7 @@ Result<BadPages> parse_bad_pages(std::string_view text) {
     const std::vector<std::string_view> parts = split(line, ':');
     if (parts.size() != 3 || !parse_hex<std::uint64_t>(trim(parts[0])) ||
         !parse_hex<std::uint64_t>(trim(parts[1])))
-      return malformed(line);
+      return malformed_row(line);
     const std::string_view flag = trim(parts[2]);
     if (flag == "R")
       ++pages.retired;
@@ -99,7 +99,7 @@ Result<BadPages> parse_bad_pages(std::string_view text) {
     else if (flag == "F")
       ++pages.failed;
     else
-      return malformed(line);
+      return malformed_row(line);
   }
   return pages;
 }
@@ -203,9 +203,9 @@ void AmdReader::read_ecc() {
 void AmdReader::read_bad_pages() {
   const auto text = files_.read(folder_ + "/ras/gpu_vram_bad_pages");
   const auto pages = text ? parse_bad_pages(*text) : Result<BadPages>(fail(text.error()));
-  add(kBadPagesRetired, value_of(pages, &BadPages::retired));
-  add(kBadPagesPending, value_of(pages, &BadPages::pending));
-  add(kBadPagesFailed, value_of(pages, &BadPages::failed));
+  add(kBadPagesRetired, count_in(pages, &BadPages::retired));
+  add(kBadPagesPending, count_in(pages, &BadPages::pending));
+  add(kBadPagesFailed, count_in(pages, &BadPages::failed));
 }
 
 void AmdReader::read_clocks() {
@@ -225,7 +225,7 @@ void AmdReader::read_temperature() {
   const auto memory = sensor_with_label("mem");
   const auto add_of = [&](std::string_view name, const Result<std::string>& sensor, std::string_view what) {
     if (!sensor) return add(name, fail(sensor.error()));
-    add_plausible(name, *sensor + std::string(what), kMilli, kHottest);
+    add_plausible(name, *sensor + std::string(what), kPerMilli, kHottest);
   };
   add_of(kTemperatureGpu, chip, "_input");
   add_of(kTemperatureSlowdown, chip, "_crit");

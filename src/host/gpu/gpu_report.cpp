@@ -60,48 +60,48 @@ json::object json_of(const GpuDevice& gpu) {
 
 // ---- reading
 
-tl::unexpected<Error> malformed(std::string what) {
+tl::unexpected<Error> malformed_answer(std::string what) {
   return fail(Errc::malformed, "helper's answer: " + std::move(what));
 }
 
 Result<json::object> parse_object(std::string_view text) {
-  if (text.size() > kMaxBytes) return malformed("longer than 1 MiB");
+  if (text.size() > kMaxBytes) return malformed_answer("longer than 1 MiB");
   boost::system::error_code error;
   json::value value = json::parse(json::string_view(text.data(), text.size()), error);
-  if (error) return malformed("not JSON: " + error.message());
-  if (!value.is_object()) return malformed("not an object");
+  if (error) return malformed_answer("not JSON: " + error.message());
+  if (!value.is_object()) return malformed_answer("not an object");
   return std::move(value.as_object());
 }
 
-Result<std::string> text_of(const json::value& value, std::string_view name) {
+Result<std::string> answer_text(const json::value& value, std::string_view name) {
   const json::string* text = value.if_string();
-  if (text == nullptr) return malformed(std::string(name) + " is no text");
+  if (text == nullptr) return malformed_answer(std::string(name) + " is no text");
   const std::string_view view(text->data(), text->size());
   if (view.size() > kMaxText || !is_printable(view))
-    return malformed(std::string(name) + " is no short printable text");
+    return malformed_answer(std::string(name) + " is no short printable text");
   return std::string(view);
 }
 
 Result<std::string> text_member(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
-  if (value == nullptr) return malformed(std::string(name) + " is missing");
-  return text_of(*value, name);
+  if (value == nullptr) return malformed_answer(std::string(name) + " is missing");
+  return answer_text(*value, name);
 }
 
-Result<std::int64_t> integer_of(const json::value& value, std::string_view name, std::int64_t low,
-                                std::int64_t high) {
+Result<std::int64_t> answer_integer(const json::value& value, std::string_view name, std::int64_t low,
+                                    std::int64_t high) {
   boost::system::error_code error;
   const auto number = value.to_number<std::int64_t>(error);
   if (error || number < low || number > high)
-    return malformed(std::string(name) + " is no integer from " + std::to_string(low) + " to " +
-                     std::to_string(high));
+    return malformed_answer(std::string(name) + " is no integer from " + std::to_string(low) + " to " +
+                            std::to_string(high));
   return number;
 }
 
 Result<std::int64_t> integer_member(const json::object& object, std::string_view name, std::int64_t high) {
   const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
-  if (value == nullptr) return malformed(std::string(name) + " is missing");
-  return integer_of(*value, name, 0, high);
+  if (value == nullptr) return malformed_answer(std::string(name) + " is missing");
+  return answer_integer(*value, name, 0, high);
 }
 
 std::int64_t milliseconds(Duration duration) {
@@ -112,12 +112,12 @@ std::int64_t milliseconds(Duration duration) {
 Result<const json::array*> array_member(const json::object& object, std::string_view name,
                                         std::size_t limit) {
   const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
-  if (value == nullptr || !value->is_array()) return malformed(std::string(name) + " is no list");
-  if (value->as_array().size() > limit) return malformed(std::string(name) + " is too long");
+  if (value == nullptr || !value->is_array()) return malformed_answer(std::string(name) + " is no list");
+  if (value->as_array().size() > limit) return malformed_answer(std::string(name) + " is too long");
   return &value->as_array();
 }
 
-Result<std::optional<Value>> value_of(const json::value& value, std::string_view name) {
+Result<std::optional<Value>> reading_value_of(const json::value& value, std::string_view name) {
   switch (value.kind()) {
     case json::kind::null:
       return std::nullopt;
@@ -128,9 +128,9 @@ Result<std::optional<Value>> value_of(const json::value& value, std::string_view
     case json::kind::double_:
       return Value{value.as_double()};
     case json::kind::string:
-      return Value{TRY(text_of(value, name))};
+      return Value{TRY(answer_text(value, name))};
     default:
-      return malformed(std::string(name) + " has no value of ours");
+      return malformed_answer(std::string(name) + " has no value of ours");
   }
 }
 
@@ -143,19 +143,22 @@ bool is_gpu_key(std::string_view key) {
 }
 
 Result<GpuReading> reading_of(const json::value& value) {
-  if (!value.is_array() || value.as_array().size() != 4) return malformed("a reading is no list of four");
+  if (!value.is_array() || value.as_array().size() != 4)
+    return malformed_answer("a reading is no list of four");
   const json::array& parts = value.as_array();
   GpuReading reading;
-  reading.name = TRY(text_of(parts[0], "name of a reading"));
+  reading.name = TRY(answer_text(parts[0], "name of a reading"));
   const ReadingInfo* info = find_reading(reading.name);
-  if (info == nullptr) return malformed("no reading is called " + reading.name);
-  if (info->per_link == parts[1].is_null()) return malformed(reading.name + ": link where none, or none");
+  if (info == nullptr) return malformed_answer("no reading is called " + reading.name);
+  if (info->per_link == parts[1].is_null())
+    return malformed_answer(reading.name + ": link where none, or none");
   if (info->per_link)
-    reading.link = static_cast<int>(TRY(integer_of(parts[1], "link", 0, nvml::kNvLinkMaxLinks - 1)));
-  reading.value = TRY(value_of(parts[2], reading.name));
-  reading.code = static_cast<int>(TRY(integer_of(parts[3], "code", reading_code::kUnreadable, 100000)));
+    reading.link = static_cast<int>(TRY(answer_integer(parts[1], "link", 0, nvml::kNvLinkMaxLinks - 1)));
+  reading.value = TRY(reading_value_of(parts[2], reading.name));
+  reading.code = static_cast<int>(TRY(answer_integer(parts[3], "code", reading_code::kUnreadable, 100000)));
   if (reading.value.has_value() != (reading.code == nvml::kSuccess))
-    return malformed(reading.name + ": value and code " + std::to_string(reading.code) + " contradict");
+    return malformed_answer(reading.name + ": value and code " + std::to_string(reading.code) +
+                            " contradict");
   return reading;
 }
 
@@ -163,30 +166,30 @@ Result<GpuInstance> instance_of(const json::value& value) {
   constexpr std::size_t kParts = 3;
   constexpr std::int64_t kHighestId = 1023;
   const json::array* parts = value.if_array();
-  if (parts == nullptr || parts->size() != kParts) return malformed("an instance is no list of three");
+  if (parts == nullptr || parts->size() != kParts) return malformed_answer("an instance is no list of three");
   GpuInstance instance;
-  instance.gpu_instance = static_cast<int>(TRY(integer_of((*parts)[0], "GPU instance", 0, kHighestId)));
+  instance.gpu_instance = static_cast<int>(TRY(answer_integer((*parts)[0], "GPU instance", 0, kHighestId)));
   instance.compute_instance =
-      static_cast<int>(TRY(integer_of((*parts)[1], "compute instance", 0, kHighestId)));
-  instance.uuid = TRY(text_of((*parts)[2], "UUID of an instance"));
+      static_cast<int>(TRY(answer_integer((*parts)[1], "compute instance", 0, kHighestId)));
+  instance.uuid = TRY(answer_text((*parts)[2], "UUID of an instance"));
   return instance;
 }
 
 Result<GpuDevice> device_of(const json::value& value) {
-  if (!value.is_object()) return malformed("a GPU is no object");
+  if (!value.is_object()) return malformed_answer("a GPU is no object");
   const json::object& object = value.as_object();
   GpuDevice gpu;
   gpu.subject.kind = SubjectKind::gpu;
   gpu.subject.key = TRY(text_member(object, "address"));
-  if (!is_gpu_key(gpu.subject.key)) return malformed("no PCI address: " + gpu.subject.key);
+  if (!is_gpu_key(gpu.subject.key)) return malformed_answer("no PCI address: " + gpu.subject.key);
   gpu.subject.uuid = TRY(text_member(object, "uuid"));
   gpu.subject.serial = TRY(text_member(object, "serial"));
   gpu.name = TRY(text_member(object, "name"));
   if (const json::value* index = object.if_contains("index"))
-    gpu.subject.index = static_cast<int>(TRY(integer_of(*index, "index", 0, 1023)));
+    gpu.subject.index = static_cast<int>(TRY(answer_integer(*index, "index", 0, 1023)));
   const std::string state = TRY(text_member(object, "state"));
   const auto known = parse_gpu_state(state);
-  if (!known) return malformed("no state of a GPU is called " + state);
+  if (!known) return malformed_answer("no state of a GPU is called " + state);
   gpu.state = *known;
   for (const json::value& reading : *TRY(array_member(object, "readings", kMaxReadings)))
     gpu.readings.push_back(TRY(reading_of(reading)));
@@ -199,11 +202,11 @@ Result<GpuDevice> device_of(const json::value& value) {
 Status refuse_duplicates(const std::vector<GpuDevice>& gpus) {
   std::set<std::string_view> keys;
   for (const GpuDevice& gpu : gpus) {
-    if (!keys.insert(gpu.subject.key).second) return malformed(gpu.subject.key + " stands twice");
+    if (!keys.insert(gpu.subject.key).second) return malformed_answer(gpu.subject.key + " stands twice");
     std::set<std::pair<std::string_view, int>> names;
     for (const GpuReading& reading : gpu.readings)
       if (!names.emplace(reading.name, reading.link.value_or(-1)).second)
-        return malformed(gpu.subject.key + ": " + reading.name + " stands twice");
+        return malformed_answer(gpu.subject.key + ": " + reading.name + " stands twice");
   }
   return {};
 }
@@ -229,7 +232,7 @@ Result<GpuReport> parse_gpu_report(std::string_view text) {
   GpuReport report;
   const std::string state = TRY(text_member(object, "state"));
   const auto known = parse_driver_state(state);
-  if (!known) return malformed("no state of the driver is called " + state);
+  if (!known) return malformed_answer("no state of the driver is called " + state);
   report.state = *known;
   report.detail = TRY(text_member(object, "detail"));
   report.library_path = TRY(text_member(object, "libraryPath"));
@@ -237,8 +240,8 @@ Result<GpuReport> parse_gpu_report(std::string_view text) {
   report.nvml_version = TRY(text_member(object, "nvmlVersion"));
   report.cuda_version = TRY(text_member(object, "cudaVersion"));
   const json::value* calls = object.if_contains("calls");
-  if (calls == nullptr) return malformed("calls is missing");
-  report.calls = static_cast<std::uint64_t>(TRY(integer_of(*calls, "calls", 0, 1'000'000)));
+  if (calls == nullptr) return malformed_answer("calls is missing");
+  report.calls = static_cast<std::uint64_t>(TRY(answer_integer(*calls, "calls", 0, 1'000'000)));
   for (const json::value& gpu : *TRY(array_member(object, "gpus", kMaxGpus)))
     report.gpus.push_back(TRY(device_of(gpu)));
   TRY_STATUS(refuse_duplicates(report.gpus));
@@ -259,16 +262,16 @@ Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text, Instant no
   const json::object object = TRY(parse_object(text));
   std::vector<GpuEvent> events;
   for (const json::value& value : *TRY(array_member(object, "events", kMaxEvents))) {
-    if (!value.is_object()) return malformed("an event is no object");
+    if (!value.is_object()) return malformed_answer("an event is no object");
     const json::object& item = value.as_object();
     GpuEvent event;
     event.subject.kind = SubjectKind::gpu;
     event.subject.key = TRY(text_member(item, "address"));
-    if (!is_gpu_key(event.subject.key)) return malformed("no PCI address: " + event.subject.key);
+    if (!is_gpu_key(event.subject.key)) return malformed_answer("no PCI address: " + event.subject.key);
     const json::value* code = item.if_contains("code");
-    if (code == nullptr) return malformed("code is missing");
+    if (code == nullptr) return malformed_answer("code is missing");
     event.code = static_cast<std::uint32_t>(
-        TRY(integer_of(*code, "code", 0, std::numeric_limits<std::uint32_t>::max())));
+        TRY(answer_integer(*code, "code", 0, std::numeric_limits<std::uint32_t>::max())));
     const std::chrono::milliseconds ago{TRY(integer_member(item, "ago", kMaxAge))};
     event.time = {now.wall - ago, now.mono - ago};
     event.late = std::chrono::milliseconds{TRY(integer_member(item, "late", kMaxAge))};
@@ -291,14 +294,14 @@ Result<GpuQuestion> parse_gpu_question(std::string_view text) {
   const json::object object = TRY(parse_object(text));
   GpuQuestion question;
   for (const json::value& value : *TRY(array_member(object, "groups", 64))) {
-    const std::string word = TRY(text_of(value, "group"));
+    const std::string word = TRY(answer_text(value, "group"));
     const auto group = parse_gpu_group(word);
-    if (!group) return malformed("no group is called " + word);
+    if (!group) return malformed_answer("no group is called " + word);
     question.groups.push_back(*group);
   }
   for (const json::value& value : *TRY(array_member(object, "addresses", kMaxGpus))) {
-    std::string address = TRY(text_of(value, "address"));
-    if (!is_gpu_key(address)) return malformed("no PCI address: " + address);
+    std::string address = TRY(answer_text(value, "address"));
+    if (!is_gpu_key(address)) return malformed_answer("no PCI address: " + address);
     question.addresses.push_back(std::move(address));
   }
   return question;

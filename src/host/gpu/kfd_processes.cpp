@@ -12,7 +12,7 @@ namespace autopilot::host {
 namespace {
 
 constexpr std::string_view kNodes = "/sys/class/kfd/kfd/topology/nodes";
-constexpr std::string_view kProcesses = "/sys/class/kfd/kfd/proc";
+constexpr std::string_view kKfdProcesses = "/sys/class/kfd/kfd/proc";
 constexpr std::string_view kDevices = "/sys/bus/pci/devices/";
 constexpr std::string_view kWhole = "SPX";  // one part
 
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> property(std::string_view text, std::string_view na
 }
 
 // Bus, device and function in 16 bits.
-std::string address_of(std::uint64_t domain, std::uint64_t location) {
+std::string pci_address(std::uint64_t domain, std::uint64_t location) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", static_cast<unsigned>(domain),
                 static_cast<unsigned>(location >> 8U) & 0xffU, static_cast<unsigned>(location >> 3U) & 0x1fU,
@@ -67,7 +67,7 @@ Result<GpuIds> read_gpu_ids(const Files& files) {
     if (!properties) continue;
     const auto location = property(*properties, "location_id");
     if (!location) continue;
-    ids.addresses[*id] = on_bus(files, address_of(property(*properties, "domain").value_or(0), *location));
+    ids.addresses[*id] = on_bus(files, pci_address(property(*properties, "domain").value_or(0), *location));
   }
   return ids;
 }
@@ -103,12 +103,12 @@ Result<KfdProcesses> read_kfd_processes(const Files& files) {
     if (!processes.by_gpu.try_emplace(address).second || says_divided(files, address))
       processes.divided.insert(address);
   std::size_t looked_at = 0;
-  for (const std::string& name : TRY(files.list(kProcesses))) {
+  for (const std::string& name : TRY(files.list(kKfdProcesses))) {
     const auto pid = parse_number<std::int64_t>(name);
     if (!pid || ids.addresses.empty()) continue;
     const auto held = ++looked_at > kMostKfdProcesses
                           ? std::nullopt
-                          : gpus_of(files, std::string(kProcesses).append("/").append(name), ids);
+                          : gpus_of(files, std::string(kKfdProcesses).append("/").append(name), ids);
     processes.some_untold = processes.some_untold || !held;
     for (const std::string& address : held.value_or(std::set<std::string>{}))
       processes.by_gpu[address].push_back(*pid);

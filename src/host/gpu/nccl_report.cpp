@@ -11,16 +11,16 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kMaxDepth = 8;
+constexpr std::size_t kNcclReportDepth = 8;
 constexpr double kMostWrong = 1e15;     // told as a floating-point number
 constexpr double kMostBandwidth = 1e6;  // GB/s, which no links have
 
-tl::unexpected<Error> refuse(const std::string& what) {
+tl::unexpected<Error> refuse_nccl_report(const std::string& what) {
   return fail(Errc::malformed, "report of all_reduce_perf: " + what);
 }
 
 // A number that is told and is one: a result that was not measured is null, or the word nan.
-std::optional<double> number_of(const json::object& object, std::string_view name) {
+std::optional<double> measured_number(const json::object& object, std::string_view name) {
   const json::value* const member = object.if_contains(name);
   if (member == nullptr || !member->is_number()) return std::nullopt;
   json::error_code error;
@@ -39,9 +39,9 @@ std::optional<Way> way_of(const json::object& row, std::string_view name) {
   const json::value* const member = row.if_contains(name);
   const json::object* const object = member == nullptr ? nullptr : member->if_object();
   if (object == nullptr) return std::nullopt;
-  Way way{.algorithm_bandwidth = number_of(*object, "alg_bw").value_or(0),
-          .bus_bandwidth = number_of(*object, "bus_bw").value_or(0),
-          .wrong = number_of(*object, "nwrong")};
+  Way way{.algorithm_bandwidth = measured_number(*object, "alg_bw").value_or(0),
+          .bus_bandwidth = measured_number(*object, "bus_bw").value_or(0),
+          .wrong = measured_number(*object, "nwrong")};
   if (way.bus_bandwidth > kMostBandwidth) way.bus_bandwidth = 0;
   return way.bus_bandwidth > 0 || way.wrong.value_or(0) > 0 ? std::optional(way) : std::nullopt;
 }
@@ -66,8 +66,8 @@ std::optional<std::uint64_t> wrong_of(std::span<const Way> ways) {
 
 Result<NcclReport::Row> read_row(const json::value& item) {
   const json::object* const row = item.if_object();
-  const auto size = row == nullptr ? std::nullopt : number_of(*row, "size");
-  if (!size || *size > kMostWrong) return refuse("an item of `results` has no `size`");
+  const auto size = row == nullptr ? std::nullopt : measured_number(*row, "size");
+  if (!size || *size > kMostWrong) return refuse_nccl_report("an item of `results` has no `size`");
   NcclReport::Row read;
   read.bytes = static_cast<std::uint64_t>(*size);
   std::vector<Way> ways;
@@ -82,17 +82,17 @@ Result<NcclReport::Row> read_row(const json::value& item) {
 }  // namespace
 
 Result<NcclReport> parse_nccl_report(std::string_view text) {
-  if (text.size() > kMaxNcclReport) return refuse("it is too long");
+  if (text.size() > kMaxNcclReport) return refuse_nccl_report("it is too long");
   json::error_code error;
   json::parse_options options;
-  options.max_depth = kMaxDepth;
+  options.max_depth = kNcclReportDepth;
   const json::value value = json::parse({text.data(), text.size()}, error, {}, options);
-  if (error) return refuse(error.message());
+  if (error) return refuse_nccl_report(error.message());
   const json::object* const object = value.if_object();
   const json::value* const member = object == nullptr ? nullptr : object->if_contains("results");
   const json::array* const results = member == nullptr ? nullptr : member->if_array();
-  if (results == nullptr) return refuse("`results` is no list");
-  if (results->size() > kMaxNcclRows) return refuse("it has too many results");
+  if (results == nullptr) return refuse_nccl_report("`results` is no list");
+  if (results->size() > kMaxNcclRows) return refuse_nccl_report("it has too many results");
   NcclReport report;
   for (const json::value& item : *results)
     report.rows.push_back(TRY(read_row(item)));

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // As jsonOutputInit and its companions of nccl-tests write it (src/util.cu, version 2 of the file).
-constexpr std::string_view kReport = R"({"version":2,"args":["all_reduce_perf"],"nccl_version":22703,
+constexpr std::string_view kNcclReport = R"({"version":2,"args":["all_reduce_perf"],"nccl_version":22703,
  "config":{"nthreads":1,"ngpus":8},"results":[
  {"size":1073741824,"count":268435456,"type":"float","redop":"sum","root":"    -1",
   "out_of_place":{"time":4000.1,"alg_bw":268.4,"bus_bw":469.7,"nwrong":0.000000},
@@ -20,7 +20,7 @@ constexpr std::string_view kReport = R"({"version":2,"args":["all_reduce_perf"],
  "out_of_bounds":{"count":3,"okay":"false"},"average_bus_bandwidth":{"bandwidth":471.6,"okay":"unchecked"}})";
 
 TEST(NcclReport, tells_the_slower_way_and_all_that_was_wrong) {
-  const auto report = parse_nccl_report(kReport);
+  const auto report = parse_nccl_report(kNcclReport);
   ASSERT_TRUE(report) << report.error().what;
   ASSERT_EQ(report->rows.size(), 2U);
   EXPECT_EQ(report->rows[0].bytes, 1073741824U);
@@ -66,7 +66,7 @@ TEST(NcclReport, that_is_none_is_refused_with_the_place) {
   EXPECT_THAT(refused("{}"), HasSubstr("`results` is no list"));
   EXPECT_THAT(refused(R"({"results":[{"in_place":{}}]})"), HasSubstr("no `size`"));
   EXPECT_THAT(refused(R"({"results":[3]})"), HasSubstr("no `size`"));
-  EXPECT_THAT(refused(kReport.substr(0, 300)), HasSubstr("report of all_reduce_perf"));
+  EXPECT_THAT(refused(kNcclReport.substr(0, 300)), HasSubstr("report of all_reduce_perf"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ tl::unexpected<Error> call_failed(const NvmlLibrary& library, std::string_view f
               std::string(function) + ": " + library.error_text(code));
 }
 
-std::optional<std::string> address_of(NvmlLibrary& library, nvml::Device device) {
+std::optional<std::string> address_of_device(NvmlLibrary& library, nvml::Device device) {
   nvml::PciInfo pci{};
   if (library.call(library.functions().nvmlDeviceGetPciInfo_v3, device, &pci) != nvml::kSuccess)
     return std::nullopt;
@@ -48,7 +48,7 @@ Status NvmlEvents::listen(NvmlLibrary& library) {
       code = library.call(functions.nvmlDeviceRegisterEvents, device, nvml::kEventXidCriticalError, set);
     if (code != nvml::kSuccess)
       why = code;
-    else if (auto address = address_of(library, device))
+    else if (auto address = address_of_device(library, device))
       addresses.emplace(device, std::move(*address));
   }
   if (addresses.empty()) {

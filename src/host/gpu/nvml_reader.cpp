@@ -19,7 +19,7 @@ using namespace reading;
 // NVML takes a list of any length; a shorter one keeps a single call short.
 constexpr std::size_t kFieldsPerCall = 128;
 
-std::int64_t integer_of(const nvml::FieldValue& field) {
+std::int64_t field_integer(const nvml::FieldValue& field) {
   switch (field.valueType) {
     case nvml::kValueUnsignedInt:
       return field.value.uiVal;
@@ -42,12 +42,12 @@ double bit_error_rate(std::int64_t code) {
   return mantissa * std::pow(10.0, -static_cast<double>(bits & nvml::kBerExponentMask));
 }
 
-Value value_of(const nvml::FieldValue& field, double scale) {
-  if (scale == NvmlReader::kAsFlag) return integer_of(field) != 0;
-  if (scale == NvmlReader::kAsBitErrorRate) return bit_error_rate(integer_of(field));
+Value scaled_value_of(const nvml::FieldValue& field, double scale) {
+  if (scale == NvmlReader::kAsFlag) return field_integer(field) != 0;
+  if (scale == NvmlReader::kAsBitErrorRate) return bit_error_rate(field_integer(field));
   if (field.valueType == nvml::kValueDouble) return field.value.dVal * scale;
-  if (scale == 1) return integer_of(field);
-  return static_cast<double>(integer_of(field)) * scale;
+  if (scale == 1) return field_integer(field);
+  return static_cast<double>(field_integer(field)) * scale;
 }
 
 std::string uuid_text(std::span<const unsigned char> bytes) {
@@ -170,7 +170,7 @@ void NvmlReader::ask_fields() {
     for (std::size_t i = 0; i < count; ++i) {
       const Field& field = wanted_[begin + i];
       const nvml::Return answer = code == nvml::kSuccess ? note(values[i].nvmlReturn) : code;
-      add(field.name, answer, value_of(values[i], field.scale), field.link);
+      add(field.name, answer, scaled_value_of(values[i], field.scale), field.link);
     }
   }
   wanted_.clear();

@@ -13,22 +13,22 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kMaxDepth = 8;
+constexpr std::size_t kProbeReportDepth = 8;
 
 constexpr int kMeasured = 0;  // exit codes of the program
 constexpr int kSomeWrong = 2;
 constexpr int kNotLooked = 3;
 
-tl::unexpected<Error> refuse(const std::string& what) {
+tl::unexpected<Error> refuse_gpu_report(const std::string& what) {
   return fail(Errc::malformed, "report of the GPU probe: " + what);
 }
 
 // Empty where it is absent.
-Result<std::string> text_of(const json::object& object, std::string_view name) {
+Result<std::string> probe_text_of(const json::object& object, std::string_view name) {
   const json::value* const member = object.if_contains(name);
   if (member == nullptr) return std::string();
   const json::string* const text = member->if_string();
-  if (text == nullptr) return refuse("`" + std::string(name) + "` is no text");
+  if (text == nullptr) return refuse_gpu_report("`" + std::string(name) + "` is no text");
   return to_printable(std::string_view(*text), kMaxProbeWord);
 }
 
@@ -36,11 +36,11 @@ Result<bool> flag_of(const json::object& object, std::string_view name) {
   const json::value* const member = object.if_contains(name);
   if (member == nullptr) return false;
   const bool* const flag = member->if_bool();
-  if (flag == nullptr) return refuse("`" + std::string(name) + "` is neither true nor false");
+  if (flag == nullptr) return refuse_gpu_report("`" + std::string(name) + "` is neither true nor false");
   return *flag;
 }
 
-std::optional<double> number_of(const json::value& value) {
+std::optional<double> finite_number(const json::value& value) {
   json::error_code error;
   const double number = value.is_number() ? value.to_number<double>(error) : NAN;
   return !error && std::isfinite(number) ? std::optional(number) : std::nullopt;
@@ -49,7 +49,7 @@ std::optional<double> number_of(const json::value& value) {
 Result<const json::array*> list_of(const json::object& object, std::string_view name) {
   const json::value* const member = object.if_contains(name);
   const json::array* const list = member == nullptr ? nullptr : member->if_array();
-  if (list == nullptr) return refuse("`" + std::string(name) + "` is no list");
+  if (list == nullptr) return refuse_gpu_report("`" + std::string(name) + "` is no list");
   return list;
 }
 
@@ -61,7 +61,7 @@ Result<std::vector<Item>> items_of(const json::object& object, std::string_view 
   if (!object.contains(name)) return items;
   for (const json::value& value : *TRY(list_of(object, name))) {
     const json::object* const item = value.if_object();
-    if (item == nullptr) return refuse("an item of `" + std::string(name) + "` is no object");
+    if (item == nullptr) return refuse_gpu_report("an item of `" + std::string(name) + "` is no object");
     items.push_back(TRY(read(*item)));
   }
   return items;
@@ -71,37 +71,37 @@ Result<std::vector<Item>> items_of(const json::object& object, std::string_view 
 std::map<std::string, double, std::less<>> numbers_of(const json::object& object) {
   std::map<std::string, double, std::less<>> numbers;
   for (const auto& [name, value] : object)
-    if (const auto number = number_of(value)) numbers.emplace(name, *number);
+    if (const auto number = finite_number(value)) numbers.emplace(name, *number);
   return numbers;
 }
 
 Result<GpuProbeReport::Series> read_series(const json::object& item) {
   GpuProbeReport::Series series;
-  series.name = TRY(text_of(item, "name"));
-  series.peer = TRY(text_of(item, "peer"));
-  if (series.name.empty()) return refuse("a series of `measured` has no name");
-  if (const json::value* const median = item.if_contains("median")) series.median = number_of(*median);
+  series.name = TRY(probe_text_of(item, "name"));
+  series.peer = TRY(probe_text_of(item, "peer"));
+  if (series.name.empty()) return refuse_gpu_report("a series of `measured` has no name");
+  if (const json::value* const median = item.if_contains("median")) series.median = finite_number(*median);
   return series;
 }
 
 Result<GpuProbeReport::Wrong> read_wrong(const json::object& item) {
   GpuProbeReport::Wrong wrong;
-  wrong.where = TRY(text_of(item, "where"));
-  wrong.detail = TRY(text_of(item, "detail"));
+  wrong.where = TRY(probe_text_of(item, "where"));
+  wrong.detail = TRY(probe_text_of(item, "detail"));
   const json::value* const count = item.if_contains("count");
   json::error_code error;
   if (count != nullptr && count->is_number()) wrong.count = count->to_number<std::uint64_t>(error);
-  if (error || wrong.count == 0) return refuse("a wrong result has no count");
+  if (error || wrong.count == 0) return refuse_gpu_report("a wrong result has no count");
   return wrong;
 }
 
 Result<GpuProbeReport::Test> read_test(const json::object& item) {
   GpuProbeReport::Test test;
-  test.name = TRY(text_of(item, "test"));
-  if (test.name.empty()) return refuse("a test has no name");
-  const std::string scope = TRY(text_of(item, "scope"));
+  test.name = TRY(probe_text_of(item, "test"));
+  if (test.name.empty()) return refuse_gpu_report("a test has no name");
+  const std::string scope = TRY(probe_text_of(item, "scope"));
   test.together = scope == "together";
-  test.skipped = TRY(text_of(item, "skipped"));
+  test.skipped = TRY(probe_text_of(item, "skipped"));
   test.measured = TRY(items_of(item, "measured", read_series));
   test.wrong = TRY(items_of(item, "wrong", read_wrong));
   test.disputed = TRY(items_of(item, "disputed", read_wrong));
@@ -111,7 +111,7 @@ Result<GpuProbeReport::Test> read_test(const json::object& item) {
 
 Result<GpuProbeReport::Sensors> read_sensors(const json::object& item) {
   GpuProbeReport::Sensors sensors;
-  sensors.test = TRY(text_of(item, "test"));
+  sensors.test = TRY(probe_text_of(item, "test"));
   sensors.values = numbers_of(item);
   if (!item.contains("throttle_reasons")) return sensors;
   for (const json::value& reason : *TRY(list_of(item, "throttle_reasons")))
@@ -120,13 +120,13 @@ Result<GpuProbeReport::Sensors> read_sensors(const json::object& item) {
   return sensors;
 }
 
-Result<GpuProbeReport::Gpu> read_gpu(const json::object& item) {
+Result<GpuProbeReport::Gpu> read_probed_gpu(const json::object& item) {
   GpuProbeReport::Gpu gpu;
-  gpu.pci_address = to_lower(TRY(text_of(item, "pci_address")));
-  if (gpu.pci_address.empty()) return refuse("a GPU has no `pci_address`");
-  gpu.uuid = TRY(text_of(item, "uuid"));
-  gpu.name = TRY(text_of(item, "name"));
-  gpu.error = TRY(text_of(item, "error"));
+  gpu.pci_address = to_lower(TRY(probe_text_of(item, "pci_address")));
+  if (gpu.pci_address.empty()) return refuse_gpu_report("a GPU has no `pci_address`");
+  gpu.uuid = TRY(probe_text_of(item, "uuid"));
+  gpu.name = TRY(probe_text_of(item, "name"));
+  gpu.error = TRY(probe_text_of(item, "error"));
   gpu.tests = TRY(items_of(item, "tests", read_test));
   gpu.sensors = TRY(items_of(item, "sensors", read_sensors));
   return gpu;
@@ -150,20 +150,20 @@ const GpuProbeReport::Gpu* GpuProbeReport::find(std::string_view pci_address) co
 }
 
 Result<GpuProbeReport> parse_gpu_probe_report(std::string_view text) {
-  if (text.size() > kMaxGpuProbeReport) return refuse("it is too long");
+  if (text.size() > kMaxGpuProbeReport) return refuse_gpu_report("it is too long");
   json::error_code error;
   json::parse_options options;
-  options.max_depth = kMaxDepth;
+  options.max_depth = kProbeReportDepth;
   const json::value value = json::parse({text.data(), text.size()}, error, {}, options);
-  if (error) return refuse(error.message());
+  if (error) return refuse_gpu_report(error.message());
   const json::object* const object = value.if_object();
   const json::value* const format = object == nullptr ? nullptr : object->if_contains("format");
-  if (format == nullptr || number_of(*format) != 1) return refuse("it is not of format 1");
+  if (format == nullptr || finite_number(*format) != 1) return refuse_gpu_report("it is not of format 1");
   GpuProbeReport report;
-  report.error = TRY(text_of(*object, "error"));
+  report.error = TRY(probe_text_of(*object, "error"));
   report.stopped = TRY(flag_of(*object, "stopped"));
-  report.gpus = TRY(items_of(*object, "gpus", read_gpu));
-  if (report.gpus.size() > kMaxProbedGpus) return refuse("it has too many GPUs");
+  report.gpus = TRY(items_of(*object, "gpus", read_probed_gpu));
+  if (report.gpus.size() > kMaxProbedGpus) return refuse_gpu_report("it has too many GPUs");
   return report;
 }
 

@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-constexpr std::string_view kReport =
+constexpr std::string_view kProbeReport =
     R"json({"program":"autopilot-gpu-probe","format":1,"began":"2026-11-25T12:00:00.000Z",
  "cuda_version":"12.4","gpus":[{"index":0,"uuid":"GPU-1","name":"NVIDIA H100","pci_address":"0000:1B:00.0",
  "memory_bytes":1024,"numa_node":null,"tests":[
@@ -24,7 +24,7 @@ constexpr std::string_view kReport =
  "error":"hbm: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE (214)"}]})json";
 
 TEST(GpuProbeReport, tells_what_was_measured_of_each_gpu) {
-  const auto report = parse_gpu_probe_report(kReport);
+  const auto report = parse_gpu_probe_report(kProbeReport);
   ASSERT_TRUE(report) << report.error().what;
   const auto* gpu = report->find("0000:1b:00.0");
   ASSERT_NE(gpu, nullptr);
@@ -45,7 +45,7 @@ TEST(GpuProbeReport, tells_what_was_measured_of_each_gpu) {
 }
 
 TEST(GpuProbeReport, and_the_exit_code_say_the_same) {
-  EXPECT_TRUE(gpu_probe_report_of(kReport, 2));
+  EXPECT_TRUE(gpu_probe_report_of(kProbeReport, 2));
   EXPECT_TRUE(leaves_gpu_probe_report(3));
   EXPECT_FALSE(leaves_gpu_probe_report(70));
   constexpr std::string_view kNothingWrong = R"({"format":1,"gpus":[{"pci_address":"x","tests":[]}]})";
@@ -70,7 +70,7 @@ TEST(GpuProbeReport, that_is_none_is_refused_with_the_place) {
       refused(
           R"({"format":1,"gpus":[{"pci_address":"x","tests":[{"test":"pcie","wrong":[{"count":-1}]}]}]})"),
       HasSubstr("a wrong result has no count"));
-  EXPECT_THAT(refused(kReport.substr(0, 400)), HasSubstr("report of the GPU probe"));
+  EXPECT_THAT(refused(kProbeReport.substr(0, 400)), HasSubstr("report of the GPU probe"));
 }
 
 TEST(GpuProbeReport, says_why_no_gpu_was_looked_at) {

@@ -26,7 +26,7 @@ Result<std::string> answer_read(const Files& files, std::string_view params) {
 }
 
 // "mlx5_0"
-std::string adapter_of(std::string_view path) {
+std::string adapter_in(std::string_view path) {
   path.remove_prefix(IbFiles::kFolder.size());
   return std::string(path.substr(0, path.find('/')));
 }
@@ -44,7 +44,7 @@ IbFiles::IbFiles(Command helper, Duration ask_again)
 
 Result<std::string> IbFiles::read(std::string_view path) {
   if (!is_inside(path)) return fail(Errc::malformed, std::string(path) + ": no file of an adapter");
-  const std::string adapter = adapter_of(path);
+  const std::string adapter = adapter_in(path);
   if (still_hangs(adapter))
     return fail(Errc::timed_out, std::string(path) + ": the adapter did not answer when last asked");
   auto answer = helper_.call(kRead, make_text_message(path), mono_now() + kPatience);

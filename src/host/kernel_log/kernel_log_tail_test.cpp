@@ -24,14 +24,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-MonoTime soon() {
+MonoTime tail_deadline() {
   return std::chrono::steady_clock::now() + 20s;
 }
 
 // Reads until `done` says so or the deadline passes.
 template <class Done>
 Result<KernelRecords> read_until(const KernelLog& log, std::uint64_t from, Done done) {
-  const MonoTime deadline = soon();
+  const MonoTime deadline = tail_deadline();
   for (;;) {
     auto records = log.read(from, deadline);
     if ((records && done(*records)) || std::chrono::steady_clock::now() > deadline) return records;
@@ -82,7 +82,7 @@ class Feeder {
   int opened_ = 0;
 };
 
-std::string line(std::uint64_t sequence, const std::string& text = "text") {
+std::string tail_line(std::uint64_t sequence, const std::string& text = "text") {
   return "3," + std::to_string(sequence) + ",5,-;" + text;
 }
 
@@ -90,15 +90,15 @@ TEST(KernelLogTail, gives_what_is_there_and_then_what_comes) {
   const FixedClock clock;
   Feeder feeder;
   KernelLogTail tail(feeder.opener(clock));
-  const auto empty = tail.read(0, soon());
+  const auto empty = tail.read(0, tail_deadline());
   ASSERT_TRUE(empty) << empty.error().what;
   EXPECT_EQ(empty->witness, "feeder");
   for (std::uint64_t sequence = 0; sequence < 5; ++sequence)
-    feeder.send(line(sequence));
+    feeder.send(tail_line(sequence));
   const auto all = read_until(tail, 0, [](const auto& records) { return records.next == 5; });
   ASSERT_TRUE(all);
   EXPECT_EQ(all->records.size(), 5U);
-  EXPECT_EQ(tail.read(3, soon())->records.size(), 2U);
+  EXPECT_EQ(tail.read(3, tail_deadline())->records.size(), 2U);
   EXPECT_EQ(tail.counts().read, 5U);
 }
 
@@ -106,15 +106,15 @@ TEST(KernelLogTail, goes_on_where_it_was_when_the_source_comes_back) {
   const FixedClock clock;
   Feeder feeder;
   KernelLogTail tail(feeder.opener(clock), {.first_retry = 1ms, .longest_retry = 1ms});
-  ASSERT_TRUE(tail.read(0, soon()));
-  feeder.send(line(0));
-  feeder.send(line(1));
+  ASSERT_TRUE(tail.read(0, tail_deadline()));
+  feeder.send(tail_line(0));
+  feeder.send(tail_line(1));
   ASSERT_TRUE(read_until(tail, 0, [](const auto& records) { return records.next == 2; }));
   feeder.hang_up();
-  const MonoTime deadline = soon();
+  const MonoTime deadline = tail_deadline();
   while (feeder.opened() < 2 && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(1ms);
-  feeder.send(line(7));
+  feeder.send(tail_line(7));
   const auto all = read_until(tail, 0, [](const auto& records) { return records.next == 8; });
   ASSERT_TRUE(all);
   EXPECT_EQ(all->records.size(), 3U);
@@ -133,7 +133,7 @@ TEST(KernelLogTail, says_why_there_is_no_source_and_looks_again) {
         return opener();
       },
       {.first_retry = 1ms, .longest_retry = 1ms});
-  const auto denied = tail.read(0, soon());
+  const auto denied = tail.read(0, tail_deadline());
   ASSERT_FALSE(denied);
   EXPECT_EQ(denied.error().code, Errc::denied);
   is_denied = false;
@@ -145,7 +145,7 @@ TEST(KernelLogTail, takes_the_word_injected_only_where_the_operator_allows_it) {
   for (const bool is_allowed : {false, true}) {
     Feeder feeder;
     KernelLogTail tail(feeder.opener(clock), {.trusts_injected = is_allowed});
-    ASSERT_TRUE(tail.read(0, soon()));
+    ASSERT_TRUE(tail.read(0, tail_deadline()));
     feeder.send("12,0,5,-;autopilot-injected: NVRM: Xid");
     const auto all = read_until(tail, 0, [](const auto& records) { return records.next == 1; });
     ASSERT_TRUE(all);
@@ -170,12 +170,12 @@ TEST(KernelLogTail, tells_news_of_new_records_that_matter) {
     ++told;
   };
   KernelLogTail tail(feeder.opener(clock), options);
-  ASSERT_TRUE(tail.read(0, soon()));
-  feeder.send(line(0, "usb"));
+  ASSERT_TRUE(tail.read(0, tail_deadline()));
+  feeder.send(tail_line(0, "usb"));
   ASSERT_TRUE(read_until(tail, 0, [](const auto& records) { return records.next == 1; }));
   EXPECT_EQ(told, 0);
-  feeder.send(line(1, "NVRM: Xid"));
-  const MonoTime deadline = soon();
+  feeder.send(tail_line(1, "NVRM: Xid"));
+  const MonoTime deadline = tail_deadline();
   while (told == 0 && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(1ms);
   EXPECT_EQ(told, 1);
@@ -231,7 +231,7 @@ TEST(KernelLogTail, what_is_written_in_one_go_is_told_when_all_of_it_can_be_read
   const KernelLogTail tail(
       [&given]() -> Result<std::unique_ptr<RecordSource>> { return std::make_unique<BurstSource>(given); },
       options);
-  const MonoTime deadline = soon();
+  const MonoTime deadline = tail_deadline();
   while (told == 0 && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(1ms);
   EXPECT_EQ(told, 1);
@@ -267,7 +267,7 @@ TEST(KernelLogTail, counts_every_record_of_a_storm_as_read_or_lost) {
   std::uint64_t from = 0;
   std::uint64_t seen = 0;
   std::uint64_t lost = 0;
-  const MonoTime deadline = soon();
+  const MonoTime deadline = tail_deadline();
   while (from < 999'991 && std::chrono::steady_clock::now() < deadline) {
     const auto records = tail.read(from, deadline);
     ASSERT_TRUE(records);
@@ -290,7 +290,7 @@ TEST(KernelLogTail, follows_the_real_kernel_log) {
   const Fd writer(::open("/dev/kmsg", O_WRONLY | O_CLOEXEC));
   if (!writer) GTEST_SKIP() << "/dev/kmsg cannot be written here";
   KernelLogTail tail([&clock] { return open_kernel_log(clock); });
-  const auto before = tail.read(0, soon());
+  const auto before = tail.read(0, tail_deadline());
   ASSERT_TRUE(before) << before.error().what;
   const std::string text = "autopilot tail test " + std::to_string(::getpid());
   // Without the newline the kernel keeps the record open for more.

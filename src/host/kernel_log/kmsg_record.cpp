@@ -12,7 +12,7 @@ namespace autopilot::host {
 namespace {
 
 // 285 years: what fits in Instant's nanoseconds with room to add.
-constexpr std::uint64_t kMaxMicroseconds = std::uint64_t{1} << 52;
+constexpr std::uint64_t kMaxRecordMicroseconds = std::uint64_t{1} << 52;
 
 bool is_plain(char c) {
   return c >= ' ' && c <= '~' && c != '\\';
@@ -143,7 +143,7 @@ Result<KmsgRecord> parse_kmsg_record(std::string_view record) {
   const auto priority = parse_number<unsigned>(fields[0]);
   const auto sequence = parse_number<std::uint64_t>(fields[1]);
   const auto microseconds = parse_number<std::uint64_t>(fields[2]);
-  if (!priority || !sequence || !microseconds || *priority > 0xffff || *microseconds > kMaxMicroseconds)
+  if (!priority || !sequence || !microseconds || *priority > 0xffff || *microseconds > kMaxRecordMicroseconds)
     return malformed();
 
   KmsgRecord parsed;
@@ -163,7 +163,7 @@ Result<KmsgRecord> parse_kmsg_record(std::string_view record) {
 }
 
 Instant instant_since_boot(std::uint64_t microseconds, Instant now) {
-  const auto since_boot = std::chrono::microseconds(std::min(microseconds, kMaxMicroseconds));
+  const auto since_boot = std::chrono::microseconds(std::min(microseconds, kMaxRecordMicroseconds));
   const MonoTime mono = std::min(MonoTime(since_boot), now.mono);
   return {now.wall - (now.mono - mono), mono};
 }

@@ -27,7 +27,7 @@ constexpr std::size_t kRowsToMatch = 4;
 
 constexpr std::uint64_t kSyslogBit = std::uint64_t{1} << 62;
 constexpr unsigned kHashBits = 12;
-constexpr std::uint64_t kMaxMicroseconds = (std::uint64_t{1} << (62 - kHashBits)) - 1;
+constexpr std::uint64_t kMaxSequenceMicroseconds = (std::uint64_t{1} << (62 - kHashBits)) - 1;
 
 Result<std::string> read_ring() {
   const int size = ::klogctl(kSizeBuffer, nullptr, 0);
@@ -79,7 +79,7 @@ std::optional<SyslogRow> parse_syslog_row(std::string_view row) {
   if (dot == std::string_view::npos || time.size() - dot != 7) return std::nullopt;
   const auto seconds = parse_number<std::uint64_t>(time.substr(0, dot));
   const auto fraction = parse_number<std::uint64_t>(time.substr(dot + 1));
-  if (!seconds || !fraction || *seconds > kMaxMicroseconds / 1'000'000 - 1) return std::nullopt;
+  if (!seconds || !fraction || *seconds > kMaxSequenceMicroseconds / 1'000'000 - 1) return std::nullopt;
   row.remove_prefix(bracket + 1);
   if (row.starts_with('[')) {  // the caller, where the kernel is built to print it
     const auto end = row.substr(0, 40).find(']');

@@ -98,7 +98,7 @@ nghttp2_nv header(std::string_view name, std::string_view value) {
   return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
-std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
+std::string_view header_text(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
@@ -165,7 +165,7 @@ class UnaryCall {
       if (size < 0)
         return fail(Errc::internal, std::string("nghttp2: ") + nghttp2_strerror(static_cast<int>(size)));
       if (size == 0) return {};
-      TRY_STATUS(send(text_of(bytes, static_cast<std::size_t>(size))));
+      TRY_STATUS(send(header_text(bytes, static_cast<std::size_t>(size))));
     }
   }
 
@@ -252,16 +252,16 @@ class UnaryCall {
   static int on_header(nghttp2_session*, const nghttp2_frame*, const std::uint8_t* name,
                        std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t,
                        void* call) {
-    const std::string_view word = text_of(name, name_size);
+    const std::string_view word = header_text(name, name_size);
     for (const std::string_view wanted : {":status", "grpc-status", "grpc-message"})
       if (word == wanted)
-        of(call).headers_[std::string(word)] = text_of(value, std::min(value_size, kMaxReason));
+        of(call).headers_[std::string(word)] = header_text(value, std::min(value_size, kMaxReason));
     return 0;
   }
 
   static int on_data(nghttp2_session*, std::uint8_t, std::int32_t, const std::uint8_t* bytes,
                      std::size_t size, void* call) {
-    return of(call).take(text_of(bytes, size)) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+    return of(call).take(header_text(bytes, size)) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
   }
 
   static int on_close(nghttp2_session*, std::int32_t, std::uint32_t error, void* call) {

@@ -13,7 +13,7 @@ namespace json = boost::json;
 constexpr std::size_t kMaxText = std::size_t{1000} << 10U;
 constexpr std::size_t kAround = 128;  // names of members, quotes, commas
 
-tl::unexpected<Error> malformed(const std::string& what) {
+tl::unexpected<Error> malformed_answer(const std::string& what) {
   return fail(Errc::malformed, "kubelet helper's answer: " + what);
 }
 
@@ -33,21 +33,22 @@ json::object json_of(const HeldDevices& held) {
           {"ids", json::array(held.ids.begin(), held.ids.end())}};
 }
 
-Result<std::string> text_of(const json::value& value) {
+Result<std::string> answer_text(const json::value& value) {
   const json::string* text = value.if_string();
-  if (text == nullptr || !PodResources::is_name(*text)) return malformed("no name where one should be");
+  if (text == nullptr || !PodResources::is_name(*text))
+    return malformed_answer("no name where one should be");
   return std::string(*text);
 }
 
 Result<std::string> member(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
-  if (value == nullptr) return malformed(std::string(name) + " is missing");
-  return text_of(*value);
+  if (value == nullptr) return malformed_answer(std::string(name) + " is missing");
+  return answer_text(*value);
 }
 
 Result<HeldDevices> held_of(const json::value& value) {
   const json::object* object = value.if_object();
-  if (object == nullptr) return malformed("no object where one should be");
+  if (object == nullptr) return malformed_answer("no object where one should be");
   HeldDevices held;
   held.pod_namespace = TRY(member(*object, "namespace"));
   held.pod = TRY(member(*object, "pod"));
@@ -55,9 +56,9 @@ Result<HeldDevices> held_of(const json::value& value) {
   held.resource = TRY(member(*object, "resource"));
   const json::value* ids = object->if_contains("ids");
   if (ids == nullptr || !ids->is_array() || ids->get_array().size() > PodResources::kMaxIds)
-    return malformed("ids is no list");
+    return malformed_answer("ids is no list");
   for (const json::value& id : ids->get_array())
-    held.ids.push_back(TRY(text_of(id)));
+    held.ids.push_back(TRY(answer_text(id)));
   return held;
 }
 
@@ -82,17 +83,17 @@ std::string format_pod_resources(const PodResources& resources) {
 Result<PodResources> parse_pod_resources_answer(std::string_view text) {
   boost::system::error_code error;
   const json::value value = json::parse(json::string_view(text.data(), text.size()), error);
-  if (error || !value.is_object()) return malformed("no object");
+  if (error || !value.is_object()) return malformed_answer("no object");
   const json::object& object = value.get_object();
   const json::value* held = object.if_contains("held");
   const json::value* left_out = object.if_contains("leftOut");
   if (held == nullptr || !held->is_array() || held->get_array().size() > PodResources::kMaxHeld)
-    return malformed("held is no list");
+    return malformed_answer("held is no list");
   PodResources resources;
   if (left_out != nullptr) resources.left_out = left_out->to_number<std::size_t>(error);
   constexpr std::size_t kMostLeftOut = 1'000'000'000;
   if (left_out == nullptr || error || resources.left_out > kMostLeftOut)
-    return malformed("leftOut is no number");
+    return malformed_answer("leftOut is no number");
   for (const json::value& one : held->get_array())
     resources.held.push_back(TRY(held_of(one)));
   return resources;

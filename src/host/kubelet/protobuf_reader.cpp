@@ -16,7 +16,7 @@ constexpr std::uint64_t kEightBytes = 1;
 constexpr std::uint64_t kBytes = 2;
 constexpr std::uint64_t kFourBytes = 5;
 
-tl::unexpected<Error> malformed(const std::string& what) {
+tl::unexpected<Error> malformed_protobuf(const std::string& what) {
   return fail(Errc::malformed, "protobuf: " + what);
 }
 
@@ -26,7 +26,7 @@ Result<std::optional<ProtobufField>> ProtobufReader::next() {
   if (rest_.empty()) return std::nullopt;
   const std::uint64_t key = TRY(take_number());
   const std::uint64_t number = key >> 3U;
-  if (number == 0 || number > kMaxNumber) return malformed("field " + std::to_string(number));
+  if (number == 0 || number > kMaxNumber) return malformed_protobuf("field " + std::to_string(number));
   ProtobufField field;
   field.number = static_cast<std::uint32_t>(number);
   switch (key & 7U) {
@@ -45,14 +45,14 @@ Result<std::optional<ProtobufField>> ProtobufReader::next() {
       return field;
     }
     default:
-      return malformed("a group, or a kind of field that does not exist");
+      return malformed_protobuf("a group, or a kind of field that does not exist");
   }
 }
 
 Result<std::uint64_t> ProtobufReader::take_number() {
   std::uint64_t number = 0;
   for (unsigned shift = 0; shift <= kMaxShift; shift += kBitsOfByte) {
-    if (rest_.empty()) return malformed("cut off");
+    if (rest_.empty()) return malformed_protobuf("cut off");
     const auto byte = static_cast<std::uint8_t>(rest_.front());
     rest_.remove_prefix(1);
     // Of the tenth byte one bit has room.
@@ -60,11 +60,11 @@ Result<std::uint64_t> ProtobufReader::take_number() {
     number |= std::uint64_t{byte & 0x7fU} << shift;
     if (byte < 0x80) return number;
   }
-  return malformed("a number beyond 64 bits");
+  return malformed_protobuf("a number beyond 64 bits");
 }
 
 Result<std::string_view> ProtobufReader::take(std::uint64_t size) {
-  if (size > rest_.size()) return malformed("cut off");
+  if (size > rest_.size()) return malformed_protobuf("cut off");
   const std::string_view bytes = rest_.substr(0, size);
   rest_.remove_prefix(size);
   return bytes;

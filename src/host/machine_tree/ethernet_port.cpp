@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kSaysSo = "the machine tree says so";
 constexpr std::string_view kError = "error";
 
-std::optional<Error> read_error(YamlMap& map) {
+std::optional<Error> read_port_error(YamlMap& map) {
   const auto code = map.choice<Errc>(kError, parse_errc,
                                      {"unavailable", "unsupported", "timed_out", "denied", "malformed"});
   return code ? std::optional(Error{*code, std::string(kSaysSo)}) : std::nullopt;
@@ -27,7 +27,7 @@ Result<PortLink> read_link(YamlMap map) {
   link.detail = map.word("detail").value_or("");
   if (const auto quality = map.integer("signal_quality")) link.signal_quality = static_cast<int>(*quality);
   if (const auto most = map.integer("signal_quality_max")) link.signal_quality_max = static_cast<int>(*most);
-  if (auto error = read_error(map)) return fail(*std::move(error));
+  if (auto error = read_port_error(map)) return fail(*std::move(error));
   return link;
 }
 
@@ -36,7 +36,7 @@ Result<PortFec> read_fec(YamlMap map) {
   fec.mode = map.word("mode").value_or("");
   fec.corrected_blocks = read_count(map, "corrected_blocks");
   fec.uncorrectable_blocks = read_count(map, "uncorrectable_blocks");
-  if (auto error = read_error(map)) return fail(*std::move(error));
+  if (auto error = read_port_error(map)) return fail(*std::move(error));
   return fec;
 }
 
@@ -57,7 +57,7 @@ Result<ModuleMemory> read_module(const YamlNode& node, YamlMap map) {
   }
   if (memory.parts.size() > ModuleMemory::kMaxParts)
     map.problem(map.line(), "more than " + std::to_string(ModuleMemory::kMaxParts) + " parts of a module");
-  memory.problem = read_error(map);
+  memory.problem = read_port_error(map);
   if (memory.parts.empty() && memory.problem) return fail(*memory.problem);
   return memory;
 }
@@ -71,7 +71,7 @@ Result<EthtoolPort> read_ethernet_port(YamlMap map) {
   if (const YamlNode* fec = map.map("fec")) port.fec = read_fec(map.nested(*fec, "fec"));
   if (const YamlNode* module = map.map("module"))
     port.module = read_module(*module, map.nested(*module, "module"));
-  if (auto error = read_error(map)) return fail(*std::move(error));
+  if (auto error = read_port_error(map)) return fail(*std::move(error));
   return port;
 }
 

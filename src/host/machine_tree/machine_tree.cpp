@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kSchema = "autopilot.machine/v1";
 
-std::optional<Errc> read_error(YamlMap& map) {
+std::optional<Errc> read_error_code(YamlMap& map) {
   return map.choice<Errc>("error", parse_errc, {"unavailable", "unsupported", "timed_out", "denied"});
 }
 
@@ -42,7 +42,7 @@ TreeUsage read_usage(YamlMap map) {
   read_number(map, "total_inodes", usage.usage.total_inodes);
   read_number(map, "free_inodes", usage.usage.free_inodes);
   usage.hangs = map.boolean("hangs").value_or(false);
-  usage.error = read_error(map);
+  usage.error = read_error_code(map);
   return usage;
 }
 
@@ -53,7 +53,7 @@ TreeTimeSync read_time_sync(YamlMap map) {
   read_number(map, "offset_ns", sync.state.offset_ns);
   read_number(map, "max_error_us", sync.state.max_error_us);
   read_number(map, "estimated_error_us", sync.state.estimated_error_us);
-  sync.error = read_error(map);
+  sync.error = read_error_code(map);
   return sync;
 }
 
@@ -69,7 +69,7 @@ TreeNvmeHealth read_nvme(YamlMap map) {
   health.error_log_entries = map.number("error_log_entries").value_or(0);
   health.unsafe_shutdowns = map.number("unsafe_shutdowns").value_or(0);
   health.power_on_hours = map.number("power_on_hours").value_or(0);
-  nvme.error = read_error(map);
+  nvme.error = read_error_code(map);
   return nvme;
 }
 
@@ -97,7 +97,7 @@ NameServerAnswer read_name_server(const std::string& address, YamlMap map) {
 TreeObstacle read_obstacle(const std::string& path, YamlMap map) {
   TreeObstacle obstacle;
   obstacle.hangs = map.boolean("hangs").value_or(false);
-  obstacle.error = read_error(map);
+  obstacle.error = read_error_code(map);
   if (!path.starts_with('/')) map.problem(map.line(), "`" + path + "` is not an absolute path");
   if (obstacle.hangs == obstacle.error.has_value())
     map.problem(map.line(), path + ": needs either `hangs: true` or `error`");

@@ -20,7 +20,7 @@ tl::unexpected<Error> refuse(std::string what) {
 }
 
 // The text of an optional member; empty when absent or null.
-Result<std::string> text_of(const json::object& object, std::string_view name) {
+Result<std::string> line_text(const json::object& object, std::string_view name) {
   const json::value* const member = object.if_contains(name);
   if (member == nullptr || member->is_null()) return std::string();
   const json::string* const text = member->if_string();
@@ -58,14 +58,14 @@ Result<Observation> observation_of(const json::value& item) {
   const json::object* const object = item.if_object();
   if (object == nullptr) return refuse("an observation is no object");
   Observation observation;
-  observation.name = TRY(text_of(*object, "name"));
+  observation.name = TRY(line_text(*object, "name"));
   if (observation.name.empty() || observation.name.size() > kMaxWord)
     return refuse("an observation has no name, or a very long one");
-  observation.unit = TRY(text_of(*object, "unit"));
-  observation.missing = TRY(text_of(*object, "missing"));
+  observation.unit = TRY(line_text(*object, "unit"));
+  observation.missing = TRY(line_text(*object, "missing"));
   if (observation.unit.size() > kMaxWord || observation.missing.size() > kMaxWord)
     return refuse(observation.name + " has a very long word");
-  const auto subject = parse_subject(TRY(text_of(*object, "subject")));
+  const auto subject = parse_subject(TRY(line_text(*object, "subject")));
   if (!subject) return refuse(observation.name + " has no subject");
   observation.subject = *subject;
   const json::value* const value = object->if_contains("value");
@@ -96,7 +96,7 @@ Result<ChildLine> progress_of(const json::object& object) {
   const auto* const flag = value ? std::get_if<bool>(&*value) : nullptr;
   const auto number = value && flag == nullptr ? as_number(*value) : std::nullopt;
   if (!number || *number < 0 || *number > 1) return refuse("`progress` is no number from 0 to 1");
-  auto message = TRY(text_of(object, "message"));
+  auto message = TRY(line_text(object, "message"));
   if (message.size() > kMaxChildMessage) message = to_utf8(message.substr(0, kMaxChildMessage));
   return ChildProgress{*number, std::move(message)};
 }

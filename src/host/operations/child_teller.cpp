@@ -10,7 +10,7 @@
 namespace autopilot::host {
 namespace {
 
-constexpr Duration kTellEvery = std::chrono::seconds{1};
+constexpr Duration kTellerPeriod = std::chrono::seconds{1};
 
 void tell_line(const std::string& line) {
   std::cout << line << std::flush;
@@ -40,7 +40,7 @@ std::jthread begin_telling(const std::string& what) {
     std::unique_lock lock(mutex);
     do
       tell(ChildProgress{0, what});
-    while (!woken.wait_for(lock, stop, kTellEvery, [&stop] { return stop.stop_requested(); }));
+    while (!woken.wait_for(lock, stop, kTellerPeriod, [&stop] { return stop.stop_requested(); }));
   });
 }
 

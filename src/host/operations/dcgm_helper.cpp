@@ -21,12 +21,12 @@
 namespace autopilot::host {
 namespace {
 
-struct Options {
+struct DcgmOptions {
   DcgmTest test;  // the GPUs are there once it runs
   std::vector<std::string> program;
 };
 
-Status take(const std::string& name, const std::string& value, Options& options) {
+Status take_dcgm_option(const std::string& name, const std::string& value, DcgmOptions& options) {
   const auto level = parse_number<int>(value);
   if (name == "--level" && level && *level >= 1 && *level <= 4)
     options.test.level = *level;
@@ -53,7 +53,7 @@ std::string numbers_of(const std::vector<Subject>& gpus) {
   return numbers;
 }
 
-Result<Command> command_of(const Options& options, bool are_all) {
+Result<Command> dcgm_command(const DcgmOptions& options, bool are_all) {
   Command command;
   command.environment = own_environment();
   command.joins_group = true;
@@ -74,8 +74,8 @@ Result<Command> command_of(const Options& options, bool are_all) {
   return command;
 }
 
-Result<DeepTestSummary> run_program(const Options& options, bool are_all) {
-  const Command command = TRY(command_of(options, are_all));
+Result<DeepTestSummary> run_dcgm_program(const DcgmOptions& options, bool are_all) {
+  const Command command = TRY(dcgm_command(options, are_all));
   std::string what = command.program;
   for (const std::string& argument : command.arguments)
     what += " " + argument;
@@ -98,9 +98,9 @@ bool has_passed(const DeepTestSummary& summary) {
 }
 
 // Somebody's work that began meanwhile makes tests fail on sound GPUs.
-GpuTestEnd test(Options& options, bool are_all, std::span<const GpuDevice> gpus) {
+GpuTestEnd test_with_dcgm(DcgmOptions& options, bool are_all, std::span<const GpuDevice> gpus) {
   std::ranges::transform(gpus, std::back_inserter(options.test.gpus), &GpuDevice::subject);
-  const auto summary = run_program(options, are_all);
+  const auto summary = run_dcgm_program(options, are_all);
   if (!summary) return {fail(summary.error()), "", true};
   return {dcgm_observations(*summary, options.test),
           "level " + std::to_string(options.test.level) + " on " + count_text(gpus.size()),
@@ -122,14 +122,14 @@ std::string without_dcgmi() {
 }
 
 int run_dcgm(const std::vector<std::string>& arguments) {
-  Options options;
+  DcgmOptions options;
   GpuTestHelper helper;
   helper.name = "dcgm";
   helper.take = [&options](const std::string& name, const std::string& value) {
-    return take(name, value, options);
+    return take_dcgm_option(name, value, options);
   };
   helper.run = [&options](const GpuTestOptions& common, std::span<const GpuDevice> gpus) {
-    return test(options, common.wanted.empty(), gpus);
+    return test_with_dcgm(options, common.wanted.empty(), gpus);
   };
   helper.in_use = [&options](const std::string& by) { return dcgm_in_use(options.test, by); };
   return run_gpu_test(arguments, helper);

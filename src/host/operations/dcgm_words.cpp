@@ -38,22 +38,22 @@ struct Verdict {
   }
 };
 
-Observation about(const Subject& subject, std::string_view name) {
+Observation dcgm_observation(const Subject& subject, std::string_view name) {
   Observation observation;
   observation.name = name;
   observation.subject = subject;
   return observation;
 }
 
-Observation outcome(const DcgmTest& test, std::string word) {
-  Observation observation = about(host_subject(), "dcgm.outcome");
+Observation dcgm_outcome(const DcgmTest& test, std::string word) {
+  Observation observation = dcgm_observation(host_subject(), "dcgm.outcome");
   observation.value = std::move(word);
   observation.attributes = {{"level", static_cast<std::int64_t>(test.level)}};
   return observation;
 }
 
 Observation result_of(const Subject& subject, const Verdict& verdict) {
-  Observation observation = about(subject, "dcgm.result");
+  Observation observation = dcgm_observation(subject, "dcgm.result");
   observation.value = std::string(verdict.word());
   if (!verdict.tests.empty())
     observation.attributes.emplace_back("tests", to_printable(verdict.tests, kMaxChildMessage));
@@ -62,7 +62,7 @@ Observation result_of(const Subject& subject, const Verdict& verdict) {
 }
 
 Observation untested(const Subject& gpu, const std::string& why) {
-  Observation observation = about(gpu, "dcgm.result");
+  Observation observation = dcgm_observation(gpu, "dcgm.result");
   observation.missing = to_string(Errc::unavailable);
   observation.attributes = {{"error", to_printable(why, kMaxChildMessage)}};
   return observation;
@@ -108,7 +108,7 @@ Result<Observations> dcgm_observations(const DeepTestSummary& summary, const Dcg
     if (!summary.problem.empty()) return fail(Errc::unavailable, summary.problem);
     if (!has(summary, DcgmStatus::pass)) return fail(Errc::unavailable, "every test was skipped");
   }
-  Observations all{outcome(test, "tested")};
+  Observations all{dcgm_outcome(test, "tested")};
   const auto verdicts = verdicts_of(summary, test);
   all.push_back(result_of(host_subject(), verdicts.at(host_subject())));
   for (const Subject& gpu : test.gpus) {
@@ -126,7 +126,7 @@ Result<Observations> dcgm_observations(const DeepTestSummary& summary, const Dcg
 }
 
 Observations dcgm_in_use(const DcgmTest& test, const std::string& by) {
-  Observations all{outcome(test, "in_use")};
+  Observations all{dcgm_outcome(test, "in_use")};
   all.front().attributes.emplace_back("by", by);
   return all;
 }

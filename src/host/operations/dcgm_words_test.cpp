@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Subject gpu(int index, const std::string& serial = {}) {
+Subject dcgm_gpu(int index, const std::string& serial = {}) {
   return {.kind = SubjectKind::gpu,
           .key = "0000:0" + std::to_string(index) + ":00.0",
           .index = index,
@@ -21,19 +21,19 @@ Subject gpu(int index, const std::string& serial = {}) {
           .serial = serial};
 }
 
-DcgmTest test_of(std::vector<Subject> gpus) {
+DcgmTest dcgm_test_of(std::vector<Subject> gpus) {
   return {.level = 2, .gpus = std::move(gpus), .fatal = {"PCIe", "GPU Memory"}};
 }
 
 // What `dcgmi diag -j` says, as the helper reads it.
-Result<Observations> said(std::string_view document, const DcgmTest& test) {
+Result<Observations> dcgm_words(std::string_view document, const DcgmTest& test) {
   const auto diagnosis = parse_dcgm_diagnosis(document);
   EXPECT_TRUE(diagnosis) << diagnosis.error().what;
   return diagnosis ? dcgm_observations(summary_of(*diagnosis), test) : Observations{};
 }
 
 // "gpu/0000:01:00.0 failed memory": those of dcgm.result.
-std::vector<std::string> lines_of(const Result<Observations>& all) {
+std::vector<std::string> dcgm_lines(const Result<Observations>& all) {
   std::vector<std::string> lines;
   for (const Observation& one : all.value_or(Observations{})) {
     if (one.name != "dcgm.result") continue;
@@ -58,8 +58,8 @@ constexpr std::string_view kDcgm3 = R"({"DCGM GPU Diagnostic": {
   "version": "3.3.9"}})";
 
 TEST(DcgmWords, of_version_3_each_gpu_is_told_by_its_serial) {
-  const auto all = said(kDcgm3, test_of({gpu(0, "S1"), gpu(1, "S0")}));
-  EXPECT_THAT(lines_of(all),
+  const auto all = dcgm_words(kDcgm3, dcgm_test_of({dcgm_gpu(0, "S1"), dcgm_gpu(1, "S0")}));
+  EXPECT_THAT(dcgm_lines(all),
               ElementsAre("host passed", "gpu/0000:00:00.0 fatal gpu_memory", "gpu/0000:01:00.0 passed"));
   EXPECT_EQ(attribute_text((*all)[2], "message"), "a page could not be written");
 }
@@ -78,37 +78,37 @@ constexpr std::string_view kDcgm4 = R"({"DCGM Diagnostic": {"test_categories": [
     {"entity_id": 0, "serial_num": "S0"}, {"entity_id": 1, "serial_num": "S1"}]}]})";
 
 TEST(DcgmWords, of_version_4_failures_and_warnings_are_of_the_gpus_they_name) {
-  const auto all = said(kDcgm4, test_of({gpu(0), gpu(1)}));
-  EXPECT_THAT(lines_of(all), ElementsAre("host passed", "gpu/0000:00:00.0 failed targeted_power",
-                                         "gpu/0000:01:00.0 warned software"));
+  const auto all = dcgm_words(kDcgm4, dcgm_test_of({dcgm_gpu(0), dcgm_gpu(1)}));
+  EXPECT_THAT(dcgm_lines(all), ElementsAre("host passed", "gpu/0000:00:00.0 failed targeted_power",
+                                           "gpu/0000:01:00.0 warned software"));
   ASSERT_FALSE(all->empty());
   EXPECT_EQ(all->front().value, Value(std::string("tested")));
   EXPECT_EQ(attribute_text(all->front(), "level"), "2");
 }
 
 TEST(DcgmWords, a_warned_gpu_has_not_passed_where_another_failed_the_same_test) {
-  const auto all = said(R"({"DCGM GPU Diagnostic": {"test_categories": [
+  const auto all = dcgm_words(R"({"DCGM GPU Diagnostic": {"test_categories": [
       {"category": "Hardware", "tests": [{"name": "GPU Memory", "results": [
         {"gpu_id": "0", "status": "Warn", "warnings": "a page was remapped"},
         {"gpu_id": "1", "status": "Fail", "warnings": "a page could not be written"}]}]}]}})",
-                        test_of({gpu(0), gpu(1)}));
-  EXPECT_THAT(lines_of(all), ElementsAre("host passed", "gpu/0000:00:00.0 warned gpu_memory",
-                                         "gpu/0000:01:00.0 fatal gpu_memory"));
+                              dcgm_test_of({dcgm_gpu(0), dcgm_gpu(1)}));
+  EXPECT_THAT(dcgm_lines(all), ElementsAre("host passed", "gpu/0000:00:00.0 warned gpu_memory",
+                                           "gpu/0000:01:00.0 fatal gpu_memory"));
 }
 
 TEST(DcgmWords, what_names_no_gpu_of_the_test_is_about_the_node) {
-  const auto all = said(R"({"DCGM GPU Diagnostic": {"test_categories": [
+  const auto all = dcgm_words(R"({"DCGM GPU Diagnostic": {"test_categories": [
       {"category": "Deployment", "tests": [
         {"name": "Permissions and OS Blocks", "results": [{"status": "Fail", "warnings": "no access"}]},
         {"name": "PCIe", "results": [{"gpu_id": "7", "status": "Fail"}, {"gpu_id": "0", "status": "Pass"}]}]}]}})",
-                        test_of({gpu(0)}));
-  EXPECT_THAT(lines_of(all),
+                              dcgm_test_of({dcgm_gpu(0)}));
+  EXPECT_THAT(dcgm_lines(all),
               ElementsAre("host fatal permissions_and_os_blocks,pcie", "gpu/0000:00:00.0 passed"));
 }
 
 TEST(DcgmWords, a_gpu_that_was_not_tested_has_not_passed) {
-  const auto all = said(kDcgm4, test_of({gpu(0), gpu(1), gpu(2)}));
-  EXPECT_EQ(lines_of(all).back(), "gpu/0000:02:00.0 unavailable");
+  const auto all = dcgm_words(kDcgm4, dcgm_test_of({dcgm_gpu(0), dcgm_gpu(1), dcgm_gpu(2)}));
+  EXPECT_EQ(dcgm_lines(all).back(), "gpu/0000:02:00.0 unavailable");
 }
 
 // The second of two GPUs, by its words in a test of the hardware; both passed what looks at the software.
@@ -127,48 +127,51 @@ TEST(DcgmWords, a_gpu_that_was_named_and_left_out_has_not_passed) {
   for (const std::string_view result :
        {"", R"(, {"entity_group": "GPU", "entity_id": 1, "status": "Skip"})",
         R"(, {"entity_group": "GPU", "entity_id": 1, "status": "Not Run"})"}) {
-    const auto all = said(document_with_second(result), test_of({gpu(0), gpu(1)}));
-    EXPECT_THAT(lines_of(all),
+    const auto all = dcgm_words(document_with_second(result), dcgm_test_of({dcgm_gpu(0), dcgm_gpu(1)}));
+    EXPECT_THAT(dcgm_lines(all),
                 ElementsAre("host passed", "gpu/0000:00:00.0 passed", "gpu/0000:01:00.0 unavailable"))
         << result;
   }
 }
 
 TEST(DcgmWords, a_look_at_the_software_is_no_test_of_a_gpu_where_others_were_skipped) {
-  const auto all = said(R"({"DCGM Diagnostic": {"test_categories": [
+  const auto all = dcgm_words(R"({"DCGM Diagnostic": {"test_categories": [
     {"category": "Deployment", "tests": [{"name": "software", "results": [
       {"entity_group": "GPU", "entity_id": 0, "status": "Pass"}]}]},
     {"category": "Hardware", "tests": [{"name": "memory", "results": [
       {"entity_group": "GPU", "entity_id": 0, "status": "Skip"}]}]}]}})",
-                        test_of({gpu(0)}));
+                              dcgm_test_of({dcgm_gpu(0)}));
   ASSERT_FALSE(all);
   EXPECT_EQ(all.error().what, "no GPU was tested, only software");
 }
 
 TEST(DcgmWords, a_result_that_cannot_be_read_hides_no_failure) {
-  const auto all = said(R"({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
+  const auto all = dcgm_words(R"({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
     {"name": "pcie", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Great"}]},
     {"name": "memory", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Pass"},
                                    {"entity_group": "GPU", "entity_id": 1, "status": "Fail"}]}]}]}})",
-                        test_of({gpu(0), gpu(1)}));
-  EXPECT_THAT(lines_of(all),
+                              dcgm_test_of({dcgm_gpu(0), dcgm_gpu(1)}));
+  EXPECT_THAT(dcgm_lines(all),
               ElementsAre("host passed", "gpu/0000:00:00.0 unavailable", "gpu/0000:01:00.0 fatal memory"));
 }
 
 TEST(DcgmWords, an_answer_that_names_no_gpu_is_about_all) {
-  const auto all = said(R"({"DCGM GPU Diagnostic": {"test_categories": [{"category": "Deployment", "tests": [
+  const auto all =
+      dcgm_words(R"({"DCGM GPU Diagnostic": {"test_categories": [{"category": "Deployment", "tests": [
       {"name": "NVML Library", "results": [{"status": "Pass"}]}]}]}})",
-                        test_of({gpu(0)}));
-  EXPECT_THAT(lines_of(all), ElementsAre("host passed", "gpu/0000:00:00.0 passed"));
+                 dcgm_test_of({dcgm_gpu(0)}));
+  EXPECT_THAT(dcgm_lines(all), ElementsAre("host passed", "gpu/0000:00:00.0 passed"));
 }
 
 TEST(DcgmWords, says_why_nothing_can_be_said) {
-  const auto refused = said(R"({"DCGM Diagnostic": {"runtime_error": "MIG is enabled"}})", test_of({gpu(0)}));
+  const auto refused =
+      dcgm_words(R"({"DCGM Diagnostic": {"runtime_error": "MIG is enabled"}})", dcgm_test_of({dcgm_gpu(0)}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "MIG is enabled");
-  const auto skipped = said(R"({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
+  const auto skipped =
+      dcgm_words(R"({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
       {"name": "memory", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Skip"}]}]}]}})",
-                            test_of({gpu(0)}));
+                 dcgm_test_of({dcgm_gpu(0)}));
   ASSERT_FALSE(skipped);
   EXPECT_EQ(skipped.error().what, "every test was skipped");
 }
@@ -178,8 +181,8 @@ TEST(DcgmWords, what_failed_counts_beside_a_problem_and_nothing_else_passes) {
   summary.problem = "the driver went away";
   summary.tests = {{"memory", DcgmStatus::fail, {1}, ""}};
   summary.gpus = {{0, ""}, {1, ""}};
-  const auto all = dcgm_observations(summary, test_of({gpu(0), gpu(1)}));
-  EXPECT_THAT(lines_of(all),
+  const auto all = dcgm_observations(summary, dcgm_test_of({dcgm_gpu(0), dcgm_gpu(1)}));
+  EXPECT_THAT(dcgm_lines(all),
               ElementsAre("host passed", "gpu/0000:00:00.0 unavailable", "gpu/0000:01:00.0 fatal memory"));
 }
 
@@ -188,7 +191,7 @@ TEST(DcgmWords, fit_on_the_line_of_a_child) {
   for (int i = 0; i < 200; ++i)
     summary.tests.push_back(
         {"test number " + std::to_string(i), DcgmStatus::fail, {0}, std::string(160, 'm')});
-  const auto all = dcgm_observations(summary, test_of({gpu(0)}));
+  const auto all = dcgm_observations(summary, dcgm_test_of({dcgm_gpu(0)}));
   ASSERT_TRUE(all);
   EXPECT_TRUE(parse_child_line(to_line(*all)));
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr int kSomethingFailed = 1;
 constexpr int kCannotSay = 2;
 
-struct Options {
+struct DeepTestOptions {
   std::string output;
   Duration deadline = std::chrono::hours{1};
   std::size_t gpus = 0;
@@ -28,8 +28,8 @@ struct Options {
   std::vector<std::string> command;  // or the options of our own test
 };
 
-Result<Options> parse_options(const std::vector<std::string>& arguments) {
-  Options options;
+Result<DeepTestOptions> parse_deep_test_options(const std::vector<std::string>& arguments) {
+  DeepTestOptions options;
   auto at = arguments.begin();
   for (; at != arguments.end() && at->starts_with("--") && *at != "--"; at += 2) {
     if (std::next(at) == arguments.end()) return fail(Errc::malformed, *at + ": expected a value");
@@ -79,7 +79,7 @@ bool has_failure(const DeepTestSummary& summary) {
 }
 
 // The last words of a program that left no document.
-std::string last_words(const ChildReport& report) {
+std::string last_words_instead_of_document(const ChildReport& report) {
   const std::string& text = trim(report.errors).empty() ? report.output : report.errors;
   const std::string_view words = trim(text);
   return words.empty() ? "" : ": " + to_printable(words.substr(words.rfind('\n') + 1), 200);
@@ -91,13 +91,13 @@ void expect_gpus(std::size_t gpus, DeepTestSummary& summary) {
         std::to_string(summary.gpus.size()) + " of " + std::to_string(gpus) + " GPUs were tested";
 }
 
-DeepTestSummary run_own(const Options& options, const OwnDeepTest& own) {
+DeepTestSummary run_own(const DeepTestOptions& options, const OwnDeepTest& own) {
   DeepTestSummary summary = own(options.command, mono_now() + options.deadline);
   expect_gpus(options.gpus, summary);
   return summary;
 }
 
-DeepTestSummary run_program(const Options& options) {
+DeepTestSummary run_deep_test_program(const DeepTestOptions& options) {
   Command command;
   command.environment = own_environment();
   auto program = find_program(options.command.front(), command.environment);
@@ -121,12 +121,14 @@ DeepTestSummary read_deep_test(const ChildReport& report, std::size_t gpus) {
   // dcgmi ends with other codes than 0 when a test fails; what failed stands in the document.
   const auto diagnosis = parse_dcgm_diagnosis(report.output);
   if (!diagnosis)
-    return problem(to_string(report.status) + ", " + diagnosis.error().what + last_words(report));
+    return problem(to_string(report.status) + ", " + diagnosis.error().what +
+                   last_words_instead_of_document(report));
   DeepTestSummary summary = summary_of(*diagnosis);
   expect_gpus(gpus, summary);
   if (!summary.problem.empty()) return summary;
   if (report.status.code != 0 && !has_failure(summary))
-    summary.problem = to_string(report.status) + ", but no test failed" + last_words(report);
+    summary.problem =
+        to_string(report.status) + ", but no test failed" + last_words_instead_of_document(report);
   return summary;
 }
 
@@ -138,12 +140,12 @@ int exit_code_of(const DeepTestSummary& summary) {
 }
 
 int run_deep_test(const std::vector<std::string>& arguments, const OwnDeepTest& own) {
-  const auto options = parse_options(arguments);
+  const auto options = parse_deep_test_options(arguments);
   if (!options) {
     std::cerr << "autopilot helper deep-test: " << options.error().what << "\n";
     return kCannotSay;
   }
-  const DeepTestSummary summary = options->is_own ? run_own(*options, own) : run_program(*options);
+  const DeepTestSummary summary = options->is_own ? run_own(*options, own) : run_deep_test_program(*options);
   const std::string text = format_deep_test_summary(summary);
   if (const Status written = write_file(options->output, text); !written) {
     std::cerr << "autopilot helper deep-test: " << written.error().what << "\n";

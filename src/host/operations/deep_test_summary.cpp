@@ -88,7 +88,7 @@ std::string render(const DeepTestSummary& summary) {
   return json::serialize(text);
 }
 
-std::string_view text_of(const json::object& object, std::string_view name) {
+std::string_view summary_text(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
   const json::string* text = value == nullptr ? nullptr : value->if_string();
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
@@ -97,10 +97,10 @@ std::string_view text_of(const json::object& object, std::string_view name) {
 Result<DeepTestSummary::Test> parse_test(const json::value& value) {
   const json::object* members = value.if_object();
   if (members == nullptr) return fail(Errc::malformed, "`tests`: expected objects");
-  DeepTestSummary::Test test{.name = cut(text_of(*members, "name"), kLongestName),
+  DeepTestSummary::Test test{.name = cut(summary_text(*members, "name"), kLongestName),
                              .gpus = {},
-                             .message = cut(text_of(*members, "message"), kLongestMessage)};
-  const auto status = parse_dcgm_status(text_of(*members, "status"));
+                             .message = cut(summary_text(*members, "message"), kLongestMessage)};
+  const auto status = parse_dcgm_status(summary_text(*members, "status"));
   if (test.name.empty() || !status) return fail(Errc::malformed, "`tests`: expected `name` and `status`");
   test.status = *status;
   const json::value* gpus = members->if_contains("gpus");
@@ -172,7 +172,7 @@ Result<DeepTestSummary> parse_deep_test_summary(std::string_view text) {
   if (members == nullptr || !members->contains("deep_test"))
     return fail(Errc::malformed, "no summary of a deep test");
   DeepTestSummary summary;
-  summary.problem = cut(text_of(*members, "problem"), kLongestProblem);
+  summary.problem = cut(summary_text(*members, "problem"), kLongestProblem);
   const json::value* tests = members->if_contains("tests");
   if (tests == nullptr || !tests->is_array()) return fail(Errc::malformed, "expected a list `tests`");
   for (const json::value& test : tests->get_array())
@@ -186,7 +186,7 @@ Result<DeepTestSummary> parse_deep_test_summary(std::string_view text) {
   for (const auto& [number, ignored] : gpus->get_object()) {
     const auto id = parse_number<std::uint32_t>(std::string_view(number.data(), number.size()));
     if (!id) return fail(Errc::malformed, "`gpus`: expected numbers");
-    summary.gpus.push_back({*id, cut(text_of(gpus->get_object(), number), kLongestSerial)});
+    summary.gpus.push_back({*id, cut(summary_text(gpus->get_object(), number), kLongestSerial)});
   }
   return summary;
 }

@@ -16,13 +16,13 @@
 namespace autopilot::host {
 namespace {
 
-struct Options {
+struct ProbeOptions {
   const GpuProbeTest* test = nullptr;
   std::vector<std::string> limits;  // arguments of the probe
   std::string cuda_library;         // of a machine that does not exist
 };
 
-Status take(const std::string& name, const std::string& value, Options& options) {
+Status take_probe_option(const std::string& name, const std::string& value, ProbeOptions& options) {
   if (name == "--seconds" || name == "--memory-share" || name == "--kernels")
     options.limits.insert(options.limits.end(), {name, value});
   else if (name == "--cuda-library")
@@ -32,7 +32,7 @@ Status take(const std::string& name, const std::string& value, Options& options)
   return {};
 }
 
-Result<GpuProbeReport> run_probe(const Options& options, const SimulatedMachine& simulated,
+Result<GpuProbeReport> run_probe(const ProbeOptions& options, const SimulatedMachine& simulated,
                                  std::span<const GpuDevice> gpus) {
   const std::jthread telling =
       begin_telling(std::string(options.test->tests) + " on " + count_text(gpus.size()));
@@ -47,7 +47,8 @@ bool is_conclusive(const Result<GpuProbeReport>& report) {
          std::ranges::any_of(report->gpus, &GpuProbeReport::Gpu::has_wrong);
 }
 
-GpuTestEnd test(const Options& options, const SimulatedMachine& simulated, std::span<const GpuDevice> gpus) {
+GpuTestEnd test_with_probe(const ProbeOptions& options, const SimulatedMachine& simulated,
+                           std::span<const GpuDevice> gpus) {
   const auto report = run_probe(options, simulated, gpus);
   return {report ? gpu_probe_observations(*options.test, *report, gpus) : fail(report.error()),
           std::string(options.test->tests) + " on " + count_text(gpus.size()), is_conclusive(report)};
@@ -59,15 +60,15 @@ int run_gpu_probe(const std::vector<std::string>& arguments) {
   GpuTestHelper helper;
   helper.name = "gpu_probe";
   if (arguments.empty()) return refuse_arguments(helper.name, "expected the check that judges the test");
-  Options options;
+  ProbeOptions options;
   options.test = find_gpu_probe_test(arguments.front());
   if (options.test == nullptr)
     return refuse_arguments(helper.name, arguments.front() + ": no test of the GPU probe");
   helper.take = [&options](const std::string& name, const std::string& value) {
-    return take(name, value, options);
+    return take_probe_option(name, value, options);
   };
   helper.run = [&options](const GpuTestOptions& common, std::span<const GpuDevice> gpus) {
-    return test(options, common.simulated, gpus);
+    return test_with_probe(options, common.simulated, gpus);
   };
   helper.in_use = [&options](const std::string& by) { return gpu_probe_in_use(*options.test, by); };
   return run_gpu_test({std::next(arguments.begin()), arguments.end()}, helper);

@@ -26,7 +26,7 @@ bool chooses_gpus(const std::string& variable) {
   return std::ranges::any_of(kOnes, [&](std::string_view one) { return variable.starts_with(one); });
 }
 
-Result<Command> command_of(const GpuProbeRun& run, std::span<const GpuDevice> gpus) {
+Result<Command> probe_command(const GpuProbeRun& run, std::span<const GpuDevice> gpus) {
   Command command;
   command.program = TRY(gpu_probe_program());
   command.arguments = {"--tests", std::string(run.tests), "--gpus", addresses_of(gpus)};
@@ -60,7 +60,7 @@ std::vector<std::string> gpu_probe_environment() {
 
 Result<GpuProbeReport> probe_gpus(const GpuProbeRun& run, std::span<const GpuDevice> gpus, MonoTime until) {
   if (mono_now() >= until) return fail(Errc::unavailable, "no time was left for it");
-  const Command command = TRY(command_of(run, gpus));
+  const Command command = TRY(probe_command(run, gpus));
   ChildRunner runner;
   const auto child = TRY(runner.run(command, until, {.output_bytes = kMaxGpuProbeReport}));
   if (child.end == ChildEnd::timed_out) return fail(Errc::unavailable, "the GPU probe did not end in time");

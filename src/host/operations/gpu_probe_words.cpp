@@ -18,7 +18,7 @@ namespace {
 
 using Report = GpuProbeReport;
 
-constexpr std::string_view kGigabytes = "gigabytes_per_second";
+constexpr std::string_view kProbeRateUnit = "gigabytes_per_second";
 constexpr std::string_view kTeraflops = "teraflops";
 constexpr std::string_view kBf16 = "bf16";
 constexpr std::size_t kMostPlaces = 8;  // of wrong results that are named
@@ -42,16 +42,16 @@ struct Reading {
   bool is_optional = false;  // not every GPU or machine has it
 };
 constexpr std::array kReadings{
-    Reading{"gpu.pcie_bandwidth", "host_to_device", "pcie", "host_to_device", kGigabytes},
-    Reading{"gpu.pcie_bandwidth", "device_to_host", "pcie", "device_to_host", kGigabytes},
-    Reading{"gpu.pcie_bandwidth", "both_ways", "pcie", "both_ways", kGigabytes},
-    Reading{"gpu.memory_bandwidth", "copy", "hbm", "copy", kGigabytes},
-    Reading{"gpu.memory_bandwidth", "scale", "hbm", "scale", kGigabytes},
-    Reading{"gpu.memory_bandwidth", "triad", "hbm", "triad", kGigabytes},
-    Reading{"gpu.memory_bandwidth", "daxpy", "hbm", "daxpy", kGigabytes},
-    Reading{"gpu.compute", "host_to_device_pinned", "pcie", "host_to_device", kGigabytes},
-    Reading{"gpu.compute", "device_to_host_pinned", "pcie", "device_to_host", kGigabytes},
-    Reading{"gpu.compute", "daxpy", "hbm", "daxpy", kGigabytes},
+    Reading{"gpu.pcie_bandwidth", "host_to_device", "pcie", "host_to_device", kProbeRateUnit},
+    Reading{"gpu.pcie_bandwidth", "device_to_host", "pcie", "device_to_host", kProbeRateUnit},
+    Reading{"gpu.pcie_bandwidth", "both_ways", "pcie", "both_ways", kProbeRateUnit},
+    Reading{"gpu.memory_bandwidth", "copy", "hbm", "copy", kProbeRateUnit},
+    Reading{"gpu.memory_bandwidth", "scale", "hbm", "scale", kProbeRateUnit},
+    Reading{"gpu.memory_bandwidth", "triad", "hbm", "triad", kProbeRateUnit},
+    Reading{"gpu.memory_bandwidth", "daxpy", "hbm", "daxpy", kProbeRateUnit},
+    Reading{"gpu.compute", "host_to_device_pinned", "pcie", "host_to_device", kProbeRateUnit},
+    Reading{"gpu.compute", "device_to_host_pinned", "pcie", "device_to_host", kProbeRateUnit},
+    Reading{"gpu.compute", "daxpy", "hbm", "daxpy", kProbeRateUnit},
     Reading{"gpu.compute", "dgemm", "gemm", "f64", kTeraflops},
     Reading{"gpu.compute", "bf16", "gemm", kBf16, kTeraflops, true},
     Reading{"gpu.compute", "bf16_mma_sync", "gemm", "bf16_mma_sync", kTeraflops, true},
@@ -76,15 +76,15 @@ constexpr std::array kFacts{
 constexpr std::array<std::string_view, 5> kHeldDown{"sw_power_cap", "hw_slowdown", "sw_thermal", "hw_thermal",
                                                     "hw_power_brake"};
 
-Observation about(const GpuProbeTest& test, const Subject& subject, std::string_view name) {
+Observation probe_observation(const GpuProbeTest& test, const Subject& subject, std::string_view name) {
   Observation observation;
   observation.name = std::string(test.check.substr(test.check.find('.') + 1)) + "." + std::string(name);
   observation.subject = subject;
   return observation;
 }
 
-Observation outcome(const GpuProbeTest& test, std::string word) {
-  Observation observation = about(test, host_subject(), "outcome");
+Observation probe_outcome(const GpuProbeTest& test, std::string word) {
+  Observation observation = probe_observation(test, host_subject(), "outcome");
   observation.value = std::move(word);
   return observation;
 }
@@ -149,7 +149,7 @@ class GpuWords {
 
  private:
   void add_value(std::string_view name, Value value, std::string_view unit) {
-    Observation observation = about(test_, device_.subject, name);
+    Observation observation = probe_observation(test_, device_.subject, name);
     observation.value = std::move(value);
     observation.unit = unit;
     all_.push_back(std::move(observation));
@@ -163,7 +163,7 @@ class GpuWords {
   }
 
   void add_missing(std::string_view name, const Report::Gpu* gpu) {
-    Observation observation = about(test_, device_.subject, name);
+    Observation observation = probe_observation(test_, device_.subject, name);
     observation.missing = to_string(Errc::unavailable);
     std::string why = "the GPU probe did not see it: is it hidden from CUDA?";
     if (gpu != nullptr) why = why_not_made(*gpu, test_.tests);
@@ -209,7 +209,7 @@ class GpuWords {
     if (together != nullptr)
       for (const Report::Series& series : together->measured)
         if (series.name == "host_to_device" && series.median)
-          add_value("together", to_thousandths(*series.median), kGigabytes);
+          add_value("together", to_thousandths(*series.median), kProbeRateUnit);
     for (const auto& [name, sensor] : {std::pair{"generation", "pcie_generation"}, {"lanes", "pcie_lanes"}})
       if (const auto highest = extreme(gpu, "pcie", sensor, std::greater()))
         add_value(name, to_integer(*highest), "count");
@@ -251,10 +251,10 @@ class GpuWords {
     for (const Report::Series& series : made->measured) {
       const auto peer = std::ranges::find(report_.gpus, series.peer, &Report::Gpu::uuid);
       if (peer == report_.gpus.end() || !series.median) continue;
-      Observation observation = about(
+      Observation observation = probe_observation(
           test_, {SubjectKind::link, gpu.pci_address + "|" + peer->pci_address, {}, {}, {}}, series.name);
       observation.value = to_thousandths(*series.median);
-      observation.unit = kGigabytes;
+      observation.unit = kProbeRateUnit;
       all_.push_back(std::move(observation));
     }
   }
@@ -314,8 +314,8 @@ const GpuProbeTest* find_gpu_probe_test(std::string_view check) {
 Result<Observations> gpu_probe_observations(const GpuProbeTest& test, const GpuProbeReport& report,
                                             std::span<const GpuDevice> gpus) {
   if (!report.error.empty()) return fail(Errc::unavailable, report.error);
-  if (test.check == "gpu.p2p" && gpus.size() == 1) return Observations{outcome(test, "no_peers")};
-  Observations all{outcome(test, "measured")};
+  if (test.check == "gpu.p2p" && gpus.size() == 1) return Observations{probe_outcome(test, "no_peers")};
+  Observations all{probe_outcome(test, "measured")};
   for (const GpuDevice& device : gpus)
     GpuWords(test, report, device, all).add();
   if (all.size() > kMaxChildObservations)
@@ -325,7 +325,7 @@ Result<Observations> gpu_probe_observations(const GpuProbeTest& test, const GpuP
 }
 
 Observations gpu_probe_in_use(const GpuProbeTest& test, const std::string& by) {
-  Observations all{outcome(test, "in_use")};
+  Observations all{probe_outcome(test, "in_use")};
   all.front().attributes = {{"by", by}};
   return all;
 }

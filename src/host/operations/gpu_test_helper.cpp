@@ -11,9 +11,10 @@
 namespace autopilot::host {
 namespace {
 
-constexpr int kUsage = 64;
+constexpr int kTestUsage = 64;
 
-Result<GpuTestOptions> parse_options(const std::vector<std::string>& arguments, const GpuTestHelper& helper) {
+Result<GpuTestOptions> parse_gpu_test_options(const std::vector<std::string>& arguments,
+                                              const GpuTestHelper& helper) {
   GpuTestOptions options;
   auto at = arguments.begin();
   for (; at != arguments.end() && at->starts_with("--"); at += 2) {
@@ -60,11 +61,11 @@ Result<int> test_gpus(const GpuTestOptions& options, const GpuTestHelper& helper
 
 int refuse_arguments(std::string_view helper, const std::string& why) {
   std::cerr << "autopilot helper " << helper << ": " << why << "\n";
-  return kUsage;
+  return kTestUsage;
 }
 
 int run_gpu_test(const std::vector<std::string>& arguments, const GpuTestHelper& helper) {
-  const auto options = parse_options(arguments, helper);
+  const auto options = parse_gpu_test_options(arguments, helper);
   if (!options) return refuse_arguments(helper.name, options.error().what);
   lead_group_of_test();
   const auto code = test_gpus(*options, helper);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMaxCpus = 8192;
 constexpr int kRounds = 1024;
 constexpr int kBlocksPerLook = 64;  // between two looks at the clock
-constexpr auto kTellEvery = std::chrono::milliseconds{250};
+constexpr auto kArithmeticTellEvery = std::chrono::milliseconds{250};
 constexpr std::uint64_t kSeed = 0x6175746f70696c6fULL;
 constexpr std::uint64_t k24Bits = 0xFFFFFF;
 
@@ -151,7 +151,7 @@ Result<Observations> test_cpus(const SelfTest& test,
     const std::string message = "cpu " + std::to_string(cpu);
     const auto tell = [&](MonoTime now) {
       if (now < next_tell) return;
-      next_tell = now + kTellEvery;
+      next_tell = now + kArithmeticTellEvery;
       on_progress({std::min(1.0, to_seconds(now - begin) / to_seconds(test.duration)), message});
     };
     const auto wrong = compute_until(end, test.expected, counts.blocks, tell);

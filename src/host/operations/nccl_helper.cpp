@@ -69,8 +69,8 @@ std::vector<std::string> environment_with(std::span<const GpuDevice> gpus) {
 }
 
 // named: the program and its own arguments; empty: the usual one.
-Result<Command> command_of(const std::vector<std::string>& named, std::span<const GpuDevice> gpus,
-                           const std::string& report) {
+Result<Command> nccl_command(const std::vector<std::string>& named, std::span<const GpuDevice> gpus,
+                             const std::string& report) {
   Command command;
   command.environment = environment_with(gpus);
   command.joins_group = true;
@@ -86,7 +86,7 @@ Result<Command> command_of(const std::vector<std::string>& named, std::span<cons
 }
 
 // The last words of a program that left no report.
-std::string last_words(const ChildReport& child) {
+std::string last_words_instead_of_report(const ChildReport& child) {
   const std::string& text = trim(child.errors).empty() ? child.output : child.errors;
   const std::string_view words = trim(text);
   return words.empty() ? "" : ": " + to_printable(words.substr(words.rfind('\n') + 1), kMaxChildMessage);
@@ -96,16 +96,17 @@ std::string last_words(const ChildReport& child) {
 Result<NcclReport> believed(NcclReport report, const std::string& program, const ChildReport& child) {
   if (child.status.code == 0 || wrong_of(report).value_or(0) > 0) return report;
   return fail(Errc::unavailable, program + " ended by " + to_string(child.status) +
-                                     ", and its report tells no wrong sum" + last_words(child));
+                                     ", and its report tells no wrong sum" +
+                                     last_words_instead_of_report(child));
 }
 
-Result<NcclReport> run_program(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
+Result<NcclReport> run_nccl_program(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
   for (const GpuDevice& gpu : gpus)
     if (gpu.subject.uuid.empty())
       return fail(Errc::unavailable, "the driver does not tell the UUID of GPU " + gpu.subject.key);
   const Folder folder = TRY(Folder::make());
   const std::string path = folder.path() + "/report.json";
-  const Command command = TRY(command_of(named, gpus, path));
+  const Command command = TRY(nccl_command(named, gpus, path));
   const std::jthread telling = begin_telling("all-reduce on " + count_text(gpus.size()));
   ChildRunner runner;
   const auto child = TRY(runner.run(command, mono_now() + kNoDeadlineOfTest));
@@ -113,14 +114,14 @@ Result<NcclReport> run_program(const std::vector<std::string>& named, std::span<
   if (text && child.end == ChildEnd::exited)
     return believed(TRY(parse_nccl_report(*text)), command.program, child);
   return fail(Errc::unavailable, command.program + " ended by " + to_string(child.status) +
-                                     " and left no report" + last_words(child) +
+                                     " and left no report" + last_words_instead_of_report(child) +
                                      "; one of nccl-tests that knows -J is needed");
 }
 
 // Somebody's work that began meanwhile takes the memory and the links: where it was slow, or nothing was
 // measured, it may be why.
-GpuTestEnd test(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
-  const auto report = run_program(named, gpus);
+GpuTestEnd test_with_nccl(const std::vector<std::string>& named, std::span<const GpuDevice> gpus) {
+  const auto report = run_nccl_program(named, gpus);
   auto found = report ? nccl_observations(*report, gpus) : fail(report.error());
   const bool has_wrong = report && wrong_of(*report).value_or(0) > 0;
   return {std::move(found), "all-reduce on " + count_text(gpus.size()), has_wrong};
@@ -151,7 +152,9 @@ int run_nccl_allreduce(const std::vector<std::string>& arguments) {
     named.push_back(value);
     return {};
   };
-  helper.run = [&named](const GpuTestOptions&, std::span<const GpuDevice> gpus) { return test(named, gpus); };
+  helper.run = [&named](const GpuTestOptions&, std::span<const GpuDevice> gpus) {
+    return test_with_nccl(named, gpus);
+  };
   helper.in_use = nccl_in_use;
   helper.nothing_to_test = nothing_to_test;
   return run_gpu_test(arguments, helper);

@@ -8,9 +8,10 @@
 namespace autopilot::host {
 namespace {
 
-constexpr std::string_view kGigabytes = "gigabytes_per_second";
+constexpr std::string_view kNcclRateUnit = "gigabytes_per_second";
 
-Observation about(const Subject& subject, std::string_view name, Value value, std::string_view unit = {}) {
+Observation nccl_observation(const Subject& subject, std::string_view name, Value value,
+                             std::string_view unit = {}) {
   Observation observation;
   observation.name = "nccl_allreduce." + std::string(name);
   observation.subject = subject;
@@ -21,16 +22,16 @@ Observation about(const Subject& subject, std::string_view name, Value value, st
 
 Observation wrong_sums(const NcclReport& report) {
   const auto wrong = wrong_of(report);
-  if (wrong) return about(host_subject(), "wrong", static_cast<std::int64_t>(*wrong), "count");
-  Observation unchecked = about(host_subject(), "wrong", std::int64_t{0}, "count");
+  if (wrong) return nccl_observation(host_subject(), "wrong", static_cast<std::int64_t>(*wrong), "count");
+  Observation unchecked = nccl_observation(host_subject(), "wrong", std::int64_t{0}, "count");
   unchecked.value.reset();
   unchecked.missing = to_string(Errc::unavailable);
   unchecked.attributes = {{"error", std::string("all_reduce_perf did not check its sums")}};
   return unchecked;
 }
 
-Observations outcome(std::string word) {
-  return {about(host_subject(), "outcome", std::move(word))};
+Observations nccl_outcome(std::string word) {
+  return {nccl_observation(host_subject(), "outcome", std::move(word))};
 }
 
 }  // namespace
@@ -50,30 +51,30 @@ Result<Observations> nccl_observations(const NcclReport& report, std::span<const
   const bool has_measured = largest != report.rows.end() && largest->bus_bandwidth > 0;
   if (!has_measured && wrong_of(report).value_or(0) == 0)
     return fail(Errc::unavailable, "all_reduce_perf measured nothing");
-  Observations all = outcome("measured");
+  Observations all = nccl_outcome("measured");
   const Subject host = host_subject();
   if (has_measured) {
-    all.push_back(about(host, "busbw", largest->bus_bandwidth, kGigabytes));
-    all.push_back(about(host, "algbw", largest->algorithm_bandwidth, kGigabytes));
-    all.push_back(about(host, "bytes", static_cast<std::int64_t>(largest->bytes), "bytes"));
+    all.push_back(nccl_observation(host, "busbw", largest->bus_bandwidth, kNcclRateUnit));
+    all.push_back(nccl_observation(host, "algbw", largest->algorithm_bandwidth, kNcclRateUnit));
+    all.push_back(nccl_observation(host, "bytes", static_cast<std::int64_t>(largest->bytes), "bytes"));
   }
   all.push_back(wrong_sums(report));
   std::int64_t rank = 0;
   for (const GpuDevice& gpu : gpus) {
-    all.push_back(about(gpu.subject, "rank", rank++));
+    all.push_back(nccl_observation(gpu.subject, "rank", rank++));
     if (gpu.name.empty()) continue;
-    all.push_back(about(gpu.subject, "", gpu.name));
+    all.push_back(nccl_observation(gpu.subject, "", gpu.name));
     all.back().name = "gpu.model";
   }
   return all;
 }
 
 Observations nccl_of_one_gpu() {
-  return outcome("one_gpu");
+  return nccl_outcome("one_gpu");
 }
 
 Observations nccl_in_use(const std::string& by) {
-  Observations all = outcome("in_use");
+  Observations all = nccl_outcome("in_use");
   all.front().attributes = {{"by", by}};
   return all;
 }

@@ -22,7 +22,7 @@ std::vector<GpuDevice> two_gpus() {
   return gpus;
 }
 
-std::vector<std::string> lines_of(const Observations& all) {
+std::vector<std::string> nccl_lines(const Observations& all) {
   std::vector<std::string> lines;
   for (const Observation& one : all)
     lines.push_back(autopilot::to_string(one.subject) + " " + one.name + " " +
@@ -34,7 +34,7 @@ TEST(NcclWords, are_of_the_largest_size_and_of_all_that_was_wrong) {
   const NcclReport report{{{1 << 20, 100, 175, 2}, {1 << 30, 270, 472, 1}, {1 << 25, 200, 350, 0}}};
   const auto all = nccl_observations(report, two_gpus());
   ASSERT_TRUE(all);
-  EXPECT_THAT(lines_of(*all),
+  EXPECT_THAT(nccl_lines(*all),
               ElementsAre("host nccl_allreduce.outcome measured", "host nccl_allreduce.busbw 472",
                           "host nccl_allreduce.algbw 270", "host nccl_allreduce.bytes 1073741824",
                           "host nccl_allreduce.wrong 3", "gpu/0000:00:00.0 nccl_allreduce.rank 0",
@@ -54,7 +54,7 @@ TEST(NcclWords, sums_that_nobody_checked_are_not_known_to_be_right) {
 TEST(NcclWords, wrong_sums_are_told_without_a_bandwidth) {
   const auto all = nccl_observations({{{8, 0, 0, 4}}}, two_gpus());
   ASSERT_TRUE(all);
-  EXPECT_EQ(lines_of(*all)[1], "host nccl_allreduce.wrong 4");
+  EXPECT_EQ(nccl_lines(*all)[1], "host nccl_allreduce.wrong 4");
 }
 
 TEST(NcclWords, where_nothing_was_measured_nothing_is_said) {
@@ -63,9 +63,9 @@ TEST(NcclWords, where_nothing_was_measured_nothing_is_said) {
 }
 
 TEST(NcclWords, who_keeps_the_test_from_being_made_is_named) {
-  EXPECT_THAT(lines_of(nccl_in_use("process 4242")), ElementsAre("host nccl_allreduce.outcome in_use"));
+  EXPECT_THAT(nccl_lines(nccl_in_use("process 4242")), ElementsAre("host nccl_allreduce.outcome in_use"));
   EXPECT_EQ(attribute_text(nccl_in_use("process 4242").front(), "by"), "process 4242");
-  EXPECT_THAT(lines_of(nccl_of_one_gpu()), ElementsAre("host nccl_allreduce.outcome one_gpu"));
+  EXPECT_THAT(nccl_lines(nccl_of_one_gpu()), ElementsAre("host nccl_allreduce.outcome one_gpu"));
 }
 
 }  // namespace

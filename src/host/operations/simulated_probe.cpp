@@ -14,8 +14,8 @@
 namespace autopilot::host {
 namespace {
 
-constexpr Duration kTellEvery = std::chrono::milliseconds{100};
-constexpr int kUsage = 64;
+constexpr Duration kSimulatedTellEvery = std::chrono::milliseconds{100};
+constexpr int kProbeUsage = 64;
 
 Result<TreeProbe> read_probe_of(const MachineTreeFile& file, const std::string& check) {
   const auto tree = TRY(file.read());
@@ -57,7 +57,8 @@ Status probe_simulated(const MachineTreeFile& file, const std::string& check,
   for (Duration elapsed{0}; probe.hangs || elapsed < probe.takes; elapsed = mono_now() - begin) {
     const double progress = probe.takes > elapsed ? to_seconds(elapsed) / to_seconds(probe.takes) : 1;
     on_line(to_line(ChildProgress{progress, what}));
-    std::this_thread::sleep_for(probe.hangs ? kTellEvery : std::min(kTellEvery, probe.takes - elapsed));
+    std::this_thread::sleep_for(probe.hangs ? kSimulatedTellEvery
+                                            : std::min(kSimulatedTellEvery, probe.takes - elapsed));
     probe = TRY(read_probe_of(file, check));
   }
   on_line(to_line(ChildProgress{1, what}));
@@ -71,7 +72,7 @@ int run_simulated_probe(const std::vector<std::string>& arguments) {
     if (const auto subject = parse_subject(arguments[i])) subjects.push_back(*subject);
   if (arguments.size() < 2 || subjects.size() + 2 != arguments.size()) {
     std::cerr << "autopilot helper simulated_probe: expected TREE CHECK [SUBJECT...]\n";
-    return kUsage;
+    return kProbeUsage;
   }
   const auto file = MachineTreeFile::open(arguments[0]);
   // Who started this reads line by line; without a reader the next line ends the process.

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Subject gpu(int index) {
+Subject tested_gpu(int index) {
   return {.kind = SubjectKind::gpu,
           .key = "0000:0" + std::to_string(index) + ":00.0",
           .index = index,
@@ -20,9 +20,9 @@ Subject gpu(int index) {
           .serial = {}};
 }
 
-GpuDevice device(int index, std::optional<std::int64_t> processes, const std::string& pids = {}) {
+GpuDevice tested_device(int index, std::optional<std::int64_t> processes, const std::string& pids = {}) {
   GpuDevice device;
-  device.subject = gpu(index);
+  device.subject = tested_gpu(index);
   GpuReading count{.name = "processes.count", .link = {}, .value = {}, .code = 3};
   if (processes) count = {.name = "processes.count", .link = {}, .value = Value(*processes), .code = 0};
   device.readings = {count, {.name = "processes.pids", .link = {}, .value = Value(pids), .code = 0}};
@@ -30,18 +30,18 @@ GpuDevice device(int index, std::optional<std::int64_t> processes, const std::st
 }
 
 TEST(TestedGpus, who_uses_a_gpu_is_named) {
-  const std::vector<GpuDevice> idle{device(0, 0), device(1, 0)};
+  const std::vector<GpuDevice> idle{tested_device(0, 0), tested_device(1, 0)};
   EXPECT_EQ(user_of(idle).value(), std::nullopt);
-  const std::vector<GpuDevice> busy{device(0, 0), device(1, 2, "4242 4243")};
+  const std::vector<GpuDevice> busy{tested_device(0, 0), tested_device(1, 2, "4242 4243")};
   EXPECT_EQ(user_of(busy).value(), "process 4242 on GPU 1 (0000:01:00.0)");
-  const std::vector<GpuDevice> mute{device(0, std::nullopt)};
+  const std::vector<GpuDevice> mute{tested_device(0, std::nullopt)};
   ASSERT_FALSE(user_of(mute));
   EXPECT_THAT(user_of(mute).error().what, HasSubstr("does not say who uses GPU 0"));
 }
 
 TEST(TestedGpus, who_cannot_be_seen_has_memory_in_use) {
   const auto with_memory = [](double used) {
-    GpuDevice gpu = device(0, 0);
+    GpuDevice gpu = tested_device(0, 0);
     gpu.readings.push_back({.name = "memory.used", .link = {}, .value = Value(used), .code = 0});
     gpu.readings.push_back({.name = "memory.total", .link = {}, .value = Value(100.0), .code = 0});
     return std::vector{gpu};
@@ -56,7 +56,7 @@ struct BusyFor : Gpus {
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>&, MonoTime) const override {
     ++looked;
     GpuReport report;
-    report.gpus = {left-- > 0 ? device(0, 1, "4242") : device(0, 0)};
+    report.gpus = {left-- > 0 ? tested_device(0, 1, "4242") : tested_device(0, 0)};
     return report;
   }
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime) const override {
@@ -89,11 +89,11 @@ TEST(TestedGpus, what_a_test_itself_started_is_not_taken_for_somebody_who_came) 
 
 TEST(TestedGpus, only_gpus_that_answer_are_tested) {
   GpuReport report;
-  report.gpus = {device(0, 0), device(1, 0)};
+  report.gpus = {tested_device(0, 0), tested_device(1, 0)};
   EXPECT_EQ(gpus_to_test(report, {})->size(), 2U);
-  const std::vector<Subject> one{gpu(1)};
-  EXPECT_EQ(gpus_to_test(report, one)->front().subject, gpu(1));
-  const std::vector<Subject> other{gpu(9)};
+  const std::vector<Subject> one{tested_gpu(1)};
+  EXPECT_EQ(gpus_to_test(report, one)->front().subject, tested_gpu(1));
+  const std::vector<Subject> other{tested_gpu(9)};
   EXPECT_EQ(gpus_to_test(report, other).error().code, Errc::not_found);
   report.gpus[0].state = GpuState::lost;
   EXPECT_THAT(gpus_to_test(report, {}).error().what, HasSubstr("GPU 0 (0000:00:00.0) does not answer: lost"));

@@ -6,13 +6,16 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <linux/errqueue.h>
-#include <linux/icmp.h>
+#include <net/if.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <utility>
+
+// The headers of the kernel leave out what those of the C library declared before them, net/if.h as well.
+#include <linux/errqueue.h>
+#include <linux/icmp.h>
 
 #include "host/clock/system_clock.hpp"
 
@@ -21,7 +24,7 @@ namespace {
 
 constexpr int kReceiveBuffer = 1 << 20;
 constexpr std::size_t kComplaintControl = 512;
-constexpr std::size_t kAtOnce = 32;
+constexpr std::size_t kAnswersAtOnce = 32;
 // Of an answer: up to the end of its label. Of the header of IPv4 that is the longest.
 constexpr std::size_t kFirstBytes = 60 + kEchoHeader + kEchoLabel;
 constexpr std::size_t kStampControl = CMSG_SPACE(sizeof(timespec));
@@ -87,7 +90,7 @@ struct EchoSocket::Inbox {
   };
 
   void clear() {
-    for (std::size_t i = 0; i < kAtOnce; ++i) {
+    for (std::size_t i = 0; i < kAnswersAtOnce; ++i) {
       Place& place = places[i];
       place.part = {.iov_base = place.packet.data(), .iov_len = place.packet.size()};
       messages[i].msg_hdr = {.msg_name = &place.from,
@@ -100,8 +103,8 @@ struct EchoSocket::Inbox {
     }
   }
 
-  std::array<Place, kAtOnce> places;
-  std::array<mmsghdr, kAtOnce> messages{};
+  std::array<Place, kAnswersAtOnce> places;
+  std::array<mmsghdr, kAnswersAtOnce> messages{};
 };
 
 EchoSocket::EchoSocket(Fd fd, bool is_ipv6, bool is_raw, std::uint16_t id)
@@ -143,7 +146,7 @@ std::optional<EchoLabel> EchoSocket::label_of(std::string_view packet) const {
 void EchoSocket::receive(const std::function<void(const Answer& answer)>& take) {
   while (true) {
     inbox_->clear();
-    const int got = ::recvmmsg(fd_.get(), inbox_->messages.data(), kAtOnce, MSG_DONTWAIT, nullptr);
+    const int got = ::recvmmsg(fd_.get(), inbox_->messages.data(), kAnswersAtOnce, MSG_DONTWAIT, nullptr);
     // An error of something that was sent comes here once more: the complaint says of what. Where the call
     // itself is not to be had it would be the same for ever.
     constexpr std::array kOfTheCall{EAGAIN, ENOMEM, EPERM, EACCES, ENOSYS, EBADF, EINVAL, EFAULT};
@@ -161,7 +164,7 @@ void EchoSocket::receive(const std::function<void(const Answer& answer)>& take) 
             .label = *label,
             .at = now.mono - age});
     }
-    if (static_cast<std::size_t>(got) < kAtOnce) return;
+    if (static_cast<std::size_t>(got) < kAnswersAtOnce) return;
   }
 }
 

@@ -12,23 +12,23 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view kProgram = "autopilot-net-probe";
-constexpr std::size_t kMaxDepth = 8;
+constexpr std::string_view kNetProbe = "autopilot-net-probe";
+constexpr std::size_t kNetReportDepth = 8;
 constexpr std::int64_t kMostPort = 65535;
 // Seconds that do not count: TCP finds out what the way carries.
 constexpr int kSettling = 1;
-constexpr double kMostBits = 1e15;  // a thousand times the fastest line there is
+constexpr double kMostNetBits = 1e15;  // a thousand times the fastest line there is
 constexpr double kMostMicroseconds = 60e6;
 
-tl::unexpected<Error> refuse(const std::string& what) {
-  return refuse_probe_report(kProgram, what);
+tl::unexpected<Error> refuse_net_report(const std::string& what) {
+  return refuse_probe_report(kNetProbe, what);
 }
 
-Result<json::object> read_object(std::string_view text, std::string_view role) {
-  json::object object = TRY(read_probe_report(text, kProgram, kMaxNetProbeReport, kMaxDepth));
+Result<json::object> read_net_report(std::string_view text, std::string_view role) {
+  json::object object = TRY(read_probe_report(text, kNetProbe, kMaxNetProbeReport, kNetReportDepth));
   const json::value* const said = object.if_contains("role");
   if (said == nullptr || !said->is_string() || said->get_string() != role)
-    return refuse("it is not of the role " + std::string(role));
+    return refuse_net_report("it is not of the role " + std::string(role));
   return object;
 }
 
@@ -40,13 +40,13 @@ std::optional<double> amount_of(const json::object& object, std::string_view nam
   return !error && amount >= 0 && amount <= most ? std::optional(amount) : std::nullopt;
 }
 
-std::optional<double> rate_of(const json::object& object, std::string_view name) {
-  return amount_of(object, name, kMostBits);
+std::optional<double> net_rate_of(const json::object& object, std::string_view name) {
+  return amount_of(object, name, kMostNetBits);
 }
 
 std::optional<Carried> carried_by(const json::object& way) {
-  const auto sent = rate_of(way, "sent_bits_per_second");
-  const auto received = rate_of(way, "received_bits_per_second");
+  const auto sent = net_rate_of(way, "sent_bits_per_second");
+  const auto received = net_rate_of(way, "received_bits_per_second");
   if (!sent || !received) return std::nullopt;
   return Carried{*sent, *received};
 }
@@ -87,7 +87,7 @@ std::optional<Bandwidth> bandwidth_of(const json::object& way) {
     for (const json::value& item : *samples) {
       json::error_code error;
       const double sample = item.to_number<double>(error);
-      if (!error && sample >= 0 && sample <= kMostBits) bandwidth.samples.push_back(sample);
+      if (!error && sample >= 0 && sample <= kMostNetBits) bandwidth.samples.push_back(sample);
     }
   return bandwidth;
 }
@@ -103,7 +103,7 @@ std::optional<RdmaLatency> latency_of(const json::object& report) {
   return RdmaLatency{*typical, *p99, *most};
 }
 
-Command command_with(const std::string& program, std::vector<std::string> arguments) {
+Command net_command_with(const std::string& program, std::vector<std::string> arguments) {
   Command command;
   command.program = program;
   command.arguments = std::move(arguments);
@@ -136,7 +136,7 @@ Result<std::string> net_probe_program() {
 }
 
 Command command_of(const std::string& program, const BandwidthServer& server) {
-  return command_with(
+  return net_command_with(
       program, {"serve", "--bind", server.address, "--port", std::to_string(server.first_port), "--count",
                 std::to_string(server.processes), "--seconds", std::to_string(server.seconds), "--allow",
                 joined(server.allowed), "--numa", "auto"});
@@ -162,7 +162,7 @@ Command command_of(const std::string& program, const BandwidthTest& test) {
                                      "auto"};
   if (test.from_peer) arguments.emplace_back("--reverse");
   if (test.most) arguments.insert(arguments.end(), {"--limit", std::to_string(*test.most)});
-  return command_with(program, std::move(arguments));
+  return net_command_with(program, std::move(arguments));
 }
 
 Command command_of(const std::string& program, const RdmaServer& server) {
@@ -176,7 +176,7 @@ Command command_of(const std::string& program, const RdmaServer& server) {
                                      "--test-seconds",
                                      std::to_string(server.test_seconds)};
   add_gpu(arguments, server.gpu);
-  return command_with(program, std::move(arguments));
+  return net_command_with(program, std::move(arguments));
 }
 
 Command command_of(const std::string& program, const RdmaTest& test) {
@@ -193,21 +193,21 @@ Command command_of(const std::string& program, const RdmaTest& test) {
                                      std::to_string(test.seconds)};
   add_gpu(arguments, test.gpu);
   if (test.most) arguments.insert(arguments.end(), {"--limit", std::to_string(*test.most)});
-  return command_with(program, std::move(arguments));
+  return net_command_with(program, std::move(arguments));
 }
 
 Command command_of(const std::string& program, const RdmaLoopback& test) {
   std::vector<std::string> arguments{"rdma-loopback", "--device", test.port, "--seconds",
                                      std::to_string(test.seconds)};
   add_gpu(arguments, test.gpu);
-  return command_with(program, std::move(arguments));
+  return net_command_with(program, std::move(arguments));
 }
 
 Result<std::vector<int>> parse_listening(std::string_view line) {
-  const json::object object = TRY(read_object(line, "serve"));
+  const json::object object = TRY(read_net_report(line, "serve"));
   const json::array* const ports = probe_list(object, "ports");
   const json::array* const failed = probe_list(object, "failed");
-  if (ports == nullptr || failed == nullptr) return refuse("`ports` or `failed` is no list");
+  if (ports == nullptr || failed == nullptr) return refuse_net_report("`ports` or `failed` is no list");
   if (!failed->empty()) {
     const json::object* const first = failed->front().if_object();
     return fail(Errc::unavailable,
@@ -217,15 +217,15 @@ Result<std::vector<int>> parse_listening(std::string_view line) {
   for (const json::value& item : *ports) {
     json::error_code error;
     const auto port = item.to_number<std::int64_t>(error);
-    if (error || port < 1 || port > kMostPort) return refuse("an item of `ports` is no port");
+    if (error || port < 1 || port > kMostPort) return refuse_net_report("an item of `ports` is no port");
     listening.push_back(static_cast<int>(port));
   }
-  if (listening.empty()) return refuse("`ports` is empty");
+  if (listening.empty()) return refuse_net_report("`ports` is empty");
   return listening;
 }
 
 Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
-  const json::object object = TRY(read_object(text, "measure"));
+  const json::object object = TRY(read_net_report(text, "measure"));
   BandwidthReport report{
       .measured = std::nullopt, .reason = probe_text(object, "reason"), .error = probe_text(object, "error")};
   if (!report.reason.empty()) {
@@ -233,13 +233,13 @@ Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
     return report;
   }
   if (const json::object* const way = way_in(object, from_peer)) report.measured = bandwidth_of(*way);
-  if (!report.measured) return refuse("it has neither a reason nor that way");
+  if (!report.measured) return refuse_net_report("it has neither a reason nor that way");
   report.measured->processes = processes_in(object, from_peer);
   return report;
 }
 
 Result<RdmaReport> parse_rdma(std::string_view text) {
-  const json::object object = TRY(read_object(text, "measure"));
+  const json::object object = TRY(read_net_report(text, "measure"));
   RdmaReport report;
   report.reason = probe_text(object, "reason");
   report.error = probe_text(object, "error");
@@ -249,7 +249,7 @@ Result<RdmaReport> parse_rdma(std::string_view text) {
   const auto from_peer = back == nullptr ? std::nullopt : bandwidth_of(*back);
   const auto latency = latency_of(object);
   if (report.reason.empty() && !(to_peer && from_peer && latency))
-    return refuse("it has no reason, and not both ways and the latency");
+    return refuse_net_report("it has no reason, and not both ways and the latency");
   report.came_through = to_peer || from_peer;
   if (to_peer && from_peer) report.measured = RdmaBandwidth{*to_peer, *from_peer, latency};
   return report;

@@ -13,9 +13,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kMaxDepth = 4;
+constexpr std::size_t kEchoDepth = 4;
 constexpr std::size_t kMaxText = 64;
-constexpr std::int64_t kLongest = std::chrono::nanoseconds(std::chrono::hours{1}).count();
+constexpr std::int64_t kLongestEcho = std::chrono::nanoseconds(std::chrono::hours{1}).count();
 constexpr unsigned kLargestPacket = 65535 + 40;  // a payload of IPv6 and its header
 constexpr unsigned kMostCounted = 1'000'000;
 constexpr unsigned kMostPerSecond = 100'000;
@@ -44,7 +44,7 @@ class Members {
   }
   void duration(std::string_view name, Duration& to) {
     std::int64_t nanoseconds = 0;
-    number(name, nanoseconds, kLongest);
+    number(name, nanoseconds, kLongestEcho);
     to = Duration{nanoseconds};
   }
   void flag(std::string_view name, bool& to) {
@@ -92,7 +92,7 @@ class Members {
 Result<json::value> parse(std::string_view text) {
   json::error_code error;
   json::parse_options options;
-  options.max_depth = kMaxDepth;
+  options.max_depth = kEchoDepth;
   json::value value = json::parse({text.data(), text.size()}, error, {}, options);
   if (error) return fail(Errc::malformed, "echoes: " + error.message());
   return value;

@@ -18,7 +18,7 @@ namespace autopilot::host {
 namespace {
 
 // Each takes a descriptor.
-constexpr std::size_t kAtOnce = 256;
+constexpr std::size_t kConnectionsAtOnce = 256;
 
 struct Knock {
   PeerEcho* peer = nullptr;
@@ -80,10 +80,10 @@ void wait_for(std::vector<Knock>& knocks, MonoTime until) {
 void reach_by_tcp(const std::vector<PeerEcho*>& peers, const TcpReach& how) {
   std::vector<EchoTally> tallies(peers.size());
   for (unsigned echo = 0; echo < how.echoes; ++echo)
-    for (std::size_t first = 0; first < peers.size(); first += kAtOnce) {
+    for (std::size_t first = 0; first < peers.size(); first += kConnectionsAtOnce) {
       if (mono_now() >= how.deadline - how.patience) break;
       std::vector<Knock> knocks;
-      for (std::size_t i = first; i < std::min(peers.size(), first + kAtOnce); ++i) {
+      for (std::size_t i = first; i < std::min(peers.size(), first + kConnectionsAtOnce); ++i) {
         knocks.push_back({.peer = peers[i], .tally = &tallies[i], .socket = Fd()});
         begin(knocks.back(), how.port);
       }

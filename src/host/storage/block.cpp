@@ -14,7 +14,7 @@ constexpr std::size_t kMinColumns = 11;
 constexpr std::size_t kInFlight = 8;
 constexpr std::array<std::size_t, 4> kCompleted = {0, 4, 11, 15};
 
-constexpr std::string_view kBlock = "/sys/block";
+constexpr std::string_view kBlockFolder = "/sys/block";
 
 // "ram0" of "ram": the prefix and a number.
 bool is_numbered(std::string_view name, std::string_view prefix) {
@@ -22,7 +22,7 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
 }
 
 BlockDevice read_device(const Files& files, const std::string& name) {
-  const std::string path = std::string(kBlock) + "/" + name;
+  const std::string path = std::string(kBlockFolder) + "/" + name;
   BlockDevice device;
   device.name = name;
   // Without a size it is being removed.
@@ -62,7 +62,7 @@ Result<BlockActivity> parse_block_stat(std::string_view text) {
 }
 
 Result<BlockActivity> read_block_activity(const Files& files, const std::string& name) {
-  const std::string path = std::string(kBlock) + "/" + name + "/stat";
+  const std::string path = std::string(kBlockFolder) + "/" + name + "/stat";
   const std::string text = TRY(files.read(path));
   auto activity = parse_block_stat(text);
   if (!activity) return fail(activity.error().code, path + ": " + activity.error().what);
@@ -70,7 +70,7 @@ Result<BlockActivity> read_block_activity(const Files& files, const std::string&
 }
 
 Result<BlockActivity> read_nvme_activity(const Files& files, const std::string& controller) {
-  const auto names = TRY(files.list(kBlock));
+  const auto names = TRY(files.list(kBlockFolder));
   BlockActivity sum;
   bool has_any = false;
   for (const std::string& name : names) {
@@ -85,7 +85,7 @@ Result<BlockActivity> read_nvme_activity(const Files& files, const std::string& 
 }
 
 Result<std::vector<BlockDevice>> scan_block_devices(const Files& files) {
-  const auto names = files.list(kBlock);
+  const auto names = files.list(kBlockFolder);
   if (!names) {
     if (names.error().code == Errc::not_found && files.exists("/sys")) return std::vector<BlockDevice>{};
     return fail(names.error().code == Errc::not_found ? Errc::unavailable : names.error().code,

@@ -8,7 +8,7 @@ namespace autopilot::host {
 namespace {
 
 // Byte offsets in log page 02h (NVM Express Base Specification, "SMART / Health Information").
-constexpr std::size_t kPageBytes = 512;
+constexpr std::size_t kHealthPageBytes = 512;
 constexpr std::size_t kCriticalWarning = 0;
 constexpr std::size_t kTemperature = 1;  // two bytes, kelvin
 constexpr std::size_t kAvailableSpare = 3;
@@ -35,7 +35,7 @@ double counter_at(std::string_view page, std::size_t offset) {
 }  // namespace
 
 Result<NvmeHealth> parse_nvme_health(std::string_view page) {
-  if (page.size() < kPageBytes)
+  if (page.size() < kHealthPageBytes)
     return fail(Errc::malformed, "NVMe health log page: " + std::to_string(page.size()) + " bytes, not 512");
   const int kelvin = byte_at(page, kTemperature) + 256 * byte_at(page, kTemperature + 1);
   // Some controllers answer with an empty page instead of an error; no real one is at 0 K.

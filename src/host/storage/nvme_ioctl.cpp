@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint8_t kGetLogPage = 0x02;
 constexpr std::uint32_t kHealthLog = 0x02;
 constexpr std::uint32_t kAllNamespaces = 0xffffffff;
-constexpr std::size_t kPageBytes = 512;
+constexpr std::size_t kReadPageBytes = 512;
 constexpr std::uint32_t kTimeoutMs = 5000;
 
 }  // namespace
@@ -23,13 +23,13 @@ Result<std::string> read_nvme_health_page(const std::string& controller) {
   const std::string path = "/dev/" + controller;
   const Fd device(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!device) return fail_errno(errno, path);
-  std::string page(kPageBytes, '\0');
+  std::string page(kReadPageBytes, '\0');
   nvme_admin_cmd command{};
   command.opcode = kGetLogPage;
   command.nsid = kAllNamespaces;
   command.addr = reinterpret_cast<std::uintptr_t>(page.data());
-  command.data_len = kPageBytes;
-  command.cdw10 = kHealthLog | ((kPageBytes / 4 - 1) << 16);
+  command.data_len = kReadPageBytes;
+  command.cdw10 = kHealthLog | ((kReadPageBytes / 4 - 1) << 16);
   command.timeout_ms = kTimeoutMs;
   const int status = ::ioctl(device.get(), NVME_IOCTL_ADMIN_CMD, &command);
   if (status < 0) return fail_errno(errno, path + ": get log page 02h");

@@ -10,7 +10,7 @@
 namespace autopilot::host {
 namespace {
 
-constexpr std::string_view kBlock = "/sys/block";
+constexpr std::string_view kRaidFolder = "/sys/block";
 constexpr std::string_view kMember = "dev-";
 // Linux Documentation/admin-guide/md.rst.
 constexpr std::array<std::string_view, 10> kStates{"clear",       "inactive", "suspended", "readonly",
@@ -48,7 +48,7 @@ std::vector<RaidMember> read_members(const Files& files, const std::string& path
 }
 
 Result<RaidArray> read_array(const Files& files, const std::string& name) {
-  const std::string path = std::string(kBlock) + "/" + name + "/md";
+  const std::string path = std::string(kRaidFolder) + "/" + name + "/md";
   RaidArray array;
   array.name = name;
   array.state = TRY(files.read_word(path + "/array_state"));
@@ -79,7 +79,7 @@ std::optional<double> parse_raid_progress(std::string_view text) {
 }
 
 Result<std::vector<RaidArray>> scan_raid_arrays(const Files& files) {
-  const auto names = files.list(kBlock);
+  const auto names = files.list(kRaidFolder);
   if (!names) {
     if (names.error().code == Errc::not_found && files.exists("/sys")) return std::vector<RaidArray>{};
     return fail(names.error().code == Errc::not_found ? Errc::unavailable : names.error().code,
@@ -87,9 +87,9 @@ Result<std::vector<RaidArray>> scan_raid_arrays(const Files& files) {
   }
   std::vector<RaidArray> arrays;
   for (const std::string& name : *names) {
-    if (!name.starts_with("md") || !files.exists(std::string(kBlock) + "/" + name + "/md")) continue;
+    if (!name.starts_with("md") || !files.exists(std::string(kRaidFolder) + "/" + name + "/md")) continue;
     auto array = read_array(files, name);
-    const bool is_there = files.exists(std::string(kBlock) + "/" + name + "/md");
+    const bool is_there = files.exists(std::string(kRaidFolder) + "/" + name + "/md");
     if (!array && !is_there) continue;  // it was stopped since the list was read
     if (array) {
       arrays.push_back(*std::move(array));
