@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "net/awaited.hpp"
 #include "net/tls_state.hpp"
 
 namespace autopilot::net {
@@ -22,8 +23,6 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 namespace {
-
-constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 
 tl::unexpected<Error> broken(const error_code& error) {
   return fail(Errc::unavailable, error.message());

@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "net/awaited.hpp"
 #include "net/listener.hpp"
 #include "net/responder.hpp"
 
@@ -19,7 +20,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // How long a refused client may go on sending before it is shut out; what it sends is thrown away.
 constexpr Duration kLinger = std::chrono::seconds{2};
 

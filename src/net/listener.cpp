@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "net/awaited.hpp"
 #include "net/connection.hpp"
 #include "net/response_head.hpp"
 
@@ -20,7 +21,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // After the system refused a connection (no descriptors, no memory): its cause seldom passes at once.
 constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
 

@@ -9,11 +9,11 @@ namespace {
 
 using Refusal = RequestReader::Refusal;
 
-constexpr std::size_t kHeader = 1024;
-constexpr std::size_t kBody = 64;
+constexpr std::size_t kRequestHeader = 1024;
+constexpr std::size_t kRequestBody = 64;
 
 Refusal refusal_of(const std::string& text) {
-  RequestReader reader(kHeader, kBody);
+  RequestReader reader(kRequestHeader, kRequestBody);
   reader.feed(text);
   return reader.refusal();
 }
@@ -22,7 +22,7 @@ TEST(RequestReader, reads_a_request_byte_by_byte_and_leaves_the_next_one) {
   const std::string text =
       "\r\nPOST /v1/checks/gpu.xid%2F1?view=short&tag=a+b&flag HTTP/1.1\r\nHost: localhost\r\nX-Thing: 1\r\n"
       "x-thing: 2\r\nContent-Length: 5\r\n\r\nhello";
-  RequestReader reader(kHeader, kBody);
+  RequestReader reader(kRequestHeader, kRequestBody);
   std::string buffer;
   for (const char c : text) {
     ASSERT_FALSE(reader.is_complete());
@@ -47,7 +47,7 @@ TEST(RequestReader, reads_a_request_byte_by_byte_and_leaves_the_next_one) {
 }
 
 TEST(RequestReader, reads_chunked_bodies) {
-  RequestReader reader(kHeader, kBody);
+  RequestReader reader(kRequestHeader, kRequestBody);
   reader.feed(
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n");
   ASSERT_TRUE(reader.is_complete()) << reader.refusal_text();
@@ -56,7 +56,7 @@ TEST(RequestReader, reads_chunked_bodies) {
 
 TEST(RequestReader, reads_an_empty_chunked_body_that_comes_byte_by_byte) {
   const std::string text = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-  RequestReader reader(kHeader, kBody);
+  RequestReader reader(kRequestHeader, kRequestBody);
   std::string buffer;
   for (const char c : text) {
     ASSERT_FALSE(reader.is_complete());
@@ -69,7 +69,7 @@ TEST(RequestReader, reads_an_empty_chunked_body_that_comes_byte_by_byte) {
 }
 
 TEST(RequestReader, http_1_0_closes_and_needs_no_host) {
-  RequestReader reader(kHeader, kBody);
+  RequestReader reader(kRequestHeader, kRequestBody);
   reader.feed("GET / HTTP/1.0\r\n\r\n");
   ASSERT_TRUE(reader.is_complete());
   const auto read = reader.take();
@@ -97,15 +97,17 @@ TEST(RequestReader, refuses_what_two_servers_could_read_differently) {
 
 TEST(RequestReader, refuses_too_much) {
   const std::string head = "GET / HTTP/1.1\r\nHost: a\r\n";
-  EXPECT_EQ(refusal_of(head + "X: " + std::string(2 * kHeader, 'x')), Refusal::header_too_large);
-  EXPECT_EQ(refusal_of(head + "X: " + std::string(2 * kHeader, 'x') + "\r\n\r\n"), Refusal::header_too_large);
-  EXPECT_EQ(refusal_of("GET /" + std::string(2 * kHeader, 'x')), Refusal::header_too_large);
+  EXPECT_EQ(refusal_of(head + "X: " + std::string(2 * kRequestHeader, 'x')), Refusal::header_too_large);
+  EXPECT_EQ(refusal_of(head + "X: " + std::string(2 * kRequestHeader, 'x') + "\r\n\r\n"),
+            Refusal::header_too_large);
+  EXPECT_EQ(refusal_of("GET /" + std::string(2 * kRequestHeader, 'x')), Refusal::header_too_large);
   EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65\r\n\r\n"), Refusal::body_too_large);
   const std::string chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   EXPECT_EQ(refusal_of(chunked + "41\r\n" + std::string(65, 'x') + "\r\n0\r\n\r\n"), Refusal::body_too_large);
   // A chunk size line and a trailer that never end.
-  EXPECT_EQ(refusal_of(chunked + "1;" + std::string(2 * kHeader, 'x')), Refusal::header_too_large);
-  EXPECT_EQ(refusal_of(chunked + "0\r\nX: " + std::string(2 * kHeader, 'x')), Refusal::header_too_large);
+  EXPECT_EQ(refusal_of(chunked + "1;" + std::string(2 * kRequestHeader, 'x')), Refusal::header_too_large);
+  EXPECT_EQ(refusal_of(chunked + "0\r\nX: " + std::string(2 * kRequestHeader, 'x')),
+            Refusal::header_too_large);
 }
 
 TEST(RequestReader, refuses_targets_and_hosts_that_mean_nothing) {
@@ -113,7 +115,7 @@ TEST(RequestReader, refuses_targets_and_hosts_that_mean_nothing) {
        {"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", "GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "GET /?a=%4 HTTP/1.1\r\nHost: a\r\n\r\n"}) {
-    RequestReader reader(kHeader, kBody);
+    RequestReader reader(kRequestHeader, kRequestBody);
     reader.feed(text);
     ASSERT_TRUE(reader.is_complete()) << text;
     const auto read = reader.take();
@@ -123,7 +125,7 @@ TEST(RequestReader, refuses_targets_and_hosts_that_mean_nothing) {
 }
 
 TEST(RequestReader, says_once_that_the_client_waits_for_continue) {
-  RequestReader reader(kHeader, kBody);
+  RequestReader reader(kRequestHeader, kRequestBody);
   reader.feed("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_TRUE(reader.take_expects_continue());
   EXPECT_FALSE(reader.take_expects_continue());

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/request_text.hpp"
 
+#include "net/header_text.hpp"
 #include "net/url.hpp"
 
 namespace autopilot::net {
-
-namespace {
-
-void append_header(std::string& out, std::string_view name, std::string_view value) {
-  out += name;
-  out += ": ";
-  for (const char c : value)
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  out += "\r\n";
-}
-
-}  // namespace
 
 std::string format_request(const HttpRequest& request, std::string_view host, ConnectionUse use) {
   std::string out = request.method + " " + percent_encode(request.path, true);

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/response_head.hpp"
 
+#include "net/header_text.hpp"
+
 namespace autopilot::net {
 
 namespace {
-
-void append_header(std::string& out, std::string_view name, std::string_view value) {
-  out += name;
-  out += ": ";
-  for (const char c : value)
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  out += "\r\n";
-}
 
 bool has_no_content(int status) {
   return status < 200 || status == 204 || status == 304;

@@ -10,6 +10,7 @@
 #include <openssl/ssl.h>
 #include <utility>
 
+#include "net/awaited.hpp"
 #include "net/tls_state.hpp"
 
 namespace autopilot::net {
@@ -19,7 +20,6 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // The kernel takes what it has room for. The library's 64 KiB would cost a large answer a turn of the loop
 // for each.
 constexpr std::size_t kWrittenAtOnce = std::size_t{4} << 20;

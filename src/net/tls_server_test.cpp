@@ -25,7 +25,7 @@ using testing::Program;
 using ::testing::StartsWith;
 using testing::TestServer;
 
-constexpr const char* kHello = "GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+constexpr const char* kSecureHello = "GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 // How a client that speaks TLS 1.2 and newer begins: the head of a record that is 512 bytes long.
 const std::string kBeginning("\x16\x03\x01\x02\x00\x01", 6);
 
@@ -136,7 +136,7 @@ TEST_F(TlsServerTest, a_name_with_a_zero_is_not_the_name_before_it) {
 
 TEST_F(TlsServerTest, tells_a_client_that_speaks_plain_http_what_to_do) {
   serve();
-  const std::string answer = server_->ask(kHello);
+  const std::string answer = server_->ask(kSecureHello);
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 "));
   EXPECT_THAT(answer, HasSubstr("https://"));
   EXPECT_TRUE(eventually([&] { return server_->stats().handshakes_failed == 1; }));
