@@ -64,7 +64,7 @@ void write_test(JsonWriter& out, const TestInfo& test) {
   out.end_object();
 }
 
-TestInfo read_test(const JsonObject& object) {
+TestInfo read_test_info(const JsonObject& object) {
   return {object.word("id"), object.word("title"), object.seconds("deadlineSeconds")};
 }
 
@@ -103,7 +103,7 @@ std::string to_json(const std::vector<TestInfo>& tests, View view) {
 }
 
 Result<std::vector<TestInfo>> parse_tests(std::string_view json) {
-  return read_text(json, read_items<TestInfo, read_test>);
+  return read_text(json, read_items<TestInfo, read_test_info>);
 }
 
 }  // namespace autopilot::api

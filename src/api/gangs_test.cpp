@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string problem_of(const std::string& json) {
+std::string gangs_problem_of(const std::string& json) {
   const auto question = parse_gang_question(json);
   return question ? "" : question.error().what;
 }
@@ -27,13 +27,13 @@ TEST(Gangs, a_question_is_read_as_it_was_written) {
 }
 
 TEST(Gangs, a_question_beyond_the_limits_is_refused) {
-  EXPECT_THAT(problem_of("{}"), HasSubstr("podUid"));
-  EXPECT_THAT(problem_of(R"({"podUid": ""})"), HasSubstr("podUid"));
-  EXPECT_THAT(problem_of(R"({"podUid": ")" + std::string(129, 'a') + "\"}"), HasSubstr("podUid"));
-  EXPECT_THAT(problem_of(R"({"podUid": "u", "size": 100001})"), HasSubstr("at most 100000"));
-  EXPECT_THAT(problem_of(R"({"podUid": "u", "size": -1})"), HasSubstr("size"));
-  EXPECT_THAT(problem_of(R"({"podUid": "u", "node": "gpu-1"})"), HasSubstr("node"));
-  EXPECT_THAT(problem_of(""), HasSubstr("JSON"));
+  EXPECT_THAT(gangs_problem_of("{}"), HasSubstr("podUid"));
+  EXPECT_THAT(gangs_problem_of(R"({"podUid": ""})"), HasSubstr("podUid"));
+  EXPECT_THAT(gangs_problem_of(R"({"podUid": ")" + std::string(129, 'a') + "\"}"), HasSubstr("podUid"));
+  EXPECT_THAT(gangs_problem_of(R"({"podUid": "u", "size": 100001})"), HasSubstr("at most 100000"));
+  EXPECT_THAT(gangs_problem_of(R"({"podUid": "u", "size": -1})"), HasSubstr("size"));
+  EXPECT_THAT(gangs_problem_of(R"({"podUid": "u", "node": "gpu-1"})"), HasSubstr("node"));
+  EXPECT_THAT(gangs_problem_of(""), HasSubstr("JSON"));
 }
 
 TEST(Gangs, an_answer_is_read_as_it_was_written) {

@@ -25,7 +25,7 @@ void write_result_members(JsonWriter& out, const CheckResult& result, View view)
   if (view.observations) write_observations(out, result.observations.all());
 }
 
-CheckResult read_result(const JsonObject& object) {
+CheckResult read_check_result(const JsonObject& object) {
   CheckResult result;
   result.check = object.word("check");
   result.health = object.choice("health", parse_health);
@@ -129,7 +129,7 @@ NodeSnapshot read_node(const JsonObject& object) {
   snapshot.health = object.choice("health", parse_health);
   if (object.has("verdict")) snapshot.verdict = object.choice("verdict", parse_verdict);
   snapshot.coverage = object.object("coverage", read_coverage);
-  for (CheckResult& result : object.list("results", read_result))
+  for (CheckResult& result : object.list("results", read_check_result))
     snapshot.results.push_back(std::move(result));
   snapshot.incidents = object.list("incidents", read_incident);
   snapshot.self = object.object("self", read_self);
@@ -184,7 +184,7 @@ std::string to_json(const CheckResult& result, View view) {
 }
 
 Result<CheckResult> parse_check_result(std::string_view json) {
-  return read_text(json, read_result);
+  return read_text(json, read_check_result);
 }
 
 }  // namespace autopilot::api

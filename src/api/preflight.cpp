@@ -66,7 +66,7 @@ void write_tests(JsonWriter& out, const std::vector<PreflightTest>& tests) {
   out.end_list();
 }
 
-PreflightTest read_test(const JsonObject& object) {
+PreflightTest read_preflight_test(const JsonObject& object) {
   PreflightTest test;
   test.id = object.word("id");
   test.state = object.choice("state", parse_preflight_state);
@@ -79,18 +79,18 @@ PreflightProgress read_progress(const JsonObject& object) {
   PreflightProgress progress;
   progress.node = object.word("node");
   progress.message = object.word("message");
-  progress.tests = object.list("tests", read_test);
+  progress.tests = object.list("tests", read_preflight_test);
   if (object.has("waitSeconds")) progress.wait = object.seconds("waitSeconds");
   return progress;
 }
 
-PreflightResult read_result(const JsonObject& object) {
+PreflightResult read_preflight_result(const JsonObject& object) {
   PreflightResult result;
   result.outcome = object.choice("outcome", parse_preflight_outcome);
   result.may_start = object.flag("mayStart");
   result.node = object.word("node");
   result.fresh = object.words("fresh");
-  result.tests = object.list("tests", read_test);
+  result.tests = object.list("tests", read_preflight_test);
   result.gpus = object.words("gpus");
   result.report = object.word_or_empty("report");
   result.message = object.word("message");
@@ -165,7 +165,7 @@ std::string to_json(const PreflightResult& result) {
 }
 
 Result<PreflightResult> parse_preflight_result(std::string_view json) {
-  return read_text(json, read_result);
+  return read_text(json, read_preflight_result);
 }
 
 }  // namespace autopilot::api

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string problem_of(const std::string& json) {
+std::string preflight_problem_of(const std::string& json) {
   const auto request = parse_preflight_request(json);
   return request ? "" : request.error().what;
 }
@@ -33,20 +33,21 @@ TEST(Preflight, a_request_says_what_is_to_be_tested_and_how_long_it_may_take) {
 }
 
 TEST(Preflight, a_request_beyond_the_limits_is_refused_with_the_place) {
-  EXPECT_THAT(problem_of(R"({"tests": ["A b"]})"), HasSubstr("not 'A b'"));
-  EXPECT_THAT(problem_of(R"({"tests": ["a", "b", "a"]})"), HasSubstr("a stands there twice"));
-  EXPECT_THAT(problem_of(R"({"tests": [""]})"), HasSubstr("expected ids"));
-  EXPECT_THAT(problem_of(R"({"tests": [")" + std::string(65, 'a') + "\"]}"), HasSubstr("expected ids"));
-  EXPECT_THAT(problem_of(R"({"tests": "a"})"), HasSubstr("tests"));
-  EXPECT_THAT(problem_of(R"({"test": ["a"]})"), HasSubstr("test"));
-  EXPECT_THAT(problem_of(R"({"deadlineSeconds": 0})"), HasSubstr("expected 1 to 1800"));
-  EXPECT_THAT(problem_of(R"({"deadlineSeconds": 1801})"), HasSubstr("expected 1 to 1800"));
-  EXPECT_THAT(problem_of(R"({"deadlineSeconds": -1e300})"), HasSubstr("deadlineSeconds"));
-  EXPECT_THAT(problem_of(""), HasSubstr("JSON"));
+  EXPECT_THAT(preflight_problem_of(R"({"tests": ["A b"]})"), HasSubstr("not 'A b'"));
+  EXPECT_THAT(preflight_problem_of(R"({"tests": ["a", "b", "a"]})"), HasSubstr("a stands there twice"));
+  EXPECT_THAT(preflight_problem_of(R"({"tests": [""]})"), HasSubstr("expected ids"));
+  EXPECT_THAT(preflight_problem_of(R"({"tests": [")" + std::string(65, 'a') + "\"]}"),
+              HasSubstr("expected ids"));
+  EXPECT_THAT(preflight_problem_of(R"({"tests": "a"})"), HasSubstr("tests"));
+  EXPECT_THAT(preflight_problem_of(R"({"test": ["a"]})"), HasSubstr("test"));
+  EXPECT_THAT(preflight_problem_of(R"({"deadlineSeconds": 0})"), HasSubstr("expected 1 to 1800"));
+  EXPECT_THAT(preflight_problem_of(R"({"deadlineSeconds": 1801})"), HasSubstr("expected 1 to 1800"));
+  EXPECT_THAT(preflight_problem_of(R"({"deadlineSeconds": -1e300})"), HasSubstr("deadlineSeconds"));
+  EXPECT_THAT(preflight_problem_of(""), HasSubstr("JSON"));
   PreflightRequest many;
   for (int i = 0; i < 17; ++i)
     many.tests.push_back("t" + std::to_string(i));
-  EXPECT_THAT(problem_of(to_json(many)), HasSubstr("at most 16"));
+  EXPECT_THAT(preflight_problem_of(to_json(many)), HasSubstr("at most 16"));
 }
 
 TEST(Preflight, what_the_agent_says_is_read_as_it_was_written) {

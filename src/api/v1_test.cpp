@@ -21,7 +21,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-std::string problem_of(const std::string& json) {
+std::string v1_problem_of(const std::string& json) {
   const auto node = parse_node(json);
   EXPECT_FALSE(node);
   if (node) return "";
@@ -158,40 +158,40 @@ TEST(ApiV1, a_newer_agent_may_say_more) {
 
 TEST(ApiV1, every_problem_names_its_place) {
   const auto json = to_json(sample_node());
-  EXPECT_EQ(problem_of(replaced(json, R"("health":"degraded","reason")", R"("health":7,"reason")")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("health":"degraded","reason")", R"("health":7,"reason")")),
             "results[0].findings[0].health: expected a word");
-  EXPECT_EQ(problem_of(replaced(json, R"("health":"degraded","reason")", R"("health":"ill","reason")")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("health":"degraded","reason")", R"("health":"ill","reason")")),
             "results[0].findings[0].health: 'ill' is not a word that may stand here");
-  EXPECT_EQ(problem_of(replaced(json, R"("node":"node-1",)", "")), "node: expected a word");
-  EXPECT_EQ(problem_of(replaced(json, R"("generation":42)", R"("generation":-1)")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("node":"node-1",)", "")), "node: expected a word");
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("generation":42)", R"("generation":-1)")),
             "generation: expected a count");
-  EXPECT_EQ(problem_of(replaced(json, R"("time":"2025-11-21T03:04:05.678Z","generation")",
-                                R"("time":"soon","generation")")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("time":"2025-11-21T03:04:05.678Z","generation")",
+                                   R"("time":"soon","generation")")),
             "time: expected a time as 2026-01-31T12:00:00.000Z");
-  EXPECT_EQ(problem_of(replaced(json, R"("missingRights":["CAP_SYSLOG"])", R"("missingRights":["a",1])")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("missingRights":["CAP_SYSLOG"])", R"("missingRights":["a",1])")),
             "coverage.missingRights[1]: expected a word");
-  EXPECT_EQ(problem_of(replaced(json, R"("index":3)", R"("index":3000000000)")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("index":3)", R"("index":3000000000)")),
             "results[0].findings[0].subject.index: expected a small integer");
-  EXPECT_EQ(problem_of(replaced(json, R"("value":5.0)", R"("value":[])")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("value":5.0)", R"("value":[])")),
             "results[0].observations[1].value: expected a number, a word, true or false");
-  EXPECT_EQ(problem_of(replaced(json, R"("durationSeconds":0.0125)", R"("durationSeconds":-1)")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("durationSeconds":0.0125)", R"("durationSeconds":-1)")),
             "results[0].durationSeconds: expected a number of seconds");
-  EXPECT_EQ(problem_of(replaced(json, R"("evidence":{"value":1,)", R"("evidence":{"value":{},)")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("evidence":{"value":1,)", R"("evidence":{"value":{},)")),
             "results[0].findings[0].evidence.value: expected a number, a word, true or false");
-  EXPECT_EQ(problem_of(replaced(json, R"("incidents":[)", R"("incidents":[3,)")),
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("incidents":[)", R"("incidents":[3,)")),
             "incidents[0]: expected an object");
-  EXPECT_EQ(problem_of(replaced(json, "autopilot.check/v1", "autopilot.check/v2")),
+  EXPECT_EQ(v1_problem_of(replaced(json, "autopilot.check/v1", "autopilot.check/v2")),
             "schema: 'autopilot.check/v2' is not a word that may stand here");
 }
 
 TEST(ApiV1, refuses_what_is_no_json_too_deep_or_too_large) {
-  EXPECT_THAT(problem_of(""), HasSubstr("not JSON"));
-  EXPECT_THAT(problem_of("[]"), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(problem_of("{\"a\":1"), HasSubstr("not JSON"));
-  EXPECT_THAT(problem_of("{\"a\":NaN}"), HasSubstr("not JSON"));
-  EXPECT_THAT(problem_of("{\"a\":\"\xff\"}"), HasSubstr("not JSON"));
-  EXPECT_THAT(problem_of("{\"a\":" + std::string(100'000, '[')), HasSubstr("not JSON"));
-  EXPECT_THAT(problem_of(std::string(kMaxBytes + 1, ' ')), HasSubstr("larger than"));
+  EXPECT_THAT(v1_problem_of(""), HasSubstr("not JSON"));
+  EXPECT_THAT(v1_problem_of("[]"), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(v1_problem_of("{\"a\":1"), HasSubstr("not JSON"));
+  EXPECT_THAT(v1_problem_of("{\"a\":NaN}"), HasSubstr("not JSON"));
+  EXPECT_THAT(v1_problem_of("{\"a\":\"\xff\"}"), HasSubstr("not JSON"));
+  EXPECT_THAT(v1_problem_of("{\"a\":" + std::string(100'000, '[')), HasSubstr("not JSON"));
+  EXPECT_THAT(v1_problem_of(std::string(kMaxBytes + 1, ' ')), HasSubstr("larger than"));
 }
 
 TEST(ApiV1, errors_cross_the_wire) {
