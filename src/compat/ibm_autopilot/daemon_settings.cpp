@@ -61,7 +61,7 @@ Result<Flags> read_flags(const std::vector<std::string>& words) {
   return flags;
 }
 
-std::optional<std::string> value_of(const Flags& flags, std::string_view name) {
+std::optional<std::string> flag_value(const Flags& flags, std::string_view name) {
   const auto found = flags.find(name);
   return found == flags.end() ? std::nullopt : std::optional(found->second);
 }
@@ -72,7 +72,7 @@ std::string variable_of(const Variables& environment, const std::string& name) {
   return found == environment.end() ? "" : found->second;
 }
 
-Result<int> number_of(const std::string& name, const std::string& text, int from, int to) {
+Result<int> flag_number(const std::string& name, const std::string& text, int from, int to) {
   const auto number = parse_number<int>(text);
   if (number && *number >= from && *number <= to) return *number;
   return fail(Errc::malformed, "--" + name + ": expected a number from " + std::to_string(from) + " to " +
@@ -158,17 +158,17 @@ Status add_period(YamlNode& settings, const std::string& text, const Variables& 
 }
 
 Status add_flags(YamlNode& settings, const Flags& flags, const Variables& environment) {
-  if (const auto limit = value_of(flags, "bw"))
+  if (const auto limit = flag_value(flags, "bw"))
     yaml_member(yaml_member(yaml_member(settings, "expectation"), "thresholds"),
-                "gpu.pcie_bandwidth.host_to_device") = yaml_integer(TRY(number_of("bw", *limit, 1, 9999)));
-  if (const auto level = value_of(flags, "loglevel")) {
-    const int number = TRY(number_of("loglevel", *level, 0, 10));
+                "gpu.pcie_bandwidth.host_to_device") = yaml_integer(TRY(flag_number("bw", *limit, 1, 9999)));
+  if (const auto level = flag_value(flags, "loglevel")) {
+    const int number = TRY(flag_number("loglevel", *level, 0, 10));
     yaml_member(settings, "log_level") = yaml_word(number >= kVerbose ? "debug" : "info");
   }
-  if (const auto period = value_of(flags, "invasive-check-timer"))
+  if (const auto period = flag_value(flags, "invasive-check-timer"))
     yaml_member(yaml_member(settings, "deep_test"), "every") =
         yaml_word(format_duration(TRY(period_of("invasive-check-timer", *period))));
-  if (const auto period = value_of(flags, "w")) return add_period(settings, *period, environment);
+  if (const auto period = flag_value(flags, "w")) return add_period(settings, *period, environment);
   return {};
 }
 
@@ -190,7 +190,7 @@ bool is_daemon_flag(std::string_view word) {
 Result<DaemonSettings> daemon_settings(const std::vector<std::string>& words, const Variables& environment) {
   constexpr const char* kPort = "3333";
   const Flags flags = TRY(read_flags(words));
-  const int port = TRY(number_of("port", value_of(flags, "port").value_or(kPort), 1, 65535));
+  const int port = TRY(flag_number("port", flag_value(flags, "port").value_or(kPort), 1, 65535));
   YamlNode settings = yaml_map();
   add_door(settings, port, variable_of(environment, "NAMESPACE"));
   add_place(settings, environment);

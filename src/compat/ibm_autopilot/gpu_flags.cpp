@@ -17,7 +17,7 @@ void add_named(const CheckResult& result, Health health, Gpus& gpus) {
 }
 
 // None of them read yet.
-Gpus gpus_of(const NodeSnapshot& snapshot, const CheckResult& result, const GpuQuestion& question) {
+Gpus asked_gpus(const NodeSnapshot& snapshot, const CheckResult& result, const GpuQuestion& question) {
   Gpus gpus;
   for (const Observation& observation : result.observations)
     if (observation.subject.kind == SubjectKind::gpu &&
@@ -34,7 +34,7 @@ Gpus gpus_of(const NodeSnapshot& snapshot, const CheckResult& result, const GpuQ
 GpuFlags::GpuFlags(const NodeSnapshot& snapshot, const GpuQuestion& question) {
   const CheckResult* result = find_result(snapshot, question.check);
   if (result == nullptr) return;
-  auto gpus = gpus_of(snapshot, *result, question);
+  auto gpus = asked_gpus(snapshot, *result, question);
   for (const auto& [gpu, is_bad] : flags(snapshot, question))
     gpus[gpu] = is_bad;
   for (const auto& [gpu, is_bad] : gpus)

@@ -153,7 +153,7 @@ TEST_F(HealthGaugesTest, a_test_that_left_a_gpu_out_passed_nobody) {
   EXPECT_THAT(all(), ElementsAre("dcgm/=1", "gpumem/0=1"));
 }
 
-Observation asked(const std::string& node, std::int64_t silent) {
+Observation asked_observation(const std::string& node, std::int64_t silent) {
   Observation observation;
   observation.name = "ping.silent";
   observation.subject = {SubjectKind::peer, node, std::nullopt, "", ""};
@@ -162,24 +162,25 @@ Observation asked(const std::string& node, std::int64_t silent) {
 }
 
 TEST_F(HealthGaugesTest, nodes_are_those_asked_last_and_those_silent_within_the_hour) {
-  look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 2), asked("c", 0)});
+  look("network.ping", {word("ping.outcome", "ended"), asked_observation("a", 0), asked_observation("b", 2),
+                        asked_observation("c", 0)});
   EXPECT_THAT(all(), ElementsAre("ping/a=0", "ping/b=1", "ping/c=0"));
   now_ += 59min;
-  look("network.ping", {word("ping.outcome", "ended"), asked("d", 0)});
+  look("network.ping", {word("ping.outcome", "ended"), asked_observation("d", 0)});
   EXPECT_THAT(all(), ElementsAre("ping/b=1", "ping/d=0"));
   look("network.ping", {});
   EXPECT_THAT(all(), ElementsAre("ping/b=1", "ping/d=0"));
   now_ += 1min;
-  look("network.ping", {word("ping.outcome", "ended"), asked("d", 0)});
+  look("network.ping", {word("ping.outcome", "ended"), asked_observation("d", 0)});
   EXPECT_THAT(all(), ElementsAre("ping/d=0"));
 }
 
 TEST_F(HealthGaugesTest, a_node_that_answered_before_it_went_was_not_silent) {
-  look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 2)});
+  look("network.ping", {word("ping.outcome", "ended"), asked_observation("a", 0), asked_observation("b", 2)});
   now_ += 10min;
-  look("network.ping", {word("ping.outcome", "ended"), asked("a", 0), asked("b", 0)});
+  look("network.ping", {word("ping.outcome", "ended"), asked_observation("a", 0), asked_observation("b", 0)});
   now_ += 10min;
-  look("network.ping", {word("ping.outcome", "ended"), asked("a", 0)});
+  look("network.ping", {word("ping.outcome", "ended"), asked_observation("a", 0)});
   EXPECT_THAT(all(), ElementsAre("ping/a=0"));
 }
 
@@ -190,11 +191,11 @@ TEST_F(HealthGaugesTest, of_many_nodes_there_are_those_alone_that_do_not_answer)
     outcome.attributes = {{"others", others}};
     return outcome;
   };
-  look("network.ping", {ended(64), asked("a", 0), asked("b", 1)});
+  look("network.ping", {ended(64), asked_observation("a", 0), asked_observation("b", 1)});
   EXPECT_THAT(all(), ElementsAre("ping/a=0", "ping/b=1"));
-  look("network.ping", {ended(65), asked("a", 0), asked("b", 1)});
+  look("network.ping", {ended(65), asked_observation("a", 0), asked_observation("b", 1)});
   EXPECT_THAT(all(), ElementsAre("ping/b=1"));
-  look("network.ping", {ended(65), asked("b", 0)});
+  look("network.ping", {ended(65), asked_observation("b", 0)});
   EXPECT_THAT(all(), IsEmpty());
 }
 

@@ -22,18 +22,18 @@ constexpr Range kCounts{1, static_cast<int>(kMostIperfProcesses)};
 constexpr Range kPorts{1, kMostPort};
 
 // Empty: it was not set.
-std::string_view value_of(const QueryParameters& query, std::string_view name) {
+std::string_view parameter_value(const QueryParameters& query, std::string_view name) {
   const auto found = query.find(name);
   return found == query.end() ? std::string_view() : std::string_view(found->second);
 }
 
 // The older of two names, where that alone was set.
 std::string_view set_one(const QueryParameters& query, std::string_view name, std::string_view older) {
-  return value_of(query, name).empty() && !value_of(query, older).empty() ? older : name;
+  return parameter_value(query, name).empty() && !parameter_value(query, older).empty() ? older : name;
 }
 
-Result<int> number_of(const QueryParameters& query, std::string_view name, Range range) {
-  const std::string_view text = value_of(query, name);
+Result<int> parameter_number(const QueryParameters& query, std::string_view name, Range range) {
+  const std::string_view text = parameter_value(query, name);
   const auto number = parse_number<int>(text);
   if (number && *number >= range.least && *number <= range.most) return *number;
   return fail(Errc::malformed, "Invalid " + std::string(name) + ", must be a number from " +
@@ -42,7 +42,7 @@ Result<int> number_of(const QueryParameters& query, std::string_view name, Range
 }
 
 Result<int> number_or(const QueryParameters& query, std::string_view name, Range range, int otherwise) {
-  return value_of(query, name).empty() ? Result<int>(otherwise) : number_of(query, name, range);
+  return parameter_value(query, name).empty() ? Result<int>(otherwise) : parameter_number(query, name, range);
 }
 
 Status check_ports(int first, int count) {
@@ -89,17 +89,17 @@ Result<IperfServers> read_iperf_servers(const QueryParameters& query) {
   IperfServers wanted;
   wanted.count = TRY(number_or(query, set_one(query, "numservers", "serverspernode"), kCounts, wanted.count));
   wanted.first_port = TRY(number_or(query, "startport", kPorts, wanted.first_port));
-  wanted.plane = TRY(plane_of(value_of(query, "plane")));
+  wanted.plane = TRY(plane_of(parameter_value(query, "plane")));
   TRY_STATUS(check_ports(wanted.first_port, wanted.count));
   return wanted;
 }
 
 Result<IperfClients> read_iperf_clients(const QueryParameters& query) {
   IperfClients wanted;
-  wanted.to = value_of(query, "dstip");
+  wanted.to = parameter_value(query, "dstip");
   if (wanted.to.empty()) return fail(Errc::malformed, "Invalid dstip, must be an address. Got none");
-  const int first = TRY(number_of(query, "dstport", kPorts));
-  const int count = TRY(number_of(query, set_one(query, "numclients", "clientsperiface"), kCounts));
+  const int first = TRY(parameter_number(query, "dstport", kPorts));
+  const int count = TRY(parameter_number(query, set_one(query, "numclients", "clientsperiface"), kCounts));
   TRY_STATUS(check_ports(first, count));
   wanted.ports.resize(static_cast<std::size_t>(count));
   std::iota(wanted.ports.begin(), wanted.ports.end(), first);

@@ -15,7 +15,7 @@ void take(const QueryParameters& query, std::string_view name, std::string& valu
   if (found != query.end() && !found->second.empty()) value = to_printable(found->second);
 }
 
-bool has(std::string_view text, std::string_view part) {
+bool has_part(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
@@ -57,7 +57,7 @@ Status within_limits(const QueryParameters& query) {
   return {};
 }
 
-std::size_t parts_of(std::string_view list) {
+std::size_t count_parts(std::string_view list) {
   return static_cast<std::size_t>(std::ranges::count(list, ',')) + 1;
 }
 
@@ -76,7 +76,7 @@ Result<StatusRequest> read_status_request(const QueryParameters& query) {
   std::string checks{kAll};
   take(query, "check", checks);
   request.checks = without_iperf(checks, request.wants_iperf);
-  if (parts_of(request.host) > kMaxHosts || parts_of(checks) > kMaxChecks)
+  if (count_parts(request.host) > kMaxHosts || count_parts(checks) > kMaxChecks)
     return fail(Errc::malformed, "Invalid list, must be at most " + std::to_string(kMaxHosts) +
                                      " hosts and " + std::to_string(kMaxChecks) + " checks");
   std::string batch = "0";
@@ -93,14 +93,14 @@ bool is_local(const StatusRequest& request, std::string_view node) {
 
 Parameters parameters_of(const StatusRequest& request, const std::string& node) {
   Parameters all{{"host", node}};
-  if (has(request.checks, kAll)) return all;
+  if (has_part(request.checks, kAll)) return all;
   all.emplace_back("check", request.checks);
-  if (has(request.checks, "ping")) {
+  if (has_part(request.checks, "ping")) {
     if (request.job != kUnset) all.emplace_back("job", request.job);
     if (request.node_label != kUnset) all.emplace_back("nodelabel", request.node_label);
     all.emplace_back("pingnodes", request.ping_nodes);
   }
-  if (has(request.checks, "dcgm")) all.emplace_back("r", request.dcgm_level);
+  if (has_part(request.checks, "dcgm")) all.emplace_back("r", request.dcgm_level);
   return all;
 }
 

@@ -24,12 +24,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kTags{{
     {"[IPERF]", "IPERF Failed"},
 }};
 
-bool has(std::string_view line, std::string_view text) {
+bool has_text(std::string_view line, std::string_view text) {
   return line.find(text) != std::string_view::npos;
 }
 
 const auto* find_tag(std::string_view line) {
-  return std::ranges::find_if(kTags, [line](const auto& tag) { return has(line, tag.first); });
+  return std::ranges::find_if(kTags, [line](const auto& tag) { return has_text(line, tag.first); });
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ std::string without_tags(const std::string& text) {
 std::vector<std::string> status_words(std::string_view reply) {
   std::vector<std::string> words;
   for (const std::string_view line : split(reply, '\n')) {
-    if (!has(line, "FAIL") && !has(line, "ABORT")) continue;
+    if (!has_text(line, "FAIL") && !has_text(line, "ABORT")) continue;
     if (const auto* tag = find_tag(line); tag != kTags.end()) words.emplace_back(tag->second);
   }
   if (words.empty()) words.emplace_back("OK");

@@ -28,7 +28,7 @@ std::string in_quotes(const std::string& text) {
 }
 
 // "GPU POWER Failed" -> "GPU ", "POWER ", "Failed"
-std::vector<std::string> parts_of(const std::string& words) {
+std::vector<std::string> split_words(const std::string& words) {
   std::vector<std::string> parts;
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t space = words.find(' ', at);
@@ -48,7 +48,7 @@ std::string text_at(const std::string& words, std::size_t column, std::size_t fo
   if (fits(words, followed_by)) return in_quotes(words);
   std::vector<std::string> lines;
   std::string line;
-  const auto parts = parts_of(words);
+  const auto parts = split_words(words);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const bool is_last = i + 1 == parts.size();
     if (!line.empty() && !fits(line + parts[i], is_last ? followed_by : 0))
