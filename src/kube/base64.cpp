@@ -22,7 +22,7 @@ constexpr std::array<std::uint8_t, 256> make_values() {
 
 constexpr auto kValues = make_values();
 
-std::uint8_t value_of(char letter) {
+std::uint8_t digit_value(char letter) {
   return kValues[static_cast<unsigned char>(letter)];
 }
 
@@ -54,7 +54,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
       ++padding;
       continue;
     }
-    const std::uint8_t value = value_of(c);
+    const std::uint8_t value = digit_value(c);
     if (value == kNoLetter || padding > 0) return std::nullopt;
     bits = (bits << 6U) | value;
     ++letters;

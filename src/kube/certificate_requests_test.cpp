@@ -17,7 +17,7 @@ std::string object(const std::string& status) {
   return R"({"kind":"CertificateRequest","status":)" + status + "}";
 }
 
-std::string refused(const std::string& text) {
+std::string why_request_is_refused(const std::string& text) {
   const auto issued = parse_certificate_request(text);
   return issued ? "issued" : std::string(to_string(issued.error().code)) + ": " + issued.error().what;
 }
@@ -46,22 +46,24 @@ TEST(CertificateRequest, waits_for_who_has_not_decided) {
   for (const char* status :
        {"{}", R"({"conditions":[]})", R"({"conditions":[7]})",
         R"({"conditions":[{"type":"Ready","status":"False","reason":"Pending","message":"soon"}]})"})
-    EXPECT_THAT(refused(object(status)), HasSubstr("unavailable")) << status;
+    EXPECT_THAT(why_request_is_refused(object(status)), HasSubstr("unavailable")) << status;
 }
 
 TEST(CertificateRequest, says_why_there_is_none) {
-  EXPECT_EQ(refused(object(R"({"conditions":[{"type":"Denied","status":"True","message":"not you"}]})")),
+  EXPECT_EQ(why_request_is_refused(
+                object(R"({"conditions":[{"type":"Denied","status":"True","message":"not you"}]})")),
             "denied: cert-manager gives no certificate: not you");
-  EXPECT_EQ(refused(object(R"({"conditions":[{"type":"InvalidRequest","status":"True","message":"no"}]})")),
+  EXPECT_EQ(why_request_is_refused(
+                object(R"({"conditions":[{"type":"InvalidRequest","status":"True","message":"no"}]})")),
             "denied: cert-manager gives no certificate: no");
-  EXPECT_EQ(refused(object(
+  EXPECT_EQ(why_request_is_refused(object(
                 R"({"conditions":[{"type":"Ready","status":"False","reason":"Failed","message":"key"}]})")),
             "denied: cert-manager gives no certificate: key");
-  EXPECT_THAT(
-      refused(object(R"({"conditions":[{"type":"Ready","status":"True"}],"certificate":"Y2VydA=="})")),
-      HasSubstr("without its authority"));
+  EXPECT_THAT(why_request_is_refused(
+                  object(R"({"conditions":[{"type":"Ready","status":"True"}],"certificate":"Y2VydA=="})")),
+              HasSubstr("without its authority"));
   for (const char* text : {"", "[]", "{}", R"({"kind":"Pod"})"})
-    EXPECT_THAT(refused(text), HasSubstr("malformed")) << text;
+    EXPECT_THAT(why_request_is_refused(text), HasSubstr("malformed")) << text;
 }
 
 }  // namespace

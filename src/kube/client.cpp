@@ -14,14 +14,14 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t kLongestMessage = 1000;
+constexpr std::size_t kLongestAnswer = 1000;
 constexpr int kUnauthorized = 401;
 constexpr std::size_t kLongestRefusal = 8 * 1024;
 
 std::string text_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
   const json::string* text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string() : to_printable({text->data(), text->size()}, kLongestMessage);
+  return text == nullptr ? std::string() : to_printable({text->data(), text->size()}, kLongestAnswer);
 }
 
 std::string_view retry_after(const net::HttpResponse& response) {
@@ -103,7 +103,7 @@ ApiError api_error(const net::HttpResponse& response, std::string_view method, s
     message = text_of(*status, "message");
     told.reason = text_of(*status, "reason");
   }
-  if (message.empty()) message = to_printable(trim(response.body), kLongestMessage);
+  if (message.empty()) message = to_printable(trim(response.body), kLongestAnswer);
   told.error.code = code_of(told.verdict.outcome);
   told.error.what = std::string(method) + " " + std::string(path) + ": " + std::to_string(response.status) +
                     (message.empty() ? "" : ": " + message);

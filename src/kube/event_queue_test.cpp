@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-EventFact fact(const std::string& message, const std::string& pod = "train-0") {
+EventFact pod_fact(const std::string& message, const std::string& pod = "train-0") {
   return {.object = {"v1", "Pod", "ml", pod, "u1"},
           .type = EventType::warning,
           .reason = "PodEvicted",
@@ -24,8 +24,8 @@ EventFact fact(const std::string& message, const std::string& pod = "train-0") {
 TEST(EventQueue, goes_on_with_one_until_the_server_has_it) {
   EventQueue queue(8);
   EXPECT_EQ(queue.next(), nullptr);
-  queue.note(fact("first"), {});
-  queue.note(fact("second"), {});
+  queue.note(pod_fact("first"), {});
+  queue.note(pod_fact("second"), {});
   EXPECT_EQ(queue.next()->message, "first");
   EXPECT_EQ(queue.next()->message, "first");
   queue.refused(ApiOutcome::busy);
@@ -38,10 +38,10 @@ TEST(EventQueue, goes_on_with_one_until_the_server_has_it) {
 
 TEST(EventQueue, makes_again_what_the_server_has_forgotten) {
   EventQueue queue(8);
-  queue.note(fact("same"), {});
+  queue.note(pod_fact("same"), {});
   EXPECT_EQ(queue.next()->kind, EventWrite::Kind::create);
   queue.written();
-  queue.note(fact("same"), {});
+  queue.note(pod_fact("same"), {});
   EXPECT_EQ(queue.next()->kind, EventWrite::Kind::patch);
   queue.refused(ApiOutcome::not_found);
   EXPECT_EQ(queue.next()->kind, EventWrite::Kind::create);
@@ -53,7 +53,7 @@ TEST(EventQueue, makes_again_what_the_server_has_forgotten) {
 TEST(EventQueue, drops_what_the_server_never_takes_and_the_oldest_of_too_many) {
   EventQueue queue(2);
   for (const char* pod : {"a", "b", "c"})
-    queue.note(fact("m", pod), {});
+    queue.note(pod_fact("m", pod), {});
   EXPECT_EQ(queue.dropped(), 1U);
   EXPECT_EQ(queue.next()->object.name, "b");
   queue.refused(ApiOutcome::invalid);
@@ -78,14 +78,14 @@ class SendEvent : public testing::ScriptedApi {
 TEST_F(SendEvent, is_in_the_namespace_of_its_object_and_says_who_told_it) {
   serve({{answer(201, "{}")}, {answer(200, "{}")}});
   EventQueue queue(8);
-  queue.note(fact("moved"), clock_.now());
+  queue.note(pod_fact("moved"), clock_.now());
   const std::string created = sent(*queue.next());
   EXPECT_THAT(created, StartsWith("POST /api/v1/namespaces/ml/events?"));
   EXPECT_THAT(created, HasSubstr(R"("kind":"Pod","name":"train-0","uid":"u1","namespace":"ml")"));
   EXPECT_THAT(created, HasSubstr(R"("source":{"component":"autopilot-controller","host":"controller-1"})"));
   EXPECT_THAT(created, HasSubstr(R"("firstTimestamp":"1970-01-01T01:00:00Z")"));
   queue.written();
-  queue.note(fact("moved"), clock_.now());
+  queue.note(pod_fact("moved"), clock_.now());
   const std::string patched = sent(*queue.next());
   EXPECT_THAT(patched, StartsWith("PATCH /api/v1/namespaces/ml/events/train-0."));
   EXPECT_THAT(patched, HasSubstr(R"("count":2)"));

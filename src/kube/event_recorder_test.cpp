@@ -15,13 +15,12 @@ using namespace std::chrono_literals;
 using ::testing::EndsWith;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
-using Kind = EventWrite::Kind;
 
-Instant at(Duration since) {
+Instant told_at(Duration since) {
   return {.wall = WallTime{1'800'000'000s + since}, .mono = MonoTime{1000s + since}};
 }
 
-EventFact fact(const std::string& message, const std::string& node = "node-1") {
+EventFact node_fact(const std::string& message, const std::string& node = "node-1") {
   return {
       .object = {.api_version = "v1", .kind = "Node", .name_space = {}, .name = node, .uid = "uid-" + node},
       .type = EventType::warning,
@@ -38,45 +37,45 @@ EventLimits patient() {
 
 TEST(EventRecorder, a_new_fact_becomes_an_event) {
   EventRecorder recorder;
-  const auto write = recorder.record(fact("fell off the bus"), at(0s));
+  const auto write = recorder.record(node_fact("fell off the bus"), told_at(0s));
   ASSERT_TRUE(write);
-  EXPECT_EQ(write->kind, Kind::create);
+  EXPECT_EQ(write->kind, EventWrite::Kind::create);
   EXPECT_EQ(write->name_space, "default");
   EXPECT_THAT(write->name, MatchesRegex("node-1\\.[0-9a-f]+"));
-  EXPECT_EQ(write->object, fact("").object);
+  EXPECT_EQ(write->object, node_fact("").object);
   EXPECT_EQ(to_string(write->type), "Warning");
   EXPECT_EQ(write->reason, "GpuFailed");
   EXPECT_EQ(write->message, "fell off the bus");
   EXPECT_EQ(write->count, 1);
-  EXPECT_EQ(write->first, at(0s).wall);
-  EXPECT_EQ(write->last, at(0s).wall);
+  EXPECT_EQ(write->first, told_at(0s).wall);
+  EXPECT_EQ(write->last, told_at(0s).wall);
 }
 
 TEST(EventRecorder, an_event_stands_in_the_namespace_of_its_object) {
   EventRecorder recorder;
-  EventFact pod = fact("moved");
+  EventFact pod = node_fact("moved");
   pod.object.name_space = "team-a";
-  EXPECT_EQ(recorder.record(pod, at(0s))->name_space, "team-a");
+  EXPECT_EQ(recorder.record(pod, told_at(0s))->name_space, "team-a");
 }
 
 TEST(EventRecorder, the_same_fact_again_raises_the_count) {
   EventRecorder recorder;
-  const auto first = recorder.record(fact("x"), at(0s));
-  const auto again = recorder.record(fact("x"), at(9min));
+  const auto first = recorder.record(node_fact("x"), told_at(0s));
+  const auto again = recorder.record(node_fact("x"), told_at(9min));
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->kind, Kind::patch);
+  EXPECT_EQ(again->kind, EventWrite::Kind::patch);
   EXPECT_EQ(again->name, first->name);
   EXPECT_EQ(again->count, 2);
-  EXPECT_EQ(again->first, at(0s).wall);
-  EXPECT_EQ(again->last, at(9min).wall);
-  EXPECT_EQ(recorder.record(fact("x"), at(19min))->count, 3);
+  EXPECT_EQ(again->first, told_at(0s).wall);
+  EXPECT_EQ(again->last, told_at(9min).wall);
+  EXPECT_EQ(recorder.record(node_fact("x"), told_at(19min))->count, 3);
 }
 
 TEST(EventRecorder, after_a_long_silence_it_is_a_new_event) {
   EventRecorder recorder;
-  const auto first = recorder.record(fact("x"), at(0s));
-  const auto later = recorder.record(fact("x"), at(10min + 1s));
-  EXPECT_EQ(later->kind, Kind::create);
+  const auto first = recorder.record(node_fact("x"), told_at(0s));
+  const auto later = recorder.record(node_fact("x"), told_at(10min + 1s));
+  EXPECT_EQ(later->kind, EventWrite::Kind::create);
   EXPECT_NE(later->name, first->name);
   EXPECT_EQ(later->count, 1);
 }
@@ -84,70 +83,71 @@ TEST(EventRecorder, after_a_long_silence_it_is_a_new_event) {
 TEST(EventRecorder, another_object_type_reason_or_message_is_another_event) {
   EventRecorder recorder;
   std::set<std::string> names;
-  names.insert(recorder.record(fact("x"), at(0s))->name);
-  names.insert(recorder.record(fact("x", "node-2"), at(0s))->name);
-  names.insert(recorder.record(fact("y"), at(0s))->name);
-  EventFact other = fact("x");
+  names.insert(recorder.record(node_fact("x"), told_at(0s))->name);
+  names.insert(recorder.record(node_fact("x", "node-2"), told_at(0s))->name);
+  names.insert(recorder.record(node_fact("y"), told_at(0s))->name);
+  EventFact other = node_fact("x");
   other.type = EventType::normal;
-  names.insert(recorder.record(other, at(0s))->name);
+  names.insert(recorder.record(other, told_at(0s))->name);
   other.reason = "GpuHealthy";
-  names.insert(recorder.record(other, at(0s))->name);
+  names.insert(recorder.record(other, told_at(0s))->name);
   EXPECT_EQ(names.size(), 5U);
 }
 
 TEST(EventRecorder, too_many_different_messages_are_combined) {
   EventRecorder recorder(patient());
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(recorder.record(fact("bit " + std::to_string(i)), at(1s * i))->kind, Kind::create);
-  const auto combined = recorder.record(fact("bit 10"), at(11s));
-  EXPECT_EQ(combined->kind, Kind::create);
+    EXPECT_EQ(recorder.record(node_fact("bit " + std::to_string(i)), told_at(1s * i))->kind,
+              EventWrite::Kind::create);
+  const auto combined = recorder.record(node_fact("bit 10"), told_at(11s));
+  EXPECT_EQ(combined->kind, EventWrite::Kind::create);
   EXPECT_EQ(combined->message, "(combined from similar events): bit 10");
-  const auto more = recorder.record(fact("bit 11"), at(12s));
-  EXPECT_EQ(more->kind, Kind::patch);
+  const auto more = recorder.record(node_fact("bit 11"), told_at(12s));
+  EXPECT_EQ(more->kind, EventWrite::Kind::patch);
   EXPECT_EQ(more->name, combined->name);
   EXPECT_EQ(more->count, 2);
   EXPECT_EQ(more->message, "(combined from similar events): bit 11");
-  EXPECT_EQ(recorder.record(fact("bit 3"), at(13s))->count, 2);  // one of the first keeps its own
-  EXPECT_EQ(recorder.record(fact("bit 12", "node-2"), at(14s))->message, "bit 12");
-  EXPECT_EQ(recorder.record(fact("bit 13"), at(24min))->message, "bit 13");  // after a silence
+  EXPECT_EQ(recorder.record(node_fact("bit 3"), told_at(13s))->count, 2);  // one of the first keeps its own
+  EXPECT_EQ(recorder.record(node_fact("bit 12", "node-2"), told_at(14s))->message, "bit 12");
+  EXPECT_EQ(recorder.record(node_fact("bit 13"), told_at(24min))->message, "bit 13");  // after a silence
 }
 
 TEST(EventRecorder, an_object_that_talks_too_much_is_heard_rarely_and_what_is_dropped_is_counted) {
   EventRecorder recorder;
   int written = 0;
   for (int i = 0; i < 100; ++i)
-    written += recorder.record(fact("x"), at(1s * i)) ? 1 : 0;
+    written += recorder.record(node_fact("x"), told_at(1s * i)) ? 1 : 0;
   EXPECT_EQ(written, 25);
   EXPECT_EQ(recorder.dropped(), 75U);
-  EXPECT_TRUE(recorder.record(fact("x", "node-2"), at(100s)));
-  const auto later = recorder.record(fact("x"), at(5min));
+  EXPECT_TRUE(recorder.record(node_fact("x", "node-2"), told_at(100s)));
+  const auto later = recorder.record(node_fact("x"), told_at(5min));
   ASSERT_TRUE(later);
   EXPECT_EQ(later->count, 101);  // those that were dropped count
-  EXPECT_FALSE(recorder.record(fact("x"), at(5min)));
+  EXPECT_FALSE(recorder.record(node_fact("x"), told_at(5min)));
 }
 
 TEST(EventRecorder, what_was_dropped_at_first_is_created_later_and_not_patched) {
   EventLimits limits;
   limits.burst = 1;
   EventRecorder recorder(limits);
-  ASSERT_TRUE(recorder.record(fact("x"), at(0s)));
-  ASSERT_FALSE(recorder.record(fact("y"), at(1s)));
-  const auto later = recorder.record(fact("y"), at(6min));
+  ASSERT_TRUE(recorder.record(node_fact("x"), told_at(0s)));
+  ASSERT_FALSE(recorder.record(node_fact("y"), told_at(1s)));
+  const auto later = recorder.record(node_fact("y"), told_at(6min));
   ASSERT_TRUE(later);
-  EXPECT_EQ(later->kind, Kind::create);
+  EXPECT_EQ(later->kind, EventWrite::Kind::create);
   EXPECT_EQ(later->count, 2);
-  EXPECT_EQ(later->first, at(1s).wall);
+  EXPECT_EQ(later->first, told_at(1s).wall);
 }
 
 TEST(EventRecorder, long_messages_are_cut_between_two_characters) {
   EventRecorder recorder(patient());
-  const auto ascii = recorder.record(fact(std::string(100'000, 'a')), at(0s));
+  const auto ascii = recorder.record(node_fact(std::string(100'000, 'a')), told_at(0s));
   EXPECT_EQ(ascii->message, std::string(1024, 'a'));
   for (const std::string before : {"", "a", "ab", "abc"}) {
     std::string text = before;
     for (int i = 0; i < 1000; ++i)
       text += "\xf0\x9f\x94\xa5";  // four bytes
-    const std::string message = recorder.record(fact(text), at(1s))->message;
+    const std::string message = recorder.record(node_fact(text), told_at(1s))->message;
     EXPECT_LE(message.size(), 1024U);
     EXPECT_GT(message.size(), 1020U);
     EXPECT_EQ(to_utf8(message), message);
@@ -157,8 +157,8 @@ TEST(EventRecorder, long_messages_are_cut_between_two_characters) {
 
 TEST(EventRecorder, bytes_that_are_no_text_are_replaced) {
   EventRecorder recorder;
-  EXPECT_EQ(recorder.record(fact("a\xff z"), at(0s))->message, "a\xef\xbf\xbd z");
-  const auto binary = recorder.record(fact(std::string(5000, '\xff')), at(1s));
+  EXPECT_EQ(recorder.record(node_fact("a\xff z"), told_at(0s))->message, "a\xef\xbf\xbd z");
+  const auto binary = recorder.record(node_fact(std::string(5000, '\xff')), told_at(1s));
   EXPECT_LE(binary->message.size(), 1024U);
   EXPECT_EQ(to_utf8(binary->message), binary->message);
 }
@@ -166,8 +166,8 @@ TEST(EventRecorder, bytes_that_are_no_text_are_replaced) {
 TEST(EventRecorder, a_combined_message_is_cut_as_well) {
   EventRecorder recorder(patient());
   for (int i = 0; i < 10; ++i)
-    (void)recorder.record(fact(std::to_string(i)), at(0s));
-  const auto combined = recorder.record(fact(std::string(2000, 'a')), at(1s));
+    (void)recorder.record(node_fact(std::to_string(i)), told_at(0s));
+  const auto combined = recorder.record(node_fact(std::string(2000, 'a')), told_at(1s));
   EXPECT_EQ(combined->message.size(), 1024U);
   EXPECT_THAT(combined->message, StartsWith("(combined from similar events): aaa"));
 }
@@ -177,14 +177,14 @@ TEST(EventRecorder, names_differ_even_when_the_clock_does_not) {
   std::set<std::string> names;
   for (int i = 0; i < 10; ++i)
     names.insert(
-        recorder.record(fact(std::to_string(i)), {.wall = WallTime{0s}, .mono = MonoTime{5s}})->name);
+        recorder.record(node_fact(std::to_string(i)), {.wall = WallTime{0s}, .mono = MonoTime{5s}})->name);
   EXPECT_EQ(names.size(), 10U);
 }
 
 TEST(EventRecorder, a_name_is_one_that_the_server_takes) {
   EventRecorder recorder;
   const std::string longest = std::string(235, 'n') + "-" + std::string(17, 'm');
-  const std::string name = recorder.record(fact("x", longest), at(0s))->name;
+  const std::string name = recorder.record(node_fact("x", longest), told_at(0s))->name;
   EXPECT_LE(name.size(), 253U);
   EXPECT_THAT(name, MatchesRegex("n+\\.[0-9a-f]+"));
 }
@@ -194,10 +194,10 @@ TEST(EventRecorder, many_objects_do_not_fill_the_memory) {
   limits.names = 3;
   EventRecorder recorder(limits);
   for (int i = 0; i < 100; ++i)
-    ASSERT_TRUE(recorder.record(fact("x", "node-" + std::to_string(i)), at(0s)));
+    ASSERT_TRUE(recorder.record(node_fact("x", "node-" + std::to_string(i)), told_at(0s)));
   EXPECT_EQ(recorder.forgotten(), 3U * 97U);
-  EXPECT_EQ(recorder.record(fact("x", "node-99"), at(1s))->kind, Kind::patch);
-  EXPECT_EQ(recorder.record(fact("x", "node-0"), at(1s))->kind, Kind::create);
+  EXPECT_EQ(recorder.record(node_fact("x", "node-99"), told_at(1s))->kind, EventWrite::Kind::patch);
+  EXPECT_EQ(recorder.record(node_fact("x", "node-0"), told_at(1s))->kind, EventWrite::Kind::create);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::string_view kKind = "ExecCredential";
+constexpr std::string_view kExecCredential = "ExecCredential";
 constexpr std::size_t kMaxDepth = 16;
 
 tl::unexpected<Error> malformed(const std::string& what) {
@@ -33,7 +33,7 @@ Status named(Status status, const std::string& name) {
   return malformed("`" + name + "`: " + status.error().what);
 }
 
-Result<ExecCredential> read_status(const json::object& status) {
+Result<ExecCredential> read_credential(const json::object& status) {
   ExecCredential credential;
   const std::string token = TRY(read_text(status, "token"));
   if (!token.empty()) {
@@ -80,14 +80,14 @@ Result<ExecCredential> parse_exec_credential(std::string_view text, std::string_
   const json::value value = json::parse(json::string_view(text.data(), text.size()), error, {}, options);
   if (error || !value.is_object()) return malformed("the output is not a JSON object");
   const auto& object = value.get_object();
-  if (TRY(read_text(object, "kind")) != kKind) return malformed("the output is of another kind");
+  if (TRY(read_text(object, "kind")) != kExecCredential) return malformed("the output is of another kind");
   const std::string version = TRY(read_text(object, "apiVersion"));
   if (version != api_version)
     return malformed("the output is of version '" + to_printable(version, 64) + "', asked for was '" +
                      std::string(api_version) + "'; write the plugin's version into `exec.apiVersion`");
   const auto* status = object.if_contains("status");
   if (status == nullptr || !status->is_object()) return malformed("`status` is missing");
-  return read_status(status->get_object());
+  return read_credential(status->get_object());
 }
 
 std::string exec_info_json(const Access& access) {
@@ -96,7 +96,7 @@ std::string exec_info_json(const Access& access) {
   if (access.exec->wants_cluster) spec["cluster"] = describe_cluster(access);
   spec["interactive"] = false;
   json::object info;
-  info["kind"] = json::string_view(kKind.data(), kKind.size());
+  info["kind"] = json::string_view(kExecCredential.data(), kExecCredential.size());
   info["apiVersion"] = to_utf8(access.exec->api_version);
   info["spec"] = std::move(spec);
   return json::serialize(info);

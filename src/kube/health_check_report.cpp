@@ -22,7 +22,7 @@ namespace {
 using Report = HealthCheckReport;
 
 constexpr std::string_view kApiVersion = "autopilot.ibm.com/v1alpha1";
-constexpr std::string_view kKind = "HealthCheckReport";
+constexpr std::string_view kReportKind = "HealthCheckReport";
 constexpr std::size_t kDigits = 10;
 
 constexpr WordTable<ReportedOutcome, 3> kOutcomes{{{ReportedOutcome::started, "started"},
@@ -42,7 +42,7 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-std::string cut(std::string_view text, std::size_t bytes) {
+std::string report_text(std::string_view text, std::size_t bytes) {
   return std::string(cut_utf8(to_utf8(text.substr(0, bytes)), bytes));
 }
 
@@ -88,7 +88,7 @@ void read_spec(const json::object& spec, Report& report) {
   report.is_simulated = flag_at(spec, {"simulated"});
 }
 
-void read_status(const json::object& status, Report& report) {
+void read_report_status(const json::object& status, Report& report) {
   report.phase = parse_report_phase(text_at(status, {"phase"})).value_or(ReportPhase::pending);
   report.plan = text_at(status, {"plan"});
   report.said = text_at(status, {"message"});
@@ -100,35 +100,35 @@ json::array words_json(const std::vector<std::string>& words, std::size_t most) 
   json::array list;
   for (const std::string& word : words) {
     if (list.size() == most) break;
-    list.emplace_back(cut(word, Report::kLongestWord));
+    list.emplace_back(report_text(word, Report::kLongestWord));
   }
   return list;
 }
 
 json::object finding_json(const ReportedFinding& finding) {
-  json::object object{{"subject", cut(finding.subject, Report::kLongestWord)},
-                      {"check", cut(finding.check, Report::kLongestWord)},
+  json::object object{{"subject", report_text(finding.subject, Report::kLongestWord)},
+                      {"check", report_text(finding.check, Report::kLongestWord)},
                       {"health", to_string(finding.health)},
-                      {"reason", cut(finding.reason, Report::kLongestWord)},
-                      {"message", cut(finding.message, Report::kLongestText)}};
+                      {"reason", report_text(finding.reason, Report::kLongestWord)},
+                      {"message", report_text(finding.message, Report::kLongestText)}};
   json::object evidence;
   for (const auto& [name, text] : finding.evidence) {
     if (evidence.size() == Report::kMostEvidence) break;
-    evidence[cut(name, Report::kLongestWord)] = cut(text, Report::kLongestEvidence);
+    evidence[report_text(name, Report::kLongestWord)] = report_text(text, Report::kLongestEvidence);
   }
   if (!evidence.empty()) object["evidence"] = std::move(evidence);
   return object;
 }
 
-json::object spec_json(const Report& report) {
+json::object report_spec_json(const Report& report) {
   json::object spec{{"node", report.node},
                     {"pod", json::object{{"namespace", report.pod.name_space},
                                          {"name", report.pod.name},
                                          {"uid", report.pod.uid}}},
                     {"tests", words_json(report.tests, Report::kMostTests)},
                     {"outcome", to_string(report.outcome.value_or(ReportedOutcome::could_not_look))},
-                    {"message", cut(report.message, Report::kLongestText)},
-                    {"issuer", cut(report.issuer, Report::kLongestWord)},
+                    {"message", report_text(report.message, Report::kLongestText)},
+                    {"issuer", report_text(report.issuer, Report::kLongestWord)},
                     {"time", format_time(report.time.value_or(WallTime{}))}};
   if (report.job)
     spec["job"] = json::object{{"apiVersion", report.job->api_version},
@@ -144,12 +144,8 @@ json::object spec_json(const Report& report) {
   return spec;
 }
 
-json::value text_or_null(const std::string& text) {
-  return text.empty() ? json::value(nullptr) : json::value(cut(text, Report::kLongestText));
-}
-
-json::value time_or_null(const std::optional<WallTime>& time) {
-  return time ? json::value(format_time(*time)) : json::value(nullptr);
+json::value report_text_or_null(const std::string& text) {
+  return text.empty() ? json::value(nullptr) : json::value(report_text(text, Report::kLongestText));
 }
 
 }  // namespace
@@ -192,7 +188,7 @@ HealthCheckReport parse_health_check_report(const JsonObject& object) {
   report.meta = parse_meta(object);
   report.created = parse_time(text_at(object.value, {"metadata", "creationTimestamp"}));
   if (const json::object* spec = object_at(object.value, {"spec"})) read_spec(*spec, report);
-  if (const json::object* status = object_at(object.value, {"status"})) read_status(*status, report);
+  if (const json::object* status = object_at(object.value, {"status"})) read_report_status(*status, report);
   return report;
 }
 
@@ -208,15 +204,15 @@ std::string health_check_report_json(const HealthCheckReport& report) {
   json::object metadata{{"name", report.meta.name}, {"namespace", report.meta.name_space}};
   if (!report.meta.version.empty()) metadata["resourceVersion"] = report.meta.version;
   return json::serialize(json::object{{"apiVersion", kApiVersion},
-                                      {"kind", kKind},
+                                      {"kind", kReportKind},
                                       {"metadata", std::move(metadata)},
-                                      {"spec", spec_json(report)}});
+                                      {"spec", report_spec_json(report)}});
 }
 
 std::string health_check_status_patch(const HealthCheckReport& report) {
   json::object patch{{"status", json::object{{"phase", to_string(report.phase)},
-                                             {"plan", text_or_null(report.plan)},
-                                             {"message", text_or_null(report.said)},
+                                             {"plan", report_text_or_null(report.plan)},
+                                             {"message", report_text_or_null(report.said)},
                                              {"acted", time_or_null(report.acted)},
                                              {"undone", time_or_null(report.undone)}}}};
   if (!report.meta.version.empty())

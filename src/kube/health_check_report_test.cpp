@@ -7,11 +7,11 @@
 namespace autopilot::kube {
 namespace {
 
-using testing::HasSubstr;
-using testing::MatchesRegex;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
 
-HealthCheckReport sample() {
+HealthCheckReport sample_report() {
   HealthCheckReport report;
   report.meta.name = "gpu-7-0123456789";
   report.meta.name_space = "autopilot";
@@ -33,15 +33,15 @@ HealthCheckReport sample() {
   return report;
 }
 
-HealthCheckReport read(const std::string& text) {
+HealthCheckReport read_report(const std::string& text) {
   const auto report = parse_health_check_report(text);
   EXPECT_TRUE(report) << report.error().what;
   return report.value_or(HealthCheckReport{});
 }
 
 TEST(HealthCheckReport, is_read_as_it_was_written) {
-  const HealthCheckReport written = sample();
-  const HealthCheckReport report = read(health_check_report_json(written));
+  const HealthCheckReport written = sample_report();
+  const HealthCheckReport report = read_report(health_check_report_json(written));
   EXPECT_EQ(report.meta.name, written.meta.name);
   EXPECT_EQ(report.node, written.node);
   EXPECT_EQ(report.pod, written.pod);
@@ -57,14 +57,14 @@ TEST(HealthCheckReport, is_read_as_it_was_written) {
 }
 
 TEST(HealthCheckReport, has_a_status_of_its_own) {
-  HealthCheckReport report = sample();
+  HealthCheckReport report = sample_report();
   report.phase = ReportPhase::acted;
   report.plan = "plan-1";
   report.acted = report.time;
   const std::string patch = health_check_status_patch(report);
   EXPECT_THAT(patch, Not(HasSubstr("spec")));
   EXPECT_THAT(patch, HasSubstr("\"undone\":null"));
-  const HealthCheckReport again = read(patch);
+  const HealthCheckReport again = read_report(patch);
   EXPECT_EQ(again.phase, ReportPhase::acted);
   EXPECT_EQ(again.plan, "plan-1");
   EXPECT_EQ(again.acted, report.time);
@@ -75,14 +75,14 @@ TEST(HealthCheckReport, has_a_status_of_its_own) {
 }
 
 TEST(HealthCheckReport, what_is_beyond_the_limits_is_cut) {
-  HealthCheckReport report = sample();
+  HealthCheckReport report = sample_report();
   report.tests.assign(100, "t");
   report.gpus.assign(100, "g");
   report.findings.assign(100, report.findings[0]);
   report.findings[0].message = std::string(5000, 'm');
   for (int i = 0; i < 50; ++i)
     report.findings[0].evidence["e" + std::to_string(i)] = std::string(5000, 'v');
-  const HealthCheckReport cut = read(health_check_report_json(report));
+  const HealthCheckReport cut = read_report(health_check_report_json(report));
   EXPECT_EQ(cut.tests.size(), HealthCheckReport::kMostTests);
   EXPECT_EQ(cut.gpus.size(), HealthCheckReport::kMostGpus);
   EXPECT_EQ(cut.findings.size(), HealthCheckReport::kMostFindings);
@@ -93,7 +93,7 @@ TEST(HealthCheckReport, what_is_beyond_the_limits_is_cut) {
 
 TEST(HealthCheckReport, what_makes_no_sense_is_nothing) {
   const HealthCheckReport report =
-      read(R"({"spec": {"outcome": "great", "time": 7, "job": [], "tests": [1, "a"],
+      read_report(R"({"spec": {"outcome": "great", "time": 7, "job": [], "tests": [1, "a"],
     "findings": [7, {"health": "odd", "evidence": {"a": 1}}]}, "status": {"phase": "odd"}})");
   EXPECT_FALSE(report.outcome);
   EXPECT_FALSE(report.time);

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 template <class T>
-T read(T (*parse)(const JsonObject&), std::string_view text) {
+T read_health(T (*parse)(const JsonObject&), std::string_view text) {
   const auto value = boost::json::parse({text.data(), text.size()});
   return parse({value.as_object()});
 }
@@ -39,7 +39,7 @@ constexpr std::string_view kReport = R"({
 
 TEST(HealthReport, says_what_stands_on_the_node_and_why) {
   using namespace std::chrono_literals;
-  const HealthReport report = read<HealthReport>(parse_health_report, kReport);
+  const HealthReport report = read_health<HealthReport>(parse_health_report, kReport);
   EXPECT_EQ(report.node, "gpu-7");
   EXPECT_EQ(report.observed, parse_time("2026-11-21T08:00:00Z").value() + 500ms);
   EXPECT_EQ(report.health, Health::failed);
@@ -50,7 +50,7 @@ TEST(HealthReport, says_what_stands_on_the_node_and_why) {
 }
 
 TEST(HealthReport, has_incidents_and_checks) {
-  const ReportDetails details = read<ReportDetails>(parse_report_details, kReport);
+  const ReportDetails details = read_health<ReportDetails>(parse_report_details, kReport);
   EXPECT_THAT(details.missing_rights, ElementsAre("CAP_SYSLOG"));
   ASSERT_EQ(details.incidents.size(), 2U);
   const ReportedIncident& incident = details.incidents[0];
@@ -78,7 +78,7 @@ TEST(HealthReport, has_incidents_and_checks) {
 }
 
 TEST(HealthReport, says_what_holds_the_word_and_what_passed) {
-  const ReportDetails details = read<ReportDetails>(parse_report_details, kReport);
+  const ReportDetails details = read_health<ReportDetails>(parse_report_details, kReport);
   ASSERT_EQ(details.evicting.size(), 1U);
   EXPECT_EQ(details.evicting[0].incident, "0a-1");
   EXPECT_FALSE(details.evicting[0].closed);
@@ -95,14 +95,15 @@ TEST(HealthReport, what_is_missing_or_wrong_is_never_healthy) {
   for (const char* text :
        {"{}", R"({"status": 7})", R"({"metadata": [], "status": {"health": "splendid"}})",
         R"({"status": {"observedAt": 7, "health": {}, "incidents": 7, "checks": {}, "coverage": []}})"}) {
-    const HealthReport report = read<HealthReport>(parse_health_report, text);
+    const HealthReport report = read_health<HealthReport>(parse_health_report, text);
     EXPECT_EQ(report.health, Health::unknown) << text;
     EXPECT_FALSE(report.observed) << text;
-    EXPECT_THAT(read<ReportDetails>(parse_report_details, text).incidents, IsEmpty()) << text;
+    EXPECT_THAT(read_health<ReportDetails>(parse_report_details, text).incidents, IsEmpty()) << text;
   }
-  const auto odd = read<HealthReport>(parse_health_report, R"({"status": {"written": {"verdict": "FINE"}}})");
+  const auto odd =
+      read_health<HealthReport>(parse_health_report, R"({"status": {"written": {"verdict": "FINE"}}})");
   EXPECT_EQ(odd.written, std::nullopt);
-  EXPECT_EQ(read<HealthReport>(parse_health_report, R"({"status": {}})").written, Verdict::none);
+  EXPECT_EQ(read_health<HealthReport>(parse_health_report, R"({"status": {}})").written, Verdict::none);
 }
 
 }  // namespace

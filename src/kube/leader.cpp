@@ -8,8 +8,6 @@
 
 namespace autopilot::kube {
 
-using Kind = LeaseStep::Kind;
-
 Leader::Leader(net::EventLoop& loop, Client& client, const Clock& clock, LeaderOptions options,
                Listener listener, std::function<double()> dice)
     : loop_(loop),
@@ -30,18 +28,18 @@ void Leader::advance() {
     const Instant now = clock_.now();
     const LeaseStep step = election_.step(now);
     switch (step.kind) {
-      case Kind::lead:
+      case LeaseStep::Kind::lead:
         listener_.on_lead();
         break;
-      case Kind::step_down:
+      case LeaseStep::Kind::step_down:
         listener_.on_step_down();
         break;
-      case Kind::wait:
+      case LeaseStep::Kind::wait:
         next_.cancel();
         if (step.until)
           next_ = loop_.after(std::max<Duration>(*step.until - now.mono, Duration{0}), [this] { advance(); });
         return;
-      case Kind::finished:
+      case LeaseStep::Kind::finished:
         next_.cancel();
         if (const auto done = std::exchange(on_released_, nullptr)) done();
         return;
@@ -52,13 +50,13 @@ void Leader::advance() {
 }
 
 void Leader::send(const LeaseStep& step) {
-  const bool is_read = step.kind == Kind::read;
+  const bool is_read = step.kind == LeaseStep::Kind::read;
   OnObject on_answer = [this, is_read](const ApiResult<std::string>& answer) { take(is_read, answer); };
   const std::string list = leases_path(options_.name_space);
   const std::string object = list + "/" + options_.lease;
   if (is_read)
     exchange_ = client_.get({object, {}}, std::move(on_answer));
-  else if (step.kind == Kind::create)
+  else if (step.kind == LeaseStep::Kind::create)
     exchange_ = client_.create({list, {}}, lease_json(options_.lease, step.record), std::move(on_answer));
   else
     exchange_ =

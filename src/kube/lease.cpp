@@ -8,7 +8,6 @@
 namespace autopilot::kube {
 namespace {
 
-using Kind = LeaseStep::Kind;
 using std::chrono::microseconds;
 
 // Later than what we wrote before, whatever our clock does: a renewal that changes nothing is none, neither
@@ -53,14 +52,15 @@ std::string LeaderElection::holder() const {
 LeaseStep LeaderElection::step(const Instant& now) {
   if (is_leader(now) != leads_) {
     leads_ = !leads_;
-    return {.kind = leads_ ? Kind::lead : Kind::step_down, .record = {}, .until = {}};
+    return {.kind = leads_ ? LeaseStep::Kind::lead : LeaseStep::Kind::step_down, .record = {}, .until = {}};
   }
   if (flight_ != Flight::none)
-    return {
-        .kind = Kind::wait, .record = {}, .until = leads_ ? std::optional(holds_until_.mono) : std::nullopt};
-  if (is_released_ && !may_hold_) return {.kind = Kind::finished, .record = {}, .until = {}};
+    return {.kind = LeaseStep::Kind::wait,
+            .record = {},
+            .until = leads_ ? std::optional(holds_until_.mono) : std::nullopt};
+  if (is_released_ && !may_hold_) return {.kind = LeaseStep::Kind::finished, .record = {}, .until = {}};
   if (now.mono < next_try_) return wait(next_try_);
-  if (known_ == Known::nothing) return request(Kind::read, {}, now);
+  if (known_ == Known::nothing) return request(LeaseStep::Kind::read, {}, now);
   return is_released_ ? give_back(now) : compete(now);
 }
 
@@ -68,10 +68,10 @@ LeaseStep LeaderElection::compete(const Instant& now) {
   const auto end = end_of_others();
   if (end && now.mono < *end) {
     if (now.mono < next_look_) return wait(std::min(next_look_, *end));
-    return request(Kind::read, {}, now);
+    return request(LeaseStep::Kind::read, {}, now);
   }
-  if (known_ == Known::absent) return request(Kind::create, own_record(now), now);
-  return request(is_ours() ? Kind::renew : Kind::take_over, own_record(now), now);
+  if (known_ == Known::absent) return request(LeaseStep::Kind::create, own_record(now), now);
+  return request(is_ours() ? LeaseStep::Kind::renew : LeaseStep::Kind::take_over, own_record(now), now);
 }
 
 LeaseStep LeaderElection::give_back(const Instant& now) {
@@ -80,18 +80,18 @@ LeaseStep LeaderElection::give_back(const Instant& now) {
   record.holder.clear();
   record.duration_s = 1;  // the least that a Lease may say
   record.renewed = time_of_renewal(now.wall, record.renewed);
-  return request(Kind::release, std::move(record), now);
+  return request(LeaseStep::Kind::release, std::move(record), now);
 }
 
-LeaseStep LeaderElection::request(Kind kind, LeaseRecord record, const Instant& now) {
-  flight_ = kind == Kind::read ? Flight::read : Flight::write;
+LeaseStep LeaderElection::request(LeaseStep::Kind kind, LeaseRecord record, const Instant& now) {
+  flight_ = kind == LeaseStep::Kind::read ? Flight::read : Flight::write;
   sent_ = now;
   return {.kind = kind, .record = std::move(record), .until = {}};
 }
 
 LeaseStep LeaderElection::wait(MonoTime until) const {
   if (leads_) until = std::min(until, holds_until_.mono);
-  return {.kind = Kind::wait, .record = {}, .until = until};
+  return {.kind = LeaseStep::Kind::wait, .record = {}, .until = until};
 }
 
 LeaseRecord LeaderElection::own_record(const Instant& now) const {

@@ -26,7 +26,7 @@ std::string micro_time(WallTime time) {
   return text.substr(0, text.find('.')) + fraction.data();
 }
 
-json::object spec_of(const LeaseRecord& record) {
+json::object lease_spec_of(const LeaseRecord& record) {
   json::object spec{{"holderIdentity", record.holder},
                     {"leaseDurationSeconds", record.duration_s},
                     {"leaseTransitions", record.transitions}};
@@ -51,12 +51,13 @@ std::string lease_json(const std::string& name, const LeaseRecord& record) {
   return json::serialize(json::object{{"apiVersion", "coordination.k8s.io/v1"},
                                       {"kind", "Lease"},
                                       {"metadata", json::object{{"name", name}}},
-                                      {"spec", spec_of(record)}});
+                                      {"spec", lease_spec_of(record)}});
 }
 
 std::string lease_patch_json(const LeaseRecord& record) {
-  return json::serialize(json::object{
-      {"metadata", json::object{{"resourceVersion", record.resource_version}}}, {"spec", spec_of(record)}});
+  return json::serialize(
+      json::object{{"metadata", json::object{{"resourceVersion", record.resource_version}}},
+                   {"spec", lease_spec_of(record)}});
 }
 
 Result<LeaseRecord> parse_lease_record(std::string_view text) {

@@ -17,10 +17,9 @@ namespace autopilot::kube {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = LeaseStep::Kind;
 
 constexpr Duration kTick = 50ms;
-constexpr LeaseTimes kTimes{};
+constexpr LeaseTimes kLeaseTimes{};
 
 // How much goes wrong, in thousandths.
 struct Trouble {
@@ -39,7 +38,7 @@ class Server {
  public:
   [[nodiscard]] const std::optional<LeaseRecord>& lease() const { return lease_; }
   std::optional<LeaseRecord> write(const LeaseStep& step) {
-    const bool creates = step.kind == Kind::create;
+    const bool creates = step.kind == LeaseStep::Kind::create;
     if (creates == lease_.has_value()) return std::nullopt;
     if (!creates && step.record.resource_version != lease_->resource_version) return std::nullopt;
     // An update that changes nothing is no update.
@@ -67,7 +66,7 @@ class Candidate {
   }
 
   void start() {
-    election_ = std::make_unique<LeaderElection>(name_ + "-" + std::to_string(++runs_), kTimes,
+    election_ = std::make_unique<LeaderElection>(name_ + "-" + std::to_string(++runs_), kLeaseTimes,
                                                  [this] { return dice(); });
     inbox_.clear();
     ++flight_;
@@ -201,9 +200,9 @@ void Candidate::tick(Duration now) {
     message(at(now));
   while (true) {
     const LeaseStep step = election_->step(at(now));
-    if (step.kind == Kind::wait) return;
-    if (step.kind == Kind::finished) return start();  // its successor
-    if (step.kind >= Kind::read && step.kind <= Kind::release) send(step, now);
+    if (step.kind == LeaseStep::Kind::wait) return;
+    if (step.kind == LeaseStep::Kind::finished) return start();  // its successor
+    if (step.kind >= LeaseStep::Kind::read && step.kind <= LeaseStep::Kind::release) send(step, now);
   }
 }
 
@@ -218,7 +217,7 @@ void Candidate::send(const LeaseStep& step, Duration now) {
       what(at);
     });
   };
-  cluster_.later(now + kTimes.request_deadline(),
+  cluster_.later(now + kLeaseTimes.request_deadline(),
                  [this, report] { report([this](const Instant& at) { election_->failed(at.mono); }); });
   const Trouble& trouble = cluster_.trouble();
   if (now < cut_until_ || cluster_.happens(trouble.lost_requests)) return;
@@ -226,7 +225,7 @@ void Candidate::send(const LeaseStep& step, Duration now) {
   const Duration way = std::chrono::milliseconds(is_slow ? cluster_.below(20'000) : cluster_.below(300));
   const bool has_answer = !cluster_.happens(trouble.lost_answers);
   cluster_.later(now + way, [this, step, report, has_answer, arrives = now + 2 * way] {
-    const bool reads = step.kind == Kind::read;
+    const bool reads = step.kind == LeaseStep::Kind::read;
     const std::optional<LeaseRecord> answer =
         reads ? cluster_.server().lease() : cluster_.server().write(step);
     if (!has_answer) return;
@@ -283,7 +282,7 @@ TEST(LeaseSimulation, a_dead_leader_is_followed_within_a_lease_and_two_looks) {
     Cluster cluster(seed, {});
     (void)cluster.run(1min);
     cluster.crash_leader();
-    (void)cluster.run(kTimes.lease + 2 * kTimes.retry + 1s);
+    (void)cluster.run(kLeaseTimes.lease + 2 * kLeaseTimes.retry + 1s);
     EXPECT_GT(cluster.run(1s), 0.99);
   }
 }

@@ -46,4 +46,8 @@ bool flag_at(const json::object& object, Names names) {
   return value != nullptr && value->is_bool() && value->get_bool();
 }
 
+json::value time_or_null(const std::optional<WallTime>& time) {
+  return time ? json::value(format_time(*time)) : json::value(nullptr);
+}
+
 }  // namespace autopilot::kube

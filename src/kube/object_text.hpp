@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/clock.hpp"
+
 namespace boost::json {
 class array;
 class object;
@@ -25,5 +27,8 @@ using Names = std::initializer_list<std::string_view>;
 [[nodiscard]] std::string_view text_at(const boost::json::object& object, Names names);
 [[nodiscard]] std::optional<std::int64_t> number_at(const boost::json::object& object, Names names);
 [[nodiscard]] bool flag_at(const boost::json::object& object, Names names);
+
+// In a patch, null takes away what stands there.
+[[nodiscard]] boost::json::value time_or_null(const std::optional<WallTime>& time);
 
 }  // namespace autopilot::kube

@@ -16,7 +16,7 @@ namespace json = boost::json;
 
 namespace {
 
-std::map<std::string, std::string, std::less<>> texts_at(const json::object& object, Names names) {
+std::map<std::string, std::string, std::less<>> text_map_at(const json::object& object, Names names) {
   std::map<std::string, std::string, std::less<>> texts;
   const json::object* found = object_at(object, names);
   if (found == nullptr) return texts;
@@ -26,7 +26,7 @@ std::map<std::string, std::string, std::less<>> texts_at(const json::object& obj
   return texts;
 }
 
-std::optional<WallTime> time_at(const json::object& object, Names names) {
+std::optional<WallTime> object_time_at(const json::object& object, Names names) {
   return parse_time(text_at(object, names));
 }
 
@@ -140,8 +140,8 @@ Meta parse_meta(const JsonObject& object) {
   meta.name_space = text_at(members, {"metadata", "namespace"});
   meta.uid = text_at(members, {"metadata", "uid"});
   meta.version = text_at(members, {"metadata", "resourceVersion"});
-  meta.labels = texts_at(members, {"metadata", "labels"});
-  meta.annotations = texts_at(members, {"metadata", "annotations"});
+  meta.labels = text_map_at(members, {"metadata", "labels"});
+  meta.annotations = text_map_at(members, {"metadata", "annotations"});
   meta.is_deleting = !text_at(members, {"metadata", "deletionTimestamp"}).empty();
   return meta;
 }
@@ -153,13 +153,14 @@ Node parse_node(const JsonObject& object) {
   node.is_unschedulable = flag_at(members, {"spec", "unschedulable"});
   each_at(members, {"spec", "taints"}, [&](const json::object& taint) {
     node.taints.push_back({std::string(text_at(taint, {"key"})), std::string(text_at(taint, {"value"})),
-                           std::string(text_at(taint, {"effect"})), time_at(taint, {"timeAdded"})});
+                           std::string(text_at(taint, {"effect"})), object_time_at(taint, {"timeAdded"})});
   });
   each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
     node.conditions.push_back(
         {std::string(text_at(condition, {"type"})), std::string(text_at(condition, {"status"})),
          std::string(text_at(condition, {"reason"})), std::string(text_at(condition, {"message"})),
-         time_at(condition, {"lastHeartbeatTime"}), time_at(condition, {"lastTransitionTime"})});
+         object_time_at(condition, {"lastHeartbeatTime"}),
+         object_time_at(condition, {"lastTransitionTime"})});
   });
   node.capacity = devices_at(members, {"status", "capacity"});
   node.allocatable = devices_at(members, {"status", "allocatable"});
@@ -293,8 +294,8 @@ Lease parse_lease(const JsonObject& object) {
   Lease lease;
   lease.meta = parse_meta(object);
   lease.holder = text_at(members, {"spec", "holderIdentity"});
-  lease.acquired = time_at(members, {"spec", "acquireTime"});
-  lease.renewed = time_at(members, {"spec", "renewTime"});
+  lease.acquired = object_time_at(members, {"spec", "acquireTime"});
+  lease.renewed = object_time_at(members, {"spec", "renewTime"});
   if (const auto seconds = number_at(members, {"spec", "leaseDurationSeconds"}))
     lease.duration = std::chrono::seconds{std::clamp<std::int64_t>(*seconds, 0, kLongestLeaseSeconds)};
   lease.transitions = number_at(members, {"spec", "leaseTransitions"}).value_or(0);

@@ -9,14 +9,14 @@
 namespace autopilot::kube {
 namespace {
 
-RecordedEvent read(std::string_view text) {
+RecordedEvent read_event(std::string_view text) {
   const auto value = boost::json::parse({text.data(), text.size()});
   return parse_recorded_event({value.as_object()});
 }
 
 TEST(RecordedEvent, says_who_told_what_about_whom_and_when) {
   const auto event =
-      read(R"({"involvedObject": {"kind": "Node", "name": "gpu-7"}, "type": "Warning", "reason": "Xid",
+      read_event(R"({"involvedObject": {"kind": "Node", "name": "gpu-7"}, "type": "Warning", "reason": "Xid",
     "message": "m", "count": 3, "firstTimestamp": "2026-11-21T08:00:00Z", "lastTimestamp": "2026-11-21T08:05:00Z",
     "eventTime": null, "source": {"component": "old"}, "reportingComponent": "autopilot-agent"})");
   EXPECT_EQ(event.kind, "Node");
@@ -31,7 +31,8 @@ TEST(RecordedEvent, says_who_told_what_about_whom_and_when) {
 }
 
 TEST(RecordedEvent, may_be_a_series) {
-  const auto event = read(R"({"source": {"component": "kubelet"}, "eventTime": "2026-11-21T08:00:00.000001Z",
+  const auto event =
+      read_event(R"({"source": {"component": "kubelet"}, "eventTime": "2026-11-21T08:00:00.000001Z",
     "series": {"count": 9, "lastObservedTime": "2026-11-21T09:00:00Z"}})");
   EXPECT_EQ(event.component, "kubelet");
   EXPECT_EQ(event.count, 9);
@@ -39,11 +40,12 @@ TEST(RecordedEvent, may_be_a_series) {
 }
 
 TEST(RecordedEvent, of_which_only_its_creation_is_known_happened_then) {
-  const auto event = read(R"({"metadata": {"creationTimestamp": "2026-11-21T08:00:00Z"}, "count": -4})");
+  const auto event =
+      read_event(R"({"metadata": {"creationTimestamp": "2026-11-21T08:00:00Z"}, "count": -4})");
   EXPECT_EQ(event.first, parse_time("2026-11-21T08:00:00Z"));
   EXPECT_EQ(event.last, event.first);
   EXPECT_EQ(event.count, 1);
-  EXPECT_FALSE(read("{}").last);
+  EXPECT_FALSE(read_event("{}").last);
 }
 
 }  // namespace

@@ -17,29 +17,24 @@ namespace json = boost::json;
 namespace {
 
 // What the schema allows.
-constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kLongestPlanName = 253;
 constexpr std::size_t kLongestCause = 256;
 constexpr std::size_t kLongestStep = 512;
-constexpr std::size_t kLongestMessage = 1024;
+constexpr std::size_t kLongestPlanMessage = 1024;
 constexpr std::size_t kMostNames = 64;
 constexpr std::size_t kMostJobs = 256;
 constexpr std::size_t kMostSteps = 64;
 constexpr std::size_t kMostDone = 128;
 
-std::string cut(std::string_view text, std::size_t longest) {
+std::string plan_text(std::string_view text, std::size_t longest) {
   const std::string clean = to_utf8(text);
   return std::string(cut_utf8(clean, longest));
 }
 
 // Absent, in a patch: what stands there goes.
-json::value text_or_null(std::string_view text, std::size_t longest) {
+json::value plan_text_or_null(std::string_view text, std::size_t longest) {
   if (text.empty()) return nullptr;
-  return json::value(cut(text, longest));
-}
-
-json::value time_or_null(const std::optional<WallTime>& time) {
-  if (!time) return nullptr;
-  return json::value(format_time(*time));
+  return json::value(plan_text(text, longest));
 }
 
 // The first and the newest.
@@ -47,7 +42,7 @@ json::array list_of(const std::vector<std::string>& texts, std::size_t most, std
   json::array list;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const bool is_kept = i == 0 || texts.size() - i < most;
-    if (is_kept) list.emplace_back(cut(texts[i], longest));
+    if (is_kept) list.emplace_back(plan_text(texts[i], longest));
   }
   return list;
 }
@@ -56,13 +51,13 @@ json::array list_of(const std::vector<PlanStep>& steps) {
   json::array list;
   for (std::size_t i = steps.size() > kMostDone ? steps.size() - kMostDone : 0; i < steps.size(); ++i)
     list.push_back(json::object{{"action", steps[i].action},
-                                {"target", cut(steps[i].target, kLongestStep)},
+                                {"target", plan_text(steps[i].target, kLongestStep)},
                                 {"at", format_time(steps[i].at)},
                                 {"counted", steps[i].is_counted}});
   return list;
 }
 
-std::vector<std::string> texts_at(const json::object& object, std::string_view name) {
+std::vector<std::string> plan_texts_at(const json::object& object, std::string_view name) {
   std::vector<std::string> texts;
   if (const json::array* list = array_at(object, {name}))
     for (const json::value& item : *list)
@@ -70,22 +65,22 @@ std::vector<std::string> texts_at(const json::object& object, std::string_view n
   return texts;
 }
 
-std::optional<WallTime> time_at(const json::object& object, std::string_view name) {
+std::optional<WallTime> plan_time_at(const json::object& object, std::string_view name) {
   return parse_time(text_at(object, {name}));
 }
 
-PlanSpec spec_of(const json::object& object) {
+PlanSpec plan_spec_of(const json::object& object) {
   PlanSpec spec;
   spec.node = text_at(object, {"node"});
   spec.node_uid = text_at(object, {"nodeUid"});
   spec.pool = text_at(object, {"pool"});
   spec.domain = text_at(object, {"domain"});
   spec.cause = text_at(object, {"cause"});
-  spec.created = time_at(object, "created").value_or(WallTime{});
-  spec.evidence = texts_at(object, "evidence");
-  spec.tests = texts_at(object, "tests");
-  spec.jobs = texts_at(object, "jobs");
-  spec.steps = texts_at(object, "steps");
+  spec.created = plan_time_at(object, "created").value_or(WallTime{});
+  spec.evidence = plan_texts_at(object, "evidence");
+  spec.tests = plan_texts_at(object, "tests");
+  spec.jobs = plan_texts_at(object, "jobs");
+  spec.steps = plan_texts_at(object, "steps");
   spec.budget = text_at(object, {"budget"});
   return spec;
 }
@@ -97,11 +92,11 @@ std::vector<PlanStep> steps_of(const json::object& object) {
   for (const json::value& item : *list)
     if (const json::object* step = item.if_object())
       steps.push_back({std::string(text_at(*step, {"action"})), std::string(text_at(*step, {"target"})),
-                       time_at(*step, "at").value_or(WallTime{}), flag_at(*step, {"counted"})});
+                       plan_time_at(*step, "at").value_or(WallTime{}), flag_at(*step, {"counted"})});
   return steps;
 }
 
-PlanStatus status_of(const json::object& object) {
+PlanStatus plan_status_of(const json::object& object) {
   PlanStatus status;
   status.phase = text_at(object, {"phase"});
   status.brake = text_at(object, {"brake"});
@@ -109,52 +104,52 @@ PlanStatus status_of(const json::object& object) {
   status.problem = text_at(object, {"problem"});
   status.holds = flag_at(object, {"holds"});
   status.is_released = flag_at(object, {"released"});
-  status.updated = time_at(object, "updated");
-  status.begun = time_at(object, "begun");
-  status.returned = time_at(object, "returned");
-  status.latest_evidence = time_at(object, "latestEvidence");
-  status.evidence = texts_at(object, "evidence");
-  status.tests = texts_at(object, "tests");
-  status.jobs = texts_at(object, "jobs");
-  status.steps = texts_at(object, "steps");
+  status.updated = plan_time_at(object, "updated");
+  status.begun = plan_time_at(object, "begun");
+  status.returned = plan_time_at(object, "returned");
+  status.latest_evidence = plan_time_at(object, "latestEvidence");
+  status.evidence = plan_texts_at(object, "evidence");
+  status.tests = plan_texts_at(object, "tests");
+  status.jobs = plan_texts_at(object, "jobs");
+  status.steps = plan_texts_at(object, "steps");
   status.budget = text_at(object, {"budget"});
   status.spare = text_at(object, {"spare"});
   status.done = steps_of(object);
   return status;
 }
 
-json::object spec_json(const PlanSpec& spec) {
-  json::object body{{"node", cut(spec.node, kLongestName)},
-                    {"cause", cut(spec.cause, kLongestCause)},
+json::object plan_spec_json(const PlanSpec& spec) {
+  json::object body{{"node", plan_text(spec.node, kLongestPlanName)},
+                    {"cause", plan_text(spec.cause, kLongestCause)},
                     {"created", format_time(spec.created)},
-                    {"evidence", list_of(spec.evidence, kMostNames, kLongestName)},
-                    {"tests", list_of(spec.tests, kMostNames, kLongestName)},
-                    {"jobs", list_of(spec.jobs, kMostJobs, kLongestName)},
+                    {"evidence", list_of(spec.evidence, kMostNames, kLongestPlanName)},
+                    {"tests", list_of(spec.tests, kMostNames, kLongestPlanName)},
+                    {"jobs", list_of(spec.jobs, kMostJobs, kLongestPlanName)},
                     {"steps", list_of(spec.steps, kMostSteps, kLongestStep)}};
   if (!spec.node_uid.empty()) body["nodeUid"] = spec.node_uid;
   if (!spec.pool.empty()) body["pool"] = spec.pool;
   if (!spec.domain.empty()) body["domain"] = spec.domain;
-  if (!spec.budget.empty()) body["budget"] = cut(spec.budget, kLongestStep);
+  if (!spec.budget.empty()) body["budget"] = plan_text(spec.budget, kLongestStep);
   return body;
 }
 
 json::object status_json(const PlanStatus& status) {
   return json::object{{"phase", status.phase},
-                      {"brake", text_or_null(status.brake, kLongestName)},
-                      {"message", text_or_null(status.message, kLongestMessage)},
-                      {"problem", text_or_null(status.problem, kLongestMessage)},
+                      {"brake", plan_text_or_null(status.brake, kLongestPlanName)},
+                      {"message", plan_text_or_null(status.message, kLongestPlanMessage)},
+                      {"problem", plan_text_or_null(status.problem, kLongestPlanMessage)},
                       {"holds", status.holds},
                       {"released", status.is_released},
                       {"updated", time_or_null(status.updated)},
                       {"begun", time_or_null(status.begun)},
                       {"returned", time_or_null(status.returned)},
                       {"latestEvidence", time_or_null(status.latest_evidence)},
-                      {"evidence", list_of(status.evidence, kMostNames, kLongestName)},
-                      {"tests", list_of(status.tests, kMostNames, kLongestName)},
-                      {"jobs", list_of(status.jobs, kMostJobs, kLongestName)},
+                      {"evidence", list_of(status.evidence, kMostNames, kLongestPlanName)},
+                      {"tests", list_of(status.tests, kMostNames, kLongestPlanName)},
+                      {"jobs", list_of(status.jobs, kMostJobs, kLongestPlanName)},
                       {"steps", list_of(status.steps, kMostSteps, kLongestStep)},
-                      {"budget", text_or_null(status.budget, kLongestStep)},
-                      {"spare", text_or_null(status.spare, kLongestName)},
+                      {"budget", plan_text_or_null(status.budget, kLongestStep)},
+                      {"spare", plan_text_or_null(status.spare, kLongestPlanName)},
                       {"done", list_of(status.done)}};
 }
 
@@ -167,8 +162,8 @@ std::string remediation_plans_path(std::string_view name_space) {
 RemediationPlan parse_remediation_plan(const JsonObject& object) {
   RemediationPlan plan;
   plan.meta = parse_meta(object);
-  if (const json::object* spec = object_at(object.value, {"spec"})) plan.spec = spec_of(*spec);
-  if (const json::object* status = object_at(object.value, {"status"})) plan.status = status_of(*status);
+  if (const json::object* spec = object_at(object.value, {"spec"})) plan.spec = plan_spec_of(*spec);
+  if (const json::object* status = object_at(object.value, {"status"})) plan.status = plan_status_of(*status);
   return plan;
 }
 
@@ -182,7 +177,7 @@ std::string remediation_plan_json(std::string_view name, const PlanSpec& spec) {
   return json::serialize(json::object{{"apiVersion", "autopilot.ibm.com/v1alpha1"},
                                       {"kind", "RemediationPlan"},
                                       {"metadata", json::object{{"name", name}}},
-                                      {"spec", spec_json(spec)}});
+                                      {"spec", plan_spec_json(spec)}});
 }
 
 std::string plan_status_patch(const PlanStatus& status, std::string_view version) {
@@ -194,7 +189,7 @@ std::string plans_json(std::span<const RemediationPlan> plans) {
   json::array items;
   for (const RemediationPlan& plan : plans) {
     json::object item{{"name", plan.meta.name}};
-    for (const auto& member : spec_json(plan.spec))
+    for (const auto& member : plan_spec_json(plan.spec))
       item[member.key()] = member.value();
     // What stands there now goes before what was decided first.
     const json::object status = plan.status ? status_json(*plan.status) : json::object();

@@ -18,9 +18,9 @@ namespace {
 
 constexpr const char* kVersion = "autopilot.ibm.com/v1alpha1";
 // What the schema allows.
-constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kLongestRequestName = 253;
 constexpr std::size_t kLongestSubject = 256;
-constexpr std::size_t kLongestMessage = 1024;
+constexpr std::size_t kLongestRequestMessage = 1024;
 
 void put(json::object& object, std::string_view name, std::string_view text, std::size_t longest) {
   if (text.empty()) return;
@@ -64,12 +64,12 @@ std::string remediation_request_json(std::string_view name, const RequestSpec& s
   const json::object owner{
       {"apiVersion", kVersion}, {"kind", "RemediationPlan"}, {"name", plan.name}, {"uid", plan.uid}};
   json::object body{{"action", spec.action}, {"created", format_time(spec.created)}};
-  put(body, "node", spec.node, kLongestName);
-  put(body, "nodeUid", spec.node_uid, kLongestName);
+  put(body, "node", spec.node, kLongestRequestName);
+  put(body, "nodeUid", spec.node_uid, kLongestRequestName);
   put(body, "subject", spec.subject, kLongestSubject);
-  put(body, "plan", spec.plan, kLongestName);
-  put(body, "incident", spec.incident, kLongestName);
-  put(body, "message", spec.message, kLongestMessage);
+  put(body, "plan", spec.plan, kLongestRequestName);
+  put(body, "incident", spec.incident, kLongestRequestName);
+  put(body, "message", spec.message, kLongestRequestMessage);
   return json::serialize(
       json::object{{"apiVersion", kVersion},
                    {"kind", "RemediationRequest"},

@@ -17,7 +17,7 @@ namespace json = boost::json;
 namespace {
 
 // The status of a review; nothing where the answer is none of that kind.
-std::optional<json::object> status_of(std::string_view answer, std::string_view kind) {
+std::optional<json::object> review_status_of(std::string_view answer, std::string_view kind) {
   json::error_code error;
   const json::value value = json::parse({answer.data(), answer.size()}, error);
   const json::object* review = error ? nullptr : value.if_object();
@@ -83,7 +83,7 @@ std::string token_review_json(std::string_view token, std::string_view audience)
 
 // A server that knows nothing of audiences names none: its word is about itself, and not about us.
 Result<UserInfo> parse_token_review(std::string_view answer, std::string_view audience) {
-  const auto status = status_of(answer, "TokenReview");
+  const auto status = review_status_of(answer, "TokenReview");
   if (!status) return fail(Errc::malformed, "the answer is no TokenReview");
   if (!flag_at(*status, {"authenticated"}))
     return fail(Errc::denied, "the token is not accepted" + because(text_at(*status, {"error"})));
@@ -150,7 +150,7 @@ std::string access_review_json(const UserInfo& user, const AccessQuestion& quest
 }
 
 Status parse_access_review(std::string_view answer) {
-  const auto status = status_of(answer, "SubjectAccessReview");
+  const auto status = review_status_of(answer, "SubjectAccessReview");
   if (!status) return fail(Errc::malformed, "the answer is no SubjectAccessReview");
   if (flag_at(*status, {"allowed"}) && !flag_at(*status, {"denied"})) return {};
   return fail(Errc::denied, "not allowed" + because(text_at(*status, {"reason"})));

@@ -20,7 +20,7 @@ std::string review(const std::string& status) {
   return R"({"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","status":)" + status + "}";
 }
 
-std::string refused(const std::string& answer) {
+std::string why_review_is_refused(const std::string& answer) {
   const auto user = parse_token_review(answer, kAudience);
   return user ? "" : std::string(to_string(user.error().code)) + " " + user.error().what;
 }
@@ -45,17 +45,19 @@ TEST(TokenReview, tells_who_it_is) {
 }
 
 TEST(TokenReview, refuses_what_is_nobodys_or_for_others) {
-  EXPECT_EQ(refused(review(R"({"authenticated":false,"error":"token has expired"})")),
+  EXPECT_EQ(why_review_is_refused(review(R"({"authenticated":false,"error":"token has expired"})")),
             "denied the token is not accepted: token has expired");
-  EXPECT_EQ(refused(review("{}")), "denied the token is not accepted");
+  EXPECT_EQ(why_review_is_refused(review("{}")), "denied the token is not accepted");
   // A server that knows no audiences, and one that found another.
-  EXPECT_EQ(refused(review(R"({"authenticated":true,"user":{"username":"alice"}})")),
+  EXPECT_EQ(why_review_is_refused(review(R"({"authenticated":true,"user":{"username":"alice"}})")),
             "denied the token is not for the audience autopilot.ibm.com");
-  EXPECT_EQ(refused(review(R"({"authenticated":true,"audiences":["api"],"user":{"username":"alice"}})")),
+  EXPECT_EQ(why_review_is_refused(
+                review(R"({"authenticated":true,"audiences":["api"],"user":{"username":"alice"}})")),
             "denied the token is not for the audience autopilot.ibm.com");
-  EXPECT_EQ(refused(review(R"({"authenticated":true,"audiences":["autopilot.ibm.com"],"user":{}})")),
-            "denied the token is nobody's");
-  EXPECT_EQ(refused(review(R"({"authenticated":"true","audiences":["autopilot.ibm.com"]})")),
+  EXPECT_EQ(
+      why_review_is_refused(review(R"({"authenticated":true,"audiences":["autopilot.ibm.com"],"user":{}})")),
+      "denied the token is nobody's");
+  EXPECT_EQ(why_review_is_refused(review(R"({"authenticated":"true","audiences":["autopilot.ibm.com"]})")),
             "denied the token is not accepted");
 }
 
@@ -63,7 +65,7 @@ TEST(TokenReview, takes_no_other_answer) {
   for (const char* answer :
        {"", "[]", "{}", R"({"kind":"TokenReview"})", R"({"kind":"TokenReview","status":1})",
         R"({"kind":"SubjectAccessReview","status":{"authenticated":true}})"})
-    EXPECT_THAT(refused(answer), HasSubstr("malformed")) << answer;
+    EXPECT_THAT(why_review_is_refused(answer), HasSubstr("malformed")) << answer;
 }
 
 TEST(UserText, says_all_that_decides_what_a_user_may) {

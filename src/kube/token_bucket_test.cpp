@@ -8,9 +8,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const MonoTime kStart{1000s};
+const MonoTime kBucketStart{1000s};
 
-int taken(TokenBucket& bucket, MonoTime now) {
+int taken_tokens(TokenBucket& bucket, MonoTime now) {
   int count = 0;
   while (count < 1000 && bucket.take(now))
     ++count;
@@ -19,23 +19,23 @@ int taken(TokenBucket& bucket, MonoTime now) {
 
 TEST(TokenBucket, a_burst_passes_and_then_one_at_a_time) {
   TokenBucket bucket(3, 10s);
-  EXPECT_EQ(taken(bucket, kStart), 3);
-  EXPECT_EQ(bucket.next(kStart), kStart + 10s);
-  EXPECT_EQ(taken(bucket, kStart + 9999ms), 0);
-  EXPECT_EQ(taken(bucket, kStart + 10s), 1);
-  EXPECT_EQ(taken(bucket, kStart + 30s), 2);
+  EXPECT_EQ(taken_tokens(bucket, kBucketStart), 3);
+  EXPECT_EQ(bucket.next(kBucketStart), kBucketStart + 10s);
+  EXPECT_EQ(taken_tokens(bucket, kBucketStart + 9999ms), 0);
+  EXPECT_EQ(taken_tokens(bucket, kBucketStart + 10s), 1);
+  EXPECT_EQ(taken_tokens(bucket, kBucketStart + 30s), 2);
 }
 
 TEST(TokenBucket, a_long_rest_fills_it_but_never_beyond_the_burst) {
   TokenBucket bucket(3, 10s);
-  EXPECT_EQ(taken(bucket, kStart), 3);
-  EXPECT_EQ(taken(bucket, kStart + 24h), 3);
+  EXPECT_EQ(taken_tokens(bucket, kBucketStart), 3);
+  EXPECT_EQ(taken_tokens(bucket, kBucketStart + 24h), 3);
 }
 
 TEST(TokenBucket, without_spacing_everything_passes) {
   TokenBucket bucket(1, 0s);
-  EXPECT_EQ(taken(bucket, kStart), 1000);
-  EXPECT_EQ(bucket.next(kStart), kStart);
+  EXPECT_EQ(taken_tokens(bucket, kBucketStart), 1000);
+  EXPECT_EQ(bucket.next(kBucketStart), kBucketStart);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const MonoTime kStart{1000s};
+const MonoTime kQueueStart{1000s};
 
 WorkQueueLimits unlimited() {
   WorkQueueLimits limits;
@@ -25,11 +25,11 @@ WorkQueueLimits unlimited() {
   return limits;
 }
 
-double no_jitter() {
+double no_queue_jitter() {
   return 0.0;
 }
 
-std::vector<std::string> taken(WorkQueue& queue, MonoTime now) {
+std::vector<std::string> taken_keys(WorkQueue& queue, MonoTime now) {
   std::vector<std::string> keys;
   while (auto key = queue.take(now))
     keys.push_back(std::move(*key));
@@ -37,88 +37,88 @@ std::vector<std::string> taken(WorkQueue& queue, MonoTime now) {
 }
 
 TEST(WorkQueue, a_key_that_is_added_often_is_worked_on_once) {
-  WorkQueue queue(unlimited(), no_jitter);
+  WorkQueue queue(unlimited(), no_queue_jitter);
   for (int i = 0; i < 5; ++i)
-    EXPECT_TRUE(queue.add("a", kStart));
-  queue.add("b", kStart);
+    EXPECT_TRUE(queue.add("a", kQueueStart));
+  queue.add("b", kQueueStart);
   EXPECT_EQ(queue.waiting(), 2U);
-  EXPECT_THAT(taken(queue, kStart), ElementsAre("a", "b"));
-  EXPECT_EQ(queue.next(kStart), std::nullopt);
+  EXPECT_THAT(taken_keys(queue, kQueueStart), ElementsAre("a", "b"));
+  EXPECT_EQ(queue.next(kQueueStart), std::nullopt);
 }
 
 TEST(WorkQueue, what_is_added_while_it_is_worked_on_is_looked_at_once_more) {
-  WorkQueue queue(unlimited(), no_jitter);
-  queue.add("a", kStart);
-  EXPECT_THAT(taken(queue, kStart), ElementsAre("a"));
-  queue.add("a", kStart + 1s);
-  queue.add("a", kStart + 2s);
-  EXPECT_THAT(taken(queue, kStart + 3s), IsEmpty());
+  WorkQueue queue(unlimited(), no_queue_jitter);
+  queue.add("a", kQueueStart);
+  EXPECT_THAT(taken_keys(queue, kQueueStart), ElementsAre("a"));
+  queue.add("a", kQueueStart + 1s);
+  queue.add("a", kQueueStart + 2s);
+  EXPECT_THAT(taken_keys(queue, kQueueStart + 3s), IsEmpty());
   queue.done("a");
-  EXPECT_THAT(taken(queue, kStart + 3s), ElementsAre("a"));
+  EXPECT_THAT(taken_keys(queue, kQueueStart + 3s), ElementsAre("a"));
   queue.done("a");
   EXPECT_EQ(queue.size(), 0U);
 }
 
 TEST(WorkQueue, a_key_comes_at_its_time_and_the_earliest_wish_counts) {
-  WorkQueue queue(unlimited(), no_jitter);
-  queue.add("a", kStart + 10s);
-  queue.add("a", kStart + 20s);
-  queue.add("b", kStart + 5s);
-  EXPECT_EQ(queue.next(kStart), kStart + 5s);
-  EXPECT_THAT(taken(queue, kStart + 4999ms), IsEmpty());
-  EXPECT_THAT(taken(queue, kStart + 10s), ElementsAre("b", "a"));
+  WorkQueue queue(unlimited(), no_queue_jitter);
+  queue.add("a", kQueueStart + 10s);
+  queue.add("a", kQueueStart + 20s);
+  queue.add("b", kQueueStart + 5s);
+  EXPECT_EQ(queue.next(kQueueStart), kQueueStart + 5s);
+  EXPECT_THAT(taken_keys(queue, kQueueStart + 4999ms), IsEmpty());
+  EXPECT_THAT(taken_keys(queue, kQueueStart + 10s), ElementsAre("b", "a"));
 
-  queue.add("c", kStart + 10min);
-  queue.add("c", kStart + 11s);
-  EXPECT_THAT(taken(queue, kStart + 11s), ElementsAre("c"));
+  queue.add("c", kQueueStart + 10min);
+  queue.add("c", kQueueStart + 11s);
+  EXPECT_THAT(taken_keys(queue, kQueueStart + 11s), ElementsAre("c"));
 }
 
 TEST(WorkQueue, a_key_that_waits_long_is_not_overtaken_by_new_ones) {
   WorkQueueLimits limits = unlimited();
   limits.burst = 1;
   limits.spacing = 1s;
-  WorkQueue queue(limits, no_jitter);
-  queue.add("late", kStart + 1s);
-  queue.add("x", kStart);
-  EXPECT_EQ(queue.take(kStart), "x");
-  queue.add("y", kStart + 1500ms);
-  queue.add("z", kStart + 1500ms);
-  EXPECT_EQ(queue.take(kStart + 2s), "late");
-  EXPECT_EQ(queue.take(kStart + 3s), "y");
+  WorkQueue queue(limits, no_queue_jitter);
+  queue.add("late", kQueueStart + 1s);
+  queue.add("x", kQueueStart);
+  EXPECT_EQ(queue.take(kQueueStart), "x");
+  queue.add("y", kQueueStart + 1500ms);
+  queue.add("z", kQueueStart + 1500ms);
+  EXPECT_EQ(queue.take(kQueueStart + 2s), "late");
+  EXPECT_EQ(queue.take(kQueueStart + 3s), "y");
 }
 
 TEST(WorkQueue, failures_make_a_key_wait_longer_until_it_succeeds) {
-  WorkQueue queue(unlimited(), no_jitter);
-  MonoTime now = kStart;
+  WorkQueue queue(unlimited(), no_queue_jitter);
+  MonoTime now = kQueueStart;
   queue.add("a", now);
   for (const Duration wait : {1s, 2s, 4s, 8s}) {
-    ASSERT_THAT(taken(queue, now), ElementsAre("a"));
+    ASSERT_THAT(taken_keys(queue, now), ElementsAre("a"));
     queue.failed("a", now);
     EXPECT_EQ(queue.next(now), now + wait);
     now += wait;
   }
   EXPECT_EQ(queue.failures("a"), 4U);
-  ASSERT_THAT(taken(queue, now), ElementsAre("a"));
+  ASSERT_THAT(taken_keys(queue, now), ElementsAre("a"));
   queue.done("a");
   EXPECT_EQ(queue.failures("a"), 0U);
   queue.add("a", now);
-  ASSERT_THAT(taken(queue, now), ElementsAre("a"));
+  ASSERT_THAT(taken_keys(queue, now), ElementsAre("a"));
   queue.failed("a", now);
   EXPECT_EQ(queue.next(now), now + 1s);
 }
 
 TEST(WorkQueue, news_end_a_back_off_but_not_what_the_server_asked_for) {
-  WorkQueue queue(unlimited(), no_jitter);
-  queue.add("own", kStart);
-  queue.add("servers", kStart);
-  ASSERT_THAT(taken(queue, kStart), ElementsAre("own", "servers"));
-  queue.add("servers", kStart);  // while it is worked on
-  queue.failed("own", kStart);
-  queue.failed("servers", kStart, 30s);
-  queue.add("own", kStart);
-  queue.add("servers", kStart);
-  EXPECT_THAT(taken(queue, kStart), ElementsAre("own"));
-  EXPECT_EQ(queue.next(kStart), kStart + 30s);
+  WorkQueue queue(unlimited(), no_queue_jitter);
+  queue.add("own", kQueueStart);
+  queue.add("servers", kQueueStart);
+  ASSERT_THAT(taken_keys(queue, kQueueStart), ElementsAre("own", "servers"));
+  queue.add("servers", kQueueStart);  // while it is worked on
+  queue.failed("own", kQueueStart);
+  queue.failed("servers", kQueueStart, 30s);
+  queue.add("own", kQueueStart);
+  queue.add("servers", kQueueStart);
+  EXPECT_THAT(taken_keys(queue, kQueueStart), ElementsAre("own"));
+  EXPECT_EQ(queue.next(kQueueStart), kQueueStart + 30s);
   EXPECT_EQ(queue.failures("own"), 1U);
 }
 
@@ -126,46 +126,46 @@ TEST(WorkQueue, so_many_at_once_and_then_one_at_a_time) {
   WorkQueueLimits limits = unlimited();
   limits.burst = 3;
   limits.spacing = 100ms;
-  WorkQueue queue(limits, no_jitter);
+  WorkQueue queue(limits, no_queue_jitter);
   for (const char* key : {"a", "b", "c", "d", "e"})
-    queue.add(key, kStart);
-  EXPECT_THAT(taken(queue, kStart), ElementsAre("a", "b", "c"));
-  EXPECT_EQ(queue.next(kStart), kStart + 100ms);
-  EXPECT_THAT(taken(queue, kStart + 100ms), ElementsAre("d"));
-  EXPECT_THAT(taken(queue, kStart + 200ms), ElementsAre("e"));
+    queue.add(key, kQueueStart);
+  EXPECT_THAT(taken_keys(queue, kQueueStart), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(queue.next(kQueueStart), kQueueStart + 100ms);
+  EXPECT_THAT(taken_keys(queue, kQueueStart + 100ms), ElementsAre("d"));
+  EXPECT_THAT(taken_keys(queue, kQueueStart + 200ms), ElementsAre("e"));
 }
 
 TEST(WorkQueue, a_full_queue_counts_what_it_refuses_and_keeps_what_it_has) {
   WorkQueueLimits limits = unlimited();
   limits.keys = 2;
-  WorkQueue queue(limits, no_jitter);
-  EXPECT_TRUE(queue.add("a", kStart));
-  EXPECT_TRUE(queue.add("b", kStart));
-  EXPECT_FALSE(queue.add("c", kStart));
-  EXPECT_TRUE(queue.add("a", kStart));
+  WorkQueue queue(limits, no_queue_jitter);
+  EXPECT_TRUE(queue.add("a", kQueueStart));
+  EXPECT_TRUE(queue.add("b", kQueueStart));
+  EXPECT_FALSE(queue.add("c", kQueueStart));
+  EXPECT_TRUE(queue.add("a", kQueueStart));
   EXPECT_EQ(queue.refused(), 1U);
-  EXPECT_THAT(taken(queue, kStart), ElementsAre("a", "b"));
-  EXPECT_FALSE(queue.add("c", kStart));
-  EXPECT_TRUE(queue.add("a", kStart));  // is worked on
-  queue.failed("a", kStart);            // a failure is never refused
+  EXPECT_THAT(taken_keys(queue, kQueueStart), ElementsAre("a", "b"));
+  EXPECT_FALSE(queue.add("c", kQueueStart));
+  EXPECT_TRUE(queue.add("a", kQueueStart));  // is worked on
+  queue.failed("a", kQueueStart);            // a failure is never refused
   queue.done("b");
-  EXPECT_TRUE(queue.add("c", kStart));
+  EXPECT_TRUE(queue.add("c", kQueueStart));
   EXPECT_EQ(queue.refused(), 2U);
 }
 
 TEST(WorkQueue, a_forgotten_key_does_not_come_again) {
-  WorkQueue queue(unlimited(), no_jitter);
-  queue.add("waits", kStart + 1min);
-  queue.add("worked on", kStart);
-  ASSERT_THAT(taken(queue, kStart), ElementsAre("worked on"));
-  queue.add("worked on", kStart);
+  WorkQueue queue(unlimited(), no_queue_jitter);
+  queue.add("waits", kQueueStart + 1min);
+  queue.add("worked on", kQueueStart);
+  ASSERT_THAT(taken_keys(queue, kQueueStart), ElementsAre("worked on"));
+  queue.add("worked on", kQueueStart);
   queue.forget("waits");
   queue.forget("worked on");
   queue.forget("unknown");
   EXPECT_EQ(queue.size(), 1U);
   queue.done("worked on");
   EXPECT_EQ(queue.size(), 0U);
-  EXPECT_THAT(taken(queue, kStart + 1h), IsEmpty());
+  EXPECT_THAT(taken_keys(queue, kQueueStart + 1h), IsEmpty());
 }
 
 // What the header says, without regard to cost: every key in a list.
@@ -313,8 +313,8 @@ class RandomWork {
   }
 
   std::mt19937_64 random_;
-  MonoTime now_ = kStart;
-  WorkQueue queue_{limits(), no_jitter};
+  MonoTime now_ = kQueueStart;
+  WorkQueue queue_{limits(), no_queue_jitter};
   Model model_{6};
   std::vector<std::string> in_work_;
   std::size_t worked_ = 0;
