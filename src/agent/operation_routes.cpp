@@ -20,18 +20,18 @@ void list_tests(const OperationContext& context, Responder responder) {
   std::vector<api::TestInfo> tests;
   for (const runtime::OperationKind& kind : context.operations.kinds())
     tests.push_back({kind.id, kind.title, kind.deadline});
-  responder.respond(json(api::to_json(tests, {.simulated = context.runtime.snapshot()->simulated})));
+  responder.respond(json_response(api::to_json(tests, {.simulated = context.runtime.snapshot()->simulated})));
 }
 
 void list_operations(const OperationContext& context, Responder responder) {
   const api::View view{.observations = true, .simulated = context.runtime.snapshot()->simulated};
-  responder.respond(json(api::to_json(context.operations.list(), view)));
+  responder.respond(json_response(api::to_json(context.operations.list(), view)));
 }
 
 void get_operation(const OperationContext& context, const HttpRequest& request, Responder responder) {
   const auto operation = context.operations.find(request.parameters.at("id"));
   if (!operation) return responder.respond(operation.error());
-  responder.respond(json(api::to_json(*operation)));
+  responder.respond(json_response(api::to_json(*operation)));
 }
 
 void start_operation(const OperationContext& context, const HttpRequest& request, Responder responder) {
@@ -44,7 +44,7 @@ void start_operation(const OperationContext& context, const HttpRequest& request
   context.note_changes();
   const auto shared = std::make_shared<Responder>(std::move(responder));
   context.runtime.when_durable([shared, operation = std::move(*started)](bool durable) {
-    HttpResponse response = json(api::to_json(operation, durable), 202);
+    HttpResponse response = json_response(api::to_json(operation, durable), 202);
     response.headers.emplace_back("Location", "/v1/operations/" + operation.id);
     shared->respond(std::move(response));
   });
@@ -54,7 +54,7 @@ void start_operation(const OperationContext& context, const HttpRequest& request
 void cancel_operation(const OperationContext& context, const HttpRequest& request, Responder responder) {
   const auto operation = context.operations.cancel(request.parameters.at("id"), caller_name(request.peer));
   if (!operation) return responder.respond(operation.error());
-  responder.respond(json(api::to_json(*operation), 202));
+  responder.respond(json_response(api::to_json(*operation), 202));
 }
 
 }  // namespace

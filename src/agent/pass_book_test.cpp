@@ -8,8 +8,8 @@ namespace autopilot::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr WallTime kNoon{std::chrono::hours{12}};
 
@@ -39,7 +39,7 @@ Incident incident_of(const Subject& blamed, WallTime opened) {
   return incident;
 }
 
-class PassBookTest : public testing::Test {
+class PassBookTest : public ::testing::Test {
  protected:
   PassBookTest() {
     book_.add({{"GPU-a", "gpu.pcie_bandwidth", kNoon, "boot", "op-1"},

@@ -8,11 +8,11 @@
 
 namespace autopilot::agent {
 
-[[nodiscard]] inline net::HttpResponse json(std::string body, int status = 200) {
+[[nodiscard]] inline net::HttpResponse json_response(std::string body, int status = 200) {
   return {status, "application/json", std::move(body), {}};
 }
 
-[[nodiscard]] inline net::HttpResponse text(std::string body, int status = 200) {
+[[nodiscard]] inline net::HttpResponse text_response(std::string body, int status = 200) {
   return {status, "text/plain; charset=utf-8", std::move(body), {}};
 }
 

@@ -40,7 +40,8 @@ void get_check(const RouteContext& context, const HttpRequest& request, Responde
   const auto snapshot = context.runtime.snapshot();
   const std::string& id = request.parameters.at("id");
   for (const CheckResult& result : snapshot->results)
-    if (result.check == id) return responder.respond(json(api::to_json(result, view_of(request, *snapshot))));
+    if (result.check == id)
+      return responder.respond(json_response(api::to_json(result, view_of(request, *snapshot))));
   responder.respond(unknown_check(id));
 }
 
@@ -48,8 +49,9 @@ void run_check(const RouteContext& context, const HttpRequest& request, Responde
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const std::string& id = request.parameters.at("id");
   const api::View view{.simulated = context.runtime.snapshot()->simulated};
-  const bool accepted = context.runtime.run_now(
-      id, [shared, view](const CheckResult& result) { shared->respond(json(api::to_json(result, view))); });
+  const bool accepted = context.runtime.run_now(id, [shared, view](const CheckResult& result) {
+    shared->respond(json_response(api::to_json(result, view)));
+  });
   if (!accepted) return shared->respond(unknown_check(id));
   context.poll_soon();
 }
@@ -101,7 +103,8 @@ void get_events(const RouteContext& context, const HttpRequest& request, Respond
   auto events = log.after(wanted.after.value_or(0));
   const WallTime since = wanted.since.value_or(WallTime::min());
   std::erase_if(events, [since](const Event& event) { return event.time < since; });
-  responder.respond(json(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
+  responder.respond(
+      json_response(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
 }
 
 // "alice (uid 1000)"; "alice" of a token.
@@ -120,7 +123,7 @@ void acknowledge(const RouteContext& context, const HttpRequest& request, Respon
   if (!incident) return responder.respond(incident.error());
   const auto shared = std::make_shared<Responder>(std::move(responder));
   context.runtime.when_durable([shared, incident = std::move(*incident)](bool durable) {
-    shared->respond(json(api::to_json(incident, durable)));
+    shared->respond(json_response(api::to_json(incident, durable)));
   });
   context.poll_soon();
 }
@@ -138,7 +141,7 @@ void inject(const RouteContext& context, const HttpRequest& request, Responder r
   const auto id = context.runtime.tell(std::move(event));
   const auto shared = std::make_shared<Responder>(std::move(responder));
   context.runtime.when_durable([shared, id](bool durable) {
-    shared->respond(json(api::to_json(api::Receipt{std::to_string(id), durable}), 201));
+    shared->respond(json_response(api::to_json(api::Receipt{std::to_string(id), durable}), 201));
   });
   context.poll_soon();
 }
@@ -146,19 +149,19 @@ void inject(const RouteContext& context, const HttpRequest& request, Responder r
 void add_readers(HttpServer& server, const RouteContext& context) {
   server.route("GET", "/v1/node", [context](const HttpRequest& request, Responder responder) {
     const auto snapshot = context.runtime.snapshot();
-    responder.respond(json(api::to_json(*snapshot, view_of(request, *snapshot))));
+    responder.respond(json_response(api::to_json(*snapshot, view_of(request, *snapshot))));
   });
   server.route("GET", "/v1/checks", [context](const HttpRequest&, Responder responder) {
     const auto snapshot = context.runtime.snapshot();
-    responder.respond(json(api::to_json(api::summarize(context.runtime.check_infos(), *snapshot),
-                                        {.simulated = snapshot->simulated})));
+    responder.respond(json_response(api::to_json(api::summarize(context.runtime.check_infos(), *snapshot),
+                                                 {.simulated = snapshot->simulated})));
   });
   server.route("GET", "/v1/checks/{id}", [context](const HttpRequest& request, Responder responder) {
     get_check(context, request, std::move(responder));
   });
   server.route("GET", "/v1/incidents", [context](const HttpRequest&, Responder responder) {
     const auto snapshot = context.runtime.snapshot();
-    responder.respond(json(api::to_json(snapshot->incidents, {.simulated = snapshot->simulated})));
+    responder.respond(json_response(api::to_json(snapshot->incidents, {.simulated = snapshot->simulated})));
   });
   server.route("GET", "/v1/events", [context](const HttpRequest& request, Responder responder) {
     get_events(context, request, std::move(responder));
@@ -174,10 +177,11 @@ void add_service(HttpServer& server, const RouteContext& context) {
                        {}});
   });
   server.route("GET", "/healthz",
-               [](const HttpRequest&, Responder responder) { responder.respond(text("ok\n")); });
+               [](const HttpRequest&, Responder responder) { responder.respond(text_response("ok\n")); });
   server.route("GET", "/readyz", [context](const HttpRequest&, Responder responder) {
     const bool ready = context.runtime.has_looked_once();
-    responder.respond(ready ? text("ok\n") : text("not every check has looked once\n", 503));
+    responder.respond(ready ? text_response("ok\n")
+                            : text_response("not every check has looked once\n", 503));
   });
   server.route("GET", "/openapi.yaml", [](const HttpRequest&, Responder responder) {
     responder.respond({200, "application/yaml", std::string(api::openapi_yaml()), {}});

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string pod(const std::string& name, const std::string& phase = "Running") {
+std::string pod_text(const std::string& name, const std::string& phase = "Running") {
   return R"({"metadata":{"namespace":"ml","name":")" + name + R"(","uid":")" + name +
          R"(","resourceVersion":"9"},"spec":{"containers":[{"resources":{"limits":{"nvidia.com/gpu":"1"}}}]},)" +
          R"("status":{"phase":")" + phase + R"("}})";
@@ -65,7 +65,7 @@ class AttributionTest : public testing::ClusterFixture {
 };
 
 TEST_F(AttributionTest, tells_of_the_pods_of_its_node_and_of_what_changes) {
-  start({{list(pod("train-0"))}, {pieces({event("ADDED", pod("train-1"))}, false), true}});
+  start({{list(pod_text("train-0"))}, {pieces({event("ADDED", pod_text("train-1"))}, false), true}});
   attribution_->note(look({"nvml"}));
   EXPECT_TRUE(run_until_told({"pod.ml/train-0", "pod.ml/train-1"}));
   EXPECT_EQ(attribution_->holder().value(), "ml/train-0");
@@ -74,7 +74,7 @@ TEST_F(AttributionTest, tells_of_the_pods_of_its_node_and_of_what_changes) {
 }
 
 TEST_F(AttributionTest, is_silent_until_it_is_known_that_nobody_knows_better) {
-  start({{list(pod("train-0"))}, {pieces({}, false), true}});
+  start({{list(pod_text("train-0"))}, {pieces({}, false), true}});
   EXPECT_TRUE(run_until([this] { return requests().size() == 2; }));
   EXPECT_THAT(told_, IsEmpty());
   attribution_->note(look({}, false));
@@ -85,13 +85,13 @@ TEST_F(AttributionTest, is_silent_until_it_is_known_that_nobody_knows_better) {
 }
 
 TEST_F(AttributionTest, tells_also_where_nobody_looks_at_processes) {
-  start({{list(pod("train-0"))}, {pieces({}, false), true}});
+  start({{list(pod_text("train-0"))}, {pieces({}, false), true}});
   attribution_->note(NodeSnapshot{});
   EXPECT_TRUE(run_until_told({"pod.ml/train-0"}));
 }
 
 TEST_F(AttributionTest, tells_of_a_pod_once_more_when_it_goes) {
-  start({{list(pod("train-0"))}, {pieces({event("DELETED", pod("train-0"))}, false), true}});
+  start({{list(pod_text("train-0"))}, {pieces({event("DELETED", pod_text("train-0"))}, false), true}});
   EXPECT_THAT(attribution_->holder().error().what, HasSubstr("not seen yet"));
   attribution_->note(look({"nvml"}));
   EXPECT_TRUE(run_until([this] { return tells_ == 2; }));

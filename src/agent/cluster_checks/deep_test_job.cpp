@@ -18,7 +18,7 @@ constexpr int kKeptSeconds = 3600;  // for people who want to read its log, and 
 constexpr int kEndSeconds = 10;     // from SIGTERM to SIGKILL
 constexpr int kUser = 65532;        // anybody but root
 
-std::int64_t seconds(Duration duration) {
+std::int64_t whole_seconds_of(Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();
 }
 
@@ -118,7 +118,7 @@ json::object metadata(const DeepTestJobSettings& settings, const DeepTestJob& jo
 
 std::string deep_test_job_name(std::string_view node, WallTime since) {
   return std::string(kNameBegin) + hash_digits(node) + '-' +
-         std::to_string(seconds(since.time_since_epoch()));
+         std::to_string(whole_seconds_of(since.time_since_epoch()));
 }
 
 std::optional<WallTime> deep_test_job_since(std::string_view node, std::string_view name) {
@@ -139,7 +139,7 @@ std::string deep_test_job(const DeepTestJobSettings& settings, const DeepTestJob
                             {settings.prefix + "/deep-test-of", node_label_value(job.node)}};
   const json::object pod{{"metadata", json::object{{"labels", labels}}}, {"spec", pod_spec(settings, job)}};
   const json::object spec{{"backoffLimit", 0},
-                          {"activeDeadlineSeconds", seconds(job.deadline)},
+                          {"activeDeadlineSeconds", whole_seconds_of(job.deadline)},
                           {"ttlSecondsAfterFinished", kKeptSeconds},
                           {"template", pod}};
   return json::serialize(json::object{{"apiVersion", "batch/v1"},

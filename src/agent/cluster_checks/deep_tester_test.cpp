@@ -18,13 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kEmptyList = R"({"items":[]})";
 const std::string kJobs = "/apis/batch/v1/namespaces/autopilot/jobs";
 const std::string kPrefix = "autopilot.ibm.com";
-
-Scripted ok(const std::string& body) {
-  return {answer(200, body)};
-}
 
 class DeepTesterTest : public testing::ClusterFixture {
  protected:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kContainer = "agent";
 
-std::string text_of(const json::object& object, std::string_view name) {
+std::string word_of_pod(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
   const json::string* text = value == nullptr ? nullptr : value->if_string();
   return text == nullptr ? std::string() : std::string(text->data(), text->size());
@@ -45,14 +45,14 @@ Result<OwnPod> parse_own_pod(std::string_view text) {
   OwnPod own;
   const auto containers = objects_at(*pod, "spec", "containers");
   for (const json::object* container : containers)
-    if (containers.size() == 1 || text_of(*container, "name") == kContainer)
-      own.image = text_of(*container, "image");
+    if (containers.size() == 1 || word_of_pod(*container, "name") == kContainer)
+      own.image = word_of_pod(*container, "image");
   for (const json::object* owner : objects_at(*pod, "metadata", "ownerReferences")) {
-    if (!is_true(*owner, "controller") || text_of(*owner, "kind") != "DaemonSet") continue;
-    own.owner = OwnerReference{.api_version = text_of(*owner, "apiVersion"),
-                               .kind = text_of(*owner, "kind"),
-                               .name = text_of(*owner, "name"),
-                               .uid = text_of(*owner, "uid")};
+    if (!is_true(*owner, "controller") || word_of_pod(*owner, "kind") != "DaemonSet") continue;
+    own.owner = OwnerReference{.api_version = word_of_pod(*owner, "apiVersion"),
+                               .kind = word_of_pod(*owner, "kind"),
+                               .name = word_of_pod(*owner, "name"),
+                               .uid = word_of_pod(*owner, "uid")};
   }
   return own;
 }

@@ -13,20 +13,21 @@ namespace {
 using namespace std::chrono_literals;
 using testing::do_step;
 using testing::kRunKey;
-using Kind = PvcStep::Kind;
+using PvcKind = PvcStep::Kind;
 using Outcome = PvcResult::Outcome;
 
 constexpr Duration kTick = 200ms;
 
-struct Trouble {
+struct PvcTrouble {
   int lost_requests = 0;  // in thousandths
   int lost_answers = 0;
   int kills = 0;  // per tick
 };
 
-class Simulation {
+class TroubledPvc {
  public:
-  Simulation(std::uint64_t seed, Trouble trouble, bool waits, bool gives) : random_(seed), trouble_(trouble) {
+  TroubledPvc(std::uint64_t seed, PvcTrouble trouble, bool waits, bool gives)
+      : random_(seed), trouble_(trouble) {
     cluster_.storage_class->waits_for_consumer = waits;
     if (!gives) cluster_.gives_after.reset();
     begin();
@@ -71,16 +72,16 @@ class Simulation {
       const auto in_place =
           happens(trouble_.lost_requests) ? std::optional(kube::ApiOutcome::unreachable) : std::nullopt;
       const PvcStep step = do_step(*test_, cluster_, now_, in_place);
-      if (step.kind == Kind::wait) return;
-      if (step.kind != Kind::finished) continue;
+      if (step.kind == PvcKind::wait) return;
+      if (step.kind != PvcKind::finished) continue;
       take_result();
       return;
     }
   }
   void lose_answer() {
     const PvcStep step = test_->step(now_);
-    if (step.kind == Kind::wait || step.kind == Kind::finished) return;
-    if (step.kind != Kind::look && step.kind != Kind::look_at_own)
+    if (step.kind == PvcKind::wait || step.kind == PvcKind::finished) return;
+    if (step.kind != PvcKind::look && step.kind != PvcKind::look_at_own)
       static_cast<void>(cluster_.write(step, test_->names(), now_));
     test_->failed(kube::ApiOutcome::unreachable, {Errc::unavailable, "no answer"}, now_);
   }
@@ -93,7 +94,7 @@ class Simulation {
   }
 
   std::mt19937_64 random_;
-  Trouble trouble_;
+  PvcTrouble trouble_;
   testing::PvcCluster cluster_;
   MonoTime now_{1h};
   std::unique_ptr<PvcTest> test_;
@@ -109,7 +110,7 @@ TEST_P(PvcSimulation, leaves_nothing_and_tells_no_lie) {
   const std::uint64_t seed = GetParam();
   const bool waits = seed % 2 == 0;
   const bool gives = seed % 3 != 0;
-  Simulation simulation(seed, {.lost_requests = 100, .lost_answers = 100, .kills = 10}, waits, gives);
+  TroubledPvc simulation(seed, {.lost_requests = 100, .lost_answers = 100, .kills = 10}, waits, gives);
   simulation.run(2h);
   EXPECT_EQ(simulation.wrong(), 0);
   const PvcResult result = simulation.calm_down();
@@ -121,7 +122,7 @@ TEST_P(PvcSimulation, leaves_nothing_and_tells_no_lie) {
 }
 
 TEST_P(PvcSimulation, tests_end_while_much_gets_lost) {
-  Simulation simulation(GetParam(), {.lost_requests = 300, .lost_answers = 200}, true, true);
+  TroubledPvc simulation(GetParam(), {.lost_requests = 300, .lost_answers = 200}, true, true);
   simulation.run(2h);
   EXPECT_GT(simulation.results(), 10);
   EXPECT_EQ(simulation.wrong(), 0);

@@ -9,14 +9,13 @@
 namespace autopilot::agent {
 namespace {
 
-using std::chrono::seconds;
-using Kind = PvcStep::Kind;
+using PvcKind = PvcStep::Kind;
 using Outcome = PvcResult::Outcome;
 
-constexpr Duration kFirstPause = seconds{1};
-constexpr Duration kLongestPause = seconds{10};
-constexpr Duration kCleaningPause = seconds{2};
-constexpr Duration kRetryPause = seconds{5};
+constexpr Duration kFirstPause = std::chrono::seconds{1};
+constexpr Duration kLongestPause = std::chrono::seconds{10};
+constexpr Duration kCleaningPause = std::chrono::seconds{2};
+constexpr Duration kRetryPause = std::chrono::seconds{5};
 constexpr int kMaxConflicts = 2;
 
 // The scheduler writes it when it has found a node and waits for the volume.
@@ -63,21 +62,21 @@ PvcStep PvcTest::give(PvcStep step) {
 PvcStep PvcTest::wait_until(MonoTime time, Needs needs) {
   needs_ = needs;
   not_before_ = time;
-  return {.kind = Kind::wait, .name = {}, .uid = {}, .until = time};
+  return {.kind = PvcKind::wait, .name = {}, .uid = {}, .until = time};
 }
 
 PvcStep PvcTest::finish() {
   is_finished_ = true;
-  return {.kind = Kind::finished, .name = {}, .uid = {}, .until = {}};
+  return {.kind = PvcKind::finished, .name = {}, .uid = {}, .until = {}};
 }
 
 PvcStep PvcTest::step(MonoTime now) {
   if (!began_) began_ = now;
   end_what_takes_too_long(*began_, now);
   if (is_finished_) return finish();
-  if (now < not_before_) return {.kind = Kind::wait, .name = {}, .uid = {}, .until = not_before_};
-  if (needs_ == Needs::everything) return give({.kind = Kind::look, .name = {}, .uid = {}, .until = {}});
-  if (needs_ == Needs::own) return give({.kind = Kind::look_at_own, .name = {}, .uid = {}, .until = {}});
+  if (now < not_before_) return {.kind = PvcKind::wait, .name = {}, .uid = {}, .until = not_before_};
+  if (needs_ == Needs::everything) return give({.kind = PvcKind::look, .name = {}, .uid = {}, .until = {}});
+  if (needs_ == Needs::own) return give({.kind = PvcKind::look_at_own, .name = {}, .uid = {}, .until = {}});
   if (auto cleaning = clean(now)) return *std::move(cleaning);
   if (auto testing = test(now)) return *std::move(testing);
   // It was decided: what was wanted until now is to go.
@@ -116,10 +115,10 @@ bool PvcTest::is_in_the_way(const kube::Meta& meta) const {
 std::optional<PvcStep> PvcTest::clean(MonoTime now) {
   for (const auto& pod : world_.pods)
     if (is_unwanted(pod.meta) && !pod.meta.is_deleting)
-      return give({Kind::remove_consumer, pod.meta.name, pod.meta.uid, {}});
+      return give({PvcKind::remove_consumer, pod.meta.name, pod.meta.uid, {}});
   for (const auto& claim : world_.claims)
     if (is_unwanted(claim.meta) && !claim.meta.is_deleting)
-      return give({Kind::remove_claim, claim.meta.name, claim.meta.uid, {}});
+      return give({PvcKind::remove_claim, claim.meta.name, claim.meta.uid, {}});
   const std::string still_there = objects_in_the_way();
   if (still_there.empty()) {
     cleaning_since_.reset();
@@ -173,7 +172,8 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
   const auto claim =
       std::ranges::find_if(world_.claims, [this](const auto& one) { return is_own(one.meta); });
   if (claim == world_.claims.end()) {
-    if (!has_claim_) return give({.kind = Kind::create_claim, .name = names_.object, .uid = {}, .until = {}});
+    if (!has_claim_)
+      return give({.kind = PvcKind::create_claim, .name = names_.object, .uid = {}, .until = {}});
     decide_unknown({Errc::conflict, "somebody took the claim of the test away"}, now);
     return std::nullopt;
   }
@@ -183,7 +183,7 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
   const bool waits = storage_class().waits_for_consumer && claim->phase != "Bound" && claim->phase != "Lost";
   if (consumer != nullptr) wants_consumer_ = true;
   if (waits && consumer == nullptr && !std::exchange(wants_consumer_, true))
-    return give({.kind = Kind::create_consumer, .name = names_.object, .uid = {}, .until = {}});
+    return give({.kind = PvcKind::create_consumer, .name = names_.object, .uid = {}, .until = {}});
   if (waits && consumer == nullptr) {
     decide_unknown({Errc::conflict, "the pod of the test is not there, or somebody took it away"}, now);
     return std::nullopt;
@@ -251,12 +251,12 @@ void PvcTest::saw_own(std::optional<kube::PersistentVolumeClaim> claim, std::opt
 }
 
 void PvcTest::wrote(MonoTime now) {
-  if (given_.kind == Kind::remove_consumer) mark_deleting(world_.pods, given_.uid);
-  if (given_.kind == Kind::remove_claim) mark_deleting(world_.claims, given_.uid);
-  if (given_.kind != Kind::create_claim && given_.kind != Kind::create_consumer) return;
+  if (given_.kind == PvcKind::remove_consumer) mark_deleting(world_.pods, given_.uid);
+  if (given_.kind == PvcKind::remove_claim) mark_deleting(world_.claims, given_.uid);
+  if (given_.kind != PvcKind::create_claim && given_.kind != PvcKind::create_consumer) return;
   needs_ = Needs::own;
   // From here on the class has all that it waits for.
-  if (given_.kind == Kind::create_consumer || !storage_class().waits_for_consumer)
+  if (given_.kind == PvcKind::create_consumer || !storage_class().waits_for_consumer)
     asked_ = last_pending_ = now;
 }
 
@@ -265,9 +265,9 @@ void PvcTest::failed(kube::ApiOutcome outcome, const Error& why, MonoTime now) {
   needs_ = Needs::everything;
   not_before_ = now + kRetryPause;
   last_problem_ = why;
-  if (given_.kind == Kind::create_consumer) wants_consumer_ = false;  // unless the next look shows it
+  if (given_.kind == PvcKind::create_consumer) wants_consumer_ = false;  // unless the next look shows it
   if (is_worth_a_retry(outcome)) return;
-  const bool is_removal = given_.kind == Kind::remove_claim || given_.kind == Kind::remove_consumer;
+  const bool is_removal = given_.kind == PvcKind::remove_claim || given_.kind == PvcKind::remove_consumer;
   const bool is_gone = is_removal && (outcome == ApiOutcome::not_found || outcome == ApiOutcome::conflict);
   // What an answer that was lost had made is there; what somebody else made is there for good.
   const bool is_there = !is_removal && outcome == ApiOutcome::conflict && ++conflicts_ <= kMaxConflicts;

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::do_step;
 using testing::kRunKey;
-using Kind = PvcStep::Kind;
+using PvcKind = PvcStep::Kind;
 using Outcome = PvcResult::Outcome;
 
 class PvcSteps : public ::testing::Test {
@@ -24,8 +24,8 @@ class PvcSteps : public ::testing::Test {
       cluster_.tick(now_);
       for (;;) {
         const PvcStep step = do_step(test, cluster_, now_, in_place_);
-        if (step.kind == Kind::finished) return test.result();
-        if (step.kind == Kind::wait) break;
+        if (step.kind == PvcKind::finished) return test.result();
+        if (step.kind == PvcKind::wait) break;
       }
     }
     ADD_FAILURE() << "it never ends";
@@ -33,9 +33,9 @@ class PvcSteps : public ::testing::Test {
   }
   // What a test that was killed leaves: a claim, and a pod where the class waits for one.
   void leave_something() {
-    cluster_.write({.kind = Kind::create_claim, .name = {}, .uid = {}, .until = {}},
+    cluster_.write({.kind = PvcKind::create_claim, .name = {}, .uid = {}, .until = {}},
                    {"autopilot-pvc-1", kRunKey, "0"}, now_);
-    cluster_.write({.kind = Kind::create_consumer, .name = {}, .uid = {}, .until = {}},
+    cluster_.write({.kind = PvcKind::create_consumer, .name = {}, .uid = {}, .until = {}},
                    {"autopilot-pvc-1", kRunKey, "0"}, now_);
     cluster_.writes = 0;
   }
@@ -135,7 +135,7 @@ TEST_F(PvcSteps, what_does_not_go_is_named) {
 
 TEST_F(PvcSteps, what_another_class_does_not_give_back_is_asked_to_go_and_blinds_no_test) {
   cluster_.stuck = "autopilot-pvc-2";
-  cluster_.write({.kind = Kind::create_claim, .name = {}, .uid = {}, .until = {}},
+  cluster_.write({.kind = PvcKind::create_claim, .name = {}, .uid = {}, .until = {}},
                  {cluster_.stuck, kRunKey, "0"}, now_);
   const MonoTime began = now_;
   const PvcResult result = run(make());
@@ -149,8 +149,8 @@ TEST_F(PvcSteps, what_another_class_does_not_give_back_is_asked_to_go_and_blinds
 
 TEST_F(PvcSteps, a_missing_right_is_no_fault_of_the_class) {
   PvcTest test = make();
-  EXPECT_EQ(do_step(test, cluster_, now_).kind, Kind::look);
-  EXPECT_EQ(do_step(test, cluster_, now_, kube::ApiOutcome::forbidden).kind, Kind::create_claim);
+  EXPECT_EQ(do_step(test, cluster_, now_).kind, PvcKind::look);
+  EXPECT_EQ(do_step(test, cluster_, now_, kube::ApiOutcome::forbidden).kind, PvcKind::create_claim);
   const PvcResult result = run(std::move(test));
   EXPECT_EQ(result.outcome, Outcome::unknown);
   EXPECT_EQ(result.why.code, Errc::denied);
@@ -168,7 +168,7 @@ TEST_F(PvcSteps, a_server_that_is_away_says_nothing_about_the_class) {
 
 TEST_F(PvcSteps, the_time_for_which_nobody_looked_does_not_count) {
   PvcTest test = make();
-  while (do_step(test, cluster_, now_).kind != Kind::wait) {
+  while (do_step(test, cluster_, now_).kind != PvcKind::wait) {
   }
   in_place_ = kube::ApiOutcome::unreachable;
   for (const MonoTime end = now_ + 60s; now_ < end; now_ += 1s) {
@@ -184,7 +184,7 @@ TEST_F(PvcSteps, the_time_for_which_nobody_looked_does_not_count) {
 TEST_F(PvcSteps, a_claim_that_somebody_takes_away_ends_the_test_without_a_verdict) {
   cluster_.gives_after.reset();
   PvcTest test = make();
-  while (do_step(test, cluster_, now_).kind != Kind::wait) {
+  while (do_step(test, cluster_, now_).kind != PvcKind::wait) {
   }
   cluster_ = testing::PvcCluster();
   const PvcResult result = run(std::move(test));
@@ -200,9 +200,9 @@ TEST_F(PvcSteps, an_object_of_somebody_else_with_its_name_is_left_alone) {
   // It bears no label of ours, so that no look shows it.
   for (const MonoTime end = now_ + 5min; now_ < end; now_ += 1s) {
     const PvcStep step = test.step(now_);
-    if (step.kind == Kind::finished) break;
-    if (step.kind == Kind::look) test.saw(cluster_.world(), now_);
-    if (step.kind == Kind::create_claim) {
+    if (step.kind == PvcKind::finished) break;
+    if (step.kind == PvcKind::look) test.saw(cluster_.world(), now_);
+    if (step.kind == PvcKind::create_claim) {
       ++creates;
       test.failed(kube::ApiOutcome::conflict, {Errc::conflict, "it exists already"}, now_);
     }

@@ -14,7 +14,7 @@
 namespace autopilot::agent {
 namespace {
 
-using Kind = PvcStep::Kind;
+using PvcKind = PvcStep::Kind;
 
 constexpr const char* kClaims = "persistentvolumeclaims";
 constexpr const char* kPods = "pods";
@@ -98,20 +98,20 @@ void PvcTester::go_on() {
     if (!test_ && !begin_next(now)) return;
     PvcStep step = test().step(now);
     switch (step.kind) {
-      case Kind::look:
+      case PvcKind::look:
         return look();
-      case Kind::look_at_own:
+      case PvcKind::look_at_own:
         return look_at_own();
-      case Kind::wait:
+      case PvcKind::wait:
         next_ = loop_.at(step.until, [this] { go_on(); });
         return;
-      case Kind::finished:
+      case PvcKind::finished:
         conclude(now);
         break;
-      case Kind::create_claim:
-      case Kind::create_consumer:
-      case Kind::remove_claim:
-      case Kind::remove_consumer:
+      case PvcKind::create_claim:
+      case PvcKind::create_consumer:
+      case PvcKind::remove_claim:
+      case PvcKind::remove_consumer:
         seen_empty_.reset();
         write_ = std::move(step);
         return writer_.want(WriteKind::pvc_test, asked_ ? WriteUrgency::awaited : WriteUrgency::state);
@@ -180,7 +180,7 @@ void PvcTester::conclude(MonoTime now) {
       "a storage class was tested",
       {{"class", target->storage_class},
        {"mode", target->access_mode},
-       {"outcome", outcome.value ? to_string(*outcome.value) : result.why.what},
+       {"outcome", outcome.value ? autopilot::to_string(*outcome.value) : result.why.what},
        {"took", format_duration(std::chrono::round<std::chrono::milliseconds>(result.took))}});
 }
 
@@ -196,7 +196,7 @@ void PvcTester::tell_asked() {
     const Observation outcome = pvc_observations(plan_.targets[i], result, plan_.times, ended_[i]).front();
     is_known = is_known || outcome.value;
     std::string word = result ? "unknown, " + result->why.what : "unknown";
-    if (outcome.value) word = to_string(*outcome.value);
+    if (outcome.value) word = autopilot::to_string(*outcome.value);
     said.append(said.empty() ? "" : "; ")
         .append(storage_class)
         .append(" ")
@@ -299,20 +299,21 @@ void PvcTester::take_failure(const kube::ApiError& why) {
 std::optional<net::Exchange> PvcTester::send(kube::OnObject on_answer) {
   if (!write_ || !test_) return std::nullopt;
   switch (write_->kind) {
-    case Kind::create_claim: {
+    case PvcKind::create_claim: {
       const auto& target = test_->target();
       AUTOPILOT_ASSERT(target.has_value());
       return client_.create({path_of(kClaims), {}}, claim_json(place_, *target, test_->names()),
                             std::move(on_answer));
     }
-    case Kind::create_consumer:
+    case PvcKind::create_consumer:
       return client_.create({path_of(kPods), {}},
                             consumer_json(place_, test_->names(), plan_.times.patience + kPodOutlives),
                             std::move(on_answer));
-    case Kind::remove_claim:
-    case Kind::remove_consumer:
-      return client_.remove({path_of(write_->kind == Kind::remove_claim ? kClaims : kPods, write_->name), {}},
-                            removal_json(write_->uid), std::move(on_answer));
+    case PvcKind::remove_claim:
+    case PvcKind::remove_consumer:
+      return client_.remove(
+          {path_of(write_->kind == PvcKind::remove_claim ? kClaims : kPods, write_->name), {}},
+          removal_json(write_->uid), std::move(on_answer));
     default:
       return std::nullopt;
   }

@@ -17,7 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string kEmptyList = R"({"items":[]})";
 const std::string kRun = "7b";  // of a test at kTestTime
 constexpr WallTime kTestTime{Duration{0x7b}};
 
@@ -29,10 +28,6 @@ class SameDay : public Clock {
  private:
   host::SystemClock system_;
 };
-
-net::testing::Scripted ok(const std::string& body) {
-  return {answer(200, body)};
-}
 
 class PvcTesterTest : public testing::ClusterFixture {
  protected:
@@ -132,7 +127,7 @@ TEST_F(PvcTesterTest, a_missing_right_is_unknown_and_named) {
          ok(R"({"provisioner":"p"})")});
   ASSERT_TRUE(run_until([this] { return has_result(); }));
   EXPECT_EQ(outcome().missing, "denied");
-  EXPECT_THAT(to_string(*find_attribute(outcome().attributes, "error")), HasSubstr("no create"));
+  EXPECT_THAT(autopilot::to_string(*find_attribute(outcome().attributes, "error")), HasSubstr("no create"));
 }
 
 TEST_F(PvcTesterTest, a_round_that_is_asked_for_begins_at_once_and_tells_its_end) {

@@ -28,11 +28,6 @@ std::string record_key(const std::string& prefix) {
   return prefix + "/deep-test";
 }
 
-const std::string* annotation(const kube::Node& node, const std::string& key) {
-  const auto found = node.meta.annotations.find(key);
-  return found == node.meta.annotations.end() ? nullptr : &found->second;
-}
-
 std::optional<json::object> parse_object(std::string_view text) {
   json::error_code error;
   json::value value = json::parse({text.data(), text.size()}, error);
@@ -107,7 +102,7 @@ TestingMarks testing_marks(const kube::Node& node, const std::string& prefix) {
   const std::string key = testing_key(prefix);
   TestingMarks marks;
   marks.has_taint = std::ranges::any_of(node.taints, [&](const auto& taint) { return taint.key == key; });
-  if (const std::string* text = annotation(node, key)) {
+  if (const std::string* text = annotation_of(node, key)) {
     marks.has_annotation = true;
     marks.reservation = parse_reservation(*text);
   }
@@ -116,7 +111,7 @@ TestingMarks testing_marks(const kube::Node& node, const std::string& prefix) {
 
 DeepTestRecord deep_test_record(const kube::Node& node, const std::string& prefix) {
   DeepTestRecord record;
-  const std::string* text = annotation(node, record_key(prefix));
+  const std::string* text = annotation_of(node, record_key(prefix));
   const auto object = text == nullptr ? std::nullopt : parse_object(*text);
   if (!object) return record;
   const auto began = parse_time(text_of(*object, "began"));

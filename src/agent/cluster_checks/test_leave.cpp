@@ -13,19 +13,14 @@ namespace json = boost::json;
 
 namespace {
 
-const std::string* annotation(const kube::Node& node, const std::string& key) {
-  const auto found = node.meta.annotations.find(key);
-  return found == node.meta.annotations.end() ? nullptr : &found->second;
-}
-
 std::optional<WallTime> time_in(const kube::Node& node, const std::string& key) {
-  const std::string* text = annotation(node, key);
+  const std::string* text = annotation_of(node, key);
   if (text == nullptr) return std::nullopt;
   return parse_time(*text).value_or(WallTime{});
 }
 
 std::optional<WallTime> order_in(const kube::Node& node, const std::string& key) {
-  const std::string* text = annotation(node, key);
+  const std::string* text = annotation_of(node, key);
   if (text == nullptr) return std::nullopt;
   json::error_code error;
   const json::value value = json::parse(*text, error);
@@ -50,11 +45,16 @@ std::string may_test_key(const std::string& prefix) {
   return prefix + "/may-test";
 }
 
+const std::string* annotation_of(const kube::Node& node, const std::string& key) {
+  const auto found = node.meta.annotations.find(key);
+  return found == node.meta.annotations.end() ? nullptr : &found->second;
+}
+
 TestLeave test_leave(const kube::Node& node, const std::string& prefix) {
   return {.asked = time_in(node, wants_test_key(prefix)),
           .granted = time_in(node, may_test_key(prefix)),
           .ordered = order_in(node, prefix + "/shall-test"),
-          .is_held = annotation(node, prefix + "/held") != nullptr};
+          .is_held = annotation_of(node, prefix + "/held") != nullptr};
 }
 
 std::string ask_leave_patch(const kube::Node& node, const std::string& prefix, WallTime now) {

@@ -34,4 +34,7 @@ struct TestLeave {
 [[nodiscard]] std::string wants_test_key(const std::string& prefix);
 [[nodiscard]] std::string may_test_key(const std::string& prefix);
 
+// Null: the node has none of that name.
+[[nodiscard]] const std::string* annotation_of(const kube::Node& node, const std::string& key);
+
 }  // namespace autopilot::agent

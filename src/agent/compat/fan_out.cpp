@@ -38,7 +38,7 @@ struct FanOut::Round {
 
 namespace {
 
-constexpr std::size_t kMostAtOnce = 64;
+constexpr std::size_t kMostNodesAtOnce = 64;
 constexpr Duration kLookForRoom = std::chrono::milliseconds{10};
 
 // Two who may have the same tested here, and may be others elsewhere, do not ask the same.
@@ -179,7 +179,7 @@ void FanOut::ask_others(const std::shared_ptr<Round>& round, const std::vector<s
   }
   const std::size_t batch = round->request.batch;
   fleet::SweepLimits limits;
-  limits.at_once = batch == 0 ? kMostAtOnce : std::min(batch, kMostAtOnce);
+  limits.at_once = batch == 0 ? kMostNodesAtOnce : std::min(batch, kMostNodesAtOnce);
   limits.deadline = may_test ? context_.test_patience : context_.node_patience;
   // The round holds the sweep.
   round->sweep.emplace(context_.loop, std::move(questions), limits,

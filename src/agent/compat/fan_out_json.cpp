@@ -6,9 +6,10 @@
 #include <boost/json/serialize.hpp>
 
 namespace autopilot::agent {
-namespace {
 
 namespace json = boost::json;
+
+namespace {
 
 json::object failed(const std::string& why) {
   return {{"statuses", {"Connection to Server Failed"}}, {"error", why}};

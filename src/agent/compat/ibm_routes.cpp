@@ -92,10 +92,10 @@ FanOut::Listener answer_at_end(Form form, Responder responder, std::string begin
           [to, form, beginning = std::move(beginning), network = std::move(network)](const auto& replies,
                                                                                      Duration took) {
             if (form == Form::json)
-              return to->respond(
-                  json((replies ? to_json(*replies, took, network) : no_replies(replies.error())) + "\n"));
-            to->respond(text(beginning +
-                             (replies ? transcript_of(*replies, took) : replies.error().what + ". ABORT\n")));
+              return to->respond(json_response(
+                  (replies ? to_json(*replies, took, network) : no_replies(replies.error())) + "\n"));
+            to->respond(text_response(
+                beginning + (replies ? transcript_of(*replies, took) : replies.error().what + ". ABORT\n")));
           }};
 }
 
@@ -145,7 +145,7 @@ void IbmRoutes::add_iperf_parts(net::HttpServer& server) {
   for (const auto& [path, part] : kParts)
     for (const char* method : {"GET", "POST"})
       server.route(method, path, [this, part](const HttpRequest& request, Responder responder) {
-        if (!iperf_) return responder.respond(text(std::string(ibm::kNetworkTestText)));
+        if (!iperf_) return responder.respond(text_response(std::string(ibm::kNetworkTestText)));
         ((*iperf_).*part)(request, std::move(responder));
       });
 }
@@ -154,16 +154,16 @@ void IbmRoutes::add_iperf_parts(net::HttpServer& server) {
 void IbmRoutes::launch_deep_test(const HttpRequest& request, Responder responder) {
   const std::string check(kDeepTestCheck);
   const auto to = std::make_shared<Responder>(std::move(responder));
-  find_test_rights(
-      context_.finder.rights, context_.open_actions, request, {check},
-      [this, to, check](const TestRights& rights) {
-        std::string why_not = rights.refused.empty() ? "authenticate" : rights.refused.at(check);
-        if (rights.any()) {
-          const auto begun = context_.local.tests.begin(check, rights.user);
-          why_not = begun ? why_none_runs(*begun) : begun.error().what;
-        }
-        to->respond(text(ibm::invasive_text(context_.label_prefix, context_.deep_test_level, why_not)));
-      });
+  find_test_rights(context_.finder.rights, context_.open_actions, request, {check},
+                   [this, to, check](const TestRights& rights) {
+                     std::string why_not = rights.refused.empty() ? "authenticate" : rights.refused.at(check);
+                     if (rights.any()) {
+                       const auto begun = context_.local.tests.begin(check, rights.user);
+                       why_not = begun ? why_none_runs(*begun) : begun.error().what;
+                     }
+                     to->respond(text_response(
+                         ibm::invasive_text(context_.label_prefix, context_.deep_test_level, why_not)));
+                   });
 }
 
 // A check that is asked for alone.
@@ -187,8 +187,8 @@ void IbmRoutes::answer_here(const std::vector<std::string>& names, std::string p
     answer_locally(context_.local, names, rights,
                    [to, form, preamble](const Answers& answers, const NodeSnapshot& snapshot) {
                      if (form == Form::text)
-                       return to->respond(text(ibm::to_text(answers, snapshot, preamble)));
-                     to->respond(json(ibm::to_json(answers, snapshot) + "\n"));
+                       return to->respond(text_response(ibm::to_text(answers, snapshot, preamble)));
+                     to->respond(json_response(ibm::to_json(answers, snapshot) + "\n"));
                    });
   };
   find_test_rights(context_.finder.rights, context_.open_actions, request,
@@ -197,7 +197,7 @@ void IbmRoutes::answer_here(const std::vector<std::string>& names, std::string p
 
 void IbmRoutes::get_status(const HttpRequest& request, Responder responder) {
   const auto wanted = ibm::read_status_request(request.query);
-  if (!wanted) return responder.respond(text(wanted.error().what + "\n"));
+  if (!wanted) return responder.respond(text_response(wanted.error().what + "\n"));
   std::vector<std::string> names;
   if (wanted->wants_iperf) names.emplace_back(ibm::kNetworkTest);
   const bool is_network_alone = wanted->wants_iperf && wanted->checks.empty();
@@ -248,9 +248,9 @@ std::string IbmRoutes::why_others_make_no_tests(const TestRights& rights) const 
 
 void IbmRoutes::ask_nodes(Question& question, const WantedNodes& found) {
   const auto asked = ibm::with_nodes(question.wanted, found.nodes);
-  if (!asked) return question.responder.respond(text(asked.error().what + "\n"));
+  if (!asked) return question.responder.respond(text_response(asked.error().what + "\n"));
   question.beginning += ibm::asking_line(question.wanted) + found.said;
-  if (asked->host.empty()) return question.responder.respond(text(question.beginning));
+  if (asked->host.empty()) return question.responder.respond(text_response(question.beginning));
   question.beginning += why_others_make_no_tests(question.rights);
   if (question.form == Form::events)
     return fan_out_.ask(*asked, question.rights, ReplyForm::json,

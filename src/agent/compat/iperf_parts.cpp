@@ -70,7 +70,7 @@ struct IperfParts::Serving {
 
   void add(const std::string& lines) {
     text += lines;
-    if (--left == 0) to->respond(agent::text(text));
+    if (--left == 0) to->respond(text_response(text));
   }
 };
 
@@ -80,13 +80,13 @@ IperfParts::IperfParts(BandwidthDoors doors, CallerRights rights, bool is_open)
 void IperfParts::serve(const net::HttpRequest& request, net::Responder responder) {
   const auto to = std::make_shared<net::Responder>(std::move(responder));
   const auto wanted = ibm::read_iperf_servers(request.query);
-  if (!wanted) return to->respond(text(wanted.error().what + "\n"));
+  if (!wanted) return to->respond(text_response(wanted.error().what + "\n"));
   with_right(request, to, [this, to, wanted = *wanted] {
     // A second question is for other servers, and not for more of them.
     doors_.standing.end_all([this, to, wanted, call = ++calls_] {
       with_networks(to, [this, to, wanted, call](const Addresses& own, const Networks& others) {
         if (call != calls_)
-          return to->respond(text(ibm::iperf_error_line("a later question took its place")));
+          return to->respond(text_response(ibm::iperf_error_line("a later question took its place")));
         begin_servers(wanted, own, others, to);
       });
     });
@@ -97,14 +97,14 @@ void IperfParts::stop_serving(const net::HttpRequest& request, net::Responder re
   const auto to = std::make_shared<net::Responder>(std::move(responder));
   with_right(request, to, [this, to] {
     ++calls_;
-    doors_.standing.end_all([to] { to->respond(text(ibm::servers_removed_line())); });
+    doors_.standing.end_all([to] { to->respond(text_response(ibm::servers_removed_line())); });
   });
 }
 
 void IperfParts::measure(const net::HttpRequest& request, net::Responder responder) {
   const auto to = std::make_shared<net::Responder>(std::move(responder));
   const auto wanted = ibm::read_iperf_clients(request.query);
-  if (!wanted) return to->respond(text(wanted.error().what + "\n"));
+  if (!wanted) return to->respond(text_response(wanted.error().what + "\n"));
   with_right(request, to, [this, to, wanted = *wanted] {
     with_networks(to, [this, to, wanted](const Addresses& own, const Networks& others) {
       begin_clients(wanted, own, others, to);
@@ -118,7 +118,7 @@ void IperfParts::with_right(const net::HttpRequest& request, const Shared& to, s
                    [check, to, then = std::move(then)](const TestRights& rights) {
                      if (rights.any()) return then();
                      const auto why = rights.refused.find(check);
-                     to->respond(text(ibm::iperf_error_line(
+                     to->respond(text_response(ibm::iperf_error_line(
                          "not begun: " + (why == rights.refused.end() ? "authenticate" : why->second))));
                    });
 }
@@ -128,11 +128,11 @@ void IperfParts::with_networks(const Shared& to,
                                std::function<void(const Addresses& own, const Networks& others)> then) {
   if (const std::string job = doors_.job(); !job.empty())
     return to->respond(
-        text(ibm::iperf_error_line("a job is on this node, which is not tested beside it: " + job)));
+        text_response(ibm::iperf_error_line("a job is on this node, which is not tested beside it: " + job)));
   doors_.own.find([this, to, then = std::move(then)](const OwnNetwork::Lines& lines) {
-    if (!lines) return to->respond(text(ibm::iperf_error_line(lines.error().what)));
+    if (!lines) return to->respond(text_response(ibm::iperf_error_line(lines.error().what)));
     doors_.peers([this, to, then, own = lines->addresses](const Result<std::vector<Peer>>& peers) {
-      if (!peers) return to->respond(text(ibm::iperf_error_line(peers.error().what)));
+      if (!peers) return to->respond(text_response(ibm::iperf_error_line(peers.error().what)));
       std::vector<Peer> others = *peers;
       std::erase_if(others, [this](const Peer& peer) { return peer.node == doors_.node; });
       doors_.book.find(std::move(others), [then, own](Networks networks) {
@@ -147,7 +147,8 @@ void IperfParts::begin_servers(const ibm::IperfServers& wanted, const Addresses&
                                const Shared& to) {
   std::vector<api::NetworkAddress> lines = api::lines_of(own);
   std::erase_if(lines, [&wanted](const auto& line) { return !ibm::is_of(wanted.plane, line.interface); });
-  if (lines.empty()) return to->respond(text(ibm::iperf_error_line("this node has no interface for it")));
+  if (lines.empty())
+    return to->respond(text_response(ibm::iperf_error_line("this node has no interface for it")));
   const auto serving = std::make_shared<Serving>(Serving{to, lines.size(), ""});
   for (const api::NetworkAddress& line : lines)
     begin(serving, wanted, line, others);
@@ -184,22 +185,23 @@ void IperfParts::begin_clients(const ibm::IperfClients& wanted, const Addresses&
                                const Shared& to) {
   const api::NetworkAddress* destination = find_address(others, wanted.to);
   if (destination == nullptr)
-    return to->respond(text(ibm::iperf_error_line("no other agent names " + to_printable(wanted.to, 64) +
-                                                  " as an address of its node")));
+    return to->respond(text_response(ibm::iperf_error_line(
+        "no other agent names " + to_printable(wanted.to, 64) + " as an address of its node")));
   const api::NetworkAddress* source = source_for(own, *destination);
   if (source == nullptr)
-    return to->respond(text(ibm::iperf_error_line("this node has no address of the family of " + wanted.to)));
+    return to->respond(
+        text_response(ibm::iperf_error_line("this node has no address of the family of " + wanted.to)));
   host::BandwidthTest test{
       .address = source->address, .to = wanted.to, .ports = wanted.ports, .seconds = ibm::kIperfSeconds};
   if (const int percent = doors_.choice().most_percent; percent < PairChoice::kAllOfLine) {
     if (source->rate == 0)
-      return to->respond(
-          text(ibm::iperf_error_line(source->interface + ": nobody knows the rate of the line, of which "
-                                                         "network.most_percent allows a share")));
+      return to->respond(text_response(ibm::iperf_error_line(source->interface +
+                                                             ": nobody knows the rate of the line, of which "
+                                                             "network.most_percent allows a share")));
     test.most = source->rate / PairChoice::kAllOfLine * static_cast<std::uint64_t>(percent);
   }
   doors_.ends.measure_to(source->interface, test, [to](const Result<host::BandwidthReport>& report) {
-    to->respond(text(clients_text(report)));
+    to->respond(text_response(clients_text(report)));
   });
 }
 

@@ -10,14 +10,14 @@ namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMostRemembered = 16;
-constexpr std::size_t kMostAtOnce = 2;
+constexpr std::size_t kMostQuestionsAtOnce = 2;
 constexpr const char* kNodes = "/api/v1/nodes";
 
 }  // namespace
 
 SelectedNodes::SelectedNodes(kube::Client& client, const Clock& clock)
     : client_(client),
-      answers_(clock, {kRemembered, kMostRemembered, kMostAtOnce},
+      answers_(clock, {kRemembered, kMostRemembered, kMostQuestionsAtOnce},
                fail(Errc::exhausted, "too many look for nodes at once; try again")) {}
 
 void SelectedNodes::labeled(const std::string& selector, OnNames on_names) {

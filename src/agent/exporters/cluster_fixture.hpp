@@ -26,6 +26,10 @@ class ClusterFixture : public ::testing::Test {
             .user_agent = "test", .field_manager = "test", .deadline = std::chrono::seconds{5}});
     writer_ = std::make_unique<ClusterWriter>(loop_, clock_, [] { return 0.5; });
   }
+  static constexpr const char* kEmptyList = R"({"items":[]})";
+  [[nodiscard]] static net::testing::Scripted ok(const std::string& body) {
+    return {net::testing::answer(200, body)};
+  }
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
     return net::testing::run_until(loop_, is_so);
   }

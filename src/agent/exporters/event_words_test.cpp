@@ -11,13 +11,13 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const Subject kGpu{.kind = SubjectKind::gpu, .key = "0000:3b:00.0", .index = {}};
+const Subject kEventGpu{.kind = SubjectKind::gpu, .key = "0000:3b:00.0", .index = {}};
 
 Event incident_event(EventKind kind) {
   Event event;
   event.kind = kind;
   event.check = "gpu.row_remap";
-  event.subject = kGpu;
+  event.subject = kEventGpu;
   event.health = Health::failed;
   event.reason = "row_remap_failed";
   event.message = "a row could not be remapped";
@@ -27,7 +27,7 @@ Event incident_event(EventKind kind) {
 
 NodeSnapshot with_incident() {
   Finding finding;
-  finding.subject = kGpu;
+  finding.subject = kEventGpu;
   finding.evidence = {{"value", std::int64_t{9}}, {"threshold", std::int64_t{0}}};
   Incident incident;
   incident.id = "ab-3";

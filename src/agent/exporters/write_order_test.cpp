@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-MonoTime at(Duration time) {
+MonoTime moment(Duration time) {
   return MonoTime{1h + time};
 }
 
@@ -21,37 +21,37 @@ void write(WriteOrder& order, WriteKind kind, MonoTime now) {
 
 TEST(WriteOrder, the_first_change_of_a_quiet_node_goes_at_once) {
   WriteOrder order;
-  EXPECT_FALSE(order.take(at(0s)));
+  EXPECT_FALSE(order.take(moment(0s)));
   EXPECT_FALSE(order.next());
-  order.want(WriteKind::conditions, at(0s));
-  order.want(WriteKind::label, at(0s));
-  EXPECT_EQ(order.next(), at(0s));
-  EXPECT_EQ(order.take(at(0s)), WriteKind::label);
-  EXPECT_EQ(order.take(at(0s)), WriteKind::conditions);
-  EXPECT_FALSE(order.take(at(0s)));
+  order.want(WriteKind::conditions, moment(0s));
+  order.want(WriteKind::label, moment(0s));
+  EXPECT_EQ(order.next(), moment(0s));
+  EXPECT_EQ(order.take(moment(0s)), WriteKind::label);
+  EXPECT_EQ(order.take(moment(0s)), WriteKind::conditions);
+  EXPECT_FALSE(order.take(moment(0s)));
 }
 
 TEST(WriteOrder, a_test_that_somebody_waits_for_leaves_one_of_a_minute_to_the_label) {
   WriteOrder order;
   for (const auto kind : {WriteKind::label, WriteKind::conditions, WriteKind::label})
-    write(order, kind, at(0s));
-  order.want(WriteKind::pvc_test, at(1s));
-  EXPECT_FALSE(order.take(at(1s)));
-  order.want(WriteKind::pvc_test, at(1s), WriteUrgency::awaited);
-  EXPECT_EQ(order.take(at(1s)), WriteKind::pvc_test);
-  order.want(WriteKind::pvc_test, at(2s), WriteUrgency::awaited);
-  EXPECT_EQ(order.take(at(2s)), WriteKind::pvc_test);
-  order.want(WriteKind::pvc_test, at(3s), WriteUrgency::awaited);
-  EXPECT_FALSE(order.take(at(3s)));
-  write(order, WriteKind::label, at(3s));
+    write(order, kind, moment(0s));
+  order.want(WriteKind::pvc_test, moment(1s));
+  EXPECT_FALSE(order.take(moment(1s)));
+  order.want(WriteKind::pvc_test, moment(1s), WriteUrgency::awaited);
+  EXPECT_EQ(order.take(moment(1s)), WriteKind::pvc_test);
+  order.want(WriteKind::pvc_test, moment(2s), WriteUrgency::awaited);
+  EXPECT_EQ(order.take(moment(2s)), WriteKind::pvc_test);
+  order.want(WriteKind::pvc_test, moment(3s), WriteUrgency::awaited);
+  EXPECT_FALSE(order.take(moment(3s)));
+  write(order, WriteKind::label, moment(3s));
 }
 
 TEST(WriteOrder, what_is_wanted_twice_goes_once) {
   WriteOrder order;
-  order.want(WriteKind::label, at(0s));
-  order.want(WriteKind::label, at(1s));
-  EXPECT_TRUE(order.take(at(1s)));
-  EXPECT_FALSE(order.take(at(1s)));
+  order.want(WriteKind::label, moment(0s));
+  order.want(WriteKind::label, moment(1s));
+  EXPECT_TRUE(order.take(moment(1s)));
+  EXPECT_FALSE(order.take(moment(1s)));
 }
 
 TEST(WriteOrder, six_go_in_any_minute_and_none_starves) {
@@ -62,9 +62,9 @@ TEST(WriteOrder, six_go_in_any_minute_and_none_starves) {
   for (Duration time = 0s; time < 11min; time += 100ms) {
     for (const auto kind : {WriteKind::label, WriteKind::conditions, WriteKind::report, WriteKind::event,
                             WriteKind::pvc_test, WriteKind::deep_test})
-      order.want(kind, at(time));
-    while (const auto kind = order.take(at(time))) {
-      went.push_back(at(time));
+      order.want(kind, moment(time));
+    while (const auto kind = order.take(moment(time))) {
+      went.push_back(moment(time));
       if (time >= 1min) ++count.at(static_cast<std::size_t>(*kind));
     }
   }
@@ -88,27 +88,27 @@ TEST(WriteOrder, what_had_nothing_to_send_takes_no_place) {
 TEST(WriteOrder, says_when_the_next_may_go) {
   WriteOrder order;
   for (int i = 0; i < 6; ++i)
-    write(order, WriteKind::label, at(std::chrono::seconds{i}));
-  order.want(WriteKind::label, at(10s));
-  EXPECT_FALSE(order.take(at(10s)));
-  EXPECT_EQ(order.next(), at(60s));
-  EXPECT_FALSE(order.take(at(59s)));
-  EXPECT_TRUE(order.take(at(60s)));
+    write(order, WriteKind::label, moment(std::chrono::seconds{i}));
+  order.want(WriteKind::label, moment(10s));
+  EXPECT_FALSE(order.take(moment(10s)));
+  EXPECT_EQ(order.next(), moment(60s));
+  EXPECT_FALSE(order.take(moment(59s)));
+  EXPECT_TRUE(order.take(moment(60s)));
 }
 
 TEST(WriteOrder, a_text_leaves_the_last_writes_of_the_minute_to_what_is_acted_on) {
   WriteOrder order;
   for (const Duration time : {0s, 1s, 2s})
-    write(order, WriteKind::report, at(time));
-  order.want(WriteKind::conditions, at(3s), WriteUrgency::text);
-  EXPECT_FALSE(order.take(at(3s)));
-  EXPECT_EQ(order.next(), at(60s));
-  order.want(WriteKind::label, at(4s));
-  EXPECT_EQ(order.take(at(4s)), WriteKind::label);
+    write(order, WriteKind::report, moment(time));
+  order.want(WriteKind::conditions, moment(3s), WriteUrgency::text);
+  EXPECT_FALSE(order.take(moment(3s)));
+  EXPECT_EQ(order.next(), moment(60s));
+  order.want(WriteKind::label, moment(4s));
+  EXPECT_EQ(order.take(moment(4s)), WriteKind::label);
   // Two of four are left in the minute.
-  EXPECT_EQ(order.next(), at(61s));
-  EXPECT_FALSE(order.take(at(60s)));
-  EXPECT_EQ(order.take(at(61s)), WriteKind::conditions);
+  EXPECT_EQ(order.next(), moment(61s));
+  EXPECT_FALSE(order.take(moment(60s)));
+  EXPECT_EQ(order.take(moment(61s)), WriteKind::conditions);
 }
 
 // A deep test that is taken over and ends at once, while the agent that starts learns something in each
@@ -116,65 +116,65 @@ TEST(WriteOrder, a_text_leaves_the_last_writes_of_the_minute_to_what_is_acted_on
 TEST(WriteOrder, the_last_three_of_a_minute_are_kept_for_what_schedulers_act_on) {
   WriteOrder order;
   for (const auto kind : {WriteKind::label, WriteKind::conditions, WriteKind::conditions})
-    write(order, kind, at(0s));
-  order.want(WriteKind::report, at(1s));
-  order.want(WriteKind::event, at(2s));
-  EXPECT_FALSE(order.take(at(2s)));
+    write(order, kind, moment(0s));
+  order.want(WriteKind::report, moment(1s));
+  order.want(WriteKind::event, moment(2s));
+  EXPECT_FALSE(order.take(moment(2s)));
   for (const auto kind : {WriteKind::deep_test, WriteKind::deep_test, WriteKind::label}) {
-    order.want(kind, at(20s));
-    EXPECT_EQ(order.take(at(20s)), kind);
+    order.want(kind, moment(20s));
+    EXPECT_EQ(order.take(moment(20s)), kind);
   }
-  EXPECT_EQ(order.next(), at(60s));
-  EXPECT_EQ(order.take(at(60s)), WriteKind::report);
-  EXPECT_EQ(order.take(at(60s)), WriteKind::event);
+  EXPECT_EQ(order.next(), moment(60s));
+  EXPECT_EQ(order.take(moment(60s)), WriteKind::report);
+  EXPECT_EQ(order.take(moment(60s)), WriteKind::event);
 }
 
 TEST(WriteOrder, what_waited_for_half_a_minute_leaves_nothing_to_labels) {
   WriteOrder order;
   for (int i = 0; i < 5; ++i)
-    write(order, WriteKind::label, at(0s));
-  order.want(WriteKind::report, at(1s));
-  EXPECT_FALSE(order.take(at(30s)));
-  EXPECT_EQ(order.next(), at(31s));
-  order.want(WriteKind::label, at(31s));
-  EXPECT_EQ(order.take(at(31s)), WriteKind::report);
+    write(order, WriteKind::label, moment(0s));
+  order.want(WriteKind::report, moment(1s));
+  EXPECT_FALSE(order.take(moment(30s)));
+  EXPECT_EQ(order.next(), moment(31s));
+  order.want(WriteKind::label, moment(31s));
+  EXPECT_EQ(order.take(moment(31s)), WriteKind::report);
 }
 
 TEST(WriteOrder, a_text_that_becomes_a_matter_of_state_waits_half_a_minute_at_most) {
   WriteOrder order;
   for (int i = 0; i < 3; ++i)
-    write(order, WriteKind::report, at(0s));
-  order.want(WriteKind::conditions, at(1s), WriteUrgency::text);
-  EXPECT_EQ(order.next(), at(60s));
-  order.want(WriteKind::conditions, at(2s));
-  order.want(WriteKind::conditions, at(3s), WriteUrgency::text);
-  EXPECT_EQ(order.next(), at(31s));
-  EXPECT_EQ(order.take(at(31s)), WriteKind::conditions);
+    write(order, WriteKind::report, moment(0s));
+  order.want(WriteKind::conditions, moment(1s), WriteUrgency::text);
+  EXPECT_EQ(order.next(), moment(60s));
+  order.want(WriteKind::conditions, moment(2s));
+  order.want(WriteKind::conditions, moment(3s), WriteUrgency::text);
+  EXPECT_EQ(order.next(), moment(31s));
+  EXPECT_EQ(order.take(moment(31s)), WriteKind::conditions);
 }
 
 TEST(WriteOrder, the_minute_begins_with_the_answer) {
   WriteOrder order;
   for (int i = 0; i < 6; ++i) {
-    order.want(WriteKind::label, at(0s));
-    EXPECT_TRUE(order.take(at(0s)));
-    order.answered(at(2s));
+    order.want(WriteKind::label, moment(0s));
+    EXPECT_TRUE(order.take(moment(0s)));
+    order.answered(moment(2s));
   }
-  order.want(WriteKind::label, at(10s));
-  EXPECT_EQ(order.next(), at(62s));
-  EXPECT_FALSE(order.take(at(61s)));
-  EXPECT_TRUE(order.take(at(62s)));
+  order.want(WriteKind::label, moment(10s));
+  EXPECT_EQ(order.next(), moment(62s));
+  EXPECT_FALSE(order.take(moment(61s)));
+  EXPECT_TRUE(order.take(moment(62s)));
 }
 
 TEST(WriteOrder, what_failed_is_tried_again_later_and_lets_others_pass) {
   WriteOrder order;
-  order.want(WriteKind::label, at(0s));
-  EXPECT_EQ(order.take(at(0s)), WriteKind::label);
-  order.failed(WriteKind::label, at(1s), at(30s));
-  order.want(WriteKind::report, at(2s));
-  EXPECT_EQ(order.take(at(2s)), WriteKind::report);
-  EXPECT_FALSE(order.take(at(29s)));
-  EXPECT_EQ(order.next(), at(30s));
-  EXPECT_EQ(order.take(at(30s)), WriteKind::label);
+  order.want(WriteKind::label, moment(0s));
+  EXPECT_EQ(order.take(moment(0s)), WriteKind::label);
+  order.failed(WriteKind::label, moment(1s), moment(30s));
+  order.want(WriteKind::report, moment(2s));
+  EXPECT_EQ(order.take(moment(2s)), WriteKind::report);
+  EXPECT_FALSE(order.take(moment(29s)));
+  EXPECT_EQ(order.next(), moment(30s));
+  EXPECT_EQ(order.take(moment(30s)), WriteKind::label);
 }
 
 }  // namespace

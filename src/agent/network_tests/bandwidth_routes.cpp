@@ -127,7 +127,7 @@ void begin_servers(const BandwidthContext& context, const Claim& claim, const ap
                    const Shared& shared) {
   const auto answer = [shared](const Result<api::ServersAnswer>& listening) {
     if (!listening) return shared->respond(listening.error());
-    shared->respond(json(api::to_json(*listening)));
+    shared->respond(json_response(api::to_json(*listening)));
   };
   const int seconds = static_cast<int>(wanted.seconds);
   const int test_seconds = static_cast<int>(wanted.test_seconds);
@@ -177,8 +177,9 @@ void end_servers(const BandwidthContext& context, const HttpRequest& request, Re
   find_right(context, request, context.is_open && !context.doors.ends.holds_gpus(id),
              [context, id, shared](const std::optional<Error>& refusal) {
                if (refusal) return shared->respond(*refusal);
-               context.doors.ends.end(
-                   id, [shared](const api::ServersEnd& end) { shared->respond(json(api::to_json(end))); });
+               context.doors.ends.end(id, [shared](const api::ServersEnd& end) {
+                 shared->respond(json_response(api::to_json(end)));
+               });
              });
 }
 
@@ -187,7 +188,7 @@ void measure(const BandwidthContext& context, const api::BandwidthRequest& wante
     if (!claim) return shared->respond(claim.error());
     const auto answer = [shared](const Result<api::BandwidthAnswer>& measured) {
       if (!measured) return shared->respond(measured.error());
-      shared->respond(json(api::to_json(*measured)));
+      shared->respond(json_response(api::to_json(*measured)));
     };
     context.doors.ends.measure(claim->interface, wanted, answer, claim->gpu, claim->vendor);
   });

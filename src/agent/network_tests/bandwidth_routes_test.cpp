@@ -24,7 +24,7 @@ namespace autopilot::agent {
 namespace {
 
 const std::string kAddress = "10.1.0.7";
-const std::string kGpu = "0000:1b:00.0";
+const std::string kFreeGpu = "0000:1b:00.0";
 
 // A node with one line and a GPU beside it; its children go on until they are told to end. Lines are open to
 // everybody.
@@ -38,7 +38,7 @@ class BandwidthRoutesTest : public ::testing::Test {
                                              {},
                                              [] { return std::string(); },
                                              [this](const std::string& gpu, const auto& done) {
-                                               EXPECT_EQ(gpu, kGpu);
+                                               EXPECT_EQ(gpu, kFreeGpu);
                                                had_room_ = standing_.is_idle();
                                                done("it is in use");
                                              },
@@ -137,7 +137,7 @@ class BandwidthRoutesTest : public ::testing::Test {
   BandwidthEnds standing_{loop_, clock_, "gpu-7-standing-", doors()};
   OwnNetwork own_{loop_, clock_, [] { return api::NodeNetwork{}; },
                   [] {
-                    return OwnLines{{{"ib0", kAddress}}, {{"mlx5_0/1", 200'000'000'000, "ib0", kGpu}}, 8};
+                    return OwnLines{{{"ib0", kAddress}}, {{"mlx5_0/1", 200'000'000'000, "ib0", kFreeGpu}}, 8};
                   },
                   [](const std::function<void()>& task) {
                     task();

@@ -8,13 +8,12 @@
 #include <utility>
 
 #include "agent/network_tests/pair_choice.hpp"
+#include "agent/network_tests/problem_text.hpp"
 #include "agent/network_tests/sample_means.hpp"
-#include "core/parse.hpp"
 
 namespace autopilot::agent {
 namespace {
 
-constexpr std::size_t kMaxProblem = 300;
 // Each way of a pair: three rounds of kMostAtOnce pairs are over within a minute and a half.
 constexpr std::size_t kLeastSeconds = 3;
 constexpr std::size_t kMostSeconds = 8;
@@ -53,7 +52,7 @@ fleet::Missing missing_for(const std::string& reason) {
 }
 
 std::string problem_of(const Result<api::BandwidthAnswer>& answer) {
-  return to_printable(answer ? answer->error : answer.error().what, kMaxProblem);
+  return problem_text(answer ? answer->error : answer.error().what);
 }
 
 }  // namespace

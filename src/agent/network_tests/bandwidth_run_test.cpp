@@ -27,7 +27,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const std::string kNcclId(api::kNcclIdLength, 'a');
+const std::string kRunNcclId(api::kNcclIdLength, 'a');
 
 PeerNetwork network_of(const std::string& node, std::vector<api::NetworkAddress> addresses,
                        std::uint16_t port = 0) {
@@ -198,11 +198,12 @@ class BandwidthRunTest : public ::testing::Test {
   void wait_for_nccl(const api::ServersRequest& wanted, net::Responder responder) {
     by_nccl_.insert(std::to_string(wanted.gpus) + " GPUs at " + wanted.address + " for " +
                     std::to_string(wanted.test_seconds));
-    responder.respond({200, "application/json", api::to_json(api::ServersAnswer{"nccl", {}, kNcclId}), {}});
+    responder.respond(
+        {200, "application/json", api::to_json(api::ServersAnswer{"nccl", {}, kRunNcclId}), {}});
   }
   // The first one comes out wrong, where one is to.
   void all_reduce(const api::BandwidthRequest& wanted, net::Responder responder) {
-    EXPECT_EQ(wanted.nccl_id, kNcclId);
+    EXPECT_EQ(wanted.nccl_id, kRunNcclId);
     const api::BandwidthWay way{.sent = 3e12, .received = 3e12, .samples = {3e12}};
     api::BandwidthAnswer answer{way, way, "", ""};
     if (wrong_sums_ > 0) {

@@ -24,13 +24,13 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
-constexpr std::size_t kRate = 25'000'000'000;
+constexpr std::size_t kLineRate = 25'000'000'000;
 
 // An agent that says where its node is reached; what it is to measure it never answers, unless its line is
 // dead.
-class Node {
+class SilentNode {
  public:
-  Node(net::EventLoop& loop, std::string name, std::string address, const std::size_t& rate)
+  SilentNode(net::EventLoop& loop, std::string name, std::string address, const std::size_t& rate)
       : name_(std::move(name)), server_(loop, {}) {
     server_.route(
         "GET", api::kNetworkPath,
@@ -84,12 +84,12 @@ class BandwidthTesterTest : public ::testing::Test {
 
   net::EventLoop loop_;
   const host::SystemClock clock_;
-  std::size_t rate_ = kRate;
+  std::size_t rate_ = kLineRate;
   PairChoice choice_;
   std::vector<Peer> others_;
   std::optional<Result<std::string>> said_;
-  Node one_{loop_, "gpu-1", "10.1.0.1", rate_};
-  Node two_{loop_, "gpu-2", "10.1.0.2", rate_};
+  SilentNode one_{loop_, "gpu-1", "10.1.0.1", rate_};
+  SilentNode two_{loop_, "gpu-2", "10.1.0.2", rate_};
   AddressBook book_{loop_, clock_, {}};
   std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
   BandwidthTester tester_{loop_,
@@ -182,10 +182,10 @@ TEST_F(BandwidthTesterTest, only_so_many_plans_are_made_at_once_and_equal_questi
 
 // Who watches a fabric comes by more of its ways, and a plan is that of the next test.
 TEST_F(BandwidthTesterTest, each_test_has_other_pairs_than_the_one_before) {
-  std::vector<std::unique_ptr<Node>> more;
+  std::vector<std::unique_ptr<SilentNode>> more;
   for (int n = 3; n <= 16; ++n) {
     const std::string number = std::to_string(n);
-    more.push_back(std::make_unique<Node>(loop_, "gpu-" + number, "10.1.0." + number, rate_));
+    more.push_back(std::make_unique<SilentNode>(loop_, "gpu-" + number, "10.1.0." + number, rate_));
     others_.push_back(more.back()->peer());
   }
   const auto first = plan_between({});
@@ -202,7 +202,7 @@ TEST_F(BandwidthTesterTest, each_test_has_other_pairs_than_the_one_before) {
 
 TEST_F(BandwidthTesterTest, a_plan_of_all_pairs_tells_how_many_rounds_they_take) {
   choice_.all_pairs = true;
-  Node three{loop_, "gpu-3", "10.1.0.3", rate_};
+  SilentNode three{loop_, "gpu-3", "10.1.0.3", rate_};
   others_ = {three.peer()};
   const auto plan = plan_between({});
   ASSERT_TRUE(plan) << plan.error().what;

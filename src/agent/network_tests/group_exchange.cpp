@@ -8,12 +8,10 @@
 #include <utility>
 
 #include "agent/network_tests/peer_requests.hpp"
-#include "core/parse.hpp"
+#include "agent/network_tests/problem_text.hpp"
 
 namespace autopilot::agent {
 namespace {
-
-constexpr std::size_t kMaxProblem = 300;
 
 // What a node says of itself; other words are of the others, or of nobody (docs/gpu-probe.md).
 bool is_of_itself(std::string_view reason) {
@@ -34,7 +32,7 @@ bool is_refusal(const Error& error) {
 
 // Whose fault it is nobody says.
 std::string problem_of(const std::string& node, const std::string& said) {
-  return "told by " + node + ": " + to_printable(said, kMaxProblem);
+  return "told by " + node + ": " + problem_text(said);
 }
 
 }  // namespace
@@ -118,7 +116,7 @@ void GroupExchange::note(const std::string& node, const Result<api::BandwidthAns
   } else if (answer->reason == api::kWrongResult) {
     note_wrong(answer->error, answer->wrong_at == api::kWrongHere ? node : "");
   } else if (is_of_itself(answer->reason) || (may_be_of_itself(answer->reason) && !is_ending_)) {
-    answer_.refused[node] = to_printable(answer->error, kMaxProblem);
+    answer_.refused[node] = problem_text(answer->error);
   } else if (answer_.problem.empty()) {
     answer_.problem = problem_of(node, answer->error);
   }
@@ -127,13 +125,13 @@ void GroupExchange::note(const std::string& node, const Result<api::BandwidthAns
 void GroupExchange::note_refusal(const std::string& node, const Error& error) {
   // One that was told to end in time may be late all the same.
   if (!is_refusal(error) && is_ending_) return;
-  answer_.refused[node] = to_printable(error.what, kMaxProblem);
+  answer_.refused[node] = problem_text(error.what);
   if (error.code == Errc::conflict) answer_.in_use.insert(node);
 }
 
 void GroupExchange::note_wrong(const std::string& problem, const std::string& node) {
   if (answer_.wrong && !answer_.wrong->node.empty()) return;
-  if (!answer_.wrong || !node.empty()) answer_.wrong = WrongSum{to_printable(problem, kMaxProblem), node};
+  if (!answer_.wrong || !node.empty()) answer_.wrong = WrongSum{problem_text(problem), node};
 }
 
 void GroupExchange::end_servers() {

@@ -30,21 +30,24 @@ using ::testing::Pair;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-const std::string kNcclId(api::kNcclIdLength, 'a');
+const std::string kGroupNcclId(api::kNcclIdLength, 'a');
 
 // One server plays the agents of all nodes, which are told apart by their addresses.
 class GroupRunTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    server_.route(
-        "POST", api::kServersPath, [this](const net::HttpRequest& request, net::Responder responder) {
-          const auto wanted = api::parse_servers_request(request.body).value();
-          asked_.push_back(wanted.address + " waits for " + std::to_string(wanted.ranks));
-          if (is_slow_to_wait_) return held_.push_back(std::move(responder));
-          if (is_busy(wanted.address)) return responder.respond(Error{Errc::conflict, "in another test"});
-          responder.respond(
-              {200, "application/json", api::to_json(api::ServersAnswer{wanted.address, {}, kNcclId}), {}});
-        });
+    server_.route("POST", api::kServersPath,
+                  [this](const net::HttpRequest& request, net::Responder responder) {
+                    const auto wanted = api::parse_servers_request(request.body).value();
+                    asked_.push_back(wanted.address + " waits for " + std::to_string(wanted.ranks));
+                    if (is_slow_to_wait_) return held_.push_back(std::move(responder));
+                    if (is_busy(wanted.address))
+                      return responder.respond(Error{Errc::conflict, "in another test"});
+                    responder.respond({200,
+                                       "application/json",
+                                       api::to_json(api::ServersAnswer{wanted.address, {}, kGroupNcclId}),
+                                       {}});
+                  });
     server_.route("POST", api::kBandwidthPath,
                   [this](const net::HttpRequest& request, net::Responder responder) {
                     const auto wanted = api::parse_bandwidth_request(request.body).value();
@@ -296,7 +299,8 @@ TEST_F(GroupRunTest, also_where_it_does_not_wait_yet) {
   ASSERT_EQ(exchanges.size(), 1U);
   bool is_over = false;
   exchanges.front()->abandon([&is_over] { is_over = true; });
-  held_.front().respond({200, "application/json", api::to_json(api::ServersAnswer{"late", {}, kNcclId}), {}});
+  held_.front().respond(
+      {200, "application/json", api::to_json(api::ServersAnswer{"late", {}, kGroupNcclId}), {}});
   held_.clear();
   ASSERT_TRUE(run_until([&is_over] { return is_over; }));
   EXPECT_THAT(asked_, ElementsAre("10.1.0.1 waits for 24", "late ends"));

@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "agent/network_tests/abandoned.hpp"
-#include "core/parse.hpp"
+#include "agent/network_tests/problem_text.hpp"
 
 namespace autopilot::agent {
 namespace {
 
-constexpr std::size_t kMaxProblem = 300;
 constexpr std::string_view kNoCuda = "no_cuda";  // of docs/net-probe.md
 
 Status check_ports(const std::vector<Subject>& wanted) {
@@ -125,8 +124,7 @@ void LoopbackTester::note(const Test& test, const Result<host::BandwidthReport>&
   if (!measured) {
     written.value.reset();
     written.missing = report ? report->reason : to_string(report.error().code);
-    written.attributes.emplace_back("error",
-                                    to_printable(report ? report->error : report.error().what, kMaxProblem));
+    written.attributes.emplace_back("error", problem_text(report ? report->error : report.error().what));
   }
   for (Observation& one : writer.take())
     found_.push_back(std::move(one));

@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::size_t kRate = 200'000'000'000;
+constexpr std::size_t kPortRate = 200'000'000'000;
 const std::string kWritten =
     R"({"role":"measure","directions":[{"direction":"to_peer","sent_bits_per_second":1.9e11,"received_bits_per_second":1.9e11}]})";
 const std::string kGpuWritten =
@@ -82,7 +82,7 @@ class LoopbackTesterTest : public ::testing::Test {
 
   net::EventLoop loop_;
   const host::SystemClock clock_;
-  std::vector<api::RdmaPort> ports_{{"mlx5_0/1", kRate, "ib0"}, {"mlx5_1/1", kRate}};
+  std::vector<api::RdmaPort> ports_{{"mlx5_0/1", kPortRate, "ib0"}, {"mlx5_1/1", kPortRate}};
   std::string job_;
   std::map<std::string, std::string> problems_;
   std::string gpu_problem_;
@@ -235,7 +235,7 @@ TEST_F(LoopbackTesterTest, what_others_test_is_not_ended_with_it) {
 }
 
 TEST_F(LoopbackTesterTest, what_was_measured_before_its_end_is_a_result_and_the_rest_is_not_tested) {
-  ports_.push_back({"mlx5_2/1", kRate});
+  ports_.push_back({"mlx5_2/1", kPortRate});
   cancels_at_ = "mlx5_1/1";
   run();
   EXPECT_EQ(said_->value(), "1 of 3 RDMA ports measured");

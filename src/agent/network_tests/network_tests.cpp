@@ -157,7 +157,7 @@ void NetworkTests::answer_plan(const net::HttpRequest& request, net::Responder r
   (*tester)->plan(*nodes, [to, is_simulated = context_.is_simulated](Result<api::BandwidthPlan> plan) {
     if (!plan) return to->respond(plan.error());
     plan->simulated = is_simulated;
-    to->respond(json(api::to_json(*plan)));
+    to->respond(json_response(api::to_json(*plan)));
   });
 }
 

@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::size_t kGigabit = 1'000'000'000;
+constexpr std::size_t kGigabitOfNode = 1'000'000'000;
 
 PeerNetwork node(const std::string& name, const std::string& leaf, std::size_t gpus = 8,
                  std::vector<api::NetworkAddress> addresses = {}) {
@@ -74,7 +74,7 @@ TEST(NodeGroups, they_talk_on_the_fastest_interface_that_all_have) {
     std::vector<api::NetworkAddress> addresses;
     for (const std::string& name : interfaces)
       addresses.push_back(
-          {name, "10." + name.substr(3) + ".0." + number, 0, (name == "net2" ? 400 : 25) * kGigabit});
+          {name, "10." + name.substr(3) + ".0." + number, 0, (name == "net2" ? 400 : 25) * kGigabitOfNode});
     return node("n" + number, "", 8, std::move(addresses));
   };
   NodeGroup group{"all nodes", false, {at("1", {"net1", "net2"}), at("2", {"net2", "net1"})}};

@@ -104,7 +104,7 @@ void OwnNetwork::answer(net::Responder responder) {
     network.gpus = lines->gpus;
     network.gpu_vendor =
         lines->gpu_vendor == host::GpuVendor::amd ? api::GpuVendor::amd : api::GpuVendor::nvidia;
-    shared->respond(json(api::to_json(network)));
+    shared->respond(json_response(api::to_json(network)));
   });
 }
 

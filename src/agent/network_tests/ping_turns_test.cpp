@@ -17,9 +17,9 @@ constexpr std::uint64_t kFirst = 29'000'000;
 constexpr WallTime kBegin{kLength * kFirst};
 
 // A node that makes rounds on a clock that the test moves, with the worst jitter in turn.
-class Node {
+class TurningNode {
  public:
-  explicit Node(double place) : turns_(place) {}
+  explicit TurningNode(double place) : turns_(place) {}
 
   // Waits for the next round and makes it; the timer waits as long whatever becomes of the clock meanwhile.
   void make_round(Duration takes = 100ms, Duration step = 0s) {
@@ -49,7 +49,7 @@ void expect_consecutive(const std::vector<std::uint64_t>& numbers) {
 
 TEST(PingTurns, each_turn_has_one_round_wherever_in_it_a_node_begins) {
   for (const double place : {0.0, 0.3, 0.999}) {
-    Node node(place);
+    TurningNode node(place);
     for (int round = 0; round < 1000; ++round)
       node.make_round();
     expect_consecutive(node.numbers);
@@ -60,7 +60,7 @@ TEST(PingTurns, each_turn_has_one_round_wherever_in_it_a_node_begins) {
 
 TEST(PingTurns, rounds_that_are_slow_leave_none_out) {
   for (const double place : {0.0, 0.5, 0.999}) {
-    Node node(place);
+    TurningNode node(place);
     for (int round = 0; round < 1000; ++round)
       node.make_round(round % 3 == 0 ? 50s : 20s);
     expect_consecutive(node.numbers);
@@ -68,7 +68,7 @@ TEST(PingTurns, rounds_that_are_slow_leave_none_out) {
 }
 
 TEST(PingTurns, a_round_that_is_longer_than_its_turn_passes_over_those_that_it_took) {
-  Node node(0.5);
+  TurningNode node(0.5);
   node.make_round(3min);
   node.make_round();
   node.make_round();
@@ -76,8 +76,8 @@ TEST(PingTurns, a_round_that_is_longer_than_its_turn_passes_over_those_that_it_t
 }
 
 TEST(PingTurns, nodes_begin_at_places_of_their_own) {
-  Node early(0);
-  Node late(0.999);
+  TurningNode early(0);
+  TurningNode late(0.999);
   early.make_round();
   early.make_round();
   late.make_round();
@@ -87,7 +87,7 @@ TEST(PingTurns, nodes_begin_at_places_of_their_own) {
 }
 
 TEST(PingTurns, a_clock_that_is_set_forward_leaves_out_what_never_was) {
-  Node node(0.5);
+  TurningNode node(0.5);
   node.make_round();
   node.make_round(100ms, 3min);
   node.make_round();
@@ -96,7 +96,7 @@ TEST(PingTurns, a_clock_that_is_set_forward_leaves_out_what_never_was) {
 
 TEST(PingTurns, a_clock_that_is_set_a_little_repeats_nothing) {
   for (const Duration step : std::vector<Duration>{-1ms, -20s, -45s, 20s}) {
-    Node node(0.5);
+    TurningNode node(0.5);
     for (int round = 0; round < 3; ++round)
       node.make_round();
     node.now += step;
@@ -107,7 +107,7 @@ TEST(PingTurns, a_clock_that_is_set_a_little_repeats_nothing) {
 }
 
 TEST(PingTurns, a_clock_that_is_set_back_by_an_hour_is_followed) {
-  Node node(0.5);
+  TurningNode node(0.5);
   node.make_round();
   node.now -= 1h;
   node.make_round();

@@ -5,24 +5,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/preflight/gpu_fixture.hpp"
+
 namespace autopilot::agent {
 namespace {
 
 using namespace std::chrono_literals;
 using api::PreflightOutcome;
 using api::PreflightState;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using testing::gpu;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Kind = GateDecision::Kind;
 
 constexpr WallTime kNow{24h * 365};
 constexpr std::string_view kTest = "gpu.pcie_bandwidth";
 constexpr std::string_view kOther = "gpu.memory_bandwidth";
-
-Subject gpu(const std::string& key) {
-  return {SubjectKind::gpu, key, {}, "GPU-" + key, {}};
-}
 
 // A sound node, a pod with two GPUs of it, and proofs of both.
 struct Case {
@@ -84,7 +83,7 @@ struct Row {
   std::string words;         // in the message
 };
 
-class Decision : public testing::TestWithParam<Row> {};
+class Decision : public ::testing::TestWithParam<Row> {};
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> all{
@@ -294,7 +293,7 @@ TEST_P(Decision, is_this) {
   EXPECT_THAT(decision.message, HasSubstr(row.words));
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Decision, testing::ValuesIn(rows()),
+INSTANTIATE_TEST_SUITE_P(Table, Decision, ::testing::ValuesIn(rows()),
                          [](const auto& row) { return row.param.name; });
 
 TEST(GateDecision, says_of_each_test_how_it_is) {

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-kube::Pod pod(const std::string& kind, const std::string& size = {}) {
+kube::Pod gang_pod(const std::string& kind, const std::string& size = {}) {
   kube::Pod one;
   one.owner_kind = kind;
   one.owner_uid = kind.empty() ? "" : "j1";
@@ -26,17 +26,17 @@ kube::Pod pod(const std::string& kind, const std::string& size = {}) {
 
 TEST(GangSize, pods_of_a_job_begin_together_and_replicas_do_not) {
   const std::string prefix = "autopilot.ibm.com";
-  EXPECT_EQ(gang_size(pod("Job"), prefix), 0U);
-  EXPECT_EQ(gang_size(pod("PyTorchJob"), prefix), 0U);
-  EXPECT_EQ(gang_size(pod("Job", "8"), prefix), 8U);
-  EXPECT_EQ(gang_size(pod("StatefulSet", "8"), prefix), 8U);
-  EXPECT_EQ(gang_size(pod("Job", "8"), "other.org"), 0U);
-  EXPECT_EQ(gang_size(pod("Job", "many"), prefix), 0U);
-  EXPECT_EQ(gang_size(pod("Job", "4294967295"), prefix), 0U);
+  EXPECT_EQ(gang_size(gang_pod("Job"), prefix), 0U);
+  EXPECT_EQ(gang_size(gang_pod("PyTorchJob"), prefix), 0U);
+  EXPECT_EQ(gang_size(gang_pod("Job", "8"), prefix), 8U);
+  EXPECT_EQ(gang_size(gang_pod("StatefulSet", "8"), prefix), 8U);
+  EXPECT_EQ(gang_size(gang_pod("Job", "8"), "other.org"), 0U);
+  EXPECT_EQ(gang_size(gang_pod("Job", "many"), prefix), 0U);
+  EXPECT_EQ(gang_size(gang_pod("Job", "4294967295"), prefix), 0U);
   for (const char* kind : {"ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", ""})
-    EXPECT_EQ(gang_size(pod(kind), prefix), std::nullopt) << kind;
-  EXPECT_EQ(gang_size(pod("Job", "1"), prefix), std::nullopt);
-  EXPECT_EQ(gang_size(pod("", "8"), prefix), std::nullopt);
+    EXPECT_EQ(gang_size(gang_pod(kind), prefix), std::nullopt) << kind;
+  EXPECT_EQ(gang_size(gang_pod("Job", "1"), prefix), std::nullopt);
+  EXPECT_EQ(gang_size(gang_pod("", "8"), prefix), std::nullopt);
 }
 
 // A controller that says what it is told to; of what it is not told it stays silent.

@@ -58,10 +58,11 @@ void respond(PreflightGate& gate, const std::optional<PodCaller>& pod, api::Pref
              Responder responder) {
   wanted.deadline = std::min(wanted.deadline.value_or(kLongestSilence), kLongestSilence);
   const auto shared = std::make_shared<Responder>(std::move(responder));
-  const auto asked = gate.ask(
-      pod, wanted,
-      {[](const api::PreflightProgress&) {},
-       [shared](const api::PreflightResult& result) { shared->respond(json(api::to_json(result))); }});
+  const auto asked = gate.ask(pod, wanted,
+                              {[](const api::PreflightProgress&) {},
+                               [shared](const api::PreflightResult& result) {
+                                 shared->respond(json_response(api::to_json(result)));
+                               }});
   if (!asked) shared->respond(asked.error());
 }
 

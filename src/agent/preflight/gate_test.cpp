@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 
+#include "agent/preflight/gpu_fixture.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/test_server.hpp"
 
@@ -15,17 +16,14 @@ namespace {
 using namespace std::chrono_literals;
 using api::PreflightOutcome;
 using api::PreflightState;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using testing::gpu;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
-constexpr const char* kTest = "gpu.pcie_bandwidth";
+constexpr const char* kPcieTest = "gpu.pcie_bandwidth";
 constexpr const char* kPings = "network.ping";
-
-Subject gpu(const std::string& key) {
-  return {SubjectKind::gpu, key, {}, "GPU-" + key, {}};
-}
 
 Subject peer(const std::string& node) {
   return {SubjectKind::peer, node, {}, {}, {}};
@@ -43,7 +41,7 @@ PodCaller pod(const std::string& name) {
 }
 
 // A node with two GPUs that its pod has, and whoever makes its tests.
-class GateTest : public testing::Test {
+class GateTest : public ::testing::Test {
  protected:
   GateTest() {
     CheckResult& present = snapshot_.results.emplace_back();
@@ -59,45 +57,45 @@ class GateTest : public testing::Test {
     snapshot_.boot_id = "boot";
     snapshot_.verdict = Verdict::pass;
     gate_ = std::make_unique<PreflightGate>(
-        loop_,
-        GateMachine{
-            .node = "gpu-7",
-            .clock = clock_,
-            .passes = passes_,
-            .snapshot = [this] { return std::make_shared<const NodeSnapshot>(snapshot_); },
-            .offered =
-                [] {
-                  return std::vector<OfferedTest>{{kTest}, {"gpu.memory_bandwidth"}, {kPings, true, true}};
-                },
-            .look =
-                [this](const auto& done) {
-                  ++looks_;
-                  loop_.post([this, done] { done(look_); });
-                  return true;
-                },
-            .start = [this](const auto& wanted) { return start(wanted); },
-            .find = [](const std::string& id) -> Result<Operation> {
-              Operation operation;
-              operation.id = id;
-              operation.progress = 0.5;
-              return operation;
-            },
-            .allocatable = [] { return 2; },
-            .is_on_probation = [this] { return is_on_probation_; },
-            .settings = [this] { return settings_; },
-            .reasons = [](std::string_view) { return nullptr; },
-            .issuer = "agent-1",
-            .report =
-                [this](kube::HealthCheckReport report, auto done) {
-                  reports_.push_back(std::move(report));
-                  if (are_written_) loop_.post([done] { done({}); });
-                },
-            .gang =
-                [this](const api::GangQuestion& question, auto done) {
-                  if (question.is_proven) gang_asked_.push_back(question.pod_uid);
-                  loop_.post(
-                      [this, done, is_proven = question.is_proven] { done(is_proven ? gang_ : placed_); });
-                }});
+        loop_, GateMachine{.node = "gpu-7",
+                           .clock = clock_,
+                           .passes = passes_,
+                           .snapshot = [this] { return std::make_shared<const NodeSnapshot>(snapshot_); },
+                           .offered =
+                               [] {
+                                 return std::vector<OfferedTest>{
+                                     {kPcieTest}, {"gpu.memory_bandwidth"}, {kPings, true, true}};
+                               },
+                           .look =
+                               [this](const auto& done) {
+                                 ++looks_;
+                                 loop_.post([this, done] { done(look_); });
+                                 return true;
+                               },
+                           .start = [this](const auto& wanted) { return start(wanted); },
+                           .find = [](const std::string& id) -> Result<Operation> {
+                             Operation operation;
+                             operation.id = id;
+                             operation.progress = 0.5;
+                             return operation;
+                           },
+                           .allocatable = [] { return 2; },
+                           .is_on_probation = [this] { return is_on_probation_; },
+                           .settings = [this] { return settings_; },
+                           .reasons = [](std::string_view) { return nullptr; },
+                           .issuer = "agent-1",
+                           .report =
+                               [this](kube::HealthCheckReport report, auto done) {
+                                 reports_.push_back(std::move(report));
+                                 if (are_written_) loop_.post([done] { done({}); });
+                               },
+                           .gang =
+                               [this](const api::GangQuestion& question, auto done) {
+                                 if (question.is_proven) gang_asked_.push_back(question.pod_uid);
+                                 loop_.post([this, done, is_proven = question.is_proven] {
+                                   done(is_proven ? gang_ : placed_);
+                                 });
+                               }});
   }
   Result<Operation> start(const runtime::OperationStart& wanted) {
     if (!refusals_.empty()) {
@@ -115,12 +113,12 @@ class GateTest : public testing::Test {
            bool is_durable = true) {
     Operation operation;
     operation.id = "op-" + std::to_string(number);
-    operation.kind = kTest;
+    operation.kind = kPcieTest;
     operation.state = state;
     operation.message = "it is like that";
     std::optional<JudgedTest> verdict;
     if (state == OperationState::succeeded) {
-      verdict = JudgedTest{kTest, operation.id, clock_.now().wall, clock_.now().wall, {}};
+      verdict = JudgedTest{kPcieTest, operation.id, clock_.now().wall, clock_.now().wall, {}};
       for (const char* key : {"a", "b"}) {
         TestedGpu& tested = verdict->gpus.emplace_back(TestedGpu{gpu(key), Health::healthy, {}});
         if (health == Health::healthy || key == std::string("a")) continue;
@@ -175,7 +173,7 @@ class GateTest : public testing::Test {
   }
   void prove(Duration age) {
     for (const char* uuid : {"GPU-a", "GPU-b"})
-      passes_.add({{uuid, kTest, clock_.now().wall - age, "boot", "op-0"}});
+      passes_.add({{uuid, kPcieTest, clock_.now().wall - age, "boot", "op-0"}});
   }
 
   net::EventLoop loop_;
@@ -206,7 +204,7 @@ TEST_F(GateTest, proofs_open_without_a_test) {
   const auto told = result();
   EXPECT_EQ(told.outcome, PreflightOutcome::passed);
   EXPECT_TRUE(told.may_start);
-  EXPECT_THAT(told.fresh, ElementsAre(kTest));
+  EXPECT_THAT(told.fresh, ElementsAre(kPcieTest));
   EXPECT_EQ(gate_->stats().passed, 1U);
   EXPECT_THAT(told.gpus, ElementsAre("GPU-a", "GPU-b"));
   EXPECT_EQ(told.message, "gpu.pcie_bandwidth passed 2 h ago on the 2 GPUs of this pod");
@@ -246,7 +244,7 @@ TEST_F(GateTest, what_is_missing_is_tested_on_exactly_these_gpus) {
   EXPECT_THAT(result().fresh, IsEmpty());
   EXPECT_EQ(result().tests[0].state, PreflightState::passed);
   EXPECT_TRUE(result().is_durable);
-  EXPECT_THAT(progress_, testing::Contains("gpu.pcie_bandwidth is being made"));
+  EXPECT_THAT(progress_, ::testing::Contains("gpu.pcie_bandwidth is being made"));
 }
 
 TEST_F(GateTest, an_answer_that_a_crash_may_take_back_says_so) {
@@ -342,8 +340,8 @@ TEST_F(GateTest, a_test_that_cannot_be_begun_at_all_is_not_tried_again) {
 }
 
 TEST_F(GateTest, equal_questions_are_one_and_each_is_answered) {
-  ask(pod("train-0"), {{"gpu.memory_bandwidth", kTest}, {}});
-  ask(pod("train-0"), {{kTest, "gpu.memory_bandwidth"}, {}});
+  ask(pod("train-0"), {{"gpu.memory_bandwidth", kPcieTest}, {}});
+  ask(pod("train-0"), {{kPcieTest, "gpu.memory_bandwidth"}, {}});
   ASSERT_TRUE(run_until([this] { return started_.size() == 2; }));
   end(1, OperationState::failed);
   end(2, OperationState::failed);
@@ -372,7 +370,7 @@ TEST_F(GateTest, a_pod_waits_for_the_others_of_its_job) {
 TEST_F(GateTest, the_network_is_tested_to_the_nodes_of_the_other_pods_once_these_have_one) {
   prove(2h);
   placed_ = api::GangAnswer{false, "waiting for 1 of 3 pods of Job train: 1 is on no node", {"gpu-8"}};
-  ask(pod("train-0"), {{kTest, kPings}, {}});
+  ask(pod("train-0"), {{kPcieTest, kPings}, {}});
   ASSERT_TRUE(run_until(
       [this] { return !progress_.empty() && progress_.back().find("on no node") != std::string::npos; }));
   EXPECT_THAT(started_, IsEmpty());
@@ -391,7 +389,7 @@ TEST_F(GateTest, the_network_is_tested_to_the_nodes_of_the_other_pods_once_these
 
 TEST_F(GateTest, a_node_that_reaches_nobody_moves_its_pod_and_is_not_proven) {
   prove(2h);
-  ask(pod("train-0"), {{kTest, kPings}, {}});
+  ask(pod("train-0"), {{kPcieTest, kPings}, {}});
   ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
   end_pings(started_[0], "op-1", "none of 3 addresses of other nodes answers by way of eth0");
   EXPECT_EQ(result().outcome, PreflightOutcome::failed);

@@ -4,19 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/preflight/gpu_fixture.hpp"
+
 namespace autopilot::agent {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using testing::gpu;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
-Subject gpu(const std::string& key) {
-  return {SubjectKind::gpu, key, {}, "GPU-" + key, {}};
-}
-
-WorkloadOwner pod(const std::string& name) {
+WorkloadOwner owner_pod(const std::string& name) {
   WorkloadOwner owner;
   owner.pod_uid = "uid-" + name;
   owner.pod_namespace = "ml";
@@ -24,23 +23,23 @@ WorkloadOwner pod(const std::string& name) {
   return owner;
 }
 
-class HeldGpusTest : public testing::Test {
+class HeldGpusTest : public ::testing::Test {
  protected:
   HeldGpusTest() {
-    claim_.owner = pod("train-0");
+    claim_.owner = owner_pod("train-0");
     claim_.whole = 2;
     look_.witnesses = {"nvml", "kubelet"};
   }
   void hold(const std::string& name, const Subject& subject) {
     Workload workload;
-    workload.owner = pod(name);
+    workload.owner = owner_pod(name);
     seen_.push_back(to_observation(workload, subject, "kubelet", {}));
   }
   void use(const std::string& name, const Subject& subject) {
     Workload workload;
     workload.pid = 42;
     workload.process = "python3";
-    if (!name.empty()) workload.owner = pod(name);
+    if (!name.empty()) workload.owner = owner_pod(name);
     seen_.push_back(to_observation(workload, subject, "/proc", {}));
   }
   HeldGpus held() {
@@ -156,7 +155,7 @@ TEST_F(HeldGpusTest, a_pod_that_asks_for_none_has_none) {
 
 TEST_F(HeldGpusTest, a_candidate_of_the_api_is_no_holder) {
   Workload candidate;
-  candidate.owner = pod("train-0");
+  candidate.owner = owner_pod("train-0");
   candidate.owner.candidate_by = "api";
   seen_.push_back(to_observation(candidate, gpu("a"), "api", {}));
   claim_.whole = 1;

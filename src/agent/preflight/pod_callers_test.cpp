@@ -37,8 +37,8 @@ Scripted token_of(const std::string& user) {
     "username":")" + user +
                       "\"}}}")};
 }
-Scripted pod(const std::string& uid = "u1", const std::string& node = "gpu-7",
-             const std::string& labels = R"("autopilot":"")", const std::string& account = "ci") {
+Scripted pod_answer(const std::string& uid = "u1", const std::string& node = "gpu-7",
+                    const std::string& labels = R"("autopilot":"")", const std::string& account = "ci") {
   return {
       answer(200, R"({"metadata":{"name":"train-0","namespace":"team-a","uid":")" + uid + R"(","labels":{)" +
                       labels +
@@ -75,7 +75,7 @@ class PodCallersTest : public kube::testing::ScriptedApi {
 };
 
 TEST_F(PodCallersTest, a_pod_of_this_node_is_known_with_what_it_asks_for_and_whose_it_is) {
-  const auto told = ask({token_of_pod(), pod()});
+  const auto told = ask({token_of_pod(), pod_answer()});
   ASSERT_TRUE(told.at(0).pod) << told[0].refusal.why;
   EXPECT_EQ(told[0].pod->claim.owner.pod, "train-0");
   EXPECT_EQ(told[0].pod->claim.owner.pod_namespace, "team-a");
@@ -89,8 +89,8 @@ TEST_F(PodCallersTest, a_pod_of_this_node_is_known_with_what_it_asks_for_and_who
 }
 
 TEST_F(PodCallersTest, a_server_that_tells_no_node_is_asked_for_the_pod) {
-  EXPECT_TRUE(ask({token_of_pod(""), pod()}).at(0).pod);
-  refuses({token_of_pod(""), pod("u1", "gpu-8")}, 403, "not on this node");
+  EXPECT_TRUE(ask({token_of_pod(""), pod_answer()}).at(0).pod);
+  refuses({token_of_pod(""), pod_answer("u1", "gpu-8")}, 403, "not on this node");
 }
 
 TEST_F(PodCallersTest, nobody_else_is_believed) {
@@ -100,10 +100,10 @@ TEST_F(PodCallersTest, nobody_else_is_believed) {
   refuses({token_of("alice")}, 403, "no service account");
   refuses({token_of("system:serviceaccount:team-a:ci")}, 403, "bound to no pod");
   refuses({token_of_pod("gpu-8")}, 403, "a pod of another node, gpu-8");
-  refuses({token_of_pod(), pod("u2")}, 403, "another one than that of the token");
-  refuses({token_of_pod(), pod("u1", "gpu-8")}, 403, "not on this node");
-  refuses({token_of_pod(), pod("u1", "gpu-7", R"("app":"train")")}, 403, "no label 'autopilot'");
-  refuses({token_of_pod(), pod("u1", "gpu-7", R"("autopilot":"")", "other")}, 403, "another account");
+  refuses({token_of_pod(), pod_answer("u2")}, 403, "another one than that of the token");
+  refuses({token_of_pod(), pod_answer("u1", "gpu-8")}, 403, "not on this node");
+  refuses({token_of_pod(), pod_answer("u1", "gpu-7", R"("app":"train")")}, 403, "no label 'autopilot'");
+  refuses({token_of_pod(), pod_answer("u1", "gpu-7", R"("autopilot":"")", "other")}, 403, "another account");
   refuses({token_of_pod(), {answer(404, "{}")}}, 403, "404");
 }
 
@@ -114,8 +114,9 @@ TEST_F(PodCallersTest, a_server_that_is_away_is_no_no) {
 }
 
 TEST_F(PodCallersTest, who_asks_again_is_known_for_a_while_and_who_was_refused_is_asked_about_anew) {
-  const auto told =
-      ask({token_of_pod(), pod(), token_of_pod(), pod("u1", "gpu-8"), token_of_pod(), pod()}, 3);
+  const auto told = ask(
+      {token_of_pod(), pod_answer(), token_of_pod(), pod_answer("u1", "gpu-8"), token_of_pod(), pod_answer()},
+      3);
   EXPECT_TRUE(told[0].pod && told[1].pod && told[2].pod);
   EXPECT_TRUE(ask({}).at(0).pod);
   EXPECT_THAT(server_->requests(), SizeIs(2));

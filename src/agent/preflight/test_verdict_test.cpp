@@ -8,12 +8,12 @@ namespace autopilot::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr WallTime kNoon{std::chrono::hours{12}};
 
-Subject gpu(const std::string& key, const std::string& uuid = "") {
+Subject gpu_of(const std::string& key, const std::string& uuid = "") {
   return {SubjectKind::gpu, key, {}, uuid, {}};
 }
 
@@ -53,8 +53,8 @@ std::vector<Health> healths(const JudgedTest& test) {
 }
 
 TEST(TestVerdict, tells_slow_gpus_from_sound_ones) {
-  const auto test =
-      judge(measured({about(gpu("a"), "host_to_device", 55.0), about(gpu("b"), "host_to_device", 2.0)}));
+  const auto test = judge(
+      measured({about(gpu_of("a"), "host_to_device", 55.0), about(gpu_of("b"), "host_to_device", 2.0)}));
   EXPECT_THAT(healths(test), ElementsAre(Health::healthy, Health::degraded));
   ASSERT_EQ(test.gpus[1].findings.size(), 1U);
   EXPECT_EQ(test.gpus[1].findings[0].reason, "pcie_bandwidth_low");
@@ -63,25 +63,25 @@ TEST(TestVerdict, tells_slow_gpus_from_sound_ones) {
 
 TEST(TestVerdict, a_gpu_is_slow_for_its_link) {
   const auto test =
-      judge(measured({about(gpu("a"), "host_to_device", 24.0), about(gpu("a"), "generation", 4.0),
-                      about(gpu("a"), "lanes", 16.0), about(gpu("b"), "host_to_device", 24.0),
-                      about(gpu("b"), "generation", 5.0), about(gpu("b"), "lanes", 16.0)}));
+      judge(measured({about(gpu_of("a"), "host_to_device", 24.0), about(gpu_of("a"), "generation", 4.0),
+                      about(gpu_of("a"), "lanes", 16.0), about(gpu_of("b"), "host_to_device", 24.0),
+                      about(gpu_of("b"), "generation", 5.0), about(gpu_of("b"), "lanes", 16.0)}));
   EXPECT_THAT(healths(test), ElementsAre(Health::healthy, Health::degraded));
 }
 
 TEST(TestVerdict, a_gpu_that_was_to_be_tested_and_is_not_told_of_has_not_passed) {
-  const auto test = judge(measured({about(gpu("a"), "host_to_device", 55.0)}, {gpu("a"), gpu("b")}));
+  const auto test = judge(measured({about(gpu_of("a"), "host_to_device", 55.0)}, {gpu_of("a"), gpu_of("b")}));
   EXPECT_THAT(healths(test), ElementsAre(Health::healthy, Health::unknown));
 }
 
 TEST(TestVerdict, what_could_not_be_measured_is_unknown_and_what_is_slow_beside_it_is_slow) {
-  const auto test = judge(
-      measured({about(gpu("a"), "host_to_device", std::nullopt), about(gpu("b"), "host_to_device", 2.0)}));
+  const auto test = judge(measured(
+      {about(gpu_of("a"), "host_to_device", std::nullopt), about(gpu_of("b"), "host_to_device", 2.0)}));
   EXPECT_THAT(healths(test), ElementsAre(Health::unknown, Health::degraded));
 }
 
 TEST(TestVerdict, a_test_that_found_nothing_proves_nothing) {
-  EXPECT_THAT(healths(judge(measured({}, {gpu("a")}))), ElementsAre(Health::unknown));
+  EXPECT_THAT(healths(judge(measured({}, {gpu_of("a")}))), ElementsAre(Health::unknown));
 }
 
 TEST(TestVerdict, a_test_of_the_host_speaks_for_each_gpu) {
@@ -92,12 +92,12 @@ TEST(TestVerdict, a_test_of_the_host_speaks_for_each_gpu) {
   Observation& told = operation.observations.emplace_back();
   told.name = "self_test.mismatches";
   told.value = std::int64_t{0};
-  EXPECT_EQ(judge_host_test(operation)->find(gpu("a"))->health, Health::healthy);
+  EXPECT_EQ(judge_host_test(operation)->find(gpu_of("a"))->health, Health::healthy);
   told.value = std::int64_t{3};
   const auto wrong = judge_host_test(operation);
-  EXPECT_EQ(wrong->find(gpu("b"))->health, Health::failed);
-  EXPECT_THAT(wrong->host->findings[0].message, testing::HasSubstr("3 wrong"));
-  const std::vector<Subject> all{gpu("a", "GPU-a"), gpu("b", "GPU-b"), gpu("c")};
+  EXPECT_EQ(wrong->find(gpu_of("b"))->health, Health::failed);
+  EXPECT_THAT(wrong->host->findings[0].message, ::testing::HasSubstr("3 wrong"));
+  const std::vector<Subject> all{gpu_of("a", "GPU-a"), gpu_of("b", "GPU-b"), gpu_of("c")};
   EXPECT_THAT(pass_records_of(*wrong, all, "boot"), IsEmpty());
   told.value = std::int64_t{0};
   const auto records = pass_records_of(*judge_host_test(operation), all, "boot");
@@ -116,8 +116,8 @@ TEST(TestVerdict, a_slow_link_is_a_matter_of_both_its_ends) {
   tell(host_subject(), "outcome", std::string("measured"));
   const std::vector<std::string> keys{"a", "b", "c", "d"};
   for (const std::string& from : keys) {
-    tell(gpu(from), "peers", std::int64_t{3});
-    tell(gpu(from), "direct", std::int64_t{3});
+    tell(gpu_of(from), "peers", std::int64_t{3});
+    tell(gpu_of(from), "direct", std::int64_t{3});
     for (const std::string& to : keys) {
       if (from == to) continue;
       Subject link{SubjectKind::link, from, {}, "", ""};
@@ -132,9 +132,9 @@ TEST(TestVerdict, a_slow_link_is_a_matter_of_both_its_ends) {
 
 TEST(TestVerdict, who_passed_gets_a_record_by_uuid) {
   Operation operation =
-      measured({about(gpu("a"), "host_to_device", 55.0), about(gpu("b"), "host_to_device", 2.0),
-                about(gpu("c"), "host_to_device", 55.0)});
-  const std::vector<Subject> known{gpu("a", "GPU-a"), gpu("b", "GPU-b"), gpu("c")};
+      measured({about(gpu_of("a"), "host_to_device", 55.0), about(gpu_of("b"), "host_to_device", 2.0),
+                about(gpu_of("c"), "host_to_device", 55.0)});
+  const std::vector<Subject> known{gpu_of("a", "GPU-a"), gpu_of("b", "GPU-b"), gpu_of("c")};
   complete_subjects(operation, known);
   const auto records = pass_records_of(judge(operation), known, "boot");
   ASSERT_EQ(records.size(), 1U);
@@ -146,11 +146,11 @@ TEST(TestVerdict, who_passed_gets_a_record_by_uuid) {
 }
 
 TEST(TestVerdict, a_finding_names_the_gpu_as_people_do) {
-  Operation operation = measured({about(gpu("a"), "host_to_device", 2.0)});
-  Subject known = gpu("a", "GPU-a");
+  Operation operation = measured({about(gpu_of("a"), "host_to_device", 2.0)});
+  Subject known = gpu_of("a", "GPU-a");
   known.index = 3;
   complete_subjects(operation, std::vector{known});
-  EXPECT_THAT(judge(operation).gpus[0].findings[0].message, testing::StartsWith("GPU 3 (a) takes"));
+  EXPECT_THAT(judge(operation).gpus[0].findings[0].message, ::testing::StartsWith("GPU 3 (a) takes"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 
+#include "agent/scheduled_tests/gpu_fixture.hpp"
 #include "host/clock/system_clock.hpp"
 
 namespace autopilot::agent {
@@ -13,15 +14,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
+using testing::gpu;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr Duration kPatience = 20s;
-
-Subject gpu(int number) {
-  return {SubjectKind::gpu, "0000:0" + std::to_string(number) + ":00.0", number,
-          "GPU-" + std::to_string(number), ""};
-}
 
 Observation told(const Subject& subject, std::string_view name, Value value) {
   Observation one;

@@ -4,20 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/scheduled_tests/gpu_fixture.hpp"
+
 namespace autopilot::agent {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::gpu;
 using ::testing::HasSubstr;
 using Kind = GpuTestStep::Kind;
 using namespace std::chrono_literals;
 
 constexpr WallTime kBegan{std::chrono::hours{24 * 365 * 50}};
-
-Subject gpu(int number) {
-  return {SubjectKind::gpu, "0000:0" + std::to_string(number) + ":00.0", number,
-          "GPU-" + std::to_string(number), ""};
-}
 
 // Two GPUs and two tests, a day apart.
 class ScheduleOfTests : public ::testing::Test {

@@ -72,7 +72,8 @@ std::string holder_of_some(const GpuSight& sight) {
 }
 
 std::string in_use_by(double processes) {
-  return "is in use by " + to_string(Value(processes)) + (processes == 1 ? " process" : " processes");
+  return "is in use by " + autopilot::to_string(Value(processes)) +
+         (processes == 1 ? " process" : " processes");
 }
 
 std::string why_not_idle(const CheckResult& look, const Subject& gpu) {

@@ -4,19 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/scheduled_tests/gpu_fixture.hpp"
 #include "core/workload.hpp"
 
 namespace autopilot::agent {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::gpu;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-Subject gpu(int number) {
-  return {SubjectKind::gpu, "0000:0" + std::to_string(number) + ":00.0", number,
-          "GPU-" + std::to_string(number), ""};
-}
 
 class GpusOfAMachine : public ::testing::Test {
  protected:
