@@ -10,9 +10,9 @@ namespace autopilot::fleet {
 namespace {
 
 constexpr int kPasses = 3;  // whom a partner clears depends on who is bad, and the other way round
-constexpr std::size_t kLeastBetweenFine = 8;  // readings: fewer do not tell whether flows meet
-constexpr double kLeastConfidence = 0.98;     // to call an end bad
-constexpr double kMostConfidence = 0.99;      // the tests say nothing about what they do not reach
+constexpr std::size_t kLeastBetweenFine = 8;    // readings: fewer do not tell whether flows meet
+constexpr double kLeastConfidence = 0.98;       // to call an end bad
+constexpr double kMostConfidenceOfEnds = 0.99;  // the tests say nothing about what they do not reach
 
 EndNumber sender_of(const Reading& reading) {
   return 2 * reading.from;
@@ -257,12 +257,12 @@ void Ends::weigh_against_link(EndNumber end, std::span<const std::uint32_t> coun
   }
   const double odds = 1 / (1 + std::exp((misfit_of_end - misfit_of_link) / 2));
   if (misfit_of_link <= misfit_of_end) {
-    view.link_confidence = std::min(kMostConfidence, 1 - odds);
+    view.link_confidence = std::min(kMostConfidenceOfEnds, 1 - odds);
     return;
   }
   view.partners = static_cast<std::size_t>(std::ranges::count_if(
       partners, [&](const auto& one) { return one.second.sum / one.second.weight < 1 - (1 - mean) / 2; }));
-  view.confidence = std::min(kMostConfidence, odds);
+  view.confidence = std::min(kMostConfidenceOfEnds, odds);
   if (is_significant(mean, deviation) && view.confidence >= kLeastConfidence) {
     view.state = EndState::bad;
   } else if (1 - mean > low_cut(deviation, settings_)) {

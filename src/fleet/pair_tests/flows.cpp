@@ -11,7 +11,7 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr double kLeastSpread = 0.002;
+constexpr double kLeastFlowSpread = 0.002;
 constexpr std::size_t kLeastVotes = 3;   // of fewer nobody knows which of their leaves it is
 constexpr std::size_t kLeastPairs = 3;   // of one flow each: of fewer all may have met others
 constexpr std::size_t kLeastLeaves = 3;  // fewer do not tell a spine from a leaf
@@ -25,7 +25,7 @@ double deviation_of_flows(std::span<const Flow> flows, double within) {
   std::vector<double> shares;
   for (const Flow& flow : flows)
     shares.push_back(flow.share);
-  return std::max(usual_of(std::move(shares), kLeastSpread).spread, within);
+  return std::max(usual_of(std::move(shares), kLeastFlowSpread).spread, within);
 }
 
 using Way = std::tuple<RailNumber, NodeNumber, NodeNumber, std::uint16_t>;

@@ -13,9 +13,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-using Pairs = std::vector<std::pair<NicNumber, NicNumber>>;
+using NicPairs = std::vector<std::pair<NicNumber, NicNumber>>;
 
-std::vector<MetPair> met(const Pairs& fine, const Pairs& low) {
+std::vector<MetPair> met(const NicPairs& fine, const NicPairs& low) {
   std::vector<MetPair> pairs;
   for (const auto& [one, other] : fine)
     pairs.push_back({one, other, false});
@@ -32,7 +32,7 @@ TEST(LeafGroups, are_bound_by_fine_tests_alone) {
 }
 
 TEST(LeafGroups, two_that_did_not_meet_may_be_under_a_leaf_of_their_own) {
-  const Pairs fine{{0, 1}, {1, 2}};
+  const NicPairs fine{{0, 1}, {1, 2}};
   EXPECT_TRUE(fit_leaves(met(fine, {{0, 3}, {1, 3}, {2, 4}, {0, 4}})));
   // Low with each other as well they are not.
   EXPECT_FALSE(fit_leaves(met(fine, {{0, 3}, {1, 3}, {2, 4}, {0, 4}, {3, 4}})));
@@ -56,16 +56,16 @@ TEST(LeafGroups, there_may_be_more_than_two_leaves) {
 
 TEST(LeafGroups, of_many_there_are_two_leaves_at_most) {
   for (const NicNumber many : {27U, 28U}) {
-    Pairs fine;
+    NicPairs fine;
     for (NicNumber nic = 1; nic < many; ++nic)
       fine.emplace_back(nic - 1, nic);
-    const Pairs low{{0, 90}, {1, 91}, {2, 92}, {3, 93}, {90, 91}, {92, 93}};
+    const NicPairs low{{0, 90}, {1, 91}, {2, 92}, {3, 93}, {90, 91}, {92, 93}};
     EXPECT_EQ(fit_leaves(met(fine, low)), many == 27);
   }
 }
 
 TEST(LeafGroups, what_takes_too_long_to_rule_out_is_not_ruled_out) {
-  Pairs low;
+  NicPairs low;
   for (NicNumber one = 0; one < 20; ++one)
     for (NicNumber other = one + 1; other < 20; ++other)
       if ((one + other) % 3 == 0) low.emplace_back(one, other);

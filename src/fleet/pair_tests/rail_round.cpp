@@ -9,17 +9,17 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr std::uint32_t kFewUplinks = 4;    // two tests would meet on these most of the time
-constexpr double kPartOfUplinks = 0.25;     // that tests between leaves take: flows shall hardly meet
-constexpr std::size_t kMostLowFlows = 20;   // of a pair that are tried again
-constexpr std::size_t kLowFlowRepeats = 5;  // so many times each
-constexpr std::size_t kLeastRepeats = 48;   // of all flows of a pair together
-constexpr std::size_t kLeastOfLeaf = 2;     // tests that leave a leaf: with one alone it may be either leaf
+constexpr std::uint32_t kFewUplinks = 4;      // two tests would meet on these most of the time
+constexpr double kPartOfUplinks = 0.25;       // that tests between leaves take: flows shall hardly meet
+constexpr std::size_t kMostLowFlows = 20;     // of a pair that are tried again
+constexpr std::size_t kLowFlowRepeats = 5;    // so many times each
+constexpr std::size_t kLeastRepeats = 48;     // of all flows of a pair together
+constexpr std::size_t kLeastFlowsOfLeaf = 2;  // tests that leave a leaf: with one alone it may be either leaf
 // Likewise where each test is one flow: fewer votes than of three may come by chance.
 constexpr std::size_t kLeastOfLeafByOneFlow = 3;
 
 std::size_t least_of_leaf(const PairSettings& settings) {
-  return settings.is_one_flow() ? kLeastOfLeafByOneFlow : kLeastOfLeaf;
+  return settings.is_one_flow() ? kLeastOfLeafByOneFlow : kLeastFlowsOfLeaf;
 }
 
 }  // namespace

@@ -12,13 +12,13 @@
 namespace autopilot::fleet {
 namespace {
 
-using Pairs = std::set<std::pair<NodeNumber, NodeNumber>>;
+using NodePairs = std::set<std::pair<NodeNumber, NodeNumber>>;
 
 constexpr std::size_t kTargets = 16;
 
 TEST(Circle, every_pair_meets_once_and_nobody_twice_in_a_round) {
   for (const std::size_t n : {2U, 3U, 4U, 5U, 7U, 8U, 31U, 64U, 101U}) {
-    Pairs met;
+    NodePairs met;
     for (std::size_t round = 0; round < circle_rounds(n); ++round) {
       std::size_t resting = 0;
       for (NodeNumber node = 0; node < n; ++node) {
@@ -48,7 +48,7 @@ TEST(Circle, nobody_meets_where_there_is_no_pair) {
 
 TEST(Ring, every_ordered_pair_once_and_in_a_round_each_sends_and_receives_once) {
   for (const std::size_t n : {2U, 3U, 8U, 33U}) {
-    Pairs sent;
+    NodePairs sent;
     for (std::size_t round = 0; round < ring_rounds(n); ++round) {
       std::set<NodeNumber> receivers;
       for (NodeNumber source = 0; source < n; ++source) {
@@ -69,7 +69,7 @@ TEST(ContactRounds, after_a_cycle_everybody_has_asked_everybody) {
   for (const std::size_t n : {2U, 3U, 10U, 65U, 200U}) {
     const ContactRounds rounds(n, kTargets, 7);
     for (const RailNumber rail : {0U, 3U}) {
-      Pairs asked;
+      NodePairs asked;
       for (std::size_t round = 5; round < 5 + rounds.cycle(); ++round)
         for (NodeNumber node = 0; node < n; ++node)
           for (const NodeNumber target : rounds.targets(node, round, rail)) {
