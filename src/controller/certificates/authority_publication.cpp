@@ -13,7 +13,7 @@ namespace {
 
 using kube::ApiOutcome;
 
-constexpr const char* kBelieved = "ca.crt";
+constexpr const char* kBelievedFile = "ca.crt";
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void AuthorityPublication::look_at_map() {
 void AuthorityPublication::take_map(const kube::ApiResult<std::string>& answer) {
   if (!is_leader_()) return;
   const std::string list = kube::config_maps_path(name_space_);
-  const kube::Texts wanted{{kBelieved, believed_}};
+  const kube::Texts wanted{{kBelievedFile, believed_}};
   if (!answer) {
     if (answer.error().verdict.outcome != ApiOutcome::not_found) return give_up(answer.error().error);
     exchange_ = client_.create(

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const WallTime kNow{1'800'000'000'123ms};
+const WallTime kWritten{1'800'000'000'123ms};
 
 LedgerEntry entry() {
   LedgerEntry entry;
@@ -22,20 +22,20 @@ LedgerEntry entry() {
   entry.cause = "t";
   entry.evidence = {"r"};
   entry.tests = {"t"};
-  entry.latest_evidence = kNow - 1s;
+  entry.latest_evidence = kWritten - 1s;
   entry.phase = Phase::probation;
   entry.holds = true;
   entry.is_released = true;
-  entry.created = kNow - 5s;
-  entry.updated = kNow;
-  entry.begun = kNow - 4s;
-  entry.returned = kNow - 2s;
+  entry.created = kWritten - 5s;
+  entry.updated = kWritten;
+  entry.begun = kWritten - 4s;
+  entry.returned = kWritten - 2s;
   entry.brake = "rate";
   entry.message = "m";
   entry.budget = "b";
   entry.spare = "n2";
   entry.steps = {"cordon n1"};
-  entry.done = {{.kind = ActionKind::evict_pod, .target = "p", .at = kNow, .is_counted = true}};
+  entry.done = {{.kind = ActionKind::evict_pod, .target = "p", .at = kWritten, .is_counted = true}};
   return entry;
 }
 
@@ -66,7 +66,7 @@ TEST(LedgerObjects, a_plan_without_a_status_waits_with_its_first_decision) {
 TEST(LedgerObjects, words_of_a_newer_version_leave_a_plan_open) {
   kube::RemediationPlan plan = object_of(entry());
   plan.status->phase = "levitating";
-  plan.status->done.push_back({"levitate", "x", kNow, false});
+  plan.status->done.push_back({"levitate", "x", kWritten, false});
   EXPECT_EQ(entry_fact(plan).phase, Phase::waiting);
   EXPECT_EQ(entry_fact(plan).done.size(), 1U);
 }

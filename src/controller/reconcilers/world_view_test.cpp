@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const WallTime kNow{1'800'000'000s};
+const WallTime kViewed{1'800'000'000s};
 
 kube::Node node() {
   kube::Node node;
@@ -50,13 +50,13 @@ TEST(NodeFact, is_not_ready_where_nobody_says_so) {
 TEST(NodeFact, has_the_marks_of_holds_and_probation) {
   kube::Node held = node();
   held.is_unschedulable = true;
-  held.meta.annotations["autopilot.ibm.com/held"] = format_hold({.plan = "p", .since = kNow});
-  EXPECT_EQ(fact(held).held, (Hold{.plan = "p", .since = kNow}));
+  held.meta.annotations["autopilot.ibm.com/held"] = format_hold({.plan = "p", .since = kViewed});
+  EXPECT_EQ(fact(held).held, (Hold{.plan = "p", .since = kViewed}));
   held.meta.annotations["autopilot.ibm.com/held"] = "by me";
   EXPECT_EQ(fact(held).held, Hold{}) << "of no plan that we know";
 
   kube::Node back = node();
-  const Probation probation{.plan = "p", .until = kNow + 72h, .next = kNow + 24h};
+  const Probation probation{.plan = "p", .until = kViewed + 72h, .next = kViewed + 24h};
   back.meta.annotations["autopilot.ibm.com/probation"] = format_probation(probation);
   EXPECT_EQ(fact(back).probation, std::nullopt) << "the taint was taken away";
   back.taints = {{"autopilot.ibm.com/probation", "", "PreferNoSchedule", {}}};
@@ -66,18 +66,18 @@ TEST(NodeFact, has_the_marks_of_holds_and_probation) {
 TEST(NodeFact, believes_the_report_and_the_label_where_there_is_none) {
   kube::Node labelled = node();
   labelled.meta.labels["autopilot.ibm.com/gpuhealth"] = "WARN";
-  labelled.meta.annotations["autopilot.ibm.com/checked-at"] = format_time(kNow);
+  labelled.meta.annotations["autopilot.ibm.com/checked-at"] = format_time(kViewed);
   EXPECT_EQ(fact(labelled).verdict, Verdict::warn);
-  EXPECT_EQ(fact(labelled).looked, kNow);
+  EXPECT_EQ(fact(labelled).looked, kViewed);
   NodeLook look;
   look.written = Verdict::evict;
-  look.observed = kNow - 1min;
+  look.observed = kViewed - 1min;
   look.is_unknown = true;
   look.causes = {{.incident = "i-1"}};
-  look.passed = {{"t", kNow}};
+  look.passed = {{"t", kViewed}};
   const Node both = fact(labelled, &look);
   EXPECT_EQ(both.verdict, Verdict::evict);
-  EXPECT_EQ(both.looked, kNow) << "whichever told last";
+  EXPECT_EQ(both.looked, kViewed) << "whichever told last";
   EXPECT_TRUE(both.is_unknown);
   EXPECT_EQ(both.causes, look.causes);
   EXPECT_EQ(both.passed, look.passed);
@@ -112,7 +112,7 @@ TEST(NodeFact, says_the_same_when_only_the_agent_has_looked_again) {
   const Node one = fact(node());
   Node other = one;
   other.version = "13";
-  other.looked = kNow;
+  other.looked = kViewed;
   EXPECT_TRUE(says_the_same(one, other));
   other.is_ready = false;
   EXPECT_FALSE(says_the_same(one, other));
@@ -201,7 +201,7 @@ TEST(ReportFact, has_the_tests_that_failed_and_nothing_that_can_be_no_name) {
   report.job = kube::ReportedJob{"batch/v1", "Job", "../nodes", "j-1"};
   report.outcome = kube::ReportedOutcome::failed;
   report.message = "m";
-  report.time = kNow;
+  report.time = kViewed;
   report.phase = kube::ReportPhase::planned;
   report.findings = {
       {.subject = "gpu/0", .check = "t", .health = Health::failed, .reason = "slow", .message = "12"},

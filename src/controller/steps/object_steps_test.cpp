@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-const WallTime kNow{1'800'000'000'123ms};
+const WallTime kSent{1'800'000'000'123ms};
 
 PlannedAction action(ActionKind kind, Target target) {
   PlannedAction action;
@@ -47,15 +47,15 @@ TEST(ObjectSteps, say_what_became_of_a_report_and_when) {
   report.meta.version = "12";
   PlannedAction mark = action(ActionKind::mark_report, {});
   mark.report_phase = ReportPhase::acted;
-  const Write write = mark_report_step(mark, report, "autopilot", kNow);
+  const Write write = mark_report_step(mark, report, "autopilot", kSent);
   EXPECT_THAT(write.path, ::testing::EndsWith("/namespaces/autopilot/healthcheckreports/r1/status"));
   for (const char* part :
        {R"("resourceVersion":"12")", R"("phase":"Acted")", R"("plan":"n1-1")", R"("message":"because")",
         R"("acted":"2027-01-15T08:00:00.123Z")", R"("undone":null)"})
     EXPECT_THAT(write.body, HasSubstr(part));
-  report.acted = kNow - 1h;
+  report.acted = kSent - 1h;
   mark.report_phase = ReportPhase::undone;
-  const std::string undone = mark_report_step(mark, report, "autopilot", kNow).body;
+  const std::string undone = mark_report_step(mark, report, "autopilot", kSent).body;
   EXPECT_THAT(undone, HasSubstr(R"("acted":"2027-01-15T07:00:00.123Z")"));
   EXPECT_THAT(undone, HasSubstr(R"("undone":"2027-01-15T08:00:00.123Z")"));
 }
@@ -69,7 +69,7 @@ TEST(ObjectSteps, ask_others_for_what_ends_the_incident) {
   kube::RemediationPlan plan;
   plan.meta.name = "n1-1";
   plan.meta.uid = "p-1";
-  const Write write = request_step(ask, plan, &node, "autopilot", kNow);
+  const Write write = request_step(ask, plan, &node, "autopilot", kSent);
   const auto asked = kube::parse_remediation_request(write.body);
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->meta.name, "n1-1-reset-gpu");
