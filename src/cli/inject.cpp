@@ -16,7 +16,7 @@ namespace autopilot::cli {
 namespace {
 
 // The agent itself waits up to 20 s for the machine to be changed.
-constexpr Duration kPatience = std::chrono::seconds{30};
+constexpr Duration kAgentPatience = std::chrono::seconds{30};
 
 struct InjectOptions {
   std::string fault;
@@ -48,7 +48,7 @@ int inject(const InjectOptions& options) {
   }
   const auto target = agent_target(options.socket);
   if (!target) return report(target.error());
-  const auto answer = AgentClient(*target).send("POST", "/v1/inject", api::to_json(*request), kPatience);
+  const auto answer = AgentClient(*target).send("POST", "/v1/inject", api::to_json(*request), kAgentPatience);
   if (!answer) return report(answer.error());
   const bool is_chosen_there = options.subject == "host";
   std::cout << options.fault << " injected"

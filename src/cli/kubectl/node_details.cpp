@@ -19,13 +19,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kConditions{"GpuHealthy", "NetworkHealthy", "StorageHealthy",
                                                       "HostHealthy"};
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 std::string headline(const NodeDetails& details, WallTime now, const TableStyle& style) {
   const NodeView& view = details.view;
   std::string text = painted(printable(view.node), "\033[1m", style) + "  " +

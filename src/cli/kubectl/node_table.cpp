@@ -41,7 +41,7 @@ std::string counts_text(std::span<const NodeView> views) {
   return text;
 }
 
-void write_list(api::JsonWriter& out, std::string_view name, std::span<const NodeView> views) {
+void write_views(api::JsonWriter& out, std::string_view name, std::span<const NodeView> views) {
   out.begin_list(name);
   for (const NodeView& view : views) {
     out.begin_object();
@@ -106,7 +106,7 @@ std::string nodes_json(std::span<const NodeView> views, WallTime now) {
   api::JsonWriter out;
   out.begin_object();
   out.time("time", now);
-  write_list(out, "items", views);
+  write_views(out, "items", views);
   out.end_object();
   return out.take();
 }
@@ -120,7 +120,7 @@ std::string cluster_json(std::span<const NodeView> views, WallTime now) {
   for (const std::string_view verdict : kVerdicts)
     out.count(verdict == "-" ? "none" : verdict, count_of(views, verdict));
   out.end_object();
-  write_list(out, "items", for_a_look(views));
+  write_views(out, "items", for_a_look(views));
   out.end_object();
   return out.take();
 }

@@ -14,22 +14,22 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const WallTime kNow{1'800'000'000s};
+const WallTime kTableNow{1'800'000'000s};
 
 std::vector<NodeView> fleet() {
-  return {{.node = "gpu-1", .verdict = Verdict::pass, .health = Health::healthy, .checked = kNow - 20s},
+  return {{.node = "gpu-1", .verdict = Verdict::pass, .health = Health::healthy, .checked = kTableNow - 20s},
           {.node = "gpu-2",
            .verdict = Verdict::evict,
            .health = Health::failed,
-           .checked = kNow - 3min,
+           .checked = kTableNow - 3min,
            .worst = "the GPU is lost",
            .is_simulated = true},
           {.node = "gpu-3", .last_word = "PASS", .worst = "not looked at for 1h"},
-          {.node = "cpu-1", .verdict = Verdict::none, .health = Health::healthy, .checked = kNow}};
+          {.node = "cpu-1", .verdict = Verdict::none, .health = Health::healthy, .checked = kTableNow}};
 }
 
 TEST(NodesTable, has_a_line_for_each) {
-  EXPECT_EQ(render_nodes(fleet(), kNow, {}),
+  EXPECT_EQ(render_nodes(fleet(), kTableNow, {}),
             "NODE   VERDICT  HEALTH   CHECKED  WORST\n"
             "gpu-1  PASS     healthy  20s\n"
             "gpu-2  EVICT    failed   3m       the GPU is lost [SIMULATED]\n"
@@ -38,24 +38,24 @@ TEST(NodesTable, has_a_line_for_each) {
 }
 
 TEST(NodesTable, of_the_cluster_counts_and_shows_what_needs_a_look) {
-  const auto text = render_cluster(fleet(), kNow, {});
+  const auto text = render_cluster(fleet(), kTableNow, {});
   EXPECT_THAT(text, HasSubstr("4 nodes  failed\n1 PASS, 1 EVICT, 1 UNKNOWN, 1 without accelerator\n\nNODE"));
   EXPECT_THAT(text, Not(HasSubstr("gpu-1")));
-  EXPECT_EQ(render_cluster({}, kNow, {}), "0 nodes  unknown\n");
+  EXPECT_EQ(render_cluster({}, kTableNow, {}), "0 nodes  unknown\n");
 }
 
 TEST(NodesTable, is_coloured_only_where_asked) {
-  EXPECT_THAT(render_cluster(fleet(), kNow, {}), Not(HasSubstr("\033")));
-  EXPECT_THAT(render_cluster(fleet(), kNow, {.color = true, .width = 80}), HasSubstr("\033[1;31mEVICT"));
+  EXPECT_THAT(render_cluster(fleet(), kTableNow, {}), Not(HasSubstr("\033")));
+  EXPECT_THAT(render_cluster(fleet(), kTableNow, {.color = true, .width = 80}), HasSubstr("\033[1;31mEVICT"));
 }
 
 TEST(NodesJson, says_unknown_where_nobody_knows_and_nothing_where_nothing_is) {
-  const auto json = nodes_json(fleet(), kNow);
+  const auto json = nodes_json(fleet(), kTableNow);
   EXPECT_THAT(json,
               HasSubstr(R"({"node":"gpu-3","verdict":"UNKNOWN","health":"unknown","lastVerdict":"PASS")"));
   EXPECT_THAT(json, HasSubstr(R"({"node":"cpu-1","health":"healthy")"));
   EXPECT_THAT(json, HasSubstr(R"("worst":"the GPU is lost","simulated":true)"));
-  EXPECT_THAT(cluster_json(fleet(), kNow),
+  EXPECT_THAT(cluster_json(fleet(), kTableNow),
               HasSubstr(R"("counts":{"PASS":1,"WARN":0,"EVICT":1,"TESTING":0,"UNKNOWN":1,"none":1})"));
 }
 
@@ -76,7 +76,7 @@ NodeDetails sick_node() {
                                .health = Health::failed,
                                .action = "power_cycle",
                                .summary = "the GPU is lost",
-                               .opened = kNow - 2h,
+                               .opened = kTableNow - 2h,
                                .is_acknowledged = true}};
   details.report.incidents_left_out = 4;
   details.report.checks = {{.id = "gpu.xid", .health = Health::failed, .message = "Xid 79"},
@@ -86,12 +86,12 @@ NodeDetails sick_node() {
                          .reason = "Failed",
                          .message = "Xid 79",
                          .heartbeat = {},
-                         .transition = kNow - 2h}};
+                         .transition = kTableNow - 2h}};
   return details;
 }
 
 TEST(NodeDetails, say_what_is_wrong_and_what_to_do) {
-  const auto text = render_details(sick_node(), kNow, {.color = false, .width = 120});
+  const auto text = render_details(sick_node(), kTableNow, {.color = false, .width = 120});
   EXPECT_THAT(text, HasSubstr("gpu-2  failed  verdict EVICT  SIMULATED  checked 3m ago\n"
                               "30 of 31 checks looked; missing: CAP_SYSLOG\n"));
   EXPECT_THAT(text,
@@ -106,13 +106,13 @@ TEST(NodeDetails, of_a_node_that_nobody_watches_say_so_first) {
   NodeDetails details = sick_node();
   details.view = fleet()[2];
   EXPECT_THAT(
-      render_details(details, kNow, {}),
+      render_details(details, kTableNow, {}),
       HasSubstr(
           "gpu-3  unknown  verdict UNKNOWN  checked never\nmissing: CAP_SYSLOG\nnot looked at for 1h\n"));
 }
 
 TEST(NodeDetails, json_has_all_of_it) {
-  const auto json = details_json(sick_node(), kNow);
+  const auto json = details_json(sick_node(), kTableNow);
   EXPECT_THAT(json, HasSubstr(R"("missingRights":["CAP_SYSLOG"])"));
   EXPECT_THAT(json, HasSubstr(R"("incidents":[{"id":"0a-1","state":"open","blamed":"gpu/0000:3b:00.0")"));
   EXPECT_THAT(json, HasSubstr(R"("incidentsLeftOut":4)"));

@@ -29,13 +29,6 @@ std::string message_of(const kube::RemediationPlan& plan) {
   return plan.status->problem.empty() ? plan.status->message : "not done yet: " + plan.status->problem;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 std::string ago(const std::optional<WallTime>& time, WallTime now) {
   return time ? format_time(*time) + ", " + age_of(*time, now) + " ago" : std::string();
 }

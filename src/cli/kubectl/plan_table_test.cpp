@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const WallTime kNow{1'800'000'000s};
+const WallTime kPlansNow{1'800'000'000s};
 
 kube::RemediationPlan plan(const std::string& node, const std::string& phase, Duration age) {
   kube::RemediationPlan plan;
@@ -19,7 +19,7 @@ kube::RemediationPlan plan(const std::string& node, const std::string& phase, Du
   plan.spec = {.node = node,
                .pool = "default",
                .cause = "gpu.pcie_bandwidth",
-               .created = kNow - age,
+               .created = kPlansNow - age,
                .evidence = {"r1"}};
   kube::PlanStatus status;
   status.phase = phase;
@@ -32,7 +32,7 @@ TEST(PlanTable, has_the_newest_first_and_says_what_cannot_be_done) {
   std::vector plans{plan("gpu-1", "held", 3h), plan("gpu-2", "executing", 5min)};
   plans[1].status->problem = "the budget of the pod";
   sort_newest_first(plans);
-  EXPECT_EQ(render_plans(plans, kNow, {}),
+  EXPECT_EQ(render_plans(plans, kPlansNow, {}),
             "NODE   PHASE      AGE  CAUSE               MESSAGE\n"
             "gpu-2  executing  5m   gpu.pcie_bandwidth  not done yet: the budget of the pod\n"
             "gpu-1  held       3h   gpu.pcie_bandwidth  it says why\n");
@@ -50,9 +50,9 @@ TEST(PlanTable, shows_all_of_one_plan) {
   kube::RemediationPlan one = plan("gpu-1", "held", 3h);
   one.status->evidence = {"r1", "r2"};
   one.status->steps = {"cordon gpu-1", "evict_pod ml/train-0"};
-  one.status->done = {{"cordon", "gpu-1", kNow - 2h, false}};
-  one.status->begun = kNow - 2h;
-  const std::string text = render_plan(one, kNow, {});
+  one.status->done = {{"cordon", "gpu-1", kPlansNow - 2h, false}};
+  one.status->begun = kPlansNow - 2h;
+  const std::string text = render_plan(one, kPlansNow, {});
   for (const char* part : {"PLAN", "gpu-1-1", "r1, r2", "evict_pod ml/train-0", "cordon gpu-1, 2h ago",
                            "2027-01-15T06:00:00.000Z, 2h ago"})
     EXPECT_THAT(text, HasSubstr(part));

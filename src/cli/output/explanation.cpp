@@ -47,13 +47,6 @@ std::string percent(double share) {
   return std::to_string(std::lround(share * 100)) + " %";
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 std::string rounds(int count) {
   return count == 1 ? "one round" : std::to_string(count) + " rounds in a row";
 }

@@ -13,13 +13,6 @@ namespace {
 constexpr std::size_t kCheckColumn = 23;
 constexpr std::size_t kHealthColumn = 13;
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 std::string label_of(const Subject& subject) {
   if (subject.kind == SubjectKind::host) return "";
   std::string label(to_string(subject.kind));
@@ -190,6 +183,13 @@ void append_note(std::string& out, std::string_view title, const std::string& te
 }
 
 }  // namespace
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
 
 std::string printable(std::string_view text) {
   const std::string valid = to_utf8(text);

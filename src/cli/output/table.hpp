@@ -21,6 +21,9 @@ struct TableStyle {
 // Words of `text` in lines of at most `width` columns; a word longer than that is cut into pieces.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
+// With commas between them.
+[[nodiscard]] std::string joined(const std::vector<std::string>& words);
+
 // Escape sequences and other control characters as '?', bytes that are no UTF-8 as U+FFFD.
 [[nodiscard]] std::string printable(std::string_view text);
 
