@@ -16,7 +16,7 @@ namespace {
 constexpr double kTera = 1e12;
 constexpr std::uint64_t kSeedA = 1;
 constexpr std::uint64_t kSeedB = 2;
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of the three matrices together
+constexpr std::size_t kMostMatrixBytes = std::size_t{1} << 30;  // of the three matrices together
 constexpr unsigned kMostTileRows = 32;
 constexpr unsigned kWideDepth = 512;       // down to here the depth is shortened before the rows are
 constexpr double kLongestRun = 0.05;       // seconds; a GPU that is slow in this precision gets less to do
@@ -54,7 +54,7 @@ Result<Shape> shape_for(const Session& session, const Kind<In, Sum>& kind) {
   Shape shape{.tile_rows = kMostTileRows,
               .tile_columns = session.facts().multiprocessors,
               .depth = kernels::kMostDepth};
-  const std::size_t most = std::min(kMostBytes, session.budget_bytes());
+  const std::size_t most = std::min(kMostMatrixBytes, session.budget_bytes());
   while (bytes_of(kind, shape) > most) {
     const std::size_t least_depth =
         shape.tile_rows > 1 ? kWideDepth : std::size_t{kind.tile.depth} * kShortestRunSteps;

@@ -12,7 +12,6 @@ constexpr std::size_t kMostBytes = std::size_t{1}
                                    << 30;  // of the three buffers together; no cache holds as much
 constexpr unsigned kRuns = 16;             // of a kernel, in one sample
 constexpr double kFactor = 3;
-constexpr double kGiga = 1e9;
 constexpr std::size_t kWindow = 512;  // numbers that are compared at the begin, in the middle and at the end
 
 struct Buffers {

@@ -13,6 +13,9 @@
 
 namespace autopilot::probes::gpu {
 
+// Bytes, of which series count so many as one.
+inline constexpr double kGiga = 1e9;
+
 // What was measured again and again, in the order of time.
 struct Series {
   std::string name;

@@ -12,10 +12,9 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-constexpr unsigned kRuns = 16;  // in one sample
-constexpr double kGiga = 1e9;
-constexpr std::uint64_t kSeed = 13;
+constexpr std::size_t kMostPeerBytes = std::size_t{64} << 20;
+constexpr unsigned kPeerRuns = 16;  // in one sample
+constexpr std::uint64_t kPeerSeed = 13;
 
 // Memory of ours, and memory of the same size on the other GPU, each in its own context.
 struct Pair {
@@ -56,11 +55,12 @@ Status compare(const Pair& pair, const Buffer& result, Measurement& measurement)
   const std::uint64_t count = pair.ours.bytes() / sizeof(std::uint64_t);
   kernels::PatternResult found{.wrong = 0, .first = count, .bits = 0};
   TRY_STATUS(here.copy_to_gpu(result, &found, sizeof found));
-  TRY_STATUS(here.launch(AUTOPILOT_GPU_KERNEL(pattern_write), grid, pair.ours.pointer(), count, kSeed, 0));
+  TRY_STATUS(
+      here.launch(AUTOPILOT_GPU_KERNEL(pattern_write), grid, pair.ours.pointer(), count, kPeerSeed, 0));
   TRY_STATUS(pair.write());
   TRY_STATUS(driver.run(driver.calls().memory_set, pair.ours.pointer(), 0, pair.ours.bytes(), here.stream()));
   TRY_STATUS(pair.read());
-  TRY_STATUS(here.launch(AUTOPILOT_GPU_KERNEL(pattern_verify), grid, pair.ours.pointer(), count, kSeed, 0,
+  TRY_STATUS(here.launch(AUTOPILOT_GPU_KERNEL(pattern_verify), grid, pair.ours.pointer(), count, kPeerSeed, 0,
                          result.pointer()));
   TRY_STATUS(here.read(&found, result, 0, sizeof found));
   if (found.wrong > 0)
@@ -72,9 +72,9 @@ Status compare(const Pair& pair, const Buffer& result, Measurement& measurement)
 }
 
 Status measure_pair(const Pair& pair, double seconds, Measurement& measurement) {
-  const double amount = kRuns * static_cast<double>(pair.ours.bytes()) / kGiga;
-  const auto write_often = [&] { return repeat(kRuns, [&] { return pair.write(); }); };
-  const auto read_often = [&] { return repeat(kRuns, [&] { return pair.read(); }); };
+  const double amount = kPeerRuns * static_cast<double>(pair.ours.bytes()) / kGiga;
+  const auto write_often = [&] { return repeat(kPeerRuns, [&] { return pair.write(); }); };
+  const auto read_often = [&] { return repeat(kPeerRuns, [&] { return pair.read(); }); };
   Series write = TRY(measure(pair.here, "write", "GB/s", amount, seconds, write_often));
   Series read = TRY(measure(pair.here, "read", "GB/s", amount, seconds, read_often));
   for (Series* series : {&write, &read}) {
@@ -91,7 +91,7 @@ Result<bool> test_pair(Session& session, const GpuFacts& other, const TestLimits
   const auto peer = TRY(Session::open(session.driver(), other, limits.memory_share));
   // Every other GPU takes as much of this one at the same time.
   const std::size_t share = std::min(session.budget_bytes(), peer->budget_bytes()) / 2 / (pairs + 1);
-  const std::size_t bytes = std::min(kMostBytes, share) / 4096 * 4096;
+  const std::size_t bytes = std::min(kMostPeerBytes, share) / 4096 * 4096;
   const auto theirs = TRY(peer->allocate(bytes));
   const bool is_direct = TRY(connect(session, *peer));
   TRY_STATUS(session.make_current());

@@ -7,10 +7,9 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of each of the two directions
-constexpr unsigned kRuns = 4;                              // in one sample
-constexpr double kGiga = 1e9;
-constexpr std::uint64_t kSeed = 11;
+constexpr std::size_t kMostCopiedBytes = std::size_t{64} << 20;  // of each of the two directions
+constexpr unsigned kCopyRuns = 4;                                // in one sample
+constexpr std::uint64_t kCopySeed = 11;
 
 struct Copies {
   Session& session;
@@ -52,7 +51,7 @@ Status compare(const Copies& copies, Measurement& measurement) {
 }  // namespace
 
 Result<Measurement> test_pcie(Session& session, const TestLimits& limits) {
-  const std::size_t bytes = std::min(kMostBytes, session.budget_bytes() / 2) / 4096 * 4096;
+  const std::size_t bytes = std::min(kMostCopiedBytes, session.budget_bytes() / 2) / 4096 * 4096;
   auto gpu_in = TRY(session.allocate(bytes));
   auto gpu_out = TRY(session.allocate(bytes));
   auto host_in = TRY(session.allocate_on_host(bytes));
@@ -61,12 +60,12 @@ Result<Measurement> test_pcie(Session& session, const TestLimits& limits) {
                       std::move(host_out)};
   auto* words = copies.host_in.host<std::uint64_t>();
   for (std::size_t i = 0; i < bytes / sizeof(std::uint64_t); ++i)
-    words[i] = kernels::pattern_word(i, kSeed);
+    words[i] = kernels::pattern_word(i, kCopySeed);
 
   Measurement measurement;
-  const auto in = [&] { return repeat(kRuns, [&] { return copies.in(session.stream()); }); };
+  const auto in = [&] { return repeat(kCopyRuns, [&] { return copies.in(session.stream()); }); };
   const auto out = [&](cuda::Stream stream) {
-    return repeat(kRuns, [&, stream] { return copies.out(copies.gpu_out, stream); });
+    return repeat(kCopyRuns, [&, stream] { return copies.out(copies.gpu_out, stream); });
   };
   const auto both = [&]() -> Status {
     TRY_STATUS(session.fork());
@@ -74,7 +73,7 @@ Result<Measurement> test_pcie(Session& session, const TestLimits& limits) {
     TRY_STATUS(out(session.second_stream()));
     return session.join();
   };
-  const double amount = kRuns * static_cast<double>(bytes) / kGiga;
+  const double amount = kCopyRuns * static_cast<double>(bytes) / kGiga;
   const double seconds = limits.seconds / 3;
   measurement.series.push_back(TRY(measure(session, "host_to_device", "GB/s", amount, seconds, in)));
   measurement.series.push_back(TRY(

@@ -10,8 +10,6 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr auto kPeriod = std::chrono::milliseconds{100};  // NVML has a new value no more often
 constexpr std::uint64_t kSpinNanoseconds = 20'000'000;    // of one launch
 // As a collective does: so many blocks at most.
@@ -20,6 +18,8 @@ constexpr unsigned kSpinThreads = 512;
 
 // One state of the GPU: what it draws, ten times a second, until the time is over.
 class Phase {
+  using Clock = std::chrono::steady_clock;
+
  public:
   Phase(const TestLimits& limits, const char* name)
       : watts_(limits.watts),

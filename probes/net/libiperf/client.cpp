@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{3};  // with the peer, and with the others at the line
-constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kConnectPause{50};
 
 // The output of one try.
 std::string try_once(const ClientTest& test) {
@@ -33,7 +33,7 @@ void run_client(const ClientTest& test, StartLine& line, int output) {
   const Clock::time_point end = Clock::now() + kPatience;
   std::string said = try_once(test);
   while (may_be_a_pause(said) && Clock::now() < end) {
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kConnectPause);
     said = try_once(test);
   }
   write_all(output, said);

@@ -13,7 +13,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-void say(int output, const std::string& text) {
+void say_report(int output, const std::string& text) {
   EXPECT_EQ(::write(output, text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
@@ -36,7 +36,7 @@ void client(const ClientTest& test, StartLine& line, int output) {
     case 3:
       std::exit(1);
     case 4:
-      say(output, "0 0\nno report");
+      say_report(output, "0 0\nno report");
       break;
     case 5:
       for (;;)
@@ -49,7 +49,7 @@ void client(const ClientTest& test, StartLine& line, int output) {
       line.wait(std::chrono::seconds(60));
       [[fallthrough]];
     default:
-      say(output, client_output(0, 0, report_of(test.port)));
+      say_report(output, client_output(0, 0, report_of(test.port)));
   }
 }
 

@@ -17,11 +17,9 @@
 namespace autopilot::probes::net {
 namespace {
 
-// Limits of libiperf, but for the number of processes and the time, which are ours.
+// Limits of libiperf, but for the number of processes, which is ours.
 constexpr int kMostStreams = 128;
 constexpr int kMostProcesses = 64;
-constexpr int kMostSeconds = 3600;
-constexpr int kMostServeSeconds = 86400;
 constexpr int kMostOmitSeconds = 60;
 constexpr double kShortestSampleSeconds = 0.1;
 constexpr double kLongestSampleSeconds = 60;

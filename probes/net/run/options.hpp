@@ -20,6 +20,9 @@ struct Pinning {
   bool is_near_interface = false;
 };
 
+inline constexpr int kMostSeconds = 3600;  // of a test
+inline constexpr int kMostServeSeconds = 86400;
+
 struct ServeOptions {
   Address bind;
   PortRange ports;

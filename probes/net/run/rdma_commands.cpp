@@ -10,11 +10,9 @@
 namespace autopilot::probes::net {
 namespace {
 
-constexpr int kMostSeconds = 3600;
-constexpr int kMostServeSeconds = 86400;
 constexpr int kMostQueues = 128;
 // A limit is held message by message: below it there would be none in a second.
-constexpr std::uint64_t kLeastBitsPerSecond = 1'000'000;
+constexpr std::uint64_t kLeastRdmaBitsPerSecond = 1'000'000;
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what) {
   throw CLI::ValidationError(option, what);
@@ -86,7 +84,7 @@ void add_limit(CLI::App& command, std::optional<std::uint64_t>& limit) {
           "--limit",
           [&limit](const std::string& text) {
             limit = parse_bit_rate(text);
-            if (!limit || *limit < kLeastBitsPerSecond)
+            if (!limit || *limit < kLeastRdmaBitsPerSecond)
               refuse("--limit",
                      "'" + to_printable(text, 80) + "' is no rate of 1M or more, in bits per second");
           },

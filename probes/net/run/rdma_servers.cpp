@@ -13,7 +13,7 @@ namespace autopilot::probes::net {
 namespace {
 
 // Until the last one listens.
-constexpr std::chrono::seconds kSettling{10};
+constexpr std::chrono::seconds kRdmaSettling{10};
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 }  // namespace
@@ -34,7 +34,7 @@ int RdmaServers::settle() {
     if (const int signal = ask(slot); signal != 0) return signal;
   for (Slot& slot : slots_)
     start_on_next_port(slot);
-  const MonoTime end = std::min(end_, mono_now() + kSettling);
+  const MonoTime end = std::min(end_, mono_now() + kRdmaSettling);
   for (look_who_listens(); !all_settled() && mono_now() < end; look_who_listens()) {
     const Event event = crew_.wait(std::min(end, mono_now() + kBetweenLooks));
     if (event.kind == Event::Kind::signal) return event.signal;
