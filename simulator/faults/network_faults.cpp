@@ -8,16 +8,16 @@
 namespace autopilot::simulator {
 namespace {
 
-struct Port {
+struct InfinibandPort {
   std::string path;       // "/sys/class/infiniband/mlx5_0/ports/1"
   std::string pci;        // address
   std::string interface;  // its directory in /sys/class/net, or empty
 };
 
-Port port_of(FaultEffect& effect) {
+InfinibandPort infiniband_port_of(FaultEffect& effect) {
   const auto parts = split(effect.key, '/');
   const std::string device = "/sys/class/infiniband/" + std::string(parts[0]);
-  Port port{device + "/ports/" + std::string(parts.back()), "", ""};
+  InfinibandPort port{device + "/ports/" + std::string(parts.back()), "", ""};
   const std::string pci = effect.files.resolve(device + "/device").value_or("");
   port.pci = pci.substr(pci.rfind('/') + 1);
   const auto names = effect.files.list(pci + "/net");
@@ -42,7 +42,7 @@ void set_carrier(FaultEffect& effect, const std::string& interface, bool is_up, 
   write(effect, interface + "/speed", "-1");
 }
 
-void set_port_down(FaultEffect& effect, const Port& port, bool is_cable) {
+void set_port_down(FaultEffect& effect, const InfinibandPort& port, bool is_cable) {
   write(effect, port.path + "/state", "1: DOWN");
   write(effect, port.path + "/phys_state", is_cable ? "3: Disabled" : "2: Polling");
   write(effect, port.path + "/rate", "10 Gb/sec (4X SDR)");
@@ -56,7 +56,7 @@ std::string name_of(const std::string& interface) {
 }  // namespace
 
 void apply_ib_port_down(FaultEffect& effect) {
-  const Port port = port_of(effect);
+  const InfinibandPort port = infiniband_port_of(effect);
   const bool is_cable = effect.kind == "cable";
   effect.add_file(port.path + "/counters/link_downed", 1);
   set_carrier(effect, port.interface, !effect.is_active, 1);
@@ -68,7 +68,7 @@ void apply_ib_port_down(FaultEffect& effect) {
 }
 
 void apply_ib_port_flap(FaultEffect& effect) {
-  const Port port = port_of(effect);
+  const InfinibandPort port = infiniband_port_of(effect);
   const double period = std::max(1.0, effect.magnitude);
   const auto falls = static_cast<std::int64_t>(effect.seconds / period) + 1;
   // Down for the first half of each period.
@@ -86,21 +86,21 @@ void apply_ib_port_flap(FaultEffect& effect) {
 
 void apply_ib_rate(FaultEffect& effect) {
   if (!effect.is_active) return;
-  const Port port = port_of(effect);
+  const InfinibandPort port = infiniband_port_of(effect);
   const std::int64_t rate = effect.count();
   write(effect, port.path + "/rate", std::to_string(rate) + " Gb/sec (2X)");
   write(effect, port.interface + "/speed", std::to_string(rate * 1000));
 }
 
 void apply_ib_errors(FaultEffect& effect) {
-  const Port port = port_of(effect);
+  const InfinibandPort port = infiniband_port_of(effect);
   for (const char* group : {"/counters/", "/hw_counters/"})
     effect.add_file(port.path + group + effect.kind, effect.grown());
 }
 
 // The driver waits a minute for each command, and whoever reads the files of the port waits with it.
 void apply_ib_port_hang(FaultEffect& effect) {
-  const Port port = port_of(effect);
+  const InfinibandPort port = infiniband_port_of(effect);
   for (const double after : effect.repeats(60, 60))
     effect.log(after, 3,
                "mlx5_core " + port.pci +
@@ -135,7 +135,7 @@ void apply_lacp_apart(FaultEffect& effect) {
 }
 
 void apply_adapter_error(FaultEffect& effect) {
-  const std::string label = "mlx5_core " + port_of(effect).pci + ": ";
+  const std::string label = "mlx5_core " + infiniband_port_of(effect).pci + ": ";
   if (effect.kind == "firmware") {
     effect.log(0, 3, label + "poll_health:824:(pid 0): Fatal error 1 detected");
     effect.log(0.1, 3, label + "print_health_info:424:(pid 0): assert_var[0] 0x00000001");

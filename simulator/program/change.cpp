@@ -10,7 +10,7 @@
 namespace autopilot::simulator {
 namespace {
 
-struct Options {
+struct ChangeOptions {
   std::string directory;
   Fault fault;
   double magnitude = 0;
@@ -24,7 +24,7 @@ Result<Duration> duration_of(const char* option, const std::string& text) {
   return *duration;
 }
 
-Status inject(const Options& options, bool has_magnitude) {
+Status inject(const ChangeOptions& options, bool has_magnitude) {
   PlayedTree tree = TRY(PlayedTree::open(options.directory));
   Fault fault = options.fault;
   fault.at = tree.elapsed();
@@ -34,14 +34,14 @@ Status inject(const Options& options, bool has_magnitude) {
   return tree.write(tree.elapsed());
 }
 
-Status recover(const Options& options) {
+Status recover(const ChangeOptions& options) {
   PlayedTree tree = TRY(PlayedTree::open(options.directory));
   TRY_STATUS(tree.simulation().recover(options.fault.id, tree.elapsed()));
   // One moment later the fault is over.
   return tree.write(tree.elapsed() + std::chrono::milliseconds(1));
 }
 
-Status advance(const Options& options) {
+Status advance(const ChangeOptions& options) {
   PlayedTree tree = TRY(PlayedTree::open(options.directory));
   const Duration to = options.to == "end" ? tree.simulation().end() : TRY(duration_of("--to", options.to));
   if (tree.simulation().live_elapsed({}))
@@ -54,7 +54,7 @@ Status advance(const Options& options) {
 }  // namespace
 
 void add_inject(CLI::App& app, Status& outcome) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ChangeOptions>();
   auto* verb = app.add_subcommand("inject", "Lay a fault on a machine tree, now");
   verb->add_option("DIR", options->directory, "a machine tree")->required();
   verb->add_option("FAULT", options->fault.id, "see `autopilot-sim faults`")->required();
@@ -66,7 +66,7 @@ void add_inject(CLI::App& app, Status& outcome) {
 }
 
 void add_recover(CLI::App& app, Status& outcome) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ChangeOptions>();
   auto* verb = app.add_subcommand("recover", "End a fault; what it left behind stays");
   verb->add_option("DIR", options->directory, "a machine tree")->required();
   verb->add_option("FAULT", options->fault.id, "every fault of this name")->required();
@@ -74,7 +74,7 @@ void add_recover(CLI::App& app, Status& outcome) {
 }
 
 void add_advance(CLI::App& app, Status& outcome) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ChangeOptions>();
   auto* verb = app.add_subcommand("advance", "Move the time of a machine tree, without waiting");
   verb->add_option("DIR", options->directory, "a machine tree")->required();
   verb->add_option("--to", options->to, "since the beginning of its timeline: a duration, or end")

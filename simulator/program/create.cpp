@@ -10,7 +10,7 @@
 namespace autopilot::simulator {
 namespace {
 
-struct Options {
+struct CreateOptions {
   std::string source;
   std::string out;
   std::string at = "0s";
@@ -24,7 +24,7 @@ Result<Duration> moment(const std::string& text, const Simulation& simulation) {
   return *duration;
 }
 
-Status create(const Options& options) {
+Status create(const CreateOptions& options) {
   SimulationSource source = TRY(open_source(options.source));
   const Duration elapsed = TRY(moment(options.at, source.simulation));
   if (options.now)
@@ -39,7 +39,7 @@ Status create(const Options& options) {
 }  // namespace
 
 void add_create(CLI::App& app, Status& outcome) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CreateOptions>();
   auto* verb = app.add_subcommand("create", "Write a machine tree");
   verb->add_option("SOURCE", options->source, "a built-in machine, a scenario file or a tree")->required();
   verb->add_option("--out", options->out, "the new directory")->required();

@@ -24,7 +24,7 @@ namespace json = boost::json;
 
 namespace {
 
-struct Options {
+struct DiagnoseOptions {
   std::string machine = "hgx-h100-8";
   std::string result = "pass";
   std::string lasting = "0s";
@@ -77,7 +77,7 @@ json::object document(std::size_t gpus, std::string_view failing) {
           {"metadata", json::object{{"version", "simulated"}, {"Driver Version Detected", "simulated"}}}};
 }
 
-Status diagnose(const Options& options) {
+Status diagnose(const DiagnoseOptions& options) {
   const Machine machine = TRY(builtin_machine(options.machine));
   const auto lasting = parse_duration(options.lasting);
   if (!lasting) return fail(Errc::malformed, "--for: expected a duration such as 30s");
@@ -101,7 +101,7 @@ Status diagnose(const Options& options) {
 }  // namespace
 
 void add_deep_test(CLI::App& app, Status& outcome) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiagnoseOptions>();
   auto* verb = app.add_subcommand("deep-test", "Print what `dcgmi diag -j` of DCGM 4 would of a machine");
   verb->add_option("--machine", options->machine, "a built-in machine")->capture_default_str();
   verb->add_option("--result", options->result, "pass, fail:TEST, hang or crash")->capture_default_str();

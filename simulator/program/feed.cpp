@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kWarning = 4;  // of the kernel, facility 0
 
-struct Options {
+struct FeedOptions {
   std::string directory;
   KmsgServer::Options server;
 };
@@ -39,7 +39,7 @@ void write_line(KmsgServer& server, std::string_view line) {
   server.write(priority, microseconds_since_boot(), line);
 }
 
-Status feed(const Options& options) {
+Status feed(const FeedOptions& options) {
   auto tree = TRY(PlayedTree::open(options.directory));
   if (!tree.simulation().live_elapsed({}))
     return fail(Errc::conflict,
@@ -63,7 +63,7 @@ Status feed(const Options& options) {
 }  // namespace
 
 void add_feed(CLI::App& app, Status& outcome) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FeedOptions>();
   auto* verb = app.add_subcommand(
       "feed", "Be the kernel log of a live machine tree, as /dev/kmsg is, until standard input ends");
   verb->add_option("DIR", options->directory, "a machine tree made with --now")->required();

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxArchiveBytes = std::size_t{256} << 20;
-constexpr std::string_view kSchema = "autopilot.simulation/v1";
+constexpr std::string_view kStateSchema = "autopilot.simulation/v1";
 
 std::string state_file(const std::string& directory) {
   return directory + "/simulation.yaml";
@@ -31,7 +31,7 @@ std::string pristine_file(const std::string& directory) {
 // written: the tree on disk is the machine with these faults at that time.
 std::string state_text(const std::vector<Fault>& list, Duration elapsed, bool written) {
   YamlNode state = yaml_map();
-  yaml_member(state, "schema") = yaml_word(kSchema);
+  yaml_member(state, "schema") = yaml_word(kStateSchema);
   yaml_member(state, "elapsed") = yaml_word(format_duration(elapsed));
   yaml_member(state, "written") = yaml_flag(written);
   YamlNode& faults = yaml_member(state, "faults");
@@ -59,7 +59,7 @@ Result<State> parse_state(const std::string& text, const std::string& file) {
   State state;
   {
     YamlMap map(document, "simulation", problems);
-    if (map.required_word("schema") != kSchema) map.problem(map.line(), "another schema is expected");
+    if (map.required_word("schema") != kStateSchema) map.problem(map.line(), "another schema is expected");
     state.elapsed = map.duration("elapsed").value_or(Duration{0});
     state.written = map.boolean("written").value_or(false);
     if (const YamlNode* list = map.list("faults"))
