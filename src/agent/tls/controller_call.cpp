@@ -9,15 +9,17 @@
 #include "net/tls.hpp"
 
 namespace autopilot::agent {
-namespace {
 
-struct Texts {
+// Named outside: Files has it, which other sources may name.
+struct DoorTexts {
   std::string authorities;
   std::string token;
 };
 
-Result<Texts> read(const ControllerDoor& door, const kube::ReadFile& read_file) {
-  Texts texts;
+namespace {
+
+Result<DoorTexts> read(const ControllerDoor& door, const kube::ReadFile& read_file) {
+  DoorTexts texts;
   texts.authorities = TRY(read_file(door.authorities_file));
   texts.token = std::string(trim(TRY(read_file(door.token_file))));
   if (texts.authorities.empty()) return fail(Errc::malformed, door.authorities_file + " is empty");
@@ -28,17 +30,17 @@ Result<Texts> read(const ControllerDoor& door, const kube::ReadFile& read_file) 
 }  // namespace
 
 struct ControllerCall::Files {
-  void give(Result<Texts> texts) {
+  void give(Result<DoorTexts> texts) {
     const std::lock_guard lock(mutex);
     last = std::move(texts);
   }
-  std::optional<Result<Texts>> take() {
+  std::optional<Result<DoorTexts>> take() {
     const std::lock_guard lock(mutex);
     return std::exchange(last, std::nullopt);
   }
 
   std::mutex mutex;
-  std::optional<Result<Texts>> last;
+  std::optional<Result<DoorTexts>> last;
 };
 
 ControllerCall::ControllerCall(net::EventLoop& loop, const Clock& clock, ControllerDoor door,
