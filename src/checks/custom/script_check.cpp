@@ -6,6 +6,7 @@
 #include "checks/judgement.hpp"
 
 namespace autopilot::checks {
+namespace custom_script {
 namespace {
 
 // What the script said of the machine as a whole; its own readings have the names it gave them.
@@ -49,6 +50,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace custom_script
 
 Check script_check(const Script& script, std::function<Result<ScriptAnswer>(MonoTime deadline)> run) {
   Check check;
@@ -61,9 +63,9 @@ Check script_check(const Script& script, std::function<Result<ScriptAnswer>(Mono
   check.info.witnesses = {script.path};
   check.observe = [run = std::move(run), path = script.path](const host::Host&,
                                                              const Request& request) -> Result<Observed> {
-    return to_observed(TRY(run(request.deadline)), path, request.now);
+    return custom_script::to_observed(TRY(run(request.deadline)), path, request.now);
   };
-  check.judge = judge;
+  check.judge = custom_script::judge;
   return check;
 }
 

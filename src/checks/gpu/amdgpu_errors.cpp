@@ -8,9 +8,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace gpu_amdgpu_errors {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "gpu.amdgpu_errors";
 
@@ -26,18 +25,21 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 }
 
 }  // namespace
+}  // namespace gpu_amdgpu_errors
 
-const Check kGpuAmdgpuErrors{{.id = std::string(kId),
-                              .title = "AMD driver errors",
-                              .tags = {"gpu", "driver", "kernel_log", "passive"},
-                              .period = 10s,
-                              .deadline = 5s,
-                              .window = 24h,
-                              .cost = Cost::cheap,
-                              .witnesses = {"/dev/kmsg"},
-                              .rights = {"CAP_SYSLOG"},
-                              .needs_window = false},
-                             observe,
-                             rule_findings};
+const Check kGpuAmdgpuErrors = {
+    .info = {.id = std::string(gpu_amdgpu_errors::kId),
+             .title = "AMD driver errors",
+             .tags = {"gpu", "driver", "kernel_log", "passive"},
+             .period = std::chrono::seconds{10},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::hours{24},
+             .cost = Cost::cheap,
+             .witnesses = {"/dev/kmsg"},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false},
+    .observe = gpu_amdgpu_errors::observe,
+    .judge = rule_findings,
+};
 
 }  // namespace autopilot::checks

@@ -7,6 +7,7 @@
 #include "checks/gpu/measured.hpp"
 
 namespace autopilot::checks {
+namespace gpu_clocks {
 namespace {
 
 using namespace host::reading;
@@ -133,6 +134,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_clocks
 
 const Check kGpuClocks = {
     .info = {.id = "gpu.clocks",
@@ -140,14 +142,14 @@ const Check kGpuClocks = {
              .tags = {"gpu", "performance", "passive"},
              .period = std::chrono::seconds{60},
              .deadline = std::chrono::seconds{10},
-             .window = kWindow,
+             .window = gpu_clocks::kWindow,
              .cost = Cost::moderate,
              .witnesses = {std::string(kNvml)},
              .rights = {},
              .needs_window = true,
-             .baselines = {std::string(kClocksSm)}},
-    .observe = observe,
-    .judge = judge,
+             .baselines = {std::string(host::reading::kClocksSm)}},
+    .observe = gpu_clocks::observe,
+    .judge = gpu_clocks::judge,
 };
 
 }  // namespace autopilot::checks

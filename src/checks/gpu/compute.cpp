@@ -15,6 +15,7 @@
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
+namespace gpu_compute {
 namespace {
 
 constexpr std::string_view kId = "gpu.compute";
@@ -126,11 +127,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_compute
 
 const Check kGpuCompute = {
-    .info = active_check_info(kId, "Memory and arithmetic", "gpu", kProbe),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_compute::kId, "Memory and arithmetic", "gpu", kProbe),
+    .observe = gpu_compute::observe,
+    .judge = gpu_compute::judge,
 };
 
 }  // namespace autopilot::checks

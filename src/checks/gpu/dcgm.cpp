@@ -9,6 +9,7 @@
 #include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
+namespace gpu_dcgm {
 namespace {
 
 constexpr std::string_view kId = "gpu.dcgm";
@@ -69,11 +70,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_dcgm
 
 const Check kGpuDcgm = {
-    .info = active_check_info(kId, "DCGM's diagnostic", "gpu", kWitness),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_dcgm::kId, "DCGM's diagnostic", "gpu", gpu_dcgm::kWitness),
+    .observe = gpu_dcgm::observe,
+    .judge = gpu_dcgm::judge,
 };
 
 }  // namespace autopilot::checks

@@ -10,6 +10,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace gpu_diagnosis {
 namespace {
 
 constexpr std::string_view kId = "gpu.diagnosis";
@@ -66,11 +67,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_diagnosis
 
 const Check kGpuDiagnosis = {
-    .info = active_check_info(kId, "Deep test of all GPUs", "gpu", kWitness),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_diagnosis::kId, "Deep test of all GPUs", "gpu", gpu_diagnosis::kWitness),
+    .observe = gpu_diagnosis::observe,
+    .judge = gpu_diagnosis::judge,
 };
 
 }  // namespace autopilot::checks

@@ -8,6 +8,7 @@
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
+namespace gpu_driver {
 namespace {
 
 constexpr std::string_view kModuleVersion = "/proc/driver/nvidia/version";
@@ -155,6 +156,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_driver
 
 const Check kGpuDriver = {
     .info = {.id = "gpu.driver",
@@ -164,11 +166,11 @@ const Check kGpuDriver = {
              .deadline = std::chrono::seconds{10},
              .window = std::chrono::minutes{10},
              .cost = Cost::moderate,
-             .witnesses = {std::string(kNvml), std::string(kModuleVersion), std::string(kAmdgpu)},
+             .witnesses = {std::string(kNvml), std::string(gpu_driver::kModuleVersion), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_driver::observe,
+    .judge = gpu_driver::judge,
 };
 
 }  // namespace autopilot::checks

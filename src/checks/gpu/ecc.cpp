@@ -5,6 +5,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_ecc {
 namespace {
 
 using namespace host::reading;
@@ -171,6 +172,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_ecc
 
 const Check kGpuEcc = {
     .info = {.id = "gpu.ecc",
@@ -178,14 +180,14 @@ const Check kGpuEcc = {
              .tags = {"gpu", "memory", "passive"},
              .period = std::chrono::seconds{60},
              .deadline = std::chrono::seconds{10},
-             .window = kWindow,
+             .window = gpu_ecc::kWindow,
              .cost = Cost::moderate,
              .witnesses = {std::string(kNvml), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false,
              .judges_growth = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_ecc::observe,
+    .judge = gpu_ecc::judge,
 };
 
 }  // namespace autopilot::checks

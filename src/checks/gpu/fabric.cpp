@@ -7,6 +7,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_fabric {
 namespace {
 
 using namespace host::reading;
@@ -151,6 +152,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_fabric
 
 const Check kGpuFabric = {
     .info = {.id = "gpu.fabric",
@@ -163,8 +165,8 @@ const Check kGpuFabric = {
              .witnesses = {std::string(kNvml)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_fabric::observe,
+    .judge = gpu_fabric::judge,
 };
 
 }  // namespace autopilot::checks

@@ -3,6 +3,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_inforom {
 namespace {
 
 using namespace host::reading;
@@ -24,6 +25,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_inforom
 
 // The question makes the driver read the board's flash memory: seldom is enough, the content does not move.
 const Check kGpuInforom = {
@@ -37,8 +39,8 @@ const Check kGpuInforom = {
              .witnesses = {std::string(kNvml)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_inforom::observe,
+    .judge = gpu_inforom::judge,
 };
 
 }  // namespace autopilot::checks

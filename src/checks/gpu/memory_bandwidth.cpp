@@ -6,6 +6,7 @@
 #include "checks/last_results.hpp"
 
 namespace autopilot::checks {
+namespace gpu_memory_bandwidth {
 namespace {
 
 constexpr std::string_view kId = "gpu.memory_bandwidth";
@@ -48,11 +49,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_memory_bandwidth
 
 const Check kGpuMemoryBandwidth = {
-    .info = active_check_info(kId, "Measured memory bandwidth", "gpu", kProbe),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_memory_bandwidth::kId, "Measured memory bandwidth", "gpu", kProbe),
+    .observe = gpu_memory_bandwidth::observe,
+    .judge = gpu_memory_bandwidth::judge,
 };
 
 }  // namespace autopilot::checks

@@ -7,6 +7,7 @@
 #include "checks/last_results.hpp"
 
 namespace autopilot::checks {
+namespace gpu_memory_test {
 namespace {
 
 constexpr std::string_view kId = "gpu.memory_test";
@@ -30,11 +31,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_memory_test
 
 const Check kGpuMemoryTest = {
-    .info = active_check_info(kId, "Memory of the GPU", "gpu", kProbe),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_memory_test::kId, "Memory of the GPU", "gpu", kProbe),
+    .observe = gpu_memory_test::observe,
+    .judge = gpu_memory_test::judge,
 };
 
 }  // namespace autopilot::checks

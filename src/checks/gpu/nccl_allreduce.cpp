@@ -11,6 +11,7 @@
 #include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
+namespace gpu_nccl_allreduce {
 namespace {
 
 constexpr std::string_view kId = "gpu.nccl_allreduce";
@@ -71,11 +72,13 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_nccl_allreduce
 
 const Check kGpuNcclAllreduce = {
-    .info = active_check_info(kId, "All-reduce of the GPUs", "gpu", kWitness),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_nccl_allreduce::kId, "All-reduce of the GPUs", "gpu",
+                              gpu_nccl_allreduce::kWitness),
+    .observe = gpu_nccl_allreduce::observe,
+    .judge = gpu_nccl_allreduce::judge,
 };
 
 }  // namespace autopilot::checks

@@ -7,6 +7,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_nvlink {
 namespace {
 
 using namespace host::reading;
@@ -232,6 +233,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_nvlink
 
 const Check kGpuNvlink = {
     .info = {.id = "gpu.nvlink",
@@ -239,14 +241,14 @@ const Check kGpuNvlink = {
              .tags = {"gpu", "nvlink", "passive"},
              .period = std::chrono::seconds{60},
              .deadline = std::chrono::seconds{10},
-             .window = kWindow,
+             .window = gpu_nvlink::kWindow,
              .cost = Cost::moderate,
              .witnesses = {std::string(kNvml)},
              .rights = {},
              .needs_window = false,
              .judges_growth = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_nvlink::observe,
+    .judge = gpu_nvlink::judge,
 };
 
 }  // namespace autopilot::checks

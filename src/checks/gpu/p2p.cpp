@@ -13,6 +13,7 @@
 #include "checks/last_results.hpp"
 
 namespace autopilot::checks {
+namespace gpu_p2p {
 namespace {
 
 constexpr std::string_view kId = "gpu.p2p";
@@ -194,11 +195,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_p2p
 
 const Check kGpuP2p = {
-    .info = active_check_info(kId, "Links between GPUs", "gpu", kProbe),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_p2p::kId, "Links between GPUs", "gpu", kProbe),
+    .observe = gpu_p2p::observe,
+    .judge = gpu_p2p::judge,
 };
 
 }  // namespace autopilot::checks

@@ -14,6 +14,7 @@
 #include "checks/last_results.hpp"
 
 namespace autopilot::checks {
+namespace gpu_pcie_bandwidth {
 namespace {
 
 constexpr std::string_view kId = "gpu.pcie_bandwidth";
@@ -138,11 +139,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_pcie_bandwidth
 
 const Check kGpuPcieBandwidth = {
-    .info = active_check_info(kId, "Measured PCIe bandwidth", "gpu", kProbe),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_pcie_bandwidth::kId, "Measured PCIe bandwidth", "gpu", kProbe),
+    .observe = gpu_pcie_bandwidth::observe,
+    .judge = gpu_pcie_bandwidth::judge,
 };
 
 }  // namespace autopilot::checks

@@ -9,6 +9,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_pcie_link {
 namespace {
 
 using namespace host::reading;
@@ -333,6 +334,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_pcie_link
 
 const Check kGpuPcieLink = {
     .info = {.id = "gpu.pcie_link",
@@ -340,14 +342,14 @@ const Check kGpuPcieLink = {
              .tags = {"gpu", "pcie", "passive"},
              .period = std::chrono::seconds{60},
              .deadline = std::chrono::seconds{10},
-             .window = kWindow,
+             .window = gpu_pcie_link::kWindow,
              .cost = Cost::moderate,
              .witnesses = {std::string(kSysfs), std::string(kNvml), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false,
              .judges_growth = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_pcie_link::observe,
+    .judge = gpu_pcie_link::judge,
 };
 
 }  // namespace autopilot::checks

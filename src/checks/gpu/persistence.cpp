@@ -3,6 +3,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_persistence {
 namespace {
 
 using namespace host::reading;
@@ -46,6 +47,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_persistence
 
 const Check kGpuPersistence = {
     .info = {.id = "gpu.persistence",
@@ -55,11 +57,11 @@ const Check kGpuPersistence = {
              .deadline = std::chrono::seconds{10},
              .window = std::chrono::minutes{10},
              .cost = Cost::moderate,
-             .witnesses = {std::string(kNvml), std::string(kPidFile)},
+             .witnesses = {std::string(kNvml), std::string(gpu_persistence::kPidFile)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_persistence::observe,
+    .judge = gpu_persistence::judge,
 };
 
 }  // namespace autopilot::checks

@@ -7,6 +7,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_power {
 namespace {
 
 using namespace host::reading;
@@ -90,6 +91,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_power
 
 const Check kGpuPower = {
     .info = {.id = "gpu.power",
@@ -102,8 +104,8 @@ const Check kGpuPower = {
              .witnesses = {std::string(kNvml), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_power::observe,
+    .judge = gpu_power::judge,
 };
 
 }  // namespace autopilot::checks

@@ -8,6 +8,7 @@
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
+namespace gpu_present {
 namespace {
 
 constexpr std::string_view kProc = "/proc/driver/nvidia/gpus";
@@ -302,6 +303,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_present
 
 const Check kGpuPresent = {
     .info = {.id = "gpu.present",
@@ -309,13 +311,14 @@ const Check kGpuPresent = {
              .tags = {"gpu", "passive"},
              .period = std::chrono::seconds{30},
              .deadline = std::chrono::seconds{10},
-             .window = kWindow,
+             .window = gpu_present::kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kPci), std::string(kNvml), std::string(kProc), std::string(kAmdgpu)},
+             .witnesses = {std::string(kPci), std::string(kNvml), std::string(gpu_present::kProc),
+                           std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_present::observe,
+    .judge = gpu_present::judge,
 };
 
 }  // namespace autopilot::checks

@@ -10,6 +10,7 @@
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
+namespace gpu_processes {
 namespace {
 
 using namespace host::reading;
@@ -134,6 +135,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_processes
 
 const Check kGpuProcesses = {
     .info = {.id = "gpu.processes",
@@ -143,12 +145,12 @@ const Check kGpuProcesses = {
              .deadline = std::chrono::seconds{10},
              .window = std::chrono::minutes{10},
              .cost = Cost::moderate,
-             .witnesses = {std::string(kNvml), std::string(kProc), std::string(kKubelet),
+             .witnesses = {std::string(kNvml), std::string(gpu_processes::kProc), std::string(kKubelet),
                            std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_processes::observe,
+    .judge = gpu_processes::judge,
 };
 
 }  // namespace autopilot::checks

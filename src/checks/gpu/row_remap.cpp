@@ -3,6 +3,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_row_remap {
 namespace {
 
 using namespace host::reading;
@@ -67,6 +68,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_row_remap
 
 const Check kGpuRowRemap = {
     .info = {.id = "gpu.row_remap",
@@ -79,8 +81,8 @@ const Check kGpuRowRemap = {
              .witnesses = {std::string(kNvml)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_row_remap::observe,
+    .judge = gpu_row_remap::judge,
 };
 
 }  // namespace autopilot::checks

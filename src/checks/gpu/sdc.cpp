@@ -6,6 +6,7 @@
 #include "checks/last_results.hpp"
 
 namespace autopilot::checks {
+namespace gpu_sdc {
 namespace {
 
 constexpr std::string_view kId = "gpu.sdc";
@@ -29,11 +30,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_sdc
 
 const Check kGpuSdc = {
-    .info = active_check_info(kId, "Silent data corruption", "gpu", kProbe),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(gpu_sdc::kId, "Silent data corruption", "gpu", kProbe),
+    .observe = gpu_sdc::observe,
+    .judge = gpu_sdc::judge,
 };
 
 }  // namespace autopilot::checks

@@ -5,6 +5,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_temperature {
 namespace {
 
 using namespace host::reading;
@@ -66,6 +67,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_temperature
 
 const Check kGpuTemperature = {
     .info = {.id = "gpu.temperature",
@@ -78,8 +80,8 @@ const Check kGpuTemperature = {
              .witnesses = {std::string(kNvml), std::string(kAmdgpu)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_temperature::observe,
+    .judge = gpu_temperature::judge,
 };
 
 }  // namespace autopilot::checks

@@ -8,6 +8,7 @@
 #include "checks/gpu/gpu_check.hpp"
 
 namespace autopilot::checks {
+namespace gpu_throttle {
 namespace {
 
 using namespace host::reading;
@@ -128,6 +129,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_throttle
 
 const Check kGpuThrottle = {
     .info = {.id = "gpu.throttle",
@@ -135,13 +137,13 @@ const Check kGpuThrottle = {
              .tags = {"gpu", "performance", "passive"},
              .period = std::chrono::seconds{30},
              .deadline = std::chrono::seconds{10},
-             .window = kWindow,
+             .window = gpu_throttle::kWindow,
              .cost = Cost::moderate,
              .witnesses = {std::string(kNvml)},
              .rights = {},
              .needs_window = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = gpu_throttle::observe,
+    .judge = gpu_throttle::judge,
 };
 
 }  // namespace autopilot::checks

@@ -24,6 +24,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace gpu_xid {
 namespace {
 
 using namespace std::chrono_literals;
@@ -384,18 +385,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace gpu_xid
 
-extern const Check kGpuXid{{.id = "gpu.xid",
-                            .title = "GPU driver errors",
-                            .tags = {"gpu", "kernel_log", "passive"},
-                            .period = 30s,
-                            .deadline = 5s,
-                            .window = 24h,
-                            .cost = Cost::cheap,
-                            .witnesses = {"/dev/kmsg", "syslog", std::string(kNvmlEvents)},
-                            .rights = {"CAP_SYSLOG"},
-                            .needs_window = false},
-                           observe,
-                           judge};
+const Check kGpuXid = {
+    .info = {.id = "gpu.xid",
+             .title = "GPU driver errors",
+             .tags = {"gpu", "kernel_log", "passive"},
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::hours{24},
+             .cost = Cost::cheap,
+             .witnesses = {"/dev/kmsg", "syslog", std::string(kNvmlEvents)},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false},
+    .observe = gpu_xid::observe,
+    .judge = gpu_xid::judge,
+};
 
 }  // namespace autopilot::checks

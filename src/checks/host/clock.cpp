@@ -11,9 +11,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_clock {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kSynchronised = "synchronised";
 constexpr std::string_view kClockError = "clock_error";
@@ -112,18 +111,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_clock
 
-const Check kHostClock{{.id = "host.clock",
-                        .title = "Clock",
-                        .tags = {"host", "passive"},
-                        .period = 60s,
-                        .deadline = 2s,
-                        .window = 10min,
-                        .cost = Cost::cheap,
-                        .witnesses = {"adjtimex", "sysfs"},
-                        .rights = {},
-                        .needs_window = false},
-                       observe,
-                       judge};
+const Check kHostClock = {
+    .info = {.id = "host.clock",
+             .title = "Clock",
+             .tags = {"host", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{2},
+             .window = std::chrono::minutes{10},
+             .cost = Cost::cheap,
+             .witnesses = {"adjtimex", "sysfs"},
+             .rights = {},
+             .needs_window = false},
+    .observe = host_clock::observe,
+    .judge = host_clock::judge,
+};
 
 }  // namespace autopilot::checks

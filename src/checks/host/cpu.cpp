@@ -13,6 +13,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_cpu {
 namespace {
 
 using namespace std::chrono_literals;
@@ -99,18 +100,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_cpu
 
-const Check kHostCpu{{.id = std::string(kId),
-                      .title = "Processors",
-                      .tags = {"host", "kernel_log", "performance", "passive"},
-                      .period = 60s,
-                      .deadline = 5s,
-                      .window = 30min,
-                      .cost = Cost::cheap,
-                      .witnesses = {std::string(kSysfs), "/dev/kmsg"},
-                      .rights = {"CAP_SYSLOG"},
-                      .needs_window = true},
-                     observe,
-                     judge};
+const Check kHostCpu = {
+    .info = {.id = std::string(host_cpu::kId),
+             .title = "Processors",
+             .tags = {"host", "kernel_log", "performance", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::minutes{30},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(host_cpu::kSysfs), "/dev/kmsg"},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = true},
+    .observe = host_cpu::observe,
+    .judge = host_cpu::judge,
+};
 
 }  // namespace autopilot::checks

@@ -16,9 +16,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_hung_tasks {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "host.hung_tasks";
 constexpr std::string_view kProc = "/proc";
@@ -200,18 +199,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_hung_tasks
 
-const Check kHostHungTasks{{.id = std::string(kId),
-                            .title = "Hung processes",
-                            .tags = {"host", "kernel_log", "passive"},
-                            .period = 60s,
-                            .deadline = 10s,
-                            .window = 30min,  // as long as a report counts
-                            .cost = Cost::cheap,
-                            .witnesses = {"/dev/kmsg", std::string(kProc)},
-                            .rights = {"CAP_SYSLOG", "CAP_SYS_PTRACE"},
-                            .needs_window = false},
-                           observe,
-                           judge};
+const Check kHostHungTasks = {
+    .info = {.id = std::string(host_hung_tasks::kId),
+             .title = "Hung processes",
+             .tags = {"host", "kernel_log", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{10},
+             .window = std::chrono::minutes{30},  // as long as a report counts
+             .cost = Cost::cheap,
+             .witnesses = {"/dev/kmsg", std::string(host_hung_tasks::kProc)},
+             .rights = {"CAP_SYSLOG", "CAP_SYS_PTRACE"},
+             .needs_window = false},
+    .observe = host_hung_tasks::observe,
+    .judge = host_hung_tasks::judge,
+};
 
 }  // namespace autopilot::checks

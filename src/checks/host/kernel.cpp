@@ -11,9 +11,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_kernel {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "host.kernel";
 constexpr std::string_view kTainted = "/proc/sys/kernel/tainted";
@@ -82,18 +81,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_kernel
 
-const Check kHostKernel{{.id = std::string(kId),
-                         .title = "Kernel",
-                         .tags = {"host", "kernel_log", "passive"},
-                         .period = 60s,
-                         .deadline = 5s,
-                         .window = 2h,
-                         .cost = Cost::cheap,
-                         .witnesses = {std::string(kTainted), "/dev/kmsg"},
-                         .rights = {"CAP_SYSLOG"},
-                         .needs_window = false},
-                        observe,
-                        judge};
+const Check kHostKernel = {
+    .info = {.id = std::string(host_kernel::kId),
+             .title = "Kernel",
+             .tags = {"host", "kernel_log", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::hours{2},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(host_kernel::kTainted), "/dev/kmsg"},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false},
+    .observe = host_kernel::observe,
+    .judge = host_kernel::judge,
+};
 
 }  // namespace autopilot::checks

@@ -15,9 +15,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_limits {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "host.limits";
 constexpr std::string_view kFiles = "/proc/sys/fs/file-nr";
@@ -125,19 +124,22 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_limits
 
-const Check kHostLimits{
-    {.id = std::string(kId),
-     .title = "Limits of the kernel",
-     .tags = {"host", "kernel_log", "passive"},
-     .period = 60s,
-     .deadline = 5s,
-     .window = 2h,
-     .cost = Cost::cheap,
-     .witnesses = {std::string(kFiles), std::string(kTasks), std::string(kConntrack), "/dev/kmsg"},
-     .rights = {"CAP_SYSLOG"},
-     .needs_window = false},
-    observe,
-    judge};
+const Check kHostLimits = {
+    .info = {.id = std::string(host_limits::kId),
+             .title = "Limits of the kernel",
+             .tags = {"host", "kernel_log", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::hours{2},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(host_limits::kFiles), std::string(host_limits::kTasks),
+                           std::string(host_limits::kConntrack), "/dev/kmsg"},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false},
+    .observe = host_limits::observe,
+    .judge = host_limits::judge,
+};
 
 }  // namespace autopilot::checks

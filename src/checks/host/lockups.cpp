@@ -11,9 +11,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_lockups {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "host.lockups";
 constexpr std::string_view kSysctl = "/proc/sys/kernel";
@@ -58,18 +57,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_lockups
 
-const Check kHostLockups{{.id = std::string(kId),
-                          .title = "Stuck processors",
-                          .tags = {"host", "kernel_log", "passive"},
-                          .period = 60s,
-                          .deadline = 5s,
-                          .window = 2h,
-                          .cost = Cost::cheap,
-                          .witnesses = {"/dev/kmsg", std::string(kSysctl)},
-                          .rights = {"CAP_SYSLOG"},
-                          .needs_window = false},
-                         observe,
-                         judge};
+const Check kHostLockups = {
+    .info = {.id = std::string(host_lockups::kId),
+             .title = "Stuck processors",
+             .tags = {"host", "kernel_log", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::hours{2},
+             .cost = Cost::cheap,
+             .witnesses = {"/dev/kmsg", std::string(host_lockups::kSysctl)},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false},
+    .observe = host_lockups::observe,
+    .judge = host_lockups::judge,
+};
 
 }  // namespace autopilot::checks

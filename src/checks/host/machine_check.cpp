@@ -13,9 +13,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_machine_check {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "host.machine_check";
 // One record each that the hardware corrected: of a processor, of one of AMD, of the firmware.
@@ -57,18 +56,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_machine_check
 
-const Check kHostMachineCheck{{.id = std::string(kId),
-                               .title = "Machine checks",
-                               .tags = {"host", "kernel_log", "passive"},
-                               .period = 60s,
-                               .deadline = 5s,
-                               .window = 24h,
-                               .cost = Cost::cheap,
-                               .witnesses = {"/dev/kmsg"},
-                               .rights = {"CAP_SYSLOG"},
-                               .needs_window = false},
-                              observe,
-                              judge};
+const Check kHostMachineCheck = {
+    .info = {.id = std::string(host_machine_check::kId),
+             .title = "Machine checks",
+             .tags = {"host", "kernel_log", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::hours{24},
+             .cost = Cost::cheap,
+             .witnesses = {"/dev/kmsg"},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false},
+    .observe = host_machine_check::observe,
+    .judge = host_machine_check::judge,
+};
 
 }  // namespace autopilot::checks

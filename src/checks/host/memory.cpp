@@ -8,10 +8,10 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_memory {
 namespace {
 
 using std::chrono::minutes;
-using std::chrono::seconds;
 
 constexpr std::string_view kEdac = "edac";
 constexpr std::string_view kMeminfo = "/proc/meminfo";
@@ -264,22 +264,24 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_memory
 
 const Check kHostMemory = {
     .info = {.id = "host.memory",
              .title = "Main memory",
              .tags = {"host", "memory", "passive"},
-             .period = minutes{1},
-             .deadline = seconds{10},
-             .window = kWindow,
+             .period = std::chrono::minutes{1},
+             .deadline = std::chrono::seconds{10},
+             .window = host_memory::kWindow,
              .cost = Cost::cheap,
-             .witnesses = {std::string(kEdac), std::string(kMeminfo), std::string(kVmstat),
-                           std::string(kPressure), "/dev/kmsg"},
+             .witnesses = {std::string(host_memory::kEdac), std::string(host_memory::kMeminfo),
+                           std::string(host_memory::kVmstat), std::string(host_memory::kPressure),
+                           "/dev/kmsg"},
              .rights = {"CAP_SYSLOG"},
              .needs_window = false,
              .judges_growth = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = host_memory::observe,
+    .judge = host_memory::judge,
 };
 
 }  // namespace autopilot::checks

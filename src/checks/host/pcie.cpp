@@ -18,6 +18,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_pcie {
 namespace {
 
 using namespace std::chrono_literals;
@@ -258,19 +259,22 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_pcie
 
-const Check kHostPcie{{.id = std::string(kId),
-                       .title = "PCIe devices",
-                       .tags = {"host", "pcie", "kernel_log", "passive"},
-                       .period = 2min,
-                       .deadline = 10s,
-                       .window = 2h,
-                       .cost = Cost::moderate,
-                       .witnesses = {std::string(kSysfs), std::string(kKernelLog)},
-                       .rights = {"CAP_SYSLOG"},
-                       .needs_window = false,
-                       .judges_growth = true},
-                      observe,
-                      judge};
+const Check kHostPcie = {
+    .info = {.id = std::string(host_pcie::kId),
+             .title = "PCIe devices",
+             .tags = {"host", "pcie", "kernel_log", "passive"},
+             .period = std::chrono::minutes{2},
+             .deadline = std::chrono::seconds{10},
+             .window = std::chrono::hours{2},
+             .cost = Cost::moderate,
+             .witnesses = {std::string(host_pcie::kSysfs), std::string(host_pcie::kKernelLog)},
+             .rights = {"CAP_SYSLOG"},
+             .needs_window = false,
+             .judges_growth = true},
+    .observe = host_pcie::observe,
+    .judge = host_pcie::judge,
+};
 
 }  // namespace autopilot::checks

@@ -16,8 +16,6 @@
 namespace autopilot::checks {
 namespace {
 
-using std::chrono::minutes;
-
 constexpr std::string_view kPortRule = "pcie.aer";
 constexpr std::string_view kDeviceRule = "pcie.bus_error";
 constexpr std::string_view kDetailRule = "pcie.error_detail";
@@ -27,9 +25,9 @@ constexpr std::string_view kPossibleWidth = "possibleWidth";
 constexpr std::string_view kPossibleSpeed = "possibleSpeed";
 
 // How far back a line counts, as the counters do.
-constexpr Duration kWindow = minutes{20};
+constexpr Duration kWindow = std::chrono::minutes{20};
 // Over less time a rate says nothing.
-constexpr Duration kLeastTime = minutes{2};
+constexpr Duration kLeastTime = std::chrono::minutes{2};
 
 enum class Severity : std::uint8_t { fatal, nonfatal, corrected };
 

@@ -9,9 +9,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_pressure {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kPressure = "/proc/pressure";
 // A file that every kernel has beside it.
@@ -70,18 +69,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_pressure
 
-const Check kHostPressure{{.id = "host.pressure",
-                           .title = "Pressure on CPU and disks",
-                           .tags = {"host", "passive"},
-                           .period = 60s,
-                           .deadline = 5s,
-                           .window = 10min,
-                           .cost = Cost::cheap,
-                           .witnesses = {std::string(kPressure)},
-                           .rights = {},
-                           .needs_window = false},
-                          observe,
-                          judge};
+const Check kHostPressure = {
+    .info = {.id = "host.pressure",
+             .title = "Pressure on CPU and disks",
+             .tags = {"host", "passive"},
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::minutes{10},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(host_pressure::kPressure)},
+             .rights = {},
+             .needs_window = false},
+    .observe = host_pressure::observe,
+    .judge = host_pressure::judge,
+};
 
 }  // namespace autopilot::checks

@@ -14,9 +14,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace host_reboot {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kId = "host.reboot";
 constexpr std::string_view kPstore = "pstore";
@@ -126,18 +125,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace host_reboot
 
-const Check kHostReboot{{.id = std::string(kId),
-                         .title = "Why it rebooted",
-                         .tags = {"host", "kernel_log", "passive"},
-                         .period = 5min,
-                         .deadline = 5s,
-                         .window = 72h,
-                         .cost = Cost::cheap,
-                         .witnesses = {std::string(kPstore), "/dev/kmsg"},
-                         .rights = {"CAP_SYSLOG", "CAP_DAC_READ_SEARCH"},
-                         .needs_window = false},
-                        observe,
-                        judge};
+const Check kHostReboot = {
+    .info = {.id = std::string(host_reboot::kId),
+             .title = "Why it rebooted",
+             .tags = {"host", "kernel_log", "passive"},
+             .period = std::chrono::minutes{5},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::hours{72},
+             .cost = Cost::cheap,
+             .witnesses = {std::string(host_reboot::kPstore), "/dev/kmsg"},
+             .rights = {"CAP_SYSLOG", "CAP_DAC_READ_SEARCH"},
+             .needs_window = false},
+    .observe = host_reboot::observe,
+    .judge = host_reboot::judge,
+};
 
 }  // namespace autopilot::checks

@@ -15,6 +15,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace network_adapter {
 namespace {
 
 using namespace std::chrono_literals;
@@ -114,20 +115,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_adapter
 
 const Check kNetworkAdapter = {
-    .info = {.id = std::string(kId),
+    .info = {.id = std::string(network_adapter::kId),
              .title = "Network adapters",
              .tags = {"network", "passive"},
-             .period = 5min,
-             .deadline = 5s,
-             .window = kWindow,
+             .period = std::chrono::minutes{5},
+             .deadline = std::chrono::seconds{5},
+             .window = network_adapter::kWindow,
              .cost = Cost::cheap,
              .witnesses = {"/dev/kmsg", "sysfs"},
              .rights = {"CAP_SYSLOG"},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = network_adapter::observe,
+    .judge = network_adapter::judge,
 };
 
 }  // namespace autopilot::checks

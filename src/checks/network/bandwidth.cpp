@@ -4,6 +4,7 @@
 #include "checks/network/pair_bandwidth.hpp"
 
 namespace autopilot::checks {
+namespace network_bandwidth {
 namespace {
 
 constexpr std::string_view kId = "network.bandwidth";
@@ -17,11 +18,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_bandwidth
 
 const Check kNetworkBandwidth = {
-    .info = pair_bandwidth_info(kId, "Bandwidth between nodes"),
-    .observe = observe,
-    .judge = judge,
+    .info = pair_bandwidth_info(network_bandwidth::kId, "Bandwidth between nodes"),
+    .observe = network_bandwidth::observe,
+    .judge = network_bandwidth::judge,
 };
 
 }  // namespace autopilot::checks

@@ -11,9 +11,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace network_bond {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kSysfs = "sysfs";
 
@@ -143,20 +142,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_bond
 
 const Check kNetworkBond = {
     .info = {.id = "network.bond",
              .title = "Bonds",
              .tags = {"network", "passive"},
-             .period = 30s,
-             .deadline = 5s,
-             .window = 10min,
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::minutes{10},
              .cost = Cost::cheap,
-             .witnesses = {std::string(kSysfs)},
+             .witnesses = {std::string(network_bond::kSysfs)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = network_bond::observe,
+    .judge = network_bond::judge,
 };
 
 }  // namespace autopilot::checks

@@ -15,6 +15,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace network_dns {
 namespace {
 
 using namespace std::chrono_literals;
@@ -244,21 +245,23 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_dns
 
 const Check kNetworkDns = {
     .info = {.id = "network.dns",
              .title = "Name servers",
              .tags = {"network", "passive"},
-             .period = 60s,
-             .deadline = 3s,  // catalog/checks.yaml says so; less than the C library waits for one server
-             .window = 10min,
+             .period = std::chrono::seconds{60},
+             // catalog/checks.yaml says so; less than the C library waits for one server.
+             .deadline = std::chrono::seconds{3},
+             .window = std::chrono::minutes{10},
              .cost = Cost::moderate,
-             .witnesses = {std::string(kResolvConf), std::string(kQuestions)},
+             .witnesses = {std::string(network_dns::kResolvConf), std::string(network_dns::kQuestions)},
              .rights = {},
              .needs_window = true,
-             .baselines = {std::string(kFound)}},
-    .observe = observe,
-    .judge = judge,
+             .baselines = {std::string(network_dns::kFound)}},
+    .observe = network_dns::observe,
+    .judge = network_dns::judge,
 };
 
 }  // namespace autopilot::checks

@@ -7,6 +7,7 @@
 #include "checks/network/port_counters.hpp"
 
 namespace autopilot::checks {
+namespace network_efa {
 namespace {
 
 using namespace std::chrono_literals;
@@ -64,20 +65,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_efa
 
 const Check kNetworkEfa = {
     .info = {.id = "network.efa",
              .title = "EFA adapters",
              .tags = {"network", "passive"},
-             .period = 60s,
-             .deadline = 10s,
-             .window = kWindow,
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{10},
+             .window = network_efa::kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kSysfs)},
+             .witnesses = {std::string(network_efa::kSysfs)},
              .rights = {},
              .needs_window = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = network_efa::observe,
+    .judge = network_efa::judge,
 };
 
 }  // namespace autopilot::checks

@@ -10,6 +10,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace network_ethernet_link {
 namespace {
 
 using namespace std::chrono_literals;
@@ -204,21 +205,22 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_ethernet_link
 
 const Check kNetworkEthernetLink = {
     .info = {.id = "network.ethernet_link",
              .title = "Ethernet links",
              .tags = {"network", "passive"},
-             .period = 30s,
-             .deadline = 5s,
-             .window = kWindow,
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{5},
+             .window = network_ethernet_link::kWindow,
              .cost = Cost::cheap,
              .witnesses = {"netlink", "sysfs"},
              .rights = {},
              .needs_window = false,
              .judges_growth = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = network_ethernet_link::observe,
+    .judge = network_ethernet_link::judge,
 };
 
 }  // namespace autopilot::checks

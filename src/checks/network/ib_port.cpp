@@ -14,6 +14,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace network_ib_port {
 namespace {
 
 using namespace std::chrono_literals;
@@ -248,21 +249,22 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_ib_port
 
 const Check kNetworkIbPort = {
     .info = {.id = "network.ib_port",
              .title = "InfiniBand ports",
              .tags = {"network", "passive"},
-             .period = 30s,
-             .deadline = 10s,
-             .window = kWindow,
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{10},
+             .window = network_ib_port::kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kSysfs)},
+             .witnesses = {std::string(network_ib_port::kSysfs)},
              .rights = {},
              .needs_window = true,
-             .baselines = {std::string(kRate)}},
-    .observe = observe,
-    .judge = judge,
+             .baselines = {std::string(network_ib_port::kRate)}},
+    .observe = network_ib_port::observe,
+    .judge = network_ib_port::judge,
 };
 
 }  // namespace autopilot::checks

@@ -4,6 +4,7 @@
 #include "checks/network/pair_bandwidth.hpp"
 
 namespace autopilot::checks {
+namespace network_nccl_allreduce {
 namespace {
 
 constexpr std::string_view kId = "network.nccl_allreduce";
@@ -17,11 +18,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_nccl_allreduce
 
 const Check kNetworkNcclAllreduce = {
-    .info = pair_bandwidth_info(kId, "All-reduce between nodes"),
-    .observe = observe,
-    .judge = judge,
+    .info = pair_bandwidth_info(network_nccl_allreduce::kId, "All-reduce between nodes"),
+    .observe = network_nccl_allreduce::observe,
+    .judge = network_nccl_allreduce::judge,
 };
 
 }  // namespace autopilot::checks

@@ -9,6 +9,7 @@
 #include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
+namespace network_nccl_group {
 namespace {
 
 constexpr std::string_view kId = "network.nccl_group";
@@ -81,11 +82,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_nccl_group
 
 const Check kNetworkNcclGroup = {
-    .info = active_check_info(kId, "All-reduce of many nodes", "network", kProbe),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(network_nccl_group::kId, "All-reduce of many nodes", "network", kProbe),
+    .observe = network_nccl_group::observe,
+    .judge = network_nccl_group::judge,
 };
 
 }  // namespace autopilot::checks

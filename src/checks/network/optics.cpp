@@ -14,9 +14,9 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace network_optics {
 namespace {
 
-using namespace optics;
 using namespace std::chrono_literals;
 
 // A machine with more has virtual ones that say they are not.
@@ -157,20 +157,21 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 }
 
 }  // namespace
+}  // namespace network_optics
 
 const Check kNetworkOptics = {
     .info = {.id = "network.optics",
              .title = "Ethernet optics and FEC",
              .tags = {"network", "passive"},
-             .period = 60s,
-             .deadline = 10s,
-             .window = kWindow,
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{10},
+             .window = network_optics::kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kEthtool), std::string(kModuleMemory)},
+             .witnesses = {std::string(network_optics::kEthtool), std::string(network_optics::kModuleMemory)},
              .rights = {"CAP_NET_ADMIN"},
              .needs_window = true},
-    .observe = observe,
-    .judge = optics::judge,
+    .observe = network_optics::observe,
+    .judge = network_optics::judge,
 };
 
 }  // namespace autopilot::checks

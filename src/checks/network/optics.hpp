@@ -6,7 +6,7 @@
 #include "checks/check.hpp"
 
 // What network.optics sees of a port and what it concludes from that; the two halves of the check.
-namespace autopilot::checks::optics {
+namespace autopilot::checks::network_optics {
 
 inline constexpr std::string_view kEthtool = "ethtool";
 inline constexpr std::string_view kModuleMemory = "module memory";
@@ -42,4 +42,4 @@ inline constexpr Duration kWindow = std::chrono::minutes{10};
 
 [[nodiscard]] Findings judge(const JudgeInput& input);
 
-}  // namespace autopilot::checks::optics
+}  // namespace autopilot::checks::network_optics

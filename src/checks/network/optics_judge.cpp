@@ -12,7 +12,7 @@
 #include "checks/network/rates.hpp"
 #include "core/parse.hpp"
 
-namespace autopilot::checks::optics {
+namespace autopilot::checks::network_optics {
 namespace {
 
 // Up once and down again: a port that never had a link since boot changed at most once.
@@ -345,4 +345,4 @@ Findings judge(const JudgeInput& input) {
   return findings;
 }
 
-}  // namespace autopilot::checks::optics
+}  // namespace autopilot::checks::network_optics

@@ -14,6 +14,7 @@
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
+namespace network_ping {
 namespace {
 
 constexpr std::string_view kId = "network.ping";
@@ -293,11 +294,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_ping
 
 const Check kNetworkPing = {
-    .info = active_check_info(kId, "Answers of other nodes", "network", kWitness),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(network_ping::kId, "Answers of other nodes", "network", network_ping::kWitness),
+    .observe = network_ping::observe,
+    .judge = network_ping::judge,
 };
 
 }  // namespace autopilot::checks

@@ -7,13 +7,11 @@
 namespace autopilot::checks {
 namespace {
 
-using namespace std::chrono_literals;
-
 Duration unit_of(const Limit& limit) {
-  if (limit.unit == "per_second") return 1s;
-  if (limit.unit == "per_minute") return 1min;
-  if (limit.unit == "per_hour") return 1h;
-  return 0s;
+  if (limit.unit == "per_second") return std::chrono::seconds{1};
+  if (limit.unit == "per_minute") return std::chrono::minutes{1};
+  if (limit.unit == "per_hour") return std::chrono::hours{1};
+  return Duration::zero();
 }
 
 }  // namespace
@@ -23,8 +21,9 @@ std::optional<double> growth_above(const JudgeInput& input, const Subject& subje
   const auto growth = input.history.growth(subject, counter, input.now, window);
   if (!growth) return std::nullopt;
   const Duration unit = unit_of(limit);
-  if (unit == 0s) return growth->delta > limit.value ? std::optional(growth->delta) : std::nullopt;
-  const Duration over = std::max({growth->interval, unit, Duration(1min)});
+  if (unit == Duration::zero())
+    return growth->delta > limit.value ? std::optional(growth->delta) : std::nullopt;
+  const Duration over = std::max({growth->interval, unit, Duration(std::chrono::minutes{1})});
   const double rate = growth->delta * (to_seconds(unit) / to_seconds(over));
   return rate > limit.value ? std::optional(rate) : std::nullopt;
 }

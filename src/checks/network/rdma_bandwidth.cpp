@@ -4,6 +4,7 @@
 #include "checks/network/pair_bandwidth.hpp"
 
 namespace autopilot::checks {
+namespace network_rdma_bandwidth {
 namespace {
 
 constexpr std::string_view kId = "network.rdma_bandwidth";
@@ -17,11 +18,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_rdma_bandwidth
 
 const Check kNetworkRdmaBandwidth = {
-    .info = pair_bandwidth_info(kId, "RDMA between nodes"),
-    .observe = observe,
-    .judge = judge,
+    .info = pair_bandwidth_info(network_rdma_bandwidth::kId, "RDMA between nodes"),
+    .observe = network_rdma_bandwidth::observe,
+    .judge = network_rdma_bandwidth::judge,
 };
 
 }  // namespace autopilot::checks

@@ -7,6 +7,7 @@
 #include "checks/network/port_counters.hpp"
 
 namespace autopilot::checks {
+namespace network_rdma_counters {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,20 +77,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_rdma_counters
 
 const Check kNetworkRdmaCounters = {
     .info = {.id = "network.rdma_counters",
              .title = "RDMA counters",
              .tags = {"network", "passive"},
-             .period = 2min,
-             .deadline = 10s,
-             .window = kWindow,
+             .period = std::chrono::minutes{2},
+             .deadline = std::chrono::seconds{10},
+             .window = network_rdma_counters::kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kSysfs)},
+             .witnesses = {std::string(network_rdma_counters::kSysfs)},
              .rights = {},
              .needs_window = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = network_rdma_counters::observe,
+    .judge = network_rdma_counters::judge,
 };
 
 }  // namespace autopilot::checks

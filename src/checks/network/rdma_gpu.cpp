@@ -4,6 +4,7 @@
 #include "checks/network/pair_bandwidth.hpp"
 
 namespace autopilot::checks {
+namespace network_rdma_gpu {
 namespace {
 
 constexpr std::string_view kId = "network.rdma_gpu";
@@ -17,11 +18,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_rdma_gpu
 
 const Check kNetworkRdmaGpu = {
-    .info = pair_bandwidth_info(kId, "GPU RDMA between nodes"),
-    .observe = observe,
-    .judge = judge,
+    .info = pair_bandwidth_info(network_rdma_gpu::kId, "GPU RDMA between nodes"),
+    .observe = network_rdma_gpu::observe,
+    .judge = network_rdma_gpu::judge,
 };
 
 }  // namespace autopilot::checks

@@ -9,6 +9,7 @@
 #include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
+namespace network_rdma_loopback {
 namespace {
 
 constexpr std::string_view kId = "network.rdma_loopback";
@@ -64,11 +65,12 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_rdma_loopback
 
 const Check kNetworkRdmaLoopback = {
-    .info = active_check_info(kId, "RDMA adapters by themselves", "network", kProbe),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(network_rdma_loopback::kId, "RDMA adapters by themselves", "network", kProbe),
+    .observe = network_rdma_loopback::observe,
+    .judge = network_rdma_loopback::judge,
 };
 
 }  // namespace autopilot::checks

@@ -11,9 +11,8 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace network_reachability {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr std::string_view kRoutes = "/proc/net/route";
 constexpr std::string_view kNeighbours = "/proc/net/arp";
@@ -105,21 +104,24 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace network_reachability
 
 const Check kNetworkReachability = {
     .info = {.id = "network.reachability",
              .title = "Way out",
              .tags = {"network", "passive"},
-             .period = 60s,
-             .deadline = 5s,
-             .window = 10min,
+             .period = std::chrono::seconds{60},
+             .deadline = std::chrono::seconds{5},
+             .window = std::chrono::minutes{10},
              .cost = Cost::cheap,
-             .witnesses = {std::string(kRoutes), std::string(kNeighbours), std::string(kResolvConf)},
+             .witnesses = {std::string(network_reachability::kRoutes),
+                           std::string(network_reachability::kNeighbours),
+                           std::string(network_reachability::kResolvConf)},
              .rights = {},
              .needs_window = true,
-             .baselines = {std::string(kDefaultRoutes)}},
-    .observe = observe,
-    .judge = judge,
+             .baselines = {std::string(network_reachability::kDefaultRoutes)}},
+    .observe = network_reachability::observe,
+    .judge = network_reachability::judge,
 };
 
 }  // namespace autopilot::checks

@@ -13,6 +13,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace storage_block {
 namespace {
 
 using std::chrono::minutes;
@@ -133,20 +134,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace storage_block
 
 const Check kStorageBlock = {
-    .info = {.id = std::string(kId),
+    .info = {.id = std::string(storage_block::kId),
              .title = "Disks",
              .tags = {"storage", "passive"},
-             .period = seconds{30},
-             .deadline = seconds{5},
-             .window = kWindow,
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{5},
+             .window = storage_block::kWindow,
              .cost = Cost::cheap,
-             .witnesses = {std::string(kSysfs), "/dev/kmsg"},
+             .witnesses = {std::string(storage_block::kSysfs), "/dev/kmsg"},
              .rights = {"CAP_SYSLOG"},
              .needs_window = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = storage_block::observe,
+    .judge = storage_block::judge,
 };
 
 }  // namespace autopilot::checks

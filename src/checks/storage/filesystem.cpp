@@ -9,6 +9,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace storage_filesystem {
 namespace {
 
 using std::chrono::seconds;
@@ -268,20 +269,22 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace storage_filesystem
 
 const Check kStorageFilesystem = {
     .info = {.id = "storage.filesystem",
              .title = "Filesystems",
              .tags = {"storage", "passive"},
-             .period = seconds{30},
-             .deadline = seconds{10},
+             .period = std::chrono::seconds{30},
+             .deadline = std::chrono::seconds{10},
              .window = std::chrono::minutes{10},
              .cost = Cost::cheap,
-             .witnesses = {std::string(kMountinfo), std::string(kStatfs)},
+             .witnesses = {std::string(storage_filesystem::kMountinfo),
+                           std::string(storage_filesystem::kStatfs)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = storage_filesystem::observe,
+    .judge = storage_filesystem::judge,
 };
 
 }  // namespace autopilot::checks

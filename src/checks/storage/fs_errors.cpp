@@ -15,11 +15,10 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace storage_fs_errors {
 namespace {
 
 using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 constexpr std::string_view kId = "storage.fs_errors";
 constexpr Duration kWindow = hours{24};
@@ -220,20 +219,22 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace storage_fs_errors
 
 const Check kStorageFsErrors = {
-    .info = {.id = std::string(kId),
+    .info = {.id = std::string(storage_fs_errors::kId),
              .title = "Filesystem errors",
              .tags = {"storage", "passive"},
-             .period = minutes{5},
-             .deadline = seconds{5},
-             .window = kWindow,
+             .period = std::chrono::minutes{5},
+             .deadline = std::chrono::seconds{5},
+             .window = storage_fs_errors::kWindow,
              .cost = Cost::cheap,
-             .witnesses = {std::string(kMountinfo), std::string(kSysfs), "/dev/kmsg"},
+             .witnesses = {std::string(storage_fs_errors::kMountinfo), std::string(storage_fs_errors::kSysfs),
+                           "/dev/kmsg"},
              .rights = {"CAP_SYSLOG"},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = storage_fs_errors::observe,
+    .judge = storage_fs_errors::judge,
 };
 
 }  // namespace autopilot::checks

@@ -12,10 +12,10 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace storage_nfs {
 namespace {
 
 using std::chrono::hours;
-using std::chrono::minutes;
 using std::chrono::seconds;
 
 // A program that hangs in a request is told of once in the log, however long it hangs.
@@ -224,20 +224,21 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace storage_nfs
 
 const Check kStorageNfs = {
-    .info = {.id = std::string(kId),
+    .info = {.id = std::string(storage_nfs::kId),
              .title = "NFS servers",
              .tags = {"storage", "network", "passive"},
-             .period = minutes{1},
-             .deadline = seconds{5},
-             .window = kWindow,
+             .period = std::chrono::minutes{1},
+             .deadline = std::chrono::seconds{5},
+             .window = storage_nfs::kWindow,
              .cost = Cost::cheap,
-             .witnesses = {std::string(kMountstats), "/dev/kmsg"},
+             .witnesses = {std::string(storage_nfs::kMountstats), "/dev/kmsg"},
              .rights = {"CAP_SYSLOG"},
              .needs_window = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = storage_nfs::observe,
+    .judge = storage_nfs::judge,
 };
 
 }  // namespace autopilot::checks

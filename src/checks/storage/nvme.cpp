@@ -10,6 +10,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace storage_nvme {
 namespace {
 
 using std::chrono::minutes;
@@ -342,21 +343,23 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace storage_nvme
 
 const Check kStorageNvme = {
     .info = {.id = "storage.nvme",
              .title = "NVMe devices",
              .tags = {"storage", "passive"},
-             .period = minutes{1},
-             .deadline = seconds{10},
-             .window = DiskJudge::kWindow,
+             .period = std::chrono::minutes{1},
+             .deadline = std::chrono::seconds{10},
+             .window = storage_nvme::DiskJudge::kWindow,
              .cost = Cost::moderate,
-             .witnesses = {std::string(kSysfs), std::string(kAdminCommand), "/dev/kmsg"},
+             .witnesses = {std::string(storage_nvme::kSysfs), std::string(storage_nvme::kAdminCommand),
+                           "/dev/kmsg"},
              .rights = {"CAP_SYS_ADMIN"},
              .needs_window = false,
              .judges_growth = true},
-    .observe = observe,
-    .judge = judge,
+    .observe = storage_nvme::observe,
+    .judge = storage_nvme::judge,
 };
 
 }  // namespace autopilot::checks

@@ -9,6 +9,7 @@
 #include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
+namespace storage_pvc {
 namespace {
 
 constexpr std::string_view kId = "storage.pvc";
@@ -91,11 +92,13 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace storage_pvc
 
 const Check kStoragePvc = {
-    .info = active_check_info(kId, "Volume claims", "storage", kWitness, std::chrono::seconds{30}),
-    .observe = observe,
-    .judge = judge,
+    .info = active_check_info(storage_pvc::kId, "Volume claims", "storage", storage_pvc::kWitness,
+                              std::chrono::seconds{30}),
+    .observe = storage_pvc::observe,
+    .judge = storage_pvc::judge,
 };
 
 }  // namespace autopilot::checks

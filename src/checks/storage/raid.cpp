@@ -10,6 +10,7 @@
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+namespace storage_raid {
 namespace {
 
 constexpr std::string_view kSysfs = "sysfs";
@@ -136,6 +137,7 @@ Findings judge(const JudgeInput& input) {
 }
 
 }  // namespace
+}  // namespace storage_raid
 
 const Check kStorageRaid = {
     .info = {.id = "storage.raid",
@@ -145,11 +147,11 @@ const Check kStorageRaid = {
              .deadline = std::chrono::seconds{5},
              .window = std::chrono::minutes{10},
              .cost = Cost::cheap,
-             .witnesses = {std::string(kSysfs)},
+             .witnesses = {std::string(storage_raid::kSysfs)},
              .rights = {},
              .needs_window = false},
-    .observe = observe,
-    .judge = judge,
+    .observe = storage_raid::observe,
+    .judge = storage_raid::judge,
 };
 
 }  // namespace autopilot::checks

@@ -10,8 +10,6 @@
 namespace autopilot::checks {
 namespace {
 
-using host::Mount;
-
 // Written once, mounted read-only, without free space by construction.
 constexpr std::array<std::string_view, 7> kImages = {"squashfs", "iso9660", "udf", "erofs",
                                                      "cramfs",   "romfs",   "cdfs"};
@@ -24,44 +22,44 @@ bool is_one_of(std::string_view type, const std::array<std::string_view, Size>& 
 }
 
 // Major number 0 is for filesystems without a device.
-bool has_device(const Mount& mount) {
+bool has_device(const host::Mount& mount) {
   return !mount.device.starts_with("0:") || is_one_of(mount.type, kMultiDevice);
 }
 
 // A part of a filesystem that is mounted somewhere else as well. Subvolumes look the same and are not.
-bool is_bind(const Mount& mount) {
+bool is_bind(const host::Mount& mount) {
   return mount.root != "/" && !mount.is_network && !is_one_of(mount.type, kMultiDevice);
 }
 
-bool is_relevant(const Mount& mount) {
+bool is_relevant(const host::Mount& mount) {
   if (mount.mount_point == "/") return true;
   if (is_one_of(mount.type, kImages) || is_bind(mount)) return false;
   return mount.is_network || has_device(mount);
 }
 
-bool comes_before(const Mount& a, const Mount& b) {
+bool comes_before(const host::Mount& a, const host::Mount& b) {
   if (a.mount_point.size() != b.mount_point.size()) return a.mount_point.size() < b.mount_point.size();
   return a.mount_point < b.mount_point;
 }
 
 }  // namespace
 
-RelevantMounts relevant_mounts(const std::vector<Mount>& mounts) {
+RelevantMounts relevant_mounts(const std::vector<host::Mount>& mounts) {
   // Of several mounts at one place only the last can be seen.
-  std::map<std::string_view, const Mount*> visible;
-  for (const Mount& mount : mounts)
+  std::map<std::string_view, const host::Mount*> visible;
+  for (const host::Mount& mount : mounts)
     visible[mount.mount_point] = &mount;
-  std::map<std::string_view, const Mount*> by_device;
+  std::map<std::string_view, const host::Mount*> by_device;
   for (const auto& [point, mount] : visible) {
     if (!is_relevant(*mount)) continue;
-    const Mount*& kept = by_device[mount->device];
+    const host::Mount*& kept = by_device[mount->device];
     if (kept == nullptr || comes_before(*mount, *kept)) kept = mount;
   }
   RelevantMounts relevant;
   for (const auto& [device, mount] : by_device)
     relevant.mounts.push_back(*mount);
   std::sort(relevant.mounts.begin(), relevant.mounts.end(),
-            [](const Mount& a, const Mount& b) { return a.mount_point < b.mount_point; });
+            [](const host::Mount& a, const host::Mount& b) { return a.mount_point < b.mount_point; });
   if (relevant.mounts.size() > RelevantMounts::kMax) {
     relevant.left_out = relevant.mounts.size() - RelevantMounts::kMax;
     relevant.mounts.resize(RelevantMounts::kMax);
