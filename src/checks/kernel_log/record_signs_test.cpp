@@ -8,7 +8,7 @@
 namespace autopilot::checks {
 namespace {
 
-host::KernelRecord record(const std::string& text, int facility = 0) {
+host::KernelRecord kernel_line(const std::string& text, int facility = 0) {
   host::KernelRecord result;
   result.facility = facility;
   result.text = text;
@@ -25,7 +25,7 @@ Findings signs_of(std::vector<host::KernelRecord> records) {
 
 TEST(RecordSigns, a_fault_of_a_program_is_a_sign_with_its_process_and_no_finding) {
   const auto signs =
-      signs_of({record("NVRM: Xid (PCI:0000:3b:00): 31, pid=4711, name=python, Ch 00000010, intr 0")});
+      signs_of({kernel_line("NVRM: Xid (PCI:0000:3b:00): 31, pid=4711, name=python, Ch 00000010, intr 0")});
   ASSERT_EQ(signs.size(), 1U);
   EXPECT_EQ(signs[0].health, Health::healthy);
   EXPECT_EQ(signs[0].reason, "xid_app");
@@ -36,16 +36,16 @@ TEST(RecordSigns, a_fault_of_a_program_is_a_sign_with_its_process_and_no_finding
 }
 
 TEST(RecordSigns, a_code_that_nobody_knows_is_a_sign_of_class_unknown) {
-  const auto signs = signs_of({record("NVRM: Xid (PCI:0000:3b:00): 999, pid=1, name=a, something new")});
+  const auto signs = signs_of({kernel_line("NVRM: Xid (PCI:0000:3b:00): 999, pid=1, name=a, something new")});
   ASSERT_EQ(signs.size(), 1U);
   EXPECT_EQ(signs[0].reason, "xid_unknown");
 }
 
 TEST(RecordSigns, a_code_that_makes_a_finding_has_the_health_of_that) {
   const auto signs =
-      signs_of({record("NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=a, GPU has fallen off the bus."),
-                record("NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to "
-                       "0x1 (GPU Reset Required)")});
+      signs_of({kernel_line("NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=a, GPU has fallen off the bus."),
+                kernel_line("NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to "
+                            "0x1 (GPU Reset Required)")});
   ASSERT_EQ(signs.size(), 1U) << "a verdict is no error";
   EXPECT_EQ(signs[0].health, Health::failed);
   EXPECT_EQ(signs[0].reason, "gpu_fallen_off_bus");
@@ -65,8 +65,8 @@ TEST(RecordSigns, a_pcie_error_line_about_a_gpu_is_a_sign) {
 }
 
 TEST(RecordSigns, what_user_space_wrote_is_no_sign) {
-  EXPECT_TRUE(
-      signs_of({record("NVRM: Xid (PCI:0000:3b:00): 31, pid=4711, name=python, Ch 00000010", 1)}).empty());
+  EXPECT_TRUE(signs_of({kernel_line("NVRM: Xid (PCI:0000:3b:00): 31, pid=4711, name=python, Ch 00000010", 1)})
+                  .empty());
 }
 
 }  // namespace

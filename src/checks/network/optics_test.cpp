@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using host::EthtoolPort;
 using host::ModuleImage;
 
-struct FakeEthernet : host::Ethernet {
+struct FakePorts : host::Ethernet {
   std::vector<host::EthernetLink> present;
   [[nodiscard]] Result<std::vector<host::EthernetLink>> links(MonoTime) const override { return present; }
 };
@@ -42,7 +42,7 @@ struct FakeSpared : host::SparedAdapters {
   }
 };
 
-host::EthernetLink physical(const std::string& name) {
+host::EthernetLink ethernet_port(const std::string& name) {
   host::EthernetLink link;
   link.name = name;
   link.is_physical = true;
@@ -56,7 +56,7 @@ host::EthernetLink physical(const std::string& name) {
 class NetworkOptics : public ::testing::Test {
  protected:
   NetworkOptics() {
-    ethernet_.present = {physical("eth0")};
+    ethernet_.present = {ethernet_port("eth0")};
     set(ModuleImage::qsfp28());
   }
 
@@ -93,7 +93,7 @@ class NetworkOptics : public ::testing::Test {
   }
 
   fakes::EmptyHost empty_;
-  FakeEthernet ethernet_;
+  FakePorts ethernet_;
   FakeEthtool ethtool_;
   FakeSpared spared_;
   host::Host host_{.clock = empty_.clock,
@@ -295,7 +295,7 @@ TEST_F(NetworkOptics, a_port_that_measures_nothing_is_not_supported) {
   EXPECT_THAT(reasons(), IsEmpty()) << "it counts blocks";
   port().fec = fail(Errc::unsupported, "no such operation");
   EXPECT_THAT(reasons(), ElementsAre("host not_supported unsupported"));
-  ethernet_.present.push_back(physical("eth1"));
+  ethernet_.present.push_back(ethernet_port("eth1"));
   ethtool_.ports.insert_or_assign("eth1", ethtool_.ports.at("eth0"));
   EXPECT_THAT(reasons(), ElementsAre("host not_supported unsupported"));
   port().fec = host::PortFec{"rs", 1000, 0};
@@ -303,7 +303,7 @@ TEST_F(NetworkOptics, a_port_that_measures_nothing_is_not_supported) {
 }
 
 TEST_F(NetworkOptics, one_port_that_does_not_answer_hides_no_other) {
-  ethernet_.present.push_back(physical("eth1"));
+  ethernet_.present.push_back(ethernet_port("eth1"));
   ethtool_.ports.insert_or_assign("eth1", Result<EthtoolPort>(fail(Errc::timed_out, "eth1: no answer")));
   EXPECT_THAT(reasons(), ElementsAre("nic_port/eth1 timed_out unknown"));
   ethtool_.ports.insert_or_assign("eth0", Result<EthtoolPort>(fail(Errc::exhausted, "two hang")));
@@ -313,13 +313,13 @@ TEST_F(NetworkOptics, one_port_that_does_not_answer_hides_no_other) {
 }
 
 TEST_F(NetworkOptics, asks_only_ports_of_hardware_and_spares_those_that_complain) {
-  auto function = physical("vf0");
+  auto function = ethernet_port("vf0");
   function.is_virtual_function = true;
-  auto infiniband = physical("ib0");
+  auto infiniband = ethernet_port("ib0");
   infiniband.is_infiniband = true;
-  auto veth = physical("veth0");
+  auto veth = ethernet_port("veth0");
   veth.is_physical = false;
-  auto complaining = physical("eth1");
+  auto complaining = ethernet_port("eth1");
   complaining.pci_address = spared_.spared = "0000:d2:00.0";
   ethernet_.present.insert(ethernet_.present.end(), {function, infiniband, veth, complaining});
   EXPECT_THAT(reasons(), ElementsAre("nic_port/eth1 could_not_look unknown"));

@@ -21,10 +21,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 20s;
-
 class StorageFsErrorsOfThisKernel : public ::testing::Test {
  protected:
+  static constexpr auto kPatience = 20s;
+
   // Findings about one mount after one more look at the whole machine.
   Findings look_at(const std::string& mount_point) {
     const Instant now = clock_.now();
