@@ -1,7 +1,6 @@
-# Precompiled headers, for what does not ship (docs/adr/0017): most of what a source includes is the standard library,
-# most of what a test includes is GoogleTest. Each of the two is compiled once in a build folder.
-# A forgotten #include is shown by the presets without: release, arm64 and bench, and by clang-tidy, which reads release.
-# Of a test it is shown by gcc-release.
+# Precompiled headers (docs/adr/0017): most of what a source includes is the standard library, most of what a test includes
+# is GoogleTest. Each of the two is compiled once in a build folder.
+# The presets gcc-release, arm64 and tidy compile without: there a forgotten #include shows.
 option(AUTOPILOT_PRECOMPILED "Precompile the headers of the standard library and of GoogleTest" OFF)
 
 set(standard_headers
@@ -29,16 +28,9 @@ function(autopilot_precompile target)
 endfunction()
 
 # autopilot_use_precompiled(<target> <from>): the C++ sources of the target are compiled with the header of the other.
-# Of a release it is tests alone, which do not ship.
 function(autopilot_use_precompiled target from)
   if(NOT AUTOPILOT_PRECOMPILED)
     return()
-  endif()
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    if(NOT from STREQUAL "autopilot_precompiled_tests")
-      return()
-    endif()
-    target_compile_options(${target} PRIVATE ${autopilot_precompiled_options})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${from})
 endfunction()
@@ -58,15 +50,13 @@ if(AUTOPILOT_PRECOMPILED)
   endif()
   # The same for all that take a header, because a compiler refuses one that was compiled without.
   set(autopilot_precompiled_options $<$<COMPILE_LANGUAGE:CXX>:-pthread> $<$<COMPILE_LANGUAGE:CXX>:-fPIC>)
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
-    add_compile_options(${autopilot_precompiled_options})
-    autopilot_precompile(autopilot_precompiled ${standard_headers})
-    autopilot_precompile(autopilot_precompiled_verbs ${standard_headers} <CLI/CLI.hpp>)
-    target_include_directories(autopilot_precompiled_verbs SYSTEM PRIVATE ${CLI11_INCLUDE_DIR})
-  endif()
+  add_compile_options(${autopilot_precompiled_options})
+  autopilot_precompile(autopilot_precompiled ${standard_headers})
+  autopilot_precompile(autopilot_precompiled_verbs ${standard_headers} <CLI/CLI.hpp>)
+  target_include_directories(autopilot_precompiled_verbs SYSTEM PRIVATE ${CLI11_INCLUDE_DIR})
   if(AUTOPILOT_TESTS)
     autopilot_precompile(autopilot_precompiled_tests ${standard_headers} <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(autopilot_precompiled_tests PRIVATE ${autopilot_precompiled_options} ${autopilot_test_options})
+    target_compile_options(autopilot_precompiled_tests PRIVATE ${autopilot_test_options})
     target_link_libraries(autopilot_precompiled_tests PRIVATE GTest::gmock GTest::gtest)
   endif()
 endif()
