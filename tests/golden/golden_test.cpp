@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxExpectationBytes = std::size_t{1} << 20;
 
 bool is_update = false;
-std::unique_ptr<MachineBench> bench;
+std::unique_ptr<MachineBench> shared_bench;
 
 class GoldenTest : public testing::Test {
  public:
@@ -32,7 +32,7 @@ class GoldenTest : public testing::Test {
       ASSERT_TRUE(parsed || is_update) << parsed.error().what;
       if (parsed) expected = *std::move(parsed);
     }
-    const auto look = look_at(case_, expected.given, *bench);
+    const auto look = look_at(case_, expected.given, *shared_bench);
     ASSERT_TRUE(look) << look.error().what;
     if (is_update) return update(file, text.value_or(""), expected.outcome, look->outcome);
     ASSERT_TRUE(text) << file << " is missing; write it: autopilot_golden_tests --update --gtest_filter='*"
@@ -69,8 +69,8 @@ int main(int argc, char** argv) {
   for (const Case& test_case : find_cases(autopilot::paths::source("tests/golden")))
     testing::RegisterTest(test_case.check.c_str(), test_case.name.c_str(), nullptr, nullptr, __FILE__,
                           __LINE__, [test_case]() -> testing::Test* { return new GoldenTest(test_case); });
-  bench = std::make_unique<MachineBench>();
+  shared_bench = std::make_unique<MachineBench>();
   const int result = RUN_ALL_TESTS();
-  bench.reset();
+  shared_bench.reset();
   return result;
 }
