@@ -14,10 +14,11 @@
 #include "core/result.hpp"
 #include "kube/base64.hpp"
 #include "tests/fakes/json_patch.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::admission_review_fuzz {
 namespace {
 
-using namespace autopilot;
 using namespace autopilot::controller;
 
 namespace json = boost::json;
@@ -70,7 +71,7 @@ void look(std::string_view text, const Answer& answer, bool puts_first) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   static const WebhookSettings known = settings();
   const void* bytes = data;
   const std::string_view text(static_cast<const char*>(bytes), size);
@@ -80,3 +81,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       text, [](std::string_view each) { return observe(each, {}); }, false);
   return 0;
 }
+
+}  // namespace autopilot::admission_review_fuzz

@@ -8,9 +8,12 @@
 #include "catalog/catalog.hpp"
 #include "catalog/compact.hpp"
 #include "core/result.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace autopilot::catalog_fuzz {
 
 // The first byte picks the file. What is accepted survives the form that is compiled in.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   using namespace autopilot::catalog;
   static const char* const names[] = {"thresholds.yaml",
                                       "reasons.yaml",
@@ -37,3 +40,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(to_compact(Catalog(from_compact(compact))) == compact);
   return 0;
 }
+
+}  // namespace autopilot::catalog_fuzz

@@ -9,10 +9,10 @@
 #include "core/result.hpp"
 #include "kube/base64.hpp"
 #include "net/authority.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::certificate_request_fuzz {
 namespace {
-
-using namespace autopilot;
 
 constexpr net::Validity kValidity{WallTime{std::chrono::hours{24} * 365 * 50},
                                   WallTime{std::chrono::hours{24} * 365 * 60}};
@@ -29,7 +29,7 @@ std::string pem_of(std::string_view der) {
 }  // namespace
 
 // The first byte says whether the rest is PEM, or what PEM holds. What is signed is a certificate.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   static const net::CertifiedKey authority = net::make_authority("fuzz", kValidity).value();
   if (size == 0) return 0;
   const void* bytes = data + 1;
@@ -42,3 +42,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AUTOPILOT_ASSERT(made.error().code == Errc::malformed && !made.error().what.empty());
   return 0;
 }
+
+}  // namespace autopilot::certificate_request_fuzz

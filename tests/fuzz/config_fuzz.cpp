@@ -5,9 +5,12 @@
 
 #include "config/config.hpp"
 #include "core/result.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace autopilot::config_fuzz {
 
 // Whatever a file holds: an error that says something, or a configuration that can be compared and merged.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   using namespace autopilot::config;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const Config base = default_config({}, true);
@@ -21,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AUTOPILOT_ASSERT(change.is_live);
   return 0;
 }
+
+}  // namespace autopilot::config_fuzz

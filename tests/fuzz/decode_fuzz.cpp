@@ -10,12 +10,13 @@
 #include "core/subject.hpp"
 #include "host/kernel_log/kmsg_record.hpp"
 #include "host/kernel_log/text_log.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::decode_fuzz {
 namespace {
 
 // A log of any form: records come in the order of their lines, bounded and clean.
 void read_log(std::string_view text) {
-  using namespace autopilot;
   host::TextLogReader reader;
   std::uint64_t last = 0;
   const auto check = [&last](const std::vector<host::KernelRecord>& records) {
@@ -33,8 +34,7 @@ void read_log(std::string_view text) {
 }  // namespace
 
 // Whatever a driver line holds, what is found is well-formed, and nothing is found that the prefilter denies.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace autopilot;
+int run(const std::uint8_t* data, std::size_t size) {
   host::KernelRecord record;
   record.text = host::clean_log_text({reinterpret_cast<const char*>(data), size});
   read_log({reinterpret_cast<const char*>(data), size});
@@ -48,3 +48,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(!checks::to_attributes(*decoded).empty());
   return 0;
 }
+
+}  // namespace autopilot::decode_fuzz

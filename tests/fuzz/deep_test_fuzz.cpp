@@ -11,10 +11,10 @@
 #include "host/operations/child_line.hpp"
 #include "host/operations/dcgm_words.hpp"
 #include "host/operations/deep_test_helper.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::deep_test_fuzz {
 namespace {
-
-using namespace autopilot;
 
 void check_summary(const host::DeepTestSummary& summary) {
   const std::string text = host::format_deep_test_summary(summary);
@@ -40,7 +40,7 @@ void check_words(const host::DeepTestSummary& summary) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto diagnosis = host::parse_dcgm_diagnosis(text)) {
     AUTOPILOT_ASSERT(diagnosis->results.size() <= host::kMaxDcgmResults);
@@ -51,3 +51,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto summary = host::parse_deep_test_summary(text)) check_summary(*summary);
   return 0;
 }
+
+}  // namespace autopilot::deep_test_fuzz

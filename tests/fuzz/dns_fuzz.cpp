@@ -4,10 +4,12 @@
 #include <string_view>
 
 #include "host/dns/dns_message.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace autopilot::dns_fuzz {
 
 // What anybody sends in the name of a name server.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace autopilot;
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view packet(reinterpret_cast<const char*>(data), size);
   const auto answer = host::parse_dns_answer(packet);
   const auto head = host::parse_dns_head(packet);
@@ -25,3 +27,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(!host::parse_dns_answer(host::make_dns_question(host::DnsQuestion::root, answer->id)));
   return 0;
 }
+
+}  // namespace autopilot::dns_fuzz

@@ -6,9 +6,12 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "core/subject.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace autopilot::duration_and_time_fuzz {
 
 // What these parsers accept, their formatters write, and the parsers read again to the same value.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto duration = autopilot::parse_duration(text))
     AUTOPILOT_ASSERT(autopilot::parse_duration(autopilot::format_duration(*duration)) == duration);
@@ -23,3 +26,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AUTOPILOT_ASSERT(autopilot::parse_subject(autopilot::to_string(*subject)) == subject);
   return 0;
 }
+
+}  // namespace autopilot::duration_and_time_fuzz

@@ -6,10 +6,12 @@
 #include "host/helpers/frame.hpp"
 #include "host/helpers/message.hpp"
 #include "host/kernel_log/kmsg_protocol.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace autopilot::frame_fuzz {
 
 // Bytes of a lying helper or agent: frames out of any pieces, messages out of any body.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace autopilot;
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static_cast<void>(host::decode_answer(bytes));
   static_cast<void>(host::decode_request(bytes));
@@ -36,3 +38,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace autopilot::frame_fuzz

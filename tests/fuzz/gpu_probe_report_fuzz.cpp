@@ -9,10 +9,10 @@
 #include "core/result.hpp"
 #include "host/operations/child_line.hpp"
 #include "host/operations/gpu_probe_words.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::gpu_probe_report_fuzz {
 namespace {
-
-using namespace autopilot;
 
 // What is said of the report's first GPUs, and of one that it does not know.
 void check_words(const host::GpuProbeReport& report) {
@@ -33,10 +33,12 @@ void check_words(const host::GpuProbeReport& report) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const auto report = host::parse_gpu_probe_report({reinterpret_cast<const char*>(data), size});
   if (!report) return 0;
   AUTOPILOT_ASSERT(report->gpus.size() <= host::kMaxProbedGpus);
   check_words(*report);
   return 0;
 }
+
+}  // namespace autopilot::gpu_probe_report_fuzz

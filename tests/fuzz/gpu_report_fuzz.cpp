@@ -8,8 +8,11 @@
 #include "core/result.hpp"
 #include "host/gpu/amd_reader.hpp"
 #include "host/gpu/gpu_report.hpp"
+#include "tests/fuzz/targets.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace autopilot::gpu_report_fuzz {
+
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto report = autopilot::host::parse_gpu_report(text))
     AUTOPILOT_ASSERT(autopilot::host::parse_gpu_report(autopilot::host::format_gpu_report(*report)));
@@ -20,3 +23,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)autopilot::host::highest_clock(text);
   return 0;
 }
+
+}  // namespace autopilot::gpu_report_fuzz

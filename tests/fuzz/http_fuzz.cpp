@@ -14,10 +14,10 @@
 #include "net/response_reader.hpp"
 #include "net/router.hpp"
 #include "net/sse.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::http_fuzz {
 namespace {
-
-using namespace autopilot;
 
 constexpr std::size_t kHeaderBytes = 512;
 constexpr std::size_t kBodyBytes = 256;
@@ -90,7 +90,7 @@ void read_events(std::string_view text, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::string text(data + 2, data + size);
   const std::size_t piece = std::max<std::size_t>(data[1], 1);
@@ -110,3 +110,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace autopilot::http_fuzz

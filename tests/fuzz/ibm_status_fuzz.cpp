@@ -15,7 +15,9 @@
 #include "compat/ibm_autopilot/status_words.hpp"
 #include "compat/ibm_autopilot/transcript.hpp"
 #include "net/url.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::ibm_status_fuzz {
 namespace {
 
 namespace ibm = autopilot::compat::ibm_autopilot;
@@ -46,7 +48,7 @@ void ask(const ibm::StatusRequest& request, const std::string& reply) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const void* bytes = data;
   const std::string_view input(static_cast<const char*>(bytes), size);
   const auto end = std::min(input.find('\n'), input.size());
@@ -62,3 +64,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ask(*request, std::string(input.substr(std::min(end + 1, input.size()))));
   return 0;
 }
+
+}  // namespace autopilot::ibm_status_fuzz

@@ -10,7 +10,9 @@
 #include "core/result.hpp"
 #include "probes/net/iperf/client_output.hpp"
 #include "probes/net/iperf/server_output.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::iperf_result_fuzz {
 namespace {
 
 using namespace autopilot::probes::net;
@@ -30,7 +32,7 @@ void check(const std::optional<OneWay>& way) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)read_server_output(text);
   const auto read = read_client_output(text, "peer");
@@ -44,3 +46,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(result.from_peer);
   return 0;
 }
+
+}  // namespace autopilot::iperf_result_fuzz

@@ -7,10 +7,10 @@
 
 #include "api/v1.hpp"
 #include "api/yaml.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::json_fuzz {
 namespace {
-
-using namespace autopilot;
 
 template <class T>
 void round_trip(std::string_view json, Result<T> (*parse)(std::string_view)) {
@@ -21,7 +21,7 @@ void round_trip(std::string_view json, Result<T> (*parse)(std::string_view)) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const void* bytes = data + 1;
   const std::string_view text(static_cast<const char*>(bytes), size - 1);
@@ -60,3 +60,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace autopilot::json_fuzz

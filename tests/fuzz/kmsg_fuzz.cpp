@@ -7,10 +7,12 @@
 #include "host/kernel_log/kmsg_record.hpp"
 #include "host/kernel_log/syslog_source.hpp"
 #include "host/kernel_log/tree_kernel_log.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace autopilot::kmsg_fuzz {
 
 // Whatever a record holds, the text that comes out is bounded and stays the same when it is cleaned again.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace autopilot;
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::string clean = host::clean_log_text(text, 512);
   AUTOPILOT_ASSERT(clean.size() <= 512);
@@ -25,3 +27,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)host::parse_tree_log_line(text);
   return 0;
 }
+
+}  // namespace autopilot::kmsg_fuzz

@@ -16,10 +16,10 @@
 #include "kube/health_check_report.hpp"
 #include "kube/objects.hpp"
 #include "kube/reviews.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::kube_objects_fuzz {
 namespace {
-
-using namespace autopilot;
 
 const std::string kPrefix = "autopilot.ibm.com";
 
@@ -66,7 +66,7 @@ void read_as_report(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const void* bytes = data;
   const std::string_view text(static_cast<const char*>(bytes), size);
   read_as_pods(text);
@@ -81,3 +81,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_as_report(text);
   return 0;
 }
+
+}  // namespace autopilot::kube_objects_fuzz

@@ -7,10 +7,10 @@
 #include "core/result.hpp"
 #include "kube/exec_credential.hpp"
 #include "kube/kubeconfig.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::kubeconfig_fuzz {
 namespace {
-
-using namespace autopilot;
 
 const std::string kPem =
     "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
@@ -50,7 +50,7 @@ void fuzz_credential(std::string_view text) {
 }  // namespace
 
 // The first byte picks the reader.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const void* bytes = data + 1;
   const std::string_view text(static_cast<const char*>(bytes), size - 1);
@@ -60,3 +60,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz_credential(text);
   return 0;
 }
+
+}  // namespace autopilot::kubeconfig_fuzz

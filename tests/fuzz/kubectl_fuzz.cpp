@@ -19,10 +19,10 @@
 #include "kube/list_page.hpp"
 #include "kube/objects.hpp"
 #include "kube/recorded_event.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::kubectl_fuzz {
 namespace {
-
-using namespace autopilot;
 
 const WallTime kNow{std::chrono::seconds{1'800'000'000}};
 const std::string kPrefix = "autopilot.ibm.com";
@@ -56,7 +56,7 @@ void show(const std::vector<cli::NodeView>& views) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const void* bytes = data;
   const std::string_view text(static_cast<const char*>(bytes), size);
   std::vector<kube::HealthReport> reports;
@@ -83,3 +83,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_json(cli::events_json(events));
   return 0;
 }
+
+}  // namespace autopilot::kubectl_fuzz

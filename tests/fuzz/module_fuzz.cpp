@@ -8,10 +8,10 @@
 #include "host/ethtool/ethtool_netlink.hpp"
 #include "host/ethtool/module.hpp"
 #include "host/ethtool/port_text.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::module_fuzz {
 namespace {
-
-using namespace autopilot;
 
 void check(const std::optional<host::ModuleMonitor>& monitor) {
   if (!monitor) return;
@@ -47,7 +47,7 @@ void plug_in(std::string_view input) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   if (!input.empty()) plug_in(input);
   static_cast<void>(host::parse_ethtool_port(input));
@@ -56,3 +56,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(host::parse_module_attributes(input));
   return 0;
 }
+
+}  // namespace autopilot::module_fuzz

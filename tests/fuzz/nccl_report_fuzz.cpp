@@ -8,9 +8,11 @@
 
 #include "core/result.hpp"
 #include "host/operations/nccl_words.hpp"
+#include "tests/fuzz/targets.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace autopilot;
+namespace autopilot::nccl_report_fuzz {
+
+int run(const std::uint8_t* data, std::size_t size) {
   const auto report = host::parse_nccl_report({reinterpret_cast<const char*>(data), size});
   if (!report) return 0;
   AUTOPILOT_ASSERT(report->rows.size() <= host::kMaxNcclRows);
@@ -23,3 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace autopilot::nccl_report_fuzz

@@ -10,12 +10,13 @@
 #include "agent/exporters/node_report_reader.hpp"
 #include "core/result.hpp"
 #include "incidents/node_state.hpp"
+#include "tests/fuzz/targets.hpp"
 
-using namespace autopilot;
+namespace autopilot::node_report_fuzz {
 
 // Whatever stands in the cluster: an error, or a state that the state machine can go on with, that is
 // reported again within the limit and taken over again.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const void* bytes = data;
   const auto report = agent::parse_report({static_cast<const char*>(bytes), size});
   if (!report) {
@@ -44,3 +45,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(again->saved.incidents.size() <= saved.incidents.size());
   return 0;
 }
+
+}  // namespace autopilot::node_report_fuzz

@@ -13,10 +13,10 @@
 #include "host/peers/echo_message.hpp"
 #include "host/peers/nccl_probe.hpp"
 #include "host/peers/peer_echo.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::peers_fuzz {
 namespace {
-
-using namespace autopilot;
 
 void read_packet(std::string_view packet) {
   (void)host::parse_echo_reply(true, packet);
@@ -50,10 +50,12 @@ void read_requests(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   read_packet(text);
   read_texts(text);
   read_requests(text);
   return 0;
 }
+
+}  // namespace autopilot::peers_fuzz

@@ -12,10 +12,11 @@
 #include "probes/net/machine/listeners.hpp"
 #include "probes/net/perftest/failure.hpp"
 #include "probes/net/perftest/result.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::perftest_result_fuzz {
 namespace {
 
-using namespace autopilot;
 using namespace autopilot::probes::net;
 
 bool is_amount(double number) {
@@ -31,7 +32,7 @@ void check_failure(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto bandwidth = parse_perftest_bandwidth(text))
     AUTOPILOT_ASSERT(is_amount(*bandwidth) && *bandwidth < 1e15);
@@ -46,3 +47,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AUTOPILOT_ASSERT(listener.port >= 0 && listener.port <= 65535);
   return 0;
 }
+
+}  // namespace autopilot::perftest_result_fuzz

@@ -8,9 +8,11 @@
 #include "core/result.hpp"
 #include "host/kubelet/gpu_device_id.hpp"
 #include "host/kubelet/pod_resources.hpp"
+#include "tests/fuzz/targets.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace autopilot;
+namespace autopilot::pod_resources_fuzz {
+
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   (void)host::parse_pod_resources_answer(bytes);
   (void)host::gpu_named_by("gpu.nvidia.com", bytes);
@@ -24,3 +26,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   AUTOPILOT_ASSERT(again->held.size() <= resources->held.size() && again->left_out >= resources->left_out);
   return 0;
 }
+
+}  // namespace autopilot::pod_resources_fuzz

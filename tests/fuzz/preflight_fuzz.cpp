@@ -8,10 +8,10 @@
 #include "api/gangs.hpp"
 #include "api/preflight.hpp"
 #include "core/result.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::preflight_fuzz {
 namespace {
-
-using namespace autopilot;
 
 template <class T>
 void round_trip(std::string_view json, Result<T> (*parse)(std::string_view)) {
@@ -21,7 +21,7 @@ void round_trip(std::string_view json, Result<T> (*parse)(std::string_view)) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const void* bytes = data;
   const std::string_view text(static_cast<const char*>(bytes), size);
   if (const auto request = api::parse_preflight_request(text)) {
@@ -37,3 +37,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   round_trip(text, api::parse_gang_answer);
   return 0;
 }
+
+}  // namespace autopilot::preflight_fuzz

@@ -9,10 +9,11 @@
 #include "controller/replay/replay.hpp"
 #include "core/parse.hpp"
 #include "core/result.hpp"
+#include "tests/fuzz/targets.hpp"
 
+namespace autopilot::remediation_fuzz {
 namespace {
 
-using namespace autopilot;
 using controller::ActionKind;
 
 void check_action(const controller::Replay& replay, const controller::Policy& policy,
@@ -52,7 +53,7 @@ void replay_history(const controller::Policy& policy, std::string_view history) 
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto border = text.find("---\n");
   const auto policy = controller::parse_policy(text.substr(0, border), "policy.yaml");
@@ -63,3 +64,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (border != std::string_view::npos) replay_history(*policy, text.substr(border + 4));
   return 0;
 }
+
+}  // namespace autopilot::remediation_fuzz

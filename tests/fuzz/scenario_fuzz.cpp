@@ -9,11 +9,13 @@
 #include "nvml/driver_state.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/simulation.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace autopilot::scenario_fuzz {
 
 // Whatever a file holds: an error that names its line, or a timeline whose faults can be laid on a machine at
 // any moment.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace autopilot;
+int run(const std::uint8_t* data, std::size_t size) {
   static const simulator::Machine machine = simulator::builtin_machine("l40s-4").value();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static_cast<void>(simulator::nvml::parse_driver_model(text, "nvml.yaml"));
@@ -33,3 +35,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_cast<void>(simulation.at(moment));
   return 0;
 }
+
+}  // namespace autopilot::scenario_fuzz
