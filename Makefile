@@ -2,25 +2,29 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release run test check verify lint format bench bench-cluster bench-fleet fuzz kernels manifests image cluster cluster-test cluster-down help clean deps
+.PHONY: release run test check verify lint format bench bench-build bench-cluster bench-fleet fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
 	@tools/install-deps.sh build
-	@cmake --preset release -DAUTOPILOT_TESTS=OFF -DAUTOPILOT_BENCH=OFF >/dev/null
+	@cmake --preset release -DAUTOPILOT_TESTS=OFF >/dev/null
 	@cmake --build --preset release --target programs -j$(JOBS)
 	@echo "built: build/bin/autopilot"
 
-run: release ## build, start the agent on this machine, show the node; ARGS="--simulate hgx-h100-8" goes to the agent
+# The simulated machine is a program and libraries of its own.
+run: ## build what a node runs, start the agent on this machine, show the node; ARGS="--simulate hgx-h100-8" goes to the agent
+	@tools/install-deps.sh build
+	@cmake --preset release -DAUTOPILOT_TESTS=OFF >/dev/null
+	@cmake --build --preset release --target $(if $(findstring --simulate,$(ARGS)),programs,node) -j$(JOBS)
 	@tools/run.sh $(ARGS)
 
-test: deps ## what CI runs: release, short tests in a cluster, ASan+UBSan, TSan, short fuzzing, tidy, format, lints
-	@tools/ci/run.py test --jobs $(JOBS)
-
-check: deps ## quick: unit and golden tests of the dev build
+check: deps ## seconds to two minutes: unit and golden tests of the dev build, of what changed
 	@tools/ci/run.py check --jobs $(JOBS)
 
-verify: deps ## the whole matrix: g++ 12 and clang 16, release and sanitizers, arm64, tidy of all files, longer fuzzing
+test: deps ## what CI runs: unit and golden tests and fuzz corpora with ASan+UBSan, integration tests of the release, a smoke test in a cluster, lints
+	@tools/ci/run.py test --jobs $(JOBS)
+
+verify: deps ## hours: what test leaves out: g++ 12, TSan, sanitized integration tests, the whole cluster suite, fuzzing, arm64, tidy of all files; goes on where it stopped
 	@tools/ci/run.py verify --jobs $(JOBS)
 
 lint: deps ## format, layers, coroutines, catalog, forbidden calls, words, shell, tidy of changed files
@@ -33,6 +37,9 @@ format: ## format all C++ files in place
 bench: ## every budget of one node as a table (BENCH_LONG=1: ten minutes of rest; BENCH_RECORD=1: into docs)
 	@tools/install-deps.sh build test
 	@tools/bench.sh $(JOBS)
+
+bench-build: ## what make run, make test and make check cost: processor and wall time, from nothing and again
+	@python3 -B tests/bench/build_bench.py
 
 bench-cluster: ## from the kernel log to a Node object, on a real API server (BENCH_LONG=1, BENCH_RECORD=1)
 	@tools/install-deps.sh build test cluster
@@ -62,6 +69,11 @@ cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubele
 	@tools/install-go.sh
 	@cmake --build --preset release --target autopilot-fleet-sim -j$(JOBS)
 	@tests/cluster/cluster.py up --real $(or $(REAL),1) --sim $(or $(SIM),0) --agents="$(AGENTS)"
+
+cluster-programs: ## Kubernetes and what else a cluster needs, built once into ~/.cache/autopilot; make test uses it where it is
+	@tools/install-deps.sh cluster
+	@tools/install-go.sh
+	@tests/cluster/cluster.py build
 
 cluster-test: deps ## all tests against such a cluster (part of verify)
 	@tools/ci/run.py cluster --jobs $(JOBS)

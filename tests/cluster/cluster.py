@@ -5,6 +5,7 @@
   cluster.py up --real 1 --sim 3 [--agents=""]    starts it and prints how to use it
   cluster.py down                                 ends it
   cluster.py build                                builds the programs of clusters, which `up` does too where they are missing
+  cluster.py cached                               ends with 0 where they are built, else with 77
 """
 
 import argparse
@@ -39,6 +40,7 @@ def parse() -> argparse.Namespace:
     up.add_argument("--reduce", action="store_true", help="without real nodes where this machine cannot run them")
     verbs.add_parser("down", help="end it")
     verbs.add_parser("build", help="build the programs")
+    verbs.add_parser("cached", help="say whether the programs are built")
     return parser.parse_args()
 
 
@@ -81,6 +83,9 @@ def main() -> int:
         if arguments.verb == "build":
             abilities.check_control_plane()
             programs.build(programs.PACKAGES, say)
+        elif arguments.verb == "cached":
+            abilities.check_control_plane()
+            programs.check_built(programs.PACKAGES)
         else:
             down(cluster, say)
     except CannotRun as reason:

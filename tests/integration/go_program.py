@@ -10,6 +10,7 @@ import harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "../../build/go")
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "autopilot", "go")
 
 
 def build(name):
@@ -18,9 +19,10 @@ def build(name):
     go = harness.need_program("go")
     folder = os.path.abspath(FOLDER)
     os.makedirs(folder, exist_ok=True)
+    os.makedirs(CACHE, exist_ok=True)
     # A go that is too old says so and loads no other; what it loads can be removed with the folder.
-    environment = dict(os.environ, GOTOOLCHAIN="local", GOPATH=folder, GOMODCACHE=os.path.join(folder, "modules"),
-                       GOCACHE=os.path.join(folder, "cache"), GOFLAGS="-mod=readonly -modcacherw", GOWORK="off",
+    environment = dict(os.environ, GOTOOLCHAIN="local", GOPATH=CACHE, GOMODCACHE=os.path.join(CACHE, "modules"),
+                       GOCACHE=os.path.join(CACHE, "cache"), GOFLAGS="-mod=readonly -modcacherw", GOWORK="off",
                        CGO_ENABLED="0")
     program = os.path.join(folder, name)
     with open(program + ".lock", "w", encoding="ascii") as lock:

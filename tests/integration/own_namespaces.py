@@ -22,7 +22,7 @@ def enter(namespaces, programs, trial):
     tried = subprocess.run([*command, *trial], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         _skip(f"no namespaces as this test needs them can be made here: {tried.stderr.strip()}")
-    os.execvpe(command[0], [*command, sys.executable, "-B", *sys.argv], {**os.environ, INSIDE: "yes"})
+    os.execvpe(command[0], [*command, sys.executable, *sys.orig_argv[1:]], {**os.environ, INSIDE: "yes"})
 
 
 def _skip(why):

@@ -20,4 +20,4 @@ def use():
     python = made.stdout.strip()
     # Not realpath: the Python of a virtual environment is a link to the one that made it.
     if os.path.abspath(sys.executable) != python:
-        os.execv(python, [python, "-B", *sys.argv])
+        os.execv(python, [python, *sys.orig_argv[1:]])

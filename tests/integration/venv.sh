@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the virtual environment of the Python tests, once for each requirements.txt and Python version, and prints the
-# path of its Python. Safe to run by many at once. Needs python3-venv, and a package index the first time.
+# Makes the virtual environment of the Python tests in ~/.cache/autopilot, once for each requirements.txt and Python
+# version, and prints the path of its Python. Safe to run by many at once. Needs python3-venv, and a package index the
+# first time.
 #
 #   tests/integration/venv.sh [PYTHON]
 set -euo pipefail
@@ -9,16 +10,16 @@ set -euo pipefail
 python=${1:-python3}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 requirements=$here/requirements.txt
-folder=$(cd "$here/../.." && pwd)/build/venv
-wanted=$("$python" --version; cat "$requirements")
+key=$({ "$python" --version && cat "$requirements"; } | sha256sum | cut -c 1-16)
+folder=${XDG_CACHE_HOME:-$HOME/.cache}/autopilot/venv-$key
 
-mkdir -p "$folder"
+mkdir -p "${folder%/*}"
 exec 9>"$folder.lock"
 flock 9
-if [ ! -x "$folder/bin/python" ] || [ "$(cat "$folder/installed" 2>/dev/null)" != "$wanted" ]; then
+if [ ! -e "$folder/complete" ]; then
   rm -rf "$folder"
   "$python" -m venv "$folder" >&2
   "$folder/bin/python" -m pip --disable-pip-version-check --quiet install --requirement "$requirements" >&2
-  printf '%s\n' "$wanted" >"$folder/installed"
+  touch "$folder/complete"
 fi
 echo "$folder/bin/python"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which C++ files changed, for the stages that cannot afford all of them."""
 
+import hashlib
+import json
 import subprocess
 from pathlib import Path
 
@@ -12,6 +14,50 @@ CPP = (".cpp", ".hpp", ".c", ".h")
 def _git(*arguments: str) -> list[str]:
     done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
     return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def marks_of_tests(preset: str, labels: tuple[str, ...], leave_out: tuple[str, ...] = ()) -> dict[str, str]:
+    """For each test of ctest with one of the labels: what changes when its program or a file that is not compiled does."""
+    done = subprocess.run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"], cwd=ROOT, text=True,
+                          capture_output=True, check=True)
+    data = hashlib.sha256()
+    for name in sorted(set(_git("ls-files")) | set(_git("ls-files", "--others", "--exclude-standard"))):
+        if not name.endswith(CPP):
+            data.update(_stat_of(ROOT / name))
+    marks = {}
+    for test in json.loads(done.stdout)["tests"]:
+        of_test = next((entry["value"] for entry in test.get("properties", []) if entry["name"] == "LABELS"), [])
+        if test["name"] in leave_out or not set(labels) & set(of_test):
+            continue
+        mark = data.copy()
+        mark.update(_stat_of(Path(test["command"][0])))
+        marks[test["name"]] = mark.hexdigest()
+    return marks
+
+
+def _stat_of(path: Path) -> bytes:
+    try:
+        found = path.stat()
+        return f"{path} {found.st_mtime_ns} {found.st_size}\n".encode()
+    except OSError:
+        return f"{path} is missing\n".encode()
+
+
+# Folders whose tests are not called as the folder below src/ is.
+TESTS_OF = {"probes/gpu": ["gpu_probe"], "probes/net": ["net_probe"], "simulator": ["simulator"], "tests/golden": ["golden"],
+            "tests/fleet": ["fleet_sim"], "catalog": ["catalog", "golden"], "src/catalog": ["catalog", "golden"],
+            "src/checks": ["checks", "golden"]}
+
+
+def nearest_tests() -> list[str]:
+    """The tests of ctest that say most of the files that changed, committed or not."""
+    commit, _ = base()
+    names = set(_git("diff", "--name-only", commit)) | set(_git("ls-files", "--others", "--exclude-standard"))
+    tests = set()
+    for parts in (Path(name).parts for name in names):
+        own = [parts[1]] if parts[0] == "src" and len(parts) > 2 else []
+        tests.update(TESTS_OF.get("/".join(parts[:2]), TESTS_OF.get(parts[0], own)))
+    return sorted(tests)
 
 
 def all_files() -> list[Path]:

@@ -25,6 +25,7 @@ def count_googletest(report: Path) -> Outcome:
     for suite in xml.parse(report).getroot().iter("testsuite"):
         for case in suite.findall("testcase"):
             name = f"{case.get('classname')}.{case.get('name')}"
+            outcome.times.append((float(case.get("time", "0")), name))
             if case.find("failure") is not None:
                 said = "\n".join(failure.get("message", "") for failure in case.findall("failure"))
                 outcome.add(_failure(name, said))
@@ -37,6 +38,7 @@ def count_googletest(report: Path) -> Outcome:
 
 
 UNITTEST = re.compile(r"^.*\.\.\. (?P<result>ok|FAIL|ERROR|skipped (?P<reason>.+))$")
+TOOK = re.compile(r"^took (\d+\.\d+) s: (\w+)")  # tests/support/timed.py
 NAMED = re.compile(r"^((?:test_|setUp|tearDown)\w+) (\([\w.]+\))")
 DOUBLE_RULE, RULE = "=" * 70, "-" * 70
 
@@ -60,6 +62,8 @@ def count_unittest(entry: str, output: str) -> Outcome:
     for line in output.splitlines():
         if named := NAMED.match(line.strip()):
             name, title = f"{entry}.{named.group(1)}", named.group()
+        if took := TOOK.match(line):
+            outcome.times.append((float(took.group(1)), f"{entry}.{took.group(2)}"))
         if not (match := UNITTEST.match(line)):
             continue
         if match.group("result") == "ok":
@@ -83,6 +87,8 @@ def count(ctest_report: Path, googletest_folder: Path) -> Outcome:
         name = entry.get("name", "")
         status, said = entry.get("status"), entry.findtext("system-out") or ""
         report = googletest_folder / f"autopilot_{name}_tests.xml"
+        if status == "run":
+            total.programs.append(name)
         inner = count_googletest(report) if report.exists() else count_unittest(name, said)
         if inner.passed + inner.failed + inner.skipped:
             if status == "fail" and inner.failed == 0:
@@ -90,6 +96,7 @@ def count(ctest_report: Path, googletest_folder: Path) -> Outcome:
             total.add(inner)
         elif status == "run":
             total.passed += 1
+            total.times.append((float(entry.get("time", "0")), name))
         elif status in ("notrun", "disabled"):
             total.add(Outcome(skipped=1, notes=[f"skipped: {name}: {skip_reason(said)}"]))
         else:

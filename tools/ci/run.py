@@ -7,10 +7,14 @@ import os
 import sys
 import time
 
+from passed import Passed, committed_tree, default_folder
 from stage import ROOT, Beside, Failure, Options, Outcome, execute, failures_of
 from stages import PLANS
 
-BUDGETS = {"fuzz_seconds": {"verify": 60}, "tidy_seconds": {"verify": 0, "test": 1500}, "minutes": {"test": 80}}
+BUDGETS = {"fuzz_seconds": {"verify": 60}, "tidy_seconds": {"verify": 0, "test": 600}, "minutes": {"test": 80}}
+# Plans that take hours go on where they stopped.
+RESUMED = ("verify",)
+SLOWEST_SHOWN = 10
 NOTES_SHOWN = 25
 FAILURES_SHOWN = 10
 LINES_OF_FAILURE = 25
@@ -45,12 +49,20 @@ def show_failures(failures: list[Failure]) -> None:
         print(f"failed: {failure.name}")
 
 
+def show_slowest(times: list[tuple[float, str]]) -> None:
+    if times:
+        print("slowest tests:")
+    for seconds, name in sorted(times, reverse=True)[:SLOWEST_SHOWN]:
+        print(f"  {seconds:7.1f} s  {name}")
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("plan", choices=sorted(PLANS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--fuzz-seconds", type=int, help="per target; 20, for verify 60")
     parser.add_argument("--minutes", type=int, help="what is not done by then is skipped, and said; 80 for test, else no limit")
+    parser.add_argument("--again", action="store_true", help="run stages that passed before for these files, too")
     parser.add_argument("--only", action="append", metavar="STAGE", help="run only this stage; may be repeated")
     parser.add_argument("--list", action="store_true", help="name the stages and end")
     return parser.parse_args()
@@ -81,11 +93,21 @@ def main() -> int:
     failures: list[Failure] = []
     skipped: list[str] = []
     beside: dict[str, Beside] = {}
+    tree = committed_tree() if arguments.plan in RESUMED and not arguments.again else ""
+    passed = Passed(arguments.plan, tree, default_folder())
+    known = {stage.name: outcome for stage in stages if (outcome := passed.find(stage.name)) is not None}
     for number, stage in enumerate(stages, 1):
-        beside |= {other.name: Beside(other, options, set(failed)) for other in stages if other.beside == stage.name}
+        beside |= {other.name: Beside(other, options, set(failed)) for other in stages
+                   if other.beside == stage.name and other.name not in known}
         begun = beside.get(stage.name)
         print(f"[{number:2}/{len(stages)}] {stage.title}{f', begun beside {stage.beside}' if begun else ''} ...", flush=True)
-        outcome, seconds = begun.result() if begun else execute(stage, options, set(failed))
+        if stage.name in known:
+            outcome, seconds = known[stage.name], 0.0
+        else:
+            outcome, seconds = begun.result() if begun else execute(stage, options, set(failed))
+            # A file that was changed meanwhile may or may not have been part of it.
+            if tree and tree == committed_tree():
+                passed.keep(stage.name, outcome)
         print(f"        {word(outcome)} in {spoken(seconds)}: {outcome.passed} passed, {outcome.failed} failed, "
               f"{outcome.skipped} skipped")
         show(outcome)
@@ -97,6 +119,7 @@ def main() -> int:
             skipped.append(stage.name)
         total.add(outcome)
         sys.stdout.flush()
+    show_slowest(total.times)
     show_failures(failures)
     summary = f"{arguments.plan}: {len(stages)} stages in {spoken(time.monotonic() - begin)}; "
     summary += f"FAILED: {', '.join(failed)}" if failed else "none failed"

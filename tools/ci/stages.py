@@ -14,19 +14,18 @@ import changes
 import fuzz
 import junit
 import tidy
-from stage import ROOT, Outcome, OutOfTime, Run, Stage, configure, one, skip
+from stage import LOGS, ROOT, Outcome, OutOfTime, Run, Stage, configure, one, skip
 
 BUILD_LIMIT = 3000
 TEST_LIMIT = 6000  # all tests in a cluster take more than an hour
 SIMULATED_CLUSTERS = 2000
-# Of each processor, for tests: those that start programs and wait for them take one, those that compute both
-# (AUTOPILOT_PLACES_OF_WORK of cmake/Targets.cmake).
+# Of each processor, for tests: those that start programs and wait for them take one, those that compute two
+# (AUTOPILOT_PLACES_OF_WORK of cmake/Targets.cmake). Integration tests of the release mostly wait.
 PLACES = 2
-LABELS = ("unit", "golden", "integration")
-# ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan. Those that most
-# others stand on are in every run. Tests of the doors start helpers, for which all programs have to be built.
-THREADED = ("runtime", "net", "store", "kube")
-THREADED_WITH_PROGRAMS = ("host", "agent", "catalog")
+PLACES_OF_WAITING = 3
+CANNOT_RUN = 77
+# ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
+THREADED = ("runtime", "net", "store", "kube", "host", "agent", "catalog")
 
 FAILED_TEST = re.compile(r"\*\*\*(Failed|Timeout|Exception)")  # as ctest says it
 
@@ -39,13 +38,6 @@ SANITIZER_ENV = {
 }
 
 
-def _tests_of(preset: str) -> list[dict]:
-    import json
-    done = subprocess.run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"], cwd=ROOT, text=True,
-                          capture_output=True, check=False)
-    return json.loads(done.stdout)["tests"] if done.returncode == 0 else []
-
-
 def _build(run: Run, preset: str, targets: list[str] | None = None) -> Outcome:
     if not configure(run, preset):
         return one(False, "cmake could not configure")
@@ -53,13 +45,13 @@ def _build(run: Run, preset: str, targets: list[str] | None = None) -> Outcome:
     return one(run.command(argv + (["--target", *targets] if targets else []), BUILD_LIMIT) == 0)
 
 
-def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str]) -> Outcome:
+def _ctest(run: Run, preset: str, selection: list[str], wrapper: tuple[str, ...] = (), places: int = PLACES) -> Outcome:
     reports = run.folder / "googletest"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
     report = run.folder / "ctest.xml"
     report.unlink(missing_ok=True)
-    argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs * PLACES, "--output-on-failure",
+    argv = [*wrapper, "ctest", "--test-dir", f"build/{preset}", "-j", run.options.jobs * places, "--output-on-failure",
             "--no-tests=ignore", "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
             "--output-junit", report, *selection]
     try:
@@ -76,30 +68,66 @@ def _ctest(run: Run, preset: str, selection: list[str], wrapper: list[str]) -> O
     return outcome
 
 
-def _test(preset: str, label: str, *further: str):
+def _built_tests(preset: str, target: str, *labels: str):
+    """Builds the target and runs the tests with one of the labels."""
     def run_stage(run: Run) -> Outcome:
-        if not any(label in _labels(test) for test in _tests_of(preset)):
-            return skip(f"no test is labelled {label}")
-        return _ctest(run, preset, ["-L", f"^{label}$", *further], [])
-    return run_stage
-
-
-def _labels(test: dict) -> list[str]:
-    return next((entry["value"] for entry in test.get("properties", []) if entry["name"] == "LABELS"), [])
-
-
-def _all_tests(preset: str):
-    def run_stage(run: Run) -> Outcome:
-        built = _build(run, preset)
+        built = _build(run, preset, [target])
         if built.failed:
             return built
-        built.add(_ctest(run, preset, ["-LE", "^cluster$"], []))
+        waits = labels == ("integration",) and "asan" not in preset
+        built.add(_ctest(run, preset, ["-L", f"^({'|'.join(labels)})$"], places=PLACES_OF_WAITING if waits else PLACES))
         return built
     return run_stage
 
 
+def _unit(preset: str, title: str) -> Stage:
+    return Stage(f"{preset}-unit", f"{title}: unit and golden tests", _built_tests(preset, "unit_tests", "unit", "golden"))
+
+
+def _integration(preset: str, title: str) -> Stage:
+    return Stage(f"{preset}-integration", f"{title}: integration tests",
+                 _built_tests(preset, "integration_tests", "integration"))
+
+
+def _stale_tests(run: Run, targets: list[str], nearest: list[str] | None = None) -> Outcome:
+    """Builds the targets of dev and runs the unit and golden tests, or those of them that `nearest` names, whose program or data is
+    not as it was when they passed."""
+    built = _build(run, "dev", targets)
+    if built.failed:
+        return built
+    marks = LOGS / "check-passed"
+    marks.mkdir(parents=True, exist_ok=True)
+    # The causes take minutes there.
+    of_tests = changes.marks_of_tests("dev", ("unit", "golden"), leave_out=("causes",))
+    stale = {test: mark for test, mark in of_tests.items() if (nearest is None or test in nearest) and
+             not ((marks / test).exists() and (marks / test).read_text() == mark)}
+    if not stale:
+        built.notes.append("nothing changed since these tests passed")
+        return built
+    outcome = _ctest(run, "dev", ["-R", f"^({'|'.join(stale)})$"])
+    for test in outcome.programs:
+        (marks / test).write_text(stale[test])
+    built.add(outcome)
+    return built
+
+
+def _nearest_tests(run: Run) -> Outcome:
+    if not configure(run, "dev"):
+        return one(False, "cmake could not configure")
+    there = changes.marks_of_tests("dev", ("unit", "golden"))
+    nearest = [test for test in changes.nearest_tests() if test in there]
+    if not nearest:
+        return skip("no file of a folder with tests changed")
+    outcome = _stale_tests(run, [f"autopilot_{test}_tests" for test in nearest], nearest)
+    outcome.notes.insert(0, "of " + ", ".join(nearest))
+    return outcome
+
+
 def _simulation(run: Run) -> Outcome:
     """The planner in many more clusters than its unit test has."""
+    built = _build(run, "release", ["autopilot_controller_simulation_tests"])
+    if built.failed:
+        return built
     program = ROOT / "build" / "release" / "bin" / "autopilot_controller_simulation_tests"
     share = -(-SIMULATED_CLUSTERS // run.options.jobs)
 
@@ -117,35 +145,40 @@ def _kit(*arguments: str) -> list:
 
 def _cluster_programs(run: Run) -> Outcome:
     status = run.command(_kit("build"), BUILD_LIMIT)
-    return skip(junit.skip_reason(run.log.read_text())) if status == 77 else one(status == 0)
+    return skip(junit.skip_reason(run.log.read_text())) if status == CANNOT_RUN else one(status == 0)
 
 
-def _cluster(*further: str):
+def _cluster(label: str):
     def run_stage(run: Run) -> Outcome:
+        built = _build(run, "release", ["integration_tests"])
+        if built.failed:
+            return built
         try:
-            return _test("release", "cluster", *further)(run)
+            return _ctest(run, "release", ["-L", f"^{label}$"])
         finally:
             # A ctest that was killed has not ended what it started.
             run.command(_kit("down"), 120)
     return run_stage
 
 
-def _tests_with_threads(parts: tuple[str, ...]) -> list[str]:
-    return [f"autopilot_{name}_tests" for name in parts]
+def _cluster_smoke(run: Run) -> Outcome:
+    status = run.command(_kit("cached"), 60)
+    if status == CANNOT_RUN:
+        return skip(junit.skip_reason(run.log.read_text()))
+    return _cluster("smoke")(run) if status == 0 else one(False, "the cache of Kubernetes cannot be read")
 
 
-def _threads(parts: tuple[str, ...], *further_targets: str):
-    def run_stage(run: Run) -> Outcome:
-        built = _build(run, "tsan", [*further_targets, *_tests_with_threads(parts)])
-        if built.failed:
-            return built
-        # The memory layout that TSan of clang 16 knows is lost with many random address bits.
-        fixed = ["setarch", "-R"] if subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0 else []
-        outcome = _ctest(run, "tsan", ["-R", f"^({'|'.join(parts)})$"], fixed)
-        outcome.notes.insert(0, "of " + ", ".join(parts))
-        built.add(outcome)
+def _threads(run: Run) -> Outcome:
+    targets = [f"autopilot_{name}_tests" for name in THREADED]
+    built = _build(run, "tsan", ["programs", *targets])
+    if built.failed:
         return built
-    return run_stage
+    # The memory layout that TSan of clang 16 knows is lost with many random address bits.
+    fixed = ("setarch", "-R") if subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0 else ()
+    outcome = _ctest(run, "tsan", ["-R", f"^({'|'.join(THREADED)})$"], fixed)
+    outcome.notes.insert(0, "of " + ", ".join(THREADED))
+    built.add(outcome)
+    return built
 
 
 def _format(run: Run) -> Outcome:
@@ -174,47 +207,37 @@ def _tracked() -> list[Path]:
     return [Path(name) for name in done.stdout.splitlines() if (ROOT / name).exists()]
 
 
-def _release_with_tests(preset: str, title: str) -> list[Stage]:
-    build = f"{preset}-build"
-    return [Stage(build, f"{title}: build", lambda run: _build(run, preset))] + [
-        Stage(f"{preset}-{label}", f"{title}: {label} tests", _test(preset, label), build) for label in LABELS]
-
-
 FORMAT = Stage("format", "clang-format-16 of all files", _format)
 LINTS = Stage("lints", "lints", _lints)
 # What runs beside tests takes what they leave of the processors, which is nearly half: they wait for programs, for
-# clocks and for Kubernetes. It is only what nobody waits for: tests with little of the processors end by their deadlines.
+# clocks and for Kubernetes. Only builds and lints: tests with few processors end by their deadlines.
 TIDY_CHANGED = Stage("tidy", "clang-tidy-16 of changed files", lambda run: tidy.tidy(run, whole_tree=False))
 TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run, whole_tree=True), beside="cluster")
+RELEASE_BUILD = Stage("release-build", "release: build", lambda run: _build(run, "release", ["integration_tests"]))
+ASAN_BUILD = Stage("asan-build", "ASan+UBSan: build", lambda run: _build(run, "asan", ["unit_tests", fuzz.PROGRAM.name]),
+                   beside="release-integration")
+FUZZ_REPLAY = Stage("fuzz-replay", "ASan+UBSan: every fuzz target over its corpus", fuzz.replay)
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
-ASAN = Stage("asan", "clang 16 ASan+UBSan: build and all tests", _all_tests("asan"))
-ASAN_BUILD = Stage("asan-build", "clang 16 ASan+UBSan: build", lambda run: _build(run, "asan"), beside="release-integration")
-# Of the release alone: there is one cluster on a machine, and it runs what ships.
 CLUSTER_PROGRAMS = Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs)
-CLUSTER = [CLUSTER_PROGRAMS, Stage("cluster", "release: tests in a cluster", _cluster(), "release-build")]
-CLUSTER_SHORT = [CLUSTER_PROGRAMS,
-                 Stage("cluster", "release: the short tests in a cluster", _cluster("-L", "^short$"), "release-build")]
-ARM64 = Stage("arm64", "clang 16 release for arm64: build, and run on an emulator", arm64.arm64)
-SIMULATION = Stage("simulation", "release: the planner in many simulated clusters", _simulation, "release-build", "cluster")
-TSAN_BUILD = Stage("tsan-build", "clang 16 TSan: build", lambda run: _build(run, "tsan", _tests_with_threads(THREADED)), beside="asan")
-TSAN = Stage("tsan", "clang 16 TSan: build and threaded tests", _threads(THREADED))
-TSAN_ALL = Stage("tsan", TSAN.title, _threads((*THREADED, *THREADED_WITH_PROGRAMS), "programs"))
+CLUSTER = Stage("cluster", "release: all tests in a cluster", _cluster("cluster"))
+CLUSTER_SMOKE = Stage("cluster-smoke", "release: the smoke test in a cluster", _cluster_smoke)
+ARM64 = Stage("arm64", "release for arm64: build, and run on an emulator", arm64.arm64)
+SIMULATION = Stage("simulation", "release: the planner in many simulated clusters", _simulation)
+BENCH_BUILD = Stage("bench-build", "benchmarks: build", lambda run: _build(run, "bench"))
+TSAN = Stage("tsan", "TSan: tests of what has threads", _threads)
 
 PLANS: dict[str, list[Stage]] = {
-    "check": [
-        Stage("dev-build", "dev: build", lambda run: _build(run, "dev")),
-        Stage("dev-unit", "dev: unit tests", _test("dev", "unit"), "dev-build"),
-        # Without the stories of causes, which take two minutes there.
-        Stage("dev-golden", "dev: golden tests", _test("dev", "golden", "-E", "^causes$"), "dev-build"),
-    ],
+    "check": [Stage("dev-nearest", "dev: tests of the folders that changed", _nearest_tests),
+              Stage("dev-unit", "dev: all other unit and golden tests that are affected", lambda run: _stale_tests(run, ["unit_tests"]))],
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
-    "cluster": [Stage("release-build", "release: build", lambda run: _build(run, "release")), *CLUSTER],
-    "test": [FORMAT, LINTS, *_release_with_tests("release", "release"), *CLUSTER_SHORT, ASAN_BUILD, ASAN, TSAN_BUILD, TSAN, FUZZ,
-             replace(TIDY_CHANGED, beside="asan")],
+    "cluster": [CLUSTER_PROGRAMS, CLUSTER],
+    "test": [FORMAT, LINTS, RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"), ASAN_BUILD,
+             _unit("asan", "ASan+UBSan"), FUZZ_REPLAY, CLUSTER_SMOKE, replace(TIDY_CHANGED, beside="asan-unit")],
+    # What `make test` does not run.
     "verify": [
-        FORMAT, LINTS, *_release_with_tests("release", "clang 16 release"),
-        *CLUSTER, SIMULATION, TIDY_ALL, *_release_with_tests("gcc-release", "g++ 12 release"), ASAN,
-        Stage("gcc-asan", "g++ 12 ASan+UBSan: build and all tests", _all_tests("gcc-asan")), TSAN_ALL, ARM64, FUZZ,
+        _integration("asan", "ASan+UBSan"), TSAN, _unit("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
+        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"), BENCH_BUILD, FUZZ, ARM64,
+        CLUSTER_PROGRAMS, CLUSTER, SIMULATION, TIDY_ALL,
     ],
 }

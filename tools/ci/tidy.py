@@ -74,8 +74,9 @@ def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: floa
 
 
 def tidy(run: Run, whole_tree: bool) -> Outcome:
-    build = ROOT / "build" / "release"
-    if not configure(run, "release"):
+    build = ROOT / "build" / "tidy"
+    # Some sources include what is generated: the text of headers, not their objects.
+    if not configure(run, "tidy"):
         return Outcome(failed=1, notes=["cmake could not configure"])
     files, compared = (changes.all_files(), "all files") if whole_tree else changes.changed_files()
     sources = _sources_of(files, _compiled(build))

@@ -103,6 +103,14 @@ def build(modules, say) -> dict[str, Path]:
     return programs
 
 
+def check_built(modules) -> None:
+    """Raises CannotRun where the programs of one of the folders are not in the cache."""
+    go = find_go()
+    missing = [module for module in modules if not _folder_of(module, go).is_dir()]
+    if missing:
+        raise CannotRun(f"{', '.join(missing)}: not built yet; make cluster-programs builds them once, in about 25 minutes of a processor")
+
+
 def _build_into(folder: Path, module: str, go: str, say, lock) -> None:
     version = version_of(module)
     fresh = folder.with_name(f"{folder.name}.new")

@@ -59,13 +59,14 @@ Traceback of the other b
 Ran 3 tests in no time
 </system-out></testcase>
 <testcase name="integration.systemd_test" status="run"><system-out>test_a (systemd_test.Unit.test_a) ... ok
+took 1.250 s: test_a (systemd_test.Unit.test_a)
 test_b (systemd_test.Unit.test_b)
 Says something. ... skipped 'zsh is not installed'
 Ran 2 tests ... in no time
 </system-out></testcase>
 <testcase name="integration.nvml_test" status="run"><system-out>setUpModule (__main__) ... skipped 'no library'
 </system-out></testcase>
-<testcase name="script" status="run"><system-out>fine</system-out></testcase>
+<testcase name="script" status="run" time="3.5"><system-out>fine</system-out></testcase>
 <testcase name="probe" status="notrun"><system-out>SKIP: no loop device</system-out></testcase>
 <testcase name="cluster.up" status="notrun"><system-out>[ 0.1 s] looking
 cannot run here: the cluster: needs root
@@ -74,7 +75,7 @@ cannot run here: the cluster: needs root
 <testcase name="later" status="notrun"></testcase>
 </testsuite>"""
 CORE = """<testsuites><testsuite name="A">
-<testcase name="one" status="run" result="completed" classname="A"/>
+<testcase name="one" status="run" result="completed" time="0.125" classname="A"/>
 <testcase name="two" status="run" result="skipped" classname="A"><skipped message="a_test.cpp:3&#x0A;needs root&#x0A;"/></testcase>
 <testcase name="off" status="notrun" result="suppressed" classname="A"/>
 </testsuite></testsuites>"""
@@ -119,6 +120,9 @@ class Count(unittest.TestCase):
             ("integration.pairs_test.test_b", "Traceback of the other b"),
             ("integration.pairs_test.tearDownClass", "Traceback of the end"),
         ], [(failure.name, failure.text) for failure in outcome.failures])
+        self.assertEqual([(3.5, "script"), (1.25, "integration.systemd_test.test_a"), (0.125, "A.one")],
+                         sorted(outcome.times, reverse=True)[:3])
+        self.assertEqual(["core", "integration.systemd_test", "integration.nvml_test", "script"], outcome.programs)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import contextlib
 import io
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -13,6 +15,8 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import changes
+import passed
 import run
 import stage
 import stages
@@ -123,7 +127,7 @@ class Runner(unittest.TestCase):
         ctest.chmod(0o755)
         options = Options(jobs=1, fuzz_seconds=1, tidy_seconds=1, deadline=time.monotonic() + 2)
         with mock.patch.dict(os.environ, PATH=f"{tools.name}:{os.environ['PATH']}"):
-            outcome, _ = stage.execute(Stage("a", "tests", lambda job: stages._ctest(job, "release", [], [])), options, set())
+            outcome, _ = stage.execute(Stage("a", "tests", lambda job: stages._ctest(job, "release", [])), options, set())
         self.assertEqual(1, outcome.failed)
 
     def test_a_stage_whose_neighbour_is_left_out_runs_alone(self):
@@ -167,17 +171,151 @@ class Plans(unittest.TestCase):
                            if other.beside and number >= place and [one.name for one in stages].index(other.beside) <= place]
                 self.assertLessEqual(len(running), 2, f"{plan}: {stage.name}")
 
-    def test_ci_runs_every_kind_of_tests_of_what_ships(self):
-        names = [one.name for one in run.PLANS["test"]]
-        for kind in ("unit", "golden", "integration"):
-            self.assertIn(f"release-{kind}", names)
-        self.assertIn("cluster", names)
+    def test_no_stage_is_in_two_tiers(self):
+        names = {plan: {stage.name for stage in run.PLANS[plan]} for plan in ("check", "test", "verify")}
+        self.assertEqual(set(), names["check"] & names["test"])
+        self.assertEqual({"tidy"}, names["test"] & names["verify"])  # of changed files, and of all
 
-    def test_the_benchmarks_are_compiled_beside_what_ships(self):
-        for preset, bench in (("release", "ON"), ("gcc-release", "OFF")):
-            run_ = mock.Mock()
-            stage.configure(run_, preset)
-            self.assertIn(f"-DAUTOPILOT_BENCH={bench}", run_.command.call_args.args[0])
+
+class Resumed(Runner):
+    """A plan of hours goes on where it stopped."""
+
+    def setUp(self):
+        super().setUp()
+        self.ran = []
+        self.tree = "one"
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for patch in (mock.patch.object(run, "RESUMED", ("check",)),
+                      mock.patch.object(run, "committed_tree", lambda: self.tree),
+                      mock.patch.object(run, "default_folder", lambda: Path(folder.name))):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def stage(self, name, outcome, **more):
+        def runs(_):
+            self.ran.append(name)
+            return outcome
+        return Stage(name, f"title of {name}", runs, **more)
+
+    def plan(self, status, *arguments, b=None):
+        self.ran.clear()
+        return self.lines([self.stage("a", Outcome(passed=3, skipped=1)), self.stage("b", b or one(True), beside="a"),
+                           self.stage("c", skip("not here"))], status, arguments)
+
+    def test_what_passed_for_the_same_files_is_counted_and_not_run_again(self):
+        self.plan(1, b=one(False))
+        self.assertEqual({"a", "b", "c"}, set(self.ran))
+        lines = self.plan(0)
+        self.assertEqual({"b", "c"}, set(self.ran))
+        self.assertEqual("4 passed, 0 failed, 2 skipped", lines[-1])
+        self.assertTrue(any("passed before for these files" in line for line in lines))
+        self.plan(0)
+        self.assertEqual({"c"}, set(self.ran))
+
+    def test_other_files_and_uncommitted_changes_are_run_and_again_runs_all(self):
+        self.plan(0)
+        for self.tree, arguments in (("two", ()), ("", ()), ("one", ("--again",))):
+            self.plan(0, *arguments)
+            self.assertEqual({"a", "b", "c"}, set(self.ran))
+
+    def test_a_stage_during_which_a_file_changed_is_not_remembered(self):
+        def changes(_):
+            self.tree = ""
+            return one(True)
+        self.lines([Stage("a", "tests", changes)], 0)
+        self.tree = "one"
+        self.lines([self.stage("a", one(True))], 0)
+        self.assertEqual(["a"], self.ran)
+
+
+class Slowest(Runner):
+    def test_the_ten_slowest_tests_of_all_stages_stand_at_the_end(self):
+        lines = self.lines([Stage("a", "tests", lambda _: Outcome(passed=9, times=[(float(n), f"a.{n}") for n in range(9)])),
+                            Stage("b", "tests", lambda _: Outcome(passed=9, times=[(n + 0.5, f"b.{n}") for n in range(9)]))], 0)
+        begin = lines.index("slowest tests:")
+        self.assertEqual(["      8.5 s  b.8", "      8.0 s  a.8"], lines[begin + 1:begin + 3])
+        self.assertEqual("      4.0 s  a.4", lines[begin + 10])
+        self.assertTrue(lines[begin + 11].startswith("check: "))
+
+
+class CommittedTree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.git("init", "--quiet")
+        (self.root / "a").write_text("1")
+        self.git("add", "a")
+        self.git("-c", "user.name=n", "-c", "user.email=e", "commit", "--quiet", "-m", "one")
+
+    def git(self, *arguments):
+        return subprocess.run(["git", "-C", self.root, *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+    def test_it_is_nothing_while_a_file_differs_or_is_new(self):
+        tree = passed.committed_tree(self.root)
+        self.assertEqual(self.git("rev-parse", "HEAD^{tree}"), tree)
+        (self.root / "a").write_text("2")
+        self.assertEqual("", passed.committed_tree(self.root))
+        (self.root / "a").write_text("1")
+        self.assertEqual(tree, passed.committed_tree(self.root))
+        (self.root / "b").write_text("")
+        self.assertEqual("", passed.committed_tree(self.root))
+
+    def test_it_is_nothing_outside_a_checkout(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual("", passed.committed_tree(Path(folder)))
+
+
+class MarksOfTests(unittest.TestCase):
+    """Which tests `make check` runs."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        subprocess.run(["git", "init", "--quiet", self.root], check=True)
+        for name in ("one", "two", "page.md", "source.cpp"):
+            (self.root / name).write_text(name)
+        (self.root / ".gitignore").write_text("one\ntwo\n")
+        listed = json.dumps({"tests": [
+            {"name": name, "command": [str(self.root / name)], "properties": [{"name": "LABELS", "value": [label]}]}
+            for name, label in (("one", "unit"), ("two", "golden"), ("three", "integration"))]})
+        tools = self.root / "tools"
+        tools.mkdir()
+        (tools / "ctest").write_text(f"#!/bin/sh\ncat <<'END'\n{listed}\nEND\n")
+        (tools / "ctest").chmod(0o755)
+        for patch in (mock.patch.object(changes, "ROOT", self.root),
+                      mock.patch.dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}")):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.before = self.marks()
+
+    def marks(self):
+        return changes.marks_of_tests("dev", ("unit", "golden"))
+
+    def changed(self):
+        return {name for name, mark in self.marks().items() if mark != self.before[name]}
+
+    def test_the_tests_of_a_folder_are_the_nearest_to_its_sources(self):
+        names = {"src/core/a.cpp": ["core"], "src/checks/gpu/xid.cpp": ["checks", "golden"], "probes/net/run/a.cpp": ["net_probe"],
+                 "tests/golden/gpu.xid/a/expect.yaml": ["golden"], "catalog/xids.yaml": ["catalog", "golden"], "src/CMakeLists.txt": [],
+                 "docs/a.md": []}
+        for name, tests in names.items():
+            with self.subTest(name), mock.patch.object(changes, "base", lambda: ("HEAD", "")), \
+                    mock.patch.object(changes, "_git", lambda verb, *_, name=name: [name] if verb == "diff" else []):
+                self.assertEqual(tests, changes.nearest_tests())
+
+    def test_a_program_that_is_linked_anew_changes_its_own_test(self):
+        self.assertEqual({"one", "two"}, set(self.before))
+        (self.root / "one").write_text("linked anew")
+        self.assertEqual({"one"}, self.changed())
+
+    def test_a_file_that_is_no_source_changes_all(self):
+        (self.root / "source.cpp").write_text("the program says that")
+        self.assertEqual(set(), self.changed())
+        (self.root / "page.md").write_text("longer than before")
+        self.assertEqual({"one", "two"}, self.changed())
 
 
 if __name__ == "__main__":
