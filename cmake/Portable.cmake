@@ -1,0 +1,19 @@
+# Programs that start on systems whose glibc is older than this machine's (docs/adr/0029). Sources are compiled as for a
+# release; only what they are linked with is older: stubs, which hold names and versions and no code (tools/release/stubs.sh).
+# What is newer than these and needed nevertheless is in portability/.
+set(AUTOPILOT_PORTABLE "" CACHE STRING "The oldest glibc that the programs start with; empty: that of this machine")
+add_subdirectory(portability)
+if(AUTOPILOT_PORTABLE)
+  if(DEFINED ENV{XDG_CACHE_HOME})
+    set(stubs $ENV{XDG_CACHE_HOME})
+  else()
+    set(stubs $ENV{HOME}/.cache)
+  endif()
+  string(APPEND stubs /autopilot/glibc-${AUTOPILOT_PORTABLE}-${CMAKE_SYSTEM_PROCESSOR})
+  if(NOT EXISTS ${stubs}/libc.so)
+    message(FATAL_ERROR "${stubs} is not there: tools/release/stubs.sh makes it")
+  endif()
+  # -B for the file that begins every program, -L for libraries; both come before those of this machine.
+  add_link_options(-B${stubs} -L${stubs})
+  link_libraries(autopilot_portability)
+endif()

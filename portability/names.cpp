@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names under which programs and libraries look for what is newer than the oldest glibc. Nobody else than
+// what this is linked into sees them: the folder is compiled with hidden visibility.
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <dlfcn.h>
+
+#include "portability/glibc.hpp"
+
+namespace autopilot::portability {
+namespace {
+
+// Of glibc where it has it, ours where it does not: what depends on the inside of a glibc, or does less than
+// that one does.
+template <typename Function>
+Function* newest(const char* name, Function* ours) {
+  void* found = ::dlsym(RTLD_DEFAULT, name);
+  return found == nullptr ? ours : reinterpret_cast<Function*>(found);
+}
+
+}  // namespace
+}  // namespace autopilot::portability
+
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming): names
+// of glibc
+
+// Since 2.32 glibc says here whether there is one thread, for which libstdc++ counts references without
+// atomic operations. Nobody says it here, so it counts with them.
+extern "C" {
+char __libc_single_threaded = 0;
+}
+
+extern "C" int _dl_find_object(void* address, dl_find_object* found) noexcept {
+  return autopilot::portability::find_object(address, found);
+}
+
+extern "C" int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                                      const timespec* deadline) {
+  static auto* const wait =
+      autopilot::portability::newest("pthread_cond_clockwait", autopilot::portability::wait_by_clock);
+  return wait(condition, mutex, clock, deadline);
+}
+
+extern "C" unsigned int arc4random() noexcept {
+  return autopilot::portability::random_word();
+}
+
+extern "C" int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t* actions,
+                                                        int first) noexcept {
+  static auto* const add = autopilot::portability::newest("posix_spawn_file_actions_addclosefrom_np",
+                                                          autopilot::portability::add_close_from);
+  return add(actions, first);
+}
+
+extern "C" const char* sigdescr_np(int number) noexcept {
+  return autopilot::portability::describe_signal(number);
+}
+
+extern "C" ssize_t getdents64(int folder, void* buffer, std::size_t bytes) noexcept {
+  return autopilot::portability::read_entries(folder, buffer, bytes);
+}
+
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
