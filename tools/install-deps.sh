@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian 12 packages that Autopilot is built and tested with. Does nothing where nothing is missing.
 #
-#   tools/install-deps.sh [--list] [build] [test] [lint] [extras] [cluster]     without a group: all but cluster
+#   tools/install-deps.sh [--list] [build] [test] [lint] [extras] [cluster] [release]     without a group: the first four
 #   extras: programs that some tests drive; without them these tests are skipped
 #   cluster: what `make cluster` needs beside Go
+#   release: what `make release-binaries` and its tests need beside Go
 #
 # Needs root or sudo only when something is missing.
 set -euo pipefail
@@ -19,6 +20,7 @@ test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16
 extras=(curl jq prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base iperf3 nftables)
 lint=(clang-format-16 clang-tidy-16 clang-19 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
+release=(python3-venv mmdebstrap rpm rpm2cpio cpio)
 
 # Services that a test drives as plain programs and that must not start with the machine because of us.
 services=(prometheus prometheus-alertmanager containerd)
@@ -38,18 +40,37 @@ packages_of() {
     lint) printf '%s\n' "${lint[@]}" ;;
     extras) printf '%s\n' "${extras[@]}" ;;
     cluster) printf '%s\n' "${cluster[@]}" ;;
-    *) die "unknown group '$1': build, test, lint, extras and cluster exist" ;;
+    release) printf '%s\n' "${release[@]}" ;;
+    *) die "unknown group '$1': build, test, lint, extras, cluster and release exist" ;;
   esac
+}
+
+cure="Cure: nothing has to be built or installed to use Autopilot. \`make release-binaries\` on any Debian 12, or in a container of
+  debian:12, makes dist/autopilot-VERSION-linux-$HOSTTYPE.tar.gz: \`tar xf\` it here, and run bin/autopilot in it (docs/setup.md,
+  \"Install without building\"). To build here, use a container of debian:12."
+
+# "debian 12"
+system() {
+  # shellcheck disable=SC1091
+  [ ! -r /etc/os-release ] || (. /etc/os-release && echo "${ID:-unknown} ${VERSION_ID:-}")
 }
 
 check_system() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    die "this is no Debian system; the packages to provide by hand are: $*"
+    die "this is no Debian system ($(system)); the packages to provide by hand are: $*
+  $cure"
   fi
-  local id='' version=''
-  # shellcheck disable=SC1091
-  [ -r /etc/os-release ] && id=$(. /etc/os-release && echo "${ID:-}") && version=$(. /etc/os-release && echo "${VERSION_ID:-}")
-  [ "$id $version" = "debian 12" ] || say "warning: made for Debian 12, this is '${id:-unknown} ${version:-}'; names may differ"
+  [ "$(system)" = "debian 12" ] || say "warning: made for Debian 12, this is '$(system)'; names may differ"
+}
+
+# On another system some have other names, or are not there at all.
+refuse_unknown() {
+  local unknown=()
+  for package in "$@"; do
+    apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [^(]' || unknown+=("$package")
+  done
+  [ ${#unknown[@]} -eq 0 ] || die "$(system) has no ${unknown[*]}: Autopilot is built on Debian 12.
+  $cure"
 }
 
 # Two Boosts cannot be installed side by side, and apt would silently remove the other one with all that needs it.
@@ -88,7 +109,7 @@ for argument in "$@"; do
   case "$argument" in
     --list) list_only=yes ;;
     -h | --help)
-      sed -n '3,9s/^# \{0,1\}//p' "$0"
+      sed -n '3,10s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) groups+=("$argument") ;;
@@ -118,8 +139,9 @@ fi
 case " ${missing[*]} " in *" libboost1.81-dev "*) refuse_conflicts ;; esac
 
 if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
-  die "${#missing[@]} packages are missing, and this is neither root nor is there sudo. Run as root:
-  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+  die "${#missing[@]} packages are missing, and this is neither root nor is there sudo. Run as root on Debian 12:
+  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}
+  $cure"
 fi
 
 say "installing ${#missing[@]} missing packages (${groups[*]}): ${missing[*]}"
@@ -129,6 +151,7 @@ for service in "${services[@]}"; do
 done
 forbid_service_starts
 apt update || say "warning: apt-get update failed; trying with the lists that are here"
+[ "$(system)" = "debian 12" ] || refuse_unknown "${missing[@]}"
 apt install -y --no-install-recommends "${missing[@]}" >/dev/null ||
   die "apt-get could not install: ${missing[*]}
   The lines above say why. The same by hand: apt-get install --no-install-recommends ${missing[*]}"
