@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release run test check verify lint format bench bench-build bench-cluster bench-fleet fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
+.PHONY: release release-binaries run test check verify lint format bench bench-build bench-cluster bench-fleet fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## what ships, optimised, into build/bin (the default)
@@ -63,6 +63,14 @@ manifests: ## deploy/manifests/ from the Helm chart
 
 image: release ## a container image as a tar, without a registry (IMAGE=name TAG=version)
 	@tools/image/build.py $(if $(IMAGE),--image '$(IMAGE)') $(if $(TAG),--tag '$(TAG)')
+
+release-binaries: ## what people install who do not build, for glibc 2.28 and newer: dist/ with a tar.gz, a .deb and a .rpm
+	@tools/install-deps.sh build release
+	@tools/install-go.sh
+	@tools/release/stubs.sh
+	@cmake --preset portable >/dev/null
+	@cmake --build --preset portable --target programs -j$(JOBS)
+	@tools/release/release.py
 
 cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubelets, SIM=n simulated nodes with agents (AGENTS=their arguments); prints a KUBECONFIG
 	@tools/install-deps.sh cluster

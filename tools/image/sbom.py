@@ -16,7 +16,10 @@ LINKED = {"libboost1.81-dev": "BSL-1.0", "libboost-json1.81-dev": "BSL-1.0", "li
 # Of these, what is linked into programs beside the first one, and what into none but such.
 _EVERY_PROBE = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "libcli11-dev", "libstdc++-12-dev"]
 _LIBIPERF = ["libiperf-dev", "libsctp-dev"]
-LINKED_BESIDE = {"autopilot-gpu-probe": _EVERY_PROBE, "autopilot-net-probe": [*_EVERY_PROBE, *_LIBIPERF, "libssl-dev"]}
+_SIMULATED = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "libstdc++-12-dev"]
+LINKED_BESIDE = {"autopilot-gpu-probe": _EVERY_PROBE, "autopilot-net-probe": [*_EVERY_PROBE, *_LIBIPERF, "libssl-dev"],
+                 "autopilot-sim": _EVERY_PROBE, "libamdhip64-sim.so": _SIMULATED, "libcuda-sim.so": _SIMULATED, "libnccl-sim.so": _SIMULATED,
+                 "libnvidia-ml-sim.so": _SIMULATED, "librccl-sim.so": _SIMULATED}
 
 
 def _asked(*command: str) -> str:
