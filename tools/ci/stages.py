@@ -168,6 +168,19 @@ def _cluster_smoke(run: Run) -> Outcome:
     return _cluster("smoke")(run) if status == 0 else one(False, "the cache of Kubernetes cannot be read")
 
 
+def _release_binaries(run: Run) -> Outcome:
+    """What `make release-binaries` makes, started on other systems and installed."""
+    if run.command(["make", "release-binaries"], BUILD_LIMIT) != 0:
+        return one(False, "make release-binaries failed")
+    status = run.command([sys.executable, "-B", ROOT / "tests" / "release" / "run.py"], TEST_LIMIT)
+    if status == CANNOT_RUN:
+        return skip(junit.skip_reason(run.log.read_text()))
+    outcome = junit.count_unittest("release", run.log.read_text())
+    if status != 0 and outcome.failed == 0:
+        outcome.add(one(False, f"tests/release/run.py ended with {status}"))
+    return outcome
+
+
 def _threads(run: Run) -> Outcome:
     targets = [f"autopilot_{name}_tests" for name in THREADED]
     built = _build(run, "tsan", ["programs", *targets])
@@ -224,6 +237,7 @@ CLUSTER_SMOKE = Stage("cluster-smoke", "release: the smoke test in a cluster", _
 ARM64 = Stage("arm64", "release for arm64: build, and run on an emulator", arm64.arm64)
 SIMULATION = Stage("simulation", "release: the planner in many simulated clusters", _simulation)
 BENCH_BUILD = Stage("bench-build", "benchmarks: build", lambda run: _build(run, "bench"))
+RELEASE_BINARIES = Stage("release-binaries", "archive and packages for other systems: build, start and install", _release_binaries)
 TSAN = Stage("tsan", "TSan: tests of what has threads", _threads)
 
 PLANS: dict[str, list[Stage]] = {
@@ -237,7 +251,7 @@ PLANS: dict[str, list[Stage]] = {
     # What `make test` does not run.
     "verify": [
         _integration("asan", "ASan+UBSan"), TSAN, _unit("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
-        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"), BENCH_BUILD, FUZZ, ARM64,
+        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"), BENCH_BUILD, FUZZ, ARM64, RELEASE_BINARIES,
         CLUSTER_PROGRAMS, CLUSTER, SIMULATION, TIDY_ALL,
     ],
 }
