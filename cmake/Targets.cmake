@@ -1,8 +1,9 @@
 # One folder of src/ is one library. Sources are every .cpp of the folder; x_test.cpp beside x.cpp belongs to the
 # folder's test program autopilot_<name>_tests.
 #   autopilot_library(<name> [PUBLIC <targets>...] [PRIVATE <targets>...] [SIMULATION <files>...])
-# SIMULATION: tests that run long, in a program of their own, autopilot_<name>_simulation_tests. Beside tests that are
-# not optimised they would run the code of these wherever both instantiate the same template, at a third of the speed.
+# SIMULATION: tests that compute for long, in a program of their own, autopilot_<name>_simulation_tests, with a label of their own: make
+# test runs them on the release. Beside tests that are not optimised they would run the code of these wherever both instantiate the
+# same template, at a third of the speed.
 function(autopilot_library name)
   cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE;SIMULATION" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.c)
@@ -23,7 +24,8 @@ function(autopilot_library name)
   endif()
   if(AUTOPILOT_TESTS AND ARG_SIMULATION)
     autopilot_hot_tests(${ARG_SIMULATION})
-    autopilot_test(${name}_simulation SOURCES ${ARG_SIMULATION} LINK autopilot_${name} ${ARG_PRIVATE})
+    autopilot_test(${name}_simulation SOURCES ${ARG_SIMULATION} LINK autopilot_${name} ${ARG_PRIVATE}
+                   LABELS simulation)
     set_tests_properties(${name}_simulation PROPERTIES TIMEOUT 900)
     list(TRANSFORM ARG_SIMULATION PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     list(REMOVE_ITEM tests ${ARG_SIMULATION})
@@ -69,9 +71,11 @@ function(autopilot_test name)
   add_test(NAME ${name} COMMAND ${target})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
   if("unit" IN_LIST ARG_LABELS)
-    set_tests_properties(${name} PROPERTIES PROCESSORS ${AUTOPILOT_PLACES_OF_WORK})
     add_dependencies(unit_tests ${target})
   else()
     add_dependencies(integration_tests ${target})
+  endif()
+  if(NOT "integration" IN_LIST ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${AUTOPILOT_PLACES_OF_WORK})
   endif()
 endfunction()

@@ -74,7 +74,7 @@ def _built_tests(preset: str, target: str, *labels: str):
         built = _build(run, preset, [target])
         if built.failed:
             return built
-        waits = labels == ("integration",) and "asan" not in preset
+        waits = "integration" in labels and "asan" not in preset
         built.add(_ctest(run, preset, ["-L", f"^({'|'.join(labels)})$"], places=PLACES_OF_WAITING if waits else PLACES))
         return built
     return run_stage
@@ -85,8 +85,8 @@ def _unit(preset: str, title: str) -> Stage:
 
 
 def _integration(preset: str, title: str) -> Stage:
-    return Stage(f"{preset}-integration", f"{title}: integration tests",
-                 _built_tests(preset, "integration_tests", "integration"))
+    return Stage(f"{preset}-integration", f"{title}: integration tests and simulations",
+                 _built_tests(preset, "integration_tests", "integration", "simulation"))
 
 
 def _stale_tests(run: Run, targets: list[str], nearest: list[str] | None = None) -> Outcome:
@@ -97,9 +97,7 @@ def _stale_tests(run: Run, targets: list[str], nearest: list[str] | None = None)
         return built
     marks = LOGS / "check-passed"
     marks.mkdir(parents=True, exist_ok=True)
-    # The causes take minutes there.
-    of_tests = changes.marks_of_tests("dev", ("unit", "golden"), leave_out=("causes",))
-    stale = {test: mark for test, mark in of_tests.items() if (nearest is None or test in nearest) and
+    stale = {test: mark for test, mark in changes.marks_of_tests("dev", ("unit", "golden")).items() if (nearest is None or test in nearest) and
              not ((marks / test).exists() and (marks / test).read_text() == mark)}
     if not stale:
         built.notes.append("nothing changed since these tests passed")
