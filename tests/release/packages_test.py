@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The .deb and the .rpm of `make release-binaries`: installed, upgraded and taken away on a Debian 12, and by rpm in a folder."""
 
+import functools
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,7 +21,7 @@ WANTED = "etc/systemd/system/multi-user.target.wants/autopilot.service"
 UNIT = "usr/lib/systemd/system/autopilot.service"
 
 
-def next_version(folder: Path) -> Path:
+def make_next(folder: Path) -> Path:
     """The same programs as packages of a greater version."""
     with tarfile.open(archive()) as opened:
         opened.extractall(folder)
@@ -27,6 +29,14 @@ def next_version(folder: Path) -> Path:
     subprocess.run([sys.executable, "-B", roots.ROOT / "tools" / "release" / "release.py", "--version", NEXT, "--programs", programs, "--out", folder],
                    check=True, stdout=subprocess.DEVNULL)
     return folder
+
+
+@functools.cache
+def next_version() -> Path:
+    """Made once for all tests."""
+    folder = tempfile.TemporaryDirectory(prefix="autopilot-release-")
+    unittest.addModuleCleanup(folder.cleanup)
+    return make_next(Path(folder.name))
 
 
 def files_of(root: Path) -> set[str]:
@@ -86,7 +96,7 @@ class Deb(Package):
         self.assertTrue((self.root / WANTED).is_symlink(), "the service starts with the machine")
         self.put_state()
 
-        self.install(next(next_version(self.folder).glob("*.deb")))
+        self.install(next(next_version().glob("*.deb")))
         self.assertIn(f"Version: {NEXT}", self.dpkg("--status", "autopilot"))
         self.expect_state()
         self.expect_installed()
@@ -102,7 +112,7 @@ class Deb(Package):
     def test_a_service_that_was_switched_off_stays_so(self):
         self.install(self.deb)
         self.assertEqual(roots.run(self.root, "systemctl", "disable", "autopilot").returncode, 0)
-        self.install(next(next_version(self.folder).glob("*.deb")))
+        self.install(next(next_version().glob("*.deb")))
         self.assertFalse((self.root / WANTED).is_symlink())
 
     def test_systemd_finds_no_fault_in_what_is_installed(self):
@@ -163,7 +173,7 @@ class Rpm(Package):
         self.query(*rpm, "--install", self.rpm)
         self.expect_installed()
         self.put_state()
-        self.query(*rpm, "--upgrade", next(next_version(self.folder).glob("*.rpm")))
+        self.query(*rpm, "--upgrade", next(next_version().glob("*.rpm")))
         self.assertEqual(self.query("--root", self.root, "--query", "--queryformat", "%{VERSION}", "autopilot"), NEXT)
         self.expect_state()
         self.query("--root", self.root, "--erase", "autopilot")
@@ -173,10 +183,68 @@ class Rpm(Package):
                                 f"./{STATE}", f"./{STATE}/journal.db"})
 
 
+class Service(unittest.TestCase):
+    """With a real systemd, as the first process of a Debian 12."""
+
+    def setUp(self):
+        self.kept = roots.debian("bookworm", "systemd", "procps", "rpm")
+        folder = tempfile.TemporaryDirectory(prefix="autopilot-release-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.root = roots.copy(self.kept, self.folder / "root")
+        for package in (newest("autopilot-*.deb"), newest("autopilot-*.rpm"), *next_version().glob("*.[dr][ep][bm]")):
+            shutil.copy(package, self.root / "opt" / (("next" if NEXT in package.name else "this") + package.suffix))
+        self.system = roots.Booted(self.root)
+        self.addCleanup(self.system.close)
+
+    def does(self, *command):
+        done = self.system.run(*command)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def agent(self):
+        """Its number, of one that is ready."""
+        self.assertEqual(self.does("systemctl", "is-active", "autopilot"), "active\n")
+        self.assertEqual(self.does("systemctl", "is-enabled", "autopilot"), "enabled\n")
+        self.assertRegex(self.system.run("autopilot", "status").stdout, "checks looked|not looked yet|verdict")
+        return self.does("systemctl", "show", "--property=MainPID", "--value", "autopilot")
+
+    def lives_on(self, upgrade):
+        """Another agent, with the same journal and the same configuration."""
+        journal = self.root / STATE / "journal.db"
+        before, file = self.agent(), journal.stat().st_ino
+        with (self.root / CONFIG).open("a", encoding="ascii") as config:
+            config.write("log_level: warning\n")
+        self.does(*upgrade)
+        self.assertNotEqual(self.agent(), before)
+        self.assertEqual(journal.stat().st_ino, file)
+        self.assertIn("log_level: warning", (self.root / CONFIG).read_text(encoding="ascii"))
+
+    def is_gone(self):
+        self.assertEqual(self.system.run("systemctl", "is-active", "autopilot").stdout, "inactive\n")
+        self.assertEqual(self.system.run("pgrep", "autopilot").stdout, "")
+        self.assertFalse((self.root / WANTED).is_symlink())
+
+    def test_the_deb_starts_it_restarts_it_and_takes_it_away(self):
+        self.does("dpkg", "--install", "/opt/this.deb")
+        self.lives_on(["dpkg", "--install", "/opt/next.deb"])
+        self.does("dpkg", "--purge", "autopilot")
+        self.is_gone()
+        for name in (STATE, "var/lib/autopilot", "etc/autopilot", "usr/libexec/autopilot"):
+            self.assertFalse(os.path.lexists(self.root / name), name)
+
+    def test_the_rpm_starts_it_restarts_it_and_takes_it_away(self):
+        self.does("rpm", "--nodeps", "--install", "/opt/this.rpm")
+        self.lives_on(["rpm", "--nodeps", "--upgrade", "/opt/next.rpm"])
+        self.does("rpm", "--erase", "autopilot")
+        self.is_gone()
+        self.assertTrue((self.root / STATE / "journal.db").exists())
+
+
 class Same(unittest.TestCase):
     def test_the_same_programs_make_the_same_files(self):
         with tempfile.TemporaryDirectory() as folder:
-            made = [next_version(Path(folder) / name) for name in ("one", "two") if not (Path(folder) / name).mkdir()]
+            made = [make_next(Path(folder) / name) for name in ("one", "two") if not (Path(folder) / name).mkdir()]
             for pattern in ("autopilot-99*.tar.gz", "*.deb", "*.rpm"):
                 [one, two] = [next(place.glob(pattern)) for place in made]
                 self.assertEqual(one.read_bytes(), two.read_bytes(), pattern)

@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -74,3 +75,46 @@ def glibc_of(root: Path) -> str:
     """"2.31"."""
     said = run(root, "ldd", "--version").stdout
     return said.split("\n", 1)[0].rsplit(" ", 1)[-1]
+
+
+# What systemd expects of a machine that it begins on: the kernel's file systems, devices, and no folder of the machine outside.
+_BOOT = """
+mount --make-rprivate / && mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount -t sysfs -o ro sysfs "$0/sys" &&
+mount -t cgroup2 cgroup2 "$0/sys/fs/cgroup" && mount -t tmpfs -o mode=755 tmpfs "$0/dev" || exit
+for name in null zero full random urandom tty kmsg; do
+  touch "$0/dev/$name" && mount --bind "/dev/$name" "$0/dev/$name" || exit
+done
+mkdir "$0/dev/pts" "$0/dev/shm" && mount -t tmpfs tmpfs "$0/run" && cd "$0" && pivot_root . mnt && umount -l /mnt &&
+exec env -i container=unshare PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system
+"""
+
+
+class Booted:
+    """A system with its own systemd as the first process, with processes, network and control groups of its own. A skip where this machine
+    does not let it begin."""
+
+    def __init__(self, root: Path):
+        need("unshare", "nsenter", "pivot_root")
+        self._outer = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--cgroup", "--ipc", "--uts", "--net", "sh", "-c",
+                                        _BOOT, str(root)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        end = time.monotonic() + 60
+        while (state := self.run("systemctl", "is-system-running").stdout.strip()) not in ("running", "degraded"):
+            if self._outer.poll() is not None or time.monotonic() > end:
+                said = self.close().decode(errors="replace").strip()
+                raise unittest.SkipTest(f"systemd does not begin in a namespace here: {said or state or 'no reason given'}")
+            time.sleep(0.2)
+
+    def _first(self) -> str:
+        with open(f"/proc/{self._outer.pid}/task/{self._outer.pid}/children", encoding="ascii") as file:
+            return file.read().strip()
+
+    def run(self, *command: str) -> subprocess.CompletedProcess:
+        enter = ["nsenter", "--target", self._first() or "0", "--mount", "--pid", "--ipc", "--uts", "--net", "--cgroup"]
+        return subprocess.run([*enter, *command], capture_output=True, text=True, timeout=300, check=False,
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"})
+
+    def close(self) -> bytes:
+        """Ends all of it. What was said to the console."""
+        self._outer.kill()
+        said, _ = self._outer.communicate()
+        return said
