@@ -8,7 +8,7 @@
 #include "portability/glibc.hpp"
 
 // The beginning of what this is linked into, a name that linkers define.
-// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c): the linker's name
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,readability-identifier-naming): the linker's name
 extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 namespace autopilot::portability {

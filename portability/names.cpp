@@ -31,15 +31,15 @@ extern "C" {
 char __libc_single_threaded = 0;
 }
 
-extern "C" int _dl_find_object(void* address, dl_find_object* found) noexcept {
-  return autopilot::portability::find_object(address, found);
+extern "C" int _dl_find_object(void* address, dl_find_object* result) noexcept {
+  return autopilot::portability::find_object(address, result);
 }
 
-extern "C" int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
-                                      const timespec* deadline) {
+extern "C" int pthread_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock_id,
+                                      const timespec* abstime) {
   static auto* const wait =
       autopilot::portability::newest("pthread_cond_clockwait", autopilot::portability::wait_by_clock);
-  return wait(condition, mutex, clock, deadline);
+  return wait(cond, mutex, clock_id, abstime);
 }
 
 extern "C" unsigned int arc4random() noexcept {
@@ -47,18 +47,18 @@ extern "C" unsigned int arc4random() noexcept {
 }
 
 extern "C" int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t* actions,
-                                                        int first) noexcept {
+                                                        int from) noexcept {
   static auto* const add = autopilot::portability::newest("posix_spawn_file_actions_addclosefrom_np",
                                                           autopilot::portability::add_close_from);
-  return add(actions, first);
+  return add(actions, from);
 }
 
-extern "C" const char* sigdescr_np(int number) noexcept {
-  return autopilot::portability::describe_signal(number);
+extern "C" const char* sigdescr_np(int sig) noexcept {
+  return autopilot::portability::describe_signal(sig);
 }
 
-extern "C" ssize_t getdents64(int folder, void* buffer, std::size_t bytes) noexcept {
-  return autopilot::portability::read_entries(folder, buffer, bytes);
+extern "C" ssize_t getdents64(int fd, void* buffer, std::size_t length) noexcept {
+  return autopilot::portability::read_entries(fd, buffer, length);
 }
 
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
