@@ -21,6 +21,10 @@ WANTED = "etc/systemd/system/multi-user.target.wants/autopilot.service"
 UNIT = "usr/lib/systemd/system/autopilot.service"
 
 
+def built(kind: str) -> Path:
+    return newest(f"autopilot-*-linux-{os.uname().machine}.{kind}")
+
+
 def make_next(folder: Path) -> Path:
     """The same programs as packages of a greater version."""
     with tarfile.open(archive()) as opened:
@@ -71,7 +75,7 @@ class Package(unittest.TestCase):
 class Deb(Package):
     @classmethod
     def setUpClass(cls):
-        cls.deb = newest("autopilot-*.deb")
+        cls.deb = built("deb")
         cls.kept = roots.debian("bookworm", "systemd", "procps")
 
     def setUp(self):
@@ -130,7 +134,7 @@ class Deb(Package):
 class Rpm(Package):
     @classmethod
     def setUpClass(cls):
-        cls.rpm = newest("autopilot-*.rpm")
+        cls.rpm = built("rpm")
         roots.need("rpm", "rpm2cpio", "cpio")
         cls.kept = roots.debian("bullseye")
 
@@ -192,7 +196,7 @@ class Service(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.root = roots.copy(self.kept, self.folder / "root")
-        for package in (newest("autopilot-*.deb"), newest("autopilot-*.rpm"), *next_version().glob("*.[dr][ep][bm]")):
+        for package in (built("deb"), built("rpm"), *next_version().glob("*.[dr][ep][bm]")):
             shutil.copy(package, self.root / "opt" / (("next" if NEXT in package.name else "this") + package.suffix))
         self.system = roots.Booted(self.root)
         self.addCleanup(self.system.close)
