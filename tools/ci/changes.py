@@ -44,20 +44,33 @@ def _stat_of(path: Path) -> bytes:
 
 
 # Folders whose tests are not called as the folder below src/ is.
-TESTS_OF = {"probes/gpu": ["gpu_probe"], "probes/net": ["net_probe"], "simulator": ["simulator"], "tests/golden": ["golden"],
-            "tests/fleet": ["fleet_sim"], "catalog": ["catalog", "golden"], "src/catalog": ["catalog", "golden"],
-            "src/checks": ["checks", "golden"]}
+TESTS_OF = {"probes/gpu": ["gpu_probe"], "probes/net": ["net_probe"], "simulator": ["simulator"], "tests/fleet": ["fleet_sim"],
+            "catalog": ["catalog"]}
+
+
+def _changed_names() -> set[str]:
+    commit, _ = base()
+    return set(_git("diff", "--name-only", commit)) | set(_git("ls-files", "--others", "--exclude-standard"))
 
 
 def nearest_tests() -> list[str]:
     """The tests of ctest that say most of the files that changed, committed or not."""
-    commit, _ = base()
-    names = set(_git("diff", "--name-only", commit)) | set(_git("ls-files", "--others", "--exclude-standard"))
     tests = set()
-    for parts in (Path(name).parts for name in names):
+    for parts in (Path(name).parts for name in _changed_names()):
         own = [parts[1]] if parts[0] == "src" and len(parts) > 2 else []
         tests.update(TESTS_OF.get("/".join(parts[:2]), TESTS_OF.get(parts[0], own)))
     return sorted(tests)
+
+
+def nearest_golden_cases() -> list[str]:
+    """The folders of tests/golden/ whose cases say most of the checks that changed: of src/checks/gpu/xid.cpp it is gpu.xid."""
+    found = set()
+    for parts in (Path(name).parts for name in _changed_names()):
+        if parts[:2] == ("src", "checks") and len(parts) == 4:
+            found.add(f"{parts[2]}.{Path(parts[3]).stem}")
+        elif parts[:2] == ("tests", "golden") and len(parts) > 3:
+            found.add(parts[2])
+    return sorted(name for name in found if (ROOT / "tests" / "golden" / name).is_dir())
 
 
 def all_files() -> list[Path]:

@@ -114,10 +114,25 @@ def _nearest_tests(run: Run) -> Outcome:
         return one(False, "cmake could not configure")
     there = changes.marks_of_tests("dev", ("unit", "golden"))
     nearest = [test for test in changes.nearest_tests() if test in there]
-    if not nearest:
+    cases = changes.nearest_golden_cases()
+    if not nearest and not cases:
         return skip("no file of a folder with tests changed")
-    outcome = _stale_tests(run, [f"autopilot_{test}_tests" for test in nearest], nearest)
-    outcome.notes.insert(0, "of " + ", ".join(nearest))
+    outcome = _stale_tests(run, [f"autopilot_{test}_tests" for test in nearest] + ["autopilot_golden_tests"] * bool(cases), nearest)
+    if cases and not outcome.failed:
+        outcome.add(_golden(run, cases))
+    outcome.notes.insert(0, "of " + ", ".join([*nearest, *(f"tests/golden/{case}" for case in cases)]))
+    return outcome
+
+
+def _golden(run: Run, cases: list[str]) -> Outcome:
+    report = run.folder / "golden.xml"
+    report.unlink(missing_ok=True)
+    names = ":".join(f"{case}.*" for case in cases)
+    status = run.command([ROOT / "build" / "dev" / "bin" / "autopilot_golden_tests", f"--gtest_filter={names}"], TEST_LIMIT,
+                         {"GTEST_OUTPUT": f"xml:{report}"})
+    outcome = junit.count_googletest(report) if report.exists() else Outcome()
+    if status != 0 and not outcome.failed:
+        outcome.add(one(False, f"the golden tests ended with {status}"))
     return outcome
 
 

@@ -298,13 +298,13 @@ class MarksOfTests(unittest.TestCase):
         return {name for name, mark in self.marks().items() if mark != self.before[name]}
 
     def test_the_tests_of_a_folder_are_the_nearest_to_its_sources(self):
-        names = {"src/core/a.cpp": ["core"], "src/checks/gpu/xid.cpp": ["checks", "golden"], "probes/net/run/a.cpp": ["net_probe"],
-                 "tests/golden/gpu.xid/a/expect.yaml": ["golden"], "catalog/xids.yaml": ["catalog", "golden"], "src/CMakeLists.txt": [],
-                 "docs/a.md": []}
-        for name, tests in names.items():
-            with self.subTest(name), mock.patch.object(changes, "base", lambda: ("HEAD", "")), \
-                    mock.patch.object(changes, "_git", lambda verb, *_, name=name: [name] if verb == "diff" else []):
-                self.assertEqual(tests, changes.nearest_tests())
+        (self.root / "tests" / "golden" / "gpu.xid").mkdir(parents=True)
+        names = {"src/core/a.cpp": (["core"], []), "src/checks/gpu/xid.cpp": (["checks"], ["gpu.xid"]), "probes/net/run/a.cpp": (["net_probe"], []),
+                 "src/checks/gpu/gpu_check.cpp": (["checks"], []), "tests/golden/gpu.xid/a/expect.yaml": ([], ["gpu.xid"]),
+                 "catalog/xids.yaml": (["catalog"], []), "src/CMakeLists.txt": ([], []), "docs/a.md": ([], [])}
+        for name, expected in names.items():
+            with self.subTest(name), mock.patch.object(changes, "_changed_names", lambda name=name: {name}):
+                self.assertEqual(expected, (changes.nearest_tests(), changes.nearest_golden_cases()))
 
     def test_a_program_that_is_linked_anew_changes_its_own_test(self):
         self.assertEqual({"one", "two"}, set(self.before))
