@@ -74,7 +74,7 @@ def _built_tests(preset: str, target: str, *labels: str):
         built = _build(run, preset, [target])
         if built.failed:
             return built
-        waits = "integration" in labels and "asan" not in preset
+        waits = labels == ("integration",) and "asan" not in preset
         built.add(_ctest(run, preset, ["-L", f"^({'|'.join(labels)})$"], places=PLACES_OF_WAITING if waits else PLACES))
         return built
     return run_stage
@@ -85,8 +85,12 @@ def _unit(preset: str, title: str) -> Stage:
 
 
 def _integration(preset: str, title: str) -> Stage:
-    return Stage(f"{preset}-integration", f"{title}: integration tests and simulations",
-                 _built_tests(preset, "integration_tests", "integration", "simulation"))
+    return Stage(f"{preset}-integration", f"{title}: integration tests", _built_tests(preset, "integration_tests", "integration"))
+
+
+def _simulations(preset: str, title: str) -> Stage:
+    """They compute all the time: beside integration tests they would take the processors from what measures delays."""
+    return Stage(f"{preset}-simulations", f"{title}: simulations", _built_tests(preset, "integration_tests", "simulation"))
 
 
 def _stale_tests(run: Run, targets: list[str], nearest: list[str] | None = None) -> Outcome:
@@ -259,12 +263,14 @@ PLANS: dict[str, list[Stage]] = {
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
     "cluster": [CLUSTER_PROGRAMS, CLUSTER],
-    "test": [FORMAT, LINTS, RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"), ASAN_BUILD,
-             _unit("asan", "ASan+UBSan"), FUZZ_REPLAY, CLUSTER_SMOKE, replace(TIDY_CHANGED, beside="asan-unit")],
+    "test": [FORMAT, LINTS, RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"),
+             replace(_simulations("release", "release"), needs="release-build"), ASAN_BUILD, _unit("asan", "ASan+UBSan"), FUZZ_REPLAY, CLUSTER_SMOKE, replace(TIDY_CHANGED, beside="asan-unit")],
     # What `make test` does not run.
     "verify": [
-        _integration("asan", "ASan+UBSan"), TSAN, _unit("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
-        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"), BENCH_BUILD, FUZZ, ARM64, RELEASE_BINARIES,
+        _integration("asan", "ASan+UBSan"), _simulations("asan", "ASan+UBSan"), TSAN, _unit("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
+        _simulations("gcc-release", "g++ 12 release"),
+        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"),
+        _simulations("gcc-asan", "g++ 12 ASan+UBSan"), BENCH_BUILD, FUZZ, ARM64, RELEASE_BINARIES,
         CLUSTER_PROGRAMS, CLUSTER, SIMULATION, TIDY_ALL,
     ],
 }
