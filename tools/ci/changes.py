@@ -30,7 +30,8 @@ def marks_of_tests(preset: str, labels: tuple[str, ...]) -> dict[str, str]:
         if not set(labels) & set(of_test):
             continue
         mark = data.copy()
-        mark.update(_stat_of(Path(test["command"][0])))
+        # A program that was not built yet is no command.
+        mark.update(_stat_of(Path(test.get("command", ["no program"])[0])))
         marks[test["name"]] = mark.hexdigest()
     return marks
 

@@ -280,7 +280,8 @@ class MarksOfTests(unittest.TestCase):
         (self.root / ".gitignore").write_text("one\ntwo\n")
         listed = json.dumps({"tests": [
             {"name": name, "command": [str(self.root / name)], "properties": [{"name": "LABELS", "value": [label]}]}
-            for name, label in (("one", "unit"), ("two", "golden"), ("three", "integration"))]})
+            for name, label in (("one", "unit"), ("two", "golden"), ("three", "integration"))] +
+            [{"name": "unbuilt", "properties": [{"name": "LABELS", "value": ["unit"]}]}]})
         tools = self.root / "tools"
         tools.mkdir()
         (tools / "ctest").write_text(f"#!/bin/sh\ncat <<'END'\n{listed}\nEND\n")
@@ -307,7 +308,7 @@ class MarksOfTests(unittest.TestCase):
                 self.assertEqual(expected, (changes.nearest_tests(), changes.nearest_golden_cases()))
 
     def test_a_program_that_is_linked_anew_changes_its_own_test(self):
-        self.assertEqual({"one", "two"}, set(self.before))
+        self.assertEqual({"one", "two", "unbuilt"}, set(self.before))
         (self.root / "one").write_text("linked anew")
         self.assertEqual({"one"}, self.changed())
 
@@ -315,7 +316,7 @@ class MarksOfTests(unittest.TestCase):
         (self.root / "source.cpp").write_text("the program says that")
         self.assertEqual(set(), self.changed())
         (self.root / "page.md").write_text("longer than before")
-        self.assertEqual({"one", "two"}, self.changed())
+        self.assertEqual({"one", "two", "unbuilt"}, self.changed())
 
 
 if __name__ == "__main__":
