@@ -14,13 +14,13 @@
 // (names.cpp).
 namespace autopilot::portability {
 
-// _dl_find_object (2.35): what is loaded at the address, for the unwinder of GCC 12, which asks nobody else.
+// _dl_find_object (2.35): what is loaded at the address, for the unwinder of GCC 12, which has no fallback.
 // 0, or -1 where nothing is. Asks the loader only where the address is not in the program or library that
 // this is linked into, allocates nothing and throws nothing.
 [[nodiscard]] int find_object(void* address, dl_find_object* found) noexcept;
 
 // pthread_cond_clockwait (2.30): waits until the deadline on this clock, not moved by a change of the date.
-// By the way: a condition that was once waited for on CLOCK_MONOTONIC is not to be waited for with
+// A condition that was once waited for on CLOCK_MONOTONIC is not to be waited for with
 // pthread_cond_timedwait.
 [[nodiscard]] int wait_by_clock(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                 const timespec* deadline);

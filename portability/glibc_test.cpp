@@ -61,7 +61,7 @@ TEST(WaitByClock, a_deadline_passes_on_its_own_clock) {
   for (const clockid_t clock : {CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_MONOTONIC}) {
     const timespec deadline = after(clock, std::chrono::milliseconds{20});
     int result = 0;
-    while (result == 0)  // nobody signals, but a wait may end nevertheless
+    while (result == 0)  // not signalled, but a wait may end early
       result = wait_by_clock(&condition, &mutex, clock, &deadline);
     EXPECT_EQ(result, ETIMEDOUT);
     EXPECT_TRUE(has_passed(clock, deadline));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names under which programs and libraries look for what is newer than the oldest glibc. Nobody else than
-// what this is linked into sees them: the folder is compiled with hidden visibility.
+// The names under which programs and libraries look for what is newer than the oldest glibc. Only what
+// this is linked into sees them: the folder is compiled with hidden visibility.
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
@@ -26,7 +26,7 @@ Function* newest(const char* name, Function* ours) {
 // of glibc
 
 // Since 2.32 glibc says here whether there is one thread, for which libstdc++ counts references without
-// atomic operations. Nobody says it here, so it counts with them.
+// atomic operations. Here it is always 0, so it counts with them.
 extern "C" {
 char __libc_single_threaded = 0;
 }
