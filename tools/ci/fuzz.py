@@ -25,7 +25,7 @@ def _seeds(target: str) -> list[Path]:
 def _run_one(run: Run, target: str, words: list, timeout: int, note: Callable[[str], str]) -> Outcome:
     found = run.folder / "found" / target
     found.mkdir(parents=True, exist_ok=True)
-    single = Run(f"{run.name}-{target}", run.options)
+    single = Run(f"{run.name}-{target}", run.options, run.beside)
     single.log.write_text("")
     argv = [PROGRAM, target, "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", f"-artifact_prefix={found}/", *words]
     try:

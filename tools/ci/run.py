@@ -97,14 +97,14 @@ def main() -> int:
     passed = Passed(arguments.plan, tree, default_folder())
     known = {stage.name: outcome for stage in stages if (outcome := passed.find(stage.name)) is not None}
     for number, stage in enumerate(stages, 1):
-        beside |= {other.name: Beside(other, options, set(failed)) for other in stages
-                   if other.beside == stage.name and other.name not in known}
+        if others := [other for other in stages if other.beside == stage.name and other.name not in known]:
+            beside |= dict.fromkeys((other.name for other in others), Beside(others, options, set(failed)))
         begun = beside.get(stage.name)
         print(f"[{number:2}/{len(stages)}] {stage.title}{f', begun beside {stage.beside}' if begun else ''} ...", flush=True)
         if stage.name in known:
             outcome, seconds = known[stage.name], 0.0
         else:
-            outcome, seconds = begun.result() if begun else execute(stage, options, set(failed))
+            outcome, seconds = begun.result(stage.name) if begun else execute(stage, options, set(failed))
             # A file that was changed meanwhile may or may not have been part of it.
             if tree and tree == committed_tree():
                 passed.keep(stage.name, outcome)

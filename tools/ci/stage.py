@@ -122,7 +122,7 @@ class Stage:
     title: str
     run: Callable[[Run], Outcome]
     needs: str = ""  # the stage whose failure makes this one pointless
-    # A stage before it, which mostly waits. This one runs meanwhile, with what that one leaves of the processors.
+    # A stage before it, which mostly waits. Meanwhile those that name it run one after the other, with what it leaves of the processors.
     beside: str = ""
 
 
@@ -158,19 +158,24 @@ def execute(stage: Stage, options: Options, failed: set[str], beside: bool = Fal
 
 
 class Beside:
-    """A stage that runs while another one does."""
+    """Stages that run while another one does, one after the other."""
 
-    def __init__(self, stage: Stage, options: Options, failed: set[str]):
-        self._result = one(False, "the stage was not run"), 0.0
+    def __init__(self, stages: list[Stage], options: Options, failed: set[str]):
+        self._ended = {stage.name: threading.Event() for stage in stages}
+        self._results: dict[str, tuple[Outcome, float]] = {}
         # A thread of its own, because what it starts inherits how little it may have.
-        self._thread = threading.Thread(target=self._run, args=(stage, options, failed), daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._run, args=(stages, options, failed), daemon=True).start()
 
-    def _run(self, stage: Stage, options: Options, failed: set[str]) -> None:
+    def _run(self, stages: list[Stage], options: Options, failed: set[str]) -> None:
         with contextlib.suppress(OSError):  # where this is forbidden, it takes its share
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        self._result = execute(stage, options, failed, beside=True)
+        for stage in stages:
+            outcome, seconds = execute(stage, options, failed, beside=True)
+            self._results[stage.name] = outcome, seconds
+            if outcome.failed:
+                failed.add(stage.name)
+            self._ended[stage.name].set()
 
-    def result(self) -> tuple[Outcome, float]:
-        self._thread.join()
-        return self._result
+    def result(self, name: str) -> tuple[Outcome, float]:
+        self._ended[name].wait()
+        return self._results[name]

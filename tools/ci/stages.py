@@ -22,7 +22,7 @@ SIMULATED_CLUSTERS = 2000
 # Of each processor, for tests: those that start programs and wait for them take one, those that compute two
 # (AUTOPILOT_PLACES_OF_WORK of cmake/Targets.cmake). Integration tests of the release mostly wait.
 PLACES = 2
-PLACES_OF_WAITING = 3
+PLACES_OF_WAITING = 4
 CANNOT_RUN = 77
 # ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
 THREADED = ("runtime", "net", "store", "kube", "host", "agent", "catalog")
@@ -81,15 +81,23 @@ def _built_tests(preset: str, target: str, *labels: str):
 
 
 def _unit(preset: str, title: str) -> Stage:
-    return Stage(f"{preset}-unit", f"{title}: unit and golden tests", _built_tests(preset, "unit_tests", "unit", "golden"))
+    return Stage(f"{preset}-unit", f"{title}: unit tests", _built_tests(preset, "unit_tests", "unit"))
+
+
+def _golden_cases(preset: str, title: str) -> Stage:
+    return Stage(f"{preset}-golden", f"{title}: golden tests", _built_tests(preset, "unit_tests", "golden"))
 
 
 def _integration(preset: str, title: str) -> Stage:
     return Stage(f"{preset}-integration", f"{title}: integration tests", _built_tests(preset, "integration_tests", "integration"))
 
 
+def _beside_integration(stage: Stage) -> Stage:
+    return replace(stage, beside="release-integration")
+
+
 def _simulations(preset: str, title: str) -> Stage:
-    """They compute all the time: beside integration tests they would take the processors from what measures delays."""
+    """They compute all the time: among integration tests they would take the processors from what measures delays."""
     return Stage(f"{preset}-simulations", f"{title}: simulations", _built_tests(preset, "integration_tests", "simulation"))
 
 
@@ -123,12 +131,12 @@ def _nearest_tests(run: Run) -> Outcome:
         return skip("no file of a folder with tests changed")
     outcome = _stale_tests(run, [f"autopilot_{test}_tests" for test in nearest] + ["autopilot_golden_tests"] * bool(cases), nearest)
     if cases and not outcome.failed:
-        outcome.add(_golden(run, cases))
+        outcome.add(_changed_golden_cases(run, cases))
     outcome.notes.insert(0, "of " + ", ".join([*nearest, *(f"tests/golden/{case}" for case in cases)]))
     return outcome
 
 
-def _golden(run: Run, cases: list[str]) -> Outcome:
+def _changed_golden_cases(run: Run, cases: list[str]) -> Outcome:
     report = run.folder / "golden.xml"
     report.unlink(missing_ok=True)
     names = ":".join(f"{case}.*" for case in cases)
@@ -244,8 +252,7 @@ LINTS = Stage("lints", "lints", _lints)
 TIDY_CHANGED = Stage("tidy", "clang-tidy-16 of changed files", lambda run: tidy.tidy(run, whole_tree=False))
 TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run, whole_tree=True), beside="cluster")
 RELEASE_BUILD = Stage("release-build", "release: build", lambda run: _build(run, "release", ["integration_tests"]))
-ASAN_BUILD = Stage("asan-build", "ASan+UBSan: build", lambda run: _build(run, "asan", ["unit_tests", fuzz.PROGRAM.name]),
-                   beside="release-integration")
+ASAN_BUILD = _beside_integration(Stage("asan-build", "ASan+UBSan: build", lambda run: _build(run, "asan", ["unit_tests", fuzz.PROGRAM.name])))
 FUZZ_REPLAY = Stage("fuzz-replay", "ASan+UBSan: every fuzz target over its corpus", fuzz.replay)
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 CLUSTER_PROGRAMS = Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs)
@@ -263,13 +270,20 @@ PLANS: dict[str, list[Stage]] = {
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
     "cluster": [CLUSTER_PROGRAMS, CLUSTER],
-    "test": [FORMAT, LINTS, RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"),
-             replace(_simulations("release", "release"), needs="release-build"), ASAN_BUILD, _unit("asan", "ASan+UBSan"), FUZZ_REPLAY, CLUSTER_SMOKE, replace(TIDY_CHANGED, beside="asan-unit")],
+    # Tests that wait for programs and clocks have the processors first; what computes takes the rest.
+    "test": [
+        FORMAT, RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"), CLUSTER_SMOKE,
+        ASAN_BUILD, replace(_unit("asan", "ASan+UBSan"), needs="asan-build"), _beside_integration(LINTS),
+        replace(_beside_integration(_simulations("release", "release")), needs="release-build"),
+        replace(_beside_integration(_golden_cases("asan", "ASan+UBSan")), needs="asan-build"),
+        _beside_integration(FUZZ_REPLAY), _beside_integration(TIDY_CHANGED),
+    ],
     # What `make test` does not run.
     "verify": [
-        _integration("asan", "ASan+UBSan"), _simulations("asan", "ASan+UBSan"), TSAN, _unit("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
+        _integration("asan", "ASan+UBSan"), _simulations("asan", "ASan+UBSan"), TSAN,
+        _unit("gcc-release", "g++ 12 release"), _golden_cases("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
         _simulations("gcc-release", "g++ 12 release"),
-        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"),
+        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _golden_cases("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"),
         _simulations("gcc-asan", "g++ 12 ASan+UBSan"), BENCH_BUILD, FUZZ, ARM64, RELEASE_BINARIES,
         CLUSTER_PROGRAMS, CLUSTER, SIMULATION, TIDY_ALL,
     ],
