@@ -7,6 +7,7 @@ frame_forwarder.py NAMESPACE INNER OUTER [delay=SECONDS] [twice=SHARE] [hold=N]
   `hold`: of the frames that leave INNER every Nth is held back for a while, so that others pass it.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import heapq
@@ -94,9 +95,16 @@ class Forwarder:
                 pass  # the interface is down, or its queue full: a frame is lost, as on a cable
 
 
+def be_as_prompt_as_a_cable():
+    """What waits for a processor here would be late on the path."""
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+
 def main(namespace, inner, outer, *faults):
     taps = open_tap_in(namespace, inner), open_tap(outer)
     forwarder = Forwarder(*taps, {name: float(value) for name, value in (fault.split("=") for fault in faults)})
+    be_as_prompt_as_a_cable()
     print("forwarding", file=sys.stderr, flush=True)
     forwarder.run()
 
