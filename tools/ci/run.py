@@ -93,7 +93,12 @@ def main() -> int:
     failures: list[Failure] = []
     skipped: list[str] = []
     beside: dict[str, Beside] = {}
-    tree = committed_tree() if arguments.plan in RESUMED and not arguments.again else ""
+    resumes = arguments.plan in RESUMED and not arguments.again
+    # Fuzzing for less than the plan's time is not what the plan would remember.
+    is_whole = options.fuzz_seconds >= BUDGETS["fuzz_seconds"].get(arguments.plan, 0)
+    tree = committed_tree() if resumes and is_whole else ""
+    if resumes and not tree:
+        print("no stage is skipped or remembered: " + ("files differ from the commit" if is_whole else "--fuzz-seconds is shorter than usual"))
     passed = Passed(arguments.plan, tree, default_folder())
     known = {stage.name: outcome for stage in stages if (outcome := passed.find(stage.name)) is not None}
     for number, stage in enumerate(stages, 1):

@@ -237,6 +237,13 @@ class Resumed(Runner):
             self.plan(0, *arguments)
             self.assertEqual({"a", "b", "c"}, set(self.ran))
 
+    def test_a_run_that_remembers_nothing_says_why(self):
+        self.assertFalse(any("remembered" in line for line in self.plan(0)))
+        with mock.patch.dict(run.BUDGETS["fuzz_seconds"], check=60):
+            self.assertEqual("no stage is skipped or remembered: --fuzz-seconds is shorter than usual", self.plan(0, "--fuzz-seconds", "1")[0])
+        self.tree = ""
+        self.assertEqual("no stage is skipped or remembered: files differ from the commit", self.plan(0)[0])
+
     def test_a_stage_during_which_a_file_changed_is_not_remembered(self):
         def changes(_):
             self.tree = ""
