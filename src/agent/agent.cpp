@@ -143,7 +143,6 @@ class Agent {
 net::ServerLimits server_limits(const config::Config& config) {
   net::ServerLimits limits;
   limits.connections = config.limits.connections;
-  limits.connections_per_listener = std::max<std::size_t>(1, config.limits.connections / 2);
   limits.event_streams = config.limits.event_streams;
   // A test of bandwidth is answered when it is over, or given up by who makes it.
   limits.answer_deadline = std::chrono::seconds{api::kMostServerSeconds};

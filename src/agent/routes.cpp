@@ -13,7 +13,6 @@
 namespace autopilot::agent {
 namespace {
 
-using net::Access;
 using net::HttpRequest;
 using net::HttpServer;
 using net::Responder;
@@ -207,7 +206,7 @@ void add_actions(HttpServer& server, const RouteContext& context) {
       [context](const HttpRequest& request, Responder responder) {
         inject(context, request, std::move(responder));
       },
-      Access::local_socket);
+      {.access = net::Access::local_socket});
 }
 
 }  // namespace

@@ -76,6 +76,10 @@ bool is_absolute_path(std::string_view text) {
   return text.starts_with('/') && text.size() <= kMaxPath && text.find('\0') == std::string_view::npos;
 }
 
+bool is_socket_path_or_empty(std::string_view text) {
+  return text.empty() || is_socket_path(text);
+}
+
 bool is_socket_path(std::string_view text) {
   return is_absolute_path(text) && text.size() <= kMaxSocketPath && !text.ends_with('/');
 }

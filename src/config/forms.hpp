@@ -13,9 +13,10 @@ namespace autopilot::config {
 [[nodiscard]] bool is_further_address(std::string_view text);  // likewise, and not empty
 [[nodiscard]] bool is_absolute_path(std::string_view text);    // no NUL, at most 4095 bytes
 [[nodiscard]] bool is_socket_path(std::string_view text);      // absolute and within sockaddr_un
-[[nodiscard]] bool is_node_name(std::string_view text);        // letters, digits, '-', '.', '_'; may be empty
-[[nodiscard]] bool is_name(std::string_view text);             // likewise, and not empty
-[[nodiscard]] bool is_file_or_empty(std::string_view text);    // an absolute path, or nothing
+[[nodiscard]] bool is_socket_path_or_empty(std::string_view text);
+[[nodiscard]] bool is_node_name(std::string_view text);      // letters, digits, '-', '.', '_'; may be empty
+[[nodiscard]] bool is_name(std::string_view text);           // likewise, and not empty
+[[nodiscard]] bool is_file_or_empty(std::string_view text);  // an absolute path, or nothing
 // A DNS subdomain: the names of most objects of Kubernetes, and what may stand in front of the / of a key.
 [[nodiscard]] bool is_dns_name(std::string_view text);
 // "rack", "network.topology.nvidia.com/leaf".

@@ -60,10 +60,6 @@ bool is_start_or_stop(std::string_view word) {
   return word == "start" || word == "stop";
 }
 
-bool is_helper_socket(std::string_view path) {
-  return path.empty() || is_socket_path(path);
-}
-
 bool is_tls_mode(std::string_view word) {
   return word == "off" || word == "files" || word == "cert_manager" || word == "controller";
 }
@@ -402,11 +398,12 @@ constexpr std::array kSettings{
             "Threads that may hang in a check and be replaced before no more are started.",
             AUTOPILOT_READ(read_integer(m, s, 0, 64, c.limits.stuck_lanes)),
             AUTOPILOT_SHOW(std::to_string(c.limits.stuck_lanes))},
-    Setting{"limits.connections", "2 to 65536", kAtStart, kNoVariable, "Connections at one time.",
+    Setting{"limits.connections", "2 to 65536", kAtStart, kNoVariable,
+            "Connections at one time. A quarter is kept for the Unix socket.",
             AUTOPILOT_READ(read_integer(m, s, 2, 65536, c.limits.connections)),
             AUTOPILOT_SHOW(std::to_string(c.limits.connections))},
     Setting{"limits.event_streams", "0 to 65536", kAtStart, kNoVariable,
-            "Connections among these that follow events.",
+            "Connections among these that follow events. A quarter is kept for the Unix socket.",
             AUTOPILOT_READ(read_integer(m, s, 0, 65536, c.limits.event_streams)),
             AUTOPILOT_SHOW(std::to_string(c.limits.event_streams))},
     Setting{
@@ -414,14 +411,14 @@ constexpr std::array kSettings{
         kVariable,
         "The socket of `autopilot helper kmsg --listen`, which has the right to read the kernel log where "
         "the agent has not (docs/kernel-log-helper.md). Empty: the agent reads it itself.",
-        AUTOPILOT_READ(read_word(m, s, &is_helper_socket, c.kernel_log.helper_socket)),
+        AUTOPILOT_READ(read_word(m, s, &is_socket_path_or_empty, c.kernel_log.helper_socket)),
         AUTOPILOT_SHOW(c.kernel_log.helper_socket)},
     Setting{
         "kubelet.helper_socket", "an absolute path of at most 107 bytes, or nothing in quotes", kAtStart,
         kVariable,
         "The socket of `autopilot helper kubelet --listen`, which may ask the kubelet which pods hold a GPU "
         "where the agent may not (docs/kubelet-helper.md). Empty: the agent asks it itself.",
-        AUTOPILOT_READ(read_word(m, s, &is_helper_socket, c.kubelet.helper_socket)),
+        AUTOPILOT_READ(read_word(m, s, &is_socket_path_or_empty, c.kubelet.helper_socket)),
         AUTOPILOT_SHOW(c.kubelet.helper_socket)},
     Setting{"journal.age", "1h to 3650d", kAtStart, kNoVariable, "Older entries are deleted.",
             AUTOPILOT_READ(

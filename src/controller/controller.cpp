@@ -41,6 +41,8 @@ using telemetry::log_warning;
 constexpr Duration kStopGrace = seconds{5};
 // All agents of a large cluster may begin at once.
 constexpr std::size_t kConnections = 1024;
+// A review of an ordinary pod has less than 100 kB.
+constexpr std::size_t kBufferedBytes = std::size_t{64} << 20;
 
 // Like no other, also of the same pod after a restart.
 std::string new_identity(const std::string& pod) {
@@ -128,9 +130,7 @@ Controller::Controller(ControllerOptions options)
       webhook_(options_.clock),
       gangs_(session_.client(), options_.clock, options_.cluster.name_space,
              [this] { return remediation_ ? &remediation_->world() : nullptr; }),
-      encrypted_(loop_, {.connections = kConnections,
-                         .connections_per_listener = kConnections,
-                         .body_bytes = kLongestReviewBody}),
+      encrypted_(loop_, {.connections = kConnections, .buffered_bytes = kBufferedBytes}),
       open_(loop_, {}) {}
 
 kube::Leader::Listener Controller::election_listener() {

@@ -20,8 +20,15 @@ using boost::system::error_code;
 
 namespace {
 
-// How long a refused client may go on sending before it is shut out; what it sends is thrown away.
+// How long, and how much, a refused client may go on sending before it is shut out; what it sends is thrown
+// away.
 constexpr Duration kLinger = std::chrono::seconds{2};
+constexpr std::size_t kLingerBytes = std::size_t{8} << 20;
+
+HttpResponse no_bytes_left() {
+  return error_response(503, "exhausted",
+                        "as many bytes of requests and answers are held here as may be; try again");
+}
 
 }  // namespace
 
@@ -32,13 +39,14 @@ Connection::Connection(Socket socket, std::shared_ptr<HttpServer::Core> core,
       listener_(std::move(listener)),
       peer_(std::move(peer)),
       deadline_(socket_.executor()),
-      wake_(socket_.executor()) {
-  ++listener_->connections;
+      wake_(socket_.executor()),
+      guest_(this, peer_key(peer_)) {
+  listener_->crowd.enter(guest_);
   core_->add(*this);
 }
 
 Connection::~Connection() {
-  --listener_->connections;
+  listener_->crowd.leave(guest_);
   core_->forget(*this);
 }
 
@@ -51,9 +59,9 @@ void Connection::start() {
 asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
   bool goes_on = co_await self->shake_hands();
   while (goes_on) {
-    auto read = co_await self->read_request();
-    if (!read) break;
-    self->dispatch(std::move(*read));
+    goes_on = co_await self->read_request();
+    if (!goes_on) break;
+    self->dispatch();
     co_await self->wait_for_answer();
     goes_on = co_await self->send_answer();
   }
@@ -78,104 +86,141 @@ asio::awaitable<bool> Connection::shake_hands() {
   co_return false;
 }
 
-asio::awaitable<std::optional<Result<ReadRequest>>> Connection::read_request() {
-  RequestReader reader(core_->limits.header_bytes, core_->limits.body_bytes);
+asio::awaitable<bool> Connection::read_request() {
+  reader_.emplace(core_->limits.header_bytes);
+  read_.reset();
+  refusal_.reset();
   is_idle_ = true;
+  if (buffer_.empty()) buffer_ = std::string();  // an idle client holds nothing
+  listener_->crowd.hold(guest_, buffer_.size());
+  core_->note_bytes();
+  listener_->crowd.begin_wait(guest_);
   arm(core_->limits.idle_deadline);
   while (!is_ended_) {
-    if (!buffer_.empty()) {
-      if (std::exchange(is_idle_, false)) arm(core_->limits.read_deadline);
-      buffer_.erase(0, reader.feed(buffer_));
-    }
-    if (reader.is_complete()) {
+    if (!take_bytes()) break;
+    if (reader_->is_complete()) {
       disarm();
-      co_return reader.take();
+      co_return true;
     }
-    if (reader.refusal() != RequestReader::Refusal::none) break;
-    if (core_->is_stopping && is_idle_) co_return std::nullopt;
-    if (reader.take_expects_continue()) {
-      const bool sent = co_await write("HTTP/1.1 100 Continue\r\n\r\n", "");
-      if (!sent) co_return std::nullopt;
+    if (core_->is_stopping && is_idle_) co_return false;
+    if (reader_->has_head() && reader_->take_expects_continue()) {
+      const bool sent = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
+      if (!sent) co_return false;
       arm(core_->limits.read_deadline);
     }
+    if (refusal_) break;
     const std::size_t count = co_await read_some();
     if (count > 0) continue;
-    if (!is_timed_out_ || is_ended_) co_return std::nullopt;
-    if (is_idle_) {
-      ++core_->counters->idle_closed;
-    } else {
-      ++core_->counters->slow_senders_cut;
-      co_await refuse(408, "timed_out", "the request did not arrive in time");
-    }
-    co_return std::nullopt;
+    if (!refusal_ && (!is_timed_out_ || is_ended_)) co_return false;
+    break;
   }
-  if (is_ended_) co_return std::nullopt;
-  switch (reader.refusal()) {
+  if (is_ended_) co_return false;
+  co_await refuse_unread();
+  co_return false;
+}
+
+// Of what has arrived by now.
+bool Connection::take_bytes() {
+  if (refusal_) return false;
+  if (buffer_.empty()) return true;
+  if (std::exchange(is_idle_, false)) arm(core_->limits.read_deadline);
+  buffer_.erase(0, reader_->feed(buffer_));
+  if (!read_ && reader_->has_head()) {
+    if (!take_head()) return false;
+    buffer_.erase(0, reader_->feed(buffer_));
+  }
+  if (reader_->refusal() != RequestReader::Refusal::none) return note_refusal();
+  if (hold(buffer_.capacity() + reader_->held_bytes())) return true;
+  ++core_->counters->buffers_refused;
+  refusal_ = no_bytes_left();
+  return false;
+}
+
+bool Connection::take_head() {
+  auto head = reader_->head();
+  if (!head) {
+    ++core_->counters->requests_malformed;
+    refusal_ = error_response(head.error());
+    return false;
+  }
+  read_ = std::move(*head);
+  admission_ = admit(*core_, *listener_, peer_, *read_);
+  if (admission_.refusal && reader_->has_body()) {
+    refusal_ = std::move(admission_.refusal);
+    return false;
+  }
+  reader_->accept_body(admission_.body_bytes);
+  return reader_->refusal() == RequestReader::Refusal::none || note_refusal();
+}
+
+bool Connection::note_refusal() {
+  switch (reader_->refusal()) {
     case RequestReader::Refusal::header_too_large:
       ++core_->counters->headers_too_large;
-      co_await refuse(431, "exhausted", reader.refusal_text());
+      refusal_ = error_response(431, "exhausted", reader_->refusal_text());
       break;
     case RequestReader::Refusal::body_too_large:
       ++core_->counters->bodies_too_large;
-      co_await refuse(413, "exhausted", reader.refusal_text());
+      refusal_ = error_response(413, "exhausted",
+                                "the request's body is too large; " + read_->request.path +
+                                    " takes at most " + std::to_string(admission_.body_bytes) + " bytes");
       break;
     case RequestReader::Refusal::malformed:
     case RequestReader::Refusal::none:
       ++core_->counters->requests_malformed;
-      co_await refuse(400, "malformed", reader.refusal_text());
+      refusal_ = error_response(400, "malformed", reader_->refusal_text());
       break;
   }
-  co_return std::nullopt;
+  return false;
 }
 
-void Connection::dispatch(Result<ReadRequest> read) {
+// A client that is late with its request, or whose request is refused.
+asio::awaitable<void> Connection::refuse_unread() {
+  if (!refusal_ && is_idle_) {
+    ++core_->counters->idle_closed;
+    co_return;
+  }
+  if (!refusal_) {
+    ++core_->counters->slow_senders_cut;
+    refusal_ = error_response(408, "timed_out", "the request did not arrive in time");
+  }
+  reader_.reset();
+  buffer_ = std::string();
+  listener_->crowd.hold(guest_, 0);
+  core_->note_bytes();
+  HttpResponse response = std::move(*refusal_);
+  co_await refuse(std::move(response));
+}
+
+bool Connection::hold(std::size_t bytes) {
+  Crowd& crowd = listener_->crowd;
+  Room room = crowd.room_for_bytes(guest_, bytes, core_->limits.buffered_bytes);
+  while (room.instead_of != nullptr) {
+    room.instead_of->connection->give_up_bytes();
+    room = crowd.room_for_bytes(guest_, bytes, core_->limits.buffered_bytes);
+  }
+  if (!room.is_there) return false;
+  crowd.hold(guest_, bytes);
+  core_->note_bytes();
+  return true;
+}
+
+void Connection::dispatch() {
   ++served_;
   ++request_;
-  answer_.reset();
-  if (!read) {
-    ++core_->counters->requests_malformed;
-    is_keep_alive_ = false;
-    answer(error_response(read.error()));
-    return;
-  }
-  dispatch_parsed(std::move(*read));
-}
-
-void Connection::dispatch_parsed(ReadRequest read) {
   ++core_->counters->requests;
-  minor_version_ = read.minor_version;
-  is_keep_alive_ = read.is_keep_alive;
-  HttpRequest& request = read.request;
+  listener_->crowd.end_wait(guest_);
+  answer_.reset();
+  minor_version_ = read_->minor_version;
+  is_keep_alive_ = read_->is_keep_alive;
+  HttpRequest request = std::move(read_->request);
   is_head_ = request.method == "HEAD";
+  if (admission_.refusal) return answer(std::move(*admission_.refusal));
   request.peer = peer_;
-
-  if (const auto& policy = listener_->policy) {
-    const auto origin = request.headers.find("origin");
-    const auto allowed =
-        policy->check(request.headers["host"], origin == request.headers.end() ? nullptr : &origin->second);
-    if (!allowed) {
-      ++core_->counters->hosts_refused;
-      answer(error_response(allowed.error()));
-      return;
-    }
-  }
-  auto match = core_->router.find(request.method, read.segments);
-  if (match.handler == nullptr) {
-    const bool is_known = match.status == 405;
-    auto response = error_response(
-        match.status, is_known ? "unsupported" : "not_found",
-        is_known ? request.path + " is not for " + request.method : "there is no " + request.path);
-    if (is_known) response.headers.emplace_back("Allow", match.allow);
-    answer(std::move(response));
-    return;
-  }
-  if (match.access == Access::local_socket && !peer_.is_local_socket) {
-    answer(error_response(403, "denied", "this is done over the Unix socket of the agent"));
-    return;
-  }
-  request.parameters = std::move(match.parameters);
-  (*match.handler)(request,
-                   Responder(std::make_shared<Responder::Ticket>(core_, weak_from_this(), request_)));
+  request.body = reader_->take_body();
+  request.parameters = std::move(admission_.match.parameters);
+  (*admission_.match.handler)(
+      request, Responder(std::make_shared<Responder::Ticket>(core_, weak_from_this(), request_)));
 }
 
 void Connection::deliver(std::uint64_t request, HttpResponse response) {
@@ -184,7 +229,15 @@ void Connection::deliver(std::uint64_t request, HttpResponse response) {
 
 void Connection::deliver(std::uint64_t request, std::shared_ptr<EventStream::State> stream) {
   const bool is_wanted = request == request_ && !answer_ && !stream_ && !is_ended_;
-  if (is_wanted && core_->counters->streams_open < core_->limits.event_streams) {
+  Crowd& crowd = listener_->crowd;
+  const std::size_t most = core_->share_of(crowd, core_->limits.event_streams);
+  const Room room = is_wanted ? crowd.room_for_stream(guest_, most) : Room{};
+  if (room.is_there) {
+    if (room.instead_of != nullptr) {
+      ++core_->counters->streams_displaced;
+      room.instead_of->connection->abort();
+    }
+    crowd.begin_stream(guest_);
     ++core_->counters->streams_open;
     stream_ = std::move(stream);
     wake_.cancel();
@@ -197,6 +250,10 @@ void Connection::deliver(std::uint64_t request, std::shared_ptr<EventStream::Sta
 }
 
 void Connection::answer(HttpResponse response) {
+  if (!is_ended_ && !hold(response.body.size())) {
+    ++core_->counters->buffers_refused;
+    response = no_bytes_left();
+  }
   answer_ = std::move(response);
   wake_.cancel();
 }
@@ -225,8 +282,11 @@ asio::awaitable<bool> Connection::send_answer() {
   if (is_ended_ || stream_ || !answer_) co_return false;
   const Framing frame = framing(false);
   std::string head = format_head(*answer_, frame);
-  std::string body = is_head_ ? std::string() : std::move(answer_->body);
+  std::shared_ptr<const std::string> body = std::move(answer_->shared_body);
+  if (!body) body = std::make_shared<const std::string>(std::move(answer_->body));
+  if (is_head_) body = nullptr;
   count(answer_->status);
+  listener_->crowd.begin_wait(guest_);
   const bool sent = co_await write(std::move(head), std::move(body));
   if (sent && frame.is_keep_alive) co_return true;
   if (sent && is_keep_alive_ && !core_->is_stopping) ++core_->counters->requests_exhausted;
@@ -239,7 +299,7 @@ asio::awaitable<void> Connection::send_events() {
   response.content_type = "text/event-stream";
   std::string head = format_head(response, framing(true));
   count(response.status);
-  bool sent = co_await write(std::move(head), "");
+  bool sent = co_await write(std::move(head));
   if (!sent || is_head_) co_return;
   asio::co_spawn(socket_.executor(), watch_for_end(shared_from_this()), [](const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
@@ -253,7 +313,7 @@ asio::awaitable<void> Connection::send_events() {
       if (error) continue;
       batch = ":\n\n";
     }
-    sent = co_await write(std::move(batch), "");
+    sent = co_await write(std::move(batch));
   }
 }
 
@@ -268,12 +328,11 @@ asio::awaitable<void> Connection::watch_for_end(std::shared_ptr<Connection> self
   if (!self->is_ended_) self->abort();
 }
 
-asio::awaitable<void> Connection::refuse(int status, std::string code, std::string message) {
-  HttpResponse response = error_response(status, code, message);
+asio::awaitable<void> Connection::refuse(HttpResponse response) {
   is_keep_alive_ = false;
   std::string head = format_head(response, framing(false));
-  count(status);
-  const bool sent = co_await write(std::move(head), std::move(response.body));
+  count(response.status);
+  const bool sent = co_await write(std::move(head) + response.body);
   if (sent) co_await linger();
 }
 
@@ -281,7 +340,7 @@ asio::awaitable<void> Connection::refuse(int status, std::string code, std::stri
 asio::awaitable<void> Connection::linger() {
   socket_.end_sending();
   arm(kLinger);
-  std::size_t left = core_->limits.body_bytes;
+  std::size_t left = kLingerBytes;
   while (left > 0) {
     const std::size_t count = co_await read_some();
     if (count == 0) break;
@@ -303,7 +362,7 @@ asio::awaitable<std::size_t> Connection::read_some() {
   co_return co_await socket_.read_some(&buffer_);
 }
 
-asio::awaitable<bool> Connection::write(std::string head, std::string body) {
+asio::awaitable<bool> Connection::write(std::string head, std::shared_ptr<const std::string> body) {
   arm(core_->limits.write_deadline);
   const bool written = co_await socket_.write(std::move(head), std::move(body));
   if (!written && is_timed_out_) ++core_->counters->slow_readers_cut;
@@ -349,12 +408,37 @@ void Connection::wind_down() {
 
 void Connection::abort() {
   is_ended_ = true;
+  listener_->crowd.leave(guest_);
+  core_->note_bytes();
   socket_.close();
   wake_.cancel();
 }
 
+void Connection::displace() {
+  ++core_->counters->connections_displaced;
+  const bool is_arriving = reader_ && !reader_->is_complete() && !is_idle_;
+  if (is_arriving && !listener_->is_encrypted) {
+    const HttpResponse response = too_many_connections();
+    socket_.say_in_the_clear(format_head(response, Framing()) + response.body);
+  }
+  abort();
+}
+
+void Connection::give_up_bytes() {
+  ++core_->counters->buffers_displaced;
+  const bool is_arriving = reader_ && !reader_->is_complete();
+  if (!is_arriving) return abort();
+  refusal_ = no_bytes_left();
+  reader_.reset();
+  buffer_ = std::string();
+  listener_->crowd.hold(guest_, 0);
+  socket_.cancel();
+}
+
 void Connection::finish() {
   is_ended_ = true;
+  listener_->crowd.leave(guest_);
+  core_->note_bytes();
   disarm();
   socket_.close();
   if (stream_) {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "net/admission.hpp"
+#include "net/crowd.hpp"
 #include "net/event_stream.hpp"
 #include "net/http.hpp"
 #include "net/http_server.hpp"
@@ -33,6 +35,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void wind_down();
   // Ends now.
   void abort();
+  // Ends now in favour of another connection.
+  void displace();
+  // Gives up the request that arrives, or the answer that is not taken, in favour of those who need its
+  // bytes.
+  void give_up_bytes();
   // Something to do for the stream.
   void wake();
 
@@ -44,19 +51,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
   static boost::asio::awaitable<void> run(std::shared_ptr<Connection> self);
   static boost::asio::awaitable<void> watch_for_end(std::shared_ptr<Connection> self);
   boost::asio::awaitable<bool> shake_hands();
-  // Nothing when the client ended or was refused.
-  boost::asio::awaitable<std::optional<Result<ReadRequest>>> read_request();
+  // False when the client ended or was refused.
+  boost::asio::awaitable<bool> read_request();
+  boost::asio::awaitable<void> refuse_unread();
   boost::asio::awaitable<void> wait_for_answer();
   boost::asio::awaitable<bool> send_answer();
   boost::asio::awaitable<void> send_events();
-  boost::asio::awaitable<void> refuse(int status, std::string code, std::string message);
+  boost::asio::awaitable<void> refuse(HttpResponse response);
   boost::asio::awaitable<void> linger();
   boost::asio::awaitable<void> end();
   boost::asio::awaitable<std::size_t> read_some();
-  boost::asio::awaitable<bool> write(std::string head, std::string body);
+  boost::asio::awaitable<bool> write(std::string head, std::shared_ptr<const std::string> body = nullptr);
 
-  void dispatch(Result<ReadRequest> read);
-  void dispatch_parsed(ReadRequest read);
+  // What came is used. False: the request is refused, see refusal_.
+  bool take_bytes();
+  bool take_head();
+  bool note_refusal();
+  // Whether there are that many bytes for this connection; others may have to go.
+  bool hold(std::size_t bytes);
+  void dispatch();
   void answer(HttpResponse response);
   [[nodiscard]] Framing framing(bool has_open_end) const;
   void count(int status);
@@ -74,8 +87,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_timed_out_ = false;
   boost::asio::steady_timer wake_;
 
-  std::string buffer_;   // read, not yet used
-  bool is_idle_ = true;  // no byte of the next request
+  Guest guest_;
+
+  std::string buffer_;  // read, not yet used
+  std::optional<RequestReader> reader_;
+  std::optional<ReadRequest> read_;      // once its head is there
+  Admission admission_;                  // of its head
+  std::optional<HttpResponse> refusal_;  // of a request that is not read to its end
+  bool is_idle_ = true;                  // no byte of the next request
   bool is_ended_ = false;
   std::size_t served_ = 0;
 

@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "host/files/test_folder.hpp"
 #include "net/test_program.hpp"
 #include "net/test_server.hpp"
 
@@ -41,6 +43,7 @@ class EventStreamTest : public ::testing::Test {
   }
   void TearDown() override {
     server_.reset();
+    kept_.clear();
     stream_ = EventStream();
   }
   bool send(const ServerEvent& event) {
@@ -50,6 +53,7 @@ class EventStreamTest : public ::testing::Test {
 
   std::mutex mutex_;
   EventStream stream_;
+  std::vector<EventStream> kept_;  // of tests with several
   std::atomic<int> opened_{0};
   std::atomic<int> closed_{0};
   std::unique_ptr<TestServer> server_;
@@ -182,6 +186,33 @@ TEST_F(EventStreamTest, streams_beyond_the_limit_are_refused) {
   EXPECT_TRUE(eventually([&] { return closed_ == 1; }));
   EXPECT_EQ(server_->stats().streams_refused, 1U);
   EXPECT_TRUE(kept.is_open());
+}
+
+TEST_F(EventStreamTest, streams_of_the_network_leave_some_to_the_unix_socket) {
+  const host::TestFolder folder;
+  ServerLimits limits;
+  limits.event_streams = 4;
+  start(limits);
+  std::atomic<bool> is_listening{false};
+  server_->loop().post([&] {
+    server_->server().route("GET", "/kept", [this](const HttpRequest&, Responder responder) {
+      const std::lock_guard lock(mutex_);
+      kept_.push_back(responder.stream());
+    });
+    is_listening = server_->server().listen_unix(folder.path() + "/socket", 0600).has_value();
+  });
+  ASSERT_TRUE(eventually([&] { return is_listening.load(); }));
+  const std::string keep = "GET /kept HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  std::vector<testing::RawClient> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(server_->connect());
+    clients.back().send(keep);
+  }
+  EXPECT_TRUE(eventually(
+      [&] { return server_->stats().streams_open == 3 && server_->stats().streams_refused == 1; }));
+  auto local = testing::RawClient::at(folder.path() + "/socket");
+  local.send(keep);
+  EXPECT_THAT(local.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST_F(EventStreamTest, a_graceful_stop_ends_streams_after_their_last_event) {

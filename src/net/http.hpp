@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@ namespace autopilot::net {
 // Who is at the other end.
 struct Peer {
   bool is_local_socket = false;  // Unix socket: uid, gid and pid are the kernel's word
+  bool is_owner = false;         // Unix socket, and root or the user of this process: may act
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::int32_t pid = 0;
@@ -40,6 +42,7 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  std::shared_ptr<const std::string> shared_body = nullptr;  // in place of body: bytes of several answers
 };
 
 // One server-sent event.

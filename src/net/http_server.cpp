@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http_server.hpp"
 
+#include <algorithm>
 #include <sys/socket.h>
 #include <utility>
 
@@ -20,6 +21,7 @@ ServerStats Counters::read() const {
   stats.connections_open = connections_open;
   stats.connections_accepted = connections_accepted;
   stats.connections_refused = connections_refused;
+  stats.connections_displaced = connections_displaced;
   stats.accept_errors = accept_errors;
   stats.handshakes_failed = handshakes_failed;
   stats.handshakes_late = handshakes_late;
@@ -30,6 +32,10 @@ ServerStats Counters::read() const {
   stats.requests_malformed = requests_malformed;
   stats.headers_too_large = headers_too_large;
   stats.bodies_too_large = bodies_too_large;
+  stats.buffers_refused = buffers_refused;
+  stats.buffers_displaced = buffers_displaced;
+  stats.buffered_bytes = buffered_bytes;
+  stats.buffered_bytes_most = buffered_bytes_most;
   stats.hosts_refused = hosts_refused;
   stats.slow_readers_cut = slow_readers_cut;
   stats.slow_senders_cut = slow_senders_cut;
@@ -39,6 +45,7 @@ ServerStats Counters::read() const {
   stats.answers_dropped = answers_dropped;
   stats.streams_open = streams_open;
   stats.streams_refused = streams_refused;
+  stats.streams_displaced = streams_displaced;
   stats.streams_cut = streams_cut;
   stats.events_sent = events_sent;
   return stats;
@@ -56,6 +63,21 @@ void HttpServer::Core::forget(Connection& connection) {
   connections_.erase(&connection);
   counters->connections_open = connections_.size();
   finish_if_empty();
+}
+
+std::size_t HttpServer::Core::share_of(const Crowd& crowd, std::size_t all) const {
+  const auto has = [this](const Crowd& one) {
+    return std::ranges::any_of(listeners, [&](const auto& listener) { return &listener->crowd == &one; });
+  };
+  if (all == 0 || !has(network_crowd) || !has(local_crowd)) return all;
+  const std::size_t local = std::max<std::size_t>(1, all / 4);
+  return &crowd == &local_crowd ? local : std::max<std::size_t>(1, all - local);
+}
+
+void HttpServer::Core::note_bytes() {
+  const std::size_t held = network_crowd.held_bytes() + local_crowd.held_bytes();
+  counters->buffered_bytes = held;
+  counters->buffered_bytes_most = std::max<std::uint64_t>(counters->buffered_bytes_most, held);
 }
 
 void HttpServer::Core::stop(Duration grace, std::function<void()> done) {
@@ -98,8 +120,9 @@ HttpServer::~HttpServer() {
   core_->abort();
 }
 
-void HttpServer::route(std::string_view method, std::string_view pattern, Handler handler, Access access) {
-  core_->router.add(method, pattern, std::move(handler), access);
+void HttpServer::route(std::string_view method, std::string_view pattern, Handler handler,
+                       RouteOptions options) {
+  core_->router.add(method, pattern, std::move(handler), options);
 }
 
 Result<std::uint16_t> HttpServer::listen_tcp(std::string_view address, TcpPolicy policy) {
@@ -122,7 +145,7 @@ Result<std::uint16_t> HttpServer::listen(std::string_view address, TcpPolicy pol
   auto listening = TRY(listen_on_tcp(wanted));
   const int family = listening.bound.address.find(':') == std::string::npos ? AF_INET : AF_INET6;
   Acceptor acceptor(*core_->loop->context, stream_protocol(family, 0), listening.socket.release());
-  auto listener = std::make_shared<Listener>(std::move(acceptor));
+  auto listener = std::make_shared<Listener>(std::move(acceptor), core_->network_crowd);
   listener->policy.emplace(listening.bound.address, std::move(policy.allowed_hosts),
                            is_encrypted ? "https" : "http");
   listener->is_encrypted = is_encrypted;
@@ -135,7 +158,7 @@ Result<std::uint16_t> HttpServer::listen(std::string_view address, TcpPolicy pol
 Status HttpServer::listen_unix(const std::string& path, unsigned mode) {
   auto listening = TRY(listen_on_unix(path, mode));
   Acceptor acceptor(*core_->loop->context, stream_protocol(AF_UNIX, 0), listening.socket.release());
-  auto listener = std::make_shared<Listener>(std::move(acceptor));
+  auto listener = std::make_shared<Listener>(std::move(acceptor), core_->local_crowd);
   listener->socket_file = std::move(listening);
   core_->listeners.push_back(listener);
   start_accepting(core_, std::move(listener));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +19,16 @@
 namespace autopilot::net {
 
 // Each has a counter in ServerStats. What goes beyond is refused, never queued without bound.
+//
+// Unix sockets keep a quarter of connections and event streams, so that nobody of the network can take them.
+// Where there are no more, the peer that holds most gives way to others, see Crowd.
 struct ServerLimits {
-  std::size_t connections = 512;               // of all listeners; one more is answered 503 and closed
-  std::size_t connections_per_listener = 256;  // likewise
-  std::size_t header_bytes = 16 * 1024;        // request line and headers; beyond: 431
-  std::size_t body_bytes = 1024 * 1024;        // beyond: 413
+  std::size_t connections = 512;         // one more takes the place of another, or is answered 503 and closed
+  std::size_t header_bytes = 16 * 1024;  // request line and headers; beyond: 431
+  std::size_t body_bytes = 64 * 1024;    // of routes that name no limit of their own; beyond: 413
+  // Requests that arrive or are answered, and answers that were not yet taken; beyond: 503. Of TCP and of
+  // Unix sockets each. What TLS and the kernel hold of a connection is not in it.
+  std::size_t buffered_bytes = 16 * 1024 * 1024;
   std::size_t requests_per_connection = 10'000;
   std::size_t event_streams = 64;  // beyond: 503
   std::size_t stream_queue_events = 1024;
@@ -39,27 +45,33 @@ struct ServerLimits {
 struct ServerStats {
   std::uint64_t connections_open = 0;
   std::uint64_t connections_accepted = 0;
-  std::uint64_t connections_refused = 0;  // a limit of connections was reached
-  std::uint64_t accept_errors = 0;        // the system gave none: descriptors, memory
-  std::uint64_t handshakes_failed = 0;    // no TLS, or a certificate that is not taken
-  std::uint64_t handshakes_late = 0;      // the handshake deadline passed
-  std::uint64_t requests = 0;             // complete ones that reached a route or its 404, 405, 403
+  std::uint64_t connections_refused = 0;    // no room: the limit of connections was reached
+  std::uint64_t connections_displaced = 0;  // closed while they waited for their client, in favour of others
+  std::uint64_t accept_errors = 0;          // the system gave none: descriptors, memory
+  std::uint64_t handshakes_failed = 0;      // no TLS, or a certificate that is not taken
+  std::uint64_t handshakes_late = 0;        // the handshake deadline passed
+  std::uint64_t requests = 0;               // complete ones that reached a route or its 404, 405, 403
   std::uint64_t responses_2xx = 0;
   std::uint64_t responses_4xx = 0;
   std::uint64_t responses_5xx = 0;
-  std::uint64_t requests_malformed = 0;  // 400
-  std::uint64_t headers_too_large = 0;   // 431
-  std::uint64_t bodies_too_large = 0;    // 413
-  std::uint64_t hosts_refused = 0;       // 403: Host or Origin
-  std::uint64_t slow_readers_cut = 0;    // the write deadline passed
-  std::uint64_t slow_senders_cut = 0;    // the read deadline passed: 408
+  std::uint64_t requests_malformed = 0;   // 400
+  std::uint64_t headers_too_large = 0;    // 431
+  std::uint64_t bodies_too_large = 0;     // 413
+  std::uint64_t buffers_refused = 0;      // 503: no bytes were left
+  std::uint64_t buffers_displaced = 0;    // 503 or closed: others needed the bytes more
+  std::uint64_t buffered_bytes = 0;       // held now, by all listeners
+  std::uint64_t buffered_bytes_most = 0;  // the most that was ever held
+  std::uint64_t hosts_refused = 0;        // 403: Host or Origin
+  std::uint64_t slow_readers_cut = 0;     // the write deadline passed
+  std::uint64_t slow_senders_cut = 0;     // the read deadline passed: 408
   std::uint64_t idle_closed = 0;
   std::uint64_t requests_exhausted = 0;  // connections closed after their last allowed request
   std::uint64_t answers_late = 0;        // 504
   std::uint64_t answers_dropped = 0;     // a responder died unanswered: 500
   std::uint64_t streams_open = 0;
   std::uint64_t streams_refused = 0;
-  std::uint64_t streams_cut = 0;  // the queue of a client that does not read was full
+  std::uint64_t streams_displaced = 0;  // ended in favour of a peer with fewer
+  std::uint64_t streams_cut = 0;        // the queue of a client that does not read was full
   std::uint64_t events_sent = 0;
 };
 
@@ -70,8 +82,14 @@ struct TcpPolicy {
   std::vector<std::string> allowed_hosts;  // names without port, any case
 };
 
-// Whom a route serves. everyone: every listener. local_socket: only Unix sockets, others get 403.
+// Whom a route serves. everyone: every listener. local_socket: root and the user of this process over a Unix
+// socket, others get 403.
 enum class Access : std::uint8_t { everyone, local_socket };
+
+struct RouteOptions {
+  Access access = Access::everyone;
+  std::optional<std::size_t> body_bytes = std::nullopt;  // none: ServerLimits::body_bytes
+};
 
 // The sending end of an answer that goes on: server-sent events. Thread-safe. Dropping it closes the stream
 // once what was sent is out.
@@ -140,8 +158,8 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   // `pattern`: "/v1/checks/{id}"; a parameter is one whole segment. Literal segments win over parameters.
-  void route(std::string_view method, std::string_view pattern, Handler handler,
-             Access access = Access::everyone);
+  // Host, path, method and peer are looked at before a byte of the body is read.
+  void route(std::string_view method, std::string_view pattern, Handler handler, RouteOptions options = {});
 
   // "127.0.0.1:3333", "[::1]:3333", "localhost:3333", ":3333" (all addresses); port 0: the system chooses.
   // Gives the port. conflict: the port is taken.

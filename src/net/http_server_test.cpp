@@ -10,6 +10,7 @@
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <vector>
 
@@ -195,6 +196,7 @@ TEST(HttpServer, closes_idle_connections) {
 TEST(HttpServer, cuts_a_client_that_does_not_read_its_answer) {
   ServerLimits limits;
   limits.write_deadline = 100ms;
+  limits.buffered_bytes = std::size_t{128} << 20;
   TestServer server(limits);
   server.server().route("GET", "/big", [](const HttpRequest&, Responder responder) {
     HttpResponse response;
@@ -220,37 +222,144 @@ TEST(HttpServer, closes_after_the_last_allowed_request) {
   EXPECT_EQ(server.stats().requests_exhausted, 1U);
 }
 
-TEST(HttpServer, refuses_connections_beyond_the_limit_and_recovers) {
+TEST(HttpServer, a_new_client_takes_the_place_of_the_one_that_waits_longest) {
   ServerLimits limits;
   limits.connections = 3;
   TestServer server(limits);
   server.start();
-  {
-    std::vector<RawClient> clients;
-    for (int i = 0; i < 3; ++i)
-      clients.push_back(server.connect());
-    ASSERT_TRUE(eventually([&] { return server.stats().connections_open == 3; }));
-    EXPECT_THAT(server.connect().read_to_end(), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
-    EXPECT_EQ(server.stats().connections_refused, 1U);
-  }
-  ASSERT_TRUE(eventually([&] { return server.stats().connections_open == 0; }));
+  auto slow = server.connect();
+  slow.send("GET /hello HTTP/1.1\r\nHost: loc");
+  ASSERT_TRUE(eventually([&] { return server.stats().buffered_bytes > 0; }));
+  const auto idle = server.connect();
+  const auto another = server.connect();
+  ASSERT_TRUE(eventually([&] { return server.stats().connections_open == 3; }));
+
+  EXPECT_THAT(server.ask(kHelloAndClose), EndsWith("hello\n"));
+  EXPECT_THAT(slow.read_to_end(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("too many connections")));
+  EXPECT_EQ(server.stats().connections_displaced, 1U);
+  EXPECT_EQ(server.stats().connections_refused, 0U);
+}
+
+TEST(HttpServer, refuses_connections_while_all_others_are_being_answered_and_recovers) {
+  ServerLimits limits;
+  limits.connections = 2;
+  TestServer server(limits);
+  std::vector<std::shared_ptr<Responder>> kept;
+  std::atomic<int> asked{0};
+  server.server().route("GET", "/later", [&](const HttpRequest&, Responder responder) {
+    kept.push_back(std::make_shared<Responder>(std::move(responder)));
+    ++asked;
+  });
+  server.start();
+  auto one = server.connect();
+  auto two = server.connect();
+  one.send("GET /later HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  two.send("GET /later HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return asked == 2; }));
+  EXPECT_THAT(server.connect().read_to_end(), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+  EXPECT_EQ(server.stats().connections_refused, 1U);
+  server.loop().post([&] { kept.clear(); });
+  EXPECT_THAT(one.read_to_end(), StartsWith("HTTP/1.1 500 "));
   EXPECT_THAT(server.ask(kHelloAndClose), EndsWith("hello\n"));
 }
 
 TEST(HttpServer, one_listener_cannot_take_the_connections_of_the_other) {
   const host::TestFolder folder;
   ServerLimits limits;
-  limits.connections_per_listener = 1;
+  limits.connections = 2;
   TestServer server(limits);
   ASSERT_TRUE(server.server().listen_unix(folder.path() + "/socket", 0600));
+  std::shared_ptr<Responder> kept;
+  std::atomic<bool> is_asked{false};
+  server.server().route("GET", "/later", [&](const HttpRequest&, Responder responder) {
+    kept = std::make_shared<Responder>(std::move(responder));
+    is_asked = true;
+  });
   server.start();
   auto client = server.connect();
-  ASSERT_TRUE(eventually([&] { return server.stats().connections_open == 1; }));
+  client.send("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return is_asked.load(); }));
   EXPECT_THAT(server.connect().read_to_end(), StartsWith("HTTP/1.1 503 "));
   if (!testing::has_program("curl")) GTEST_SKIP() << "curl is not installed";
   EXPECT_EQ(testing::run_program(
                 {"curl", "-s", "--unix-socket", folder.path() + "/socket", "http://localhost/hello"}),
             "hello\n");
+}
+
+TEST(HttpServer, unfinished_requests_hold_no_more_than_there_is) {
+  ServerLimits limits;
+  limits.buffered_bytes = std::size_t{1} << 20;
+  TestServer server(limits);
+  server.start();
+  const std::string head = "POST /echo-large HTTP/1.1\r\nHost: localhost\r\nContent-Length: ";
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 12; ++i) {
+    clients.push_back(server.connect());
+    clients.back().send(head + "1000000\r\n\r\n" + std::string(300'000, 'x'));
+  }
+  ASSERT_TRUE(eventually([&] {
+    return server.stats().buffers_refused + server.stats().buffers_displaced >= clients.size() - 3;
+  }));
+  EXPECT_LE(server.stats().buffered_bytes_most, limits.buffered_bytes);
+  EXPECT_GT(server.stats().buffered_bytes, 0U);
+  // Who needs less than they hold gets it.
+  EXPECT_THAT(server.ask(head + "5\r\nConnection: close\r\n\r\nhello"), EndsWith("hello"));
+  clients.clear();
+  EXPECT_TRUE(eventually([&] { return server.stats().buffered_bytes == 0; }));
+}
+
+TEST(HttpServer, says_that_no_bytes_are_left) {
+  ServerLimits limits;
+  limits.buffered_bytes = std::size_t{64} << 10;
+  TestServer server(limits);
+  server.start();
+  const auto text =
+      server.ask("POST /echo-large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n" +
+                 std::string(100'000, 'x'));
+  EXPECT_THAT(text, AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("as many bytes of requests")));
+  EXPECT_EQ(server.stats().buffers_refused, 1U);
+  EXPECT_EQ(server.stats().buffered_bytes, 0U);
+}
+
+TEST(HttpServer, answers_that_are_not_taken_count_as_well) {
+  ServerLimits limits;
+  limits.buffered_bytes = std::size_t{20} << 20;
+  TestServer server(limits);
+  server.server().route("GET", "/big", [](const HttpRequest&, Responder responder) {
+    HttpResponse response;
+    response.body.assign(std::size_t{16} << 20, 'x');
+    responder.respond(std::move(response));
+  });
+  server.start();
+  auto sleeper = server.connect();
+  sleeper.shrink_receive_buffer();
+  sleeper.send("GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return server.stats().buffered_bytes > 0; }));
+  EXPECT_THAT(server.ask("GET /big HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
+              StartsWith("HTTP/1.1 503 "));
+  EXPECT_LE(server.stats().buffered_bytes_most, limits.buffered_bytes);
+  EXPECT_THAT(server.ask(kHelloAndClose), EndsWith("hello\n"));
+}
+
+TEST(HttpServer, reads_no_body_for_a_route_that_is_not_there) {
+  TestServer server;
+  server.start();
+  const std::string body = "HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n";
+  EXPECT_THAT(server.ask("POST /nowhere " + body), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(server.ask("POST /hello " + body), StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(server.ask("POST /echo HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 5\r\n\r\n"),
+              StartsWith("HTTP/1.1 403 "));
+  const auto large = server.ask("POST /echo " + body);
+  EXPECT_THAT(large, AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("/echo takes at most 65536 bytes")));
+  EXPECT_EQ(server.stats().buffered_bytes_most, 0U);
+}
+
+TEST(HttpServer, a_client_that_waits_for_leave_learns_before_its_body_that_there_is_no_route) {
+  TestServer server;
+  server.start();
+  EXPECT_THAT(server.ask("POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nExpect: "
+                         "100-continue\r\n\r\n"),
+              StartsWith("HTTP/1.1 404 "));
 }
 
 TEST(HttpServer, serves_two_hundred_clients_at_once) {
@@ -372,15 +481,14 @@ TEST(HttpServer, actions_are_for_the_unix_socket_with_the_kernels_word_on_the_pe
   const host::TestFolder folder;
   const std::string path = folder.path() + "/socket";
   TestServer server;
-  server.server().route(
-      "POST", "/act",
-      [](const HttpRequest& request, Responder responder) {
-        HttpResponse response;
-        response.body =
-            std::to_string(request.peer.uid) + " " + (request.peer.pid > 0 ? "with pid" : "without pid");
-        responder.respond(std::move(response));
-      },
-      Access::local_socket);
+  server.server().route("POST", "/act",
+                        [](const HttpRequest& request, Responder responder) {
+                          HttpResponse response;
+                          response.body = std::to_string(request.peer.uid) + " " +
+                                          (request.peer.pid > 0 ? "with pid" : "without pid");
+                          responder.respond(std::move(response));
+                        },
+                        {.access = Access::local_socket});
   ASSERT_TRUE(server.server().listen_unix(path, 0600));
   server.start();
   struct stat info {};
@@ -391,6 +499,37 @@ TEST(HttpServer, actions_are_for_the_unix_socket_with_the_kernels_word_on_the_pe
   EXPECT_THAT(
       server.ask("POST /act HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
       StartsWith("HTTP/1.1 403 Forbidden\r\n"));
+}
+
+TEST(HttpServer, actions_are_not_for_other_users_at_the_unix_socket) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to connect as somebody else";
+  const host::TestFolder folder;
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  const std::string path = folder.path() + "/socket";
+  TestServer server;
+  server.server().route("POST", "/act",
+                        [](const HttpRequest&, Responder responder) {
+                          responder.respond({200, "text/plain", "done\n", {}});
+                        },
+                        {.access = Access::local_socket});
+  ASSERT_TRUE(server.server().listen_unix(path, 0666));
+  server.start();
+  const auto ask = [&path](const std::string& request) {
+    auto client = RawClient::at(path);
+    client.send(request);
+    return client.read_to_end();
+  };
+  const std::string act = "POST /act HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+  EXPECT_THAT(ask(act), EndsWith("done\n"));
+  // The kernel notes who connects. The call below is of this thread alone, the server stays root.
+  constexpr long kSame = -1;
+  constexpr long kNobody = 65534;
+  ASSERT_EQ(syscall(SYS_setresuid, kSame, kNobody, kSame), 0);
+  const auto refused = ask(act);
+  const auto read = ask(kHelloAndClose);
+  ASSERT_EQ(syscall(SYS_setresuid, kSame, 0L, kSame), 0);
+  EXPECT_THAT(refused, AllOf(StartsWith("HTTP/1.1 403 "), HasSubstr("by root or by the agent's own user")));
+  EXPECT_THAT(read, EndsWith("hello\n"));
 }
 
 TEST(HttpServer, replaces_a_stale_socket_and_respects_a_living_one) {
@@ -519,7 +658,8 @@ TEST(HttpServer, curl_reads_writes_and_reuses_the_connection) {
   EXPECT_TRUE(eventually([&] { return server.stats().connections_accepted == 1; }));
   // More than curl sends without asking for 100 Continue, and chunked.
   const std::string large(1'000'000, 'x');
-  EXPECT_TRUE(testing::run_program({"curl", "-s", "--data-binary", "@-", url + "/echo"}, large) == large);
+  EXPECT_TRUE(testing::run_program({"curl", "-s", "--data-binary", "@-", url + "/echo-large"}, large) ==
+              large);
   EXPECT_EQ(
       testing::run_program(
           {"curl", "-s", "-T", "-", "-X", "POST", "-H", "Expect: 100-continue", url + "/echo"}, "abc\n"),
@@ -528,7 +668,7 @@ TEST(HttpServer, curl_reads_writes_and_reuses_the_connection) {
     words.insert(words.begin(), {"curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"});
     return testing::run_program(std::move(words), input);
   };
-  EXPECT_EQ(status_of({"--data-binary", "@-", url + "/echo"}, large + large), "413");
+  EXPECT_EQ(status_of({"--data-binary", "@-", url + "/echo-large"}, large + large), "413");
   EXPECT_THAT(testing::run_program({"curl", "-s", "-I", url + "/hello"}), HasSubstr("Content-Length: 6"));
   EXPECT_EQ(status_of({"-H", "Host: evil.example", url + "/hello"}, ""), "403");
 }
@@ -542,7 +682,7 @@ TEST(HttpServer, python_reads_and_reuses_the_connection) {
       "c = h.HTTPConnection('127.0.0.1', " +
       std::to_string(server.port()) +
       ", timeout=20)\n"
-      "for body in (b'', b'x' * 70000, b'end'):\n"
+      "for body in (b'', b'x' * 60000, b'end'):\n"
       "    c.request('POST', '/echo', body=iter([body]), encode_chunked=True, headers={'Transfer-Encoding': "
       "'chunked'})\n"
       "    r = c.getresponse()\n"

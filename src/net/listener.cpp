@@ -25,25 +25,27 @@ namespace {
 constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
 
 void refuse(Socket socket) {
-  HttpResponse response = error_response(503, "exhausted", "too many connections");
+  const HttpResponse response = too_many_connections();
   const std::string text = format_head(response, Framing()) + response.body;
   ServerStream(std::move(socket), nullptr).say_in_the_clear(text);
 }
 
 void admit(const std::shared_ptr<HttpServer::Core>& core, const std::shared_ptr<Listener>& listener,
            Socket socket) {
-  if (core->connections() >= core->limits.connections ||
-      listener->connections >= core->limits.connections_per_listener) {
+  Peer peer = peer_of(socket.native_handle());
+  const std::size_t most = core->share_of(listener->crowd, core->limits.connections);
+  const Room room = listener->crowd.room_for_connection(peer_key(peer), most);
+  if (!room.is_there) {
     ++core->counters->connections_refused;
     if (!listener->is_encrypted) refuse(std::move(socket));
     return;
   }
+  if (room.instead_of != nullptr) room.instead_of->connection->displace();
   ++core->counters->connections_accepted;
   if (listener->is_encrypted && !listener->tls) {
     ++core->counters->handshakes_failed;
     return;
   }
-  Peer peer = peer_of(socket.native_handle());
   if (!peer.is_local_socket) set_no_delay(socket.native_handle());
   peer.is_encrypted = listener->is_encrypted;
   std::make_shared<Connection>(std::move(socket), core, listener, std::move(peer))->start();

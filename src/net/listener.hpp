@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "net/crowd.hpp"
 #include "net/host_policy.hpp"
 #include "net/server_core.hpp"
 #include "net/sockets.hpp"
@@ -18,7 +19,7 @@ using Acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream
 // One listening socket and what holds for the connections it accepts. On the loop's thread.
 class Listener {
  public:
-  explicit Listener(Acceptor listening) : acceptor(std::move(listening)) {}
+  Listener(Acceptor listening, Crowd& of) : acceptor(std::move(listening)), crowd(of) {}
 
   void close();
 
@@ -27,7 +28,7 @@ class Listener {
   std::optional<UnixListening> socket_file;  // Unix; its descriptor is the acceptor's
   bool is_encrypted = false;
   std::shared_ptr<const TlsContext> tls;  // of new connections; null: none can be made
-  std::size_t connections = 0;
+  Crowd& crowd;                           // where those that are open are counted
 };
 
 // Accepts until the listener is closed.

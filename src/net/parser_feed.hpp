@@ -16,7 +16,8 @@ inline constexpr std::size_t kShortestChunkedBody = 5;
 // Feeds one parser with what has arrived.
 class ParserFeed {
  public:
-  // Takes from the front of `bytes` what `parser` can use; returns how much. need_more is not an error.
+  // Takes from the front of `bytes` what `parser` can use; returns how much. Stops where the head ends: the
+  // next call goes on with the body. need_more is not an error.
   template <class Parser>
   std::size_t put(Parser& parser, std::string_view& bytes, boost::system::error_code& error) {
     namespace http = boost::beast::http;
@@ -28,7 +29,7 @@ class ParserFeed {
       used += count;
       bytes.remove_prefix(count);
       body_has_begun_ = body_has_begun_ || (is_body && count > 0);
-      if (error || count == 0) break;
+      if (error || count == 0 || (!is_body && parser.is_header_done())) break;
     }
     if (error == http::error::need_more) error = {};
     return used;

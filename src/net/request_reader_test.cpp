@@ -12,28 +12,47 @@ using Refusal = RequestReader::Refusal;
 constexpr std::size_t kRequestHeader = 1024;
 constexpr std::size_t kRequestBody = 64;
 
+// A reader whose bodies are accepted as soon as their head is there, as the server does.
+class AcceptingReader {
+ public:
+  std::size_t feed(std::string_view bytes) {
+    std::size_t used = reader_.feed(bytes);
+    if (!is_accepted_ && reader_.has_head()) {
+      is_accepted_ = true;
+      reader_.accept_body(kRequestBody);
+      if (reader_.refusal() == Refusal::none) used += reader_.feed(bytes.substr(used));
+    }
+    return used;
+  }
+  RequestReader* operator->() { return &reader_; }
+
+ private:
+  RequestReader reader_{kRequestHeader};
+  bool is_accepted_ = false;
+};
+
 Refusal refusal_of(const std::string& text) {
-  RequestReader reader(kRequestHeader, kRequestBody);
+  AcceptingReader reader;
   reader.feed(text);
-  return reader.refusal();
+  return reader->refusal();
 }
 
 TEST(RequestReader, reads_a_request_byte_by_byte_and_leaves_the_next_one) {
   const std::string text =
       "\r\nPOST /v1/checks/gpu.xid%2F1?view=short&tag=a+b&flag HTTP/1.1\r\nHost: localhost\r\nX-Thing: 1\r\n"
       "x-thing: 2\r\nContent-Length: 5\r\n\r\nhello";
-  RequestReader reader(kRequestHeader, kRequestBody);
+  AcceptingReader reader;
   std::string buffer;
   for (const char c : text) {
-    ASSERT_FALSE(reader.is_complete());
+    ASSERT_FALSE(reader->is_complete());
     buffer += c;
     buffer.erase(0, reader.feed(buffer));
-    ASSERT_EQ(reader.refusal(), Refusal::none) << reader.refusal_text();
+    ASSERT_EQ(reader->refusal(), Refusal::none) << reader->refusal_text();
   }
-  ASSERT_TRUE(reader.is_complete());
+  ASSERT_TRUE(reader->is_complete());
   EXPECT_EQ(reader.feed("GET / HTTP/1.1\r\n"), 0U);
 
-  const auto read = reader.take();
+  const auto read = reader->head();
   ASSERT_TRUE(read);
   EXPECT_EQ(read->request.method, "POST");
   EXPECT_EQ(read->request.path, "/v1/checks/gpu.xid/1");
@@ -42,37 +61,37 @@ TEST(RequestReader, reads_a_request_byte_by_byte_and_leaves_the_next_one) {
   EXPECT_EQ(read->request.query.at("tag"), "a b");
   EXPECT_EQ(read->request.query.at("flag"), "");
   EXPECT_EQ(read->request.headers.at("x-thing"), "1, 2");
-  EXPECT_EQ(read->request.body, "hello");
+  EXPECT_EQ(reader->take_body(), "hello");
   EXPECT_TRUE(read->is_keep_alive);
 }
 
 TEST(RequestReader, reads_chunked_bodies) {
-  RequestReader reader(kRequestHeader, kRequestBody);
+  AcceptingReader reader;
   reader.feed(
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n");
-  ASSERT_TRUE(reader.is_complete()) << reader.refusal_text();
-  EXPECT_EQ(reader.take()->request.body, "abcde");
+  ASSERT_TRUE(reader->is_complete()) << reader->refusal_text();
+  EXPECT_EQ(reader->take_body(), "abcde");
 }
 
 TEST(RequestReader, reads_an_empty_chunked_body_that_comes_byte_by_byte) {
   const std::string text = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-  RequestReader reader(kRequestHeader, kRequestBody);
+  AcceptingReader reader;
   std::string buffer;
   for (const char c : text) {
-    ASSERT_FALSE(reader.is_complete());
+    ASSERT_FALSE(reader->is_complete());
     buffer += c;
     buffer.erase(0, reader.feed(buffer));
-    ASSERT_EQ(reader.refusal(), Refusal::none) << reader.refusal_text();
+    ASSERT_EQ(reader->refusal(), Refusal::none) << reader->refusal_text();
   }
-  ASSERT_TRUE(reader.is_complete());
-  EXPECT_EQ(reader.take()->request.body, "");
+  ASSERT_TRUE(reader->is_complete());
+  EXPECT_EQ(reader->take_body(), "");
 }
 
 TEST(RequestReader, http_1_0_closes_and_needs_no_host) {
-  RequestReader reader(kRequestHeader, kRequestBody);
+  AcceptingReader reader;
   reader.feed("GET / HTTP/1.0\r\n\r\n");
-  ASSERT_TRUE(reader.is_complete());
-  const auto read = reader.take();
+  ASSERT_TRUE(reader->is_complete());
+  const auto read = reader->head();
   ASSERT_TRUE(read);
   EXPECT_FALSE(read->is_keep_alive);
   EXPECT_EQ(read->minor_version, 0U);
@@ -95,6 +114,55 @@ TEST(RequestReader, refuses_what_two_servers_could_read_differently) {
             Refusal::malformed);
 }
 
+TEST(RequestReader, refuses_a_body_whose_end_the_head_leaves_open) {
+  const auto of = [](const std::string& headers) {
+    return refusal_of("POST / HTTP/1.1\r\nHost: a\r\n" + headers + "\r\n0\r\n\r\nGET / HTTP/1.1\r\n");
+  };
+  for (const std::string headers : {"Transfer-Encoding: xchunked\r\n",
+                                    "Transfer-Encoding: identity\r\n",
+                                    "Transfer-Encoding:\r\n",
+                                    "Transfer-Encoding: gzip, chunked\r\n",
+                                    "Transfer-Encoding: chunked, identity\r\n",
+                                    "Transfer-Encoding: chunked;q=1\r\n",
+                                    "Transfer-Encoding: \x0b"
+                                    "chunked\r\n",
+                                    "Transfer-Encoding : chunked\r\n",
+                                    "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+                                    "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+                                    "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+                                    "Transfer-Encoding: xchunked\r\nContent-Length: 5\r\n",
+                                    "Content-Length: 5\r\nTransfer-Encoding: xchunked\r\n",
+                                    "Content-Length: 5\r\nContent-Length: 5\r\n",
+                                    "Content-Length: 5, 5\r\n",
+                                    "Content-Length: +5\r\n",
+                                    "Content-Length: 0x5\r\n",
+                                    "Content-Length: 5 5\r\n",
+                                    "Content-Length:\r\n",
+                                    "Content-Length: 99999999999999999999\r\n"})
+    EXPECT_EQ(of(headers), Refusal::malformed) << headers;
+  EXPECT_EQ(refusal_of("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), Refusal::malformed);
+}
+
+TEST(RequestReader, takes_chunked_in_any_case) {
+  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: a\r\ntransfer-encoding:  Chunked \r\n\r\n0\r\n\r\n"),
+            Refusal::none);
+}
+
+TEST(RequestReader, uses_nothing_of_a_body_that_was_not_accepted) {
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
+  RequestReader reader(kRequestHeader);
+  EXPECT_EQ(reader.feed(head + "hello"), head.size());
+  ASSERT_TRUE(reader.has_head());
+  EXPECT_TRUE(reader.has_body());
+  EXPECT_EQ(reader.feed(std::string(2 * kRequestHeader, 'x')), 0U);
+  EXPECT_EQ(reader.held_bytes(), std::string().capacity());
+  EXPECT_FALSE(reader.is_complete());
+  reader.accept_body(5);
+  EXPECT_EQ(reader.feed("hello, and more"), 5U);
+  ASSERT_TRUE(reader.is_complete());
+  EXPECT_EQ(reader.take_body(), "hello");
+}
+
 TEST(RequestReader, refuses_too_much) {
   const std::string head = "GET / HTTP/1.1\r\nHost: a\r\n";
   EXPECT_EQ(refusal_of(head + "X: " + std::string(2 * kRequestHeader, 'x')), Refusal::header_too_large);
@@ -115,22 +183,22 @@ TEST(RequestReader, refuses_targets_and_hosts_that_mean_nothing) {
        {"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", "GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "GET /?a=%4 HTTP/1.1\r\nHost: a\r\n\r\n"}) {
-    RequestReader reader(kRequestHeader, kRequestBody);
+    AcceptingReader reader;
     reader.feed(text);
-    ASSERT_TRUE(reader.is_complete()) << text;
-    const auto read = reader.take();
+    ASSERT_TRUE(reader->is_complete()) << text;
+    const auto read = reader->head();
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().code, Errc::malformed);
   }
 }
 
 TEST(RequestReader, says_once_that_the_client_waits_for_continue) {
-  RequestReader reader(kRequestHeader, kRequestBody);
+  AcceptingReader reader;
   reader.feed("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
-  EXPECT_TRUE(reader.take_expects_continue());
-  EXPECT_FALSE(reader.take_expects_continue());
+  EXPECT_TRUE(reader->take_expects_continue());
+  EXPECT_FALSE(reader->take_expects_continue());
   reader.feed("hello");
-  EXPECT_TRUE(reader.is_complete());
+  EXPECT_TRUE(reader->is_complete());
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/response_head.hpp"
 
+#include <algorithm>
+
 #include "net/header_text.hpp"
 
 namespace autopilot::net {
@@ -9,6 +11,10 @@ namespace {
 
 bool has_no_content(int status) {
   return status < 200 || status == 204 || status == 304;
+}
+
+bool says(const HttpResponse& response, std::string_view name) {
+  return std::ranges::any_of(response.headers, [name](const auto& header) { return header.first == name; });
 }
 
 }  // namespace
@@ -58,15 +64,21 @@ std::string_view reason_phrase(int status) {
   }
 }
 
+HttpResponse too_many_connections() {
+  return error_response(503, "exhausted", "too many connections; try again");
+}
+
 std::string format_head(const HttpResponse& response, Framing framing) {
   std::string out = "HTTP/1.1 " + std::to_string(response.status) + " ";
   out += reason_phrase(response.status);
   out += "\r\n";
   if (!has_no_content(response.status)) {
     append_header(out, "Content-Type", response.content_type);
-    if (!framing.has_open_end) append_header(out, "Content-Length", std::to_string(response.body.size()));
+    if (!framing.has_open_end)
+      append_header(out, "Content-Length",
+                    std::to_string((response.shared_body ? *response.shared_body : response.body).size()));
   }
-  append_header(out, "Cache-Control", "no-store");
+  if (!says(response, "Cache-Control")) append_header(out, "Cache-Control", "no-store");
   append_header(out, "X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : response.headers)
     append_header(out, name, value);

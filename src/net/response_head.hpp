@@ -17,6 +17,9 @@ struct Framing {
   bool has_open_end = false;   // no length: the answer ends with the connection
 };
 
+// What a client is told that has to go for others, or never got in.
+[[nodiscard]] HttpResponse too_many_connections();
+
 // Status line and headers with the empty line. Control characters in values become blanks, so that no value
 // can begin another header.
 [[nodiscard]] std::string format_head(const HttpResponse& response, Framing framing);

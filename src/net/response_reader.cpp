@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "net/body_framing.hpp"
 #include "net/parser_feed.hpp"
 #include "net/received_body.hpp"
 
@@ -39,7 +40,12 @@ ResponseReader::~ResponseReader() = default;
 
 Result<std::size_t> ResponseReader::feed(std::string_view bytes) {
   error_code error;
-  const std::size_t used = parser_->feed.put(parser_->http, bytes, error);
+  const bool had_head = has_head();
+  std::size_t used = parser_->feed.put(parser_->http, bytes, error);
+  if (!error && !had_head && has_head()) {
+    TRY_STATUS(check_framing(parser_->http.get()));
+    used += parser_->feed.put(parser_->http, bytes, error);
+  }
   if (error == http::error::header_limit || error == http::error::body_limit)
     return fail(Errc::exhausted, "the answer is too large");
   if (error) return fail(Errc::malformed, "not an HTTP answer: " + error.message());

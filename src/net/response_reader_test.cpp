@@ -61,5 +61,18 @@ TEST(ResponseReader, takes_no_memory_for_a_body_that_is_only_promised) {
   EXPECT_FALSE(reader.end());
 }
 
+TEST(ResponseReader, refuses_a_body_whose_end_the_head_leaves_open) {
+  for (const std::string headers :
+       {"Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\nTransfer-Encoding: xchunked\r\n", "Content-Length: 5\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\nContent-Length: 6\r\n"}) {
+    ResponseReader reader(kAnswerHeader, kAnswerBody, false);
+    const auto used = reader.feed("HTTP/1.1 200 OK\r\n" + headers + "\r\nhello");
+    ASSERT_FALSE(used) << headers;
+    EXPECT_EQ(used.error().code, Errc::malformed) << headers;
+  }
+}
+
 }  // namespace
 }  // namespace autopilot::net

@@ -9,7 +9,7 @@
 
 namespace autopilot::net {
 
-void Router::add(std::string_view method, std::string_view pattern, Handler handler, Access access) {
+void Router::add(std::string_view method, std::string_view pattern, Handler handler, RouteOptions options) {
   AUTOPILOT_ASSERT(pattern.starts_with('/'));
   Route route;
   route.method = method;
@@ -20,7 +20,7 @@ void Router::add(std::string_view method, std::string_view pattern, Handler hand
     route.segments.push_back(std::move(segment));
   }
   route.handler = std::move(handler);
-  route.access = access;
+  route.options = options;
   routes_.push_back(std::move(route));
 }
 
@@ -48,7 +48,7 @@ Router::Match Router::find(std::string_view method, const std::vector<std::strin
   Match match;
   if (best != nullptr) {
     match.handler = &best->handler;
-    match.access = best->access;
+    match.options = best->options;
     for (std::size_t i = 0; i < segments.size(); ++i)
       if (best->segments[i].is_parameter) match.parameters.emplace(best->segments[i].text, segments[i]);
     return match;

@@ -13,11 +13,11 @@ namespace autopilot::net {
 // The table of routes. Plain data, one owner.
 class Router {
  public:
-  void add(std::string_view method, std::string_view pattern, Handler handler, Access access);
+  void add(std::string_view method, std::string_view pattern, Handler handler, RouteOptions options);
 
   struct Match {
     const Handler* handler = nullptr;  // null: refused with status
-    Access access = Access::everyone;
+    RouteOptions options;
     int status = 200;   // 404 or 405 without a handler
     std::string allow;  // for 405: "GET, HEAD"
     std::map<std::string, std::string, std::less<>> parameters;
@@ -34,7 +34,7 @@ class Router {
     std::string method;
     std::vector<Segment> segments;
     Handler handler;
-    Access access = Access::everyone;
+    RouteOptions options;
   };
   [[nodiscard]] static bool fits(const Route& route, const std::vector<std::string>& segments);
   [[nodiscard]] static bool is_more_literal(const Route& a, const Route& b);

@@ -19,9 +19,7 @@ class RouterTest : public ::testing::Test {
   }
 
   void add(const std::string& method, const std::string& pattern) {
-    router_.add(
-        method, pattern, [this, pattern](const HttpRequest&, Responder) { found_ = pattern; },
-        Access::everyone);
+    router_.add(method, pattern, [this, pattern](const HttpRequest&, Responder) { found_ = pattern; }, {});
   }
 
   std::string find(const std::string& method, const std::vector<std::string>& segments) {

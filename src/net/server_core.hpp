@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "net/crowd.hpp"
 #include "net/http_server.hpp"
 #include "net/router.hpp"
 
@@ -23,6 +24,7 @@ struct Counters {
   std::atomic<std::uint64_t> connections_open{0};
   std::atomic<std::uint64_t> connections_accepted{0};
   std::atomic<std::uint64_t> connections_refused{0};
+  std::atomic<std::uint64_t> connections_displaced{0};
   std::atomic<std::uint64_t> accept_errors{0};
   std::atomic<std::uint64_t> handshakes_failed{0};
   std::atomic<std::uint64_t> handshakes_late{0};
@@ -33,6 +35,10 @@ struct Counters {
   std::atomic<std::uint64_t> requests_malformed{0};
   std::atomic<std::uint64_t> headers_too_large{0};
   std::atomic<std::uint64_t> bodies_too_large{0};
+  std::atomic<std::uint64_t> buffers_refused{0};
+  std::atomic<std::uint64_t> buffers_displaced{0};
+  std::atomic<std::uint64_t> buffered_bytes{0};
+  std::atomic<std::uint64_t> buffered_bytes_most{0};
   std::atomic<std::uint64_t> hosts_refused{0};
   std::atomic<std::uint64_t> slow_readers_cut{0};
   std::atomic<std::uint64_t> slow_senders_cut{0};
@@ -42,6 +48,7 @@ struct Counters {
   std::atomic<std::uint64_t> answers_dropped{0};
   std::atomic<std::uint64_t> streams_open{0};
   std::atomic<std::uint64_t> streams_refused{0};
+  std::atomic<std::uint64_t> streams_displaced{0};
   std::atomic<std::uint64_t> streams_cut{0};
   std::atomic<std::uint64_t> events_sent{0};
 
@@ -53,7 +60,10 @@ class HttpServer::Core : public std::enable_shared_from_this<HttpServer::Core> {
  public:
   Core(std::shared_ptr<LoopState> loop_state, ServerLimits server_limits);
 
-  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  // Unix sockets keep a quarter of what all listeners have together, where there are others.
+  [[nodiscard]] std::size_t share_of(const Crowd& crowd, std::size_t all) const;
+  // After a connection holds more or less.
+  void note_bytes();
   void add(Connection& connection);
   void forget(Connection& connection);
   void stop(Duration grace, std::function<void()> done);
@@ -63,6 +73,8 @@ class HttpServer::Core : public std::enable_shared_from_this<HttpServer::Core> {
   const ServerLimits limits;
   const std::shared_ptr<Counters> counters = std::make_shared<Counters>();
   Router router;
+  Crowd network_crowd;  // of TCP, in the clear and inside TLS
+  Crowd local_crowd;    // of Unix sockets
   std::vector<std::shared_ptr<Listener>> listeners;
   bool is_stopping = false;
 

@@ -13,6 +13,12 @@ void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& serv
   metrics.sample(static_cast<double>(server.connections_open));
   metrics.family("autopilot_http_streams_open", MetricType::gauge, "Open event streams.");
   metrics.sample(static_cast<double>(server.streams_open));
+  metrics.family("autopilot_http_buffered_bytes", MetricType::gauge,
+                 "Bytes of requests and answers that connections hold.");
+  metrics.sample(static_cast<double>(server.buffered_bytes));
+  metrics.family("autopilot_http_buffered_bytes_most", MetricType::gauge,
+                 "The most bytes of requests and answers that connections held at one time.");
+  metrics.sample(static_cast<double>(server.buffered_bytes_most));
   metrics.family("autopilot_http_responses_total", MetricType::counter,
                  "Answers, by the first digit of their status.");
   metrics.sample({{"class", "2xx"}}, static_cast<double>(server.responses_2xx));
@@ -22,15 +28,20 @@ void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& serv
       "autopilot_http_handshakes_failed_total", MetricType::counter,
       "Connections that spoke no TLS where it is spoken, or showed a certificate that is not taken.");
   metrics.sample(static_cast<double>(server.handshakes_failed));
-  metrics.family("autopilot_http_limited_total", MetricType::counter,
-                 "Connections, requests and streams that met a limit of the server.");
+  metrics.family(
+      "autopilot_http_limited_total", MetricType::counter,
+      "Connections, requests and streams that were refused or ended, by the limit or rule that they met.");
   const auto limited = [&metrics](std::string_view limit, std::uint64_t count) {
     metrics.sample({{"limit", limit}}, static_cast<double>(count));
   };
   limited("connections", server.connections_refused);
+  limited("connections_share", server.connections_displaced);
   limited("descriptors", server.accept_errors);
   limited("header_bytes", server.headers_too_large);
   limited("body_bytes", server.bodies_too_large);
+  limited("buffered_bytes", server.buffers_refused);
+  limited("buffered_bytes_share", server.buffers_displaced);
+  limited("malformed", server.requests_malformed);
   limited("host", server.hosts_refused);
   limited("handshake_deadline", server.handshakes_late);
   limited("read_deadline", server.slow_senders_cut);
@@ -39,6 +50,7 @@ void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& serv
   limited("requests_per_connection", server.requests_exhausted);
   limited("answer_deadline", server.answers_late);
   limited("event_streams", server.streams_refused);
+  limited("event_streams_share", server.streams_displaced);
   limited("stream_queue", server.streams_cut);
 }
 

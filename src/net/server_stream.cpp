@@ -67,8 +67,9 @@ asio::awaitable<std::size_t> ServerStream::read_some(std::string* buffer) {
   co_return taken;
 }
 
-asio::awaitable<bool> ServerStream::write(std::string head, std::string body) {
-  const std::array<asio::const_buffer, 2> parts = {asio::buffer(head), asio::buffer(body)};
+asio::awaitable<bool> ServerStream::write(std::string head, std::shared_ptr<const std::string> body) {
+  const asio::const_buffer rest = body ? asio::buffer(*body) : asio::const_buffer();
+  const std::array<asio::const_buffer, 2> parts = {asio::buffer(head), rest};
   const auto all_at_once = [](error_code error, std::size_t) { return error ? 0 : kWrittenAtOnce; };
   if (tls_) {
     const auto [error, count] = co_await asio::async_write(*tls_, parts, all_at_once, kToken);

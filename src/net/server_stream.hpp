@@ -38,7 +38,8 @@ class ServerStream {
   // Appends what has come to `buffer` and says how much; 0: the client ended, the connection broke, or
   // cancel() was called.
   boost::asio::awaitable<std::size_t> read_some(std::string* buffer);
-  boost::asio::awaitable<bool> write(std::string head, std::string body);
+  // body: null for none.
+  boost::asio::awaitable<bool> write(std::string head, std::shared_ptr<const std::string> body);
   // Tells the client that nothing more comes; it may still send. Inside TLS that is part of end().
   void end_sending();
   // Inside TLS: says that this is the end, and waits until the client has said so too.

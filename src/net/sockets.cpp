@@ -162,6 +162,7 @@ Peer peer_of(int fd) {
   socklen_t credentials_size = sizeof credentials;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &credentials_size) != 0) return peer;
   peer.is_local_socket = true;
+  peer.is_owner = credentials.uid == 0 || credentials.uid == geteuid();
   peer.uid = credentials.uid;
   peer.gid = credentials.gid;
   peer.pid = credentials.pid;

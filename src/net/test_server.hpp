@@ -25,6 +25,8 @@
 namespace autopilot::net::testing {
 
 inline constexpr std::chrono::seconds kPatience{20};
+// What POST /echo-large of a TestServer takes.
+inline constexpr std::size_t kLargeBody = std::size_t{1} << 20;
 
 // Waits for a condition that another thread brings about.
 [[nodiscard]] inline bool eventually(const std::function<bool()>& condition) {
@@ -59,6 +61,16 @@ class RawClient {
     sockaddr any{};
     std::memcpy(&any, &address, sizeof address);
     EXPECT_EQ(connect(fd_, &any, sizeof address), 0);
+  }
+  // At a Unix socket.
+  static RawClient at(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(&address.sun_path, path.data(), path.size());
+    const void* where = &address;
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::connect(fd, static_cast<const sockaddr*>(where), sizeof address), 0);
+    return RawClient(Connected{fd});
   }
   RawClient(RawClient&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   RawClient(const RawClient&) = delete;
@@ -100,6 +112,11 @@ class RawClient {
   }
 
  private:
+  struct Connected {
+    int fd;
+  };
+  explicit RawClient(Connected socket) : fd_(socket.fd) {}
+
   int fd_;
 };
 
@@ -113,12 +130,14 @@ class TestServer {
       response.body = "hello\n";
       responder.respond(std::move(response));
     });
-    server_->route("POST", "/echo", [](const HttpRequest& request, Responder responder) {
+    const auto echo = [](const HttpRequest& request, Responder responder) {
       HttpResponse response;
       response.content_type = "application/octet-stream";
       response.body = request.body;
       responder.respond(std::move(response));
-    });
+    };
+    server_->route("POST", "/echo", echo);
+    server_->route("POST", "/echo-large", echo, {.body_bytes = kLargeBody});
   }
   TestServer(const TestServer&) = delete;
   TestServer& operator=(const TestServer&) = delete;

@@ -28,26 +28,31 @@ void require(bool condition) {
 
 void read_requests(std::string_view text, std::size_t piece) {
   net::Router router;
-  router.add(
-      "GET", "/v1/checks/{id}", [](const net::HttpRequest&, net::Responder) {}, net::Access::everyone);
+  router.add("GET", "/v1/checks/{id}", [](const net::HttpRequest&, net::Responder) {}, {});
   const net::HostPolicy policy("127.0.0.1", {"node.example"});
   std::string buffer;
   while (!text.empty()) {
-    net::RequestReader reader(kHeaderBytes, kBodyBytes);
+    net::RequestReader reader(kHeaderBytes);
+    bool is_accepted = false;
     while (!text.empty() && !reader.is_complete()) {
       buffer += text.substr(0, piece);
       text.remove_prefix(std::min(piece, text.size()));
       const std::size_t used = reader.feed(buffer);
       require(used <= buffer.size());
       buffer.erase(0, used);
+      if (reader.has_head() && !is_accepted) {
+        is_accepted = true;
+        reader.accept_body(kBodyBytes);
+        if (reader.refusal() == net::RequestReader::Refusal::none) buffer.erase(0, reader.feed(buffer));
+      }
       static_cast<void>(reader.take_expects_continue());
       if (reader.refusal() != net::RequestReader::Refusal::none) return;
       require(reader.is_complete() || buffer.size() <= kHeaderBytes);
     }
     if (!reader.is_complete()) return;
-    auto read = reader.take();
+    auto read = reader.head();
+    require(reader.take_body().size() <= kBodyBytes);
     if (!read) continue;
-    require(read->request.body.size() <= kBodyBytes);
     require(read->request.path.starts_with('/'));
     const auto origin = read->request.headers.find("origin");
     static_cast<void>(policy.check(read->request.headers["host"],

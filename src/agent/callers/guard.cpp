@@ -26,7 +26,9 @@ Refusal refusal_of(const CallerReviews::Decision& decision) {
 
 // What stands against asking about it at all.
 std::optional<Refusal> objection(const CallerRights& rights, const HttpRequest& request) {
-  if (!rights.ask) return Refusal{.why = "this is done over the Unix socket of the agent"};
+  if (!rights.ask)
+    return Refusal{.why =
+                       "this is done over the Unix socket of the agent, by root or by the agent's own user"};
   if (!request.peer.is_encrypted && !is_of_this_machine(request.peer))
     return Refusal{
         .why =
@@ -44,7 +46,7 @@ std::optional<Refusal> objection(const CallerRights& rights, const HttpRequest& 
 
 void authorize(const CallerRights& rights, const HttpRequest& request, const kube::AccessQuestion& question,
                OnAuthorized on_authorized) {
-  if (request.peer.is_local_socket) return on_authorized({}, std::nullopt);
+  if (request.peer.is_owner) return on_authorized({}, std::nullopt);
   if (const auto against = objection(rights, request)) return on_authorized({}, against);
   authorize(rights, Credential{net::bearer_token(request), ""}, question, std::move(on_authorized));
 }

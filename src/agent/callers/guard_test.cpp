@@ -105,6 +105,20 @@ TEST_F(GuardTest, without_a_cluster_a_token_opens_nothing) {
               AllOf(StartsWith("HTTP/1.1 403"), HasSubstr("this is done over the Unix socket of the agent")));
 }
 
+TEST(CallerAtSocket, acts_as_root_or_the_agents_user_alone) {
+  net::HttpRequest request;
+  request.peer.is_local_socket = true;
+  const auto is_let_in = [&request] {
+    bool is_let_in = false;
+    authorize(CallerRights{}, request, kube::AccessQuestion{},
+              [&](const Caller&, const std::optional<Refusal>& refusal) { is_let_in = !refusal; });
+    return is_let_in;
+  };
+  EXPECT_FALSE(is_let_in());
+  request.peer.is_owner = true;
+  EXPECT_TRUE(is_let_in());
+}
+
 TEST(CallerPlace, is_this_machine_or_not) {
   const auto is_here = [](const std::string& address) {
     net::Peer peer;

@@ -81,7 +81,7 @@ void open_gate(const GateContext& context, const HttpRequest& request, Responder
   const auto accept = request.headers.find("accept");
   const bool wants_events =
       accept != request.headers.end() && accept->second.find("text/event-stream") != std::string::npos;
-  if (request.peer.is_local_socket)
+  if (request.peer.is_owner)
     return answer(context, std::nullopt, wants_events, *wanted, std::move(responder));
   if (const auto against = objection(context, request)) return responder.respond(answer_of(*against));
   const auto shared = std::make_shared<Responder>(std::move(responder));

@@ -34,10 +34,12 @@ net::Handler handler_of(Review<Settings> review, std::function<std::shared_ptr<c
 void add_webhook_routes(net::HttpServer& server, const WebhookContext& context) {
   server.route(
       "POST", "/mutate-pod",
-      handler_of<WebhookSettings>(review, context.preflight, context.clock, context.preflight_counts));
+      handler_of<WebhookSettings>(review, context.preflight, context.clock, context.preflight_counts),
+      {.body_bytes = kLongestReviewBody});
   server.route("POST", "/observe-pod",
                handler_of<ObservationSettings>(observe, context.observation, context.clock,
-                                               context.observation_counts));
+                                               context.observation_counts),
+               {.body_bytes = kLongestReviewBody});
 }
 
 }  // namespace autopilot::controller

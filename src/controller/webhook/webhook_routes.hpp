@@ -12,8 +12,8 @@
 
 namespace autopilot::controller {
 
-// What a body of these routes may have, for ServerLimits::body_bytes: more than any API server sends, so that
-// a review that is too long is allowed with a warning and not refused by the server.
+// What a body of these routes may have: more than any API server sends, so that a review that is too long is
+// allowed with a warning and not refused by the server.
 inline constexpr std::size_t kLongestReviewBody = std::size_t{8} << 20;
 
 // The clock and the counts outlive the server; the functions are called on its thread for each review.

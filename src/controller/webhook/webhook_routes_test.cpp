@@ -52,7 +52,7 @@ class WebhookRoutes : public ::testing::Test {
   host::SystemClock clock_;
   ReviewCounts preflight_counts_;
   ReviewCounts observation_counts_;
-  net::testing::TestServer server_{{.body_bytes = kLongestReviewBody}};
+  net::testing::TestServer server_;
 };
 
 TEST_F(WebhookRoutes, each_answers_reviews_and_counts_them) {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/admission.hpp"
+
+#include <utility>
+
+#include "net/listener.hpp"
+
+namespace autopilot::net {
+namespace {
+
+Status check_host(const Listener& listener, const HttpRequest& request) {
+  if (!listener.policy) return {};
+  const auto host = request.headers.find("host");
+  const auto origin = request.headers.find("origin");
+  return listener.policy->check(host == request.headers.end() ? "" : host->second,
+                                origin == request.headers.end() ? nullptr : &origin->second);
+}
+
+HttpResponse no_route(const Router::Match& match, const HttpRequest& request) {
+  if (match.status != 405) return error_response(match.status, "not_found", "there is no " + request.path);
+  auto response = error_response(match.status, "unsupported", request.path + " is not for " + request.method);
+  response.headers.emplace_back("Allow", match.allow);
+  return response;
+}
+
+}  // namespace
+
+Admission admit(HttpServer::Core& core, const Listener& listener, const Peer& peer, const ReadRequest& head) {
+  Admission admission;
+  if (const auto allowed = check_host(listener, head.request); !allowed) {
+    ++core.counters->hosts_refused;
+    admission.refusal = error_response(allowed.error());
+    return admission;
+  }
+  admission.match = core.router.find(head.request.method, head.segments);
+  const Router::Match& match = admission.match;
+  if (match.handler == nullptr)
+    admission.refusal = no_route(match, head.request);
+  else if (match.options.access == Access::local_socket && !peer.is_owner)
+    admission.refusal = error_response(
+        403, "denied", "this is done over the Unix socket of the agent, by root or by the agent's own user");
+  admission.body_bytes = match.options.body_bytes.value_or(core.limits.body_bytes);
+  return admission;
+}
+
+}  // namespace autopilot::net
