@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/responses.hpp"
+#include "agent/snapshot_pages.hpp"
 #include "api/openapi.hpp"
 #include "core/parse.hpp"
 #include "host/process/user_name.hpp"
@@ -31,17 +32,49 @@ api::View view_of(const HttpRequest& request, const NodeSnapshot& snapshot) {
   return {.observations = query(request, "observations") != "false", .simulated = snapshot.simulated};
 }
 
+// What the page is called in SnapshotPages.
+std::string page_name(const std::string& page, const api::View& view) {
+  return page + (view.observations ? "" : " without observations");
+}
+
 Error unknown_check(std::string_view id) {
   return {Errc::not_found, "no check " + std::string(id) + " runs here; GET /v1/checks lists them"};
 }
 
-void get_check(const RouteContext& context, const HttpRequest& request, Responder responder) {
+void get_node(const RouteContext& context, SnapshotPages& pages, const HttpRequest& request,
+              Responder responder) {
+  const auto snapshot = context.runtime.snapshot();
+  const api::View view = view_of(request, *snapshot);
+  responder.respond(pages.answer(request, snapshot, page_name("node", view),
+                                 [&](const NodeSnapshot& node) { return api::to_json(node, view); }));
+}
+
+void get_check(const RouteContext& context, SnapshotPages& pages, const HttpRequest& request,
+               Responder responder) {
   const auto snapshot = context.runtime.snapshot();
   const std::string& id = request.parameters.at("id");
-  for (const CheckResult& result : snapshot->results)
-    if (result.check == id)
-      return responder.respond(json_response(api::to_json(result, view_of(request, *snapshot))));
-  responder.respond(unknown_check(id));
+  const auto found = std::ranges::find(snapshot->results, id, &CheckResult::check);
+  if (found == snapshot->results.end()) return responder.respond(unknown_check(id));
+  const api::View view = view_of(request, *snapshot);
+  responder.respond(pages.answer(request, snapshot, page_name("check " + id, view),
+                                 [&](const NodeSnapshot&) { return api::to_json(*found, view); }));
+}
+
+void list_checks(const RouteContext& context, SnapshotPages& pages, const HttpRequest& request,
+                 Responder responder) {
+  responder.respond(
+      pages.answer(request, context.runtime.snapshot(), "checks", [&](const NodeSnapshot& snapshot) {
+        return api::to_json(api::summarize(context.runtime.check_infos(), snapshot),
+                            {.simulated = snapshot.simulated});
+      }));
+}
+
+void list_incidents(const RouteContext& context, SnapshotPages& pages, const HttpRequest& request,
+                    Responder responder) {
+  responder.respond(
+      pages.answer(request, context.runtime.snapshot(), "incidents", [](const NodeSnapshot& snapshot) {
+        return api::to_json(snapshot.incidents, {.simulated = snapshot.simulated});
+      }));
 }
 
 void run_check(const RouteContext& context, const HttpRequest& request, Responder responder) {
@@ -146,22 +179,17 @@ void inject(const RouteContext& context, const HttpRequest& request, Responder r
 }
 
 void add_readers(HttpServer& server, const RouteContext& context) {
-  server.route("GET", "/v1/node", [context](const HttpRequest& request, Responder responder) {
-    const auto snapshot = context.runtime.snapshot();
-    responder.respond(json_response(api::to_json(*snapshot, view_of(request, *snapshot))));
-  });
-  server.route("GET", "/v1/checks", [context](const HttpRequest&, Responder responder) {
-    const auto snapshot = context.runtime.snapshot();
-    responder.respond(json_response(api::to_json(api::summarize(context.runtime.check_infos(), *snapshot),
-                                                 {.simulated = snapshot->simulated})));
-  });
-  server.route("GET", "/v1/checks/{id}", [context](const HttpRequest& request, Responder responder) {
-    get_check(context, request, std::move(responder));
-  });
-  server.route("GET", "/v1/incidents", [context](const HttpRequest&, Responder responder) {
-    const auto snapshot = context.runtime.snapshot();
-    responder.respond(json_response(api::to_json(snapshot->incidents, {.simulated = snapshot->simulated})));
-  });
+  using Reader = void (*)(const RouteContext&, SnapshotPages&, const HttpRequest&, Responder);
+  const auto pages = std::make_shared<SnapshotPages>();
+  const auto read = [&](std::string_view path, Reader reader) {
+    server.route("GET", path, [context, pages, reader](const HttpRequest& request, Responder responder) {
+      reader(context, *pages, request, std::move(responder));
+    });
+  };
+  read("/v1/node", get_node);
+  read("/v1/checks", list_checks);
+  read("/v1/checks/{id}", get_check);
+  read("/v1/incidents", list_incidents);
   server.route("GET", "/v1/events", [context](const HttpRequest& request, Responder responder) {
     get_events(context, request, std::move(responder));
   });
@@ -201,12 +229,11 @@ void add_actions(HttpServer& server, const RouteContext& context) {
       guarded(context.rights, acknowledgement, [context](const HttpRequest& request, Responder responder) {
         acknowledge(context, request, std::move(responder));
       }));
-  server.route(
-      "POST", "/v1/inject",
-      [context](const HttpRequest& request, Responder responder) {
-        inject(context, request, std::move(responder));
-      },
-      {.access = net::Access::local_socket});
+  server.route("POST", "/v1/inject",
+               [context](const HttpRequest& request, Responder responder) {
+                 inject(context, request, std::move(responder));
+               },
+               {.access = net::Access::local_socket});
 }
 
 }  // namespace
