@@ -28,8 +28,8 @@ struct StatusOptions {
 // Says nothing of the machine: an agent is not to be ended because its machine is sick.
 int probe(const AgentClient& agent, const std::string& what) {
   if (what == "live" ? agent.answers() : agent.is_ready()) return kExitHealthy;
-  std::cerr << "autopilot: the agent "
-            << (agent.answers() ? "has not finished its first look" : "does not answer") << "\n";
+  std::cerr << "autopilot: " << to_string(agent.target())
+            << (agent.answers() ? " is not ready" : " does not answer") << "\n";
   return kExitUnknown;
 }
 

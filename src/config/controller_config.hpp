@@ -46,6 +46,7 @@ struct ControllerWebhook {
 struct ControllerConfig {
   std::string listen = ":9443";   // inside TLS
   std::string metrics = ":8082";  // in the clear: health, metrics, plans
+  std::string socket;             // Unix socket with the same, for probes; empty: none
   std::string log_level = "info";
   std::string log_format = "text";
   ControllerKubernetes kubernetes;

@@ -42,6 +42,11 @@ constexpr std::array kControllerSettings{
                       kNoVariable, "Where it answers in the clear: /metrics, /healthz, /readyz.",
                       AUTOPILOT_READ(read_word(m, s, &is_further_address, c.metrics)),
                       AUTOPILOT_SHOW(c.metrics)},
+    ControllerSetting{
+        "socket", "an absolute path of at most 107 bytes, or nothing in quotes", kAtStart, kNoVariable,
+        "A Unix socket that answers as `metrics` does, for probes: it has connections of its own, which no "
+        "stranger can take. Empty: none.",
+        AUTOPILOT_READ(read_word(m, s, &is_socket_path_or_empty, c.socket)), AUTOPILOT_SHOW(c.socket)},
     ControllerSetting{"log_level", "one of debug, info, warning, error", kAtStart, kNoVariable,
                       "What the log shows.", AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)),
                       AUTOPILOT_SHOW(c.log_level)},

@@ -38,6 +38,7 @@ using std::chrono::seconds;
 using telemetry::log_info;
 using telemetry::log_warning;
 
+constexpr unsigned kSocketMode = 0600;  // probes run as the same user
 constexpr Duration kStopGrace = seconds{5};
 // All agents of a large cluster may begin at once.
 constexpr std::size_t kConnections = 1024;
@@ -280,6 +281,7 @@ Status Controller::listen() {
   const auto open = open_.listen_tcp(config.metrics, policy);
   if (!open)
     return fail(open.error().code, open.error().what + "; `metrics` or --metrics names another address");
+  if (!config.socket.empty()) TRY_STATUS(open_.listen_unix(config.socket, kSocketMode));
   tls_port_ = *encrypted;
   metrics_port_ = *open;
   if (!config.certificates.is_own()) return watch_key_files();

@@ -287,7 +287,11 @@ class ChartTest(unittest.TestCase):
         container, = pod["containers"]
         self.assertEqual(container["securityContext"]["capabilities"], {"drop": ["ALL"]})
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"]),
-                         {"kubernetes": {"label_prefix": "ops.example"}, "policy": "/etc/autopilot/policy.yaml", "drain": "5s"})
+                         {"kubernetes": {"label_prefix": "ops.example"}, "policy": "/etc/autopilot/policy.yaml", "drain": "5s",
+                          "socket": "/run/autopilot/controller.sock"})
+        # Strangers at the ports cannot make a probe fail.
+        for probe in ("livenessProbe", "readinessProbe"):
+            self.assertEqual(container[probe]["exec"]["command"][-2:], ["--socket", "/run/autopilot/controller.sock"])
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["policy.yaml"]), {"mode": "observe"})
         # Agents ask it before they test.
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot"]["data"]["config.yaml"])["deep_test"], {"ask_controller": True})
@@ -528,6 +532,16 @@ class ChartTest(unittest.TestCase):
         kinds = {kind for kind, _ in self.helm.objects()}
         self.assertFalse(kinds & {"NetworkPolicy", "PrometheusRule", "SecurityContextConstraints"})
         self.assertEqual(len(self.helm.objects("networkPolicy: {create: true}")["NetworkPolicy", "autopilot"]["spec"]["ingress"]), 1)
+
+    def test_the_webhooks_are_open_until_somebody_says_where_the_api_server_asks_from(self):
+        def ingress(more):
+            values = f"{{controller: {{enabled: true}}, networkPolicy: {{create: true{more}}}}}"
+            return self.helm.objects(values)["NetworkPolicy", "autopilot-controller"]["spec"]["ingress"]
+
+        self.assertEqual(ingress(""), [{"ports": [{"port": "tls"}]}])
+        self.assertEqual(ingress(", webhookFrom: [{ipBlock: {cidr: 10.0.0.0/28}}]"),
+                         [{"ports": [{"port": "tls"}],
+                           "from": [{"ipBlock": {"cidr": "10.0.0.0/28"}}, {"podSelector": {"matchLabels": {"app": "autopilot"}}}]}])
 
     def test_openshift_gives_what_the_profile_needs_and_no_more(self):
         openshift = ("--api-versions", "security.openshift.io/v1")

@@ -45,7 +45,7 @@ class AgentTest(unittest.TestCase):
                 code, _, errors = harness.run("status", "--probe", "live", "--socket", agent.socket)
             finally:
                 os.kill(agent.pid, signal.SIGCONT)
-            self.assertEqual((code, errors), (3, "autopilot: the agent does not answer\n"))
+            self.assertEqual((code, errors), (3, f"autopilot: unix:{agent.socket} does not answer\n"))
 
     def test_actions_are_for_the_local_socket_alone(self):
         with harness.Agent("--simulate", "hgx-h100-8") as agent:

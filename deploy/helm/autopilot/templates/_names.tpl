@@ -244,5 +244,7 @@ app.kubernetes.io/component: controller
 {{- $_ := set $own "certificates" (dict "mode" "files" "certificate" "/etc/autopilot-tls/tls.crt"
   "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
 {{- end -}}
-{{ mergeOverwrite $own (deepCopy (.Values.controller.config | default dict)) | toYaml }}
+{{/* The probes of the pod ask there. */}}
+{{- $socket := dict "socket" "/run/autopilot/controller.sock" -}}
+{{- mergeOverwrite $own (deepCopy (.Values.controller.config | default dict)) $socket | toYaml }}
 {{- end }}
