@@ -2,6 +2,7 @@
 #include "api/json_reader.hpp"
 
 #include <algorithm>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -38,6 +39,30 @@ const json::value* find(const void* members, std::string_view name) {
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
+// How many members the objects of valid JSON name: each has a colon that stands in no string.
+std::size_t written_members(std::string_view text) {
+  std::size_t count = 0;
+  bool is_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') is_string = !is_string;
+    if (is_string && text[i] == '\\') ++i;
+    if (!is_string && text[i] == ':') ++count;
+  }
+  return count;
+}
+
+// How many the parser kept: of those with one name the last.
+std::size_t members_of(const json::value& value) {
+  std::size_t count = 0;
+  if (const auto* list = value.if_array())
+    for (const auto& item : *list)
+      count += members_of(item);
+  if (const auto* object = value.if_object())
+    for (const auto& member : *object)
+      count += 1 + members_of(member.value());
+  return count;
+}
+
 }  // namespace
 
 struct JsonDocument::Root {
@@ -58,6 +83,8 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text) {
   auto value = json::parse(json::string_view(text.data(), text.size()), error, {}, options);
   if (error) return fail(Errc::malformed, "not JSON: " + error.message());
   if (!value.is_object()) return fail(Errc::malformed, "expected a JSON object");
+  if (written_members(text) != members_of(value))
+    return fail(Errc::malformed, "an object of the JSON text names a member twice; name each once");
   JsonDocument document;
   document.root_ = std::make_unique<Root>(Root{std::move(value)});
   return document;

@@ -23,7 +23,7 @@ class JsonObject;
 // A parsed text and the first problem that its readers met.
 class JsonDocument {
  public:
-  // malformed: no JSON, no object, too large or too deep.
+  // malformed: no JSON, no object, too large or too deep, or an object names a member twice.
   [[nodiscard]] static Result<JsonDocument> parse(std::string_view text);
   JsonDocument(JsonDocument&& other) noexcept;
   JsonDocument& operator=(JsonDocument&& other) noexcept;

@@ -245,5 +245,13 @@ TEST(ApiV1, an_acknowledgement_says_why_in_few_words) {
     EXPECT_EQ(parse_acknowledge_request(text).error().code, Errc::malformed) << text;
 }
 
+TEST(Requests, a_member_that_is_named_twice_is_refused) {
+  EXPECT_EQ(parse_acknowledge_request(R"({"reason":"a","reason":"b"})").error().what,
+            "an object of the JSON text names a member twice; name each once");
+  EXPECT_FALSE(
+      parse_operation_request(R"({"kind":"self_test","reservation":[{"kind":"gpu","index":0,"index":1}]})"));
+  EXPECT_TRUE(parse_acknowledge_request(R"({"reason":"\"a\": \\"})"));
+}
+
 }  // namespace
 }  // namespace autopilot::api
