@@ -38,7 +38,7 @@ std::string sentence_of(const Incident& incident) {
 }
 
 int usage_error(const std::string& what) {
-  std::cerr << "autopilot: " << what << "\n";
+  tell(what);
   return kExitUsage;
 }
 

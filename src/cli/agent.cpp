@@ -14,6 +14,7 @@
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
+#include "telemetry/log.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -35,6 +36,8 @@ int run_agent_verb(const AgentVerbOptions& options) {
   set_log(settings->log_level, settings->log_format);
   const auto variables = environment();
   const config::Config opened_with = *settings;
+  if (const auto problem = open_key_problem(opened_with.tls.key, variables); !problem.empty())
+    telemetry::log_warning(problem);
   agent::AgentOptions agent_options{
       .config = std::move(*settings),
       .reload = [options] { return load(options); },

@@ -5,6 +5,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -64,10 +65,14 @@ int run_program(CLI::App& app, int argc, char** argv, const int& exit_code) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    app.exit(error, std::cout, std::cerr);
+    std::ostringstream said;
+    app.exit(error, said, said);
+    std::string text = said.str();
+    if (text.ends_with('\n')) text.pop_back();
+    tell(text, "");
     return kExitUsage;
   } catch (const std::exception& error) {
-    std::cerr << "autopilot: internal error: " << error.what() << "\n";
+    tell(std::string("internal error: ") + error.what());
     return kExitInternal;
   }
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 #include <vector>
@@ -31,6 +32,15 @@ Result<std::string> read_cluster_file(const std::string& path) {
     if (text.size() > kLargestFile) return fail(Errc::exhausted, path + ": too long");
   }
   return text;
+}
+
+std::string open_key_problem(const std::string& key, const std::map<std::string, std::string>& variables) {
+  if (key.empty() || variables.contains("KUBERNETES_SERVICE_HOST")) return "";
+  std::error_code missing;
+  const auto mode = std::filesystem::status(key, missing).permissions();
+  if (missing || (mode & std::filesystem::perms::others_read) == std::filesystem::perms::none) return "";
+  return "every user of this machine can read the private key " + key +
+         ", and pass for this program; chmod o-r " + key + ", and make a new key";
 }
 
 Result<std::string> run_credential_plugin(const kube::ExecPlugin& plugin, const std::string& exec_info) {

@@ -10,6 +10,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/cluster.hpp"
+#include "cli/cluster_files.hpp"
 #include "cli/daemon.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
@@ -19,6 +20,7 @@
 #include "host/clock/system_clock.hpp"
 #include "host/process/allocator.hpp"
 #include "runtime/lanes.hpp"
+#include "telemetry/log.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -60,6 +62,8 @@ int run_controller_verb(const Options& options) {
   auto config = load(options);
   if (!config) return report(config.error());
   set_log(config->log_level, config->log_format);
+  if (const auto problem = open_key_problem(config->certificates.key, environment()); !problem.empty())
+    telemetry::log_warning(problem);
   auto cluster = open_cluster(config->kubernetes.kubeconfig, config->kubernetes.name_space, environment());
   if (!cluster) return report(cluster.error());
   // Whoever reads its log may end before it does.

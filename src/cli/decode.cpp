@@ -24,12 +24,15 @@
 #include "cli/cli.hpp"
 #include "cli/machine_checks.hpp"
 #include "cli/output/table.hpp"
+#include "cli/output/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "host/kernel_log/text_log.hpp"
 
 namespace autopilot::cli {
 namespace json = boost::json;
 namespace {
+
+constexpr std::string_view kSpeaker = "autopilot decode: ";
 
 enum class DecodeFormat : unsigned char { table, json };
 
@@ -92,7 +95,7 @@ class Printer {
     const Held record = std::move(*held_);
     held_.reset();
     if (format_ == DecodeFormat::json)
-      std::cout << json::serialize(to_json(record.decoded, record.data, record.time)) << '\n';
+      print_document(json::serialize(to_json(record.decoded, record.data, record.time)));
     else
       print_row(record.decoded);
     ++printed_;
@@ -190,12 +193,12 @@ Status for_each_line(std::FILE* file, const std::string& path, Take take) {
 int decode_log(const std::string& path, DecodeFormat format, const std::vector<std::string>& rule_files) {
   const auto rules = read_log_rules(rule_files);
   if (!rules) {
-    std::cerr << "autopilot decode: " << rules.error().what << "\n";
+    tell(rules.error().what, kSpeaker);
     return kExitConfiguration;
   }
   auto file = open_log(path);
   if (!file) {
-    std::cerr << "autopilot decode: " << file.error().what << "\n";
+    tell(file.error().what, kSpeaker);
     return kExitUsage;
   }
   std::cout.sync_with_stdio(false);
@@ -219,7 +222,7 @@ int decode_log(const std::string& path, DecodeFormat format, const std::vector<s
   printer.flush();
   std::cout.flush();
   if (!read) {
-    std::cerr << "autopilot decode: " << read.error().what << "\n";
+    tell(read.error().what, kSpeaker);
     return kExitUsage;
   }
   if (printer.printed() == 0)

@@ -12,7 +12,6 @@
 #include "checks/kernel_log/decode.hpp"
 #include "cli/cli.hpp"
 #include "cli/output/explanation.hpp"
-#include "cli/output/table.hpp"
 #include "cli/output/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "core/nearest.hpp"
@@ -85,8 +84,8 @@ Result<std::string> explanation_of(const std::vector<std::string>& words) {
     text += (text.empty() ? "" : " ") + word;
   if (const auto known = explain_id(facts, text)) return *known;
   if (const auto line = explain_line(facts, text)) return *line;
-  std::string what = "'" + printable(text) +
-                     "' is no check, reason or threshold, and no kernel log line that means something to us";
+  std::string what =
+      "'" + text + "' is no check, reason or threshold, and no kernel log line that means something to us";
   if (const auto near = nearest_word(text, every_id(facts))) what += "; did you mean " + *near + "?";
   return fail(Errc::not_found, what);
 }
@@ -113,7 +112,7 @@ void add_explain(CLI::App& app, int& exit_code) {
     words.insert(words.begin(), *first);
     const auto text = explanation_of(words);
     if (!text) {
-      std::cerr << "autopilot: " << text.error().what << "\n";
+      tell(text.error().what);
       exit_code = kExitUsage;
       return;
     }

@@ -52,7 +52,8 @@ int inject(const InjectOptions& options) {
   if (!answer) return report(answer.error());
   const bool is_chosen_there = options.subject == "host";
   std::cout << options.fault << " injected"
-            << (is_chosen_there ? "; autopilot events shows where" : " on " + options.subject) << "\n";
+            << (is_chosen_there ? "; autopilot events shows where" : " on " + printable(options.subject))
+            << "\n";
   return kExitHealthy;
 }
 

@@ -30,7 +30,7 @@ int record(const RecordOptions& options) {
   if (const auto written = write_recording(*recording, options.directory, options.scrub); !written)
     return report(written.error());
   for (const std::string& gap : recording->gaps)
-    std::cerr << "not recorded: " << gap << "\n";
+    tell(gap, "not recorded: ");
   std::cout << options.directory << ": " << recording->files.size() << " files; look at it again: autopilot "
             << "check --root " << options.directory << "\n";
   return kExitHealthy;

@@ -33,11 +33,11 @@ void print_readings(const NodeSnapshot& node) {
   for (const CheckResult& result : node.results) {
     std::cout << "\n" << result.check;
     for (const auto& witness : result.witnesses)
-      std::cout << (&witness == &result.witnesses.front() ? "  by " : ", ") << witness;
+      std::cout << (&witness == &result.witnesses.front() ? "  by " : ", ") << printable(witness);
     std::cout << "\n";
     for (const Observation& observation : result.observations)
-      std::cout << "  " << printable(to_string(observation.subject)) << "  " << observation.name << "  "
-                << printable(value_of(observation)) << "\n";
+      std::cout << "  " << printable(to_string(observation.subject)) << "  " << printable(observation.name)
+                << "  " << printable(value_of(observation)) << "\n";
     if (result.observations.empty())
       for (const Finding& finding : result.findings)
         std::cout << "  " << printable(finding.message) << "\n";

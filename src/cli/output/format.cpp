@@ -32,13 +32,10 @@ void add_format_option(CLI::App& verb, OutputFormat& format) {
 }
 
 void print_json(const std::string& json, OutputFormat format) {
-  if (format != OutputFormat::yaml) {
-    std::cout << json << (json.ends_with('\n') ? "" : "\n");
-    return;
-  }
+  if (format != OutputFormat::yaml) return print_document(json);
   const auto yaml = api::json_to_yaml(json);
   AUTOPILOT_ASSERT(yaml.has_value());
-  std::cout << *yaml;
+  print_document(*yaml);
 }
 
 void print_node(const NodeSnapshot& node, OutputFormat format) {

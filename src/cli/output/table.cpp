@@ -2,6 +2,7 @@
 #include "cli/output/table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cli/output/paint.hpp"
@@ -12,6 +13,40 @@ namespace {
 
 constexpr std::size_t kCheckColumn = 23;
 constexpr std::size_t kHealthColumn = 13;
+
+struct CodePoints {
+  char32_t first;
+  char32_t last;
+};
+// Control characters (terminals take U+009B for the beginning of an escape sequence), and those that are not
+// seen or turn the direction of the text behind them.
+constexpr std::array kNotShown{
+    CodePoints{0x00, 0x1f},     CodePoints{0x7f, 0x9f},      CodePoints{0xad, 0xad},
+    CodePoints{0x61c, 0x61c},   CodePoints{0x180e, 0x180e},  CodePoints{0x200b, 0x200f},
+    CodePoints{0x2028, 0x202e}, CodePoints{0x2060, 0x206f},  CodePoints{0xfeff, 0xfeff},
+    CodePoints{0xfff9, 0xfffb}, CodePoints{0xe0000, 0xe007f}};
+
+// Of the character of valid UTF-8 that begins with this byte.
+std::size_t length_of(char first) {
+  const auto byte = static_cast<unsigned char>(first);
+  if (byte < 0x80) return 1;
+  if (byte < 0xe0) return 2;
+  return byte < 0xf0 ? 3 : 4;
+}
+
+// character: one of valid UTF-8.
+char32_t code_point_of(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character.front());
+  char32_t point = character.size() == 1 ? first : first & (0x7fU >> character.size());
+  for (const char next : character.substr(1))
+    point = (point << 6U) | (static_cast<unsigned char>(next) & 0x3fU);
+  return point;
+}
+
+bool is_shown(char32_t point) {
+  return std::ranges::none_of(
+      kNotShown, [point](const CodePoints& range) { return range.first <= point && point <= range.last; });
+}
 
 std::string label_of(const Subject& subject) {
   if (subject.kind == SubjectKind::host) return "";
@@ -193,14 +228,16 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string printable(std::string_view text) {
   const std::string valid = to_utf8(text);
+  std::string_view rest = valid;
   std::string clean;
   clean.reserve(valid.size());
-  for (std::size_t i = 0; i < valid.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(valid[i]);
-    // U+0080 to U+009F: terminals take U+009B for the beginning of an escape sequence.
-    const bool is_c1 = byte == 0xc2 && static_cast<unsigned char>(valid[i + 1]) < 0xa0;
-    clean += byte < 0x20 || byte == 0x7f || is_c1 ? '?' : valid[i];
-    if (is_c1) ++i;
+  while (!rest.empty()) {
+    const std::string_view character = rest.substr(0, length_of(rest.front()));
+    if (is_shown(code_point_of(character)))
+      clean += character;
+    else
+      clean += '?';
+    rest.remove_prefix(character.size());
   }
   return clean;
 }

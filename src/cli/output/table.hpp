@@ -24,7 +24,8 @@ struct TableStyle {
 // With commas between them.
 [[nodiscard]] std::string joined(const std::vector<std::string>& words);
 
-// Escape sequences and other control characters as '?', bytes that are no UTF-8 as U+FFFD.
+// The door to the terminal for text that others wrote: a '?' for each control character and for each that is
+// not seen or turns the direction of what follows (U+202E), U+FFFD for bytes that are no UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace autopilot::cli

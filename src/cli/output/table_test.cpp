@@ -133,6 +133,19 @@ TEST(Printable, control_characters_of_one_byte_and_of_two_are_replaced) {
             "2J\xef\xbf\xbd");
 }
 
+TEST(Printable, leaves_nothing_that_turns_or_hides_text) {
+  const std::string turned =
+      "safe \xe2\x80\xae"
+      "evil";
+  EXPECT_EQ(printable(turned), "safe ?evil");
+  for (const std::string hidden :
+       {"\xc2\xad", "\xd8\x9c", "\xe2\x80\x8b", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xaa",
+        "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf", "\xef\xbf\xb9", "\xf3\xa0\x80\xa1"})
+    EXPECT_EQ(printable("a" + hidden + "b"), "a?b");
+  const std::string plain = "\xce\xbb \xe2\x82\xac \xf0\x9f\x98\x80 \xd7\xa9";
+  EXPECT_EQ(printable(plain), plain);
+}
+
 TEST(Wrapped, breaks_at_words_and_cuts_what_is_too_long) {
   EXPECT_THAT(wrapped("one two three", 7), ElementsAre("one two", "three"));
   EXPECT_THAT(wrapped("abcdefgh", 3), ElementsAre("abc", "def", "gh"));

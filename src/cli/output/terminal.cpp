@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/cli.hpp"
+#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::cli {
@@ -20,6 +21,18 @@ bool wants_color() {
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   return (no_color == nullptr || *no_color == '\0') && term != nullptr && std::strcmp(term, "dumb") != 0;
+}
+
+// An error quotes what it was given, which may be a file.
+constexpr std::size_t kLongestLine = 2000;
+
+std::string shortened(std::string line) {
+  if (line.size() <= kLongestLine) return line;
+  const std::string_view beginning = cut_utf8(line, kLongestLine / 2);
+  std::size_t end = line.size() - kLongestLine / 2;
+  while ((static_cast<unsigned char>(line[end]) & 0xc0U) == 0x80U)
+    ++end;
+  return std::string(beginning) + " ... " + line.substr(end);
 }
 
 }  // namespace
@@ -38,10 +51,19 @@ TableStyle terminal_style() {
   return style;
 }
 
-void tell(std::string_view text) {
-  std::string_view before = "autopilot: ";
+void tell(std::string_view text, std::string_view before) {
   for (const std::string_view line : split(text, '\n'))
-    std::cerr << std::exchange(before, "") << printable(line) << "\n";
+    std::cerr << std::exchange(before, "") << shortened(printable(line)) << "\n";
+}
+
+void print_document(std::string_view lines) {
+  if (lines.ends_with('\n')) lines.remove_suffix(1);
+  if (!stdout_is_terminal()) {
+    std::cout << lines << "\n";
+    return;
+  }
+  for (const std::string_view line : split(lines, '\n'))
+    std::cout << printable(line) << "\n";
 }
 
 int report(const Error& error) {

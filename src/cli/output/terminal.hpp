@@ -17,8 +17,12 @@ namespace autopilot::cli {
 // else 70.
 int report(const Error& error);
 
-// The same line on standard error for what is no error of the whole.
-void tell(std::string_view text);
+// The same line on standard error for what is no error of the whole. A line that is longer than a screen
+// keeps its beginning and its end.
+void tell(std::string_view text, std::string_view before = "autopilot: ");
+
+// Lines of a document for a program, JSON or YAML, on standard output. On a terminal they are printable().
+void print_document(std::string_view lines);
 
 // Shows frame after frame in place on a terminal; restores it at the end.
 class LiveScreen {
