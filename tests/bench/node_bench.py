@@ -20,6 +20,7 @@ from pairs_bench import add_pair_rows  # noqa: E402
 from probes import answer_times, percentile  # noqa: E402
 from processes import Others, cpu_seconds, product, pss_mib  # noqa: E402
 from programs import add_program_rows  # noqa: E402
+from stranger_rows import add_stranger_rows  # noqa: E402
 from table import Table, record  # noqa: E402
 from webhook_bench import add_webhook_rows  # noqa: E402
 
@@ -100,6 +101,7 @@ def main():
         add_start_rows(table, folder)
         add_rest_rows(table)
         add_hang_row(table)
+        add_stranger_rows(table)
         add_show_rows(table, 2000 if IS_LONG else 300)
         settle = 600 if IS_LONG else 30
         add_storm_rows(table, "", settle)
