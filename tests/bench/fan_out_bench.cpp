@@ -72,7 +72,7 @@ class Agents {
   NodeSnapshot snapshot_;
   const bool is_encrypted_;
   net::EventLoop loop_;
-  net::HttpServer server_{loop_, {.connections = 256, .connections_per_listener = 256}};
+  net::HttpServer server_{loop_, {.connections = 256}};
   std::uint16_t port_ = 0;
   std::thread thread_;
 };

@@ -80,8 +80,7 @@ class Server {
   host::SystemClock clock_;
   controller::ReviewCounts counts_;
   net::EventLoop loop_;
-  net::HttpServer server_{
-      loop_, {.body_bytes = controller::kLongestReviewBody, .requests_per_connection = 1'000'000}};
+  net::HttpServer server_{loop_, {.requests_per_connection = 1'000'000}};
   std::uint16_t port_ = 0;
   std::thread thread_;
 };

@@ -52,7 +52,8 @@ net::HttpResponse none() {
 
 }  // namespace
 
-FakeCluster::FakeCluster(net::EventLoop& loop) : loop_(loop), server_(loop, {}) {
+FakeCluster::FakeCluster(net::EventLoop& loop)
+    : loop_(loop), server_(loop, {.body_bytes = std::size_t{1} << 20}) {
   port_ = server_.listen_tcp("127.0.0.1:0").value();
 }
 

@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   const host::SystemClock clock;
   controller::ReviewCounts counts;
   net::EventLoop loop;
-  net::HttpServer server(loop, {.body_bytes = controller::kLongestReviewBody});
+  net::HttpServer server(loop, {});
   controller::add_webhook_routes(server, context_with(clock, counts));
   const auto tls = net::TlsContext::make(net::TlsServerIdentity{text_of(argv[1]), text_of(argv[2]), ""});
   const auto port = tls ? server.listen_tls("127.0.0.1:0", *tls) : fail(tls.error());
