@@ -355,6 +355,8 @@ class AdmissionTest(OnNode):
         self.assert_denied(self.thief.ask("PATCH", f"/{reports}/{OTHER}?{apply}", report_of(OTHER), "application/apply-patch+yaml"),
                            "autopilot-report", "only the report of the node")
         self.assert_denied(self.create(reports, report_of(OTHER)), "autopilot-report", "only the report of the node")
+        with self.assertRaisesRegex(ApiError, "only the agent of a node says"):
+            self.api.run("create", "--dry-run=server", "-f", "-", text=json.dumps(report_of(OTHER)))
 
     def test_only_health_checks_of_its_own_node(self):
         reports = f"apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/healthcheckreports"

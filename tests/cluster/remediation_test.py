@@ -87,6 +87,7 @@ class RemediationTest(unittest.TestCase):
             cls.api.run("patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps(node_status()))
         cls.keep_ready()
         cls.agents = {name: cls.agent_of(name) for name in NODES}
+        cls.tenant = cls.tenant_with_every_right()
         token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot-controller").strip()
         cls.kubeconfig = Path(cls.folder) / "controller.kubeconfig"
         cls.cluster.control_plane.keys.write_token_kubeconfig(cls.kubeconfig, SERVER, token)
@@ -130,6 +131,19 @@ class RemediationTest(unittest.TestCase):
         token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot", "--bound-object-kind=Pod",
                             f"--bound-object-name=agent-{name}").strip()
         return Caller(cls.cluster.control_plane.keys.authority, token)
+
+    @classmethod
+    def tenant_with_every_right(cls):
+        """On our kinds."""
+        group = "rbac.authorization.k8s.io"
+        named = {"apiVersion": f"{group}/v1", "metadata": {"name": "autopilot-test-tenant"}}
+        made = [{**named, "kind": "ClusterRole", "rules": [{"apiGroups": [PREFIX], "resources": ["*"], "verbs": ["*"]}]},
+                {**named, "kind": "ClusterRoleBinding", "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "autopilot-test-tenant"},
+                 "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": SPACE}]}]
+        cls.apply(*made)
+        cls.installed += made
+        cls.api.wait(lambda: cls.api.run("get", "serviceaccount", "-n", SPACE, "default", "--ignore-not-found"), "the account is there")
+        return Caller(cls.cluster.control_plane.keys.authority, cls.api.run("create", "token", "-n", SPACE, "default").strip())
 
     @classmethod
     def policies_count(cls):
@@ -315,13 +329,53 @@ class RemediationTest(unittest.TestCase):
             {"status": {"phase": "Running", "conditions": ready, "initContainerStatuses": [ended]}}))
 
     def say_bad(self, name):
-        incident = {"id": "i-1", "state": "open", "check": "gpu.xid", "reason": "xid", "blamed": {"kind": "gpu", "key": "0000:3b:00.0"},
-                    "health": "failed", "action": "reset_gpu", "confidence": 0.9, "opened": now(minutes=-2), "acknowledged": False}
-        report = {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "NodeHealthReport", "metadata": {"name": name, "namespace": NAMESPACE},
-                  "status": {"observedAt": now(), "bootId": "b", "simulated": True, "health": "failed", "verdict": "EVICT",
-                             "written": {"verdict": "EVICT", "evicting": [{"incident": "i-1", "acknowledged": False}]},
-                             "incidents": [incident]}}
-        self.by_agent(name, "PATCH", f"nodehealthreports/{name}?fieldManager=agent&force=true", report, "application/apply-patch+yaml")
+        self.by_agent(name, "PATCH", f"nodehealthreports/{name}?fieldManager=agent&force=true", bad_report(name), "application/apply-patch+yaml")
+
+    def by_tenant(self, method, path, body, kind="application/json"):
+        return self.tenant.ask(method, f"/apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/{path}", body, kind)
+
+    def forgeries(self, made, job):
+        """What somebody tries, and why it is refused."""
+        merge, apply = "application/merge-patch+json", "application/apply-patch+yaml"
+        bad, check, agent, controller = bad_report(BAD), check_report(BAD, made, job), "only the agent of a node", "only the controller of Autopilot"
+        started = check | {"metadata": {"name": f"{BAD}-abcdef0123", "namespace": NAMESPACE}, "spec": check["spec"] | {"outcome": "started"}}
+        self.by_agent(BAD, "POST", "healthcheckreports", started)
+        known = f"healthcheckreports/{BAD}-abcdef0123"
+        request = {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "RemediationRequest", "metadata": {"name": "forged", "namespace": NAMESPACE},
+                   "spec": {"node": BAD, "action": "reboot_node", "plan": "forged", "created": now()}}
+        return (("PATCH", f"nodehealthreports/{BAD}", {"status": bad["status"]}, merge, agent),
+                ("PATCH", f"nodehealthreports/{BAD}?fieldManager=tenant&force=true", bad, apply, agent),
+                ("PATCH", "nodehealthreports/rem-new?fieldManager=tenant&force=true", bad_report("rem-new"), apply, agent),
+                ("POST", "nodehealthreports", bad_report("rem-new"), "application/json", agent),
+                ("POST", "healthcheckreports", check, "application/json", agent),
+                ("PATCH", known, {"spec": {"outcome": "failed"}}, merge, agent),
+                ("PATCH", f"{known}/status", {"status": {"phase": "Pending"}}, merge, controller),
+                ("POST", "remediationplans", plan_object(), "application/json", controller),
+                ("POST", "remediationrequests", request, "application/json", controller))
+
+    def test_a_tenant_with_every_right_on_our_kinds_costs_no_node_its_work(self):
+        job, made = self.start_job()
+        self.run_pod()
+        forgeries = self.forgeries(made, job)
+        for mode in ("hold", "act"):
+            controller = self.controller(mode, f"attacked-{mode}")
+            self.api.wait(lambda controller=controller: controller.metric("autopilot_controller_picture_complete") == 1, "it has seen everything")
+            for method, path, body, kind, words in forgeries:
+                with self.subTest(f"{mode}: {method} {path}"):
+                    code, answer = self.by_tenant(method, path, body, kind)
+                    self.assertGreaterEqual(code, 400, answer)
+                    self.assertIn(words, answer["message"])
+            # A label says nothing of the node; a report that is gone is none that speaks against it.
+            self.assertEqual(self.by_tenant("PATCH", f"nodehealthreports/{BAD}", {"metadata": {"labels": {"team": "a"}}},
+                                            "application/merge-patch+json")[0], 200)
+            self.assertEqual(self.by_tenant("DELETE", f"nodehealthreports/{BAD}", {})[0], 200)
+            looks = controller.metric("autopilot_controller_plans_made_total")
+            self.say_healthy(BAD)
+            self.api.wait(lambda controller=controller, looks=looks: controller.metric("autopilot_controller_plans_made_total") > looks,
+                          "it has thought it over", 90)
+            self.assertEqual((self.plans(), self.is_held(), self.has_pod()), ([], False, True))
+            controller.stop()
+            self.api.run("delete", "lease", "-n", NAMESPACE, "autopilot-controller", "--ignore-not-found")
 
     def test_what_somebody_else_writes_is_refused(self):
         job, made = self.start_job()
@@ -381,6 +435,15 @@ class RemediationTest(unittest.TestCase):
         name = self.plans()[0]["metadata"]["name"]
         with self.assertRaisesRegex(ApiError, "what was decided does not change"):
             self.api.run("patch", "rplan", "-n", NAMESPACE, name, "--type=merge", "-p", '{"spec": {"node": "rem-2"}}')
+
+
+def bad_report(name):
+    incident = {"id": "i-1", "state": "open", "check": "gpu.xid", "reason": "xid", "blamed": {"kind": "gpu", "key": "0000:3b:00.0"},
+                "health": "failed", "action": "reset_gpu", "confidence": 0.9, "opened": now(minutes=-2), "acknowledged": False}
+    return {"apiVersion": f"{PREFIX}/v1alpha1", "kind": "NodeHealthReport", "metadata": {"name": name, "namespace": NAMESPACE},
+            "status": {"observedAt": now(), "bootId": "b", "simulated": True, "health": "failed", "verdict": "EVICT",
+                       "written": {"verdict": "EVICT", "evicting": [{"incident": "i-1", "acknowledged": False}]},
+                       "incidents": [incident]}}
 
 
 def plan_object():
