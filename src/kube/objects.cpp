@@ -96,7 +96,10 @@ ContainerEnd end_of(const json::object& container) {
 std::vector<InitContainer> init_containers_of(const json::object& pod) {
   std::vector<InitContainer> containers;
   each_at(pod, {"spec", "initContainers"}, [&](const json::object& container) {
-    containers.push_back({std::string(text_at(container, {"name"})), std::nullopt});
+    containers.push_back({.name = std::string(text_at(container, {"name"})),
+                          .exit_code = std::nullopt,
+                          .stays = text_at(container, {"restartPolicy"}) == "Always",
+                          .has_devices = !devices_at(container, {"resources", "limits"}).empty()});
   });
   each_at(pod, {"status", "initContainerStatuses"}, [&](const json::object& status) {
     const auto found = std::ranges::find(containers, text_at(status, {"name"}), &InitContainer::name);

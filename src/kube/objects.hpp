@@ -73,6 +73,8 @@ struct ContainerEnd {
 struct InitContainer {
   std::string name;
   std::optional<std::int64_t> exit_code;  // nothing: it waits or runs
+  bool stays = false;                     // runs on beside the others (restartPolicy Always)
+  bool has_devices = false;               // asks for such as Devices counts
   friend bool operator==(const InitContainer&, const InitContainer&) = default;
 };
 

@@ -87,11 +87,13 @@ TEST(Objects, a_pod_says_how_its_containers_ended) {
 
 TEST(Objects, a_pod_says_which_of_its_containers_that_begin_have_ended) {
   const Pod pod = read_object<Pod>(parse_pod, R"({
-    "spec": {"initContainers": [{"name": "gate"}, {"name": "copy"}, {"name": "last"}]},
+    "spec": {"initContainers": [{"name": "gate"}, {"name": "copy", "restartPolicy": "Always",
+      "resources": {"limits": {"nvidia.com/gpu": "1"}}}, {"name": "last"}]},
     "status": {"initContainerStatuses": [{"name": "copy", "state": {"running": {}}}, {"name": "stranger"},
                                          {"name": "gate", "state": {"terminated": {"exitCode": 2}}}]}})");
   EXPECT_THAT(pod.init_containers,
-              ElementsAre(InitContainer{"gate", 2}, InitContainer{"copy", {}}, InitContainer{"last", {}}));
+              ElementsAre(InitContainer{"gate", 2}, InitContainer{"copy", {}, true, true},
+                          InitContainer{"last", {}}));
 }
 
 TEST(Objects, a_job_is_over_when_its_conditions_say_so) {

@@ -25,11 +25,12 @@ TEAM = "team-a"
 PORT = 3334
 
 
-def pod(name, node):
-    """Bound by its maker: what a scheduler does is not of interest here."""
+def pod(name, node, *gate):
+    """Bound by its maker: what a scheduler does is not of interest here. gate: its command; it stays in its gate without."""
+    first = {"name": "autopilot-preflight", "image": images.name_of("busybox"), "command": ["/bin/busybox", *(gate or ("sleep", "3600"))]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": TEAM, "labels": {"autopilot": ""}},
             "spec": {"nodeName": node, "terminationGracePeriodSeconds": 0, "tolerations": [{"operator": "Exists"}],
-                     "containers": [{"name": "main", "image": images.name_of("busybox"), "command": ["/bin/busybox", "sleep", "3600"]}]}}
+                     "initContainers": [first], "containers": [{"name": "main", "image": images.name_of("busybox"), "command": ["/bin/busybox", "sleep", "3600"]}]}}
 
 
 class PreflightTest(unittest.TestCase):
@@ -50,7 +51,8 @@ class PreflightTest(unittest.TestCase):
         cls.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}})
         cls.addClassCleanup(cls.api.run, "delete", "--ignore-not-found", "--wait=false", "namespace", TEAM)
         cls.api.wait(lambda: cls.api.get("serviceaccount", "default", "-n", TEAM), "the account of the pods is there")
-        cls.api.apply(pod("train-0", NODE), pod("elsewhere", OTHER))
+        cls.api.apply(pod("train-0", NODE), pod("elsewhere", OTHER), pod("begun", NODE, "true"))
+        cls.api.wait(lambda: cls.api.get("pod", "begun", "-n", TEAM)["status"].get("phase") == "Running", "a pod has left its gate")
 
     def token(self, name, audience="autopilot", bound=True):
         uid = self.api.get("pod", name, "-n", TEAM)["metadata"]["uid"]
@@ -70,6 +72,7 @@ class PreflightTest(unittest.TestCase):
         code, said = self.preflight(self.token("train-0"))
         self.assertEqual((code, "the pod has no GPU, so there is nothing to test; the job may start" in said), (0, True), said)
         for token, words in ((self.token("elsewhere"), f"403.*of another node, {OTHER}"),
+                             (self.token("begun"), "403.*has left its gate"),
                              (self.token("train-0", bound=False), "403.*bound to no pod"),
                              (self.token("train-0", audience=PREFIX), "401")):
             with self.subTest(words):

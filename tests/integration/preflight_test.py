@@ -24,7 +24,7 @@ def pod(name, node=NODE, gpus=8, labels=None):
     return {"metadata": {"name": name, "namespace": "team-a", "uid": f"uid-{name}",
                          "labels": {"autopilot": ""} if labels is None else labels,
                          "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j1", "controller": True}]},
-            "spec": {"nodeName": node, "serviceAccountName": "ci",
+            "spec": {"nodeName": node, "serviceAccountName": "ci", "initContainers": [{"name": "autopilot-preflight"}],
                      "containers": [{"resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}]},
             "status": {"phase": "Pending"}}
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/preflight/pod_callers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/preflight/gang_wait.hpp"
@@ -20,6 +21,23 @@ Answer could_not_ask(const kube::ApiError& why) {
   return refused(503, Errc::unavailable, "whose the token is cannot be asked: " + why.error.what);
 }
 
+bool holds_devices_already(const kube::InitContainer& container) {
+  return container.stays && container.has_devices;
+}
+
+// Empty: the pod is in its gate, and nothing of its own uses its GPUs yet.
+std::string objection_of_gate(const kube::Pod& pod) {
+  const auto& first = pod.init_containers;
+  const auto gate = std::ranges::find(first, kGateContainer, &kube::InitContainer::name);
+  if (gate == first.end() || gate->stays)
+    return "has no init container '" + std::string(kGateContainer) + "' that ends before the others begin";
+  if (gate->exit_code == 0 || pod.phase == "Running")
+    return "has left its gate: GPUs are tested only before their pod begins";
+  const auto early = std::find_if(first.begin(), gate, holds_devices_already);
+  if (early != gate) return "has devices in the container '" + early->name + "', which runs beside its gate";
+  return {};
+}
+
 // What stands against the pod; empty: nothing.
 std::string objection(const kube::Pod& pod, const kube::BoundPod& bound, const std::string& node) {
   const std::string name = "the pod " + bound.name_space + "/" + bound.name;
@@ -29,7 +47,8 @@ std::string objection(const kube::Pod& pod, const kube::BoundPod& bound, const s
   if (!pod.meta.labels.contains(kGateLabel))
     return name + " has no label '" + std::string(kGateLabel) + "', so it has no gate";
   if (pod.meta.is_deleting || pod.is_over()) return name + " is ending";
-  return {};
+  const std::string against = objection_of_gate(pod);
+  return against.empty() ? against : name + ' ' + against;
 }
 
 }  // namespace
@@ -83,9 +102,9 @@ void PodCallers::take_pod(const std::string& token, const kube::BoundPod& bound,
   settle(token, known);
 }
 
-// A pod that is told anew may be there, or have changed: only what it is for good is remembered.
+// A pod that is told anew may be there, have begun, or have changed: only what is so for good is remembered.
 void PodCallers::settle(const std::string& token, const Answer& answer) {
-  answers_.settle(token, answer, answer.pod || answer.refusal.status == 401);
+  answers_.settle(token, answer, answer.refusal.status == 401);
 }
 
 }  // namespace autopilot::agent

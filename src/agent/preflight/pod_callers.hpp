@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "agent/callers/guard.hpp"
 #include "agent/preflight/held_gpus.hpp"
@@ -19,8 +20,9 @@ namespace autopilot::agent {
 // Of the tokens that pods show at the gate. They are good for nothing else, and those for people are no good
 // there.
 inline constexpr const char* kGateAudience = "autopilot";
-// Of the pods that have a gate.
+// Of the pods that have a gate, and the init container that is it.
 inline constexpr const char* kGateLabel = "autopilot";
+inline constexpr std::string_view kGateContainer = "autopilot-preflight";
 
 // A pod of this node, by the word of the API server alone.
 struct PodCaller {
@@ -30,8 +32,9 @@ struct PodCaller {
 };
 
 // Whose pod a token is: the API server is asked whose it is, then for that pod. Both must say that the pod is
-// on this node; it must have the label of those that have a gate. What was answered is remembered for
-// kRemembered, what could not be asked is not. On the loop's thread.
+// on this node; it must have the label of those that have a gate, and be in it: what a pod does with its GPUs
+// once it has begun would be taken for a fault of the node. A token that is none is remembered for
+// kRemembered, nothing else is. On the loop's thread.
 class PodCallers {
  public:
   struct Answer {

@@ -37,15 +37,23 @@ Scripted token_of(const std::string& user) {
     "username":")" + user +
                       "\"}}}")};
 }
+Scripted pod_in(const std::string& inits, const std::string& statuses, const std::string& phase) {
+  return {
+      answer(200, R"({"metadata":{"name":"train-0","namespace":"team-a","uid":"u1","labels":{"autopilot":""}},
+    "spec":{"nodeName":"gpu-7","serviceAccountName":"ci","initContainers":[)" +
+                      inits + R"(],"containers":[{"resources":{"limits":{"nvidia.com/gpu":"8"}}}]},
+    "status":{"phase":")" +
+                      phase + R"(","initContainerStatuses":[)" + statuses + "]}}")};
+}
 Scripted pod_answer(const std::string& uid = "u1", const std::string& node = "gpu-7",
                     const std::string& labels = R"("autopilot":"")", const std::string& account = "ci") {
-  return {
-      answer(200, R"({"metadata":{"name":"train-0","namespace":"team-a","uid":")" + uid + R"(","labels":{)" +
-                      labels +
-                      R"(},"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"train","uid":"j1",
+  return {answer(
+      200,
+      R"({"metadata":{"name":"train-0","namespace":"team-a","uid":")" + uid + R"(","labels":{)" + labels +
+          R"(},"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"train","uid":"j1",
     "controller":true}]},"spec":{"nodeName":")" +
-                      node + R"(","serviceAccountName":")" + account +
-                      R"(","containers":[{"resources":{"limits":{"nvidia.com/gpu":"8"}}}]},
+          node + R"(","serviceAccountName":")" + account +
+          R"(","initContainers":[{"name":"autopilot-preflight"}],"containers":[{"resources":{"limits":{"nvidia.com/gpu":"8"}}}]},
     "status":{"phase":"Pending"}})")};
 }
 
@@ -107,23 +115,52 @@ TEST_F(PodCallersTest, nobody_else_is_believed) {
   refuses({token_of_pod(), {answer(404, "{}")}}, 403, "404");
 }
 
+TEST_F(PodCallersTest, a_pod_is_served_in_its_gate_alone) {
+  const std::string gate = R"({"name":"autopilot-preflight"})";
+  const auto ended = [](int code) {
+    return R"({"name":"autopilot-preflight","state":{"terminated":{"exitCode":)" + std::to_string(code) +
+           "}}}";
+  };
+  EXPECT_TRUE(ask({token_of_pod(), pod_in(gate, "", "Pending")}).at(0).pod);
+  refuses({token_of_pod(), pod_in("", "", "Pending")}, 403, "has no init container 'autopilot-preflight'");
+  refuses({token_of_pod(), pod_in(gate, ended(0), "Pending")}, 403, "has left its gate");
+  refuses({token_of_pod(), pod_in(gate, "", "Running")}, 403, "has left its gate");
+  const std::string stays = R"({"name":"autopilot-preflight","restartPolicy":"Always"})";
+  refuses({token_of_pod(), pod_in(stays, "", "Pending")}, 403, "has no init container");
+  const std::string load =
+      R"({"name":"load","restartPolicy":"Always","resources":{"limits":{"nvidia.com/gpu":"8"}}})";
+  refuses({token_of_pod(), pod_in(load + "," + gate, "", "Pending")}, 403,
+          "has devices in the container 'load', which runs beside its gate");
+  callers_.reset();
+  const std::string mesh = R"({"name":"mesh","restartPolicy":"Always"})";
+  EXPECT_TRUE(ask({token_of_pod(), pod_in(mesh + "," + gate, "", "Pending")}).at(0).pod);
+  callers_.reset();
+  // It begins again, and its last end is still told.
+  EXPECT_TRUE(ask({token_of_pod(), pod_in(gate, ended(1), "Pending")}).at(0).pod);
+}
+
 TEST_F(PodCallersTest, a_server_that_is_away_is_no_no) {
   refuses({{answer(503, "{}")}}, 503, "cannot be asked");
   refuses({token_of_pod(), {answer(500, "{}")}}, 503, "cannot be asked");
   refuses({{answer(201, "{}")}}, 503, "no TokenReview");
 }
 
-TEST_F(PodCallersTest, who_asks_again_is_known_for_a_while_and_who_was_refused_is_asked_about_anew) {
-  const auto told = ask(
-      {token_of_pod(), pod_answer(), token_of_pod(), pod_answer("u1", "gpu-8"), token_of_pod(), pod_answer()},
-      3);
+TEST_F(PodCallersTest, those_who_ask_at_once_are_one_and_who_asks_again_is_asked_about_anew) {
+  const auto told = ask({token_of_pod(), pod_answer(), token_of_pod(), pod_answer("u1", "gpu-8")}, 3);
   EXPECT_TRUE(told[0].pod && told[1].pod && told[2].pod);
-  EXPECT_TRUE(ask({}).at(0).pod);
   EXPECT_THAT(server_->requests(), SizeIs(2));
-  clock_.time += PodCallers::kRemembered;
+  // It may have begun meanwhile.
   EXPECT_FALSE(ask({}).at(0).pod);
+  EXPECT_THAT(server_->requests(), SizeIs(4));
+}
+
+TEST_F(PodCallersTest, a_token_that_is_none_is_remembered_for_a_while) {
+  const Scripted none{answer(201, R"({"kind":"TokenReview","status":{"error":"it has expired"}})")};
+  EXPECT_EQ(ask({none, token_of_pod(), pod_answer()}).at(0).refusal.status, 401);
+  EXPECT_EQ(ask({}).at(0).refusal.status, 401);
+  EXPECT_THAT(server_->requests(), SizeIs(1));
+  clock_.time += PodCallers::kRemembered;
   EXPECT_TRUE(ask({}).at(0).pod);
-  EXPECT_THAT(server_->requests(), SizeIs(6));
 }
 
 }  // namespace
