@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -248,6 +249,19 @@ class PreflightTest(unittest.TestCase):
         out, errors = child.communicate(timeout=120)
         self.assertEqual((child.returncode, errors), (0, ""), out)
         self.assertIn("passed just now on the 8 GPUs of this pod", out)
+
+    def test_an_agent_whose_address_answers_nothing_is_given_up_soon_and_its_successor_asked(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            self.port = silent.getsockname()[1]
+            # Less than an agent may take to say whose the token is.
+            child = self.begin(deadline="35s")
+            self.addCleanup(child.kill)
+            self.assertIn("asking", child.stdout.readline())
+            self.assertRegex(child.stdout.readline(), "waits for the agent: .*no answer in time")
+        self.start(port=self.port)
+        out, _ = child.communicate(timeout=120)
+        self.assertEqual(child.returncode, 0, out)
+        self.assertIn("passed just now on the 8 GPUs", out)
 
     def test_a_client_that_is_killed_ends_no_test(self):
         agent = self.start()

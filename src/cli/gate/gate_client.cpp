@@ -13,6 +13,9 @@ namespace autopilot::cli {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+// Within it an agent says that it lives. The pod of one that was replaced answers nothing at all, and its
+// successor has another address.
+constexpr Duration kReach = std::chrono::seconds{3};
 // The agent asks its API server whose the token is before it says anything.
 constexpr Duration kHead = std::chrono::seconds{40};
 // A comment comes every 15 s.
@@ -29,6 +32,13 @@ net::HttpRequest request_of(const std::string& token, const api::PreflightReques
   request.headers["content-type"] = "application/json";
   if (!token.empty()) request.headers["authorization"] = "Bearer " + token;
   request.body = api::to_json(wanted);
+  return request;
+}
+
+net::HttpRequest sign_of_life() {
+  net::HttpRequest request;
+  request.method = "GET";
+  request.path = "/healthz";
   return request;
 }
 
@@ -72,7 +82,7 @@ void take_refusal(int status, const std::string& body, GateAnswer& answer) {
 GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Duration patience, Reader reader,
                           const std::atomic<bool>& stop) {
   net::EventLoop loop;
-  net::HttpSession session(loop, door.url, door.tls, {.body_bytes = kMostBytes, .connections = 1, .kept = 0});
+  net::HttpSession session(loop, door.url, door.tls, {.body_bytes = kMostBytes, .connections = 2, .kept = 1});
   net::EventParser parser(kMostBytes);
   int status = 0;
   std::string refusal;
@@ -104,7 +114,16 @@ GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Durati
           reader.answer.why = ended.error().what;
         loop.stop();
       }};
-  const net::Exchange exchange = session.stream(std::move(request), kHead, kSilence, std::move(handler));
+  net::Exchange exchange;
+  const auto take_sign_of_life = [&](const Result<net::HttpResponse>& lives) {
+    if (lives) {
+      exchange = session.stream(std::move(request), kHead, kSilence, std::move(handler));
+      return;
+    }
+    reader.answer.why = lives.error().what;
+    loop.stop();
+  };
+  const net::Exchange reach = session.send(sign_of_life(), kReach, take_sign_of_life);
   const auto watch = loop.every(kLook, [&] {
     if (stop) loop.stop();
   });
