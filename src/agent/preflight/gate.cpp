@@ -397,13 +397,25 @@ void PreflightGate::finish(const Key& key, Question& question, const GateDecisio
     answer(key);
 }
 
+// Whoever waits to be moved knows then why nobody comes.
+void PreflightGate::tell_unwritten(const Key& key, const std::string& why) {
+  const auto found = questions_.find(key);
+  if (found == questions_.end() || !found->second.result) return;
+  found->second.result->message += "; the controller does not know of it: " + why;
+  answer(key);
+}
+
 void PreflightGate::write_down(const Key& key, Question& question, kube::HealthCheckReport report) {
-  question.end = loop_.after(kReportPatience, [this, key] { answer(key); });
+  question.end = loop_.after(kReportPatience, [this, key] {
+    tell_unwritten(key,
+                   "the API server has not taken the report yet; the agent sends it again for 15 minutes");
+  });
   const std::string name = report.meta.name;
   machine_.report(std::move(report), [this, key, name](const Status& written) {
+    if (!written) return tell_unwritten(key, written.error().what);
     const auto found = questions_.find(key);
     if (found == questions_.end() || !found->second.result) return;
-    if (written) found->second.result->report = name;
+    found->second.result->report = name;
     answer(key);
   });
 }

@@ -141,6 +141,7 @@ class PreflightGate {
   void look_again(const Key& key, Question& question);
   void finish(const Key& key, Question& question, const GateDecision& decision,
               const api::PreflightResult& result, bool is_written);
+  void tell_unwritten(const Key& key, const std::string& why);
   void write_down(const Key& key, Question& question, kube::HealthCheckReport report);
   void answer(const Key& key);
   [[nodiscard]] HeldGpus held_by(const Question& question, const CheckResult* look) const;

@@ -521,6 +521,7 @@ TEST_F(GateTest, an_answer_does_not_wait_for_ever_to_be_written_down) {
   ask(pod("train-0"));
   EXPECT_EQ(result().outcome, PreflightOutcome::failed);
   EXPECT_EQ(result().report, "");
+  EXPECT_THAT(result().message, HasSubstr("the API server has not taken the report yet"));
 }
 
 TEST_F(GateTest, of_the_whole_node_no_report_is_written) {

@@ -6,16 +6,13 @@
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
-namespace {
-
-constexpr kube::BackOffTimes kPauses{.first = std::chrono::milliseconds{200},
-                                     .last = std::chrono::seconds{20}};
-
-}  // namespace
-
 ReportSender::ReportSender(net::EventLoop& loop, kube::Client& client, std::string name_space,
-                           std::function<double()> random)
-    : loop_(loop), client_(client), name_space_(std::move(name_space)), random_(std::move(random)) {}
+                           std::function<double()> random, const kube::BackOffTimes& pauses)
+    : loop_(loop),
+      client_(client),
+      name_space_(std::move(name_space)),
+      random_(std::move(random)),
+      pauses_(pauses) {}
 
 void ReportSender::send(kube::HealthCheckReport report, OnWritten on_written) {
   if (sending_.size() >= kMostAtOnce)
@@ -80,7 +77,7 @@ void ReportSender::change(std::uint64_t number, const std::string& there) {
 
 void ReportSender::take_failure(std::uint64_t number, const kube::ApiError& why) {
   Sending& sending = sending_.at(number);
-  const Duration pause = sending.failures.fail(kPauses, random_(), why.verdict.retry_after);
+  const Duration pause = sending.failures.fail(pauses_, random_(), why.verdict.retry_after);
   const bool is_final = why.verdict.next == kube::ApiNext::give_up;
   if (is_final || sending.failures.failures() >= kTries) return end(number, fail(why.error));
   sending.again = loop_.after(pause, [this, number] { create(number); });

@@ -42,9 +42,11 @@ Scripted there(ReportedOutcome outcome, const std::string& uid = "u1") {
 class ReportSenderTest : public kube::testing::ScriptedApi {
  protected:
   // Why it was not written; empty: it was.
-  std::string send(std::vector<Scripted> script, const kube::HealthCheckReport& one = report()) {
+  std::string send(std::vector<Scripted> script, const kube::HealthCheckReport& one = report(),
+                   const kube::BackOffTimes& pauses = ReportSender::kPauses) {
     serve(std::move(script));
-    ReportSender sender(loop_, *client_, "autopilot", [] { return 0.0; });
+    ReportSender sender(
+        loop_, *client_, "autopilot", [] { return 0.0; }, pauses);
     std::optional<Status> written;
     sender.send(one, [&written](const Status& status) { written = status; });
     EXPECT_FALSE(written);
@@ -91,6 +93,21 @@ TEST_F(ReportSenderTest, what_was_changed_meanwhile_is_looked_at_again) {
 
 TEST_F(ReportSenderTest, a_server_that_is_busy_is_asked_again) {
   EXPECT_EQ(send({{answer(503, "{}")}, {answer(500, "{}")}, {answer(201, "{}")}}), "");
+}
+
+TEST_F(ReportSenderTest, a_server_that_is_away_for_ten_minutes_gets_the_report_once) {
+  kube::BackOff waits;
+  Duration shortest{0};
+  for (std::uint32_t i = 1; i < ReportSender::kTries; ++i)
+    shortest += waits.fail(ReportSender::kPauses, 0.0);
+  EXPECT_GE(shortest, std::chrono::minutes{15});
+
+  std::vector<Scripted> script(ReportSender::kTries - 2, Scripted{answer(503, "{}")});
+  script.push_back({answer(201, "{}")});
+  const kube::BackOffTimes at_once{.first = std::chrono::milliseconds{1},
+                                   .last = std::chrono::milliseconds{1}};
+  EXPECT_EQ(send(script, report(), at_once), "");
+  EXPECT_EQ(requests().size(), script.size());
 }
 
 TEST_F(ReportSenderTest, what_the_server_does_not_take_is_given_up) {
