@@ -22,7 +22,6 @@ using telemetry::log_info;
 // A report is made of what changed together.
 constexpr Duration kGather = std::chrono::seconds{1};
 // Names no incident: an EVICT that an earlier agent wrote, and of which nobody remembers why.
-constexpr const char* kPredecessor = "predecessor";
 // That of IBM Autopilot, whose clients call it.
 constexpr const char* kAgentsService = "autopilot-healthchecks";
 
@@ -176,7 +175,7 @@ void ClusterLink::add_older(const NodeReport& report) {
   if (!report.written || report.written->evicting.empty()) return;
   // Why an EVICT stood there need not be guessed any more.
   std::erase_if(written_.evicting,
-                [](const incidents::EvictingIncident& one) { return one.id == kPredecessor; });
+                [](const incidents::EvictingIncident& one) { return one.id == incidents::kPredecessor; });
   for (const incidents::EvictingIncident& one : report.written->evicting)
     if (std::ranges::find(written_.evicting, one.id, &incidents::EvictingIncident::id) ==
         written_.evicting.end())
@@ -248,8 +247,10 @@ void ClusterLink::take_over(const kube::Node& node) {
   if (is_first) log_info("the node object is there", {{"node", node.meta.name}});
   const auto label = node.meta.labels.find(label_);
   const std::string word = label == node.meta.labels.end() ? "" : label->second;
-  if (is_first && word == to_string(Verdict::evict) && is_of_stranger(node))
-    written_.evicting.push_back({kPredecessor, clock_.now().wall, false});
+  if (is_first && word == to_string(Verdict::evict) && is_of_stranger(node)) {
+    written_.evicting.push_back({std::string(incidents::kPredecessor), clock_.now().wall, false});
+    has_guessed_ = true;
+  }
   const bool has_changed = incidents::see_label(written_, word, node.meta.uid);
   if (has_changed) keep();
   if (is_first || has_changed) tell();
@@ -258,6 +259,21 @@ void ClusterLink::take_over(const kube::Node& node) {
 // Both what is to be said of the node, and what stands there.
 bool ClusterLink::is_known() const {
   return snapshot_ && is_complete(*snapshot_) && has_seen_node_ && deep_tests_.is_judged();
+}
+
+std::string ClusterLink::why_evicted() const {
+  return incidents::why_it_stays(written_.evicting, node_name_, label_);
+}
+
+// What an earlier report knows of it comes first.
+void ClusterLink::tell_of_guess() {
+  if (recall_ || !std::exchange(has_guessed_, false)) return;
+  const bool stands = std::ranges::find(written_.evicting, incidents::kPredecessor,
+                                        &incidents::EvictingIncident::id) != written_.evicting.end();
+  if (!stands) return;
+  const std::string why = why_evicted();
+  telemetry::log_warning("the node is to be left", {{"why", why}});
+  events_.tell({{}, kube::EventType::warning, "EvictStays", why});
 }
 
 void ClusterLink::tell() {
@@ -271,6 +287,7 @@ void ClusterLink::tell() {
   written_ = std::move(written);
   has_told_ = true;
   if (is_news) keep();
+  tell_of_guess();
   write();
   deep_tests_.note(written_, snapshot_->verdict);
   if (!next_report_.is_active()) next_report_ = loop_.after(kGather, [this] { report(); });
@@ -287,7 +304,7 @@ void ClusterLink::keep() {
 // What others act on is kept first: an agent that is killed in between finds it.
 void ClusterLink::write() {
   if (unkept_ > 0 || !has_told_) return;
-  NodeWords words = words_of(*snapshot_, written_.word);
+  NodeWords words = words_of(*snapshot_, written_.word, why_evicted());
   words.deep_test = words_of(deep_tests_.record());
   node_.note(std::move(words));
 }
@@ -300,7 +317,8 @@ void ClusterLink::report() {
                             .written = written_,
                             .pass_records = sources_.passes->records(),
                             .name_space = name_space_,
-                            .node_uid = node_uid_}));
+                            .node_uid = node_uid_,
+                            .why_evicted = why_evicted()}));
 }
 
 }  // namespace autopilot::agent

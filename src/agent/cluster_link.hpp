@@ -99,6 +99,8 @@ class ClusterLink {
   [[nodiscard]] ReportSender& report_sender() { return report_sender_; }
   // A pod of this node that has GPUs; empty: none does. unavailable: that is not known.
   [[nodiscard]] Result<std::string> gpu_holder() const;
+  // See incidents::why_it_stays; of what was seen until now.
+  [[nodiscard]] std::string why_evicted() const;
   // The Node object as it was seen last; null: it was not.
   [[nodiscard]] const kube::Node* own_node() const { return own_node_ ? &*own_node_ : nullptr; }
 
@@ -109,6 +111,7 @@ class ClusterLink {
   void tell();
   void keep();
   void write();
+  void tell_of_guess();
   void add_older(const NodeReport& report);
   void end_recall();
   void report();
@@ -125,9 +128,10 @@ class ClusterLink {
   SnapshotPtr snapshot_;
   std::vector<Event> news_;  // not told yet
   incidents::WrittenVerdict written_;
-  bool knows_written_;      // and need not guess from what stands on the node
-  bool has_told_ = false;   // written_ is of this run, and not only what stood there before
-  std::size_t unkept_ = 0;  // of written_, how many are not kept yet
+  bool knows_written_;        // and need not guess from what stands on the node
+  bool has_guessed_ = false;  // a predecessor was taken over, and nobody was told yet
+  bool has_told_ = false;     // written_ is of this run, and not only what stood there before
+  std::size_t unkept_ = 0;    // of written_, how many are not kept yet
   bool has_seen_node_ = false;
   std::string node_uid_;
   std::optional<kube::Node> own_node_;

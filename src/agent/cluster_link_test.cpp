@@ -33,6 +33,11 @@ class ClusterLinkTest : public ::testing::Test {
                     written_labels_.push_back(request.body);
                     responder.respond(net::HttpResponse{.body = "{}"});
                   });
+    server_.route("POST", "/api/v1/namespaces/default/events",
+                  [this](const net::HttpRequest& request, net::Responder responder) {
+                    told_events_.push_back(request.body);
+                    responder.respond(net::HttpResponse{.status = 201, .body = "{}"});
+                  });
   }
   void start(ClusterMemory memory = {}) {
     kube::ClusterDoor door;
@@ -103,6 +108,7 @@ class ClusterLinkTest : public ::testing::Test {
   net::HttpServer server_{loop_, {}};
   std::vector<net::Responder> watches_;
   std::vector<std::string> written_labels_;  // bodies
+  std::vector<std::string> told_events_;     // likewise
   incidents::WrittenVerdict written_;
   std::vector<std::function<void()>> on_kept_;
   std::function<void()> on_judged_;
@@ -140,6 +146,15 @@ TEST_F(ClusterLinkTest, a_label_is_not_touched_before_this_run_knows_what_it_say
 // A journal that was away for a while does not know why the label says EVICT.
 TEST_F(ClusterLinkTest, an_evict_of_an_agent_without_this_journal_stays) {
   EXPECT_EQ(written_after("2026-11-21T02:00:00.000Z_9"), Verdict::evict);
+  EXPECT_THAT(link_->why_evicted(),
+              ::testing::EndsWith("or a person: kubectl label node gpu-7 autopilot.ibm.com/gpuhealth-"));
+  end_keeping();
+  EXPECT_TRUE(run_until([this] { return has_written("EVICT stood here before this agent"); }));
+  EXPECT_TRUE(run_until([this] {
+    return std::ranges::any_of(told_events_, [](const std::string& body) {
+      return body.find(R"("reason":"EvictStays")") != std::string::npos;
+    });
+  }));
 }
 
 // It was killed between its journal and the node.

@@ -88,6 +88,20 @@ bool see_label(WrittenVerdict& written, std::string_view label, std::string_view
   return has_changed || acknowledged > 0;
 }
 
+std::string why_it_stays(std::span<const EvictingIncident> evicting, std::string_view node,
+                         std::string_view label) {
+  if (evicting.empty()) return {};
+  const auto open = std::ranges::find_if(evicting, [](const EvictingIncident& one) { return !one.closed; });
+  if (open != evicting.end())
+    return "incident " + open->id + " stands; EVICT stays until it has closed and a deep test has passed, " +
+           "or until a person acknowledges it: autopilot ack " + open->id;
+  const bool is_guess = std::ranges::find(evicting, kPredecessor, &EvictingIncident::id) != evicting.end();
+  const std::string why = is_guess ? "EVICT stood here before this agent, which does not know why"
+                                   : "EVICT stays after incident " + evicting.front().id;
+  return why + "; a deep test that passes ends it, or a person: kubectl label node " + std::string(node) +
+         " " + std::string(label) + "-";
+}
+
 std::string to_text(const WrittenVerdict& written) {
   std::string text(kVerdictLayout);
   const std::string_view word = to_string(written.word);

@@ -21,6 +21,10 @@ struct EvictingIncident {
   friend bool operator==(const EvictingIncident&, const EvictingIncident&) = default;
 };
 
+// The id of what took a node out of service before anybody here watched it, by the label that was found
+// there.
+inline constexpr std::string_view kPredecessor = "predecessor";
+
 // What others are told of the node (the label gpuhealth), and why it may be worse than the verdict.
 struct WrittenVerdict {
   Verdict word = Verdict::none;
@@ -47,6 +51,11 @@ struct WrittenVerdictInput {
 // seen to stand on the Node object of that uid; empty: none. TESTING is written in its place, and takes
 // nothing away; an object that was made anew never had a label. True: something changed.
 [[nodiscard]] bool see_label(WrittenVerdict& written, std::string_view label, std::string_view node_uid);
+
+// Why EVICT stands though the verdict of the node may be better, and what ends it, in a sentence; empty: it
+// does not stand for that. label: its name, "autopilot.ibm.com/gpuhealth".
+[[nodiscard]] std::string why_it_stays(std::span<const EvictingIncident> evicting, std::string_view node,
+                                       std::string_view label);
 
 // Of a text at most; one that holds still holds EVICT, whichever are left out.
 inline constexpr std::size_t kMaxEvictingKept = 32;

@@ -112,6 +112,7 @@ ReportDetails parse_report_details(const JsonObject& object) {
   details.incidents = all_in(*status, {"incidents"}, incident_of);
   details.incidents_left_out = number_at(*status, {"incidentsLeftOut"}).value_or(0);
   details.checks = all_in(*status, {"checks"}, check_of);
+  details.why_evicted = text_at(*status, {"written", "why"});
   details.evicting = all_in(*status, {"written", "evicting"}, eviction_of);
   each_in(*status, {"gpus"}, [&details](const json::value& item) {
     const json::object* gpu = item.if_object();

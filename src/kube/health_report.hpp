@@ -74,6 +74,7 @@ struct ReportDetails {
   std::int64_t incidents_left_out = 0;
   std::vector<ReportedCheck> checks;
   std::vector<ReportedEviction> evicting;
+  std::string why_evicted;        // why EVICT stays, and what ends it; empty: nothing holds it
   std::vector<std::string> gpus;  // their UUIDs; empty where it is not known
   std::vector<ReportedPass> passes;
 };

@@ -41,7 +41,7 @@ void EventWriter::go_on() {
 
 void EventWriter::note(const std::vector<Event>& events, const NodeSnapshot& snapshot) {
   for (const Event& event : events)
-    if (is_news(event)) note(fact_of(event, snapshot));
+    if (is_news(event)) tell(fact_of(event, snapshot));
 }
 
 bool EventWriter::is_news(const Event& event) {
@@ -52,7 +52,7 @@ bool EventWriter::is_news(const Event& event) {
   return std::exchange(told_.get(to_string(*id), {}), now) != now;
 }
 
-void EventWriter::note(kube::EventFact fact) {
+void EventWriter::tell(kube::EventFact fact) {
   fact.object = {"v1", "Node", "", node_, uid_};
   queue_.note(fact, clock_.now());
   go_on();

@@ -34,6 +34,8 @@ class EventWriter {
   void see(const kube::Node& node);
   // Those that is_told() (event_words.hpp) picks.
   void note(const std::vector<Event>& events, const NodeSnapshot& snapshot);
+  // About the node, whatever its object is left as.
+  void tell(kube::EventFact fact);
   // Events that were never written: too many waited, or too many were told of this node.
   [[nodiscard]] std::uint64_t dropped() const { return queue_.dropped(); }
 
@@ -46,7 +48,6 @@ class EventWriter {
   };
 
   [[nodiscard]] bool is_news(const Event& event);
-  void note(kube::EventFact fact);
   [[nodiscard]] std::optional<net::Exchange> send(kube::OnObject on_answer);
   void go_on();
 

@@ -244,9 +244,11 @@ void write_coverage(JsonWriter& out, const Coverage& coverage) {
   out.end_object();
 }
 
-void write_written(JsonWriter& out, const incidents::WrittenVerdict& written) {
+void write_written(JsonWriter& out, const ReportInput& input) {
+  const incidents::WrittenVerdict& written = input.written;
   out.begin_object("written");
   out.word_if_any("verdict", to_string(written.word));
+  out.word_if_any("why", input.why_evicted);
   out.begin_list("evicting");
   const std::size_t count = std::min(written.evicting.size(), incidents::kMaxEvictingKept);
   for (const incidents::EvictingIncident& one : std::span(written.evicting).first(count)) {
@@ -268,6 +270,8 @@ void write_incidents(JsonWriter& out, const ReportInput& input) {
   const Told told = choice.take();
   if (!order.empty() && !order.front()->injected)
     out.word("worstIncident", short_text(order.front()->summary, kLongestWorst));
+  else
+    out.word_if_any("worstIncident", short_text(input.why_evicted, kLongestWorst));
   out.begin_list("incidents");
   for (const Incident& incident : told.incidents)
     api::write_incident(out, incident);
@@ -300,7 +304,7 @@ void write_status(JsonWriter& out, const ReportInput& input) {
   out.flag("simulated", snapshot.simulated);
   out.word("health", to_string(snapshot.health));
   out.word_if_any("verdict", to_string(snapshot.verdict));
-  write_written(out, input.written);
+  write_written(out, input);
   write_coverage(out, snapshot.coverage);
   write_left_out(out, "checksLeftOut", write_list(out, "checks", snapshot.results, kCheckBytes, write_check));
   write_left_out(out, "gpusLeftOut", write_list(out, "gpus", gpus_of(snapshot), kGpuBytes, write_gpu));

@@ -27,6 +27,7 @@ struct ReportInput {
   std::span<const PassRecord> pass_records;
   std::string_view name_space;
   std::string_view node_uid;  // of the Node object, which owns the report; empty: nobody does
+  std::string why_evicted{};  // see incidents::why_it_stays
 };
 
 // JSON on one line, at most kMaxReportBytes: of the incidents those that evict first, then failed ones, then

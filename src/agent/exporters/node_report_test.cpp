@@ -176,6 +176,22 @@ TEST(NodeReport, keeps_verdict_pass_records_and_every_member_of_an_incident) {
   EXPECT_EQ(api::to_json(report.saved.incidents[0]), api::to_json(whole));
 }
 
+TEST(NodeReport, says_why_evict_stays_where_no_incident_does) {
+  const NodeSnapshot snapshot = api::testing::sample_node();
+  const incidents::SavedState saved;
+  const incidents::WrittenVerdict written{
+      Verdict::evict, {{"predecessor", api::testing::sample_time(), false}}, {}};
+  const std::string text = report_text({.snapshot = snapshot,
+                                        .saved = saved,
+                                        .written = written,
+                                        .pass_records = {},
+                                        .name_space = "autopilot",
+                                        .node_uid = {},
+                                        .why_evicted = "EVICT stood here before"});
+  EXPECT_THAT(text, HasSubstr(R"("written":{"verdict":"EVICT","why":"EVICT stood here before",)"));
+  EXPECT_THAT(text, HasSubstr(R"("worstIncident":"EVICT stood here before")"));
+}
+
 TEST(NodeReport, puts_what_evicts_first_then_the_newest_and_says_how_many_are_left_out) {
   Known known;
   for (int i = 0; i < 400; ++i)

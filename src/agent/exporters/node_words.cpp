@@ -108,22 +108,23 @@ const Incident* first_of(const NodeSnapshot& snapshot, std::size_t& count) {
   return first;
 }
 
-std::string summary_of(const NodeSnapshot& snapshot) {
+std::string summary_of(const NodeSnapshot& snapshot, const std::string& why_evicted) {
   std::string coverage = std::to_string(snapshot.coverage.looked) + " of " +
                          std::to_string(snapshot.coverage.of) + " checks looked";
   std::size_t count = 0;
   const Incident* first = first_of(snapshot, count);
-  if (first == nullptr) return coverage;
-  const std::string rest = and_more(count - 1) + "; " + coverage;
-  return at_most(NodeWords::kMaxSummary - rest.size(), to_utf8(first->summary)) + rest;
+  if (first == nullptr && why_evicted.empty()) return coverage;
+  const std::string& worst = first == nullptr ? why_evicted : first->summary;
+  const std::string rest = and_more(count > 0 ? count - 1 : 0) + "; " + coverage;
+  return at_most(NodeWords::kMaxSummary - rest.size(), to_utf8(worst)) + rest;
 }
 
 }  // namespace
 
-NodeWords words_of(const NodeSnapshot& snapshot, Verdict written) {
+NodeWords words_of(const NodeSnapshot& snapshot, Verdict written, const std::string& why_evicted) {
   NodeWords words;
   words.gpuhealth = to_string(written);
-  words.summary = summary_of(snapshot);
+  words.summary = summary_of(snapshot, why_evicted);
   for (const Group& group : kGroups)
     words.conditions.push_back(words_of_group(group, snapshot));
   return words;

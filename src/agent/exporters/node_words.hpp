@@ -32,10 +32,12 @@ struct NodeWords {
   static constexpr std::size_t kMaxSummary = 256;
 };
 
-// `written`: the word that stands on the node, which may be worse than the snapshot's verdict. A condition is
+// `written`: the word that stands on the node, which may be worse than the snapshot's verdict; then
+// why_evicted says why. A condition is
 // True only when every subject that was looked at is healthy and every required check has looked; a finding
 // about a part of a GPU belongs to GpuHealthy whichever check makes it, others to the condition of their
 // check. Injected findings change nothing. Pure.
-[[nodiscard]] NodeWords words_of(const NodeSnapshot& snapshot, Verdict written);
+[[nodiscard]] NodeWords words_of(const NodeSnapshot& snapshot, Verdict written,
+                                 const std::string& why_evicted = {});
 
 }  // namespace autopilot::agent

@@ -126,6 +126,12 @@ TEST(NodeWords, the_summary_begins_with_the_worst_incident_and_fits) {
   EXPECT_THAT(summary, EndsWith("...; and 1 more; 31 of 35 checks looked"));
 }
 
+TEST(NodeWords, the_summary_says_why_evict_stays_where_no_incident_does) {
+  NodeSnapshot snapshot;
+  snapshot.coverage = {31, 35, {}};
+  EXPECT_EQ(words_of(snapshot, Verdict::evict, "EVICT stays").summary, "EVICT stays; 31 of 35 checks looked");
+}
+
 TEST(NodeWords, texts_are_cut_between_characters) {
   std::string text;
   for (int i = 0; i < 600; ++i)

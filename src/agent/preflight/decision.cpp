@@ -43,7 +43,7 @@ class Decider {
   explicit Decider(const GateWorld& world) : world_(world) {}
 
   GateDecision decide() {
-    if (world_.snapshot.verdict == Verdict::evict) return refuse_for_node();
+    if (world_.snapshot.verdict == Verdict::evict || !world_.why_evicted.empty()) return refuse_for_node();
     if (!is_complete(world_.snapshot)) return wait("this agent has just begun, and looks at the node");
     const bool has_no_gpu = world_.held.gpus.empty() && world_.held.are_its_own;
     for (const std::string& id : world_.wanted)
@@ -72,7 +72,10 @@ class Decider {
     for (const CheckResult& result : world_.snapshot.results)
       if (result.check == incidents::kDeepTest) add_failed(result);
     decision_.message = "the node is to be left (EVICT)";
-    if (!decision_.findings.empty()) decision_.message += ": " + decision_.findings.front().finding.message;
+    if (!decision_.findings.empty())
+      decision_.message += ": " + decision_.findings.front().finding.message;
+    else if (!world_.why_evicted.empty())
+      decision_.message += ": " + world_.why_evicted;
     for (const std::string& id : world_.wanted)
       decision_.tests.push_back({id, PreflightState::waiting, "not made: the node is to be left", {}});
     return std::move(decision_);

@@ -45,6 +45,7 @@ struct GateWorld {
   Duration max_age{0};
   WallTime now{};
   incidents::ReasonLookup reasons{};  // see incidents::VerdictInput
+  std::string why_evicted{};          // see incidents::why_it_stays
 };
 
 // A finding, and the check that says so.
@@ -69,7 +70,8 @@ struct GateDecision {
 [[nodiscard]] std::string message_of(std::span<const api::PreflightTest> tests);
 
 // A proof counts when it is of these GPUs and of this boot, and no older than max_age. What an incident took
-// away is not among them any more (PassBook). A node whose verdict is EVICT opens for nobody. Pure.
+// away is not among them any more (PassBook). A node whose verdict is EVICT, or on which EVICT stands, opens
+// for nobody. Pure.
 [[nodiscard]] GateDecision decide(const GateWorld& world);
 
 }  // namespace autopilot::agent

@@ -32,6 +32,7 @@ struct Case {
   std::vector<PassRecord> passes;
   std::map<std::string, MadeTest> made;
   Duration max_age = 24h;
+  std::string why_evicted;
 
   Case() {
     snapshot.verdict = Verdict::pass;
@@ -58,7 +59,7 @@ struct Case {
   }
   [[nodiscard]] GateDecision decide() const {
     return agent::decide({wanted, offered, held, snapshot, passes, made, max_age, kNow,
-                          [](std::string_view) { return nullptr; }});
+                          [](std::string_view) { return nullptr; }, why_evicted});
   }
 };
 
@@ -89,6 +90,9 @@ const std::vector<Row>& rows() {
   static const std::vector<Row> all{
       {"proofs_open", [](Case&) {}, Kind::open, PreflightOutcome::passed,
        "gpu.pcie_bandwidth passed 2 h ago on the 2 GPUs of this pod"},
+      {"proofs_do_not_outweigh_an_evict_that_stays",
+       [](Case& one) { one.why_evicted = "EVICT stood here before this agent"; }, Kind::refuse,
+       PreflightOutcome::failed, "the node is to be left (EVICT): EVICT stood here before this agent"},
       {"one_gpu_without_a_proof", [](Case& one) { one.passes.pop_back(); }, Kind::run, {}, "waits"},
       {"a_proof_that_is_too_old", [](Case& one) { one.max_age = 2h; }, Kind::run, {}, "waits"},
       {"a_proof_of_just_within_the_age", [](Case& one) { one.max_age = 2h + 1ns; }, Kind::open,

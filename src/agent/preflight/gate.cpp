@@ -167,7 +167,7 @@ GateDecision PreflightGate::decide(const Question& question, const std::optional
   return agent::decide({question.wanted, offered, held ? *held : unknown, *snapshot,
                         machine_.passes.records(), question.made,
                         machine_.is_on_probation() ? settings.max_age_on_probation : settings.max_age,
-                        machine_.clock.now().wall, machine_.reasons});
+                        machine_.clock.now().wall, machine_.reasons, machine_.why_evicted()});
 }
 
 // One that finds no room, or whose GPUs are being tested, is begun later.

@@ -39,6 +39,7 @@ struct GateMachine {
   std::function<Result<Operation>(const std::string& id)> find;
   std::function<std::optional<std::int64_t>()> allocatable;  // see GpuView
   std::function<bool()> is_on_probation;
+  std::function<std::string()> why_evicted;  // see GateWorld
   std::function<config::Preflight()> settings;
   incidents::ReasonLookup reasons;
   std::string issuer;  // of reports

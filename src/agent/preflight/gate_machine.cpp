@@ -75,6 +75,7 @@ GateMachine gate_machine(const GateParts& parts) {
             return node != nullptr &&
                    is_on_probation(*node, config().kubernetes.label_prefix, clock.now().wall);
           },
+      .why_evicted = [cluster] { return cluster == nullptr ? std::string() : cluster->why_evicted(); },
       .settings = [config = parts.config] { return config().preflight; },
       .reasons = [&facts = parts.facts](std::string_view id) { return facts.reason(id); },
       .issuer = cluster == nullptr ? "" : cluster->instance(),

@@ -81,6 +81,7 @@ class GateTest : public ::testing::Test {
                            },
                            .allocatable = [] { return 2; },
                            .is_on_probation = [this] { return is_on_probation_; },
+                           .why_evicted = [] { return std::string(); },
                            .settings = [this] { return settings_; },
                            .reasons = [](std::string_view) { return nullptr; },
                            .issuer = "agent-1",

@@ -47,6 +47,14 @@ std::string why_nobody_knows(const NodeDetails& details, const TableStyle& style
   return lines;
 }
 
+std::string why_evicted(const NodeDetails& details, const TableStyle& style) {
+  if (details.view.verdict != Verdict::evict) return "";
+  std::string lines;
+  for (const auto& line : wrapped(printable(details.report.why_evicted), style.width))
+    lines += line + "\n";
+  return lines;
+}
+
 std::string text_of(const kube::ReportedIncident& incident, WallTime now) {
   std::string text = incident.blamed.empty() ? "" : incident.blamed + ": ";
   text += incident.summary;
@@ -149,8 +157,9 @@ std::vector<kube::NodeCondition> own_conditions(const kube::Node& node) {
 
 std::string render_details(const NodeDetails& details, WallTime now, const TableStyle& style) {
   return headline(details, now, style) + what_was_looked_at(details, style) +
-         why_nobody_knows(details, style) + incidents_table(details.report, now, style) +
-         conditions_table(details.conditions, now, style) + checks_table(details.report, style);
+         why_nobody_knows(details, style) + why_evicted(details, style) +
+         incidents_table(details.report, now, style) + conditions_table(details.conditions, now, style) +
+         checks_table(details.report, style);
 }
 
 std::string details_json(const NodeDetails& details, WallTime now) {
@@ -158,6 +167,7 @@ std::string details_json(const NodeDetails& details, WallTime now) {
   out.begin_object();
   out.time("time", now);
   write_node_members(out, details.view);
+  out.word_if_any("whyEvicted", details.report.why_evicted);
   out.words("missingRights", details.report.missing_rights);
   write_list(out, "incidents", details.report.incidents);
   out.integer("incidentsLeftOut", details.report.incidents_left_out);

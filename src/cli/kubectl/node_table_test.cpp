@@ -102,6 +102,14 @@ TEST(NodeDetails, say_what_is_wrong_and_what_to_do) {
   EXPECT_THAT(text, Not(HasSubstr("host.clock")));
 }
 
+TEST(NodeDetails, say_why_evict_stays) {
+  NodeDetails details = sick_node();
+  details.report.why_evicted = "EVICT stood here before";
+  EXPECT_THAT(render_details(details, kTableNow, {.color = false, .width = 120}),
+              HasSubstr("missing: CAP_SYSLOG\nEVICT stood here before\n"));
+  EXPECT_THAT(details_json(details, kTableNow), HasSubstr(R"("whyEvicted":"EVICT stood here before")"));
+}
+
 TEST(NodeDetails, of_a_node_that_nobody_watches_say_so_first) {
   NodeDetails details = sick_node();
   details.view = fleet()[2];
