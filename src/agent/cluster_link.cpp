@@ -21,7 +21,6 @@ using telemetry::log_info;
 
 // A report is made of what changed together.
 constexpr Duration kGather = std::chrono::seconds{1};
-// Names no incident: an EVICT that an earlier agent wrote, and of which nobody remembers why.
 // That of IBM Autopilot, whose clients call it.
 constexpr const char* kAgentsService = "autopilot-healthchecks";
 
@@ -236,11 +235,24 @@ bool ClusterLink::is_of_stranger(const kube::Node& node) const {
   return !last_instance_.empty() && by != node.meta.annotations.end() && by->second > last_instance_;
 }
 
+// What needs one waits on, and a person is to know why.
+void ClusterLink::see_deep_test(const kube::Node& node) {
+  const auto before = deep_tests_.record().tried;
+  deep_tests_.see(node);
+  const DeepTestRecord& record = deep_tests_.record();
+  if (!has_seen_node_ || !record.tried || record.tried == before) return;
+  telemetry::log_warning("a deep test told nothing of the GPUs", {{"why", record.why}});
+  events_.tell({{},
+                kube::EventType::warning,
+                "DeepTestSaidNothing",
+                "the deep test told nothing of the GPUs: " + record.why});
+}
+
 // An EVICT of a predecessor of which nobody here remembers the reason is not taken back without a test.
 void ClusterLink::take_over(const kube::Node& node) {
   events_.see(node);
   if (pvc_tester_) pvc_tester_->see(node);
-  deep_tests_.see(node);
+  see_deep_test(node);
   node_uid_ = node.meta.uid;
   own_node_ = node;
   const bool is_first = !std::exchange(has_seen_node_, true);

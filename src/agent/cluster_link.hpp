@@ -112,6 +112,7 @@ class ClusterLink {
   void keep();
   void write();
   void tell_of_guess();
+  void see_deep_test(const kube::Node& node);
   void add_older(const NodeReport& report);
   void end_recall();
   void report();

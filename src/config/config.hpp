@@ -78,7 +78,7 @@ struct Pvc {
 struct DeepTest {
   Duration every{};  // 0: none of the agent's own accord
   Duration deadline = std::chrono::minutes{45};
-  std::string tests = "dcgm";                // or "own": those of the GPU probe
+  std::string tests = "auto";                // dcgm, or own: those of the GPU probe
   Duration time = std::chrono::seconds{10};  // of each of our own
   int level = 3;                             // of dcgmi, and of the label that tells the result
   std::string image;                         // empty: that of the agent
@@ -88,7 +88,10 @@ struct DeepTest {
   std::vector<std::string> pull_secrets;  // names
   bool ask_controller = false;            // before a node is reserved
 
-  [[nodiscard]] bool is_own() const { return tests == "own"; }
+  // The image of the agent has no dcgmi: where nothing else is named, its own tests are made.
+  [[nodiscard]] bool is_own() const {
+    return tests == "own" || (tests == "auto" && image.empty() && command.empty());
+  }
 };
 
 // The operation gpu.dcgm: DCGM's diagnostic on this machine (docs/dcgm.md). What is fatal says DeepTest.

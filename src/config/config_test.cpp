@@ -215,14 +215,20 @@ TEST(ParseConfig, tls_is_off_or_has_all_that_it_needs) {
 }
 
 TEST(ParseConfig, a_deep_test_is_that_of_dcgm_or_our_own) {
-  EXPECT_FALSE(base().deep_test.is_own());
+  EXPECT_TRUE(base().deep_test.is_own()) << "the image of the agent has no dcgmi";
+  for (const char* dcgm : {"{image: 'registry.example/dcgm:1'}", "{command: [dcgmi]}", "{tests: dcgm}"}) {
+    const auto config = parse(std::string("deep_test: ") + dcgm, "config.yaml", base());
+    ASSERT_TRUE(config) << config.error().what;
+    EXPECT_FALSE(config->deep_test.is_own()) << dcgm;
+  }
   const auto own = parse("deep_test: {tests: own, time: 30s, level: 2}", "config.yaml", base());
   ASSERT_TRUE(own) << own.error().what;
   EXPECT_TRUE(own->deep_test.is_own());
   EXPECT_EQ(own->deep_test.time, seconds{30});
   EXPECT_FALSE(
       parse("deep_test: {tests: dcgm, command: [dcgmi]}", "config.yaml", base())->deep_test.is_own());
-  EXPECT_THAT(problems_of("deep_test: {tests: ours}\n"), HasSubstr("expected dcgm or own, found `ours`"));
+  EXPECT_THAT(problems_of("deep_test: {tests: ours}\n"),
+              HasSubstr("expected auto, dcgm or own, found `ours`"));
   EXPECT_THAT(problems_of("deep_test: {time: 11m}\n"), HasSubstr("100ms to 10m"));
   EXPECT_THAT(problems_of("deep_test: {tests: own, command: [dcgmi, diag]}\n"),
               HasSubstr("`deep_test.tests`: own runs the GPU probe and no `deep_test.command`"));

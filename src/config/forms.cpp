@@ -142,7 +142,7 @@ bool is_kernel_level(std::string_view text) {
 }
 
 bool is_deep_test(std::string_view text) {
-  return text == "dcgm" || text == "own";
+  return text == "auto" || text == "dcgm" || text == "own";
 }
 
 bool is_log_format(std::string_view text) {

@@ -480,9 +480,11 @@ constexpr std::array kSettings{
                 read_duration(m, s.key(), std::string(s.name), minutes{1}, hours{12}, c.deep_test.deadline)),
             AUTOPILOT_SHOW(format_duration(c.deep_test.deadline))},
     Setting{
-        "deep_test.tests", "dcgm or own", kAtStart, kNoVariable,
+        "deep_test.tests", "auto, dcgm or own", kAtStart, kNoVariable,
         "What is run. dcgm: `deep_test.command`. own: all tests of the GPU probe, which need no DCGM, with "
-        "`gpu_probe.memory_percent` and `gpu_probe.kernels` (docs/deep-test.md).",
+        "`gpu_probe.memory_percent` and `gpu_probe.kernels` (docs/deep-test.md). auto: own where neither "
+        "`deep_test.image` nor `deep_test.command` is set, for the image of the agent has no dcgmi; else "
+        "dcgm.",
         AUTOPILOT_READ(read_word(m, s, &is_deep_test, c.deep_test.tests)), AUTOPILOT_SHOW(c.deep_test.tests)},
     Setting{"deep_test.time", "100ms to 10m", kAtStart, kNoVariable,
             "How long each of our own tests measures in a deep test.",

@@ -35,8 +35,9 @@ struct Known {
     pass_records.push_back({"GPU-" + std::to_string(number), "gpu.memory", sample_time(), "boot", "op-1"});
   }
   void print() const {
-    std::printf("%s",
-                agent::report_text({snapshot, saved, written, pass_records, "autopilot", "uid"}).c_str());
+    std::printf(
+        "%s", agent::report_text({snapshot, saved, written, pass_records, "autopilot", "uid", "EVICT stays"})
+                  .c_str());
   }
 };
 
