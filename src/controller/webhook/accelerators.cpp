@@ -2,6 +2,7 @@
 #include "controller/webhook/accelerators.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 
@@ -20,6 +21,40 @@ constexpr std::int64_t kMostDevices = std::int64_t{1} << 31;
 bool fits(std::string_view pattern, std::string_view name) {
   if (!pattern.ends_with('*')) return pattern == name;
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+// What the names of resources have in them by which schedulers and device plugins give out shares of a GPU, read
+// 2026-11-28: HAMi (nvidia.com/gpumem, gpumem-percentage, gpucores), Volcano (volcano.sh/vgpu-number, gpu-memory),
+// Alibaba (aliyun.com/gpu-mem, gpu-core.percentage), Koordinator (koordinator.sh/gpu-memory-ratio, gpu.shared),
+// Tencent (tencent.com/vcuda-core, tke.cloud.tencent.com/qgpu-core), Volcengine (vke.volcengine.com/mgpu-core),
+// Baidu (cgpu), AWS (k8s.amazonaws.com/vgpu), and NVIDIA's device plugin, which renames what it shares by time or
+// MPS (nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb.shared).
+constexpr std::array<std::string_view, 11> kShareWords{"gpumem", "gpucores", "vgpu",  "gpu-mem", "gpu-core", "gpu-percent",
+                                                       "vcuda",  "qgpu",     "mgpu", "cgpu",    ".shared"};
+// Labels of nodes that share their GPUs, by which a pod chooses them: of GKE, and of NVIDIA's feature discovery.
+constexpr std::array<std::string_view, 3> kShareLabels{"cloud.google.com/gke-gpu-sharing-strategy",
+                                                       "cloud.google.com/gke-max-shared-clients-per-gpu",
+                                                       "nvidia.com/gpu.sharing-strategy"};
+
+bool is_share(std::string_view resource) {
+  std::string name = to_lower(resource.substr(resource.find('/') + 1));
+  std::ranges::replace(name, '_', '-');
+  return std::ranges::any_of(kShareWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+bool is_some(const json::value& amount) {
+  return amount.is_string() ? trim(text_of(amount)) != "0" : amount != json::value(0);
+}
+
+// Empty: it asks for none.
+std::string share_in(const json::object& container) {
+  for (const auto* kind : {"limits", "requests"}) {
+    const json::object* amounts = object_at(container, {"resources", kind});
+    if (amounts == nullptr) continue;
+    for (const auto& [name, amount] : *amounts)
+      if (is_share(name) && is_some(amount)) return name;
+  }
+  return {};
 }
 
 // A device is asked for by its limit, a text ("8") or a number. What is no whole number of them is refused
@@ -61,6 +96,21 @@ std::vector<ClaimUse> each_once(const std::set<ClaimUse>& claims) {
 }
 
 }  // namespace
+
+std::string asked_share(const json::object& pod, std::string_view but) {
+  for (const auto* list : {"containers", "initContainers"})
+    for (const json::object* container : objects_at(pod, {"spec", list})) {
+      const std::string_view name = text_at(*container, {"name"});
+      if (name == but) continue;
+      if (const std::string share = share_in(*container); !share.empty())
+        return "container " + std::string(name) + " asks for a share of a GPU by " + share;
+    }
+  if (const json::object* labels = object_at(pod, {"spec", "nodeSelector"}))
+    for (const std::string_view label : kShareLabels)
+      if (labels->contains(label) && text_at(*labels, {label}) != "none")
+        return "it asks for a node that shares its GPUs, by the label " + std::string(label);
+  return {};
+}
 
 bool is_accelerator(std::string_view resource, const AcceleratorNames& names) {
   return std::ranges::any_of(names.resources,

@@ -104,6 +104,12 @@ PodDecision decide(const json::object& pod, const WebhookSettings& settings) {
     decision.outcome = ReviewOutcome::left_out;
     return decision;
   }
+  if (const std::string share = asked_share(pod, kPreflightContainer); !share.empty()) {
+    decision.outcome = ReviewOutcome::left_out;
+    decision.warnings.push_back("the pod begins without a test: " + share +
+                                "; others use the same GPU, and a test would take it from them");
+    return decision;
+  }
   const AcceleratorNeeds needs = accelerator_needs(pod, settings.accelerators, kPreflightContainer);
   if (!needs.has_any()) {
     decision.outcome = ReviewOutcome::no_accelerator;

@@ -149,12 +149,49 @@ TEST(Preflight, accelerators_are_what_the_settings_say) {
   EXPECT_EQ(answer_to(pod, settings).outcome, ReviewOutcome::patched);
   limits = {{"nvidia.com/gpu", "0"}};
   EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
-  limits = {{"nvidia.com/gpu.shared", "1"}};
-  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
   limits = {{"nvidia.com/gpu", 2}};
   EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::patched);
   limits = {{"nvidia.com/gpu", "-2"}};
   EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
+}
+
+// Whoever gives out shares reads a container that asks for a GPU alone as one that wants a whole one.
+TEST(Preflight, a_pod_with_a_share_of_a_gpu_is_left_as_it_is) {
+  json::value pod = small_pod();
+  json::object& resources = pod.at("spec").at("containers").at(0).at("resources").as_object();
+  const auto is_left_out = [&] {
+    const HandlerAnswer answer = answer_to(pod);
+    return answer.outcome == ReviewOutcome::left_out && patched(pod, answer) == pod &&
+           !testing::read_answer(answer).warnings.empty();
+  };
+  for (const auto* share :
+       {"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "nvidia.com/vgpu",
+        "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory", "volcano.sh/gpu-memory", "aliyun.com/gpu-mem",
+        "aliyun.com/gpu-core.percentage", "koordinator.sh/gpu-memory-ratio", "tencent.com/vcuda-core",
+        "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb.shared", "amd.com/gpumem"}) {
+    resources["limits"] = {{"nvidia.com/gpu", "1"}, {share, "10"}};
+    EXPECT_TRUE(is_left_out()) << share;
+    resources["limits"] = {{share, 10}};
+    EXPECT_TRUE(is_left_out()) << share << " alone";
+    resources["limits"] = {{"nvidia.com/gpu", "1"}, {share, "0"}};
+    EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::patched) << share << " of nothing";
+  }
+  resources["limits"] = {{"nvidia.com/gpu", "1"}};
+  resources["requests"] = {{"nvidia.com/gpumem", "1000"}};
+  EXPECT_TRUE(is_left_out());
+}
+
+TEST(Preflight, a_pod_for_nodes_that_share_their_gpus_is_left_as_it_is) {
+  json::value pod = small_pod();
+  json::object& spec = pod.at("spec").as_object();
+  spec["nodeSelector"] = {{"cloud.google.com/gke-gpu-sharing-strategy", "time-sharing"}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::left_out);
+  spec["nodeSelector"] = {{"nvidia.com/gpu.sharing-strategy", "mps"}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::left_out);
+  spec["nodeSelector"] = {{"nvidia.com/gpu.sharing-strategy", "none"}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::patched);
+  spec["nodeSelector"] = {{"nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3"}};
+  EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::patched);
 }
 
 TEST(Preflight, a_claim_counts_where_the_settings_say_so) {
