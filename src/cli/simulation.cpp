@@ -25,6 +25,8 @@ constexpr Duration kPatience = std::chrono::seconds{20};
 constexpr std::uintmax_t kRoom = std::uintmax_t{32} << 20;
 // Beginning of the names of our folders among the temporary ones.
 constexpr std::string_view kFolder = "autopilot-sim-";
+// What follows is what somebody named, who may be a client, and never an option.
+constexpr const char* kNoMoreOptions = "--";
 // One that is younger may not be claimed yet.
 constexpr auto kClaimedBy = std::chrono::minutes{1};
 
@@ -104,9 +106,10 @@ Result<std::unique_ptr<Simulation>> Simulation::create(const std::string& source
   if (::mkdtemp(pattern.data()) == nullptr) return fail_errno(errno, pattern);
   std::unique_ptr<Simulation> simulation(new Simulation(std::move(program), std::move(pattern)));
   simulation->claim_ = claimed(simulation->folder_);
-  std::vector<std::string> arguments{"create", source, "--out", simulation->directory()};
+  std::vector<std::string> arguments{"create", "--out", simulation->directory()};
   if (timeline == Timeline::at_end) arguments.insert(arguments.end(), {"--at", "end"});
   if (timeline == Timeline::live) arguments.emplace_back("--now");
+  arguments.insert(arguments.end(), {kNoMoreOptions, source});
   TRY_STATUS(run_to_end(simulation->program_, std::move(arguments)));
   return simulation;
 }
@@ -130,12 +133,13 @@ void Simulation::play(std::function<void()> on_change) {
 }
 
 Status Simulation::inject(const api::InjectRequest& request) const {
-  std::vector<std::string> arguments{"inject", directory(), request.fault};
+  std::vector<std::string> arguments{"inject"};
   if (request.subject.kind != SubjectKind::host || !request.subject.key.empty())
     arguments.insert(arguments.end(), {"--subject", to_string(request.subject)});
   if (request.magnitude)
     arguments.insert(arguments.end(), {"--magnitude", to_string(Value{*request.magnitude})});
   if (request.duration) arguments.insert(arguments.end(), {"--for", format_duration(*request.duration)});
+  arguments.insert(arguments.end(), {kNoMoreOptions, directory(), request.fault});
   return run_to_end(program_, std::move(arguments));
 }
 
