@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <unistd.h>
+
+#include "core/yaml.hpp"
+#include "host/files/tree_file.hpp"
 
 namespace autopilot::simulator::cuda {
 namespace {
@@ -24,9 +26,8 @@ DriverTable read_table() {
     std::fprintf(stderr, "libcuda-sim: %s is not set\n", kTable);
     return {};
   }
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  auto table = parse_driver_table(text.str(), path);
+  const auto text = host::read_tree_file(path, kMaxYamlBytes);
+  auto table = text ? parse_driver_table(*text, path) : fail(text.error());
   if (table) return *std::move(table);
   std::fprintf(stderr, "libcuda-sim: %s\n", table.error().what.c_str());
   return {};

@@ -3,8 +3,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <string>
+
+#include "core/yaml.hpp"
+#include "host/files/tree_file.hpp"
 
 namespace autopilot::simulator::nccl {
 namespace {
@@ -14,9 +16,8 @@ constexpr const char* kTable = "AUTOPILOT_SIM_NCCL";
 NcclTable read_table() {
   const char* path = std::getenv(kTable);
   if (path == nullptr) return {};
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  auto table = parse_nccl_table(text.str(), path);
+  const auto text = host::read_tree_file(path, kMaxYamlBytes);
+  auto table = text ? parse_nccl_table(*text, path) : fail(text.error());
   if (table) return *std::move(table);
   std::fprintf(stderr, "libnccl-sim: %s\n", table.error().what.c_str());
   return {};

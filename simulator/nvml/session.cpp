@@ -5,10 +5,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <sys/stat.h>
 #include <thread>
+
+#include "core/yaml.hpp"
+#include "host/files/tree_file.hpp"
 
 namespace autopilot::simulator::nvml {
 namespace {
@@ -41,9 +42,8 @@ std::shared_ptr<const DriverModel> Session::refresh() {
   if (::stat(path.c_str(), &status) != 0) return model_ = nullptr;
   const std::int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   if (model_ != nullptr && status.st_ino == inode_ && modified == modified_ns_) return model_;
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  auto model = parse_driver_model(text.str(), path);
+  const auto text = host::read_tree_file(path, kMaxYamlBytes);
+  auto model = text ? parse_driver_model(*text, path) : fail(text.error());
   if (!model) {
     say(model.error().what);
     return model_;

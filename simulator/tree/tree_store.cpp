@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/tree_store.hpp"
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "core/yaml_text.hpp"
+#include "host/files/files.hpp"
+#include "host/files/tree_file.hpp"
 #include "machine/builtin.hpp"
 
 namespace autopilot::simulator {
@@ -17,8 +18,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxFiles = 200'000;
-// A tree has thousands of files of a few bytes: memory for the largest one allowed would cost seconds.
-constexpr std::size_t kReadBytes = 4096;
 
 Result<YamlNode> read_yaml(const std::string& path) {
   YamlProblems problems(path);
@@ -32,7 +31,9 @@ Result<YamlNode> read_yaml(const std::string& path) {
 // Lays every file below `root` over the tree.
 Status read_files(const std::string& root, FileTree& files) {
   std::error_code error;
-  if (!fs::exists(root, error)) return {};
+  if (!fs::exists(fs::symlink_status(root, error))) return {};
+  (void)TRY(host::find_in_tree(root));
+  const host::Files below(root);
   std::size_t count = 0;
   for (auto entry = fs::recursive_directory_iterator(root, error);
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
@@ -43,7 +44,7 @@ Status read_files(const std::string& root, FileTree& files) {
     } else if (entry->is_directory()) {
       if (fs::is_empty(entry->path(), error)) files.make_directory(path);
     } else {
-      files.write(path, TRY(read_text(entry->path().string(), kMaxFileBytes)));
+      files.write(path, TRY(below.read(path, kMaxFileBytes)));
     }
   }
   if (error) return fail_errno(error.value(), root);
@@ -98,19 +99,7 @@ Status read_driver(const std::string& directory, Machine& machine) {
 }  // namespace
 
 Result<std::string> read_text(const std::string& path, std::size_t limit) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail_errno(errno == 0 ? ENOENT : errno, path);
-  std::string text;
-  std::array<char, kReadBytes> some;
-  do {
-    file.read(some.data(), some.size());
-    text.append(some.data(), static_cast<std::size_t>(file.gcount()));
-  } while (file && text.size() <= limit);
-  if (file.bad()) return fail_errno(EIO, path);
-  if (text.size() > limit)
-    return fail(Errc::exhausted, path + ": longer than " + std::to_string(limit) + " bytes");
-  return text;
+  return host::read_tree_file(path, limit);
 }
 
 Status write_text(const std::string& path, const std::string& text) {

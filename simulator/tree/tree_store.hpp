@@ -24,7 +24,7 @@ struct TreeSource {
 // exhausted: more or larger files than a machine has.
 [[nodiscard]] Result<TreeSource> read_tree(const std::string& directory);
 
-// A file of at most `limit` bytes.
+// A file of a tree beside its root/ (host/files/tree_file.hpp), of at most `limit` bytes.
 [[nodiscard]] Result<std::string> read_text(const std::string& path, std::size_t limit);
 // Replaces the file in one step.
 [[nodiscard]] Status write_text(const std::string& path, const std::string& text);

@@ -6,6 +6,7 @@
 #include "host/dns/name_server_doors.hpp"
 #include "host/ethernet/ethernet_doors.hpp"
 #include "host/ethtool/tree_ethtool.hpp"
+#include "host/files/tree_file.hpp"
 #include "host/gpu/amd_gpus.hpp"
 #include "host/gpu/gpu_scan.hpp"
 #include "host/gpu/helper_gpus.hpp"
@@ -114,7 +115,10 @@ std::unique_ptr<KernelLogTail> fed_kernel_log(const MachineTree& tree, const Ope
   tail.trusts_injected = options.trusts_injected;
   return std::make_unique<KernelLogTail>(
       [socket = tree.kernel_log_socket(), &clock]() -> Result<std::unique_ptr<RecordSource>> {
-        return TRY(KmsgSource::connect(socket, "/dev/kmsg", clock));
+        const Fd place = TRY(find_in_tree(socket));
+        auto source = KmsgSource::connect("/proc/self/fd/" + std::to_string(place.get()), "/dev/kmsg", clock);
+        if (!source) return fail(source.error().code, socket + ": nobody feeds it");
+        return *std::move(source);
       },
       std::move(tail));
 }
@@ -167,11 +171,20 @@ struct TreeDoors {
             spared_adapters, amd_gpus, kubelet, name_servers, ethtool,     tests,    gpu_scan};
 };
 
+// What may be missing, but leads nowhere else where it is there.
+Status check_parts(const MachineTree& tree) {
+  for (const std::string& path : {tree.root(), tree.nvml(), tree.kernel_log(), tree.kernel_log_socket()})
+    if (const auto part = find_in_tree(path); !part && part.error().code != Errc::not_found)
+      return fail(part.error());
+  return {};
+}
+
 }  // namespace
 
 Result<OpenedHost> open_tree_host(const std::string& directory, const OpenOptions& options) {
   auto file = TRY(MachineTreeFile::open(directory));
   const auto tree = TRY(file->read());
+  TRY_STATUS(check_parts(*tree));
   if (is_there(tree->nvml()) && !is_there(options.nvml_library))
     return fail(Errc::not_found, "the simulated driver library " + options.nvml_library +
                                      " does not exist; it is built and installed beside autopilot");

@@ -34,7 +34,7 @@ Status check_path(std::string_view path) {
 // Of a tree. Nothing: errno says why.
 std::shared_ptr<const Fd> folder_of(const Files::Root& root) {
   if (root.folder) return root.folder;
-  Fd folder(::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Fd folder(::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   return folder ? std::make_shared<const Fd>(std::move(folder)) : nullptr;
 }
 

@@ -15,8 +15,8 @@ namespace autopilot::host {
 
 // Files of one machine: sysfs, procfs, configuration, under a root directory ("" for the running machine, a
 // machine tree's root/ otherwise). Paths are absolute, as on the machine. A symbolic link never leads out of
-// a root that is a tree. Thread-safe, no state. Reading may block where the kernel blocks, and for ever where
-// a device is sick or a file server is gone: call it on a lane that can be given up.
+// a root that is a tree, nor is it one. Thread-safe. Reading may block where the kernel blocks, and for ever
+// where a device is sick or a file server is gone: call it on a lane that can be given up.
 class Files {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;

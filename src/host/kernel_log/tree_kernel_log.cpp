@@ -5,12 +5,11 @@
 #include <boost/json.hpp>
 #include <cerrno>
 #include <cmath>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
-#include "host/files/fd.hpp"
+#include "host/files/tree_file.hpp"
 #include "host/kernel_log/kmsg_record.hpp"
 
 namespace autopilot::host {
@@ -110,14 +109,12 @@ RecordLosses TreeKernelLog::losses() const {
 }
 
 Status TreeKernelLog::follow() const {
-  const Fd file(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!file) {
-    if (errno == ENOENT) return fail(Errc::unavailable, path_ + ": the machine tree has no kernel log");
-    return fail_errno(errno, path_);
-  }
+  auto opened = open_tree_file(path_);
+  if (!opened && opened.error().code == Errc::not_found)
+    return fail(Errc::unavailable, path_ + ": the machine tree has no kernel log");
+  const Fd file = TRY(std::move(opened));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path_);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path_ + ": not a file");
   if (status.st_ino != inode_ || static_cast<std::uint64_t>(status.st_size) < offset_) {
     ring_ = RecordRing();
     error_.reset();

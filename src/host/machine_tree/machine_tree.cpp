@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/machine_tree/machine_tree.hpp"
 
-#include <array>
 #include <cerrno>
-#include <fcntl.h>
 #include <functional>
 #include <set>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 #include "core/yaml.hpp"
+#include "host/files/tree_file.hpp"
 #include "host/machine_tree/active_tests.hpp"
 #include "host/machine_tree/ethernet_port.hpp"
 
@@ -172,35 +170,6 @@ MachineTree read_tree(const YamlNode& document, YamlProblems& problems) {
   return tree;
 }
 
-Result<std::string> read_whole(int descriptor, const std::string& path) {
-  std::string text;
-  std::array<char, 16384> buffer{};
-  for (;;) {
-    const ssize_t got = ::read(descriptor, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_errno(errno, path);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > MachineTreeFile::kMaxBytes)
-      return fail(Errc::exhausted,
-                  path + ": longer than " + std::to_string(MachineTreeFile::kMaxBytes) + " bytes");
-  }
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  [[nodiscard]] int get() const { return value_; }
-
- private:
-  int value_;
-};
-
 }  // namespace
 
 Result<MachineTree> parse_machine_tree(std::string_view text, const std::string& directory) {
@@ -234,11 +203,9 @@ Result<std::shared_ptr<const MachineTree>> MachineTreeFile::read() const {
   struct stat status {};
   // Asked before everything that is read in the tree.
   if (tree_ != nullptr && ::stat(path.c_str(), &status) == 0 && version_of(status) == version_) return tree_;
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (file.get() < 0) return fail_errno(errno, path);
+  const Fd file = TRY(open_tree_file(path));
   if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path + ": not a file");
-  const std::string text = TRY(read_whole(file.get(), path));
+  const std::string text = TRY(read_tree_file(file, path, kMaxBytes));
   tree_ = std::make_shared<const MachineTree>(TRY(parse_machine_tree(text, directory_)));
   version_ = version_of(status);
   return tree_;
