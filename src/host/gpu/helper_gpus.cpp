@@ -50,7 +50,7 @@ void keep_only(const std::set<GpuGroup>& groups, GpuReport& report) {
   for (GpuDevice& gpu : report.gpus)
     std::erase_if(gpu.readings, [&groups](const GpuReading& reading) {
       const ReadingInfo* info = find_reading(reading.name);
-      return info != nullptr && !groups.contains(info->group);
+      return info != nullptr && !comes_with(*info, groups);
     });
 }
 

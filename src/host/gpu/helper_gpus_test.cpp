@@ -71,6 +71,25 @@ TEST_F(HelperGpusTest, equal_questions_in_a_row_are_asked_once) {
   EXPECT_GT(gpus.driver_calls(), calls);
 }
 
+// Which check asks first is chance; what a check is told is not.
+TEST_F(HelperGpusTest, a_shared_answer_holds_what_a_question_of_its_own_would) {
+  const auto names_in = [](const Result<GpuReport>& report) {
+    std::vector<std::string> names;
+    if (report && !report->gpus.empty())
+      for (const GpuReading& one : report->gpus.back().readings)
+        names.emplace_back(one.name);
+    std::ranges::sort(names);
+    return names;
+  };
+  for (const GpuGroup group : {GpuGroup::identity, GpuGroup::clocks, GpuGroup::pcie, GpuGroup::processes}) {
+    const HelperGpus alone(GpuVendor::nvidia, nvml_helper(""), clock_, GpuScan(files_));
+    const HelperGpus shared(GpuVendor::nvidia, nvml_helper(""), clock_, GpuScan(files_));
+    ASSERT_TRUE(
+        shared.read({GpuGroup::identity, GpuGroup::clocks, GpuGroup::pcie, GpuGroup::processes}, in(20s)));
+    EXPECT_EQ(names_in(shared.read({group}, in(20s))), names_in(alone.read({group}, in(20s))));
+  }
+}
+
 TEST_F(HelperGpusTest, gpus_of_the_pci_tree_are_asked_for_by_address) {
   for (const char* address : {"0000:1b:00.0", "0000:1c:00.0", "0000:1d:00.0"}) {
     const std::string folder = std::string("/sys/bus/pci/devices/") + address;

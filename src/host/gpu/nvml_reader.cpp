@@ -76,10 +76,8 @@ std::int64_t saturated(unsigned long long number) {
 
 std::vector<GpuReading> NvmlReader::read(const std::vector<GpuGroup>& groups) {
   const std::set<GpuGroup> wanted(groups.begin(), groups.end());
-  if (wanted.contains(GpuGroup::identity) || wanted.contains(GpuGroup::clocks) ||
-      wanted.contains(GpuGroup::pcie))
-    read_performance_state();
-  if (wanted.contains(GpuGroup::clocks) || wanted.contains(GpuGroup::processes)) read_utilization();
+  if (comes_with(*find_reading(kPerformanceState), wanted)) read_performance_state();
+  if (comes_with(*find_reading(kUtilization), wanted)) read_utilization();
   for (const GpuGroup group : wanted) {
     if (gone()) break;
     switch (group) {

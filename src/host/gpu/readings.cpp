@@ -146,6 +146,13 @@ const ReadingInfo* find_reading(std::string_view name) {
   return nullptr;
 }
 
+bool comes_with(const ReadingInfo& reading, const std::set<GpuGroup>& groups) {
+  // Clocks and links are slow by design at idle; processes are judged by what the GPU does.
+  if (reading.name == kPerformanceState && (groups.contains(clocks) || groups.contains(pcie))) return true;
+  if (reading.name == kUtilization && groups.contains(processes)) return true;
+  return groups.contains(reading.group);
+}
+
 std::string reading_code_word(int code) {
   switch (code) {
     case nvml::kSuccess:

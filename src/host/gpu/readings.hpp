@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ struct ReadingInfo {
 // the order of the groups.
 [[nodiscard]] std::span<const ReadingInfo> gpu_readings();
 [[nodiscard]] const ReadingInfo* find_reading(std::string_view name);
+// Who asks for the groups is told the reading: it is of one of them, or one of them is judged by it.
+[[nodiscard]] bool comes_with(const ReadingInfo& reading, const std::set<GpuGroup>& groups);
 
 // Values of GpuReading::code that NVML does not have.
 namespace reading_code {
