@@ -95,15 +95,17 @@ std::optional<Return> put_link_field(const GpuModelState& gpu, abi::FieldValue& 
   return std::nullopt;
 }
 
-// A ratio as mantissa and exponent, as exact as one digit allows.
+// A ratio as mantissa and exponent, as exact as four bits allow: what was decoded once is encoded the same
+// again.
 unsigned ber_code(double ratio) {
+  constexpr double kMaxMantissa = 15;
   if (ratio <= 0) return 0xfff;
   int exponent = 0;
-  while (ratio < 1 && exponent < 255) {
+  while (ratio * 10 <= kMaxMantissa && exponent < 255) {
     ratio *= 10;
     ++exponent;
   }
-  const auto mantissa = static_cast<unsigned>(std::lround(std::min(ratio, 15.0)));
+  const auto mantissa = static_cast<unsigned>(std::lround(std::min(ratio, kMaxMantissa)));
   return mantissa << abi::kBerMantissaShift | static_cast<unsigned>(exponent);
 }
 
