@@ -41,15 +41,15 @@ int record(const RecordOptions& options) {
 void add_record(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
   auto* verb = app.add_subcommand("record", "Write this machine as a machine tree");
-  verb->add_option("DIR", options->directory, "The new directory")->required();
+  verb->add_option("DIR", options->directory, "The new directory, or an empty one of yours")->required();
   verb->add_flag("--scrub", options->scrub, "Replace serials, UUIDs, addresses and host names by stand-ins");
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
   verb->footer(
       "A recording can be looked at again (autopilot check --root DIR), made a test\n"
       "case, or sent to somebody who wants to help (--scrub). The kernel log and disk\n"
-      "health need rights: sudo.\n"
-      "Examples:\n  sudo autopilot record /tmp/node-17 --scrub\n  autopilot check --root /tmp/node-17");
+      "health need rights: sudo. Only the user who recorded may read it.\n"
+      "Examples:\n  sudo autopilot record node-17 --scrub\n  sudo autopilot check --root node-17");
   verb->callback([options, &exit_code] { exit_code = record(*options); });
 }
 

@@ -47,17 +47,6 @@ class RoundClock final : public Clock {
   Instant now_;
 };
 
-bool has_a_hang(const simulator::Machine& machine) {
-  const YamlNode* functions = machine.nvml ? machine.nvml->find("functions") : nullptr;
-  const YamlNode* unreadable = machine.machine.find("unreadable");
-  return (functions != nullptr &&
-          std::any_of(functions->members.begin(), functions->members.end(),
-                      [](const YamlMember& member) { return member.value.text == "hang"; })) ||
-         (unreadable != nullptr &&
-          std::any_of(unreadable->members.begin(), unreadable->members.end(),
-                      [](const YamlMember& member) { return member.value.find("hangs") != nullptr; }));
-}
-
 std::map<std::string, int> answering_subjects(const History& history) {
   std::set<Subject> subjects;
   for (const Observation& observation : history.latest())
@@ -162,10 +151,11 @@ class Looker {
 
 // Memory where there is some: a machine is thousands of files.
 std::string bench_directory() {
+  static int benches = 0;
   std::error_code error;
   const bool has_memory = fs::is_directory("/dev/shm", error) && ::access("/dev/shm", W_OK) == 0;
   return (has_memory ? fs::path("/dev/shm") : fs::temp_directory_path(error)) /
-         ("autopilot-golden-" + std::to_string(::getpid()));
+         ("autopilot-golden-" + std::to_string(::getpid()) + "-" + std::to_string(++benches));
 }
 
 }  // namespace
@@ -177,6 +167,17 @@ Result<Instant> instant_of(const simulator::Machine& machine) {
   const auto up = uptime == nullptr ? std::nullopt : parse_duration(uptime->text);
   if (!wall || !up) return fail(Errc::malformed, "the machine has no time or uptime");
   return Instant{*wall, MonoTime{*up}};
+}
+
+bool has_a_hang(const simulator::Machine& machine) {
+  const YamlNode* functions = machine.nvml ? machine.nvml->find("functions") : nullptr;
+  const YamlNode* unreadable = machine.machine.find("unreadable");
+  return (functions != nullptr &&
+          std::any_of(functions->members.begin(), functions->members.end(),
+                      [](const YamlMember& member) { return member.value.text == "hang"; })) ||
+         (unreadable != nullptr &&
+          std::any_of(unreadable->members.begin(), unreadable->members.end(),
+                      [](const YamlMember& member) { return member.value.find("hangs") != nullptr; }));
 }
 
 std::vector<std::string> directories_in(const std::string& path) {

@@ -39,6 +39,8 @@ class MachineBench {
 
 // Its clocks, from `time` and `uptime`.
 [[nodiscard]] Result<Instant> instant_of(const simulator::Machine& machine);
+// Whether a call of its driver or a read of its files never returns.
+[[nodiscard]] bool has_a_hang(const simulator::Machine& machine);
 [[nodiscard]] std::vector<std::string> directories_in(const std::string& path);
 
 // What a look at one case brought.

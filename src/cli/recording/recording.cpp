@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 
@@ -16,6 +14,7 @@
 #include "cli/recording/scrubber.hpp"
 #include "core/parse.hpp"
 #include "core/yaml_text.hpp"
+#include "host/files/own_folder.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/readings.hpp"
 #include "host/process/process_owner.hpp"
@@ -41,6 +40,7 @@ class MachineRecorder {
   Result<Recording> record(const std::string& node, const std::string& boot_id) {
     recording_.files = TRY(host::record_files(host_.files));
     identity(node, boot_id);
+    unreadable();
     time_sync();
     name_servers();
     ethernet_ports();
@@ -58,11 +58,20 @@ class MachineRecorder {
   void gap(const std::string& what, const Error& error) {
     recording_.gaps.push_back(what + ": " + error.what);
   }
-  // Codes that a machine tree can hold.
+  // One that a machine tree can hold.
+  static Errc tree_code(const Error& error) {
+    switch (error.code) {
+      case Errc::unsupported:
+      case Errc::timed_out:
+      case Errc::denied:
+        return error.code;
+      default:
+        return Errc::unavailable;
+    }
+  }
   static YamlNode error_node(const Error& error) {
     YamlNode node = yaml_map();
-    const Errc code = error.code == Errc::internal ? Errc::unavailable : error.code;
-    yaml_member(node, "error") = yaml_word(to_string(code));
+    yaml_member(node, "error") = yaml_word(to_string(tree_code(error)));
     return node;
   }
 
@@ -76,6 +85,13 @@ class MachineRecorder {
     yaml_member(machine, "time") = yaml_word(format_time(now.wall));
     yaml_member(machine, "uptime") = yaml_word(format_duration(now.mono.time_since_epoch()));
     yaml_member(machine, "simulated") = yaml_flag(false);
+  }
+
+  void unreadable() {
+    for (const auto& [path, file] : recording_.files)
+      if (file.error)
+        yaml_member(yaml_member(yaml_member(recording_.machine, "unreadable"), path), "error") =
+            yaml_word(to_string(*file.error));
   }
 
   void time_sync() {
@@ -196,7 +212,7 @@ class MachineRecorder {
     for (const std::string_view pid : split_words(words)) {
       std::string path = "/proc/";
       path.append(pid).append("/cgroup");
-      if (auto groups = host_.files.read(path)) recording_.files[path] = {false, *std::move(groups)};
+      if (auto groups = host_.files.read(path)) recording_.files[path].text = *std::move(groups);
     }
   }
 
@@ -209,14 +225,24 @@ class MachineRecorder {
     }
   }
 
+  // Records that are lost and that no gap between the numbers of the others shows.
+  static std::uint64_t lost_before(const host::KernelRecords& log) {
+    std::uint64_t shown = 0;
+    for (std::size_t i = 1; i < log.records.size(); ++i)
+      shown += log.records[i].sequence - log.records[i - 1].sequence - 1;
+    return log.lost > shown ? log.lost - shown : 0;
+  }
+
   void kernel_log() {
     const auto records = host_.kernel_log.read(0, deadline());
     if (!records) {
-      recording_.kernel_log = "{\"error\":\"" +
-                              std::string(records.error().code == Errc::denied ? "denied" : "unavailable") +
-                              "\"}\n";
+      recording_.kernel_log =
+          boost::json::serialize(boost::json::object{{"error", to_string(tree_code(records.error()))}}) +
+          "\n";
       return gap("kernel log", records.error());
     }
+    if (const std::uint64_t lost = lost_before(*records); lost > 0)
+      recording_.kernel_log = boost::json::serialize(boost::json::object{{"lost", lost}}) + "\n";
     for (const host::KernelRecord& record : records->records) {
       boost::json::object line;
       line["prio"] = record.facility * 8 + record.priority;
@@ -224,6 +250,7 @@ class MachineRecorder {
       line["time"] = to_seconds(record.time.mono.time_since_epoch());
       line["text"] = record.text;
       if (record.injected) line["injected"] = true;
+      if (!record.verified) line["verified"] = false;
       recording_.kernel_log += boost::json::serialize(line) + "\n";
     }
   }
@@ -318,54 +345,31 @@ Scrubber scrubber_for(const Recording& recording) {
   return scrubber;
 }
 
-Status write_file(const fs::path& path, const std::string& text) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) return fail_errno(error.value(), path.string());
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return fail_errno(errno == 0 ? EIO : errno, path.string());
-  return {};
-}
-
-Status write_link(const fs::path& root, const std::string& path, const std::string& target) {
-  const fs::path link = root.string() + path;
-  std::error_code error;
-  fs::create_directories(link.parent_path(), error);
-  // A driver's directory holds nothing that is recorded, but its name is what the link tells.
-  if (!error) fs::create_directories(root.string() + target, error);
-  if (!error)
-    fs::create_symlink(fs::path(target).lexically_relative(fs::path(path).parent_path()), link, error);
-  if (error) return fail_errno(error.value(), link.string());
-  return {};
-}
-
 using TextFilter = std::function<std::string(const std::string&)>;
 
-Status write_files(const host::RecordedFiles& files, const fs::path& root, const TextFilter& told) {
+Status write_link(const std::string& path, const std::string& target, host::OwnFolder& tree) {
+  // A driver's directory holds nothing that is recorded, but its name is what the link tells.
+  TRY_STATUS(tree.make_folder("/root" + target));
+  return tree.link("/root" + path, fs::path(target).lexically_relative(fs::path(path).parent_path()));
+}
+
+Status write_files(const host::RecordedFiles& files, host::OwnFolder& tree, const TextFilter& told) {
   for (const auto& [path, file] : files) {
     if (file.is_link)
-      TRY_STATUS(write_link(root, path, file.text));
+      TRY_STATUS(write_link(path, file.text, tree));
+    else if (file.is_folder)
+      TRY_STATUS(tree.make_folder("/root" + path));
     else
-      TRY_STATUS(write_file(root.string() + path, told(file.text)));
+      TRY_STATUS(tree.write("/root" + path, told(file.text)));
   }
   return {};
 }
 
-Status write_parts(const Recording& recording, const fs::path& directory, const TextFilter& told) {
-  TRY_STATUS(write_files(recording.files, directory / "root", told));
-  TRY_STATUS(write_file(directory / "kmsg.jsonl", told(recording.kernel_log)));
-  if (recording.nvml) TRY_STATUS(write_file(directory / "nvml.yaml", told(to_yaml(*recording.nvml))));
-  return write_file(directory / "machine.yaml", told(to_yaml(recording.machine)));
-}
-
-// A part of a machine would be taken for the whole one.
-void remove_parts(const fs::path& directory) {
-  std::error_code ignored;
-  for (const char* part : {"root", "kmsg.jsonl", "nvml.yaml", "machine.yaml"})
-    fs::remove_all(directory / part, ignored);
+Status write_parts(const Recording& recording, host::OwnFolder& tree, const TextFilter& told) {
+  TRY_STATUS(write_files(recording.files, tree, told));
+  TRY_STATUS(tree.write("/kmsg.jsonl", told(recording.kernel_log)));
+  if (recording.nvml) TRY_STATUS(tree.write("/nvml.yaml", told(to_yaml(*recording.nvml))));
+  return tree.write("/machine.yaml", told(to_yaml(recording.machine)));
 }
 
 }  // namespace
@@ -376,13 +380,12 @@ Result<Recording> record_machine(const host::Host& host, const std::string& node
 }
 
 Status write_recording(const Recording& recording, const std::string& directory, bool scrub) {
-  std::error_code error;
-  if (fs::exists(directory, error) && !fs::is_empty(directory, error))
-    return fail(Errc::conflict, directory + ": exists and is not empty");
+  host::OwnFolder tree = TRY(host::OwnFolder::create(directory));
   Scrubber scrubber = scrubber_for(recording);
   const TextFilter told = [&](const std::string& text) { return scrub ? scrubber.apply(text) : text; };
-  Status written = write_parts(recording, directory, told);
-  if (!written) remove_parts(directory);
+  Status written = write_parts(recording, tree, told);
+  // A part of a machine would be taken for the whole one.
+  if (!written) tree.clear();
   return written;
 }
 

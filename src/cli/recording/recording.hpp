@@ -25,7 +25,8 @@ struct Recording {
 [[nodiscard]] Result<Recording> record_machine(const host::Host& host, const std::string& node,
                                                const std::string& boot_id);
 
-// Writes the tree into a directory that must not exist or be empty (conflict). With `scrub` serials, UUIDs,
+// Writes the tree into a directory that must not exist, or be empty (conflict) and of this user (denied);
+// what it holds is read by this user alone, for the kernel log is among it. With `scrub` serials, UUIDs,
 // addresses and host names are replaced by stand-ins, the same one for the same value everywhere.
 [[nodiscard]] Status write_recording(const Recording& recording, const std::string& directory, bool scrub);
 

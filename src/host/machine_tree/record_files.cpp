@@ -104,9 +104,7 @@ constexpr std::string_view kPciFiles[] = {"vendor",
                                           "aer_rootport_total_err_cor",
                                           "aer_rootport_total_err_nonfatal",
                                           "aer_rootport_total_err_fatal",
-                                          "power/runtime_status",
-                                          "physfn",
-                                          "driver"};
+                                          "power/runtime_status"};
 
 // What newer kernels ask the device itself, and wake it for that.
 constexpr std::string_view kPciFilesThatWake[] = {"current_link_speed", "current_link_width",
@@ -207,36 +205,31 @@ class Recorder {
     const std::string_view head = std::string_view(pattern).substr(begin + 1, star - begin - 1);
     const std::string_view tail = std::string_view(pattern).substr(
         star + 1, (end == std::string::npos ? pattern.size() : end) - star - 1);
-    const auto names = files_.list(directory);
-    if (!names) return;
-    for (const std::string& name : *names)
+    for (const std::string& name : names_in(directory))
       if (name.starts_with(head) && name.ends_with(tail))
         take(std::string(directory).append("/").append(name).append(rest));
   }
 
   void take_class(const DeviceClass& kind) {
     const std::string directory(kind.directory);
-    const auto names = files_.list(directory);
-    if (!names) return;
-    for (const std::string& name : *names) {
+    for (const std::string& name : names_in(directory)) {
       const std::string path = std::string(directory).append("/").append(name);
       const auto device = files_.resolve(path);
       if (!device) continue;
-      if (*device != path) recorded_[path] = {true, *device};
+      if (*device != path) recorded_[path] = link_to(*device);
       const bool is_asleep = kind.directory == kPciDevices && is_pci_asleep(files_, name);
       for (const std::string_view file : kind.files)
         if (!is_asleep || std::ranges::find(kPciFilesThatWake, file) == std::end(kPciFilesThatWake))
           take(*device + "/" + std::string(file));
+      take_driver(kind.directory == kPciDevices ? *device : *device + "/device");
     }
   }
 
   // Of each process its state and the name of its program, never its arguments; what it waits for only where
   // no signal can end that.
   void take_processes() {
-    const auto names = files_.list("/proc");
-    if (!names) return;
     std::size_t taken = 0;
-    for (const std::string& name : *names) {
+    for (const std::string& name : names_in("/proc")) {
       if (!parse_number<unsigned>(name) || taken++ >= Tasks::kMostLookedAt) continue;
       const std::string folder = "/proc/" + name + "/";
       take_one(folder + "stat");
@@ -265,18 +258,25 @@ class Recorder {
     take_kfd_processes();
   }
 
-  // What a kernel said when it died; not what programs left there, and nothing that cannot be scrubbed.
+  // What a kernel said when it died; not what programs left there, and of what cannot be scrubbed that it is
+  // there.
   void take_crash_records() {
-    const auto names = files_.list("/sys/fs/pstore");
-    if (!names) return;
-    for (const std::string& name : *names)
-      if (name.starts_with("dmesg-") && !name.ends_with(".enc.z")) take_one("/sys/fs/pstore/" + name);
+    for (const std::string& name : names_in("/sys/fs/pstore")) {
+      const std::string path = "/sys/fs/pstore/" + name;
+      if (name.starts_with("dmesg-") && name.ends_with(".enc.z"))
+        recorded_[path] = {};
+      else if (name.starts_with("dmesg-"))
+        take_one(path);
+    }
   }
 
   RecordedFiles recorded() && { return std::move(recorded_); }
   [[nodiscard]] std::size_t count() const { return recorded_.size(); }
 
  private:
+  static RecordedFile link_to(const std::string& target) {
+    return {.is_link = true, .text = target, .is_folder = false, .error = {}};
+  }
   static std::optional<char> state_of(std::string_view stat) {
     const auto task = parse_task_state(stat);
     return task ? std::optional(task->state) : std::nullopt;
@@ -286,7 +286,8 @@ class Recorder {
   void take_config(const std::string& path) {
     constexpr std::size_t kIdBytes = 4;
     if (const auto config = files_.read(path, kMaxFileBytes))
-      recorded_[path] = {false, config->substr(0, kIdBytes)};
+      recorded_[path] = {
+          .is_link = false, .text = config->substr(0, kIdBytes), .is_folder = false, .error = {}};
   }
 
   // Where nobody computes the directory is empty, and there all the same. What keeps it is no process number.
@@ -297,15 +298,42 @@ class Recorder {
     take(folder + "/*/vram_*");
   }
 
+  // Some ask the device for its driver, some the driver for its devices.
+  void take_driver(const std::string& path) {
+    const auto device = files_.resolve(path);
+    if (!device) return;
+    take_one(*device + "/physfn");
+    take_one(*device + "/driver");
+    const auto driver = files_.resolve(*device + "/driver");
+    if (!driver) return;
+    const std::string back = *driver + device->substr(device->rfind('/'));
+    if (files_.exists(back)) recorded_[back] = link_to(*device);
+  }
+
   void take_one(const std::string& path) {
     const auto real = files_.resolve(path);
-    if (!real) return;
+    if (!real) return note_unreadable(path, real.error().code, false);
     // Where a link leads to a directory, the link itself is what a door follows.
     if (files_.list(*real)) {
-      if (*real != path) recorded_[path] = {true, *real};
+      if (*real != path) recorded_[path] = link_to(*real);
       return;
     }
-    if (auto text = files_.read(path, kMaxFileBytes)) recorded_[path] = {false, *std::move(text)};
+    auto text = files_.read(path, kMaxFileBytes);
+    if (!text) return note_unreadable(path, text.error().code, false);
+    recorded_[path] = {.is_link = false, .text = *std::move(text), .is_folder = false, .error = {}};
+  }
+
+  // None where there is no such folder.
+  std::vector<std::string> names_in(const std::string& folder) {
+    auto names = files_.list(folder);
+    if (!names) note_unreadable(folder, names.error().code, true);
+    return names.value_or(std::vector<std::string>{});
+  }
+
+  // What is not there, is something else or is too large is left out.
+  void note_unreadable(const std::string& path, Errc why, bool is_folder) {
+    if (why == Errc::denied || why == Errc::timed_out || why == Errc::unsupported || why == Errc::unavailable)
+      recorded_[path] = {.is_link = false, .text = {}, .is_folder = is_folder, .error = why};
   }
 
   const Files& files_;

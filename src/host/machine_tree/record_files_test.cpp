@@ -60,6 +60,41 @@ TEST(RecordFiles, TakesOfAProcessItsStateAndNeverItsArguments) {
                                           "/proc/8/status", "/proc/8/wchan"));
 }
 
+TEST(RecordFiles, a_driver_leads_to_its_devices) {
+  const TestFolder folder;
+  const std::string device = "/sys/devices/pci0000:00/0000:00:01.0";
+  folder.write(device + "/vendor", "0x15b3\n");
+  folder.link("/sys/bus/pci/devices/0000:00:01.0", "../../../devices/pci0000:00/0000:00:01.0");
+  folder.link(device + "/driver", "../../../bus/pci/drivers/mlx5_core");
+  folder.link("/sys/bus/pci/drivers/mlx5_core/0000:00:01.0", "../../../../devices/pci0000:00/0000:00:01.0");
+  const auto recorded = record_files(Files(folder.path()));
+  ASSERT_TRUE(recorded) << recorded.error().what;
+  const auto link = recorded->find("/sys/bus/pci/drivers/mlx5_core/0000:00:01.0");
+  ASSERT_NE(link, recorded->end());
+  EXPECT_TRUE(link->second.is_link);
+  EXPECT_EQ(link->second.text, device);
+}
+
+// Left out it would be missing, and a look that fails would find nothing wrong.
+TEST(RecordFiles, what_cannot_be_read_is_recorded_as_such) {
+  const TestFolder folder;
+  folder.write("/proc/meminfo", "MemTotal: 1 kB\n");
+  folder.write("/proc/loadavg", "0 0 0 1/2 3\n");
+  folder.write("/sys/fs/pstore/dmesg-efi-1", "");
+  const auto recorded = record_files(Files(folder.path(), [](std::string_view path) -> Status {
+    if (path == "/proc/meminfo") return fail(Errc::denied, "no right");
+    if (path == "/sys/fs/pstore") return fail(Errc::unavailable, "no answer");
+    return {};
+  }));
+  ASSERT_TRUE(recorded) << recorded.error().what;
+  EXPECT_EQ(recorded->at("/proc/meminfo").error, Errc::denied);
+  EXPECT_FALSE(recorded->at("/proc/meminfo").is_folder);
+  EXPECT_EQ(recorded->at("/sys/fs/pstore").error, Errc::unavailable);
+  EXPECT_TRUE(recorded->at("/sys/fs/pstore").is_folder);
+  EXPECT_FALSE(recorded->at("/proc/loadavg").error);
+  EXPECT_FALSE(recorded->contains("/proc/vmstat")) << "it is not there";
+}
+
 class RecordAmd : public testing::Test {
  protected:
   static constexpr const char* kDevice = "/sys/devices/pci0000:00/0000:05:00.0";
