@@ -190,6 +190,163 @@ TEST_F(DamagedJournal, flipped_bits_never_crash_and_never_stop_the_node) {
   EXPECT_GT(moved, 0);
 }
 
+// What a verdict depends on: a held finding with its incident, and enough events around it.
+Batch with_a_finding() {
+  Batch batch;
+  batch.events.assign(200, event(std::string(500, 'x')));
+  Incident incident;
+  incident.id = "boot-1";
+  incident.state = IncidentState::open;
+  batch.incidents = {incident};
+  StoredFinding finding{"gpu.xid", {}, "boot", "state"};
+  finding.finding.reason = "gpu_lost";
+  finding.finding.health = Health::failed;
+  batch.findings = {finding};
+  batch.values = {{"written_verdict", "EVICT"}};
+  return batch;
+}
+
+class SalvagedJournal : public DamagedJournal {
+ protected:
+  void make() { ASSERT_TRUE(Journal::open(path_, kNow).value().journal->commit(with_a_finding())); }
+  void expect_the_finding_in(const Journal& journal) const {
+    const auto findings = journal.findings().value();
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(findings[0].finding.reason, "gpu_lost");
+    EXPECT_THAT(journal.incidents(false, 10).value(), SizeIs(1));
+    EXPECT_EQ(journal.value("written_verdict").value(), "EVICT");
+  }
+  // Of what `open` moves aside.
+  void expect_salvaged() const {
+    const auto opened = Journal::open(path_, kNow);
+    ASSERT_TRUE(opened) << opened.error().what;
+    EXPECT_NE(opened->moved_aside, "");
+    EXPECT_NE(opened->lost, "");
+    ASSERT_TRUE(opened->salvaged);
+    expect_the_finding_in(*opened->salvaged);
+  }
+};
+
+TEST_F(SalvagedJournal, of_a_newer_version) {
+  make();
+  run_sql("ALTER TABLE findings ADD COLUMN colour TEXT; PRAGMA user_version=99");
+  expect_salvaged();
+}
+
+TEST_F(SalvagedJournal, cut_in_half) {
+  make();
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) / 2);
+  expect_salvaged();
+}
+
+TEST_F(SalvagedJournal, without_its_header) {
+  make();
+  std::string text = read_file(path_);
+  std::fill_n(text.begin(), 100, '\0');
+  write_file(path_, text);
+  expect_salvaged();
+}
+
+TEST_F(SalvagedJournal, without_its_first_page) {
+  make();
+  std::string text = read_file(path_);
+  std::fill_n(text.begin(), 4096, '\0');
+  write_file(path_, text);
+  expect_salvaged();
+}
+
+TEST_F(SalvagedJournal, whose_schema_is_changed) {
+  make();
+  run_sql("ALTER TABLE events RENAME COLUMN check_id TO cheek_id");
+  expect_salvaged();
+}
+
+TEST_F(SalvagedJournal, that_cannot_be_opened_is_read_where_it_is) {
+  make();
+  std::filesystem::remove(path_ + ".lock");
+  std::filesystem::create_directory(path_ + ".lock");  // no lock can be made
+  ASSERT_FALSE(Journal::open(path_, kNow));
+  const auto salvaged = Journal::salvage(path_);
+  ASSERT_TRUE(salvaged) << salvaged.error().what;
+  expect_the_finding_in(**salvaged);
+  EXPECT_EQ((*salvaged)->commit(batch_of(event("x"))).error().code, Errc::denied);
+}
+
+TEST_F(SalvagedJournal, is_not_found_only_where_there_never_was_one) {
+  EXPECT_EQ(Journal::salvage(path_).error().code, Errc::not_found);
+  make();
+  std::filesystem::remove(path_);
+  EXPECT_EQ(Journal::salvage(path_).error().code, Errc::malformed);
+}
+
+class IncompleteJournal : public SalvagedJournal {
+ protected:
+  [[nodiscard]] std::string lost() const { return Journal::open(path_, kNow).value().lost; }
+  void write_whole() const {
+    Batch whole = with_a_finding();
+    whole.is_whole = true;
+    ASSERT_TRUE(Journal::open(path_, kNow).value().journal->commit(whole));
+  }
+};
+
+TEST_F(IncompleteJournal, is_none_that_is_new_or_sound) {
+  EXPECT_EQ(lost(), "");
+  make();
+  EXPECT_EQ(lost(), "");
+}
+
+TEST_F(IncompleteJournal, is_one_that_was_removed_until_all_of_it_is_written_again) {
+  make();
+  std::filesystem::remove(path_);
+  EXPECT_NE(lost(), "");
+  EXPECT_NE(lost(), "");
+  write_whole();
+  EXPECT_EQ(lost(), "");
+}
+
+TEST_F(IncompleteJournal, is_one_whose_log_is_lost) {
+  make();
+  const std::string before = read_file(path_);
+  {
+    auto journal = Journal::open(path_, kNow).value().journal;
+    ASSERT_TRUE(journal->commit(with_a_finding()));
+  }
+  write_file(path_, before);
+  EXPECT_NE(lost().find("1 commits are missing"), std::string::npos) << lost();
+}
+
+TEST_F(IncompleteJournal, is_one_that_its_writer_could_not_write_to) {
+  {
+    auto journal = Journal::open(path_, kNow).value().journal;
+    ASSERT_TRUE(journal->commit(batch_of(event("before"))));
+    Batch conflict = batch_of(event("the same id"));
+    conflict.events[0].id = 1;
+    ASSERT_FALSE(journal->commit(conflict));
+    ASSERT_TRUE(journal->commit(batch_of(event("after"))));
+  }
+  EXPECT_NE(lost(), "");
+  write_whole();
+  EXPECT_EQ(lost(), "");
+}
+
+TEST_F(IncompleteJournal, is_one_with_a_row_that_somebody_changed) {
+  make();
+  run_sql("UPDATE findings SET boot_id = 'boat'");
+  EXPECT_NE(lost(), "");
+}
+
+TEST_F(IncompleteJournal, is_one_whose_mark_is_damaged) {
+  make();
+  for (const char* text : {"x", "00000000000000000001 current", "0000000000000000000x current\n"}) {
+    write_file(path_ + ".lock", text);
+    EXPECT_NE(lost(), "") << text;
+    write_whole();
+    EXPECT_EQ(lost(), "") << text;
+  }
+  std::filesystem::resize_file(path_ + ".lock", 0);
+  EXPECT_NE(lost(), "");
+}
+
 TEST_F(DamagedJournal, only_the_newest_are_kept_aside) {
   for (int i = 0; i < 10; ++i) {
     write_file(path_, "garbage " + std::to_string(i));

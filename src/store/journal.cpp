@@ -10,7 +10,9 @@
 #include "store/journal_file.hpp"
 #include "store/row_text.hpp"
 #include "store/rows.hpp"
+#include "store/salvage.hpp"
 #include "store/schema.hpp"
+#include "store/seal.hpp"
 #include "store/sqlite.hpp"
 
 namespace autopilot::store {
@@ -72,6 +74,20 @@ Result<Connection> open_for_reading(const std::string& path, Access access) {
   return connection;
 }
 
+// Why the journal may lack what its last writer knew; empty: it does not.
+std::string lost_in(const FileLock& lock, const std::string& path, const Connection& connection) {
+  const auto mark = lock.mark();
+  if (!mark) return mark.error().what;
+  if (*mark && (*mark)->is_behind) return path + ": its last writer could not write all that it knew";
+  const auto commits = commits_of(connection);
+  if (!commits) return path + ": " + commits.error().what;
+  if (*mark && (*mark)->commits > *commits)
+    return path + ": " + std::to_string((*mark)->commits - *commits) + " commits are missing";
+  if (!*mark && !lock.is_new() && *commits > 0) return path + ": the mark of its lock is gone";
+  const auto whole = check_sum(connection);
+  return whole ? "" : path + ": " + whole.error().what;
+}
+
 bool has_companion(const std::string& path, const char* ending) {
   struct stat status {};
   return ::stat((path + ending).c_str(), &status) == 0 && status.st_size > 0;
@@ -92,7 +108,16 @@ struct Journal::Database {
   std::optional<FileLock> lock;  // none: read only; given back after the connection is closed
   Connection connection;
   FileIdentity file;
+  JournalMark mark{};
   mutable std::size_t unreadable = 0;
+
+  void begin_mark(const JournalMark& first) {
+    mark = first;
+    lock->set_mark(mark);
+  }
+  void set_mark(const JournalMark& next) {
+    if (std::exchange(mark, next) != next) lock->set_mark(next);
+  }
 
   // Every row of the statement that can be read; `read_row` gives a Result.
   template <class Row, class ReadRow>
@@ -125,14 +150,30 @@ Result<Journal::Opened> Journal::open(const std::string& path, WallTime now) {
   auto connection = open_for_writing(path, now);
   if (!connection && is_unusable(connection.error())) {
     opened.reason = connection.error().what;
+    if (auto salvaged = salvage(path)) opened.salvaged = std::move(*salvaged);
     opened.moved_aside = TRY(move_aside(path, now));
     connection = open_for_writing(path, now);
   }
   if (!connection) return fail(std::move(connection.error()));
+  opened.lost = opened.moved_aside.empty() ? lost_in(lock, path, *connection) : opened.reason;
+  const std::uint64_t commits = commits_of(*connection).value_or(0);
   opened.journal.reset(new Journal(
       std::make_unique<Database>(path, std::move(lock), std::move(*connection), identity_of(path))));
+  opened.journal->database_->begin_mark({commits, !opened.lost.empty()});
   opened.is_new = TRY(opened.journal->last_event_id()) == 0;
   return opened;
+}
+
+Result<std::unique_ptr<Journal>> Journal::salvage(const std::string& path) {
+  auto copy = store::salvage(path);
+  if (!copy) {
+    // A lock without its journal: there was one.
+    const bool is_gone =
+        copy.error().code == Errc::not_found && identity_of(path + ".lock") != FileIdentity{};
+    return fail(is_gone ? Errc::malformed : copy.error().code, std::move(copy.error().what));
+  }
+  return std::unique_ptr<Journal>(
+      new Journal(std::make_unique<Database>(path, std::nullopt, std::move(*copy), FileIdentity{})));
 }
 
 Result<std::unique_ptr<Journal>> Journal::open_read_only(const std::string& path) {
@@ -164,11 +205,25 @@ std::size_t Journal::unreadable_rows() const {
 Result<std::vector<std::uint64_t>> Journal::commit(const Batch& batch) {
   if (!database_->lock) return fail(Errc::denied, database_->path + ": open for reading only");
   if (batch.empty()) return std::vector<std::uint64_t>{};
+  auto ids = write(batch);
+  if (ids)
+    database_->set_mark({database_->mark.commits + 1, database_->mark.is_behind && !batch.is_whole});
+  else
+    set_behind();
+  return ids;
+}
+
+void Journal::set_behind() {
+  database_->set_mark({database_->mark.commits, true});
+}
+
+Result<std::vector<std::uint64_t>> Journal::write(const Batch& batch) {
   // SQLite would go on writing into a file that nobody will find again.
   if (identity_of(database_->path) != database_->file)
     return fail(Errc::malformed, database_->path + ": removed or replaced while in use");
   auto transaction = TRY(sqlite::Transaction::begin(database_->connection));
   auto ids = TRY(write_rows(database_->connection, batch));
+  TRY_STATUS(write_seal(database_->connection, batch, database_->mark.commits + 1));
   TRY_STATUS(transaction.commit());
   return ids;
 }

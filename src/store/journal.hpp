@@ -54,6 +54,8 @@ struct Batch {
   std::vector<LastSample> last_samples;
   std::optional<std::vector<StoredFinding>> findings;       // replaces the whole set
   std::vector<std::pair<std::string, std::string>> values;  // small facts: "kernel_log.position"
+  // With it the journal has all that its writer knows, whatever was lost before.
+  bool is_whole = false;
 
   [[nodiscard]] bool empty() const;
 };
@@ -89,11 +91,19 @@ class Journal {
     std::string moved_aside;  // non-empty: the old file could not be used and now has this name
     std::string reason;       // why
     bool is_new = false;      // nothing was ever told in it: what was known before must come from elsewhere
+    // Why what an earlier writer knew may not be all there; empty: it is. So it stays in later openings until
+    // a batch that is whole is committed.
+    std::string lost;
+    // What could be read of the file that was moved aside; null: there was none, or nothing of it.
+    std::unique_ptr<Journal> salvaged;
   };
   // Creates (file 0600, missing folders 0700), migrates, checks. A file that is no journal, corrupt, or of a
   // newer schema is renamed to `<path>.unusable-<time>` and a new one begins. Errors: conflict while another
   // process has it open for writing; exhausted on a full disk; else the folder itself cannot be used.
   [[nodiscard]] static Result<Opened> open(const std::string& path, WallTime now);
+  // In memory and not to be committed to: the rows that can be read of a file that `open` does not give.
+  // not_found: there is none, and there never was one.
+  [[nodiscard]] static Result<std::unique_ptr<Journal>> salvage(const std::string& path);
   // Read-only view for one-shot commands while an agent may be writing. not_found when there is none.
   [[nodiscard]] static Result<std::unique_ptr<Journal>> open_read_only(const std::string& path);
 
@@ -105,6 +115,9 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
   ~Journal();
+
+  // Something the writer knows will not come: until a batch that is whole, later openings say `lost`.
+  void set_behind();
 
   // Durable when it returns. Gives the ids of batch.events, in order. Errors: conflict (an event's id is
   // there already), exhausted (disk full), unavailable (the disk does not answer), malformed (the file is
@@ -132,6 +145,7 @@ class Journal {
 
  private:
   struct Database;
+  [[nodiscard]] Result<std::vector<std::uint64_t>> write(const Batch& batch);
   explicit Journal(std::unique_ptr<Database> database);
   std::unique_ptr<Database> database_;
 };

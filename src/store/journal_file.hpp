@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,20 +12,35 @@
 // The journal's place in the file system: folder, lock, and files that are no journal.
 namespace autopilot::store {
 
+// What the lock file says of the journal beside it, so that a journal that lost its newest commits, or never
+// got them, is known for it.
+struct JournalMark {
+  std::uint64_t commits = 0;  // that were made at least
+  bool is_behind = false;     // the writer knew more than it could write
+  friend bool operator==(const JournalMark&, const JournalMark&) = default;
+};
+
 // Held by the one process that writes; the kernel gives it back when that process dies.
 class FileLock {
  public:
   // conflict when somebody else holds it.
   static Result<FileLock> acquire(const std::string& path);
+  // The file was not there before.
+  [[nodiscard]] bool is_new() const { return is_new_; }
+  // malformed: it is damaged. Nothing: no mark was ever written.
+  [[nodiscard]] Result<std::optional<JournalMark>> mark() const;
+  // In place, which needs no room on a full disk. One that cannot be written stays as it was.
+  void set_mark(const JournalMark& mark);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  FileLock(FileLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  FileLock(FileLock&& other) noexcept : fd_(other.fd_), is_new_(other.is_new_) { other.fd_ = -1; }
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
 
  private:
-  explicit FileLock(int fd) : fd_(fd) {}
+  FileLock(int fd, bool is_new) : fd_(fd), is_new_(is_new) {}
   int fd_;
+  bool is_new_;
 };
 
 // The folder of `path`, made with mode 0700 where it is missing.

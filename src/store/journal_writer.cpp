@@ -40,6 +40,7 @@ void append(Batch& to, const Batch& from) {
   append(to.last_samples, from.last_samples);
   append(to.values, from.values);
   if (from.findings) to.findings = from.findings;
+  to.is_whole |= from.is_whole;
 }
 
 struct Submission {
@@ -62,6 +63,9 @@ class JournalSink final : public BatchSink {
   Result<Ids> commit(const Batch& batch) override {
     if (!journal_) return fail(Errc::malformed, path_ + ": no journal is open");
     return journal_->commit(batch);
+  }
+  void set_behind() override {
+    if (journal_) journal_->set_behind();
   }
   Status retain(const Retention& retention, WallTime now) override {
     if (!journal_) return {};
@@ -112,6 +116,7 @@ struct JournalWriter::Shared {
   std::uint64_t settled = 0;
   std::optional<MonoTime> next_retention;
   bool retention_failed = false;
+  bool has_refused = false;  // since the last commit began
   bool stopping = false;
   bool abandoned = false;
   bool settling = false;  // telling the callers what was decided
@@ -180,7 +185,9 @@ void JournalWriter::Shared::commit_one_by_one(Lock& lock) {
 
 std::optional<Result<Ids>> JournalWriter::Shared::commit(Lock& lock, const Batch& batch) {
   while (!abandoned) {
+    const bool is_behind = std::exchange(has_refused, false);
     lock.unlock();
+    if (is_behind) sink->set_behind();
     auto result = sink->commit(batch);
     lock.lock();
     if (abandoned) break;
@@ -284,6 +291,7 @@ void JournalWriter::submit(Batch batch, Done done) {
       return;
     }
     ++shared_->counters.dropped;
+    shared_->has_refused = true;
     refusal = shared_->stopping
                   ? Error{Errc::unavailable, "the journal is closed"}
                   : Error{Errc::exhausted,

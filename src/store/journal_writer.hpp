@@ -23,6 +23,8 @@ class BatchSink {
   virtual ~BatchSink() = default;
   // Durable when it returns; the ids of batch.events in order. malformed: the store itself is broken.
   [[nodiscard]] virtual Result<std::vector<std::uint64_t>> commit(const Batch& batch) = 0;
+  // A batch of before will not come: see Journal::set_behind.
+  virtual void set_behind() = 0;
   [[nodiscard]] virtual Status retain(const Retention& retention, WallTime now) = 0;
   // Moves a broken store aside and begins a new one; gives the old one's new name.
   [[nodiscard]] virtual Result<std::string> begin_anew(WallTime now) = 0;

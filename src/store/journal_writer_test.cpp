@@ -48,6 +48,7 @@ struct Disk {
   int retained = 0;
   std::deque<Error> retain_fails;  // the next retentions
   int begun_anew = 0;
+  int set_behind = 0;
   bool gone = false;  // the sink was destroyed
 
   void hang(bool hang_now) {
@@ -104,6 +105,10 @@ class DiskSink final : public BatchSink {
     }
     disk_->commits.push_back(std::move(messages));
     return ids;
+  }
+  void set_behind() override {
+    const std::lock_guard lock(disk_->mutex);
+    ++disk_->set_behind;
   }
   Status retain(const Retention&, WallTime) override {
     const std::lock_guard lock(disk_->mutex);
@@ -244,6 +249,8 @@ TEST_F(JournalWriterTest, a_hung_disk_never_blocks_and_its_lag_is_told) {
   disk_->hang(false);
   ASSERT_TRUE(writer_->flush(kLong));
   EXPECT_EQ(outcomes().back(), "c:3");
+  const std::lock_guard lock(disk_->mutex);
+  EXPECT_GE(disk_->set_behind, 1) << "the journal does not know that it lacks something";
 }
 
 TEST_F(JournalWriterTest, limits_rows_but_takes_a_large_batch_alone) {

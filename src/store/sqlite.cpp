@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/sqlite.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <mutex>
@@ -114,6 +115,13 @@ Statement& Statement::bind_null(int parameter) {
   return *this;
 }
 
+Statement& Statement::bind_column(int parameter, const Statement& row, int column) {
+  const int result =
+      sqlite3_bind_value(statement_.get(), parameter, sqlite3_column_value(row.statement_.get(), column));
+  if (bind_result_ == SQLITE_OK) bind_result_ = result;
+  return *this;
+}
+
 Result<bool> Statement::step() {
   if (bind_result_ != SQLITE_OK) return failure(connection_, bind_result_, "cannot bind");
   const int result = sqlite3_step(statement_.get());
@@ -211,6 +219,26 @@ bool Connection::is_read_only() const {
 
 std::int64_t Connection::changes() const {
   return sqlite3_changes64(connection_.get());
+}
+
+Result<std::string> Connection::image() const {
+  sqlite3_int64 size = 0;
+  unsigned char* bytes = sqlite3_serialize(connection_.get(), "main", &size, 0);
+  if (bytes == nullptr) return failure(connection_.get(), SQLITE_NOMEM, "cannot copy");
+  std::string image(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  sqlite3_free(bytes);
+  return image;
+}
+
+Status Connection::take_image(std::string_view image) {
+  auto* bytes = static_cast<unsigned char*>(sqlite3_malloc64(image.size()));
+  if (bytes == nullptr) return failure(connection_.get(), SQLITE_NOMEM, "cannot copy");
+  std::ranges::copy(image, bytes);
+  const auto size = static_cast<sqlite3_int64>(image.size());
+  const int result = sqlite3_deserialize(connection_.get(), "main", bytes, size, size,
+                                         SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+  if (result != SQLITE_OK) return failure(connection_.get(), result, "cannot take the copy");
+  return {};
 }
 
 Result<Transaction> Transaction::begin(Connection& connection) {

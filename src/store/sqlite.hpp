@@ -23,6 +23,8 @@ class Statement {
   Statement& bind(int parameter, double value);
   Statement& bind(int parameter, std::string_view value);
   Statement& bind_null(int parameter);
+  // The value of that column of a statement that is at a row.
+  Statement& bind_column(int parameter, const Statement& row, int column);
 
   // True while there is a row.
   Result<bool> step();
@@ -61,6 +63,10 @@ class Connection {
   [[nodiscard]] bool is_read_only() const;
   // Rows the last statement inserted, changed or deleted.
   [[nodiscard]] std::int64_t changes() const;
+  // All pages, as a file would hold them.
+  [[nodiscard]] Result<std::string> image() const;
+  // In place of what a database in memory holds.
+  Status take_image(std::string_view image);
 
  private:
   struct Close {
