@@ -14,6 +14,7 @@
 #include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
+#include "agent/journal_retry.hpp"
 #include "agent/network_tests/network_test_parts.hpp"
 #include "agent/network_tests/network_tests.hpp"
 #include "agent/open_journal.hpp"
@@ -56,6 +57,9 @@ constexpr Duration kStopGrace = seconds{5};
 constexpr Duration kLookAtConfiguration = seconds{2};
 constexpr Duration kReturnMemory = seconds{15};
 constexpr Duration kStartIsOver = seconds{30};
+// A journal that is later than this with what it was given is as good as none.
+constexpr Duration kJournalIsLost = seconds{15};
+constexpr Duration kLookAtJournal = seconds{1};
 
 class Agent {
  public:
@@ -90,7 +94,14 @@ class Agent {
   [[nodiscard]] GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   void tell_moved_aside(const std::string& to);
+  [[nodiscard]] runtime::Ledger::Commit committer();
+  [[nodiscard]] std::string why_journal_is_lost() const;
+  void complete_journal(SelfStatus& self) const;
+  void look_for_journal();
+  void look_at_journal();
+  void take_journal(OpenedJournal opened);
   void note_journal();
+  void note_journal_change();
   void say_pod_resources_problem(const std::string& problem);
   void reload();
   void refuse(const Error& why);
@@ -104,7 +115,10 @@ class Agent {
   const host::Files this_machine_;  // whatever machine_ is
   net::EventLoop loop_;
   std::unique_ptr<store::JournalWriter> journal_;
-  std::string journal_problem_;
+  std::string journal_problem_;  // why there is none
+  bool has_read_journal_;        // all that is known of before came from it
+  bool is_journal_lost_ = false;
+  std::optional<JournalRetry> journal_retry_;
   std::uint64_t journals_moved_aside_ = 0;
   std::string pod_resources_problem_;  // the one that was said last
   std::optional<ClusterLink> cluster_;
@@ -123,6 +137,7 @@ class Agent {
   net::Subscription next_poll_;
   net::Subscription signals_;
   net::Subscription watchdog_;
+  net::Subscription journal_watch_;
   net::Subscription configuration_watch_;
   net::Subscription memory_return_;
   net::Subscription code_return_;
@@ -158,6 +173,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       machine_(std::move(machine)),
       journal_(std::move(journal.writer)),
       journal_problem_(std::move(journal.problem)),
+      has_read_journal_(journal.is_read),
       runtime_(machine_.host, *machine_.facts, machine_.checks, runtime_options(options_.config, machine_),
                runtime_settings(options_.config, machine_), outlets(), std::move(journal.remembered)),
       metrics_(cpu_model_of(machine_)),
@@ -187,26 +203,33 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
 runtime::Outlets Agent::outlets() {
   runtime::Outlets outlets;
   outlets.wake = [this] { poll_soon(); };
-  if (journal_)
-    outlets.commit = [this](store::Batch batch, std::function<void(bool)> done) {
-      journal_->submit(std::move(batch),
-                       [done = std::move(done)](const auto& committed) { done(committed.has_value()); });
-    };
+  if (journal_) outlets.commit = committer();
   outlets.complete_self = [this](SelfStatus& self) {
     if (machine_.complete_self) machine_.complete_self(self);
     say_pod_resources_problem(self.pod_resources_problem);
     if (cluster_) self.cluster = cluster_->status();
     self.open_actions = options_.config.compat.open_actions;
-    self.journal_problem = journal_problem_;
-    self.journal_durable = journal_ != nullptr;
-    if (!journal_) return;
-    const auto status = journal_->status();
-    self.journal_lag_seconds = to_seconds(status.lag);
-    self.journal_dropped = status.dropped;
-    self.journal_durable = status.lag < runtime::EventLog::kPatience && status.problem.empty();
-    if (!status.problem.empty()) self.journal_problem = status.problem;
+    complete_journal(self);
   };
   return outlets;
+}
+
+runtime::Ledger::Commit Agent::committer() {
+  return [this](store::Batch batch, std::function<void(bool)> done) {
+    journal_->submit(std::move(batch),
+                     [done = std::move(done)](const auto& committed) { done(committed.has_value()); });
+  };
+}
+
+void Agent::complete_journal(SelfStatus& self) const {
+  self.journal_problem = journal_problem_;
+  self.journal_durable = journal_ != nullptr;
+  if (!journal_) return;
+  const auto status = journal_->status();
+  self.journal_lag_seconds = to_seconds(status.lag);
+  self.journal_dropped = status.dropped;
+  self.journal_durable = status.lag < runtime::EventLog::kPatience && status.problem.empty();
+  if (!status.problem.empty()) self.journal_problem = status.problem;
 }
 
 void Agent::tell_start(const std::string& moved_aside) {
@@ -219,8 +242,7 @@ void Agent::tell_start(const std::string& moved_aside) {
     log_warning(
         "WHOEVER reaches the port of this agent may have tests made that take its GPUs or fill its lines, "
         "and look for the pods of any namespace: compat.open_actions is true");
-  if (!journal_problem_.empty())
-    log_warning("going on without a journal: nothing survives this process", {{"cause", journal_problem_}});
+  note_journal_change();
 }
 
 // to: empty where there was no file any more.
@@ -239,6 +261,68 @@ void Agent::note_journal() {
   if (std::exchange(journals_moved_aside_, status.moved_aside) == status.moved_aside) return;
   tell_moved_aside(status.last_moved_aside);
   runtime_.journal_all_again();
+}
+
+// Empty: it is there.
+std::string Agent::why_journal_is_lost() const {
+  if (!journal_) return journal_problem_;
+  const auto status = journal_->status();
+  if (!status.problem.empty() || status.lag < kJournalIsLost) return status.problem;
+  return "its disk does not answer";
+}
+
+// Once for each change. What its last writer knew is written whole once it is back.
+void Agent::note_journal_change() {
+  const std::string why = why_journal_is_lost();
+  if (std::exchange(is_journal_lost_, !why.empty()) == is_journal_lost_) return;
+  if (is_journal_lost_) {
+    log_warning("the journal is lost: what is found now does not survive this process", {{"cause", why}});
+    return;
+  }
+  log_info("the journal is back", {{"dropped", std::to_string(journal_->status().dropped)}});
+  runtime_.journal_all_again();
+}
+
+// What is shown of the journal changes without any news of the machine.
+void Agent::look_at_journal() {
+  const auto shown = runtime_.snapshot();
+  SelfStatus now = shown->self;
+  complete_journal(now);
+  const bool is_late = !now.journal_durable || !shown->self.journal_durable;
+  if (!is_late && now.journal_problem == shown->self.journal_problem &&
+      now.journal_dropped == shown->self.journal_dropped)
+    return;
+  runtime_.update_self([](SelfStatus&) {});
+  poll();
+}
+
+void Agent::look_for_journal() {
+  if (journal_) return;
+  journal_retry_.emplace(
+      loop_, [this] { return JournalOpening(options_.config, machine_, std::nullopt); },
+      [this](OpenedJournal opened) {
+        loop_.post([this, opened = std::make_shared<OpenedJournal>(std::move(opened))] {
+          take_journal(std::move(*opened));
+        });
+      },
+      JournalRetry::Pace{});
+  journal_retry_->start();
+}
+
+// What it held and nobody could read holds again; what this run found stays.
+void Agent::take_journal(OpenedJournal opened) {
+  journal_retry_.reset();
+  journal_ = std::move(opened.writer);
+  journal_problem_.clear();
+  if (!opened.moved_aside.empty()) tell_moved_aside(opened.moved_aside);
+  if (opened.is_read && !has_read_journal_) {
+    passes_.add_older(opened.remembered.facts.pass_records);
+    if (cluster_ && opened.for_cluster.written) cluster_->add_older(*opened.for_cluster.written);
+    runtime_.take_over(std::move(opened.remembered.state));
+  }
+  has_read_journal_ = has_read_journal_ || opened.is_read;
+  runtime_.use_journal(committer(), opened.remembered.facts.values);
+  poll_soon();
 }
 
 // Once, not at every look.
@@ -284,6 +368,7 @@ void Agent::tell_gate(const Operation& operation, const std::optional<JudgedTest
 void Agent::poll() {
   note_operations();
   note_journal();
+  note_journal_change();
   MonoTime next = runtime_.poll();
   if (const auto deadline = operations_.next_deadline()) next = std::min(next, *deadline);
   metrics_.note(runtime_.snapshot());
@@ -609,6 +694,8 @@ Status Agent::run() {
     watchdog_ = loop_.every(*period, [&manager] { (void)manager.notify("WATCHDOG=1"); });
   if (options_.configuration_version)
     configuration_watch_ = loop_.every(kLookAtConfiguration, [this] { look_at_configuration(); });
+  journal_watch_ = loop_.every(kLookAtJournal, [this] { look_at_journal(); });
+  look_for_journal();
   memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
   code_return_ = loop_.after(kStartIsOver, host::unmap_own_code);
   join_cluster();

@@ -94,6 +94,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
       last_instance_(std::move(memory.last_instance)),
       written_(memory.written.value_or(incidents::WrittenVerdict{})),
       knows_written_(memory.written.has_value()),
+      may_lack_written_(memory.is_incomplete),
       lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
       session_(loop, clock, door, "autopilot-agent",
                [this](std::function<void()> task) { static_cast<void>(lanes_.submit(std::move(task))); }),
@@ -162,7 +163,7 @@ std::vector<runtime::OperationKind> ClusterLink::tests() {
 void ClusterLink::recall_report(bool is_simulated) {
   recall_.emplace(loop_, client_, name_space_, node_name_, is_simulated,
                   [this](std::optional<NodeReport> report) {
-                    if (report) add_older(*report);
+                    if (report && report->written) add_older(*report->written);
                     sources_.take_over(std::move(report));
                     // Not from within its own call.
                     loop_.post([this] { end_recall(); });
@@ -170,12 +171,12 @@ void ClusterLink::recall_report(bool is_simulated) {
 }
 
 // What it knows and nobody here.
-void ClusterLink::add_older(const NodeReport& report) {
-  if (!report.written || report.written->evicting.empty()) return;
+void ClusterLink::add_older(const incidents::WrittenVerdict& written) {
+  if (written.evicting.empty()) return;
   // Why an EVICT stood there need not be guessed any more.
   std::erase_if(written_.evicting,
                 [](const incidents::EvictingIncident& one) { return one.id == incidents::kPredecessor; });
-  for (const incidents::EvictingIncident& one : report.written->evicting)
+  for (const incidents::EvictingIncident& one : written.evicting)
     if (std::ranges::find(written_.evicting, one.id, &incidents::EvictingIncident::id) ==
         written_.evicting.end())
       written_.evicting.push_back(one);
@@ -230,7 +231,7 @@ ClusterStatus ClusterLink::status() const {
 // Whether an agent wrote to it that remembered elsewhere, or nothing: one without this journal, after the
 // last one that had it. Instances grow with the time at which they began.
 bool ClusterLink::is_of_stranger(const kube::Node& node) const {
-  if (!knows_written_) return true;
+  if (!knows_written_ || may_lack_written_) return true;
   const auto by = node.meta.annotations.find(prefix_ + "/checked-by");
   return !last_instance_.empty() && by != node.meta.annotations.end() && by->second > last_instance_;
 }

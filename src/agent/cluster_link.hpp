@@ -84,6 +84,8 @@ class ClusterLink {
   // What the cluster has of an earlier agent is asked for, and nothing is written over it before. Before
   // start().
   void recall_report(bool is_simulated);
+  // What a journal says that could not be read before: what holds an EVICT there holds it.
+  void add_older(const incidents::WrittenVerdict& written);
   // New events; they are told with what the next snapshot knows of them.
   void note(const std::vector<Event>& events);
   [[nodiscard]] ClusterStatus status() const;
@@ -113,7 +115,6 @@ class ClusterLink {
   void write();
   void tell_of_guess();
   void see_deep_test(const kube::Node& node);
-  void add_older(const NodeReport& report);
   void end_recall();
   void report();
 
@@ -129,10 +130,11 @@ class ClusterLink {
   SnapshotPtr snapshot_;
   std::vector<Event> news_;  // not told yet
   incidents::WrittenVerdict written_;
-  bool knows_written_;        // and need not guess from what stands on the node
-  bool has_guessed_ = false;  // a predecessor was taken over, and nobody was told yet
-  bool has_told_ = false;     // written_ is of this run, and not only what stood there before
-  std::size_t unkept_ = 0;    // of written_, how many are not kept yet
+  bool knows_written_;           // and need not guess from what stands on the node
+  const bool may_lack_written_;  // written_ may not be the last that was written
+  bool has_guessed_ = false;     // a predecessor was taken over, and nobody was told yet
+  bool has_told_ = false;        // written_ is of this run, and not only what stood there before
+  std::size_t unkept_ = 0;       // of written_, how many are not kept yet
   bool has_seen_node_ = false;
   std::string node_uid_;
   std::optional<kube::Node> own_node_;

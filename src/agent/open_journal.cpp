@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/open_journal.hpp"
 
+#include <algorithm>
 #include <chrono>
-#include <future>
 #include <thread>
 #include <utility>
 
@@ -55,9 +55,18 @@ std::uint64_t unused_incident(const Machine& machine) {
   return static_cast<std::uint64_t>(std::chrono::floor<std::chrono::seconds>(since).count());
 }
 
-// In place of a journal: what the cluster was told, as facts for a journal that can be had later.
-void remember_without_journal(OpenedJournal& opened, Told told, const Machine& machine) {
-  opened.is_unwritten = true;
+// What the journal does not know yet because it is new.
+store::Batch to_batch(const Told& told, const Machine& machine) {
+  store::Batch batch;
+  if (told.report) batch = to_batch(*told.report);
+  if (told.is_unread) {
+    batch.values.emplace_back(kReportUnread, "true");
+    batch.values.emplace_back(runtime::kNextIncident, std::to_string(unused_incident(machine)));
+  }
+  return batch;
+}
+
+void remember_told(OpenedJournal& opened, Told told, const Machine& machine) {
   auto& remembered = opened.remembered;
   if (told.is_unread) remembered.facts.values.emplace(kReportUnread, "true");
   if (!told.report) {
@@ -71,73 +80,149 @@ void remember_without_journal(OpenedJournal& opened, Told told, const Machine& m
   opened.for_cluster = cluster_memory(remembered.facts);
 }
 
-// What the journal does not know yet because it is new.
-store::Batch to_batch(const Told& told, const Machine& machine) {
-  store::Batch batch;
-  if (told.report) batch = to_batch(*told.report);
-  if (told.is_unread) {
-    batch.values.emplace_back(kReportUnread, "true");
-    batch.values.emplace_back(runtime::kNextIncident, std::to_string(unused_incident(machine)));
-  }
-  return batch;
-}
-
 // Everything that this journal remembers.
 Status read(const store::Journal& journal, const Machine& machine, OpenedJournal& opened) {
   opened.remembered = TRY(recall(journal, machine.boot_id, machine.checks));
   opened.for_cluster = cluster_memory(opened.remembered.facts);
   opened.operations = TRY(journal.operations(runtime::Operations::kKept));
+  if (opened.remembered.lost.empty() && journal.unreadable_rows() > 0)
+    opened.remembered.lost =
+        journal.path() + ": " + std::to_string(journal.unreadable_rows()) + " rows cannot be read";
   return {};
 }
 
-// A journal that has been read, and is not written yet.
-struct ReadJournal {
-  OpenedJournal opened;
-  std::unique_ptr<store::Journal> journal;
-};
+// Of a journal that may lack something: what it says, and what the cluster was told, which is asked for as
+// soon as the cluster can be reached.
+void remember_rest(OpenedJournal& opened, std::string lost, const Machine& machine, bool has_cluster) {
+  auto& remembered = opened.remembered;
+  remembered.lost = std::move(lost);
+  remembered.state.next_incident = std::max(remembered.state.next_incident, unused_incident(machine));
+  if (has_cluster) remembered.facts.values.insert_or_assign(std::string(kReportUnread), "true");
+  opened.for_cluster = cluster_memory(remembered.facts);
+  opened.for_cluster.is_incomplete = true;
+  opened.is_unwritten = true;
+  opened.is_read = true;
+}
+
+// Nothing can be read: what the cluster was told, and that there may have been more. lost: empty: there was
+// nothing.
+void remember_nothing(OpenedJournal& opened, std::string lost, const Machine& machine,
+                      const std::optional<kube::ClusterDoor>& cluster) {
+  opened.remembered = {};
+  opened.is_unwritten = true;
+  remember_told(opened, told_in(cluster, machine), machine);
+  opened.for_cluster.is_incomplete = !lost.empty();
+  opened.remembered.lost = std::move(lost);
+}
+
+void remember_without_journal(OpenedJournal& opened, const std::string& path, const Machine& machine,
+                              const std::optional<kube::ClusterDoor>& cluster) {
+  const auto salvaged = store::Journal::salvage(path);
+  if (!salvaged && salvaged.error().code == Errc::not_found)
+    return remember_nothing(opened, "", machine, cluster);
+  if (!salvaged || !read(**salvaged, machine, opened))
+    return remember_nothing(opened, opened.problem, machine, cluster);
+  remember_rest(opened, opened.problem, machine, cluster.has_value());
+}
+
+// Into the new journal at once: whoever dies now leaves what was salvaged.
+store::Batch to_batch(const OpenedJournal& opened) {
+  const runtime::Remembered& remembered = opened.remembered;
+  store::Batch batch;
+  batch.events = remembered.events;
+  batch.incidents = remembered.state.incidents;
+  batch.operations = opened.operations;
+  batch.pass_records = remembered.facts.pass_records;
+  auto& findings = batch.findings.emplace();
+  for (const incidents::SavedFinding& saved : remembered.state.findings)
+    findings.push_back({saved.check, saved.finding, saved.boot_id, saved.state});
+  batch.values.assign(remembered.facts.values.begin(), remembered.facts.values.end());
+  batch.values.emplace_back(runtime::kNextIncident, std::to_string(remembered.state.next_incident));
+  batch.values.emplace_back(runtime::kMemoryLossFact, remembered.lost);
+  return batch;
+}
+
+// A journal in which nothing was ever told, and of which nothing was lost.
+Status begin_new(store::Journal& journal, OpenedJournal& opened, const Machine& machine,
+                 const std::optional<kube::ClusterDoor>& cluster) {
+  Told told = told_in(cluster, machine);
+  const auto batch = to_batch(told, machine);
+  const bool is_kept = batch.empty() || journal.commit(batch);
+  TRY_STATUS(read(journal, machine, opened));
+  if (is_kept) return {};
+  opened.is_unwritten = true;
+  remember_told(opened, std::move(told), machine);
+  return {};
+}
+
+Status remember(const store::Journal::Opened& found, OpenedJournal& opened, const Machine& machine,
+                const std::optional<kube::ClusterDoor>& cluster) {
+  const bool has_memory = found.salvaged || !found.is_new;
+  if (!has_memory && found.lost.empty()) return begin_new(*found.journal, opened, machine, cluster);
+  if (!has_memory) {
+    remember_nothing(opened, found.lost, machine, cluster);
+    return {};
+  }
+  TRY_STATUS(read(found.salvaged ? *found.salvaged : *found.journal, machine, opened));
+  const std::string lost = found.lost.empty() ? opened.remembered.lost : found.lost;
+  if (lost.empty()) {
+    opened.is_read = true;
+    return {};
+  }
+  remember_rest(opened, lost, machine, cluster.has_value());
+  // What cannot be kept now is written with everything else.
+  if (found.salvaged) static_cast<void>(found.journal->commit(to_batch(opened)));
+  return {};
+}
 
 ReadJournal open_and_read(const config::Config& config, const Machine& machine,
                           const std::optional<kube::ClusterDoor>& cluster) {
   OpenedJournal opened;
-  auto journal = store::Journal::open(journal_path(config, machine), machine.host->clock.now().wall);
+  const std::string path = journal_path(config, machine);
+  auto journal = store::Journal::open(path, machine.host->clock.now().wall);
   if (!journal) {
     opened.problem = journal.error().what;
-    remember_without_journal(opened, told_in(cluster, machine), machine);
+    remember_without_journal(opened, path, machine, cluster);
     return {std::move(opened), nullptr};
   }
   opened.moved_aside = journal->moved_aside;
-  const Told told = journal->is_new ? told_in(cluster, machine) : Told{};
-  const auto batch = to_batch(told, machine);
-  const bool is_kept = batch.empty() || journal->journal->commit(batch);
-  if (const Status understood = read(*journal->journal, machine, opened); !understood) {
+  if (const Status understood = remember(*journal, opened, machine, cluster); !understood) {
     opened = {.moved_aside = opened.moved_aside, .problem = understood.error().what};
-    remember_without_journal(opened, told_in(cluster, machine), machine);
+    remember_without_journal(opened, path, machine, cluster);
     return {std::move(opened), nullptr};
   }
-  if (!is_kept) remember_without_journal(opened, told, machine);
   return {std::move(opened), std::move(journal->journal)};
 }
 
 }  // namespace
 
-// A thread that hangs in the kernel cannot be ended: it keeps what it works with, and is left alone.
-OpenedJournal open_journal(const config::Config& config, const Machine& machine,
-                           const std::optional<kube::ClusterDoor>& cluster) {
+JournalOpening::JournalOpening(const config::Config& config, const Machine& machine,
+                               const std::optional<kube::ClusterDoor>& cluster)
+    : host_(machine.host), retention_(retention_of(config)) {
   std::packaged_task<ReadJournal()> reading(
       [config, machine, cluster] { return open_and_read(config, machine, cluster); });
-  auto answer = reading.get_future();
+  answer_ = reading.get_future();
+  // A thread that hangs in the kernel cannot be ended: it keeps what it works with, and is left alone.
   std::thread(std::move(reading)).detach();
-  if (answer.wait_for(kDiskPatience + kRecallDeadline) != std::future_status::ready) {
-    OpenedJournal without;
-    without.problem = journal_path(config, machine) + ": its disk does not answer";
-    remember_without_journal(without, told_in(cluster, machine), machine);
-    return without;
-  }
-  auto [opened, journal] = answer.get();
-  if (journal)
-    opened.writer = std::make_unique<store::JournalWriter>(store::make_journal_sink(std::move(journal)),
-                                                           machine.host->clock, retention_of(config));
-  return std::move(opened);
+}
+
+std::optional<OpenedJournal> JournalOpening::take(Duration patience) {
+  if (answer_.wait_for(patience) != std::future_status::ready) return std::nullopt;
+  ReadJournal read = answer_.get();
+  if (read.journal)
+    read.opened.writer = std::make_unique<store::JournalWriter>(
+        store::make_journal_sink(std::move(read.journal)), host_->clock, retention_);
+  return std::move(read.opened);
+}
+
+OpenedJournal open_journal(const config::Config& config, const Machine& machine,
+                           const std::optional<kube::ClusterDoor>& cluster) {
+  JournalOpening opening(config, machine, cluster);
+  if (auto opened = opening.take(kDiskPatience + kRecallDeadline)) return std::move(*opened);
+  OpenedJournal without;
+  without.problem = journal_path(config, machine) + ": its disk does not answer";
+  remember_nothing(without, without.problem, machine, cluster);
+  return without;
 }
 
 }  // namespace autopilot::agent

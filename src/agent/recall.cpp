@@ -57,10 +57,12 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
   remembered.last_event_id = TRY(journal.last_event_id());
   remembered.events = TRY(latest_events(journal, remembered.last_event_id));
   remembered.facts.pass_records = TRY(journal.pass_records());
-  for (const std::string_view name : {runtime::kGpuResets, kWrittenVerdict, kReportUnread, kLastInstance})
+  for (const std::string_view name :
+       {runtime::kGpuResets, runtime::kMemoryLossFact, kWrittenVerdict, kReportUnread, kLastInstance})
     if (auto value = TRY(journal.value(name))) remembered.facts.values.emplace(name, std::move(*value));
   remembered.kernel_log_positions = TRY(numbers_of_boot(journal, "kernel_log.position/", boot_id, checks));
   remembered.kernel_log_untold = TRY(numbers_of_boot(journal, "kernel_log.untold/", boot_id, checks));
+  remembered.lost = remembered.facts.value(runtime::kMemoryLossFact);
   return remembered;
 }
 

@@ -28,6 +28,8 @@ struct ClusterMemory {
   bool is_report_unread = false;
   // The last agent that wrote with this journal, as it called itself on the Node object; empty: not known.
   std::string last_instance = {};
+  // More may have been written than this says: see runtime::Remembered::lost.
+  bool is_incomplete = false;
 };
 [[nodiscard]] ClusterMemory cluster_memory(const runtime::LastingFacts& facts);
 

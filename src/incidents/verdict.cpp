@@ -47,6 +47,7 @@ bool has_fatal_dcgm_test(const CheckResult& result) {
 bool makes_warn(const CheckResult& result) {
   if (result.required && !has_looked(result)) return true;
   return std::ranges::any_of(result.findings, [&result](const Finding& finding) {
+    if (finding.health == Health::unknown && finding.reason == kMemoryLost) return true;
     return is_bad(finding.health) && !finding.injected && counts_for_warn(result.check, finding);
   });
 }

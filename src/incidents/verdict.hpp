@@ -35,6 +35,9 @@ inline constexpr std::string_view kDeepTest = "gpu.diagnosis";
 // The one that judges DCGM's diagnostic of this machine.
 inline constexpr std::string_view kDcgm = "gpu.dcgm";
 
+// The reason of a finding that says: what was found before may be forgotten. It alone makes the verdict WARN.
+inline constexpr std::string_view kMemoryLost = "memory_lost";
+
 // A finding about one of these is the GPUs', whichever check makes it.
 [[nodiscard]] bool is_accelerator_part(SubjectKind kind);
 

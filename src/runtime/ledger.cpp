@@ -20,6 +20,11 @@ void Ledger::restore(std::uint64_t last_event, std::vector<Event> kept, LastingF
   events_.restore(last_event, std::move(kept));
 }
 
+void Ledger::use(Commit commit, const std::map<std::string, std::string, std::less<>>& values) {
+  commit_ = std::move(commit);
+  facts_.values.insert(values.begin(), values.end());
+}
+
 std::uint64_t Ledger::tell(Event event) {
   const Instant now = clock_.now();
   if (event.time == WallTime{}) event.time = now.wall;

@@ -46,6 +46,9 @@ class Ledger {
   // Ids go on after `last_event`; `kept` are earlier events, oldest first. The facts are in the journal.
   void restore(std::uint64_t last_event, std::vector<Event> kept, LastingFacts facts);
 
+  // There is a journal from now on, which held these facts; one that is known here already stays as it is.
+  void use(Commit commit, const std::map<std::string, std::string, std::less<>>& values);
+
   // Gives the event's id; its time is now unless it has one.
   std::uint64_t tell(Event event);
   // What the next flush commits, for others to add to.

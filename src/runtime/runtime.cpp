@@ -54,6 +54,14 @@ incidents::ReasonLookup lookup_in(const catalog::Catalog& facts, bool has_hyster
   };
 }
 
+// What an earlier run held is found again in so many rounds, where it is still so.
+int rounds_to_raise(const catalog::Catalog& facts) {
+  int rounds = 1;
+  for (const catalog::Reason& reason : facts.reasons())
+    rounds = std::max(rounds, static_cast<int>(reason.raise_rounds));
+  return rounds;
+}
+
 std::vector<store::StoredFinding> to_store(std::vector<incidents::SavedFinding> saved) {
   std::vector<store::StoredFinding> stored;
   stored.reserve(saved.size());
@@ -89,6 +97,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
       schedule_(seed_of(options_.node)),
       state_(lookup_in(facts, options_.has_hysteresis), facts.causes(), options_.boot_id),
       seen_resets_(options_.boot_id, remembered.facts.value(kGpuResets)),
+      loss_(std::move(remembered.lost), rounds_to_raise(facts)),
       inbox_(std::make_shared<Inbox>(outlets_.wake)),
       ledger_({options_.boot_id, options_.simulated}, host_->clock, outlets_.commit, inbox_),
       lanes_(options_.lanes) {
@@ -111,6 +120,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
   tell_judges_of_resets();
   apply_changes(state_.restore(of_these_checks(std::move(remembered.state)), now), now);
   apply(std::move(settings));
+  begin_memory_loss();
   next_minute_ = now.mono + minutes{1};
   publish(now);
 }
@@ -259,8 +269,13 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   apply_changes(changes, now);
   if (!changes.resets.empty()) note_resets(changes.resets, now);
   result.findings = state_.findings(id);
-  result.health = health_of(result.findings);
+  if (entry.looked && std::ranges::none_of(result.findings, [](const Finding& finding) {
+        return finding.health == Health::unknown;
+      }))
+    loss_.note_look(id);
+  take_findings(entry);
   show(entry);
+  end_memory_loss_when_due();
   if (!entry.looked) ask_why(entry, started);
   if (entry.waiting.empty()) return;
   for (auto& done : std::exchange(entry.waiting, {}))
@@ -342,10 +357,37 @@ void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
 void Runtime::show_findings() {
   for (Entry& entry : entries_) {
     if (!entry.completed) continue;
-    entry.result.findings = state_.findings(entry.check->info.id);
-    entry.result.health = health_of(entry.result.findings);
+    take_findings(entry);
     show(entry);
   }
+}
+
+void Runtime::take_findings(Entry& entry) {
+  entry.result.findings = state_.findings(entry.check->info.id);
+  if (waits_for_memory(entry)) entry.result.findings.push_back(loss_.finding());
+  entry.result.health = health_of(entry.result.findings);
+}
+
+// The required checks; where none is required, all of them.
+bool Runtime::waits_for_memory(const Entry& entry) const {
+  if (!entry.settings.enabled || !loss_.holds(entry.check->info.id)) return false;
+  const auto is_required = [](const Entry& one) { return one.result.required && one.settings.enabled; };
+  return entry.result.required || std::ranges::none_of(entries_, is_required);
+}
+
+void Runtime::begin_memory_loss() {
+  if (loss_.is_over()) return;
+  ledger_.add(kMemoryLossFact, loss_.cause());
+  (void)tell(memory_loss_event(EventKind::finding_raised, loss_.finding()));
+}
+
+void Runtime::end_memory_loss_when_due() {
+  if (loss_.is_over() ||
+      std::ranges::any_of(entries_, [this](const Entry& entry) { return waits_for_memory(entry); }))
+    return;
+  (void)tell(memory_loss_event(EventKind::finding_cleared, loss_.finding()));
+  loss_.end();
+  ledger_.add(kMemoryLossFact, "");
 }
 
 incidents::SavedState Runtime::of_these_checks(incidents::SavedState saved) const {
@@ -393,8 +435,15 @@ void Runtime::remember(std::string_view name, std::string value) {
   ledger_.add(name, std::move(value));
 }
 
+void Runtime::use_journal(Ledger::Commit commit,
+                          const std::map<std::string, std::string, std::less<>>& values) {
+  ledger_.use(std::move(commit), values);
+  journal_all_again();
+}
+
 void Runtime::journal_all_again() {
   findings_changed_ = true;
+  ledger_.batch().is_whole = true;
   ledger_.add(state_.incidents());
   ledger_.add_lasting_facts();
   for (Entry& entry : entries_)

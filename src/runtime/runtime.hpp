@@ -22,6 +22,7 @@
 #include "runtime/lanes.hpp"
 #include "runtime/ledger.hpp"
 #include "runtime/log_reader.hpp"
+#include "runtime/memory_loss.hpp"
 #include "runtime/record_counts.hpp"
 #include "runtime/roll_ups.hpp"
 #include "runtime/schedule.hpp"
@@ -69,6 +70,7 @@ struct Remembered {
   // By check: how many of these were counted and not told.
   std::map<std::string, std::uint64_t, std::less<>> kernel_log_untold;
   LastingFacts facts;
+  std::string lost;  // why this may not be all that an earlier run knew; empty: it is
 };
 
 // The name of the fact that holds which GPUs were reset: see SeenResets.
@@ -119,8 +121,10 @@ class Runtime {
   void remember(std::string_view name, std::string value);
   // What an earlier run left, found late: see NodeState::restore.
   void take_over(incidents::SavedState saved);
-  // The journal lost what it had, and begins anew.
+  // The journal lacks something of what is known here: all of it is written again.
   void journal_all_again();
+  // There is a journal from now on, which held facts of these names and values.
+  void use_journal(Ledger::Commit commit, const std::map<std::string, std::string, std::less<>>& values);
   // The node is kept for a deep test: its verdict is TESTING until it no longer is.
   void set_reserved_for_deep_test(bool is_reserved);
   void update_self(const std::function<void(SelfStatus&)>& change);
@@ -181,6 +185,10 @@ class Runtime {
   void note_resets(const std::vector<Subject>& gpus, Instant now);
   void read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news);
   void show(Entry& entry);
+  void take_findings(Entry& entry);
+  [[nodiscard]] bool waits_for_memory(const Entry& entry) const;
+  void begin_memory_loss();
+  void end_memory_loss_when_due();
   void tell_untold_records();
   void tell_lost_records();
   // By the log, and by checks that found more than a round may tell.
@@ -211,6 +219,7 @@ class Runtime {
   RollUps roll_ups_;
   RecordCounts record_counts_;
   SeenResets seen_resets_;
+  MemoryLoss loss_;
   std::set<Subject> resets_of_this_run_;  // the host for all of its GPUs; whoever told them
   std::uint64_t records_dropped_ = 0;
   std::uint64_t losses_told_ = 0;

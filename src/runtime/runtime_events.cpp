@@ -41,6 +41,16 @@ Event records_lost_event(std::uint64_t count) {
   return lost;
 }
 
+Event memory_loss_event(EventKind kind, const Finding& finding) {
+  Event event;
+  event.kind = kind;
+  event.subject = finding.subject;
+  event.health = finding.health;
+  event.reason = finding.reason;
+  event.message = finding.message;
+  return event;
+}
+
 Event acknowledged_event(const Incident& incident, const Acknowledgement& acknowledgement, std::int64_t pid) {
   Event event;
   event.time = acknowledgement.at;

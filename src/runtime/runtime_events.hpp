@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/event.hpp"
+#include "core/finding.hpp"
 #include "core/incident.hpp"
 #include "core/observation.hpp"
 
@@ -16,6 +17,8 @@ namespace autopilot::runtime {
 // So many more were read than were told.
 [[nodiscard]] Event further_records_event(const std::string& check, std::size_t count);
 [[nodiscard]] Event records_lost_event(std::uint64_t count);
+// What was known may be forgotten, or that no longer matters.
+[[nodiscard]] Event memory_loss_event(EventKind kind, const Finding& finding);
 // Who, from which process, has seen the incident, and why nothing more is needed.
 [[nodiscard]] Event acknowledged_event(const Incident& incident, const Acknowledgement& acknowledgement,
                                        std::int64_t pid);
