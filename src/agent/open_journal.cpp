@@ -142,6 +142,12 @@ store::Batch to_batch(const OpenedJournal& opened) {
   return batch;
 }
 
+store::Batch that_it_is_lost(const std::string& lost) {
+  store::Batch batch;
+  batch.values.emplace_back(runtime::kMemoryLossFact, lost);
+  return batch;
+}
+
 // A journal in which nothing was ever told, and of which nothing was lost.
 Status begin_new(store::Journal& journal, OpenedJournal& opened, const Machine& machine,
                  const std::optional<kube::ClusterDoor>& cluster) {
@@ -161,6 +167,7 @@ Status remember(const store::Journal::Opened& found, OpenedJournal& opened, cons
   if (!has_memory && found.lost.empty()) return begin_new(*found.journal, opened, machine, cluster);
   if (!has_memory) {
     remember_nothing(opened, found.lost, machine, cluster);
+    static_cast<void>(found.journal->commit(to_batch(opened)));
     return {};
   }
   TRY_STATUS(read(found.salvaged ? *found.salvaged : *found.journal, machine, opened));
@@ -171,7 +178,7 @@ Status remember(const store::Journal::Opened& found, OpenedJournal& opened, cons
   }
   remember_rest(opened, lost, machine, cluster.has_value());
   // What cannot be kept now is written with everything else.
-  if (found.salvaged) static_cast<void>(found.journal->commit(to_batch(opened)));
+  static_cast<void>(found.journal->commit(found.salvaged ? to_batch(opened) : that_it_is_lost(lost)));
   return {};
 }
 

@@ -236,6 +236,82 @@ TEST_F(RuntimeTest, a_finding_shows_in_the_snapshot_the_incidents_the_journal_an
   EXPECT_TRUE(journaled);
 }
 
+class LostMemory : public RuntimeTest {
+ protected:
+  static constexpr int kRounds = 20;
+  Runtime& start_with_loss(std::vector<std::string> required) {
+    RuntimeSettings settings;
+    settings.expectation.required_checks = std::move(required);
+    Remembered remembered;
+    remembered.lost = "journal.db: cut off";
+    checks_[1] = make_check("test.other", observe_count, judge_nothing);
+    catalog::Facts facts;
+    facts.reasons.push_back({.id = "slow", .raise_rounds = kRounds});
+    catalog_ = catalog::Catalog(std::move(facts));
+    return start(std::move(settings), std::move(remembered));
+  }
+  // Beside those of the schedule.
+  void look(const std::string& check, int times) {
+    for (int i = 0; i < times; ++i) {
+      bool is_done = false;
+      ASSERT_TRUE(runtime_->run_now(check, [&is_done](const CheckResult&) { is_done = true; }));
+      ASSERT_TRUE(poll_until([&is_done] { return is_done; }));
+    }
+  }
+  [[nodiscard]] bool says_lost(std::string_view check) {
+    return std::ranges::any_of(result(check).findings,
+                               [](const Finding& finding) { return finding.reason == "memory_lost"; });
+  }
+};
+
+TEST_F(LostMemory, is_unknown_until_each_required_check_has_looked_as_often_as_a_finding_needs) {
+  start_with_loss({"test.count", "test.other"});
+  look("test.count", 1);
+  look("test.other", 1);
+  EXPECT_EQ(runtime_->snapshot()->verdict, Verdict::warn);
+  EXPECT_TRUE(says_lost("test.count"));
+  EXPECT_EQ(result("test.count").health, Health::unknown);
+  look("test.count", kRounds);
+  EXPECT_FALSE(says_lost("test.count"));
+  EXPECT_TRUE(says_lost("test.other"));
+  EXPECT_EQ(runtime_->snapshot()->verdict, Verdict::warn);
+  look("test.other", kRounds);
+  EXPECT_FALSE(says_lost("test.other"));
+  EXPECT_EQ(runtime_->snapshot()->verdict, Verdict::none) << "there is no accelerator";
+}
+
+TEST_F(LostMemory, is_told_once_and_kept_until_it_is_over) {
+  start_with_loss({"test.count"});
+  look("test.count", kRounds);
+  std::vector<std::string> told;
+  ASSERT_TRUE(poll_until([this, &told] {
+    told.clear();
+    for (const Event& event : runtime_->events().after(0))
+      if (event.reason == "memory_lost") told.emplace_back(to_string(event.kind));
+    return told.size() == 2;
+  }));
+  EXPECT_THAT(told, ::testing::ElementsAre("finding_raised", "finding_cleared"));
+  std::vector<std::string> kept;
+  for (const store::Batch& batch : batches_)
+    for (const auto& [name, value] : batch.values)
+      if (name == kMemoryLossFact) kept.push_back(value);
+  EXPECT_THAT(kept, ::testing::ElementsAre("journal.db: cut off", ""));
+}
+
+TEST_F(LostMemory, counts_for_all_checks_where_none_is_required) {
+  start_with_loss({});
+  look("test.other", 1);
+  EXPECT_TRUE(says_lost("test.other"));
+  EXPECT_EQ(runtime_->snapshot()->verdict, Verdict::warn);
+}
+
+TEST_F(LostMemory, does_not_count_a_look_that_saw_nothing) {
+  checks_[0] = make_check("test.count", observe_refused, judge_nothing);
+  start_with_loss({"test.count"});
+  look("test.count", kRounds);
+  EXPECT_TRUE(says_lost("test.count"));
+}
+
 TEST_F(RuntimeTest, who_may_know_why_another_check_is_blind_looks_at_once) {
   checks_[1] = make_check("test.blind", observe_refused, judge_nothing);
   checks_[1].info.tags = {"dark"};

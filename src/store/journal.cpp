@@ -88,6 +88,12 @@ std::string lost_in(const FileLock& lock, const std::string& path, const Connect
   return whole ? "" : path + ": " + whole.error().what;
 }
 
+// As far as the mark can be read.
+std::uint64_t commits_in(const FileLock& lock) {
+  const auto mark = lock.mark();
+  return mark && *mark ? (*mark)->commits : 0;
+}
+
 bool has_companion(const std::string& path, const char* ending) {
   struct stat status {};
   return ::stat((path + ending).c_str(), &status) == 0 && status.st_size > 0;
@@ -151,16 +157,23 @@ Result<Journal::Opened> Journal::open(const std::string& path, WallTime now) {
   if (!connection && is_unusable(connection.error())) {
     opened.reason = connection.error().what;
     if (auto salvaged = salvage(path)) opened.salvaged = std::move(*salvaged);
-    opened.moved_aside = TRY(move_aside(path, now));
-    connection = open_for_writing(path, now);
+    auto aside = move_aside(path, now);
+    if (aside) connection = open_for_writing(path, now);
+    opened.moved_aside = std::move(aside).value_or("");
   }
-  if (!connection) return fail(std::move(connection.error()));
+  if (!connection) {
+    // Whoever goes on without it knows more from now on.
+    lock.set_mark({commits_in(lock), true});
+    return fail(std::move(connection.error()));
+  }
   opened.lost = opened.moved_aside.empty() ? lost_in(lock, path, *connection) : opened.reason;
-  const std::uint64_t commits = commits_of(*connection).value_or(0);
+  // Counted on over all journals of this place: an older one put in the place of a newer one has fewer.
+  const std::uint64_t of_journal = commits_of(*connection).value_or(0);
+  const std::uint64_t commits = std::max(of_journal, commits_in(lock));
   opened.journal.reset(new Journal(
       std::make_unique<Database>(path, std::move(lock), std::move(*connection), identity_of(path))));
   opened.journal->database_->begin_mark({commits, !opened.lost.empty()});
-  opened.is_new = TRY(opened.journal->last_event_id()) == 0;
+  opened.is_new = of_journal == 0 && TRY(opened.journal->last_event_id()) == 0;
   return opened;
 }
 

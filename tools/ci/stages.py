@@ -19,6 +19,7 @@ from stage import LOGS, ROOT, Outcome, OutOfTime, Run, Stage, configure, one, sk
 BUILD_LIMIT = 3000
 TEST_LIMIT = 6000  # all tests in a cluster take more than an hour
 SIMULATED_CLUSTERS = 2000
+DAMAGED_JOURNALS = 10000
 # Of each processor, for tests: those that start programs and wait for them take one, those that compute two
 # (AUTOPILOT_PLACES_OF_WORK of cmake/Targets.cmake). Integration tests of the release mostly wait.
 PLACES = 2
@@ -148,20 +149,21 @@ def _changed_golden_cases(run: Run, cases: list[str]) -> Outcome:
     return outcome
 
 
-def _simulation(run: Run) -> Outcome:
-    """The planner in many more clusters than its unit test has."""
-    built = _build(run, "release", ["autopilot_controller_simulation_tests"])
-    if built.failed:
-        return built
-    program = ROOT / "build" / "release" / "bin" / "autopilot_controller_simulation_tests"
-    share = -(-SIMULATED_CLUSTERS // run.options.jobs)
+def _simulate(program: str, seeds: int, what: str):
+    """Many more seeds than the tests of the release have."""
+    def run_stage(run: Run) -> Outcome:
+        built = _build(run, "release", [program])
+        if built.failed:
+            return built
+        share = -(-seeds // run.options.jobs)
 
-    def part(number: int) -> int:
-        return run.command([program], TEST_LIMIT, {"AUTOPILOT_SIMULATION_FIRST_SEED": str(1 + number * share),
-                                                   "AUTOPILOT_SIMULATION_SEEDS": str(share)})
-    with ThreadPoolExecutor(run.options.jobs) as pool:
-        failed = sum(status != 0 for status in pool.map(part, range(run.options.jobs)))
-    return one(failed == 0, f"{share * run.options.jobs} clusters for thirty days")
+        def part(number: int) -> int:
+            return run.command([ROOT / "build" / "release" / "bin" / program], TEST_LIMIT,
+                               {"AUTOPILOT_SIMULATION_FIRST_SEED": str(1 + number * share), "AUTOPILOT_SIMULATION_SEEDS": str(share)})
+        with ThreadPoolExecutor(run.options.jobs) as pool:
+            failed = sum(status != 0 for status in pool.map(part, range(run.options.jobs)))
+        return one(failed == 0, f"{share * run.options.jobs} {what}")
+    return run_stage
 
 
 def _kit(*arguments: str) -> list:
@@ -259,7 +261,10 @@ CLUSTER_PROGRAMS = Stage("cluster-programs", "Kubernetes for the tests in a clus
 CLUSTER = Stage("cluster", "release: all tests in a cluster", _cluster("cluster"))
 CLUSTER_SMOKE = Stage("cluster-smoke", "release: the smoke test in a cluster", _cluster_smoke)
 ARM64 = Stage("arm64", "release for arm64: build, and run on an emulator", arm64.arm64)
-SIMULATION = Stage("simulation", "release: the planner in many simulated clusters", _simulation)
+SIMULATION = Stage("simulation", "release: the planner in many simulated clusters",
+                   _simulate("autopilot_controller_simulation_tests", SIMULATED_CLUSTERS, "clusters for thirty days"))
+DAMAGE = Stage("damage", "release: agents whose journal is damaged",
+               _simulate("autopilot_journal_simulation_tests", DAMAGED_JOURNALS, "journals damaged again and again"))
 BENCH_BUILD = Stage("bench-build", "benchmarks: build", lambda run: _build(run, "bench"))
 RELEASE_BINARIES = Stage("release-binaries", "archive and packages for other systems: build, start and install", _release_binaries)
 TSAN = Stage("tsan", "TSan: tests of what has threads", _threads)
@@ -285,6 +290,6 @@ PLANS: dict[str, list[Stage]] = {
         _simulations("gcc-release", "g++ 12 release"),
         _unit("gcc-asan", "g++ 12 ASan+UBSan"), _golden_cases("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"),
         _simulations("gcc-asan", "g++ 12 ASan+UBSan"), BENCH_BUILD, FUZZ, ARM64, RELEASE_BINARIES,
-        CLUSTER_PROGRAMS, CLUSTER, SIMULATION, TIDY_ALL,
+        CLUSTER_PROGRAMS, CLUSTER, SIMULATION, DAMAGE, TIDY_ALL,
     ],
 }

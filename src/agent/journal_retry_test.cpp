@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/journal_retry.hpp"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <optional>
+
+#include "host/files/test_folder.hpp"
+#include "store/journal_fixture.hpp"
+#include "tests/fakes/fake_host.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class JournalRetryTest : public ::testing::Test {
+ protected:
+  JournalRetryTest() {
+    config_.state_dir = folder_.path();
+    machine_.host = fakes::EmptyHost::share(empty_);
+    machine_.node = "node-1";
+    machine_.boot_id = "boot";
+  }
+  [[nodiscard]] std::string path() const { return config_.journal_path(); }
+  void forbid() const { std::filesystem::create_directory(path() + ".lock"); }
+  void allow() const { std::filesystem::remove(path() + ".lock"); }
+
+  host::TestFolder folder_;
+  std::shared_ptr<fakes::EmptyHost> empty_ = std::make_shared<fakes::EmptyHost>();
+  config::Config config_;
+  Machine machine_;
+  net::EventLoop loop_;
+};
+
+TEST_F(JournalRetryTest, opens_the_journal_once_that_is_possible_and_reads_what_it_held) {
+  {
+    store::Batch batch;
+    batch.values = {{std::string(kWrittenVerdict), "EVICT"}};
+    batch.events = {store::testing::event("before")};
+    ASSERT_TRUE(store::Journal::open(path(), store::testing::kNow).value().journal->commit(batch));
+  }
+  std::filesystem::remove(path() + ".lock");
+  forbid();
+  int attempts = 0;
+  std::optional<OpenedJournal> opened;
+  JournalRetry retry(
+      loop_,
+      [&] {
+        if (++attempts == 3) allow();
+        return JournalOpening(config_, machine_, std::nullopt);
+      },
+      [&](OpenedJournal journal) {
+        opened = std::move(journal);
+        loop_.stop();
+      },
+      {.first = milliseconds{1}, .longest = milliseconds{4}, .look = milliseconds{1}});
+  retry.start();
+  const auto patience = loop_.after(seconds{30}, [this] { loop_.stop(); });
+  loop_.run();
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(attempts, 3);
+  EXPECT_NE(opened->writer, nullptr);
+  EXPECT_TRUE(opened->is_read);
+  EXPECT_EQ(opened->remembered.facts.value(kWrittenVerdict), "EVICT");
+}
+
+class OpenJournalTest : public JournalRetryTest {
+ protected:
+  OpenedJournal open() { return open_journal(config_, machine_, std::nullopt); }
+};
+
+TEST_F(OpenJournalTest, a_node_without_a_past_has_lost_nothing) {
+  EXPECT_EQ(open().remembered.lost, "");
+  std::filesystem::remove_all(folder_.path());
+  std::filesystem::create_directory(folder_.path());
+  forbid();
+  std::filesystem::remove(path() + ".lock");
+  EXPECT_EQ(open().remembered.lost, "");
+}
+
+TEST_F(OpenJournalTest, a_journal_that_cannot_be_written_is_read_and_may_not_be_all) {
+  {
+    store::Batch batch;
+    batch.values = {{std::string(kWrittenVerdict), "EVICT"}};
+    ASSERT_TRUE(store::Journal::open(path(), store::testing::kNow).value().journal->commit(batch));
+  }
+  allow();
+  forbid();
+  const OpenedJournal opened = open();
+  EXPECT_EQ(opened.writer, nullptr);
+  EXPECT_NE(opened.problem, "");
+  EXPECT_EQ(opened.remembered.lost, opened.problem);
+  EXPECT_EQ(opened.remembered.facts.value(kWrittenVerdict), "EVICT");
+}
+
+TEST_F(OpenJournalTest, what_is_salvaged_is_in_the_new_journal_before_anything_else) {
+  {
+    store::Batch batch;
+    batch.values = {{std::string(kWrittenVerdict), "EVICT"}};
+    ASSERT_TRUE(store::Journal::open(path(), store::testing::kNow).value().journal->commit(batch));
+  }
+  std::string text = store::testing::read_file(path());
+  std::fill_n(text.begin(), 100, '\0');
+  store::testing::write_file(path(), text);
+  {
+    const OpenedJournal opened = open();
+    EXPECT_NE(opened.moved_aside, "");
+    EXPECT_NE(opened.remembered.lost, "");
+    EXPECT_EQ(opened.remembered.facts.value(kWrittenVerdict), "EVICT");
+  }
+  const OpenedJournal again = open();
+  EXPECT_EQ(again.moved_aside, "");
+  EXPECT_NE(again.remembered.lost, "") << "no look has been made since";
+  EXPECT_EQ(again.remembered.facts.value(kWrittenVerdict), "EVICT");
+}
+
+}  // namespace
+}  // namespace autopilot::agent
