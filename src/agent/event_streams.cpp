@@ -16,15 +16,29 @@ net::ServerEvent to_server_event(const Event& event) {
   return {std::to_string(event.id), std::string(to_string(event.kind)), std::move(data)};
 }
 
+net::ServerEvent gap(std::uint64_t after, std::uint64_t continues) {
+  return {"", "gap",
+          "{\"after\":" + std::to_string(after) + ",\"continues\":" + std::to_string(continues) + "}"};
+}
+
 }  // namespace
 
+std::vector<net::ServerEvent> what_followed(std::uint64_t last_id, const runtime::EventLog& log) {
+  std::vector<net::ServerEvent> events;
+  const std::uint64_t newest = log.newest_shown();
+  if (last_id > newest) return {gap(last_id, newest + 1)};
+  std::uint64_t before = last_id;
+  for (const Event& event : log.after(last_id)) {
+    if (before > 0 && event.id != before + 1) events.push_back(gap(before, event.id));
+    events.push_back(to_server_event(event));
+    before = event.id;
+  }
+  return events;
+}
+
 void EventStreams::add(net::EventStream stream, std::uint64_t last_id, const runtime::EventLog& log) {
-  const std::uint64_t oldest = log.oldest_kept();
-  if (last_id > 0 && oldest > last_id + 1)
-    stream.send({"", "gap",
-                 "{\"after\":" + std::to_string(last_id) + ",\"continues\":" + std::to_string(oldest) + "}"});
-  for (const Event& event : log.after(last_id))
-    if (!stream.send(to_server_event(event))) return;
+  for (const net::ServerEvent& event : what_followed(last_id, log))
+    if (!stream.send(event)) return;
   streams_.push_back(std::move(stream));
 }
 

@@ -10,11 +10,15 @@
 
 namespace autopilot::agent {
 
+// What a reader missed who saw the event of that id last; 0: none. In place of ids that nobody holds, and of
+// an id that no event has, stands an event "gap" without an id, whose data says between which ids.
+[[nodiscard]] std::vector<net::ServerEvent> what_followed(std::uint64_t last_id,
+                                                          const runtime::EventLog& log);
+
 // Open `/v1/events` streams. All on the loop's thread.
 class EventStreams {
  public:
-  // First what the reader missed after `last_id`, then everything new. An id that is no longer kept begins
-  // with a comment event "gap" whose data says from where.
+  // First what the reader missed after `last_id`, then everything new.
   void add(net::EventStream stream, std::uint64_t last_id, const runtime::EventLog& log);
   void send(const std::vector<Event>& events);
   [[nodiscard]] std::size_t size() const { return streams_.size(); }

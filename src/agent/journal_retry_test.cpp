@@ -2,6 +2,7 @@
 #include "agent/journal_retry.hpp"
 
 #include <filesystem>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <optional>
 
@@ -78,6 +79,24 @@ TEST_F(OpenJournalTest, a_node_without_a_past_has_lost_nothing) {
   forbid();
   std::filesystem::remove(path() + ".lock");
   EXPECT_EQ(open().remembered.lost, "");
+}
+
+TEST_F(OpenJournalTest,
+       ids_of_events_go_on_after_a_run_that_ended_in_order_and_never_come_again_after_others) {
+  const auto end_run = [this](const std::string& is_open) {
+    store::Batch batch;
+    batch.events = {store::testing::event("before")};
+    batch.values = {{std::string(runtime::kRunIsOpen), is_open}};
+    ASSERT_TRUE(store::Journal::open(path(), store::testing::kNow).value().journal->commit(batch));
+  };
+  end_run("false");
+  EXPECT_EQ(open().remembered.last_event_id, 1U);
+  end_run("true");
+  const std::uint64_t after_kill = open().remembered.last_event_id;
+  EXPECT_GT(after_kill, 1U << 20);
+  empty_->clock.advance(seconds{1});
+  EXPECT_GT(open().remembered.last_event_id, after_kill + 100'000);
+  EXPECT_THAT(open().remembered.events, ::testing::SizeIs(2)) << "they are held all the same";
 }
 
 TEST_F(OpenJournalTest, a_journal_that_cannot_be_written_is_read_and_may_not_be_all) {

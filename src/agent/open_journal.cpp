@@ -66,6 +66,16 @@ store::Batch to_batch(const Told& told, const Machine& machine) {
   return batch;
 }
 
+// Above every id of an event that an earlier run may have given, unless the clock was set back meanwhile: no
+// run tells more than kEventsEachMillisecond.
+void leave_ids_out(runtime::Remembered& remembered, const Machine& machine) {
+  constexpr std::uint64_t kEventsEachMillisecond = 512;
+  const auto since = machine.host->clock.now().wall.time_since_epoch();
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(since).count();
+  const auto first = static_cast<std::uint64_t>(std::max<std::int64_t>(now, 0)) * kEventsEachMillisecond;
+  remembered.last_event_id = std::max(remembered.last_event_id, first);
+}
+
 void remember_told(OpenedJournal& opened, Told told, const Machine& machine) {
   auto& remembered = opened.remembered;
   if (told.is_unread) remembered.facts.values.emplace(kReportUnread, "true");
@@ -190,14 +200,19 @@ ReadJournal open_and_read(const config::Config& config, const Machine& machine,
   if (!journal) {
     opened.problem = journal.error().what;
     remember_without_journal(opened, path, machine, cluster);
+    leave_ids_out(opened.remembered, machine);
     return {std::move(opened), nullptr};
   }
   opened.moved_aside = journal->moved_aside;
   if (const Status understood = remember(*journal, opened, machine, cluster); !understood) {
     opened = {.moved_aside = opened.moved_aside, .problem = understood.error().what};
     remember_without_journal(opened, path, machine, cluster);
+    leave_ids_out(opened.remembered, machine);
     return {std::move(opened), nullptr};
   }
+  const auto& remembered = opened.remembered;
+  if (!remembered.lost.empty() || remembered.facts.value(runtime::kRunIsOpen) == "true")
+    leave_ids_out(opened.remembered, machine);
   return {std::move(opened), std::move(journal->journal)};
 }
 
@@ -229,6 +244,7 @@ OpenedJournal open_journal(const config::Config& config, const Machine& machine,
   OpenedJournal without;
   without.problem = journal_path(config, machine) + ": its disk does not answer";
   remember_nothing(without, without.problem, machine, cluster);
+  leave_ids_out(without.remembered, machine);
   return without;
 }
 

@@ -35,13 +35,6 @@ Result<std::uint64_t> next_incident(const store::Journal& journal) {
   return parse_number<std::uint64_t>(text.value_or("1")).value_or(1);
 }
 
-Result<std::vector<Event>> latest_events(const store::Journal& journal, std::uint64_t last_event_id) {
-  store::EventQuery latest;
-  latest.limit = runtime::EventLog::kKept;
-  latest.after_id = last_event_id > latest.limit ? last_event_id - latest.limit : std::uint64_t{0};
-  return journal.events(latest);
-}
-
 }  // namespace
 
 Result<runtime::Remembered> recall(const store::Journal& journal, const std::string& boot_id,
@@ -55,10 +48,10 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
   remembered.state.next_incident = TRY(next_incident(journal));
   remembered.last_samples = TRY(journal.last_samples(boot_id));
   remembered.last_event_id = TRY(journal.last_event_id());
-  remembered.events = TRY(latest_events(journal, remembered.last_event_id));
+  remembered.events = TRY(journal.newest_events(runtime::EventLog::kKept));
   remembered.facts.pass_records = TRY(journal.pass_records());
-  for (const std::string_view name :
-       {runtime::kGpuResets, runtime::kMemoryLossFact, kWrittenVerdict, kReportUnread, kLastInstance})
+  for (const std::string_view name : {runtime::kGpuResets, runtime::kMemoryLossFact, runtime::kRunIsOpen,
+                                      kWrittenVerdict, kReportUnread, kLastInstance})
     if (auto value = TRY(journal.value(name))) remembered.facts.values.emplace(name, std::move(*value));
   remembered.kernel_log_positions = TRY(numbers_of_boot(journal, "kernel_log.position/", boot_id, checks));
   remembered.kernel_log_untold = TRY(numbers_of_boot(journal, "kernel_log.untold/", boot_id, checks));

@@ -140,6 +140,7 @@ void write_event(JsonWriter& out, const Event& event) {
   out.word_if_any("reason", event.reason);
   out.word("message", event.message);
   out.attributes("details", event.details);
+  out.flag("durable", event.durable);
   out.flag("injected", event.injected);
   out.flag("simulated", event.simulated);
   out.end_object();
@@ -157,6 +158,7 @@ Event read_event(const JsonObject& object) {
   event.reason = object.word_or_empty("reason");
   event.message = object.word("message");
   event.details = object.attributes("details");
+  event.durable = !object.has("durable") || object.flag("durable");  // an older agent does not tell
   event.injected = object.flag_or_false("injected");
   event.simulated = object.flag_or_false("simulated");
   return event;

@@ -117,6 +117,15 @@ TEST(ApiV1, lists_and_single_results_say_that_the_machine_is_simulated) {
               HasSubstr(R"({"simulated":true,"check":)"));
 }
 
+TEST(ApiV1, an_event_says_whether_it_is_durable) {
+  Event event = testing::sample_event();
+  event.durable = false;
+  const std::string text = to_json(event);
+  EXPECT_THAT(text, HasSubstr(R"("durable":false)"));
+  EXPECT_FALSE(parse_event(text)->durable);
+  EXPECT_TRUE(parse_event(to_json(testing::sample_event()))->durable);
+}
+
 TEST(ApiV1, answers_to_a_change_say_whether_it_is_durable) {
   EXPECT_THAT(to_json(sample_incident(), false), HasSubstr(R"("durable":false})"));
   EXPECT_THAT(to_json(sample_operation(), true), HasSubstr(R"("durable":true})"));

@@ -40,6 +40,13 @@ void EventLog::durable_up_to(std::uint64_t id) {
   announce(shown);
 }
 
+void EventLog::lost_up_to(std::uint64_t id) {
+  std::vector<Event> shown;
+  while (!waiting_.empty() && waiting_.front().event.id <= id)
+    show_front(false, shown);
+  announce(shown);
+}
+
 void EventLog::show_all() {
   std::vector<Event> shown;
   while (!waiting_.empty())

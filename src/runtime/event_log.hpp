@@ -27,8 +27,10 @@ class EventLog {
 
   // Gives the event its id and holds it back until it is durable.
   const Event& add(Event event, MonoTime now);
-  // Everything up to this id is in the journal.
+  // Everything up to this id is in the journal, but what lost_up_to was told of.
   void durable_up_to(std::uint64_t id);
+  // What waits up to this id may never be in the journal: shown at once, as not durable.
+  void lost_up_to(std::uint64_t id);
   // There is no journal: show at once, as not durable.
   void show_all();
   // Shows what has waited too long. Gives the moment when the next one will have.

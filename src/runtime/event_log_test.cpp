@@ -30,6 +30,17 @@ TEST(EventLog, an_event_is_shown_when_it_is_durable) {
   EXPECT_TRUE(log.after(0).front().durable);
 }
 
+TEST(EventLog, an_event_of_a_batch_that_was_dropped_is_never_shown_as_durable) {
+  EventLog log;
+  log.add({}, MonoTime{1s});
+  log.add({}, MonoTime{1s});
+  log.lost_up_to(1);
+  log.durable_up_to(2);
+  ASSERT_EQ(log.after(0).size(), 2U);
+  EXPECT_FALSE(log.after(0)[0].durable);
+  EXPECT_TRUE(log.after(0)[1].durable);
+}
+
 TEST(EventLog, an_event_that_waits_too_long_is_shown_as_not_durable) {
   EventLog log;
   const MonoTime now{1s};

@@ -78,10 +78,12 @@ void Ledger::flush() {
 }
 
 void Ledger::settle(const Inbox::Committed& committed) {
-  if (committed.durable)
+  if (committed.durable) {
     events_.durable_up_to(committed.last_event);
-  else
+  } else {
+    events_.lost_up_to(committed.last_event);
     missed_ = true;
+  }
   waiters_.settle(committed.batch, committed.durable);
 }
 

@@ -66,7 +66,7 @@ TEST_F(LedgerTest, nothing_new_is_no_commit) {
   EXPECT_THAT(batches_, IsEmpty());
 }
 
-TEST_F(LedgerTest, a_lost_batch_is_told_once_and_its_events_are_shown_when_patience_is_over) {
+TEST_F(LedgerTest, a_lost_batch_is_told_once_and_its_events_are_shown_at_once_as_not_durable) {
   Ledger ledger = this->ledger();
   is_durable_ = false;
   std::vector<bool> answers;
@@ -77,10 +77,9 @@ TEST_F(LedgerTest, a_lost_batch_is_told_once_and_its_events_are_shown_when_patie
   EXPECT_THAT(answers, ElementsAre(false));
   EXPECT_TRUE(ledger.take_missed());
   EXPECT_FALSE(ledger.take_missed());
-  EXPECT_EQ(ledger.next_flush(), clock_.now().mono + EventLog::kPatience);
-  clock_.advance(EventLog::kPatience);
-  ledger.flush();
-  EXPECT_THAT(ledger.events().after(0), SizeIs(1));
+  EXPECT_EQ(ledger.next_flush(), std::nullopt);
+  ASSERT_THAT(ledger.events().after(0), SizeIs(1));
+  EXPECT_FALSE(ledger.events().after(0).front().durable);
 }
 
 TEST_F(LedgerTest, what_is_no_event_is_durable_with_its_own_batch) {

@@ -121,6 +121,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
   apply_changes(state_.restore(of_these_checks(std::move(remembered.state)), now), now);
   apply(std::move(settings));
   begin_memory_loss();
+  ledger_.add(kRunIsOpen, "true");
   next_minute_ = now.mono + minutes{1};
   publish(now);
 }
@@ -552,6 +553,7 @@ void Runtime::when_durable(std::function<void(bool)> done) {
 
 void Runtime::stop() {
   stopping_ = true;
+  ledger_.add(kRunIsOpen, "false");
   tell_lost_records();
   tell_untold_records();
   ledger_.add(roll_ups_.take_all());

@@ -75,6 +75,9 @@ struct Remembered {
 
 // The name of the fact that holds which GPUs were reset: see SeenResets.
 inline constexpr std::string_view kGpuResets = "gpu.resets";
+// "true": a run began and has not ended in order; it may have given ids of events that are not in the
+// journal.
+inline constexpr std::string_view kRunIsOpen = "run.open";
 // And the number of the next incident.
 inline constexpr std::string_view kNextIncident = "incidents.next";
 

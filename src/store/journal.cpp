@@ -103,6 +103,13 @@ WallTime to_time(std::int64_t column) {
   return WallTime{Duration{column}};
 }
 
+// id, body
+Result<Event> read_event(const sqlite::Statement& row) {
+  auto event = TRY(parse_event(row.text(1)));
+  event.id = static_cast<std::uint64_t>(row.integer(0));
+  return event;
+}
+
 std::int64_t row_limit(std::size_t limit) {
   return static_cast<std::int64_t>(std::min(limit, Journal::kMaxRows));
 }
@@ -241,6 +248,14 @@ Result<std::vector<std::uint64_t>> Journal::write(const Batch& batch) {
   return ids;
 }
 
+Result<std::vector<Event>> Journal::newest_events(std::size_t limit) const {
+  auto statement = TRY(database_->connection.prepare("SELECT id, body FROM events ORDER BY id DESC LIMIT ?"));
+  statement.bind(1, row_limit(limit));
+  auto events = TRY(database_->rows<Event>(statement, read_event));
+  std::ranges::reverse(events);
+  return events;
+}
+
 Result<std::vector<Event>> Journal::events(const EventQuery& query) const {
   auto statement =
       TRY(database_->connection.prepare("SELECT id, body FROM events WHERE id > ?1 AND time >= ?2 "
@@ -249,11 +264,7 @@ Result<std::vector<Event>> Journal::events(const EventQuery& query) const {
   statement.bind(1, static_cast<std::int64_t>(after));
   statement.bind(2, query.since ? to_column(*query.since) : std::numeric_limits<std::int64_t>::min());
   statement.bind(3, query.check).bind(4, row_limit(query.limit));
-  return database_->rows<Event>(statement, [](const sqlite::Statement& row) -> Result<Event> {
-    auto event = TRY(parse_event(row.text(1)));
-    event.id = static_cast<std::uint64_t>(row.integer(0));
-    return event;
-  });
+  return database_->rows<Event>(statement, read_event);
 }
 
 Result<std::uint64_t> Journal::last_event_id() const {

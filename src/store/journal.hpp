@@ -128,7 +128,8 @@ class Journal {
   // Rows the queries below have left out because their text is damaged.
   [[nodiscard]] std::size_t unreadable_rows() const;
 
-  [[nodiscard]] Result<std::vector<Event>> events(const EventQuery& query) const;  // oldest first
+  [[nodiscard]] Result<std::vector<Event>> events(const EventQuery& query) const;   // oldest first
+  [[nodiscard]] Result<std::vector<Event>> newest_events(std::size_t limit) const;  // oldest first
   [[nodiscard]] Result<std::uint64_t> last_event_id() const;
   [[nodiscard]] Result<std::vector<Incident>> incidents(bool closed_too,
                                                         std::size_t limit) const;    // newest first
