@@ -205,7 +205,9 @@ int decode_log(const std::string& path, DecodeFormat format, const std::vector<s
   const auto facts = catalog::with_log_rules(catalog::builtin(), *rules);
   const checks::Decoder decoder(facts);
   const checks::OperatorRules own(*rules);
-  host::TextLogReader reader;
+  host::TextLogReader reader([&](const host::KernelRecord& record) {
+    return decoder.decode(record).has_value() || own.decoder().decode_by_rules(record).has_value();
+  });
   Printer printer(format);
   const auto take = [&](const std::vector<host::KernelRecord>& records) {
     for (const auto& record : records) {
@@ -248,8 +250,9 @@ void add_decode(CLI::App& app, int& exit_code) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   verb->footer(
-      "Reads dmesg (also -T, -x, -r), journalctl (short, short-iso, json), syslog\n"
-      "files and raw /dev/kmsg records, and finds the form of each line by itself.\n\n"
+      "Reads dmesg and journalctl in every output, talosctl dmesg, syslog files,\n"
+      "consoles and raw /dev/kmsg records, also behind the marks of grep, pdsh and\n"
+      "container logs, and finds the form of each line by itself.\n\n"
       "Examples:\n"
       "  dmesg | autopilot decode\n"
       "  journalctl -k -b -1 -o json | autopilot decode -o json\n"

@@ -66,10 +66,11 @@ Result<std::string> explain_sxid(const catalog::Catalog& facts, std::string_view
 
 // A line from a log: what it is, then what is known of that.
 std::optional<std::string> explain_line(const catalog::Catalog& facts, const std::string& line) {
-  host::TextLogReader reader;
+  const checks::Decoder decoder(facts);
+  host::TextLogReader reader(
+      [&decoder](const host::KernelRecord& record) { return decoder.decode(record).has_value(); });
   auto records = reader.add_line(line);
   std::ranges::move(reader.finish(), std::back_inserter(records));
-  const checks::Decoder decoder(facts);
   for (const host::KernelRecord& record : records)
     if (const auto decoded = decoder.decode(record)) return explain(*decoded, facts);
   return std::nullopt;

@@ -17,12 +17,14 @@ namespace {
 
 // A log of any form: records come in the order of their lines, bounded and clean.
 void read_log(std::string_view text) {
-  host::TextLogReader reader;
+  host::TextLogReader reader(
+      [](const host::KernelRecord& record) { return checks::decode_nvidia(record).has_value(); });
   std::uint64_t last = 0;
   const auto check = [&last](const std::vector<host::KernelRecord>& records) {
     for (const auto& record : records) {
       AUTOPILOT_ASSERT(record.sequence > last);
       AUTOPILOT_ASSERT(record.text.size() <= host::KernelRecord::kMaxText);
+      AUTOPILOT_ASSERT(record.facility >= 0 && record.priority >= 0 && record.priority <= 7);
       last = record.sequence;
     }
   };

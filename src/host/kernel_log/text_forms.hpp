@@ -12,11 +12,13 @@ namespace autopilot::host {
 
 // One line of a text log taken apart.
 struct TextRow {
-  enum class Form : std::uint8_t { bare, kmsg, tree, dmesg, syslog, journal_json, trace };
+  enum class Form : std::uint8_t { bare, kmsg, tree, dmesg, syslog, journal, trace, program };
   Form form = Form::bare;
   std::optional<int> facility;  // nothing: the form does not say
   int priority = 6;
-  bool is_kernel = true;  // the tag is the kernel's; true where the form has none
+  // The form does not name another writer than the kernel.
+  bool is_kernel = true;
+  bool is_carried = false;  // something else printed the row and put its own mark in front
   std::optional<WallTime> wall;
   std::optional<std::uint64_t> microseconds;  // since boot
   bool injected = false;
@@ -24,7 +26,11 @@ struct TextRow {
 };
 
 // Never fails: what has no known form is a bare message. Nothing for a line that is no record at all (an
-// empty one, a journal entry without message, a loss in kmsg.jsonl).
+// empty one, a journal entry without message, a loss in kmsg.jsonl, an object of another kind).
+//
+// A row is, from left to right: what carried it (row_carriers.hpp), a priority, times (row_stamps.hpp), the
+// writer, a time again, and the text. A writer is the kernel only where its tag is "kernel" without a number
+// of a process; a row with the time of a wall clock needs that tag, because the kernel prints none.
 [[nodiscard]] std::optional<TextRow> parse_text_row(std::string_view line);
 
 }  // namespace autopilot::host

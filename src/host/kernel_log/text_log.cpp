@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/kernel_log/kmsg_record.hpp"
+#include "host/kernel_log/row_carriers.hpp"
 #include "host/kernel_log/text_forms.hpp"
 
 namespace autopilot::host {
@@ -12,15 +13,17 @@ namespace {
 
 constexpr int kUserFacility = 1;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+// What may stand in front of a message that something else quotes.
+constexpr std::string_view kSeparators = " \t\"'`]=:(|>";
 constexpr char kEscape = '\x1b';
 
-// dmesg and journalctl colour what they print for a terminal: ESC [ numbers m.
+// What dmesg, journalctl, grep and consoles write to a terminal beside the text: ESC [ numbers letter.
 std::string without_colour(std::string_view line) {
   std::string plain;
   while (!line.empty()) {
     if (line.starts_with("\x1b[")) {
-      const auto end = line.find_first_not_of("0123456789;", 2);
-      if (end != std::string_view::npos && line[end] == 'm') {
+      const auto end = line.find_first_not_of("0123456789;?", 2);
+      if (end != std::string_view::npos && line[end] >= '@' && line[end] <= '~') {
         line.remove_prefix(end + 1);
         continue;
       }
@@ -38,7 +41,7 @@ KernelRecord to_record(TextRow row, std::uint64_t line) {
   if (row.microseconds) record.time.mono = MonoTime(std::chrono::microseconds(*row.microseconds));
   record.priority = row.priority;
   record.facility = row.facility.value_or(row.is_kernel ? 0 : kUserFacility);
-  record.verified = row.facility.has_value();
+  record.verified = row.facility.has_value() && !row.is_carried;
   record.injected = row.injected;
   record.text = clean_log_text(row.text);
   return record;
@@ -68,6 +71,25 @@ std::vector<KernelRecord> TextLogReader::add_line(std::string_view line) {
   if (lines_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   std::string plain;
   if (line.find(kEscape) != std::string_view::npos) line = plain = without_colour(line);
+  auto block = blocks_.add(line, lines_);
+  if (block.is_part) return add_block(std::move(block.row));
+  auto whole = add_block(std::move(block.row));
+  for (auto& record : add_row(line))
+    whole.push_back(std::move(record));
+  return whole;
+}
+
+std::vector<KernelRecord> TextLogReader::add_block(std::optional<TextBlocks::Row> block) {
+  if (!block) return {};
+  auto whole = close_open();
+  text_column_.reset();
+  takes_properties_ = false;
+  for (auto& record : joiner_.add(to_record(std::move(block->row), block->line)))
+    whole.push_back(std::move(record));
+  return whole;
+}
+
+std::vector<KernelRecord> TextLogReader::add_row(std::string_view line) {
   const auto indent = std::min(line.find_first_not_of(" \t"), line.size());
   if (indent < line.size() && continues(line, indent)) return {};
   auto whole = close_open();
@@ -77,13 +99,37 @@ std::vector<KernelRecord> TextLogReader::add_line(std::string_view line) {
   if (row->form == TextRow::Form::syslog || row->form == TextRow::Form::dmesg)
     text_column_ = line.find_last_not_of(" \r") + 1 - row->text.size();
   takes_properties_ = row->form == TextRow::Form::kmsg;
+  const bool is_without_form = row->form == TextRow::Form::bare && !row->facility;
   open_ = to_record(std::move(*row), lines_);
   if (indent > 0) open_->verified = false;
+  if (is_without_form) find_message(*open_);
   return whole;
 }
 
+// Where the line is none of the known forms.
+void TextLogReader::find_message(KernelRecord& record) const {
+  constexpr std::size_t kMaxFront = 512;
+  constexpr std::size_t kMaxPlaces = 48;
+  if (!knows_ || knows_(record)) return;
+  const std::string line = record.text;
+  KernelRecord found = record;
+  std::size_t places = 0;
+  for (auto at = line.find_first_of(kSeparators); at < kMaxFront && places < kMaxPlaces;
+       at = line.find_first_of(kSeparators, at + 1)) {
+    if (at + 1 == line.size() || kSeparators.find(line[at + 1]) != std::string_view::npos) continue;
+    ++places;
+    found.text = line.substr(at + 1);
+    if (!knows_(found)) continue;
+    found.facility = is_quotation(std::string_view(line).substr(0, at + 1)) ? kUserFacility : 0;
+    record = std::move(found);
+    return;
+  }
+}
+
 std::vector<KernelRecord> TextLogReader::finish() {
-  auto whole = close_open();
+  auto whole = add_block(blocks_.finish());
+  for (auto& record : close_open())
+    whole.push_back(std::move(record));
   if (auto last = joiner_.finish()) whole.push_back(std::move(*last));
   return whole;
 }

@@ -2,29 +2,41 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/kernel_log/kernel_log.hpp"
 #include "host/kernel_log/row_joiner.hpp"
+#include "host/kernel_log/text_blocks.hpp"
 
 namespace autopilot::host {
 
 // Kernel records out of text, line by line, each line in whatever form it has: raw /dev/kmsg records, dmesg
-// (seconds, -T, -d, -x, -r, iso; also with the caller), journalctl (short, short-iso, short-precise,
-// short-monotonic, short-unix, json), syslog (classic, RFC 3339, RFC 5424), trace events (tracefs),
-// kmsg.jsonl, or the bare message. Lines may be indented and coloured. Sequence is the line number from 1.
+// with any of its times, with -x, -r or --json, `talosctl dmesg`, journalctl in all its outputs, with the
+// name of the host or without, syslog (classic, RFC 3339, RFC 5424), a serial console, trace events
+// (tracefs), kmsg.jsonl, or the bare message; also behind the marks of grep, pdsh, CRI, kubectl and compose.
+// Lines may be indented and coloured. Sequence is the line number from 1; of a record of several lines, that
+// of its message.
 //
 // Only forms that carry a facility are verified, and only at the beginning of a line: further in it may be a
-// row of another message. Of the others nobody knows who wrote them, and a line whose tag is not the kernel's
-// has facility 1. Times are set where the text gives them whole: wall for a date with year and zone, mono for
-// seconds since boot; a moment that is not known is the epoch.
+// row of another message. Of the others nobody knows who wrote them. A line whose tag is not the kernel's,
+// that is written as programs write their own logs, or that quotes the kernel, has facility 1. Times are set
+// where the text gives them whole: wall for a date with year and zone, mono for seconds since boot; a moment
+// that is not known is the epoch.
 class TextLogReader {
  public:
+  // Whether a text is a message that means something. Where no form fits a line, the first place in it at
+  // which one begins is its text.
+  using Knows = std::function<bool(const KernelRecord& record)>;
+
   // Of a longer line only so much is looked at.
   static constexpr std::size_t kMaxLine = std::size_t{64} << 10;
+
+  explicit TextLogReader(Knows knows = {}) : knows_(std::move(knows)) {}
 
   // The records that are whole now. A line may continue the one before it, so a record can come late.
   [[nodiscard]] std::vector<KernelRecord> add_line(std::string_view line);
@@ -35,7 +47,11 @@ class TextLogReader {
  private:
   [[nodiscard]] bool continues(std::string_view line, std::size_t indent);
   [[nodiscard]] std::vector<KernelRecord> close_open();
+  void find_message(KernelRecord& record) const;
+  [[nodiscard]] std::vector<KernelRecord> add_row(std::string_view line);
+  [[nodiscard]] std::vector<KernelRecord> add_block(std::optional<TextBlocks::Row> block);
 
+  Knows knows_;
   std::uint64_t lines_ = 0;
   std::optional<KernelRecord> open_;  // the last record, while lines may belong to it
   // Of journalctl and dmesg: where the text of open_ begins. They print its further rows below it, so a row
@@ -43,6 +59,7 @@ class TextLogReader {
   std::optional<std::size_t> text_column_;
   bool takes_properties_ = false;  // raw records have " KEY=value" lines
   RowJoiner joiner_;
+  TextBlocks blocks_;
 };
 
 }  // namespace autopilot::host

@@ -3,92 +3,35 @@
 
 #include <gtest/gtest.h>
 #include <string>
-#include <vector>
 
-#include "core/parse.hpp"
+#include "core/clock.hpp"
+#include "host/kernel_log/text_log_fixture.hpp"
 
 namespace autopilot::host {
 namespace {
 
-std::vector<KernelRecord> read(std::string_view text) {
-  TextLogReader reader;
-  std::vector<KernelRecord> records;
-  const auto add = [&records](std::vector<KernelRecord> more) {
-    for (auto& record : more)
-      records.push_back(std::move(record));
+// Where no form fits.
+TEST(TextLog, finds_a_message_that_is_known_behind_marks_that_are_not) {
+  const auto knows = [](const KernelRecord& record) { return record.text.starts_with("NVRM: Xid"); };
+  struct Case {
+    std::string front;
+    int facility;
   };
-  for (const auto line : split(text, '\n'))
-    add(reader.add_line(line));
-  add(reader.finish());
-  return records;
+  for (const auto& [front, facility] :
+       {Case{"#7 <03.04.05> node-7 ", 0}, Case{"(gpu of rack seven) ", 1}, Case{"node-7|kern|", 0},
+        Case{"dcgm-exporter: ", 1}, Case{"he said 'I saw ", 1}, Case{"the log of monday has ", 1}}) {
+    TextLogReader reader(knows);
+    EXPECT_TRUE(reader.add_line(front + std::string(kLogText)).empty());
+    const auto records = reader.finish();
+    ASSERT_EQ(records.size(), 1U) << front;
+    EXPECT_EQ(records[0].text, kLogText) << front;
+    EXPECT_EQ(records[0].facility, facility) << front;
+    EXPECT_FALSE(records[0].verified) << front;
+  }
 }
-
-constexpr std::string_view kText =
-    "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x: y, GPU has fallen off the bus.";
-
-struct Form {
-  const char* name;
-  std::string prefix;
-  bool verified;
-  int facility;
-};
-
-class TextLogForms : public testing::TestWithParam<Form> {};
-
-TEST_P(TextLogForms, gives_the_message_and_who_wrote_it) {
-  const auto records = read(GetParam().prefix + std::string(kText) + "\n");
-  ASSERT_EQ(records.size(), 1U);
-  EXPECT_EQ(records[0].text, kText);
-  EXPECT_EQ(records[0].verified, GetParam().verified);
-  EXPECT_EQ(records[0].facility, GetParam().facility);
-  EXPECT_EQ(records[0].sequence, 1U);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Lines, TextLogForms,
-    testing::Values(
-        Form{"bare", "", false, 0}, Form{"kmsg", "3,1042,2750000123,-;", true, 0},
-        Form{"kmsg_of_user", "12,1042,2750000123,-;", true, 1}, Form{"dmesg", "[ 2750.000123] ", false, 0},
-        Form{"dmesg_with_caller", "[ 2750.000123][ T1234] ", false, 0},
-        Form{"dmesg_with_caller_apart", "[ 2750.000123] [  T1234] ", false, 0},
-        Form{"dmesg_with_processor", "[ 2750.000123] [    C3] ", false, 0},
-        Form{"dmesg_raw_with_caller", "<3>[ 2750.000123] [  T1234] ", true, 0},
-        Form{"dmesg_decoded_with_caller", "kern  :err   : [ 2750.000123] [  T1234] ", true, 0},
-        Form{"dmesg_human_with_caller", "[Sat Nov 21 03:04:05 2026] [  T1234] ", false, 0},
-        Form{"dmesg_decoded_human", "kern  :err   : [Sat Nov 21 03:04:05 2026] ", true, 0},
-        Form{"dmesg_iso_with_caller", "2026-11-21T03:04:05,678901+01:00 [  T1234] ", false, 0},
-        Form{"dmesg_raw", "<3>[ 2750.000123] ", true, 0},
-        Form{"dmesg_with_distance", "[ 2750.000123 <    0.000012>] ", false, 0},
-        Form{"dmesg_coloured", "\x1b[32m[ 2750.000123] \x1b[0m\x1b[1;31m", false, 0},
-        Form{"journal_unix", "1763694245.678901 node-1 kernel: ", false, 0},
-        Form{"journal_unix_of_user", "1763694245.678901 node-1 python[7]: ", false, 1},
-        Form{"trace", "     kworker/0:1-123     [001] d..1.  2750.000123: ", false, 0},
-        Form{"with_byte_order_mark", "\xef\xbb\xbf[ 2750.000123] ", false, 0},
-        Form{"indented_raw", "  <3>[ 2750.000123] ", false, 0},
-        Form{"indented_kmsg", " 3,1042,2750000123,-;", false, 0},
-        Form{"indented", "    [ 2750.000123] ", false, 0}, Form{"indented_bare", "\t ", false, 0},
-        Form{"dmesg_raw_of_user", "<12>[ 2750.000123] ", true, 1},
-        Form{"dmesg_decoded", "kern  :err   : [ 2750.000123] ", true, 0},
-        Form{"dmesg_decoded_of_user", "user  :warn  : [ 2750.000123] ", true, 1},
-        Form{"dmesg_human", "[Sat Nov 21 03:04:05 2026] ", false, 0},
-        Form{"dmesg_human_blank_day", "[Sat Nov  1 03:04:05 2026] ", false, 0},
-        Form{"dmesg_iso", "2026-11-21T03:04:05,678901+01:00 ", false, 0},
-        Form{"journal_short", "Nov 21 03:04:05 node-1 kernel: ", false, 0},
-        Form{"journal_short_precise", "Nov 21 03:04:05.678901 node-1 kernel: ", false, 0},
-        Form{"journal_short_iso", "2026-11-21T03:04:05+0100 node-1 kernel: ", false, 0},
-        Form{"journal_short_full", "Sat 2026-11-21 03:04:05 UTC node-1 kernel: ", false, 0},
-        Form{"journal_short_monotonic", "[ 2750.000123] node-1 kernel: ", false, 0},
-        Form{"journal_of_a_program", "Nov 21 03:04:05 node-1 logger[77]: ", false, 1},
-        Form{"syslog_with_seconds", "Nov  1 03:04:05 node-1 kernel: [ 2750.000123] ", false, 0},
-        Form{"syslog_rfc3339", "2026-11-21T03:04:05.678901+01:00 node-1 kernel: [ 2750.000123] ", false, 0},
-        Form{"syslog_rfc3339_utc", "2026-11-21T03:04:05.678901Z node-1 kernel: ", false, 0},
-        Form{"syslog_wire", "<3>Nov 21 03:04:05 node-1 kernel: ", true, 0},
-        Form{"syslog_rfc5424", "<3>1 2026-11-21T03:04:05.678901Z node-1 kernel - - - ", true, 0},
-        Form{"syslog_rfc5424_data", "<14>1 2026-11-21T03:04:05Z node-1 app 7 - [a b=\"c\"] ", true, 1}),
-    [](const auto& form) { return std::string(form.param.name); });
 
 TEST(TextLog, reads_the_journal_as_json) {
-  const auto records = read(
+  const auto records = read_text_log(
       R"({"__REALTIME_TIMESTAMP":"1795230245678901","_TRANSPORT":"kernel","SYSLOG_FACILITY":"0","PRIORITY":"3","_SOURCE_MONOTONIC_TIMESTAMP":"2750000123","MESSAGE":"NVRM: Xid"}
 {"_TRANSPORT":"kernel","SYSLOG_FACILITY":"1","PRIORITY":"4","MESSAGE":"written to the kernel log by a user"}
 {"_TRANSPORT":"syslog","SYSLOG_FACILITY":"0","MESSAGE":"a program that says kern"}
@@ -108,7 +51,7 @@ TEST(TextLog, reads_the_journal_as_json) {
 
 // What a user wrote to the kernel log has the same transport: without the facility nobody can tell.
 TEST(TextLog, trusts_no_entry_of_the_journal_that_does_not_say_who_wrote_it) {
-  const auto records = read(
+  const auto records = read_text_log(
       R"({"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"NVRM: Xid"}
 {"_TRANSPORT":"kernel","SYSLOG_FACILITY":["0","1"],"MESSAGE":"both"}
 {"_TRANSPORT":"kernel","SYSLOG_FACILITY":"","MESSAGE":"neither"}
@@ -121,7 +64,8 @@ TEST(TextLog, trusts_no_entry_of_the_journal_that_does_not_say_who_wrote_it) {
 }
 
 TEST(TextLog, reads_the_log_of_a_machine_tree) {
-  const auto records = read("{\"prio\":3,\"seq\":9,\"time\":5.5,\"text\":\"NVRM: x\"}\n{\"lost\":3}\n");
+  const auto records =
+      read_text_log("{\"prio\":3,\"seq\":9,\"time\":5.5,\"text\":\"NVRM: x\"}\n{\"lost\":3}\n");
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].text, "NVRM: x");
   EXPECT_TRUE(records[0].from_kernel());
@@ -134,7 +78,7 @@ TEST(TextLog, joins_the_rows_of_one_message) {
          {"NVRM: The NVIDIA GPU 0000:b3:00.0", "NVRM: (PCI ID: 10de:26b5) installed in this system has",
           "NVRM: fallen off the bus and is not responding to commands.", "next"})
       log.append(prefix).append(row).append("\n");
-    const auto records = read(log);
+    const auto records = read_text_log(log);
     ASSERT_EQ(records.size(), 2U) << prefix;
     EXPECT_EQ(records[0].text,
               "NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: (PCI ID: 10de:26b5) installed in this system has\n"
@@ -153,7 +97,7 @@ TEST(TextLog, joins_the_rows_that_are_printed_below_each_other) {
     text.append(indent).append("NVRM: (PCI ID: 10de:26b5) installed in this system has\n");
     text.append(indent).append("NVRM: fallen off the bus and is not responding to commands.\n");
     text.append(prefix).append("NVRM: Xid (PCI:0000:3b:00): 79, x\n");
-    const auto records = read(text);
+    const auto records = read_text_log(text);
     ASSERT_EQ(records.size(), 2U) << prefix;
     EXPECT_EQ(records[0].text,
               "NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: (PCI ID: 10de:26b5) installed in this system has\n"
@@ -164,7 +108,7 @@ TEST(TextLog, joins_the_rows_that_are_printed_below_each_other) {
 }
 
 TEST(TextLog, joins_rows_without_a_facility_and_trusts_the_whole_no_more) {
-  const auto records = read(
+  const auto records = read_text_log(
       "<3>[    2.000000] NVRM: The NVIDIA GPU 0000:b3:00.0\n"
       "NVRM: (PCI ID: 10de:26b5) installed in this system has\n"
       "NVRM: fallen off the bus and is not responding to commands.\n"
@@ -176,7 +120,7 @@ TEST(TextLog, joins_rows_without_a_facility_and_trusts_the_whole_no_more) {
 }
 
 TEST(TextLog, takes_indented_lines_for_what_they_are) {
-  const auto records = read(
+  const auto records = read_text_log(
       "  [    2.000000] NVRM: Xid (PCI:0000:3b:00): 79, x\n"
       "  [    3.000000] NVRM: Xid (PCI:0000:3c:00): 48, y\n"
       "                 below it\n"
@@ -190,7 +134,7 @@ TEST(TextLog, takes_indented_lines_for_what_they_are) {
 
 // A row that looks like a line of its own is still part of the record above it.
 TEST(TextLog, takes_no_row_of_a_user_for_a_line_of_the_kernel) {
-  const auto records = read(
+  const auto records = read_text_log(
       "user  :warn  : [   12.000001] hello\n"
       "                              kern  :err   : [   12.000002] NVRM: Xid (PCI:0000:3b:00): 79, x\n");
   ASSERT_EQ(records.size(), 1U);
@@ -198,9 +142,10 @@ TEST(TextLog, takes_no_row_of_a_user_for_a_line_of_the_kernel) {
 }
 
 TEST(TextLog, does_not_join_what_does_not_belong_together) {
-  const auto records = read("NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: Xid (PCI:0000:3b:00): 79, x\n");
+  const auto records =
+      read_text_log("NVRM: The NVIDIA GPU 0000:b3:00.0\nNVRM: Xid (PCI:0000:3b:00): 79, x\n");
   ASSERT_EQ(records.size(), 2U);
-  const auto endless = read("NVRM: API mismatch: a\n" + [] {
+  const auto endless = read_text_log("NVRM: API mismatch: a\n" + [] {
     std::string rows;
     for (int i = 0; i < 100; ++i)
       rows += "NVRM: more\n";
@@ -210,22 +155,22 @@ TEST(TextLog, does_not_join_what_does_not_belong_together) {
 }
 
 TEST(TextLog, leaves_out_the_properties_of_raw_records) {
-  const auto records = read("6,1,1,-;usb 1-1: new\n SUBSYSTEM=usb\n DEVICE=c189:1\n6,2,1,-;next\n");
+  const auto records = read_text_log("6,1,1,-;usb 1-1: new\n SUBSYSTEM=usb\n DEVICE=c189:1\n6,2,1,-;next\n");
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(records[0].text, "usb 1-1: new");
   EXPECT_EQ(records[1].sequence, 4U);
 }
 
 TEST(TextLog, survives_anything) {
-  EXPECT_TRUE(read("").empty());
-  EXPECT_TRUE(read("\n\n   \n\t\n").empty());
+  EXPECT_TRUE(read_text_log("").empty());
+  EXPECT_TRUE(read_text_log("\n\n   \n\t\n").empty());
   std::string huge;
   huge.resize(10'000'000, 'x');
-  EXPECT_EQ(read(huge)[0].text.size(), KernelRecord::kMaxText);
+  EXPECT_EQ(read_text_log(huge)[0].text.size(), KernelRecord::kMaxText);
   std::string binary;
   for (int i = 0; i < 4096; ++i)
     binary += static_cast<char>(i * 7);
-  for (const auto& record : read(binary))
+  for (const auto& record : read_text_log(binary))
     EXPECT_EQ(record.text.find('\0'), std::string::npos);
   for (const std::string_view whole :
        {"<3>1 2026-11-21T03:04:05.678901Z node-1 kernel - - - text", "[Sat Nov 21 03:04:05 2026] text",
@@ -233,7 +178,7 @@ TEST(TextLog, survives_anything) {
         "2026-11-21T03:04:05,678901+01:00 text", "[ 2750.000123][ T1234] text",
         "[ 2750.000123] [  T1234] text", "[Sat Nov 21 03:04:05 2026] [  T1234] text"})
     for (std::size_t size = 0; size <= whole.size(); ++size)
-      (void)read(whole.substr(0, size));
+      (void)read_text_log(whole.substr(0, size));
 }
 
 }  // namespace

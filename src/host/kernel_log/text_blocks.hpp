@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "host/kernel_log/journal_entry.hpp"
+#include "host/kernel_log/text_forms.hpp"
+
+namespace autopilot::host {
+
+// Records that are written down over several lines, each with a name: an object of `journalctl -o
+// json-pretty` or `dmesg --json`, an entry of `journalctl -o export` or `-o verbose`. A line that such a
+// record cannot have ends it: what was read of an object is dropped, an entry is whole.
+class TextBlocks {
+ public:
+  // Of a longer record the rest is dropped.
+  static constexpr std::size_t kMaxBlock = std::size_t{256} << 10;
+
+  struct Row {
+    TextRow row;
+    std::uint64_t line = 0;  // of its message
+  };
+  struct Taken {
+    bool is_part = false;    // the line says nothing by itself
+    std::optional<Row> row;  // a record that is whole now
+  };
+
+  // The next line, without its newline. `number` grows.
+  [[nodiscard]] Taken add(std::string_view line, std::uint64_t number);
+  // What is whole at the end of the text.
+  [[nodiscard]] std::optional<Row> finish();
+
+ private:
+  enum class Kind : std::uint8_t { none, object, entry, verbose };
+
+  [[nodiscard]] bool begin(std::string_view line);
+  [[nodiscard]] Taken add_to_object(std::string_view text, std::uint64_t number);
+  [[nodiscard]] bool add_to_entry(std::string_view line, std::uint64_t number);
+  void add_to_binary(std::string_view line);
+  [[nodiscard]] std::optional<Row> close();
+
+  Kind kind_ = Kind::none;
+  std::string object_;
+  bool in_list_ = false;  // of an object: behind a "[" at the end of a line
+  JournalFields fields_;
+  std::uint64_t message_line_ = 0;
+  std::string field_;  // of an entry: the last one
+  // Its value, while it is read as size and bytes; of a long one only the beginning is kept.
+  std::optional<std::string> binary_;
+  std::size_t binary_read_ = 0;
+};
+
+}  // namespace autopilot::host
