@@ -9,7 +9,9 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "core/parse.hpp"
 #include "host/kernel_log/kmsg_record.hpp"
@@ -118,6 +120,32 @@ TEST(DecodeNvidia, tells_who_wrote_the_record) {
   written.facility = 0;
   written.verified = false;
   EXPECT_FALSE(decode_nvidia(written)->from_kernel);
+}
+
+// Of lines that the driver writes whole.
+TEST(Decoder, a_line_that_is_cut_says_nothing_worse_than_the_whole_one) {
+  std::vector<std::string> lines{
+      "NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 "
+      "(None)",
+      "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Non-fatal, Link 32 LTSSM Fault Up"};
+  for (const char* file : {"nvlink5.txt", "xid_74.txt"}) {
+    std::ifstream stream(paths::source(std::string("tests/golden/kernel_log/") + file));
+    for (std::string line; std::getline(stream, line);)
+      if (line.starts_with("NVRM: Xid")) lines.push_back(line);
+  }
+  EXPECT_GT(lines.size(), 50U);
+  const auto& facts = catalog::builtin();
+  for (const auto& line : lines) {
+    const DriverAdvice whole = advice_on(facts, *builtin_decoder().decode(record(line)));
+    // Behind the code: a part of it is another code.
+    for (auto size = line.find(", "); size < line.size(); ++size) {
+      const auto decoded = builtin_decoder().decode(record(line.substr(0, size)));
+      ASSERT_TRUE(decoded) << line.substr(0, size);
+      const DriverAdvice cut = advice_on(facts, *decoded);
+      EXPECT_LE(cut.health, whole.health) << line.substr(0, size);
+      EXPECT_TRUE(cut.now == whole.now || cut.now == Action::none) << line.substr(0, size);
+    }
+  }
 }
 
 TEST(DecodeNvidia, survives_every_prefix_of_every_form) {

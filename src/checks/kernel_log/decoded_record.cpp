@@ -85,6 +85,7 @@ Attributes to_attributes(const DecodedRecord& decoded) {
   builder.number("sm", decoded.sm);
   for (const auto& [name, value] : decoded.attributes)
     builder.word(name, value);
+  if (decoded.is_cut) builder.flag("cut", true);
   if (decoded.is_detail) builder.flag("detail", true);
   builder.word("class", decoded.fault_class);
   if (!decoded.fault_class.empty()) builder.word("action", to_string(decoded.action));

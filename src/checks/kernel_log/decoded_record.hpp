@@ -47,6 +47,9 @@ struct DecodedRecord {
   std::optional<int> sm;
   std::vector<std::pair<std::string, std::string>> attributes;  // named groups of a log rule, uuid, serial
 
+  // The line ends before the numbers that decide what it means: it is kept as an event, and says nothing of
+  // the machine beyond what is left of them.
+  bool is_cut = false;
   bool is_detail = false;  // a row of registers that belongs to the record before it
   bool injected = false;   // by `autopilot inject`, or by the driver's own error injection
   bool from_kernel = false;

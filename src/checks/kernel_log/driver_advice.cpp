@@ -209,6 +209,7 @@ DecodedRecord decoded_of(const Observation& event) {
   decoded.reset_advised = is_true(event, "resetAdvised");
   decoded.drain_reset_advised = is_true(event, "drainResetAdvised");
   decoded.recovery_to = parse_number<int>(attribute_of(event, "recoveryTo"));
+  decoded.is_cut = is_true(event, "cut");
   return decoded;
 }
 
@@ -239,11 +240,22 @@ void take_entry(const Error* entry, DriverAdvice& advice) {
   if (!entry->classes.empty()) advice.fault_class = entry->classes.front();
 }
 
+// The whole line might say less than any guess.
+void take_cut(DriverAdvice& advice) {
+  advice.now = Action::none;
+  advice.later = Action::none;
+  advice.health = Health::healthy;
+}
+
 DriverAdvice advice_on_xid(const Catalog& facts, const DecodedRecord& decoded, const TimesSeen& times) {
   DriverAdvice advice;
   const std::uint32_t code = decoded.code.value_or(0);
   const catalog::Xid* xid = facts.xid(code);
   take_entry(xid, advice);
+  if (decoded.is_cut) {
+    if (!decoded.nvlink || !take_worst_register(facts, *decoded.nvlink, times, advice)) take_cut(advice);
+    return advice;
+  }
   if (xid != nullptr && decoded.nvlink) take_registers(facts, code, *decoded.nvlink, times, advice);
   if (decoded.drain_reset_advised == true) advice.now = Action::drain_then_reset_gpu;
   if (decoded.reset_advised == true) advice.now = Action::reset_gpu;
@@ -251,9 +263,14 @@ DriverAdvice advice_on_xid(const Catalog& facts, const DecodedRecord& decoded, c
   return advice;
 }
 
-DriverAdvice advice_on_sxid(const Catalog& facts, std::uint32_t code, std::string_view severity) {
+DriverAdvice advice_on_sxid(const Catalog& facts, const DecodedRecord& decoded) {
   DriverAdvice advice;
-  take_entry(facts.sxid(code), advice);
+  take_entry(facts.sxid(decoded.code.value_or(0)), advice);
+  if (decoded.is_cut) {
+    take_cut(advice);
+    return advice;
+  }
+  const std::string_view severity = decoded.severity;
   const bool is_known = advice.fault_class != kUnknown;
   if (severity == "Fatal" && is_known) {
     if (!takes_device_out_of_service(advice.now)) advice.now = Action::drain_then_reset_gpu;
@@ -272,7 +289,7 @@ DriverAdvice advice_on_sxid(const Catalog& facts, std::uint32_t code, std::strin
 }  // namespace
 
 DriverAdvice advice_on(const Catalog& facts, const DecodedRecord& decoded, const TimesSeen& times) {
-  if (decoded.kind == "sxid") return advice_on_sxid(facts, decoded.code.value_or(0), decoded.severity);
+  if (decoded.kind == "sxid") return advice_on_sxid(facts, decoded);
   return advice_on_xid(facts, decoded, times);
 }
 

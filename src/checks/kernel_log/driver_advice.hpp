@@ -36,6 +36,7 @@ using TimesSeen = std::function<std::int64_t(const catalog::NvLinkRegister&)>;
 // - RST and D-RST. RST is the stronger one: the GPU is of no use until it is reset, and nothing is gained by
 //   waiting for its work. D-RST lets the work end first;
 // - the verdict of Xid 154.
+// A line that is cut before these says only what is left of its registers.
 // Without `times` each error is the first one on its link.
 [[nodiscard]] DriverAdvice advice_on(const catalog::Catalog& facts, const DecodedRecord& decoded,
                                      const TimesSeen& times = {});

@@ -76,7 +76,7 @@ Observation to_observation(const host::KernelRecord& record, const DecodedRecord
 
 // What makes two records say the same.
 using Kind = std::tuple<std::string_view, std::string, int, int, int, std::string,
-                        std::optional<std::uint32_t>, int, bool, bool>;
+                        std::optional<std::uint32_t>, int, bool, bool, bool>;
 
 Kind kind_of(const DecodedRecord& decoded, std::string_view name) {
   return {name,
@@ -88,7 +88,8 @@ Kind kind_of(const DecodedRecord& decoded, std::string_view name) {
           decoded.caused_by,
           decoded.recovery_to.value_or(-1),
           decoded.from_kernel,
-          decoded.injected};
+          decoded.injected,
+          decoded.is_cut};
 }
 
 // Facts of the catalog are looked up where an event is judged, once for many records.

@@ -63,6 +63,7 @@ bool read_sxid(std::string_view text, DecodedRecord& decoded) {
   decoded.kind = "sxid";
   decoded.rule = "sxid." + std::to_string(decoded.code.value_or(0));
   for (const std::string_view word : {"Fatal", "Non-fatal", "Correctable"}) {
+    if (word.starts_with(text)) decoded.is_cut = true;
     if (!text.starts_with(word) || !text.substr(word.size()).starts_with(",")) continue;
     decoded.severity = word;
     text = trim(text.substr(word.size() + 1));

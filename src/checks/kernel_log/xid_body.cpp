@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checks/kernel_log/xid_body.hpp"
 
+#include <algorithm>
+
 #include "core/parse.hpp"
 
 namespace autopilot::checks {
 namespace {
 
+constexpr std::string_view kRecoveryMark = "recovery action changed from ";
 constexpr std::size_t kMaxProcessName = 15;  // the kernel's TASK_COMM_LEN without its NUL
 
 // Cuts `text` at `separator` and returns what was in front of it; nothing when it is not there.
@@ -85,16 +88,25 @@ void read_advice(std::string_view text, DecodedRecord& decoded) {
 
 // "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"
 void read_recovery(std::string_view text, DecodedRecord& decoded) {
-  constexpr std::string_view kMark = "recovery action changed from ";
-  const auto at = text.rfind(kMark);
+  const auto at = text.rfind(kRecoveryMark);
   if (at == std::string_view::npos) return;
-  std::string_view rest = text.substr(at + kMark.size());
+  std::string_view rest = text.substr(at + kRecoveryMark.size());
   const auto from = cut(rest, " ");
   const auto between = cut(rest, " to ");
   if (!from || !between) return;
-  const auto to = rest.substr(0, rest.find(' '));
+  const auto to = cut(rest, " ");
+  if (!to) return;  // a number may go on
   decoded.recovery_from = parse_hex<int>(*from);
-  decoded.recovery_to = parse_hex<int>(to);
+  decoded.recovery_to = parse_hex<int>(*to);
+}
+
+// Every message that has numbers to decide by ends with a parenthesis.
+bool ends_as_whole(std::string_view text) {
+  return text.ends_with(')');
+}
+
+bool is_cut_recovery(std::string_view text, const DecodedRecord& decoded) {
+  return !decoded.recovery_to && (!ends_as_whole(text) || text.find(kRecoveryMark) != std::string_view::npos);
 }
 
 std::optional<int> number_after(std::string_view text, std::string_view mark) {
@@ -115,25 +127,40 @@ void read_unit(std::string_view text, DecodedRecord& decoded) {
   decoded.sm = number_after(unit, "SM ");
 }
 
-// The numbers in the last parentheses: "(0x1, 0x2)" or "(0x1 0x2)". `front` becomes what is before them.
-std::vector<std::uint32_t> last_registers(std::string_view text, std::string_view& front) {
+// The numbers in the last parentheses: "(0x1, 0x2)" or "(0x1 0x2)".
+struct Registers {
+  std::vector<std::uint32_t> values;
+  std::string_view front;  // what is before them; the whole text where there are none
+  bool is_whole = false;   // the parenthesis that ends them is there
+};
+
+// Of a line that is cut the last number counts only where it has all its eight digits.
+bool may_go_on(std::string_view word) {
+  constexpr std::size_t kAllDigits = 10;
+  return word.size() < kAllDigits;
+}
+
+Registers last_registers(std::string_view text) {
   constexpr std::size_t kMost = 16;
+  Registers registers;
+  registers.front = text;
   const auto begin = text.rfind('(');
-  const auto end = text.find(')', begin == std::string_view::npos ? 0 : begin);
-  if (begin == std::string_view::npos || end == std::string_view::npos) return {};
-  std::vector<std::uint32_t> registers;
+  if (begin == std::string_view::npos) return registers;
+  const auto end = std::min(text.find(')', begin), text.size());
+  registers.is_whole = end < text.size();
   std::string_view inside = text.substr(begin + 1, end - begin - 1);
-  while (!inside.empty() && registers.size() < kMost) {
+  while (!inside.empty() && registers.values.size() < kMost) {
     const auto stop = inside.find_first_of(", ");
     const auto word = inside.substr(0, stop);
+    if (stop == std::string_view::npos && !registers.is_whole && may_go_on(word)) break;
     if (!word.empty()) {
       const auto value = word.starts_with("0x") ? parse_hex<std::uint32_t>(word) : std::nullopt;
-      if (!value) return {};
-      registers.push_back(*value);
+      if (!value) return {.front = text};
+      registers.values.push_back(*value);
     }
     inside.remove_prefix(stop == std::string_view::npos ? inside.size() : stop + 1);
   }
-  front = trim(text.substr(0, begin));
+  registers.front = trim(text.substr(0, begin));
   return registers;
 }
 
@@ -144,25 +171,31 @@ std::optional<int> link_number(std::string_view word) {
 
 // Xid 74: "NVLink: fatal error detected on link 14(0x.., ...)"
 void read_nvlink(std::string_view text, DecodedRecord& decoded) {
-  std::string_view front = text;
-  NvLinkDetail detail;
-  detail.registers = last_registers(text, front);
+  const Registers registers = last_registers(text);
+  decoded.is_cut = !ends_as_whole(text);
+  if (decoded.is_cut && registers.values.empty()) return;
   constexpr std::string_view kMark = "link ";
-  const auto at = front.rfind(kMark);
+  const auto at = registers.front.rfind(kMark);
   if (at == std::string_view::npos) return;
-  detail.link = link_number(front.substr(at + kMark.size()));
+  NvLinkDetail detail;
+  detail.registers = registers.values;
+  detail.link = link_number(registers.front.substr(at + kMark.size()));
   if (!detail.link) return;
-  if (front.find("fatal") != std::string_view::npos) detail.severity = "fatal";
+  if (registers.front.find("fatal") != std::string_view::npos) detail.severity = "fatal";
   decoded.nvlink = std::move(detail);
 }
 
-// Xid 144 to 150: "RLW_SRC_TRACK Nonfatal XC1 i0 Link 10 (0xINTRINFO 0xSTATUS ...)"
+// Xid 144 to 150: "RLW_SRC_TRACK Nonfatal XC1 i0 Link 10 (0xINTRINFO 0xSTATUS ...)". With the two first
+// numbers a line that is cut says as much as the whole one.
 void read_nvlink5(std::string_view text, DecodedRecord& decoded) {
-  std::string_view front = text;
+  Registers registers = last_registers(text);
+  if (registers.values.size() < 2) {
+    decoded.is_cut = !ends_as_whole(text);
+    return;
+  }
   NvLinkDetail detail;
-  detail.registers = last_registers(text, front);
-  if (detail.registers.size() < 2) return;
-  auto words = split_words(front);
+  detail.registers = std::move(registers.values);
+  auto words = split_words(registers.front);
   if (words.size() >= 2 && words[words.size() - 2] == "Link") {
     detail.link = link_number(words.back());
     words.resize(words.size() - 2);
@@ -208,6 +241,7 @@ void read_xid_body(std::string_view body, DecodedRecord& decoded) {
       break;
     case 154:
       read_recovery(text, decoded);
+      decoded.is_cut = is_cut_recovery(text, decoded);
       break;
     default:
       break;
