@@ -21,6 +21,7 @@
 #include "catalog/catalog.hpp"
 #include "catalog/operator_rules.hpp"
 #include "checks/custom/log_rules_check.hpp"
+#include "checks/kernel_log/line_verdict.hpp"
 #include "cli/cli.hpp"
 #include "cli/machine_checks.hpp"
 #include "cli/output/table.hpp"
@@ -41,8 +42,8 @@ json::value to_json(const Value& value) {
 }
 
 // Facts whose names begin with "nvlink" become members of one object.
-json::object to_json(const checks::DecodedRecord& decoded, const std::vector<std::string>& data,
-                     Instant time) {
+json::object to_json(const checks::DecodedRecord& decoded, Health health,
+                     const std::vector<std::string>& data, Instant time) {
   json::object object;
   for (const auto& [name, value] : to_attributes(decoded)) {
     if (!name.starts_with("nvlink")) {
@@ -57,6 +58,7 @@ json::object to_json(const checks::DecodedRecord& decoded, const std::vector<std
   // A rule of the catalog need not have either.
   if (!object.contains("class")) object["class"] = "unknown";
   if (!object.contains("action")) object["action"] = to_string(decoded.action);
+  object["health"] = health == Health::healthy ? "none" : to_string(health);
   if (!data.empty()) object["data"] = json::value_from(data);
   if (time.wall != WallTime{}) object["time"] = format_time(time.wall);
   if (time.mono != MonoTime{}) object["secondsSinceBoot"] = to_seconds(time.mono.time_since_epoch());
@@ -78,16 +80,18 @@ std::string place_of(const checks::DecodedRecord& decoded) {
 // Prints one record after the other; rows of registers go to the record before them.
 class Printer {
  public:
-  explicit Printer(DecodeFormat format) : format_(format) {}
+  Printer(DecodeFormat format, const catalog::Catalog& facts) : format_(format), facts_(facts) {}
 
-  void add(checks::DecodedRecord decoded, Instant time) {
+  void add(checks::DecodedRecord decoded, const host::KernelRecord& record) {
     if (decoded.is_detail && held_ && held_->decoded.code == decoded.code &&
         held_->decoded.pci == decoded.pci) {
       held_->data.push_back(std::move(decoded.text));
       return;
     }
     flush();
-    held_.emplace(Held{std::move(decoded), {}, time});
+    const Health health =
+        format_ == DecodeFormat::json ? checks::verdict_on(record, decoded, facts_).health : Health::healthy;
+    held_.emplace(Held{std::move(decoded), health, {}, record.time});
   }
 
   void flush() {
@@ -95,7 +99,7 @@ class Printer {
     const Held record = std::move(*held_);
     held_.reset();
     if (format_ == DecodeFormat::json)
-      print_document(json::serialize(to_json(record.decoded, record.data, record.time)));
+      print_document(json::serialize(to_json(record.decoded, record.health, record.data, record.time)));
     else
       print_row(record.decoded);
     ++printed_;
@@ -106,6 +110,7 @@ class Printer {
  private:
   struct Held {
     checks::DecodedRecord decoded;
+    Health health = Health::healthy;
     std::vector<std::string> data;
     Instant time;
   };
@@ -128,6 +133,7 @@ class Printer {
   }
 
   DecodeFormat format_;
+  const catalog::Catalog& facts_;
   std::optional<Held> held_;
   std::size_t printed_ = 0;
 };
@@ -208,14 +214,14 @@ int decode_log(const std::string& path, DecodeFormat format, const std::vector<s
   host::TextLogReader reader([&](const host::KernelRecord& record) {
     return decoder.decode(record).has_value() || own.decoder().decode_by_rules(record).has_value();
   });
-  Printer printer(format);
+  Printer printer(format, facts);
   const auto take = [&](const std::vector<host::KernelRecord>& records) {
     for (const auto& record : records) {
       const auto decoded = decoder.decode(record);
-      if (decoded) printer.add(*decoded, record.time);
+      if (decoded) printer.add(*decoded, record);
       // What a driver's own form takes first is judged by the operator's rule as well.
       const auto more = own.decoder().decode_by_rules(record);
-      if (more && (!decoded || more->rule != decoded->rule)) printer.add(*more, record.time);
+      if (more && (!decoded || more->rule != decoded->rule)) printer.add(*more, record);
     }
   };
   const auto read = for_each_line(file->get(), path == "-" ? "standard input" : path,

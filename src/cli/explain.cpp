@@ -10,6 +10,7 @@
 
 #include "catalog/catalog.hpp"
 #include "checks/kernel_log/decode.hpp"
+#include "checks/kernel_log/line_verdict.hpp"
 #include "cli/cli.hpp"
 #include "cli/output/explanation.hpp"
 #include "cli/output/terminal.hpp"
@@ -72,7 +73,8 @@ std::optional<std::string> explain_line(const catalog::Catalog& facts, const std
   auto records = reader.add_line(line);
   std::ranges::move(reader.finish(), std::back_inserter(records));
   for (const host::KernelRecord& record : records)
-    if (const auto decoded = decoder.decode(record)) return explain(*decoded, facts);
+    if (const auto decoded = decoder.decode(record))
+      return explain(*decoded, checks::verdict_on(record, *decoded, facts), facts);
   return std::nullopt;
 }
 

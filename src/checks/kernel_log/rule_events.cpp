@@ -20,24 +20,6 @@ namespace {
 // How many records an event stands for, where it is more than one.
 constexpr std::string_view kCount = "count";
 
-Observation to_event(const host::KernelRecord& record, const DecodedRecord& decoded, const Subject& subject,
-                     const std::string& witness) {
-  Observation event;
-  event.name = decoded.rule;
-  event.subject = subject;
-  event.value = decoded.rule;
-  event.source = witness;
-  event.time = record.time;
-  event.sequence = record.sequence;
-  event.attributes = to_attributes(decoded);
-  std::erase_if(event.attributes, [](const auto& attribute) {
-    return attribute.first == "text" || attribute.first == "line" || attribute.first == "rule" ||
-           attribute.first == kCount;  // of an EDAC line: it stands in the line
-  });
-  event.attributes.emplace_back("line", line_of(record.text));
-  return event;
-}
-
 // The events of a round, taken from the newest to the oldest.
 class Collected {
  public:
@@ -93,7 +75,7 @@ void add_events(const host::KernelRecords& log, const Request& request, const De
     if (!decoded) return;
     const bool is_new = record.sequence >= request.kernel_log_counted;
     Collected& collected = is_new ? news : counted;
-    if (!collected.add(to_event(record, *decoded, subject_of(*decoded), log.witness)) && is_new)
+    if (!collected.add(rule_event(record, *decoded, subject_of(*decoded), log.witness)) && is_new)
       ++observed.records_dropped;
   });
   counted.move_to(observed.observations);
@@ -101,6 +83,24 @@ void add_events(const host::KernelRecords& log, const Request& request, const De
 }
 
 }  // namespace
+
+Observation rule_event(const host::KernelRecord& record, const DecodedRecord& decoded, const Subject& subject,
+                       const std::string& witness) {
+  Observation event;
+  event.name = decoded.rule;
+  event.subject = subject;
+  event.value = decoded.rule;
+  event.source = witness;
+  event.time = record.time;
+  event.sequence = record.sequence;
+  event.attributes = to_attributes(decoded);
+  std::erase_if(event.attributes, [](const auto& attribute) {
+    return attribute.first == "text" || attribute.first == "line" || attribute.first == "rule" ||
+           attribute.first == kCount;  // of an EDAC line: it stands in the line
+  });
+  event.attributes.emplace_back("line", line_of(record.text));
+  return event;
+}
 
 Subject subject_by_rule(const catalog::Catalog& facts, const DecodedRecord& decoded) {
   const catalog::LogRule* rule = facts.log_rule(decoded.rule);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "checks/check.hpp"
@@ -21,6 +22,10 @@ inline constexpr std::size_t kMaxEqualEvents = 16;
 using SubjectOf = std::function<Subject(const DecodedRecord& decoded)>;
 // What the record's rule names, by `facts`.
 [[nodiscard]] Subject subject_by_rule(const catalog::Catalog& facts, const DecodedRecord& decoded);
+
+// The event of a record: the rule as name and value, facts and line as attributes.
+[[nodiscard]] Observation rule_event(const host::KernelRecord& record, const DecodedRecord& decoded,
+                                     const Subject& subject, const std::string& witness);
 
 // Adds to `observed` what the kernel wrote since request.kernel_log_from and a log rule among `rules` (ids of
 // the catalog) recognises: an event with the rule as name and value, facts and line as attributes. A storm

@@ -83,10 +83,19 @@ void add_driver_error(Page& page, const DriverError& error, const std::string& h
   page.add(error.provenance);
 }
 
+std::string said_by_check(const checks::DecodedRecord& record, const checks::LineVerdict& verdict) {
+  if (verdict.health != Health::healthy)
+    return verdict.check + " says " + std::string(to_string(verdict.health)) + " (" + verdict.reason +
+           "), action: " + action_of(verdict.action);
+  if (record.from_user) return "nothing: user space wrote the line";
+  return "nothing of this line alone";
+}
+
 // A line that tells of no driver error.
-std::string explain_rule(const catalog::LogRule& rule, const catalog::Catalog& facts) {
+std::string explain_rule(const catalog::LogRule& rule, const checks::LineVerdict& verdict,
+                         const catalog::Catalog& facts) {
   Page page(rule.id + ": " + rule.title);
-  const auto* reason = facts.reason(rule.reason);
+  const auto* reason = facts.reason(rule.reason.empty() ? verdict.reason : rule.reason);
   if (reason == nullptr) page.add("Health", "an event only, no finding: it counts for nothing by itself");
   for (const auto& check : facts.checks())
     if (std::ranges::find(check.log_rules, rule.id) != check.log_rules.end()) page.add("Read by", check.id);
@@ -99,12 +108,13 @@ std::string explain_rule(const catalog::LogRule& rule, const catalog::Catalog& f
 }
 
 // What is known of the code or of the rule that the record names.
-std::string explain_kind(const checks::DecodedRecord& record, const catalog::Catalog& facts) {
+std::string explain_kind(const checks::DecodedRecord& record, const checks::LineVerdict& verdict,
+                         const catalog::Catalog& facts) {
   if (record.code && record.kind == "xid")
     if (const auto* xid = facts.xid(*record.code)) return explain(*xid, facts);
   if (record.code && record.kind == "sxid")
     if (const auto* sxid = facts.sxid(*record.code)) return explain(*sxid, facts);
-  if (const auto* rule = facts.log_rule(record.rule)) return explain_rule(*rule, facts);
+  if (const auto* rule = facts.log_rule(record.rule)) return explain_rule(*rule, verdict, facts);
   return {};
 }
 
@@ -164,12 +174,14 @@ std::string explain(const catalog::CheckPage& check, const catalog::Catalog& fac
   return page.text();
 }
 
-std::string explain(const checks::DecodedRecord& record, const catalog::Catalog& facts) {
+std::string explain(const checks::DecodedRecord& record, const checks::LineVerdict& verdict,
+                    const catalog::Catalog& facts) {
   Page page("A kernel log record of kind " + record.kind + " (rule " + record.rule + ")");
   // A line on the command line has no number.
   for (const auto& [name, value] : checks::to_attributes(record))
     if (name != "line") page.add(name, to_string(value));
-  if (const std::string known = explain_kind(record, facts); !known.empty())
+  page.add("check", said_by_check(record, verdict));
+  if (const std::string known = explain_kind(record, verdict, facts); !known.empty())
     page.more("What is known of its kind; where this line says more, the line counts:\n\n" + known);
   return page.text();
 }

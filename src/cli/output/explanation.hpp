@@ -5,6 +5,7 @@
 
 #include "catalog/catalog.hpp"
 #include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/line_verdict.hpp"
 
 namespace autopilot::cli {
 
@@ -15,6 +16,8 @@ namespace autopilot::cli {
 [[nodiscard]] std::string explain(const catalog::Threshold& threshold);
 [[nodiscard]] std::string explain(const catalog::Xid& xid, const catalog::Catalog& facts);
 [[nodiscard]] std::string explain(const catalog::Sxid& sxid, const catalog::Catalog& facts);
-[[nodiscard]] std::string explain(const checks::DecodedRecord& record, const catalog::Catalog& facts);
+// Of a line: what is in it, what `check` says of it (verdict_on), and what is known of its kind.
+[[nodiscard]] std::string explain(const checks::DecodedRecord& record, const checks::LineVerdict& verdict,
+                                  const catalog::Catalog& facts);
 
 }  // namespace autopilot::cli

@@ -18,7 +18,8 @@ std::string of_line(const std::string& text) {
   host::KernelRecord record;
   record.text = text;
   const auto decoded = checks::Decoder(catalog::builtin()).decode(record);
-  return decoded ? explain(*decoded, catalog::builtin()) : std::string();
+  if (!decoded) return {};
+  return explain(*decoded, checks::verdict_on(record, *decoded, catalog::builtin()), catalog::builtin());
 }
 
 // Whatever makes a finding is explained with all that a person asks.
@@ -57,6 +58,14 @@ TEST(Explanation, of_a_line_that_is_an_event_only_says_so_and_who_reads_it) {
   const std::string page = of_line("mce: [Hardware Error]: CPU 4: Machine Check: 0 Bank 9: 8c00004000010091");
   EXPECT_THAT(page,
               AllOf(HasSubstr("an event only"), HasSubstr("host.machine_check"), HasSubstr("\nSource ")));
+}
+
+TEST(Explanation, of_a_line_says_what_the_check_that_reads_it_finds) {
+  EXPECT_THAT(of_line("NVRM: GPU 0000:18:00.0: GPU has fallen off the bus."),
+              AllOf(HasSubstr("gpu.xid says failed (gpu_fallen_off_bus), action: power_cycle"),
+                    HasSubstr("\nDo now "), Not(HasSubstr("an event only"))));
+  EXPECT_THAT(of_line("EXT4-fs (nvme0n1p2): mounted filesystem with ordered data mode. Quota mode: none."),
+              HasSubstr("nothing of this line alone"));
 }
 
 TEST(Explanation, of_a_line_names_its_kernels_and_says_when_its_form_is_unproven) {
