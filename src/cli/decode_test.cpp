@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/cli.hpp"
 #include "core/parse.hpp"
 #include "host/files/test_folder.hpp"
+#include "tests/paths/paths.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -86,6 +91,48 @@ TEST(DecodeVerb, refuses_what_is_no_log_with_the_reason) {
   EXPECT_EQ(decode({folder.path() + "/binary"}).exit_code, kExitUsage);
   EXPECT_NE(decode({folder.path() + "/binary"}).err.find("is no text"), std::string::npos);
   EXPECT_EQ(decode({"-o", "xml", folder.path() + "/binary"}).exit_code, kExitUsage);
+}
+
+boost::json::object record_of(std::map<int, boost::json::object>& records, int line) {
+  const auto found = records.extract(line);
+  return found ? found.mapped() : boost::json::object{};
+}
+
+// What is printed of the log in `folder`, by its lines.
+std::map<int, boost::json::object> records_of(const std::filesystem::path& folder) {
+  const auto outcome = decode({"-o", "json", (folder / "input.log").string()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::map<int, boost::json::object> records;
+  for (const auto line : split(trim(outcome.out), '\n')) {
+    auto record = boost::json::parse(line).as_object();
+    records[static_cast<int>(record.at("line").as_int64())] = std::move(record);
+  }
+  return records;
+}
+
+void expect_records(const std::filesystem::path& folder) {
+  auto records = records_of(folder);
+  std::ifstream expectations(folder / "expected.jsonl");
+  std::string text;
+  ASSERT_TRUE(std::getline(expectations, text));
+  EXPECT_TRUE(boost::json::parse(text).as_object().contains("source")) << folder;
+  while (std::getline(expectations, text)) {
+    auto expected = boost::json::parse(text).as_object();
+    const bool is_optional = expected.erase("optional") > 0;
+    const auto record = record_of(records, static_cast<int>(expected.at("line").as_int64()));
+    if (record.empty() && is_optional) continue;
+    EXPECT_EQ(record.contains("fromUser"), expected.contains("fromUser")) << folder << ' ' << text;
+    for (const auto& [name, value] : expected)
+      EXPECT_TRUE(record.contains(name) && record.at(name) == value)
+          << folder << ' ' << text << ": " << boost::json::serialize(record);
+  }
+  for (const auto& [line, record] : records)
+    ADD_FAILURE() << folder << ':' << line << ": " << boost::json::serialize(record);
+}
+
+TEST(DecodeVerb, finds_in_logs_of_every_form_what_is_there) {
+  for (const auto& folder : std::filesystem::directory_iterator(paths::source("tests/golden/decode")))
+    if (folder.is_directory()) expect_records(folder.path());
 }
 
 TEST(DecodeVerb, survives_a_line_without_end) {
