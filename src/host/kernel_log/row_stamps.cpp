@@ -215,10 +215,12 @@ StampKind take_day(std::string_view& text, TextRow& /*row*/) {
   return StampKind::log;
 }
 
-// "2026-11-21 03:04:05,678 ", in no zone that is known.
+// "2026-11-21 03:04:05,678 ", with strokes as Go writes it, or without the date; in no zone that is known.
 StampKind take_date(std::string_view& text, TextRow& /*row*/) {
-  if (!looks_like(text, "0000-00-00 00:00:00")) return StampKind::none;
-  return take_end(text, end_of_fraction(text, 19)) ? StampKind::log : StampKind::none;
+  for (const std::string_view picture : {"0000-00-00 00:00:00", "0000/00/00 00:00:00", "00:00:00"})
+    if (looks_like(text, picture))
+      return take_end(text, end_of_fraction(text, picture.size())) ? StampKind::log : StampKind::none;
+  return StampKind::none;
 }
 
 // journalctl short-unix: "1763694245.678901 ".

@@ -144,15 +144,17 @@ bool take_log_writer(std::string_view& text, TextRow& row) {
 
 // Behind a time since boot, or where there is none: the journal names host and program there, dmesg does not.
 // True where a writer is named.
-bool take_ring_writer(std::string_view& text, TextRow& row) {
+bool take_ring_writer(std::string_view& text, std::string_view known_host, TextRow& row) {
   const auto own = tag_at(text);
   std::string_view rest = text;
-  if (!own) (void)take_word(rest);
+  const auto host = own ? std::string_view{} : take_word(rest);
   const auto tag = own ? own : tag_at(rest);
   if (!tag) return false;
   const bool is_kernels = tag->name == kKernelTag && !tag->has_pid;
-  const bool is_programs = tag->has_pid && !(own && is_about_process(tag->behind));
-  if (!is_kernels && !is_programs) return false;
+  const bool is_about_own_process = own && is_about_process(tag->behind);
+  const bool is_of_host = !host.empty() && host == known_host;
+  if (!is_kernels && !is_of_host && (!tag->has_pid || is_about_own_process)) return false;
+  row.host = host;
   take_tag(*tag, text, row);
   return true;
 }
@@ -204,7 +206,7 @@ StampKind take_stamps(std::string_view& text, TextRow& row) {
 }
 
 // A row with everything that stands in front of its text.
-TextRow parse_stamped(std::string_view text) {
+TextRow parse_stamped(std::string_view text, std::string_view host) {
   TextRow row;
   const bool is_talos = take_talos_priority(text, row);
   const bool has_priority = is_talos || take_priority(text, row);
@@ -212,7 +214,7 @@ TextRow parse_stamped(std::string_view text) {
   const auto stamp = take_stamps(text, row);
   if (stamp == StampKind::log && !is_talos) {
     if (take_log_writer(text, row)) row.form = TextRow::Form::syslog;
-  } else if (take_ring_writer(text, row)) {
+  } else if (take_ring_writer(text, host, row)) {
     row.form = TextRow::Form::syslog;
   } else if (stamp != StampKind::none || has_priority) {
     row.form = TextRow::Form::dmesg;
@@ -229,10 +231,10 @@ bool begins_row(std::string_view text) {
          take_stamp(text, row) != StampKind::none;
 }
 
-std::optional<TextRow> parse_uncarried(std::string_view line) {
+std::optional<TextRow> parse_uncarried(std::string_view line, std::string_view host) {
   for (const auto parse : {parse_kmsg, parse_trace})
     if (auto row = parse(line)) return row;
-  if (!is_program_log(line)) return parse_stamped(line);
+  if (!is_program_log(line)) return parse_stamped(line, host);
   TextRow row;
   row.form = TextRow::Form::program;
   row.is_kernel = false;
@@ -240,10 +242,10 @@ std::optional<TextRow> parse_uncarried(std::string_view line) {
   return row;
 }
 
-std::optional<TextRow> parse_row_or_json(std::string_view line) {
-  if (!line.starts_with('{')) return parse_uncarried(line);
+std::optional<TextRow> parse_row_or_json(std::string_view line, std::string_view host) {
+  if (!line.starts_with('{')) return parse_uncarried(line, host);
   auto json = parse_json_row(line);
-  return json.is_object ? std::move(json.row) : parse_uncarried(line);
+  return json.is_object ? std::move(json.row) : parse_uncarried(line, host);
 }
 
 // A row in front of which a carrier may have put its mark. What begins a row already carries none, but for
@@ -258,12 +260,12 @@ Carrier take_carriers_of(std::string_view& text) {
 
 }  // namespace
 
-std::optional<TextRow> parse_text_row(std::string_view line) {
+std::optional<TextRow> parse_text_row(std::string_view line, std::string_view host) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' '))
     line.remove_suffix(1);
   if (line.find_first_not_of(" \t") == std::string_view::npos) return std::nullopt;
   const auto carrier = take_carriers_of(line);
-  auto row = parse_row_or_json(line);
+  auto row = parse_row_or_json(line, host);
   if (!row) return row;
   row->is_carried = row->is_carried || carrier != Carrier::none;
   if (carrier == Carrier::container && row->form == TextRow::Form::bare) {

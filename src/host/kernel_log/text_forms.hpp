@@ -22,6 +22,7 @@ struct TextRow {
   std::optional<WallTime> wall;
   std::optional<std::uint64_t> microseconds;  // since boot
   bool injected = false;
+  std::string host;  // of a row of the journal with the time since boot, where its writer is sure
   std::string text;  // not cleaned yet
 };
 
@@ -31,6 +32,9 @@ struct TextRow {
 // A row is, from left to right: what carried it (row_carriers.hpp), a priority, times (row_stamps.hpp), the
 // writer, a time again, and the text. A writer is the kernel only where its tag is "kernel" without a number
 // of a process; a row with the time of a wall clock needs that tag, because the kernel prints none.
-[[nodiscard]] std::optional<TextRow> parse_text_row(std::string_view line);
+//
+// `host`: that of earlier rows. Behind a time since boot it tells "host program: text" of the journal from
+// what the kernel writes of a device; without a number of a process nothing else does.
+[[nodiscard]] std::optional<TextRow> parse_text_row(std::string_view line, std::string_view host = {});
 
 }  // namespace autopilot::host

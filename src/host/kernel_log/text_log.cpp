@@ -13,8 +13,9 @@ namespace {
 
 constexpr int kUserFacility = 1;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-// What may stand in front of a message that something else quotes.
+// What may stand in front of a message that something else prints or quotes.
 constexpr std::string_view kSeparators = " \t\"'`]=:(|>";
+constexpr std::string_view kQuotationMarks = "\"'`";
 constexpr char kEscape = '\x1b';
 
 // What dmesg, journalctl, grep and consoles write to a terminal beside the text: ESC [ numbers letter.
@@ -45,6 +46,18 @@ KernelRecord to_record(TextRow row, std::uint64_t line) {
   record.injected = row.injected;
   record.text = clean_log_text(row.text);
   return record;
+}
+
+// Behind each of these marks, where no other follows it; of a long line the first ones.
+std::vector<std::size_t> places_of_messages(std::string_view line, std::string_view marks) {
+  constexpr std::size_t kMaxFront = 512;
+  constexpr std::size_t kMaxPlaces = 48;
+  std::vector<std::size_t> places;
+  for (auto at = line.find_first_of(marks); at < kMaxFront && places.size() < kMaxPlaces;
+       at = line.find_first_of(marks, at + 1))
+    if (at + 1 < line.size() && kSeparators.find(line[at + 1]) == std::string_view::npos)
+      places.push_back(at + 1);
+  return places;
 }
 
 }  // namespace
@@ -93,8 +106,9 @@ std::vector<KernelRecord> TextLogReader::add_row(std::string_view line) {
   const auto indent = std::min(line.find_first_not_of(" \t"), line.size());
   if (indent < line.size() && continues(line, indent)) return {};
   auto whole = close_open();
-  auto row = parse_text_row(line.substr(indent));
+  auto row = parse_text_row(line.substr(indent), host_);
   if (!row) return whole;
+  if (!row->host.empty()) host_ = row->host;
   text_column_.reset();
   if (row->form == TextRow::Form::syslog || row->form == TextRow::Form::dmesg)
     text_column_ = line.find_last_not_of(" \r") + 1 - row->text.size();
@@ -108,19 +122,15 @@ std::vector<KernelRecord> TextLogReader::add_row(std::string_view line) {
 
 // Where the line is none of the known forms.
 void TextLogReader::find_message(KernelRecord& record) const {
-  constexpr std::size_t kMaxFront = 512;
-  constexpr std::size_t kMaxPlaces = 48;
-  if (!knows_ || knows_(record)) return;
+  if (!knows_) return;
+  const bool is_known = knows_(record);
   const std::string line = record.text;
   KernelRecord found = record;
-  std::size_t places = 0;
-  for (auto at = line.find_first_of(kSeparators); at < kMaxFront && places < kMaxPlaces;
-       at = line.find_first_of(kSeparators, at + 1)) {
-    if (at + 1 == line.size() || kSeparators.find(line[at + 1]) != std::string_view::npos) continue;
-    ++places;
-    found.text = line.substr(at + 1);
+  // What is known as a whole may be quoted all the same.
+  for (const std::size_t begin : places_of_messages(line, is_known ? kQuotationMarks : kSeparators)) {
+    found.text = line.substr(begin);
     if (!knows_(found)) continue;
-    found.facility = is_quotation(std::string_view(line).substr(0, at + 1)) ? kUserFacility : 0;
+    found.facility = is_quotation(std::string_view(line).substr(0, begin)) ? kUserFacility : 0;
     record = std::move(found);
     return;
   }

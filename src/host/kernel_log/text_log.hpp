@@ -57,6 +57,7 @@ class TextLogReader {
   // Of journalctl and dmesg: where the text of open_ begins. They print its further rows below it, so a row
   // that begins before is another record.
   std::optional<std::size_t> text_column_;
+  std::string host_;               // of the journal's rows
   bool takes_properties_ = false;  // raw records have " KEY=value" lines
   RowJoiner joiner_;
   TextBlocks blocks_;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "host/kernel_log/text_log_fixture.hpp"
@@ -28,6 +30,34 @@ TEST(TextLog, finds_a_message_that_is_known_behind_marks_that_are_not) {
     EXPECT_EQ(records[0].facility, facility) << front;
     EXPECT_FALSE(records[0].verified) << front;
   }
+}
+
+// A message of which only the end matters is known behind a quotation mark as well.
+TEST(TextLog, takes_a_message_in_quotation_marks_for_a_quotation) {
+  TextLogReader reader(
+      [](const KernelRecord& record) { return record.text.find("EXT4-fs error") != std::string::npos; });
+  std::vector<KernelRecord> records;
+  for (const char* line :
+       {"the log has \"EXT4-fs error (device sda1)\"", "EXT4-fs error (device sda1): comm 'a'"})
+    for (auto& record : reader.add_line(line))
+      records.push_back(std::move(record));
+  for (auto& record : reader.finish())
+    records.push_back(std::move(record));
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].facility, 1);
+  EXPECT_EQ(records[1].facility, 0);
+}
+
+TEST(TextLog, knows_the_programs_of_a_journal_by_the_host_of_other_rows) {
+  const auto records = read_text_log(
+      "[    1.000000] node7 kernel: usb 1-1: new\n"
+      "[    2.000000] node7 watch: EXT4-fs error (device sda1)\n"
+      "[    3.000000] nvme nvme3: I/O 211 QID 7 timeout, reset controller\n");
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[1].facility, 1);
+  EXPECT_EQ(records[1].text, "EXT4-fs error (device sda1)");
+  EXPECT_EQ(records[2].facility, 0);
+  EXPECT_EQ(records[2].text, "nvme nvme3: I/O 211 QID 7 timeout, reset controller");
 }
 
 TEST(TextLog, reads_the_journal_as_json) {
