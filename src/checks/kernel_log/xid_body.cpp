@@ -100,9 +100,11 @@ void read_recovery(std::string_view text, DecodedRecord& decoded) {
   decoded.recovery_to = parse_hex<int>(*to);
 }
 
-// Every message that has numbers to decide by ends with a parenthesis.
+// Every message that has numbers to decide by ends with a parenthesis; whoever cuts it may add a mark of its
+// own behind the numbers that are left.
 bool ends_as_whole(std::string_view text) {
-  return text.ends_with(')');
+  return text.ends_with(')') &&
+         (text.find("(0x") == std::string_view::npos || text.rfind('(') == text.find("(0x"));
 }
 
 bool is_cut_recovery(std::string_view text, const DecodedRecord& decoded) {
@@ -155,6 +157,7 @@ Registers last_registers(std::string_view text) {
     if (stop == std::string_view::npos && !registers.is_whole && may_go_on(word)) break;
     if (!word.empty()) {
       const auto value = word.starts_with("0x") ? parse_hex<std::uint32_t>(word) : std::nullopt;
+      if (!value && !registers.is_whole) break;
       if (!value) return {.front = text};
       registers.values.push_back(*value);
     }
