@@ -34,7 +34,7 @@ constexpr std::string_view kBehind = " behind \n";
 constexpr std::size_t kMarkBytes = kMarkDigits + kCurrent.size();
 static_assert(kCurrent.size() == kBehind.size());
 
-std::string to_text(const JournalMark& mark) {
+std::string mark_text(const JournalMark& mark) {
   std::string digits = std::to_string(mark.commits);
   digits.insert(0, kMarkDigits - digits.size(), '0');
   return digits.append(mark.is_behind ? kBehind : kCurrent);
@@ -147,7 +147,7 @@ Result<std::optional<JournalMark>> FileLock::mark() const {
 }
 
 void FileLock::set_mark(const JournalMark& mark) {
-  const std::string text = to_text(mark);
+  const std::string text = mark_text(mark);
   static_cast<void>(::pwrite(fd_, text.data(), text.size(), 0));
 }
 
