@@ -12,7 +12,7 @@
 namespace autopilot::agent {
 namespace {
 
-// FNV-1a: it tells one picture of a node from the next, and protects nothing.
+// FNV-1a. It distinguishes one snapshot from the next; it is not a protection against forgery.
 std::string tag_of(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : bytes)

@@ -15,7 +15,7 @@ namespace {
 using std::filesystem::perms;
 using ::testing::HasSubstr;
 
-TEST(OpenKey, a_key_that_everybody_can_read_is_told_with_the_cure) {
+TEST(OpenKey, a_key_that_every_user_can_read_is_named_with_the_cure) {
   const host::TestFolder folder;
   const std::string key = folder.path() + "/tls.key";
   std::ofstream(key) << "secret";
@@ -27,7 +27,7 @@ TEST(OpenKey, a_key_that_everybody_can_read_is_told_with_the_cure) {
   EXPECT_EQ(open_key_problem(key, {}), "");
 }
 
-TEST(OpenKey, no_key_is_no_problem) {
+TEST(OpenKey, a_missing_key_is_accepted) {
   EXPECT_EQ(open_key_problem("", {}), "");
   EXPECT_EQ(open_key_problem("/nonexistent/tls.key", {}), "");
 }

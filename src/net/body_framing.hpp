@@ -21,7 +21,7 @@ template <class Message>
   const auto length = message[http::field::content_length];
   const bool is_number = length.find_first_not_of("0123456789") == length.npos;
   if (lengths > 1 || !is_number)
-    return fail(Errc::malformed, "more than one Content-Length, or one that is no number");
+    return fail(Errc::malformed, "more than one Content-Length, or one that is not a number");
   if (codings == 0) return {};
   if (lengths > 0)
     return fail(Errc::malformed,

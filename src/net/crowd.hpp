@@ -42,7 +42,7 @@ struct Guest {
 // Whether something more is let in, and who has to go for it.
 struct Room {
   bool is_there = false;
-  Guest* instead_of = nullptr;  // the caller ends it; null: nobody has to go
+  Guest* instead_of = nullptr;  // the caller ends it; null: none has to go
 };
 
 // Who holds what of the listeners of one kind. As long as there is enough, everybody gets what he asks for.

@@ -20,8 +20,8 @@ namespace autopilot::net {
 
 // Each has a counter in ServerStats. What goes beyond is refused, never queued without bound.
 //
-// Unix sockets keep a quarter of connections and event streams, so that nobody of the network can take them.
-// Where there are no more, the peer that holds most gives way to others, see Crowd.
+// Unix sockets keep a quarter of connections and event streams; clients of the network cannot use it up. When
+// the rest is used up, the peer that holds most gives way to others, see Crowd.
 struct ServerLimits {
   std::size_t connections = 512;         // one more takes the place of another, or is answered 503 and closed
   std::size_t header_bytes = 16 * 1024;  // request line and headers; beyond: 431
@@ -158,7 +158,7 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   // `pattern`: "/v1/checks/{id}"; a parameter is one whole segment. Literal segments win over parameters.
-  // Host, path, method and peer are looked at before a byte of the body is read.
+  // Host, path, method and peer are checked before a byte of the body is read.
   void route(std::string_view method, std::string_view pattern, Handler handler, RouteOptions options = {});
 
   // "127.0.0.1:3333", "[::1]:3333", "localhost:3333", ":3333" (all addresses); port 0: the system chooses.

@@ -36,7 +36,7 @@ class RequestReader {
   [[nodiscard]] Refusal refusal() const;
   [[nodiscard]] const std::string& refusal_text() const;
 
-  // The head is complete, and says in one way where the body ends.
+  // The head is complete, and it is unambiguous where the body ends.
   [[nodiscard]] bool has_head() const;
   // After has_head(): the request without its body. Malformed where the target cannot be decoded or Host is
   // missing or repeated.

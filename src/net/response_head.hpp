@@ -17,7 +17,7 @@ struct Framing {
   bool has_open_end = false;   // no length: the answer ends with the connection
 };
 
-// What a client is told that has to go for others, or never got in.
+// For a client whose connection is refused, or closed in favour of others.
 [[nodiscard]] HttpResponse too_many_connections();
 
 // Status line and headers with the empty line. Control characters in values become blanks, so that no value

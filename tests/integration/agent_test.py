@@ -47,6 +47,26 @@ class AgentTest(unittest.TestCase):
                 os.kill(agent.pid, signal.SIGCONT)
             self.assertEqual((code, errors), (3, f"autopilot: unix:{agent.socket} does not answer\n"))
 
+    def test_who_has_a_picture_of_the_node_gets_it_once(self):
+        def ask(agent, known=""):
+            connection = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=10)
+            try:
+                connection.request("GET", "/v1/node", headers={"If-None-Match": known} if known else {})
+                answer = connection.getresponse()
+                return answer.status, answer.getheader("ETag"), answer.read()
+            finally:
+                connection.close()
+
+        with harness.Agent("--simulate", "hgx-h100-8") as agent:
+            agent.wait_ready()
+            # A snapshot may be replaced between two questions.
+            def is_unchanged():
+                _, tag, body = ask(agent)
+                self.assertEqual(json.loads(body)["node"], agent.node()["node"])
+                return ask(agent, tag) == (304, tag, b"")
+
+            harness.wait_until(is_unchanged, "the answer is 304 without a body")
+
     def test_actions_are_for_the_local_socket_alone(self):
         with harness.Agent("--simulate", "hgx-h100-8") as agent:
             agent.wait_ready()

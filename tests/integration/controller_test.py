@@ -2,6 +2,7 @@
 """`autopilot controller`: who leads, what it says of itself, an API server that is away or refuses, a configuration that changes."""
 
 import base64
+import contextlib
 import http.client
 import json
 import os
@@ -121,6 +122,40 @@ class ControllerTest(unittest.TestCase):
         self.wait_leads(second)
         self.assertNotEqual(self.holder(), holder)
         self.assertEqual(second.metric("autopilot_controller_lease_transitions"), 1)
+
+    def test_strangers_at_the_port_do_not_make_a_probe_fail(self):
+        path = os.path.join(self.folder, "controller.sock")
+        controller = self.start(settings=f"socket: {path}\n")
+        harness.wait_until(lambda: controller.get("/readyz")[0] == 200, "it is ready")
+        strangers = [socket.create_connection(("127.0.0.1", controller.port), timeout=10) for _ in range(600)]
+        try:
+            for stranger in strangers:
+                with contextlib.suppress(OSError):  # closed in favour of another
+                    stranger.sendall(b"GET /healthz HTTP/1.1\r\nHost: loc")
+            for what in ("live", "ready"):
+                self.assertEqual(harness.run("status", "--probe", what, "--socket", path), (0, "", ""))
+            self.assertEqual(controller.get("/healthz"), (200, "ok\n"))
+        finally:
+            for stranger in strangers:
+                stranger.close()
+
+    def test_unfinished_reviews_take_no_more_memory_than_there_is_for_them(self):
+        controller = self.start()
+        harness.wait_until(lambda: self.api.get(CONFIG_MAP), "the authority is published", 60)
+        authority = self.api.get(CONFIG_MAP)["data"]["ca.crt"]
+        context = ssl.create_default_context(cadata=authority)
+        head = f"POST /mutate-pod HTTP/1.1\r\nHost: {SERVICE}\r\nContent-Length: 6000000\r\n\r\n".encode()
+        with contextlib.ExitStack() as strangers:
+            for _ in range(40):
+                plain = socket.create_connection(("127.0.0.1", controller.tls_port), timeout=10)
+                tls = strangers.enter_context(context.wrap_socket(plain, server_hostname=SERVICE))
+                with contextlib.suppress(OSError):  # refused, or given up for another
+                    tls.sendall(head + b"x" * 3_000_000)
+            self.assertEqual(controller.post("/mutate-pod", "{}", authority)[0], 200)
+            refused = sum(controller.metric(f'autopilot_http_limited_total{{limit="{limit}"}}')
+                          for limit in ("buffered_bytes", "buffered_bytes_share"))
+            self.assertGreaterEqual(refused, 1)
+            self.assertLessEqual(controller.metric("autopilot_http_buffered_bytes_most"), 64 << 20)
 
     def test_without_rights_it_says_which_and_tries_on(self):
         self.api.refusals["/apis/coordination.k8s.io"] = 403

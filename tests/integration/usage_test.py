@@ -31,6 +31,8 @@ class UsageTest(unittest.TestCase):
             (("check", "--window", "100h"), 64, "at most 1h"),
             (("check", "--config", "/tmp"), 78, "is a folder"),
             (("explain", "\x1b[2Jnonsense"), 64, "?[2Jnonsense"),
+            (("explain", "a\u202eb"), 64, "'a?b'"),
+            (("explain", "xid", "79", "--a\u202eb"), 64, "--a?b"),
             (("check", "--root", "/nonexistent"), 78, "autopilot record"),
             (("check", "--config", "/nonexistent.yaml"), 78, "/nonexistent.yaml"),
             (("inject", "xid", "--for", "soon"), 64, "expected a duration"),
@@ -48,6 +50,12 @@ class UsageTest(unittest.TestCase):
                 self.assertEqual(answer.returncode, code, answer.stderr)
                 self.assertIn(words, answer.stderr)
                 self.assertEqual(answer.stdout, "")
+
+    def test_an_error_does_not_repeat_all_that_it_was_given(self):
+        answer = autopilot("explain", "x" * 100_000)
+        self.assertEqual(answer.returncode, 64)
+        self.assertLess(len(answer.stderr), 3000)
+        self.assertIn("is no check, reason or threshold", answer.stderr)
 
     def test_output_that_is_lost_is_an_error(self):
         for arguments in (("explain", "gpu.xid"), ("check", "--list"), ("version",), ("--help",)):

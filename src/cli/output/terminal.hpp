@@ -17,7 +17,7 @@ namespace autopilot::cli {
 // else 70.
 int report(const Error& error);
 
-// The same line on standard error for what is no error of the whole. A line that is longer than a screen
+// The same line on standard error, where the whole does not fail. A line that is longer than a screen
 // keeps its beginning and its end.
 void tell(std::string_view text, std::string_view before = "autopilot: ");
 
