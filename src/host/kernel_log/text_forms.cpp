@@ -106,9 +106,12 @@ void take_dotted_priority(std::string_view& text, TextRow& row) {
 }
 
 void take_tag(const Tag& tag, std::string_view& text, TextRow& row) {
+  constexpr std::string_view kAgain = "kernel: ";  // a collector put its own in front
   row.is_kernel = tag.name == kKernelTag && !tag.has_pid;
   text = tag.behind;
-  if (row.is_kernel) (void)take_seconds_since_boot(text, row);
+  if (!row.is_kernel) return;
+  if (text.starts_with(kAgain)) text.remove_prefix(kAgain.size());
+  (void)take_seconds_since_boot(text, row);
 }
 
 // Behind the time of a log: "host kernel: ", or without the host. False where no writer is named: such a row
@@ -145,6 +148,11 @@ bool take_log_writer(std::string_view& text, TextRow& row) {
 // Behind a time since boot, or where there is none: the journal names host and program there, dmesg does not.
 // True where a writer is named.
 bool take_ring_writer(std::string_view& text, std::string_view known_host, TextRow& row) {
+  if (!row.facility && text.starts_with('[') &&
+      begins_with_level(text)) {  // "[error] " of a program with such times
+    row.is_kernel = false;
+    return true;
+  }
   const auto own = tag_at(text);
   std::string_view rest = text;
   const auto host = own ? std::string_view{} : take_word(rest);
@@ -153,7 +161,9 @@ bool take_ring_writer(std::string_view& text, std::string_view known_host, TextR
   const bool is_kernels = tag->name == kKernelTag && !tag->has_pid;
   const bool is_about_own_process = own && is_about_process(tag->behind);
   const bool is_of_host = !host.empty() && host == known_host;
-  if (!is_kernels && !is_of_host && (!tag->has_pid || is_about_own_process)) return false;
+  const bool is_programs = is_of_host || (tag->has_pid && !is_about_own_process);
+  // A facility says more than a tag.
+  if (!is_kernels && (row.facility || !is_programs)) return false;
   row.host = host;
   take_tag(*tag, text, row);
   return true;

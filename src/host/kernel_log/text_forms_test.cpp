@@ -115,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"console_with_prompt", "node-1 login: [ 2750.000123] ", false, 0},
         Form{"console_erased", "\x1b[2K\x1b[?25h[ 2750.000123] ", false, 0},
         Form{"tag", "kernel: ", false, 0}, Form{"tag_and_seconds", "kernel: [16450076.435595] ", false, 0},
-        Form{"tag_and_host", "node-1 kernel: ", false, 0}),
+        Form{"tag_and_host", "node-1 kernel: ", false, 0},
+        Form{"tag_twice", "Nov 21 03:04:05 node-1 kernel: kernel: ", false, 0}),
     [](const auto& form) { return std::string(form.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -172,6 +173,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Form{"monotonic_without_host", "[  412.500000] nv-hostengine[901]: ", false, 1},
                     Form{"delta", "[  411.000000 <    0.100000 >] node7 watch.py[77]: ", false, 1},
                     Form{"tag_with_pid", "python3[4242]: ", false, 1},
+                    Form{"wire_of_the_kernels_facility", "<3>Jul 10 08:41:31 node1 watch: ", true, 1},
+                    Form{"wire_of_a_kernel_with_pid", "<3>Jul 10 08:41:31 node1 kernel[7]: ", true, 1},
                     Form{"host_and_tag_with_pid", "node7 python3[4242]: ", false, 1}),
     [](const auto& form) { return std::string(form.param.name); });
 
@@ -197,6 +200,7 @@ TEST(TextForms, takes_no_log_of_a_program_for_the_kernels) {
         "08:41:33 INF ",
         "2026-07-10 08:41:33,123 [main] ERROR watch - ",
         "2026/07/10 08:41:33 [error] 7#7: ",
+        "[Fri Jul 10 08:41:31 2026] [error] ",
         "[rank0]: ",
         "\"",
         "{\"msg\":\"",
@@ -231,7 +235,8 @@ TEST(TextForms, keeps_what_is_no_mark_in_front_of_a_message) {
         "INFO: task nvidia-smi:4242 blocked for more than 120 seconds.",
         "[drm] amdgpu kernel modesetting enabled.", "WARNING: CPU: 3 PID: 7 at kernel/x.c:12",
         "0000:00:01.0: AER: Corrected error received"})
-    for (const std::string prefix : {"", "[    2.000000] ", "[Jan21 03:11] ", "<3>[    2.000000] "}) {
+    for (const std::string prefix :
+         {"", "[    2.000000] ", "[Jan21 03:11] ", "<3>[    2.000000] ", "kern  :err   : [    2.000000] "}) {
       const auto records = read_text_log(prefix + text + "\n");
       ASSERT_EQ(records.size(), 1U) << prefix + text;
       EXPECT_EQ(records[0].text, text) << prefix;

@@ -41,7 +41,8 @@ KernelRecord to_record(TextRow row, std::uint64_t line) {
   if (row.wall) record.time.wall = *row.wall;
   if (row.microseconds) record.time.mono = MonoTime(std::chrono::microseconds(*row.microseconds));
   record.priority = row.priority;
-  record.facility = row.facility.value_or(row.is_kernel ? 0 : kUserFacility);
+  record.facility =
+      row.is_kernel ? row.facility.value_or(0) : std::max(kUserFacility, row.facility.value_or(0));
   record.verified = row.facility.has_value() && !row.is_carried;
   record.injected = row.injected;
   record.text = clean_log_text(row.text);
