@@ -96,13 +96,18 @@ bool take_rfc5424_writer(std::string_view& text, TextRow& row) {
   return true;
 }
 
-// "kern.err " of busybox and OpenWrt.
+// "kern.err " of busybox and OpenWrt. The tag of a program may begin with the same words, so they do not
+// prove that the kernel wrote the row.
 void take_dotted_priority(std::string_view& text, TextRow& row) {
   std::string_view rest = text;
   const auto word = take_word(rest);
   const auto dot = word.find('.');
+  TextRow told;
   if (dot == std::string_view::npos || word.ends_with(':')) return;
-  if (set_priority(word.substr(0, dot), word.substr(dot + 1), row)) text = rest;
+  if (!set_priority(word.substr(0, dot), word.substr(dot + 1), told)) return;
+  row.priority = told.priority;
+  if (told.facility != 0) row.facility = told.facility;
+  text = rest;
 }
 
 void take_tag(const Tag& tag, std::string_view& text, TextRow& row) {
@@ -148,8 +153,8 @@ bool take_log_writer(std::string_view& text, TextRow& row) {
 // Behind a time since boot, or where there is none: the journal names host and program there, dmesg does not.
 // True where a writer is named.
 bool take_ring_writer(std::string_view& text, std::string_view known_host, TextRow& row) {
-  if (!row.facility && text.starts_with('[') &&
-      begins_with_level(text)) {  // "[error] " of a program with such times
+  // "[error] " of a program with such times.
+  if (!row.facility && text.starts_with('[') && begins_with_level(text)) {
     row.is_kernel = false;
     return true;
   }
