@@ -200,7 +200,10 @@ bool begins_with_level(std::string_view text) {
 bool is_quotation(std::string_view front) {
   constexpr std::ptrdiff_t kMostWords = 2;
   if (front.find_first_of("\"'`={}") != std::string_view::npos) return true;
-  const auto text = trim(front);
+  auto text = trim(front);
+  for (auto close = text.find(']'); text.starts_with('[') && close != std::string_view::npos;
+       close = text.find(']'))
+    text = trim(text.substr(close + 1));  // a time of any form
   const auto last = text.substr(text.find_last_of(" \t|>]") + 1);
   if (last.ends_with(':') && !last.starts_with("kern")) return true;
   // Times have none of these letters.

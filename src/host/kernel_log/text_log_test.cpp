@@ -21,7 +21,8 @@ TEST(TextLog, finds_a_message_that_is_known_behind_marks_that_are_not) {
   };
   for (const auto& [front, facility] :
        {Case{"#7 <03.04.05> node-7 ", 0}, Case{"(gpu of rack seven) ", 1}, Case{"node-7|kern|", 0},
-        Case{"dcgm-exporter: ", 1}, Case{"he said 'I saw ", 1}, Case{"the log of monday has ", 1}}) {
+        Case{"[Sun Aug 16 23:01:35 CST 2026] ", 0}, Case{"dcgm-exporter: ", 1}, Case{"he said 'I saw ", 1},
+        Case{"the log of monday has ", 1}}) {
     TextLogReader reader(knows);
     EXPECT_TRUE(reader.add_line(front + std::string(kLogText)).empty());
     const auto records = reader.finish();
