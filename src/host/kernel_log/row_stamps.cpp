@@ -238,8 +238,8 @@ StampKind take_unix(std::string_view& text, TextRow& row) {
   return StampKind::log;
 }
 
-template <std::size_t size>
-std::optional<int> index_of(std::string_view word, const std::array<std::string_view, size>& words) {
+template <class Words>
+std::optional<int> index_of(std::string_view word, const Words& words) {
   const auto found = std::ranges::find(words, word);
   return found == words.end() ? std::nullopt : std::optional(static_cast<int>(found - words.begin()));
 }

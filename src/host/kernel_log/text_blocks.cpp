@@ -108,10 +108,7 @@ TextBlocks::Taken TextBlocks::add_to_object(std::string_view text, std::uint64_t
 
 // False where the line is not of the entry.
 bool TextBlocks::add_to_entry(std::string_view line, std::uint64_t number) {
-  if (binary_) {
-    add_to_binary(line);
-    return true;
-  }
+  if (in_binary_) return add_to_binary(line);
   if (kind_ == Kind::verbose) {
     if (!line.starts_with(kVerboseIndent)) return false;
     line.remove_prefix(kVerboseIndent.size());
@@ -127,23 +124,26 @@ bool TextBlocks::add_to_entry(std::string_view line, std::uint64_t number) {
   field_ = name;
   if (name == kMessageField) message_line_ = number;
   if (equals == std::string_view::npos)
-    binary_.emplace();
+    in_binary_ = true;
   else if (is_wanted(name))
     fields_[field_] = line.substr(equals + 1).substr(0, KernelRecord::kMaxText);
   return true;
 }
 
-// A value with a newline is written as its size in eight bytes, the lowest first, and itself.
-void TextBlocks::add_to_binary(std::string_view line) {
-  if (binary_->size() <= KernelRecord::kMaxText) binary_->append(line).append("\n");
+// A value with a newline is written as its size in eight bytes, the lowest first, and itself. False for a
+// size that no record has.
+bool TextBlocks::add_to_binary(std::string_view line) {
+  if (binary_.size() <= KernelRecord::kMaxText) binary_.append(line).append("\n");
   binary_read_ += line.size() + 1;
-  if (binary_read_ <= kSizeBytes || binary_->size() < kSizeBytes) return;
-  const std::size_t size = size_of_binary(*binary_);
-  if (binary_read_ - kSizeBytes <= size) return;
-  if (is_wanted(field_))
-    fields_[field_] = binary_->substr(kSizeBytes, std::min(size, KernelRecord::kMaxText));
-  binary_.reset();
+  if (binary_.size() < kSizeBytes) return true;
+  const std::size_t size = size_of_binary(binary_);
+  if (size > kMaxBlock) return false;
+  if (binary_read_ - kSizeBytes <= size) return true;
+  if (is_wanted(field_)) fields_[field_] = binary_.substr(kSizeBytes, std::min(size, KernelRecord::kMaxText));
+  in_binary_ = false;
+  binary_.clear();
   binary_read_ = 0;
+  return true;
 }
 
 std::optional<TextBlocks::Row> TextBlocks::close() {

@@ -17,7 +17,7 @@ namespace autopilot::host {
 // record cannot have ends it: what was read of an object is dropped, an entry is whole.
 class TextBlocks {
  public:
-  // Of a longer record the rest is dropped.
+  // A longer record is dropped.
   static constexpr std::size_t kMaxBlock = std::size_t{256} << 10;
 
   struct Row {
@@ -40,7 +40,7 @@ class TextBlocks {
   [[nodiscard]] bool begin(std::string_view line);
   [[nodiscard]] Taken add_to_object(std::string_view text, std::uint64_t number);
   [[nodiscard]] bool add_to_entry(std::string_view line, std::uint64_t number);
-  void add_to_binary(std::string_view line);
+  [[nodiscard]] bool add_to_binary(std::string_view line);
   [[nodiscard]] std::optional<Row> close();
 
   Kind kind_ = Kind::none;
@@ -50,7 +50,8 @@ class TextBlocks {
   std::uint64_t message_line_ = 0;
   std::string field_;  // of an entry: the last one
   // Its value, while it is read as size and bytes; of a long one only the beginning is kept.
-  std::optional<std::string> binary_;
+  bool in_binary_ = false;
+  std::string binary_;
   std::size_t binary_read_ = 0;
 };
 

@@ -51,6 +51,13 @@ TEST(TextBlocks, reads_the_json_of_dmesg) {
   EXPECT_EQ(records.back().text, "three");
 }
 
+TEST(TextBlocks, reads_on_behind_a_value_that_is_larger_than_any_record) {
+  const auto records = read_text_log(
+      "__CURSOR=s=1\n_TRANSPORT=kernel\nMESSAGE\n\xff\xff\xff\xff\xff\xff\xff\x7fx\n[    3.000000] three\n");
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records.back().text, "three");
+}
+
 TEST(TextBlocks, reads_on_behind_an_object_that_does_not_end) {
   const auto records = read_text_log("{\n\"msg\": \"x\",\n[    3.000000] three\n");
   ASSERT_EQ(records.size(), 1U);
