@@ -74,12 +74,12 @@ LineVerdict said_by_rule(const catalog::LogRule& rule, const DecodedRecord& deco
 LineVerdict verdict_on(const host::KernelRecord& record, const DecodedRecord& decoded,
                        const catalog::Catalog& facts) {
   if (decoded.from_user && !decoded.injected) return {};
-  host::KernelRecord told = record;
-  told.time = kNow;
-  told.facility = 0;
-  told.verified = true;
+  host::KernelRecord written = record;
+  written.time = kNow;
+  written.facility = 0;
+  written.verified = true;
   auto driver_events =
-      collect_driver_events({.records = {told}, .next = 0, .lost = 0, .witness = std::string(kWitness)})
+      collect_driver_events({.records = {written}, .next = 0, .lost = 0, .witness = std::string(kWitness)})
           .events;
   if (!driver_events.empty()) return judged_by(*find_check("gpu.xid"), std::move(driver_events));
   const catalog::LogRule* rule = facts.log_rule(decoded.rule);
@@ -89,7 +89,8 @@ LineVerdict verdict_on(const host::KernelRecord& record, const DecodedRecord& de
   DecodedRecord by_kernel = decoded;
   by_kernel.from_kernel = true;
   by_kernel.from_user = false;
-  return judged_by(*reader, {rule_event(told, by_kernel, subject_in_line(decoded), std::string(kWitness))});
+  return judged_by(*reader,
+                   {rule_event(written, by_kernel, subject_in_line(decoded), std::string(kWitness))});
 }
 
 }  // namespace autopilot::checks

@@ -22,7 +22,7 @@ std::optional<std::uint64_t> number_of(const JournalFields& fields, std::string_
   return found == fields.end() ? std::nullopt : parse_number<std::uint64_t>(found->second);
 }
 
-// The journal writes text that is no UTF-8 as a list of bytes, and several values of one name as a list.
+// The journal writes text that is not UTF-8 as a list of bytes, and several values of one name as a list.
 std::optional<std::string> text_of(const boost::json::value& value) {
   if (value.is_string()) return std::string(std::string_view(value.get_string()));
   if (const auto* number = value.if_int64()) return std::to_string(*number);
@@ -51,7 +51,7 @@ std::optional<TextRow> parse_entry(const boost::json::object& object) {
 }
 
 // {"fac":"kern","pri":"err","time":12.345678,"msg":"..."} of `dmesg --json`. Without the word of a facility
-// the number mixes it with the level, so that nobody can tell them apart.
+// the number mixes it with the level, and the two cannot be separated.
 std::optional<TextRow> parse_dmesg_object(const boost::json::object& object) {
   TextRow row;
   row.form = TextRow::Form::dmesg;
@@ -91,7 +91,7 @@ std::optional<TextRow> parse_container_line(const boost::json::object& object) {
   if (!row) return std::nullopt;
   row->is_carried = true;
   if (row->form == TextRow::Form::bare) row->is_kernel = false;
-  row->form = TextRow::Form::journal;  // the text is no end of the line
+  row->form = TextRow::Form::journal;  // the text does not end the line
   return row;
 }
 

@@ -20,7 +20,7 @@ using JournalFields = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] std::optional<TextRow> parse_journal_entry(const JournalFields& fields);
 
 struct JsonRow {
-  bool is_object = false;      // otherwise the text is no JSON object
+  bool is_object = false;      // otherwise the text is not a JSON object
   std::optional<TextRow> row;  // nothing for objects of another kind and for those without a message
 };
 // A row in a JSON object: an entry of `journalctl -o json`, also with the names that collectors give its

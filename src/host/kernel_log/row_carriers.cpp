@@ -166,7 +166,7 @@ bool is_bracketed_level(std::string_view line) {
   return words.size() >= 2 && std::ranges::any_of(words, is_level);
 }
 
-// An object, which is no row of a known form, and texts in quotation marks.
+// An object that is not a row of a known form, and texts in quotation marks.
 bool is_quoted(std::string_view line) {
   return line.starts_with("{\"") || line.starts_with('"') || line.starts_with('\'') || line.starts_with('`');
 }

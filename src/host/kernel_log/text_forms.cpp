@@ -102,11 +102,11 @@ void take_dotted_priority(std::string_view& text, TextRow& row) {
   std::string_view rest = text;
   const auto word = take_word(rest);
   const auto dot = word.find('.');
-  TextRow told;
+  TextRow named;
   if (dot == std::string_view::npos || word.ends_with(':')) return;
-  if (!set_priority(word.substr(0, dot), word.substr(dot + 1), told)) return;
-  row.priority = told.priority;
-  if (told.facility != 0) row.facility = told.facility;
+  if (!set_priority(word.substr(0, dot), word.substr(dot + 1), named)) return;
+  row.priority = named.priority;
+  if (named.facility != 0) row.facility = named.facility;
   text = rest;
 }
 
@@ -120,7 +120,7 @@ void take_tag(const Tag& tag, std::string_view& text, TextRow& row) {
 }
 
 // Behind the time of a log: "host kernel: ", or without the host. False where no writer is named: such a row
-// is no kernel's, unless the kernel's own time or subsystem follows.
+// is not the kernel's, unless the kernel's own time or subsystem follows.
 bool take_log_writer(std::string_view& text, TextRow& row) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   take_dotted_priority(text, row);

@@ -23,7 +23,7 @@ namespace autopilot::host {
 // of its message.
 //
 // Only forms that carry a facility are verified, and only at the beginning of a line: further in it may be a
-// row of another message. Of the others nobody knows who wrote them. A line whose tag is not the kernel's,
+// row of another message. The others do not prove who wrote them. A line whose tag is not the kernel's,
 // that is written as programs write their own logs, or that quotes the kernel, has facility 1. Times are set
 // where the text gives them whole: wall for a date with year and zone, mono for seconds since boot; a moment
 // that is not known is the epoch.
