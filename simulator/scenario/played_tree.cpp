@@ -83,7 +83,7 @@ FileLock::~FileLock() {
 }
 
 Result<FileLock> FileLock::take(const std::string& path, bool wait) {
-  FileLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  FileLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (lock.descriptor_ < 0) return fail_errno(errno, path);
   while (::flock(lock.descriptor_, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
     if (errno == EWOULDBLOCK) return fail(Errc::conflict, path + ": held by another program");

@@ -142,5 +142,26 @@ TEST(OpenSource, LaysASourceOverItsBase) {
   std::filesystem::remove_all(directory);
 }
 
+TEST(OpenSource, the_operator_may_name_a_scenario_by_a_link_and_a_tree_may_not) {
+  const std::string directory = testing::TempDir() + "open_link_" + std::to_string(::getpid());
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory + "/tree");
+  ASSERT_TRUE(write_text(directory + "/real.yaml",
+                         "schema: autopilot.scenario/v1\ntitle: linked\nmachine: no-gpu\ntimeline: []\n"));
+  std::filesystem::create_symlink("real.yaml", directory + "/link.yaml");
+  const auto source = open_source(directory + "/link.yaml");
+  ASSERT_TRUE(source) << source.error().what;
+  EXPECT_EQ(source->title, "linked");
+
+  ASSERT_TRUE(write_text(directory + "/tree/machine.yaml", "base: no-gpu\n"));
+  ASSERT_TRUE(open_source(directory + "/tree"));
+  std::filesystem::create_symlink("../real.yaml", directory + "/tree/scenario.yaml");
+  EXPECT_EQ(open_source(directory + "/tree").error().code, Errc::malformed);
+  std::filesystem::remove(directory + "/tree/scenario.yaml");
+  std::filesystem::create_symlink("/etc", directory + "/tree/root");
+  EXPECT_EQ(open_source(directory + "/tree").error().code, Errc::malformed);
+  std::filesystem::remove_all(directory);
+}
+
 }  // namespace
 }  // namespace autopilot::simulator

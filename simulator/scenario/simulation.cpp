@@ -98,7 +98,10 @@ Result<SimulationSource> open_builtin(const std::string& id) {
 }
 
 Result<SimulationSource> open_scenario(const std::string& file) {
-  const std::string text = TRY(read_text(file, kMaxScenarioBytes));
+  // The operator names it, by a link as well.
+  std::error_code unresolved;
+  const auto real = std::filesystem::weakly_canonical(file, unresolved);
+  const std::string text = TRY(read_text(unresolved ? file : real.string(), kMaxScenarioBytes));
   const Scenario scenario = TRY(parse_scenario(text, file));
   if (scenario.machine.empty()) return fail(Errc::malformed, file + ":1: `machine` is missing");
   const auto beside = std::filesystem::path(file).parent_path() / scenario.machine;

@@ -13,14 +13,13 @@ namespace autopilot::host {
 
 Result<Fd> find_in_tree(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return fail(Errc::internal, path + ": names no directory");
-  const std::string directory = path.substr(0, slash + 1);
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Fd folder(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return fail_errno(errno, path);
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const std::string name = path.substr(slash + 1);
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   Fd found(static_cast<int>(::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how)));
   if (!found && errno == ELOOP)
     return fail(Errc::malformed,
