@@ -204,6 +204,7 @@ struct Facts {
   std::vector<NvLinkError> nvlink_errors;
   std::vector<LinkDownReason> link_down_reasons;
   std::vector<NvLinkRegister> nvlink_registers;
+  std::vector<DcgmError> dcgm_errors;
   std::vector<LogRule> log_rules;  // in the order of the files' names, then of the file: the first that
                                    // matches wins
   std::vector<Cause> causes;       // in the order of the file: the first outranks the others
@@ -248,6 +249,7 @@ class Catalog {
   [[nodiscard]] const std::vector<NvLinkRegister>& nvlink_registers() const {
     return facts_.nvlink_registers;
   }
+  [[nodiscard]] const std::vector<DcgmError>& dcgm_errors() const { return facts_.dcgm_errors; }
   [[nodiscard]] const std::vector<LogRule>& log_rules() const { return facts_.log_rules; }
   [[nodiscard]] const std::vector<Cause>& causes() const { return facts_.causes; }  // by rank
   [[nodiscard]] const std::vector<GpuModel>& gpu_models() const { return facts_.gpu_models; }

@@ -204,6 +204,23 @@ TEST(BuiltinCatalog, knows_every_reason_for_which_a_link_goes_down) {
   EXPECT_EQ(builtin().link_down_reason(3), nullptr);
 }
 
+TEST(BuiltinCatalog, errors_of_dcgm_that_tell_of_no_hardware_do_not_evict) {
+  std::map<std::uint32_t, const DcgmError*> errors;
+  for (const DcgmError& error : builtin().dcgm_errors())
+    errors[error.number] = &error;
+  EXPECT_EQ(errors.size(), 118U);
+  for (const std::uint32_t number : {45U, 46U, 47U, 51U, 55U, 56U, 101U}) {
+    ASSERT_TRUE(errors.contains(number));
+    EXPECT_FALSE(errors[number]->evicts) << errors[number]->name;
+  }
+  EXPECT_EQ(errors[101]->says, "xid");
+  // What NVIDIA says to isolate or to reset counts, but for processes that somebody left on a GPU.
+  for (const auto& [number, error] : errors)
+    if (error->severity == "isolate" || (error->severity == "reset" && error->name != "GRAPHICS_PROCESSES")) {
+      EXPECT_TRUE(error->evicts) << error->name;
+    }
+}
+
 TEST(BuiltinCatalog, every_unit_of_an_nvlink_has_one_number_in_each_layout) {
   std::map<std::string, std::vector<std::uint32_t>> numbers;
   for (const NvLinkError& error : builtin().nvlink_errors()) {

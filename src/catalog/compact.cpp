@@ -137,6 +137,8 @@ void describe(Archive& a, T& v) {
   else if constexpr (std::is_same_v<U, NvLinkRegister>)
     a(v.id, v.number, v.bits, v.meaning, v.action_now, v.action_later, v.health, v.confidence, v.from_times,
       v.provenance);
+  else if constexpr (std::is_same_v<U, DcgmError>)
+    a(v.number, v.name, v.severity, v.category, v.evicts, v.says, v.provenance);
   else if constexpr (std::is_same_v<U, LogRule>)
     a(v.id, v.kind, v.pattern, v.title, v.examples, v.fault_class, v.action, v.reason, v.health, v.subject,
       v.takes_back, v.kernels, v.not_judged, v.unproven, v.provenance);
@@ -161,7 +163,7 @@ void describe(Archive& a, T& v) {
       v.false_positive, v.provenance);
   else
     a(v.thresholds, v.reasons, v.xids, v.sxids, v.nvlink_errors, v.link_down_reasons, v.nvlink_registers,
-      v.log_rules, v.causes, v.gpu_models, v.counters, v.profiles, v.checks);
+      v.dcgm_errors, v.log_rules, v.causes, v.gpu_models, v.counters, v.profiles, v.checks);
 }
 
 template <class T>
@@ -187,8 +189,8 @@ std::string to_compact(const Facts& facts) {
 std::string to_compact(const Catalog& catalog) {
   return to_compact(Facts{catalog.thresholds(), catalog.reasons(), catalog.xids(), catalog.sxids(),
                           catalog.nvlink_errors(), catalog.link_down_reasons(), catalog.nvlink_registers(),
-                          catalog.log_rules(), catalog.causes(), catalog.gpu_models(), catalog.counters(),
-                          catalog.profiles(), catalog.checks()});
+                          catalog.dcgm_errors(), catalog.log_rules(), catalog.causes(), catalog.gpu_models(),
+                          catalog.counters(), catalog.profiles(), catalog.checks()});
 }
 
 Facts from_compact(std::string_view text) {

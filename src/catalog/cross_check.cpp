@@ -32,6 +32,9 @@ std::string key_of(const Sxid& sxid) {
 std::string key_of(const LinkDownReason& reason) {
   return std::to_string(reason.number);
 }
+std::string key_of(const DcgmError& error) {
+  return std::to_string(error.number);
+}
 template <class Entry>
 std::string key_of(const Entry& entry) {
   return entry.id;
@@ -155,6 +158,7 @@ std::string cross_check(const Facts& facts) {
   unique_keys(facts.nvlink_errors, "nvlink_errors.yaml", findings);
   unique_keys(facts.link_down_reasons, "link_down_reasons.yaml", findings);
   unique_keys(facts.nvlink_registers, "nvlink_registers.yaml", findings);
+  unique_keys(facts.dcgm_errors, "dcgm_errors.yaml", findings);
   unique_keys(facts.causes, "causes.yaml", findings);
   const auto rules = unique_keys(facts.log_rules, "log_rules", findings);
   unique_keys(facts.gpu_models, "gpu_models.yaml", findings);

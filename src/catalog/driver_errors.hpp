@@ -105,4 +105,15 @@ struct NvLinkRegister {
   Provenance provenance;
 };
 
+// dcgm_errors.yaml: an error of DCGM's diagnostic.
+struct DcgmError {
+  std::uint32_t number = 0;  // `error_id`
+  std::string name;          // without DCGM_FR_
+  std::string severity;      // NVIDIA's words: "isolate", "reset", "triage", "config", "monitor", "unknown"
+  std::string category;      // likewise: "hardware_pcie", "software_xid", ...
+  bool evicts = true;        // false: a test that fails by such errors alone is not fatal, whatever its name
+  std::string says;  // what the warning has in it as well, in small letters, for that; empty: anything
+  Provenance provenance;
+};
+
 }  // namespace autopilot::catalog

@@ -116,6 +116,7 @@ Catalog with_log_rules(const Catalog& base, const std::vector<LogRule>& rules) {
   facts.nvlink_errors = base.nvlink_errors();
   facts.link_down_reasons = base.link_down_reasons();
   facts.nvlink_registers = base.nvlink_registers();
+  facts.dcgm_errors = base.dcgm_errors();
   facts.log_rules = rules;
   facts.log_rules.insert(facts.log_rules.end(), base.log_rules().begin(), base.log_rules().end());
   facts.causes = base.causes();

@@ -238,6 +238,8 @@ bool read_file(const std::string& name, const std::string& text, YamlProblems& p
   else if (name == "nvlink_registers.yaml")
     read_entries(text, "nvlink_registers", "NVLink register", problems, facts.nvlink_registers,
                  &read_nvlink_register);
+  else if (name == "dcgm_errors.yaml")
+    read_entries(text, "dcgm_errors", "error of DCGM", problems, facts.dcgm_errors, &read_dcgm_error);
   else if (name == "causes.yaml")
     read_entries(text, "causes", "cause", problems, facts.causes, &read_cause);
   else if (name == "gpu_models.yaml")

@@ -100,6 +100,24 @@ LinkDownReason read_link_down_reason(Entry& entry) {
   return reason;
 }
 
+DcgmError read_dcgm_error(Entry& entry) {
+  static const std::vector<std::string> severities{"isolate", "reset",   "triage",
+                                                   "config",  "monitor", "unknown"};
+  DcgmError error;
+  error.number = entry.code("number");
+  error.name = entry.required_word("name");
+  error.severity = entry.required_word("severity");
+  entry.known_word("severity", error.severity, severities);
+  error.category = entry.required_word("category");
+  if (!entry.has("evicts")) entry.problem(entry.line(), "`evicts` is missing");
+  error.evicts = entry.boolean("evicts").value_or(true);
+  error.says = entry.word("says").value_or("");
+  if (error.evicts && !error.says.empty())
+    entry.problem(entry.line_of("says"), "`says`: only for errors that do not evict");
+  error.provenance = entry.provenance();
+  return error;
+}
+
 NvLinkRegister read_nvlink_register(Entry& entry) {
   NvLinkRegister meaning;
   meaning.id = entry.id("[a-z][a-z0-9_]*");

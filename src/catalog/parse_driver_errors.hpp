@@ -10,6 +10,7 @@ namespace autopilot::catalog {
 [[nodiscard]] Sxid read_sxid(Entry& entry);
 [[nodiscard]] NvLinkError read_nvlink_error(Entry& entry);
 [[nodiscard]] LinkDownReason read_link_down_reason(Entry& entry);
+[[nodiscard]] DcgmError read_dcgm_error(Entry& entry);
 [[nodiscard]] NvLinkRegister read_nvlink_register(Entry& entry);
 
 }  // namespace autopilot::catalog

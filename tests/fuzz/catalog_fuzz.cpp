@@ -27,7 +27,8 @@ int run(const std::uint8_t* data, std::size_t size) {
                                       "sxid.yaml",
                                       "nvlink_errors.yaml",
                                       "link_down_reasons.yaml",
-                                      "nvlink_registers.yaml"};
+                                      "nvlink_registers.yaml",
+                                      "dcgm_errors.yaml"};
   if (size == 0) return 0;
   const std::string name = names[data[0] % std::size(names)];
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
