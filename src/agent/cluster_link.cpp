@@ -11,6 +11,7 @@
 #include "agent/exporters/node_report.hpp"
 #include "agent/tls/cert_manager.hpp"
 #include "kube/dice.hpp"
+#include "runtime/dcgm_operation.hpp"
 #include "runtime/own_deep_test_run.hpp"
 #include "telemetry/log.hpp"
 
@@ -57,6 +58,7 @@ DeepTestPolicy policy_of(const config::Config& config, const kube::ClusterDoor& 
   policy.every = settings.every;
   policy.holder = door.pod.empty() ? options.node : door.pod;
   policy.fatal = settings.fatal;
+  policy.excuses = runtime::dcgm_excuses(catalog::builtin());
   policy.level = settings.level;
   policy.asks_controller = settings.ask_controller;
   policy.job = {.prefix = options.prefix,

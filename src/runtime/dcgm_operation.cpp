@@ -5,6 +5,13 @@
 
 namespace autopilot::runtime {
 
+std::vector<host::DcgmExcuse> dcgm_excuses(const catalog::Catalog& facts) {
+  std::vector<host::DcgmExcuse> excuses;
+  for (const catalog::DcgmError& error : facts.dcgm_errors())
+    if (!error.evicts) excuses.push_back({error.number, error.says});
+  return excuses;
+}
+
 OperationKind dcgm_operation(const config::Dcgm& settings, const std::vector<std::string>& fatal,
                              const host::SimulatedMachine& simulated) {
   std::vector<std::string> arguments{"--level", std::to_string(settings.level)};
@@ -14,6 +21,7 @@ OperationKind dcgm_operation(const config::Dcgm& settings, const std::vector<std
   };
   for (const std::string& test : fatal)
     add("--fatal", test);
+  add("--excused", host::format_excuses(dcgm_excuses(catalog::builtin())));
   for (const std::string& word : settings.command)
     add("--run", word);
   if (!simulated.tree.empty()) {

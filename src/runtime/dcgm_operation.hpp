@@ -4,11 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "catalog/catalog.hpp"
 #include "config/config.hpp"
+#include "host/gpu/dcgm/test_words.hpp"
 #include "host/operations/tested_gpus.hpp"
 #include "runtime/operations.hpp"
 
 namespace autopilot::runtime {
+
+// What catalog/dcgm_errors.yaml says of errors that do not evict.
+[[nodiscard]] std::vector<host::DcgmExcuse> dcgm_excuses(const catalog::Catalog& facts);
 
 // DCGM's diagnostic of the GPUs that are reserved, of all where none are. fatal: names of tests.
 [[nodiscard]] OperationKind dcgm_operation(const config::Dcgm& settings,

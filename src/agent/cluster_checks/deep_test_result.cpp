@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/gpu/dcgm/test_words.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -20,8 +20,10 @@ DeepTestResult not_tested(std::string why) {
   return result;
 }
 
-std::string detail_of(const Test& test) {
-  std::string text = host::test_word(test.name);
+// What stands on the node is read again by names of tests: one that is excused is told by its error.
+std::string detail_of(const Test& test, bool is_excused) {
+  std::string text =
+      is_excused ? "dcgm_error_" + std::to_string(test.error.value_or(0)) : host::test_word(test.name);
   for (const std::uint32_t gpu : test.gpus)
     text += '.' + std::to_string(gpu);
   return text;
@@ -53,7 +55,8 @@ std::vector<host::DcgmGpu> DeepTestResult::passed_gpus() const {
   return passed;
 }
 
-DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal) {
+DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal,
+                                std::span<const host::DcgmExcuse> excuses) {
   const auto end = std::ranges::find(pod.ends, kTestContainer, &kube::ContainerEnd::name);
   if (end == pod.ends.end()) return not_tested("its pod ended before it began");
   auto summary = host::parse_deep_test_summary(end->message);
@@ -64,8 +67,12 @@ DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::strin
   result.summary = std::move(*summary);
   for (const Test& test : result.summary.tests) {
     if (test.status != DcgmStatus::fail) continue;
-    result.failed += (result.failed.empty() ? "" : ",") + detail_of(test);
-    const bool is_worst = host::is_fatal_test(host::test_word(test.name), fatal);
+    const bool is_excused = host::is_excused(test.error, test.message, excuses);
+    const std::string detail = detail_of(test, is_excused);
+    const auto told = split(result.failed, ',');
+    if (std::ranges::find(told, std::string_view(detail)) == told.end())
+      result.failed += (result.failed.empty() ? "" : ",") + detail;
+    const bool is_worst = !is_excused && host::is_fatal_test(host::test_word(test.name), fatal);
     result.outcome = std::max(result.outcome, is_worst ? DeepTestOutcome::fatal : DeepTestOutcome::failed);
   }
   if (result.outcome != DeepTestOutcome::not_tested) return result;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/cluster_checks/reservation.hpp"
+#include "host/gpu/dcgm/test_words.hpp"
 #include "host/operations/deep_test_summary.hpp"
 #include "kube/objects.hpp"
 
@@ -27,7 +28,9 @@ struct DeepTestResult {
 
 // By the termination message of the container `kTestContainer` of a pod that is over. `fatal`: names of
 // tests; one of them that fails makes the result fatal (host/gpu/dcgm/test_words.hpp).
-[[nodiscard]] DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal);
+// `excuses`: errors of DCGM by which it does not; such a test is told as "dcgm_error_101.0".
+[[nodiscard]] DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal,
+                                              std::span<const host::DcgmExcuse> excuses);
 
 inline constexpr std::string_view kTestContainer = "test";
 

@@ -15,11 +15,13 @@ using ::testing::IsEmpty;
 
 const std::vector<std::string> kFatalTests{"PCIe", "NVLink", "ECC", "GPU Memory"};
 
+const std::vector<host::DcgmExcuse> kExcuses{{45, "link generation"}, {101, "xid"}};
+
 DeepTestResult result_of(std::string_view message, std::int64_t code = 0) {
   kube::Pod pod;
   pod.phase = code == 0 ? "Succeeded" : "Failed";
   pod.ends = {{std::string(kTestContainer), code, code == 0 ? "Completed" : "Error", std::string(message)}};
-  return deep_test_result(pod, kFatalTests);
+  return deep_test_result(pod, kFatalTests, kExcuses);
 }
 
 std::string one_failure(const std::string& test) {
@@ -50,6 +52,25 @@ TEST(DeepTestResult, the_list_says_what_is_fatal) {
   EXPECT_EQ(result_of(one_failure("Page Retirement/Row Remap"), 1).failed, "page_retirement_row_remap.3");
 }
 
+TEST(DeepTestResult, an_error_that_is_excused_makes_no_test_fatal) {
+  const DeepTestResult result = result_of(
+      R"({"deep_test":1,"tests":[{"name":"pcie","status":"fail","gpus":[1],"error":101,"message":"Detected XID 45"}],"gpus":{"0":"","1":""}})",
+      1);
+  EXPECT_EQ(result.outcome, DeepTestOutcome::failed);
+  EXPECT_EQ(result.failed, "dcgm_error_101.1");
+  EXPECT_THAT(result.passed_gpus(), ElementsAre(host::DcgmGpu{0, ""}));
+}
+
+// What stands on the node must tell apart which of the two was fatal.
+TEST(DeepTestResult, an_excuse_of_one_gpu_is_none_for_another) {
+  const DeepTestResult result = result_of(
+      R"({"deep_test":1,"tests":[{"name":"pcie","status":"fail","gpus":[0],"error":45,"message":"PCI link generation 3"},
+          {"name":"pcie","status":"fail","gpus":[1],"error":45,"message":"bandwidth of 5.2"}],"gpus":{"0":"","1":""}})",
+      1);
+  EXPECT_EQ(result.outcome, DeepTestOutcome::fatal);
+  EXPECT_EQ(result.failed, "dcgm_error_45.0,pcie.1");
+}
+
 TEST(DeepTestResult, a_failure_counts_even_where_not_all_was_tested) {
   const DeepTestResult result = result_of(
       R"({"deep_test":1,"problem":"7 of 8 GPUs","tests":[{"name":"pcie","status":"fail","gpus":[1]}],"gpus":{"0":"","1":""}})",
@@ -68,7 +89,7 @@ TEST(DeepTestResult, nothing_is_known_without_a_whole_answer) {
   const auto refused = result_of(R"({"deep_test":1,"problem":"MIG is enabled","tests":[],"gpus":{}})", 2);
   EXPECT_EQ(refused.outcome, DeepTestOutcome::not_tested);
   EXPECT_EQ(refused.why, "MIG is enabled");
-  EXPECT_EQ(deep_test_result(kube::Pod{}, kFatalTests).why, "its pod ended before it began");
+  EXPECT_EQ(deep_test_result(kube::Pod{}, kFatalTests, kExcuses).why, "its pod ended before it began");
 }
 
 TEST(DeepTestResult, what_had_no_room_may_be_as_bad_as_the_last_that_had) {

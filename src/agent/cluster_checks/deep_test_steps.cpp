@@ -192,7 +192,8 @@ class Question {
     const kube::Pod* pod = pod_of(kept);
     const bool is_over = pod != nullptr && pod->is_over();
     const bool is_settled = job == nullptr || job->is_over() || now_ >= kept.until;
-    if (is_over && is_settled) return release_with(kept, deep_test_result(*pod, policy_.fatal));
+    if (is_over && is_settled)
+      return release_with(kept, deep_test_result(*pod, policy_.fatal, policy_.excuses));
     if (job != nullptr && job->is_over() && !has_own_pods())
       return release("the test left no result: " + job->reason + ' ' + job->message);
     return std::nullopt;

@@ -39,9 +39,10 @@ struct DeepTestPolicy {
   Duration every{};    // 0: none of its own accord
   std::string holder;  // who we are, for people
   std::vector<std::string> fatal;
-  int level = 0;                 // of dcgmi, for the record
-  bool asks_controller = false;  // before the node is reserved (test_leave.hpp)
-  DeepTestJobSettings job;       // without an image nothing is tested
+  std::vector<host::DcgmExcuse> excuses;  // errors of DCGM by which none of them is fatal
+  int level = 0;                          // of dcgmi, for the record
+  bool asks_controller = false;           // before the node is reserved (test_leave.hpp)
+  DeepTestJobSettings job;                // without an image nothing is tested
 };
 
 struct DeepTestStep {

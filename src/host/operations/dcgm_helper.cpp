@@ -28,10 +28,13 @@ struct DcgmOptions {
 
 Status take_dcgm_option(const std::string& name, const std::string& value, DcgmOptions& options) {
   const auto level = parse_number<int>(value);
+  auto excuses = parse_excuses(value);
   if (name == "--level" && level && *level >= 1 && *level <= 4)
     options.test.level = *level;
   else if (name == "--fatal")
     options.test.fatal.push_back(value);
+  else if (name == "--excused" && excuses)
+    options.test.excuses = *std::move(excuses);
   else if (name == "--run")
     options.program.push_back(value);
   else

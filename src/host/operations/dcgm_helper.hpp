@@ -14,7 +14,8 @@ inline constexpr std::array<const char*, 2> kDcgmiPlaces{"/usr/bin/dcgmi", "/usr
 // What is missing otherwise, and the cure.
 [[nodiscard]] std::string without_dcgmi();
 
-// The operation gpu.dcgm: `autopilot helper dcgm [--level N] [--fatal TEST]... [--run WORD]... [--tree DIR
+// The operation gpu.dcgm: `autopilot helper dcgm [--level N] [--fatal TEST]... [--excused ERRORS] [--run
+// WORD]... [--tree DIR
 // --library FILE] [SUBJECT...]`. Runs `dcgmi diag -j -r N` in the process group of the helper, with `-i` and
 // their numbers where only some GPUs are to be tested, unless a process is on one of them before or, where
 // something failed, afterwards. --run: the program and each of its arguments in place of dcgmi, by a path or

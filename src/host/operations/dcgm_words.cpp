@@ -8,7 +8,6 @@
 
 #include "core/parse.hpp"
 #include "host/gpu/dcgm/known_gpu.hpp"
-#include "host/gpu/dcgm/test_words.hpp"
 #include "host/operations/child_line.hpp"
 
 namespace autopilot::host {
@@ -23,13 +22,21 @@ struct Verdict {
   std::string tests;  // those that are as bad: "pcie,memory"
   std::string message;
 
-  void add(const Test& test, std::span<const std::string> fatal) {
+  void add(const Test& test, const DcgmTest& how) {
     if (test.status < worst || test.status <= DcgmStatus::pass) return;
     if (test.status > worst) *this = {.worst = test.status, .is_fatal = false, .tests = {}, .message = {}};
     const std::string word = test_word(test.name);
-    is_fatal = is_fatal || (worst == DcgmStatus::fail && is_fatal_test(word, fatal));
-    tests += (tests.empty() ? "" : ",") + word;
-    if (message.empty()) message = test.message;
+    const bool makes_fatal = worst == DcgmStatus::fail && is_fatal_test(word, how.fatal) &&
+                             !is_excused(test.error, test.message, how.excuses);
+    if (message.empty() || (makes_fatal && !is_fatal)) message = test.message;
+    is_fatal = is_fatal || makes_fatal;
+    if (!has_told(word)) tests += (tests.empty() ? "" : ",") + word;
+  }
+
+  // Of another error.
+  [[nodiscard]] bool has_told(const std::string& word) const {
+    const auto words = split(tests, ',');
+    return std::ranges::find(words, std::string_view(word)) != words.end();
   }
 
   [[nodiscard]] std::string_view word() const {
@@ -83,9 +90,9 @@ std::map<Subject, Verdict> verdicts_of(const DeepTestSummary& summary, const Dcg
       if (gpu == nullptr)
         is_of_host = true;
       else
-        verdicts[*gpu].add(one, test.fatal);
+        verdicts[*gpu].add(one, test);
     }
-    if (is_of_host) verdicts[host_subject()].add(one, test.fatal);
+    if (is_of_host) verdicts[host_subject()].add(one, test);
   }
   return verdicts;
 }

@@ -7,15 +7,17 @@
 #include "core/observation.hpp"
 #include "core/result.hpp"
 #include "core/subject.hpp"
+#include "host/gpu/dcgm/test_words.hpp"
 #include "host/operations/deep_test_summary.hpp"
 
 // What a test of DCGM on this machine says, as observations. Pure.
 namespace autopilot::host {
 
 struct DcgmTest {
-  int level = 2;                   // of `dcgmi diag`
-  std::vector<Subject> gpus;       // that it was to test, as the driver lists them
-  std::vector<std::string> fatal;  // names of tests (host/gpu/dcgm/test_words.hpp)
+  int level = 2;                    // of `dcgmi diag`
+  std::vector<Subject> gpus;        // that it was to test, as the driver lists them
+  std::vector<std::string> fatal;   // names of tests (host/gpu/dcgm/test_words.hpp)
+  std::vector<DcgmExcuse> excuses;  // likewise: errors by which none of them is fatal
 };
 
 // What the check gpu.dcgm judges (src/checks/gpu/dcgm.cpp lists the names): of each GPU of the test, and of

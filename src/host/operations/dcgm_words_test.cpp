@@ -22,7 +22,10 @@ Subject dcgm_gpu(int index, const std::string& serial = {}) {
 }
 
 DcgmTest dcgm_test_of(std::vector<Subject> gpus) {
-  return {.level = 2, .gpus = std::move(gpus), .fatal = {"PCIe", "GPU Memory"}};
+  return {.level = 2,
+          .gpus = std::move(gpus),
+          .fatal = {"PCIe", "GPU Memory"},
+          .excuses = {{45, "link generation"}, {46, "link width"}, {56, ""}, {101, "xid"}}};
 }
 
 // What `dcgmi diag -j` says, as the helper reads it.
@@ -84,6 +87,77 @@ TEST(DcgmWords, of_version_4_failures_and_warnings_are_of_the_gpus_they_name) {
   ASSERT_FALSE(all->empty());
   EXPECT_EQ(all->front().value, Value(std::string("tested")));
   EXPECT_EQ(attribute_text(all->front(), "level"), "2");
+}
+
+// Two GPUs, of which the first shows these warnings in the test of PCIe.
+std::string pcie_of_4(const std::string& warnings) {
+  return R"({"DCGM Diagnostic": {"test_categories": [{"category": "Integration", "tests": [{"name": "pcie", "results": [
+      {"entity_group": "GPU", "entity_group_id": 1, "entity_id": 0, "status": "Fail", "warnings": [)" +
+         warnings + R"(]},
+      {"entity_group": "GPU", "entity_group_id": 1, "entity_id": 1, "status": "Pass"}],
+      "test_summary": {"status": "Fail"}}]}]}})";
+}
+std::string pcie_of_3(const std::string& warnings) {
+  return R"({"DCGM GPU Diagnostic": {"version": "3.3.5", "test_categories": [{"category": "Integration", "tests": [
+      {"name": "PCIe", "results": [{"gpu_id": "0", "status": "Fail", "warnings": [)" +
+         warnings + R"(]}, {"gpu_id": "1", "status": "Pass"}]}]}]}})";
+}
+
+// NVIDIA/NVSentinel #1358: an Xid of a program fell into the test. IBM/autopilot #68 is the other one.
+TEST(DcgmWords, an_error_that_tells_of_no_hardware_is_not_fatal) {
+  const auto* xid =
+      R"({"error_category": 7, "error_id": 101, "error_severity": 4, "warning": "Detected XID 45 for GPU 0 Please consult the documentation"})";
+  const auto* generation =
+      R"({"error_id": 45, "warning": "GPU 0 is running at PCI link generation 3, which is below the minimum allowed"})";
+  const auto* width =
+      R"({"error_id": 46, "warning": "GPU 0 is running at PCI link width 8X, which is below"})";
+  const auto* replays =
+      R"({"error_id": 45, "error_category": 4, "error_severity": 4, "warning": "Detected 12 PCIe replays for GPU 0; bandwidth of 5.2 failed to meet the minimum bandwidth of 10.0"})";
+  const auto* bandwidth = R"({"error_id": 30, "warning": "Bandwidth of GPU 0 in direction h2d of 5.20"})";
+  const auto* unnumbered = R"("Bandwidth of GPU 0")";
+  struct Case {
+    std::string warnings;
+    const char* said;
+  };
+  for (const auto& [warnings, said] :
+       {Case{xid, "failed"}, Case{generation, "failed"}, Case{width, "failed"}, Case{replays, "fatal"},
+        Case{bandwidth, "fatal"}, Case{unnumbered, "fatal"}, Case{std::string(xid) + "," + width, "failed"},
+        Case{std::string(xid) + "," + bandwidth, "fatal"},
+        Case{std::string(xid) + "," + unnumbered, "fatal"}})
+    for (const std::string& document : {pcie_of_4(warnings), pcie_of_3(warnings)}) {
+      const auto all = dcgm_words(document, dcgm_test_of({dcgm_gpu(0), dcgm_gpu(1)}));
+      EXPECT_THAT(dcgm_lines(all),
+                  ElementsAre("host passed", std::string("gpu/0000:00:00.0 ") + said + " pcie",
+                              "gpu/0000:01:00.0 passed"))
+          << document;
+    }
+  const auto both = dcgm_words(pcie_of_4(std::string(xid) + "," + bandwidth), dcgm_test_of({dcgm_gpu(0)}));
+  EXPECT_EQ(attribute_text((*both)[2], "message"), "Bandwidth of GPU 0 in direction h2d of 5.20")
+      << "what makes it fatal is told";
+}
+
+// NVIDIA/DCGM #284: most of the memory could not be allocated, and the status is Pass.
+TEST(DcgmWords, a_pass_with_a_warning_beside_it_is_no_plain_pass) {
+  for (const char* warnings : {R"("only 31.0% could be tested.")", R"(["only 31.0% could be tested."])",
+                               R"([{"warning": "only 31.0% could be tested.", "error_id": 56}])"}) {
+    const std::string of_3 =
+        std::string(R"({"DCGM GPU Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
+      {"name": "GPU Memory", "results": [{"gpu_id": "0", "status": "Pass", "warnings": )") +
+        warnings + R"(}, {"gpu_id": "1", "status": "Pass", "info": "allocated 98%"}]}]}]}})";
+    const std::string of_4 =
+        std::string(R"({"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [
+      {"name": "memory", "results": [{"entity_group": "GPU", "entity_id": 0, "status": "Pass", "warnings": )") +
+        warnings + R"(}, {"entity_group": "GPU", "entity_id": 1, "status": "Pass"}],
+      "test_summary": {"status": "Pass"}}]}]}})";
+    for (const std::string& document : {of_3, of_4}) {
+      const auto all = dcgm_words(document, dcgm_test_of({dcgm_gpu(0), dcgm_gpu(1)}));
+      const auto lines = dcgm_lines(all);
+      ASSERT_EQ(lines.size(), 3U) << document;
+      EXPECT_TRUE(lines[1].starts_with("gpu/0000:00:00.0 warned ")) << lines[1];
+      EXPECT_EQ(attribute_text((*all)[2], "message"), "only 31.0% could be tested.");
+      EXPECT_EQ(lines[2], "gpu/0000:01:00.0 passed");
+    }
+  }
 }
 
 TEST(DcgmWords, a_warned_gpu_has_not_passed_where_another_failed_the_same_test) {

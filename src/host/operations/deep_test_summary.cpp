@@ -28,8 +28,24 @@ std::string cut(std::string_view text, std::size_t longest) {
   return to_utf8(text.substr(0, longest));
 }
 
-// Warnings and failures of one test stand side by side, each with its GPUs; what was sound is told where
-// nothing else is.
+void add(const DcgmResult& result, const std::string& name, const DcgmMessage& message,
+         DeepTestSummary& summary) {
+  auto test = std::ranges::find_if(summary.tests, [&](const DeepTestSummary::Test& one) {
+    return one.name == name && one.status == result.status && one.error == message.error;
+  });
+  if (test == summary.tests.end()) {
+    summary.tests.push_back(
+        {.name = name, .status = result.status, .gpus = {}, .message = {}, .error = message.error});
+    test = std::prev(summary.tests.end());
+  }
+  for (const std::uint32_t gpu : result.gpus)
+    if (std::ranges::find(test->gpus, gpu) == test->gpus.end()) test->gpus.push_back(gpu);
+  if (test->message.empty() && !message.text.empty())
+    test->message = cut((result.entity.empty() ? "" : result.entity + ": ") + message.text, kLongestMessage);
+}
+
+// Warnings and failures of one test stand side by side, each error with its GPUs; what was sound is told
+// where nothing else is.
 void add(const DcgmResult& result, DeepTestSummary& summary) {
   const std::string name = cut(result.test, kLongestName);
   const auto has_name = [&name](const DeepTestSummary::Test& test) { return test.name == name; };
@@ -40,18 +56,9 @@ void add(const DcgmResult& result, DeepTestSummary& summary) {
   std::erase_if(summary.tests, [&](const DeepTestSummary::Test& test) {
     return has_name(test) && test.status <= DcgmStatus::pass && test.status < result.status;
   });
-  auto test = std::ranges::find_if(summary.tests, [&](const DeepTestSummary::Test& one) {
-    return has_name(one) && one.status == result.status;
-  });
-  if (test == summary.tests.end()) {
-    summary.tests.push_back({.name = name, .status = result.status, .gpus = {}, .message = {}});
-    test = std::prev(summary.tests.end());
-  }
-  for (const std::uint32_t gpu : result.gpus)
-    if (std::ranges::find(test->gpus, gpu) == test->gpus.end()) test->gpus.push_back(gpu);
-  if (test->message.empty() && !result.messages.empty())
-    test->message = cut((result.entity.empty() ? "" : result.entity + ": ") + result.messages.front().text,
-                        kLongestMessage);
+  if (result.messages.empty()) add(result, name, {}, summary);
+  for (const DcgmMessage& message : result.messages)
+    add(result, name, message, summary);
 }
 
 // Whether a test ran on it. Which one must have: where tests ran that use GPUs, no look at the software
@@ -76,6 +83,7 @@ std::string render(const DeepTestSummary& summary) {
   for (const DeepTestSummary::Test& test : summary.tests) {
     json::object one{{"name", test.name}, {"status", to_string(test.status)}};
     if (!test.gpus.empty()) one["gpus"] = json::array(test.gpus.begin(), test.gpus.end());
+    if (test.error) one["error"] = *test.error;
     if (!test.message.empty()) one["message"] = test.message;
     tests.emplace_back(std::move(one));
   }
@@ -103,6 +111,11 @@ Result<DeepTestSummary::Test> parse_test(const json::value& value) {
   const auto status = parse_dcgm_status(summary_text(*members, "status"));
   if (test.name.empty() || !status) return fail(Errc::malformed, "`tests`: expected `name` and `status`");
   test.status = *status;
+  if (const json::value* number = members->if_contains("error")) {
+    json::error_code error;
+    test.error = number->is_number() ? number->to_number<std::int64_t>(error) : 0;
+    if (!number->is_number() || error) return fail(Errc::malformed, "`error` of a test: expected a number");
+  }
   const json::value* gpus = members->if_contains("gpus");
   if (gpus == nullptr) return test;
   if (!gpus->is_array()) return fail(Errc::malformed, "`gpus` of a test: expected a list");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,15 +19,16 @@ struct DeepTestSummary {
   struct Test {
     std::string name;  // DCGM's
     DcgmStatus status = DcgmStatus::skip;
-    std::vector<std::uint32_t> gpus;  // those of that status; empty: not about certain GPUs
-    std::string message;              // the first one, cut
+    std::vector<std::uint32_t> gpus;      // those of that status; empty: not about certain GPUs
+    std::string message;                  // the first one, cut
+    std::optional<std::int64_t> error{};  // dcgmError_t of these results, where it is told
     friend bool operator==(const Test&, const Test&) = default;
   };
 
-  std::string problem;  // why nothing can be said of the GPUs; empty: they were tested
-  std::vector<Test>
-      tests;  // of each name what failed, what was warned, or else what passed; in this order, skips last
-  std::size_t left_out = 0;   // tests that had no room; never one that is worse than one that is here
+  std::string problem;       // why nothing can be said of the GPUs; empty: they were tested
+  std::vector<Test> tests;   // of each name, and each error of it, what failed, what was warned, or else what
+                             // passed; in this order, skips last
+  std::size_t left_out = 0;  // tests that had no room; never one that is worse than one that is here
   std::vector<DcgmGpu> gpus;  // that were tested
   friend bool operator==(const DeepTestSummary&, const DeepTestSummary&) = default;
 };

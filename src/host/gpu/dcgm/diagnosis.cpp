@@ -213,6 +213,7 @@ class Reader {
     result.status = *status;
     TRY_STATUS(read_subject(members, result));
     read_messages(members, result);
+    if (result.status == DcgmStatus::pass && !result.messages.empty()) result.status = DcgmStatus::warn;
     if (diagnosis_.results.size() >= kMaxDcgmResults) return fail(Errc::exhausted, "too many results");
     diagnosis_.results.push_back(std::move(result));
     return {};

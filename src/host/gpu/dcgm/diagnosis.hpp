@@ -36,7 +36,8 @@ struct DcgmResult {
   std::string test;                 // "GPU Memory" (3), "memory" (4)
   std::vector<std::uint32_t> gpus;  // DCGM's numbers; empty: not about certain GPUs
   std::string entity;               // "CPU 0": what else it is about; empty: GPUs or everything
-  DcgmStatus status = DcgmStatus::skip;
+  DcgmStatus status =
+      DcgmStatus::skip;  // a pass with a warning beside it is a warning: it was not a whole test
   std::vector<DcgmMessage> messages;
 };
 
