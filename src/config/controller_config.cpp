@@ -31,6 +31,7 @@ std::vector<Change> diff(const ControllerConfig& old, const ControllerConfig& ne
 ControllerConfig merge_live(const ControllerConfig& old, const ControllerConfig& next) {
   ControllerConfig merged = old;
   merged.webhook = next.webhook;
+  merged.webhook.client_authorities = old.webhook.client_authorities;  // read at the start
   merged.policy = next.policy;
   return merged;
 }

@@ -33,6 +33,7 @@ struct ControllerCertificates {
 // What pods get that ask for a pre-flight test.
 struct ControllerWebhook {
   bool enabled = false;
+  std::string client_authorities;  // file, PEM; empty: the webhooks answer every client
   std::string image;
   std::string agent_url;
   std::vector<std::string> resources = {"nvidia.com/gpu", "nvidia.com/mig-*", "amd.com/gpu"};

@@ -101,6 +101,13 @@ constexpr std::array kControllerSettings{
                       AUTOPILOT_READ(read_flag(m, s, c.webhook.enabled)),
                       AUTOPILOT_SHOW(c.webhook.enabled ? "true" : "false")},
     ControllerSetting{
+        "webhook.client_authorities", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+        "PEM: the authorities that sign the client certificate which the API server shows to webhooks "
+        "(kubeConfigFile in its AdmissionConfiguration). The webhooks then answer no client without such a "
+        "certificate. Empty: they answer every client.",
+        AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.webhook.client_authorities)),
+        AUTOPILOT_SHOW(c.webhook.client_authorities)},
+    ControllerSetting{
         "webhook.image", "the name of an image, or nothing in quotes", kLive, kNoVariable,
         "The image of the container that tests: that of the agents, with its digest, which is on "
         "the node already.",

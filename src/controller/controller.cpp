@@ -83,6 +83,7 @@ class Controller {
   void believe(const std::string& pem);
   void use_webhook();
   void add_open_routes();
+  Status read_client_authorities();
   void begin_stop(int signal);
   void stop_listening();
   void note_stopped();
@@ -103,6 +104,7 @@ class Controller {
   std::optional<net::KeyFiles> key_files_;  // of somebody else, in place of own ones
   std::optional<WallTime> serving_until_;   // of those
   std::string believed_;                    // PEM, whose certificates agents show
+  std::string client_authorities_;          // PEM, whose certificate an API server shows; empty: any client
   std::uint16_t tls_port_ = 0;
   std::uint16_t metrics_port_ = 0;
   net::Subscription signals_;
@@ -210,7 +212,7 @@ void Controller::make_own_certificates() {
   const std::string& name_space = options_.cluster.name_space;
   own_certificates_.emplace(
       loop_, session_.client(), options_.clock,
-      OwnCertificates::Place{name_space, kControllerName, service_names(name_space)},
+      OwnCertificates::Place{name_space, kControllerName, service_names(name_space), client_authorities_},
       [this] { return leader_.is_leader(); },
       [this](const std::shared_ptr<const net::TlsContext>& tls) {
         encrypted_.use(tls);
@@ -233,9 +235,10 @@ Status Controller::watch_key_files() {
   return {};
 }
 
-// Whom agents are believed by is not whom callers of the controller are: nobody is asked for a certificate.
+// The authority of the agents is not that of the clients of the controller.
 Status Controller::use(const net::KeyTexts& keys) {
-  const auto tls = TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, ""}));
+  const auto tls =
+      TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, client_authorities_}));
   serving_until_ = TRY(net::validity_of(keys.certificate)).until;
   believe(keys.authorities);
   encrypted_.use(tls);
@@ -268,9 +271,22 @@ void Controller::add_open_routes() {
   });
 }
 
+// Who signs the certificate by which the webhooks know an API server.
+Status Controller::read_client_authorities() {
+  const std::string& path = options_.config.webhook.client_authorities;
+  if (path.empty()) return {};
+  client_authorities_ = TRY(options_.cluster.read_file(path));
+  const auto tried = net::TlsContext::make(net::TlsIdentity{.authorities = client_authorities_});
+  if (!tried)
+    return fail(Errc::malformed, "`webhook.client_authorities`: " + path + ": " + tried.error().what);
+  return {};
+}
+
 Status Controller::listen() {
   add_open_routes();
-  webhook_.add_routes(encrypted_);
+  TRY_STATUS(read_client_authorities());
+  webhook_.add_routes(encrypted_,
+                      client_authorities_.empty() ? net::Access::everyone : net::Access::verified_client);
   gangs_.add_routes(encrypted_);
   const net::TcpPolicy policy{service_names(options_.cluster.name_space)};
   const auto& config = options_.config;

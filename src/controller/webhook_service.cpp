@@ -5,12 +5,13 @@
 
 namespace autopilot::controller {
 
-void WebhookService::add_routes(net::HttpServer& server) {
+void WebhookService::add_routes(net::HttpServer& server, net::Access access) {
   add_webhook_routes(server, {.preflight = [this] { return preflight_; },
                               .observation = [this] { return observation_; },
                               .clock = clock_,
                               .preflight_counts = preflight_counts_,
-                              .observation_counts = observation_counts_});
+                              .observation_counts = observation_counts_,
+                              .access = access});
 }
 
 void WebhookService::use(const config::ControllerConfig& config, const std::string& image,

@@ -20,7 +20,8 @@ class WebhookService {
   WebhookService& operator=(const WebhookService&) = delete;
   ~WebhookService() = default;
 
-  void add_routes(net::HttpServer& server);
+  // access: who may ask.
+  void add_routes(net::HttpServer& server, net::Access access = net::Access::everyone);
   // What pods get from now on. believed: PEM, whose certificates agents show; empty: not known yet, and pods
   // stay as they are.
   // image: what they are tested by.

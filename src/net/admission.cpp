@@ -39,6 +39,9 @@ Admission admit(HttpServer::Core& core, const Listener& listener, const Peer& pe
   else if (match.options.access == Access::local_socket && !peer.is_owner)
     admission.refusal = error_response(
         403, "denied", "this is done over the Unix socket of the agent, by root or by the agent's own user");
+  else if (match.options.access == Access::verified_client && !peer.is_verified)
+    admission.refusal =
+        error_response(403, "denied", "this is for clients that show a certificate of a trusted authority");
   admission.body_bytes = match.options.body_bytes.value_or(core.limits.body_bytes);
   return admission;
 }

@@ -74,6 +74,7 @@ asio::awaitable<bool> Connection::shake_hands() {
   const auto shaken = co_await socket_.shake_hands();
   disarm();
   if (shaken == ServerStream::Handshake::done) {
+    peer_.is_verified = socket_.is_client_verified();
     peer_.names = socket_.client_names();
     co_return true;
   }

@@ -22,6 +22,7 @@ struct Peer {
   std::int32_t pid = 0;
   std::string address;        // TCP
   bool is_encrypted = false;  // came over TLS
+  bool is_verified = false;   // showed a certificate that was verified
   std::vector<std::string>
       names;         // DNS names of the client's certificate, which was verified; none without one
   std::string user;  // whose a token is that the request came with, where somebody reviewed it

@@ -83,8 +83,9 @@ struct TcpPolicy {
 };
 
 // Whom a route serves. everyone: every listener. local_socket: root and the user of this process over a Unix
-// socket, others get 403.
-enum class Access : std::uint8_t { everyone, local_socket };
+// socket, others get 403. verified_client: clients inside TLS with a certificate that was verified, others
+// get 403.
+enum class Access : std::uint8_t { everyone, local_socket, verified_client };
 
 struct RouteOptions {
   Access access = Access::everyone;

@@ -44,6 +44,10 @@ asio::awaitable<ServerStream::Handshake> ServerStream::shake_hands() {
   co_return is_plain_http(error) ? Handshake::client_speaks_http : Handshake::failed;
 }
 
+bool ServerStream::is_client_verified() const {
+  return tls_ && is_verified(tls_->native_handle());
+}
+
 std::vector<std::string> ServerStream::client_names() const {
   if (!tls_) return {};
   return verified_names(tls_->native_handle());

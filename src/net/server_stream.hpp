@@ -32,6 +32,7 @@ class ServerStream {
 
   // First of all; in the clear it is done at once.
   boost::asio::awaitable<Handshake> shake_hands();
+  [[nodiscard]] bool is_client_verified() const;
   // Of the certificate that the client has shown; none without one.
   [[nodiscard]] std::vector<std::string> client_names() const;
 

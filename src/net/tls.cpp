@@ -102,10 +102,14 @@ std::shared_ptr<const TlsContext> TlsContext::for_server(const std::string& name
   return std::make_shared<const TlsContext>(std::move(state));
 }
 
+bool is_verified(const SSL* tls) {
+  return SSL_get0_peer_certificate(tls) != nullptr && SSL_get_verify_result(tls) == X509_V_OK;
+}
+
 std::vector<std::string> verified_names(const SSL* tls) {
   std::vector<std::string> names;
+  if (!is_verified(tls)) return names;
   X509* shown = SSL_get0_peer_certificate(tls);
-  if (shown == nullptr || SSL_get_verify_result(tls) != X509_V_OK) return names;
   const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> all(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(shown, NID_subject_alt_name, nullptr, nullptr)),
       &GENERAL_NAMES_free);

@@ -104,6 +104,18 @@ TEST_F(TlsServerTest, knows_a_client_by_the_names_of_its_certificate) {
   EXPECT_EQ(ask_as("node-2"), "encrypted node-2 also.node-2");
 }
 
+TEST_F(TlsServerTest, a_route_may_be_for_clients_with_a_certificate_alone) {
+  certificates_.make("api-server", "ca", {});
+  serve();
+  server_->server().route("GET", "/verified",
+                          [](const HttpRequest&, Responder responder) {
+                            responder.respond({200, "text/plain", "done", {}});
+                          },
+                          {.access = Access::verified_client});
+  EXPECT_EQ(ask_as("api-server", "/verified"), "done");
+  EXPECT_THAT(ask_as("", "/verified"), HasSubstr("show a certificate of a trusted authority"));
+}
+
 TEST_F(TlsServerTest, refuses_a_client_whose_certificate_another_has_signed) {
   certificates_.make_node("node-2", "other-ca");
   serve();

@@ -533,6 +533,16 @@ class ChartTest(unittest.TestCase):
         self.assertFalse(kinds & {"NetworkPolicy", "PrometheusRule", "SecurityContextConstraints"})
         self.assertEqual(len(self.helm.objects("networkPolicy: {create: true}")["NetworkPolicy", "autopilot"]["spec"]["ingress"]), 1)
 
+    def test_the_webhooks_may_be_for_the_certificate_of_the_api_server_alone(self):
+        objects = self.helm.objects("{tls: {mode: controller}, webhook: {enabled: true, clientAuthority: api-server-authority}, controller: {enabled: true}}")
+        settings = yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"])
+        self.assertTrue(settings["webhook"]["enabled"])
+        path = settings["webhook"]["client_authorities"]
+        pod = objects["Deployment", "autopilot-controller"]["spec"]["template"]["spec"]
+        volume, = (one for one in pod["volumes"] if one.get("configMap", {}).get("name") == "api-server-authority")
+        mount, = (one for one in pod["containers"][0]["volumeMounts"] if one["name"] == volume["name"])
+        self.assertEqual(mount["mountPath"] + "/" + volume["configMap"]["items"][0]["path"], path)
+
     def test_the_webhooks_are_open_until_somebody_says_where_the_api_server_asks_from(self):
         def ingress(more):
             values = f"{{controller: {{enabled: true}}, networkPolicy: {{create: true{more}}}}}"

@@ -62,9 +62,11 @@ class Controller:
                 return float(line.split()[-1])
         return None
 
-    def post(self, path, body, authority, token=None):
-        """Inside TLS, as a client that believes that authority."""
+    def post(self, path, body, authority, token=None, certificate=None):
+        """Inside TLS, as a client that believes that authority. `certificate`: the files of what the client shows, and of its key."""
         context = ssl.create_default_context(cadata=authority)
+        if certificate:
+            context.load_cert_chain(*certificate)
         headers = {"Host": SERVICE, **({"Authorization": f"Bearer {token}"} if token else {})}
         with socket.create_connection(("127.0.0.1", self.tls_port), timeout=10) as plain, \
                 context.wrap_socket(plain, server_hostname=SERVICE) as tls:
@@ -156,6 +158,19 @@ class ControllerTest(unittest.TestCase):
                           for limit in ("buffered_bytes", "buffered_bytes_share"))
             self.assertGreaterEqual(refused, 1)
             self.assertLessEqual(controller.metric("autopilot_http_buffered_bytes_most"), 64 << 20)
+
+    def test_webhooks_may_be_for_the_certificate_of_the_api_server_alone(self):
+        keys = Certificates(self.folder)
+        keys.make_authority("clients")
+        keys.make("api-server", "clients", "DNS:api-server")
+        controller = self.start(settings=f"webhook: {{client_authorities: {keys.path('clients.crt')}}}\n")
+        harness.wait_until(lambda: self.api.get(CONFIG_MAP), "the authority is published", 60)
+        authority = self.api.get(CONFIG_MAP)["data"]["ca.crt"]
+        status, body = controller.post("/mutate-pod", "{}", authority)
+        self.assertEqual(status, 403, body)
+        self.assertIn("show a certificate of a trusted authority", body)
+        shown = (keys.path("api-server.crt"), keys.path("api-server.key"))
+        self.assertEqual(controller.post("/mutate-pod", "{}", authority, certificate=shown)[0], 200)
 
     def test_without_rights_it_says_which_and_tries_on(self):
         self.api.refusals["/apis/coordination.k8s.io"] = 403

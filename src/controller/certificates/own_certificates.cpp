@@ -32,7 +32,7 @@ OwnCertificates::OwnCertificates(
     std::function<void(const std::string& pem)> on_believed, std::function<double()> dice)
     : is_leader_(std::move(is_leader)),
       on_believed_(std::move(on_believed)),
-      serving_(loop, clock, place.dns_names,
+      serving_(loop, clock, place.dns_names, place.client_authorities,
                {std::move(on_tls), warn("the controller's own certificate cannot be made")}),
       publication_(loop, client, place.name_space, place.service, is_leader_,
                    warn("the authority cannot be told to the cluster")),

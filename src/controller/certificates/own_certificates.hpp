@@ -27,6 +27,7 @@ class OwnCertificates {
     std::string name_space;
     std::string service;                 // that the webhooks call
     std::vector<std::string> dns_names;  // of the service
+    std::string client_authorities;  // PEM: who signs the certificates of clients; empty: no client is asked
   };
 
   // on_tls: what the controller shows from now on. on_believed: whom pods are told to believe.

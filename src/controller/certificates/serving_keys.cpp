@@ -8,9 +8,10 @@
 namespace autopilot::controller {
 
 ServingKeys::ServingKeys(net::EventLoop& loop, const Clock& clock, std::vector<std::string> dns_names,
-                         Listener listener, Duration look)
+                         std::string client_authorities, Listener listener, Duration look)
     : clock_(clock),
       dns_names_(std::move(dns_names)),
+      client_authorities_(std::move(client_authorities)),
       listener_(std::move(listener)),
       watch_(loop.every(look, [this] { this->look(); })) {}
 
@@ -32,7 +33,8 @@ Status ServingKeys::renew(const net::CertifiedKey& authority) {
   const WallTime now = clock_.now().wall;
   const auto keys =
       TRY(net::make_server_certificate(authority, {dns_names_, {now - kBackdated, now + kLife}}));
-  const auto tls = TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, ""}));
+  const auto tls =
+      TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, client_authorities_}));
   const net::Validity validity = TRY(net::validity_of(keys.certificate));
   signed_by_ = authority.certificate;
   good_from_ = validity.from;

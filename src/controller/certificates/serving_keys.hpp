@@ -30,8 +30,9 @@ class ServingKeys {
     std::function<void(const Error& why)> on_problem;  // the old ones stay in use
   };
 
-  ServingKeys(net::EventLoop& loop, const Clock& clock, std::vector<std::string> dns_names, Listener listener,
-              Duration look = kLook);
+  // client_authorities: PEM, as in TlsServerIdentity.
+  ServingKeys(net::EventLoop& loop, const Clock& clock, std::vector<std::string> dns_names,
+              std::string client_authorities, Listener listener, Duration look = kLook);
   ServingKeys(const ServingKeys&) = delete;
   ServingKeys& operator=(const ServingKeys&) = delete;
   ~ServingKeys() = default;
@@ -47,6 +48,7 @@ class ServingKeys {
 
   const Clock& clock_;
   const std::vector<std::string> dns_names_;
+  const std::string client_authorities_;
   const Listener listener_;
   std::optional<net::CertifiedKey> authority_;
   std::string signed_by_;  // the certificate of the authority of those in use

@@ -33,6 +33,7 @@ class ServingKeysTest : public ::testing::Test {
       loop_,
       clock_,
       {"autopilot-controller.autopilot.svc"},
+      "",
       {[this](const auto& tls) { made_ += tls ? 1 : 0; }, [this](const Error&) { ++problems_; }},
       1ms};
 };

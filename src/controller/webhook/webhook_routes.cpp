@@ -32,14 +32,15 @@ net::Handler handler_of(Review<Settings> review, std::function<std::shared_ptr<c
 }  // namespace
 
 void add_webhook_routes(net::HttpServer& server, const WebhookContext& context) {
+  const net::RouteOptions options{.access = context.access, .body_bytes = kLongestReviewBody};
   server.route(
       "POST", "/mutate-pod",
       handler_of<WebhookSettings>(review, context.preflight, context.clock, context.preflight_counts),
-      {.body_bytes = kLongestReviewBody});
+      options);
   server.route("POST", "/observe-pod",
                handler_of<ObservationSettings>(observe, context.observation, context.clock,
                                                context.observation_counts),
-               {.body_bytes = kLongestReviewBody});
+               options);
 }
 
 }  // namespace autopilot::controller

@@ -24,10 +24,11 @@ struct WebhookContext {
   const Clock& clock;
   ReviewCounts& preflight_counts;
   ReviewCounts& observation_counts;
+  net::Access access = net::Access::everyone;
 };
 
-// POST /mutate-pod and POST /observe-pod, for whoever reaches the listener: an answer tells nothing but what
-// the caller has sent, and settings that every pod shows. Always 200.
+// POST /mutate-pod and POST /observe-pod. An answer contains nothing but what the caller has sent, and
+// settings that every pod shows. Always 200.
 void add_webhook_routes(net::HttpServer& server, const WebhookContext& context);
 
 }  // namespace autopilot::controller

@@ -240,6 +240,11 @@ app.kubernetes.io/component: controller
 {{- $_ := set $own "webhook" (dict "enabled" true "image" (include "autopilot.image" .)
   "agent_url" (printf "https://autopilot-node.%s.svc:%d" .Release.Namespace (int .Values.tls.port))) -}}
 {{- end -}}
+{{- if (.Values.webhook | default dict).clientAuthority -}}
+{{- $webhook := $own.webhook | default dict -}}
+{{- $_ := set $webhook "client_authorities" "/etc/autopilot-clients/ca.crt" -}}
+{{- $_ := set $own "webhook" $webhook -}}
+{{- end -}}
 {{- if eq (include "autopilot.controllerKeys" .) "secret" -}}
 {{- $_ := set $own "certificates" (dict "mode" "files" "certificate" "/etc/autopilot-tls/tls.crt"
   "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
