@@ -108,6 +108,39 @@ std::vector<InitContainer> init_containers_of(const json::object& pod) {
   return containers;
 }
 
+std::vector<NodeRequirement> requirements_at(const json::object& term, Names names) {
+  std::vector<NodeRequirement> wanted;
+  each_at(term, names, [&wanted](const json::object& one) {
+    NodeRequirement& made = wanted.emplace_back();
+    made.key = text_at(one, {"key"});
+    made.op = text_at(one, {"operator"});
+    if (const json::array* values = array_at(one, {"values"}))
+      for (const json::value& value : *values)
+        if (const json::string* text = value.if_string())
+          made.values.emplace_back(text->data(), text->size());
+  });
+  return wanted;
+}
+
+Placement placement_of(const json::object& pod) {
+  Placement placement;
+  placement.selector = text_map_at(pod, {"spec", "nodeSelector"});
+  const Names required{"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"};
+  if (const json::object* wanted = object_at(pod, required)) {
+    placement.terms.emplace();
+    each_at(*wanted, {"nodeSelectorTerms"}, [&placement](const json::object& term) {
+      placement.terms->push_back(
+          {requirements_at(term, {"matchExpressions"}), requirements_at(term, {"matchFields"})});
+    });
+  }
+  each_at(pod, {"spec", "tolerations"}, [&placement](const json::object& one) {
+    placement.tolerations.push_back(
+        {std::string(text_at(one, {"key"})), std::string(text_at(one, {"operator"})),
+         std::string(text_at(one, {"value"})), std::string(text_at(one, {"effect"}))});
+  });
+  return placement;
+}
+
 // What `parse` makes of the object that the text holds.
 template <class T>
 Result<T> parse_text(std::string_view text, T (*parse)(const JsonObject&)) {
@@ -192,6 +225,7 @@ Pod parse_pod(const JsonObject& object) {
   pod.init_containers = init_containers_of(members);
   each_at(members, {"status", "podIPs"},
           [&](const json::object& address) { pod.addresses.emplace_back(text_at(address, {"ip"})); });
+  pod.placement = placement_of(members);
   pod.devices = devices_of_pod(members);
   each_at(members, {"spec", "resourceClaims"},
           [&](const json::object& claim) { pod.device_claims.emplace_back(text_at(claim, {"name"})); });

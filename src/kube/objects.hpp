@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "kube/placement.hpp"
 
 // What is needed of the objects of the API, and no more: the rest of an object is not kept. Read from JSON; a
 // field that is missing is as empty as it stands here.
@@ -90,6 +91,7 @@ struct Pod {
   std::int64_t priority = 0;
   std::vector<InitContainer> init_containers;  // in their order
   std::vector<std::string> addresses;
+  Placement placement;
   Devices devices;                         // that its containers ask for together
   std::vector<std::string> device_claims;  // names of ResourceClaims
   std::vector<ContainerEnd> ends;          // of its containers, those that begin not among them

@@ -2,6 +2,7 @@
 #include "controller/planner/evictions.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "controller/planner/breaker.hpp"
@@ -32,11 +33,10 @@ bool may_move(const Deliberation& all, const Draft& draft, bool is_held) {
 // Where the pods of the node may go; nothing where none is free.
 std::optional<std::string> place_for(Deliberation& all, const Draft& draft,
                                      const std::vector<const Pod*>& pods) {
-  int gpus = 0;
-  for (const Pod* pod : pods)
-    gpus += pod->is_deleting ? 0 : pod->gpus;
-  if (gpus == 0) return std::nullopt;
-  return spare_for(all, draft.node, gpus);
+  std::vector<const Pod*> staying;
+  std::ranges::copy_if(pods, std::back_inserter(staying), [](const Pod* pod) { return !pod->is_deleting; });
+  if (staying.empty()) return std::nullopt;
+  return spare_for(all, draft.node, staying);
 }
 
 // Whether the pod may be moved now.

@@ -11,6 +11,8 @@
 #include "core/action.hpp"
 #include "core/clock.hpp"
 #include "core/health.hpp"
+#include "kube/objects.hpp"
+#include "kube/placement.hpp"
 
 // What the planner is told of the objects of a cluster. Plain facts: who reads them from the API makes them.
 namespace autopilot::controller {
@@ -60,6 +62,8 @@ struct Node {
   std::map<std::string, WallTime, std::less<>> passed;
   std::optional<WallTime> wants_test;    // its agent asks since then to reserve the node for a deep test
   std::optional<WallTime> granted_test;  // when it was told that it may, and did not end or give up yet
+  kube::Labels labels;
+  std::vector<kube::Taint> taints;
   friend bool operator==(const Node&, const Node&) = default;
 };
 
@@ -85,6 +89,7 @@ struct Pod {
   bool is_gated = false;  // its pre-flight container runs, waits or has failed: nothing of the user runs
   bool is_deleting = false;
   bool has_deschedule = false;  // the label of whoever may write the pod
+  kube::Placement placement;
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 

@@ -2,6 +2,7 @@
 #include "controller/planner/gates.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "controller/planner/removal.hpp"
 #include "controller/planner/spares.hpp"
@@ -16,14 +17,15 @@ int moves_in_hour(const LedgerEntry& entry, WallTime now) {
 }
 
 // Which nodes are known to be bad for it, and why: for the job that has to wait.
-std::string bad_nodes(const Deliberation& all, const Node& node) {
+std::string bad_nodes(const Deliberation& all, const Node& node, const Pod& pod) {
   constexpr std::size_t shown = 10;
   std::vector<std::string> bad;
   for (const std::string& name : all.world.in_pool(node.pool)) {
     const Node* other = all.world.node(name);
     if (other == nullptr) continue;
-    if (const std::string fault = fault_of(all, *other); !fault.empty())
-      bad.push_back(std::string(name).append(" (").append(fault).append(")"));
+    std::string fault = fault_of(all, *other);
+    if (fault.empty()) fault = obstacle_of(pod, *other);
+    if (!fault.empty()) bad.push_back(std::string(name).append(" (").append(fault).append(")"));
   }
   std::string text;
   for (std::size_t i = 0; i < std::min(bad.size(), shown); ++i)
@@ -35,13 +37,14 @@ void tell_job_waits(Deliberation& all, Draft& draft, const Pod& pod, const Owner
   if (!all.told.insert(owner.uid).second) return;
   draft.tell(target_of(owner, pod.name_space), "NoGoodNode",
              "the pods wait: no node of pool " + draft.node.pool +
-                 " is known to be good for them: " + bad_nodes(all, draft.node));
+                 " is known to be good for them: " + bad_nodes(all, draft.node, pod));
 }
 
 void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod, const Owner& owner) {
   const std::string why = sentence_of({.reports = {&report}, .causes = {}});
   draft.add(removal_kind(draft.rules), target_of(pod), why);
-  if (draft.entry.spare.empty()) draft.entry.spare = spare_for(all, draft.node, pod.gpus).value_or("");
+  const std::array<const Pod*, 1> moved{&pod};
+  if (draft.entry.spare.empty()) draft.entry.spare = spare_for(all, draft.node, moved).value_or("");
   if (!draft.entry.spare.empty()) all.spares.insert(draft.entry.spare);
   draft.tell(target_of(owner, pod.name_space), "PodMoved",
              "pod " + pod.name + " is moved off node " + draft.node.name + ": " + why +
@@ -66,7 +69,7 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
     }
     if (is_bound_to_node(*pod) || draft.moves(*pod)) continue;
     // Its owner wants it gone: then it is, wherever it may go.
-    if (!pod->has_deschedule && !has_another(all, draft.node, pod->gpus)) {
+    if (!pod->has_deschedule && !has_another(all, draft.node, *pod)) {
       tell_job_waits(all, draft, *pod, *pod->owner);
       all.wake(all.now + kLookAgain);
       continue;

@@ -33,6 +33,29 @@ TEST_F(Gates, a_pod_whose_test_failed_is_moved_and_its_node_held) {
   EXPECT_EQ(node("n1").held->plan, entry_of("n1").name);
 }
 
+TEST_F(Gates, a_pod_is_moved_only_where_another_node_may_take_it) {
+  add_nodes(4);
+  for (const char* name : {"n1", "n2"})
+    change(name, [](Node& node) { node.labels["gpu"] = "h100"; });
+  change("n3", [](Node& node) { node.labels["gpu"] = "a100"; });
+  change("n2", [](Node& node) { node.taints = {{"team-b", "", "NoSchedule", {}}}; });
+  Pod pod = add_pod("train-0", "n1", "train", true);
+  pod.placement.selector = {{"gpu", "h100"}};
+  world_.put(pod);
+  put_report(pod);
+  const Plan stays = step();
+  EXPECT_THAT(steps_of(stays), ElementsAre("cordon n1"));
+  EXPECT_THAT(events_of(stays),
+              Contains(::testing::AllOf(StartsWith("NoGoodNode Job/train: "),
+                                        HasSubstr("n2 (has a taint that the pod does not tolerate), "
+                                                  "n3 (is not one that the pod selects)"))));
+  pod.placement.tolerations = {{"team-b", "Exists", "", ""}};
+  world_.put(pod);
+  const Plan moves = step();
+  EXPECT_THAT(steps_of(moves), ElementsAre("evict_pod train-0"));
+  EXPECT_THAT(events_of(moves), Contains(HasSubstr("; node n2 is free for it")));
+}
+
 TEST_F(Gates, every_action_says_why_by_what_evidence_by_which_plan_and_how_the_budget_stands) {
   add_nodes(4);
   fail_preflight("train-0", "n1", "train");

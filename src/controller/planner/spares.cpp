@@ -14,14 +14,24 @@ int free_gpus(const World& world, const Node& node) {
   return free;
 }
 
+int gpus_of(std::span<const Pod* const> pods) {
+  int gpus = 0;
+  for (const Pod* pod : pods)
+    gpus += pod->gpus;
+  return gpus;
+}
+
 std::optional<std::string> spare_among(const Deliberation& all, const World::Names& names, const Node& node,
-                                       int gpus) {
+                                       std::span<const Pod* const> pods) {
+  const int gpus = gpus_of(pods);
   std::optional<std::string> on_probation;
   for (const std::string& name : names) {
     const Node* other = all.world.node(name);
     if (other == nullptr || name == node.name || other->pool != node.pool || all.spares.contains(name))
       continue;
-    if (other->gpus < gpus || !is_good(all, *other) || free_gpus(all.world, *other) < gpus) continue;
+    const auto fits = [other](const Pod* pod) { return obstacle_of(*pod, *other).empty(); };
+    if (!std::ranges::all_of(pods, fits) || !is_good(all, *other) || free_gpus(all.world, *other) < gpus)
+      continue;
     if (!other->probation) return name;
     if (!on_probation) on_probation = name;
   }
@@ -50,17 +60,27 @@ bool is_good(const Deliberation& all, const Node& node) {
   return fault_of(all, node).empty();
 }
 
-bool has_another(const Deliberation& all, const Node& node, int gpus) {
+std::string obstacle_of(const Pod& pod, const Node& node) {
+  if (node.gpus < pod.gpus) return "has too few GPUs";
+  if (!kube::may_be_placed(pod.placement, node.name, node.labels, {}))
+    return "is not one that the pod selects";
+  if (!kube::may_be_placed(pod.placement, node.name, node.labels, node.taints))
+    return "has a taint that the pod does not tolerate";
+  return {};
+}
+
+bool has_another(const Deliberation& all, const Node& node, const Pod& pod) {
   return std::ranges::any_of(all.world.in_pool(node.pool), [&](const std::string& name) {
     const Node* other = all.world.node(name);
-    return other != nullptr && name != node.name && other->gpus >= gpus && is_good(all, *other);
+    return other != nullptr && name != node.name && obstacle_of(pod, *other).empty() && is_good(all, *other);
   });
 }
 
-std::optional<std::string> spare_for(const Deliberation& all, const Node& node, int gpus) {
+std::optional<std::string> spare_for(const Deliberation& all, const Node& node,
+                                     std::span<const Pod* const> pods) {
   if (all.rules_of(node).prefers_same_domain && !node.domain.empty())
-    if (auto near = spare_among(all, all.world.in_domain(node.domain), node, gpus)) return near;
-  return spare_among(all, all.world.in_pool(node.pool), node, gpus);
+    if (auto near = spare_among(all, all.world.in_domain(node.domain), node, pods)) return near;
+  return spare_among(all, all.world.in_pool(node.pool), node, pods);
 }
 
 }  // namespace autopilot::controller

@@ -35,7 +35,8 @@ const T* find_in(const ByName<T>& objects, std::string_view name) {
 // What decides about other nodes: how many there are, and which of them are good.
 bool is_as_good(const Node& a, const Node& b) {
   return a.pool == b.pool && a.domain == b.domain && a.gpus == b.gpus && a.is_ready == b.is_ready &&
-         a.is_unschedulable == b.is_unschedulable && a.verdict == b.verdict;
+         a.is_unschedulable == b.is_unschedulable && a.verdict == b.verdict && a.labels == b.labels &&
+         a.taints == b.taints;
 }
 
 bool concerns_by_itself(const Node& node) {

@@ -121,6 +121,8 @@ Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& polic
   fact.looked = time_in(node, options.prefix + "/checked-at");
   fact.wants_test = time_in(node, marks.wants_test);
   fact.granted_test = time_in(node, marks.may_test);
+  fact.labels = node.meta.labels;
+  fact.taints = node.taints;
   if (look == nullptr) return fact;
   // Where they are given out by claims alone the node counts none.
   fact.gpus = std::max(fact.gpus, look->gpus);
@@ -142,7 +144,8 @@ Pod pod_fact(const kube::Pod& pod, const ViewOptions& options) {
           .priority = pod.priority,
           .is_gated = is_gated(pod),
           .is_deleting = pod.meta.is_deleting,
-          .has_deschedule = pod.meta.labels.contains(kDescheduleLabel)};
+          .has_deschedule = pod.meta.labels.contains(kDescheduleLabel),
+          .placement = pod.placement};
 }
 
 Report report_fact(const kube::HealthCheckReport& report) {

@@ -73,6 +73,8 @@ class RemediationFixture : public ::testing::Test {
                   {"spec",
                    boost::json::object{
                        {"nodeName", node},
+                       {"tolerations",
+                        boost::json::array{boost::json::object{{"key", "foreign"}, {"operator", "Exists"}}}},
                        {"initContainers", boost::json::array{boost::json::object{{"name", kGateContainer}}}},
                        {"containers",
                         boost::json::array{boost::json::object{{"name", "main"}, {"resources", limits}}}}}},
