@@ -23,15 +23,18 @@ bool fits(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-// What the names of resources have in them by which schedulers and device plugins give out shares of a GPU, read
-// 2026-11-28: HAMi (nvidia.com/gpumem, gpumem-percentage, gpucores), Volcano (volcano.sh/vgpu-number, gpu-memory),
-// Alibaba (aliyun.com/gpu-mem, gpu-core.percentage), Koordinator (koordinator.sh/gpu-memory-ratio, gpu.shared),
-// Tencent (tencent.com/vcuda-core, tke.cloud.tencent.com/qgpu-core), Volcengine (vke.volcengine.com/mgpu-core),
-// Baidu (cgpu), AWS (k8s.amazonaws.com/vgpu), and NVIDIA's device plugin, which renames what it shares by time or
-// MPS (nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb.shared).
-constexpr std::array<std::string_view, 11> kShareWords{"gpumem", "gpucores", "vgpu",  "gpu-mem", "gpu-core", "gpu-percent",
-                                                       "vcuda",  "qgpu",     "mgpu", "cgpu",    ".shared"};
-// Labels of nodes that share their GPUs, by which a pod chooses them: of GKE, and of NVIDIA's feature discovery.
+// What the names of resources have in them by which schedulers and device plugins give out shares of a GPU,
+// read 2026-11-28: HAMi (nvidia.com/gpumem, gpumem-percentage, gpucores), Volcano (volcano.sh/vgpu-number,
+// gpu-memory), Alibaba (aliyun.com/gpu-mem, gpu-core.percentage), Koordinator
+// (koordinator.sh/gpu-memory-ratio, gpu.shared), Tencent (tencent.com/vcuda-core,
+// tke.cloud.tencent.com/qgpu-core), Volcengine (vke.volcengine.com/mgpu-core), Baidu (cgpu), AWS
+// (k8s.amazonaws.com/vgpu), and NVIDIA's device plugin, which renames what it shares by time or MPS
+// (nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb.shared).
+constexpr std::array<std::string_view, 11> kShareWords{"gpumem",   "gpucores",    "vgpu",   "gpu-mem",
+                                                       "gpu-core", "gpu-percent", "vcuda",  "qgpu",
+                                                       "mgpu",     "cgpu",        ".shared"};
+// Labels of nodes that share their GPUs, by which a pod chooses them: of GKE, and of NVIDIA's feature
+// discovery.
 constexpr std::array<std::string_view, 3> kShareLabels{"cloud.google.com/gke-gpu-sharing-strategy",
                                                        "cloud.google.com/gke-max-shared-clients-per-gpu",
                                                        "nvidia.com/gpu.sharing-strategy"};
@@ -39,7 +42,8 @@ constexpr std::array<std::string_view, 3> kShareLabels{"cloud.google.com/gke-gpu
 bool is_share(std::string_view resource) {
   std::string name = to_lower(resource.substr(resource.find('/') + 1));
   std::ranges::replace(name, '_', '-');
-  return std::ranges::any_of(kShareWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+  return std::ranges::any_of(kShareWords,
+                             [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
 bool is_some(const json::value& amount) {

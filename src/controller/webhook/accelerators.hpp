@@ -39,8 +39,9 @@ struct AcceleratorNeeds {
                                                  const AcceleratorNames& names, std::string_view but);
 [[nodiscard]] bool asks_for_accelerators(const boost::json::object& container, const AcceleratorNames& names);
 // How the pod asks for a share of a GPU that others use at the same time, for a person: "container train asks
-// for a share of a GPU by nvidia.com/gpumem". Empty: it does not. By the names of the resources of its containers, `but` left out,
-// and of its node selector; where a cluster gives out shares under the name of whole GPUs, no pod shows it.
+// for a share of a GPU by nvidia.com/gpumem". Empty: it does not. By the names of the resources of its
+// containers, `but` left out, and of its node selector; where a cluster gives out shares under the name of
+// whole GPUs, no pod shows it.
 [[nodiscard]] std::string asked_share(const boost::json::object& pod, std::string_view but);
 [[nodiscard]] bool is_accelerator(std::string_view resource, const AcceleratorNames& names);
 
