@@ -106,6 +106,7 @@ PlanStatus plan_status_of(const json::object& object) {
   status.is_released = flag_at(object, {"released"});
   status.updated = plan_time_at(object, "updated");
   status.begun = plan_time_at(object, "begun");
+  status.would_hold = plan_time_at(object, "wouldHold");
   status.returned = plan_time_at(object, "returned");
   status.latest_evidence = plan_time_at(object, "latestEvidence");
   status.evidence = plan_texts_at(object, "evidence");
@@ -142,6 +143,7 @@ json::object status_json(const PlanStatus& status) {
                       {"released", status.is_released},
                       {"updated", time_or_null(status.updated)},
                       {"begun", time_or_null(status.begun)},
+                      {"wouldHold", time_or_null(status.would_hold)},
                       {"returned", time_or_null(status.returned)},
                       {"latestEvidence", time_or_null(status.latest_evidence)},
                       {"evidence", list_of(status.evidence, kMostNames, kLongestPlanName)},

@@ -52,6 +52,7 @@ struct PlanStatus {
   bool is_released = false;
   std::optional<WallTime> updated;
   std::optional<WallTime> begun;
+  std::optional<WallTime> would_hold;  // of one that is recorded alone: since when it would hold its node
   std::optional<WallTime> returned;
   std::optional<WallTime> latest_evidence;
   std::vector<std::string> evidence;

@@ -37,6 +37,7 @@ PlanStatus status() {
   status.is_released = true;
   status.updated = kNow;
   status.begun = kNow - 1s;
+  status.would_hold = kNow - 2s;
   status.returned = kNow + 1s;
   status.latest_evidence = kNow - 2s;
   status.evidence = {"a", "b"};
@@ -69,7 +70,7 @@ TEST(RemediationPlan, leaves_nothing_of_the_status_before) {
   EXPECT_EQ(written(spec(), bare).status, bare);
   const std::string patch = plan_status_patch(bare, "12");
   EXPECT_THAT(patch, HasSubstr(R"("metadata":{"resourceVersion":"12"})"));
-  for (const char* gone : {"brake", "message", "problem", "begun", "returned", "spare"})
+  for (const char* gone : {"brake", "message", "problem", "begun", "wouldHold", "returned", "spare"})
     EXPECT_THAT(patch, HasSubstr('"' + std::string(gone) + "\":null")) << gone;
 }
 

@@ -289,7 +289,9 @@ class RemediationTest(unittest.TestCase):
         before = {name: (self.api.get("node", name)["spec"], self.api.get("node", name)["metadata"].get("annotations")) for name in NODES}
         self.controller("observe")
         self.api.wait(lambda: self.phases() == ["recorded"] and self.report().get("phase") == "Planned", "the plan is recorded")
-        self.assertIn(("NodeHeld", "Node", BAD), self.events("default"))
+        self.assertIn(("WouldHoldNode", "Node", BAD), self.events("default"))
+        self.assertNotIn(("NodeHeld", "Node", BAD), self.events("default"))
+        self.assertFalse(self.plans()[0]["status"]["holds"])
         self.assertEqual(self.api.get("pod", "-n", SPACE, "train-0")["metadata"]["uid"], made["metadata"]["uid"])
         for name in NODES:
             found = self.api.get("node", name)

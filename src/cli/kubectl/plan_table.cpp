@@ -96,6 +96,7 @@ std::string render_plan(const kube::RemediationPlan& plan, WallTime now, const T
   lines.add("spare", status.spare);
   lines.add("decided", ago(plan.spec.created, now));
   lines.add("held", ago(status.begun, now));
+  lines.add("would be held", ago(status.would_hold, now));
   lines.add("returned", ago(status.returned, now));
   lines.add("steps", plan.status ? status.steps : plan.spec.steps);
   std::vector<std::string> done;

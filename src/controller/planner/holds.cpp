@@ -2,6 +2,9 @@
 #include "controller/planner/holds.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "controller/planner/breaker.hpp"
 #include "controller/planner/evictions.hpp"
@@ -93,17 +96,32 @@ void hold(Deliberation& all, Draft& draft) {
   draft.tell(target_of(draft.node), "NodeHeld", "held by plan " + entry.name + ": " + why);
 }
 
+// Whoever counts Events by their reason must not take what is only recorded for done.
+std::string recorded_reason(const std::string& reason) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 5> names{
+      {{"NodeHeld", "WouldHoldNode"},
+       {"NodeNotHeld", "WouldNotHoldNode"},
+       {"PodMoved", "WouldMovePod"},
+       {"PodNotMoved", "WouldNotMovePod"},
+       {"PodNotRemoved", "WouldNotRemovePod"}}};
+  const auto known = std::ranges::find(names, reason, &std::pair<std::string_view, const char*>::first);
+  return known == names.end() ? reason : known->second;
+}
+
 // What would be done is what is done elsewhere, with the mark that nobody does it.
 void record(Draft& draft) {
   LedgerEntry& entry = draft.entry;
+  const std::string nothing =
+      "mode " + std::string(to_string(draft.rules.mode)) + " changes nothing here; in mode act: ";
   entry.phase = Phase::recorded;
-  entry.message = "recorded only, mode " + std::string(to_string(draft.rules.mode)) + ": " + entry.message;
+  entry.message = nothing + entry.message;
+  entry.budget = "in mode act: " + entry.budget;
   for (PlannedAction& action : draft.actions) {
     const bool is_telling = action.kind == ActionKind::event || action.kind == ActionKind::mark_report;
     action.is_recorded_only = !is_telling;
-    if (action.kind == ActionKind::event)
-      action.why = "would be done, in mode " + std::string(to_string(draft.rules.mode)) +
-                   " it is only recorded: " + action.why;
+    if (action.kind != ActionKind::event) continue;
+    action.reason = recorded_reason(action.reason);
+    action.why = nothing + action.why;
   }
 }
 

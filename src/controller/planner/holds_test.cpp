@@ -53,7 +53,12 @@ TEST_F(Holds, in_mode_observe_the_same_is_recorded_once_and_nothing_done) {
   const Plan made = step();
   EXPECT_THAT(steps_of(made), ElementsAre("[cordon n5]", "[evict_pod b-0]"));
   EXPECT_THAT(events_of(made),
-              Contains(HasSubstr("would be done, in mode observe it is only recorded: held by plan")));
+              Contains(HasSubstr("WouldHoldNode Node/n5: mode observe changes nothing here; in mode act: "
+                                 "held by plan")));
+  EXPECT_THAT(events_of(made), Contains(HasSubstr("WouldMovePod Job/b: ")));
+  for (const char* done : {"NodeHeld", "PodMoved", "NodeNotHeld"})
+    EXPECT_THAT(events_of(made), Not(Contains(::testing::StartsWith(done))));
+  EXPECT_THAT(entry_of("n5").budget, ::testing::StartsWith("in mode act: "));
   EXPECT_EQ(entry_of("n5").phase, Phase::recorded);
   EXPECT_EQ(phase_of("n5-b-0"), ReportPhase::planned);
   EXPECT_FALSE(node("n5").is_unschedulable);

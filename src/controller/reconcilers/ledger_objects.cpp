@@ -15,6 +15,10 @@ void take_status(LedgerEntry& entry, const kube::PlanStatus& status) {
   entry.is_released = status.is_released;
   entry.updated = status.updated.value_or(entry.created);
   entry.begun = status.begun;
+  if (status.would_hold) {
+    entry.holds = true;
+    entry.begun = status.would_hold;
+  }
   entry.returned = status.returned;
   entry.latest_evidence = status.latest_evidence.value_or(entry.latest_evidence);
   entry.evidence = status.evidence;
@@ -75,6 +79,12 @@ kube::PlanStatus plan_status(const LedgerEntry& entry, std::string_view problem)
   status.is_released = entry.is_released;
   status.updated = entry.updated;
   status.begun = entry.begun;
+  // It holds nothing, and counts against what is recorded alone.
+  if (entry.phase == Phase::recorded) {
+    status.would_hold = status.holds ? status.begun : std::nullopt;
+    status.holds = false;
+    status.begun.reset();
+  }
   status.returned = entry.returned;
   status.latest_evidence = entry.latest_evidence;
   status.evidence = entry.evidence;

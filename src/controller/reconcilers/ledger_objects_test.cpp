@@ -52,6 +52,16 @@ TEST(LedgerObjects, are_read_as_they_are_written) {
   EXPECT_EQ(entry_fact(object_of(entry())), entry());
 }
 
+TEST(LedgerObjects, one_that_is_recorded_alone_holds_nothing_and_is_counted_all_the_same) {
+  LedgerEntry recorded = entry();
+  recorded.phase = Phase::recorded;
+  const kube::RemediationPlan plan = object_of(recorded);
+  EXPECT_FALSE(plan.status->holds);
+  EXPECT_FALSE(plan.status->begun);
+  EXPECT_EQ(plan.status->would_hold, recorded.begun);
+  EXPECT_EQ(entry_fact(plan), recorded);
+}
+
 TEST(LedgerObjects, a_plan_without_a_status_waits_with_its_first_decision) {
   kube::RemediationPlan plan = object_of(entry());
   plan.status.reset();
