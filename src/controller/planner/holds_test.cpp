@@ -197,6 +197,18 @@ TEST_F(Holds, a_node_that_was_uncordoned_by_hand_is_not_held_again_for_the_same)
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
 }
 
+TEST_F(Holds, a_node_that_was_uncordoned_by_hand_takes_pods_of_others_again) {
+  policy_.rules.mode = Mode::hold;
+  add_nodes(2);
+  fail_preflight("a-0", "n1", "a");
+  settle();
+  change("n1", [](Node& node) { node.is_unschedulable = false; });
+  settle();
+  ASSERT_EQ(phase_of("n1-a-0"), ReportPhase::undone);
+  fail_preflight("b-0", "n2", "b");
+  EXPECT_THAT(steps_of(step()), Contains("evict_pod b-0"));
+}
+
 TEST_F(Holds, who_dies_while_he_gives_up_a_node_that_was_uncordoned_by_hand_does_not_hold_it_again) {
   add_nodes(4);
   turn_bad("n1");

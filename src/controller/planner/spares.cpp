@@ -44,7 +44,9 @@ std::string fault_of(const Deliberation& all, const Node& node) {
   const Rules& rules = all.rules_of(node);
   for (const std::string& name : all.world.reports_on(node.name)) {
     const Report* report = all.world.report(name);
-    if (report == nullptr || !is_standing(*report, node, rules, all.now)) continue;
+    // Undone: whoever gave the node back has decided about it.
+    if (report == nullptr || report->phase == ReportPhase::undone) continue;
+    if (!is_standing(*report, node, rules, all.now)) continue;
     return report->failed.empty() ? "pre-flight test failed" : report->failed.front().test + " failed";
   }
   if (node.verdict == Verdict::evict)
