@@ -68,6 +68,11 @@ HttpResponse too_many_connections() {
   return error_response(503, "exhausted", "too many connections; try again");
 }
 
+HttpResponse no_bytes_left() {
+  return error_response(503, "exhausted",
+                        "as many bytes of requests and answers are held here as may be; try again");
+}
+
 std::string format_head(const HttpResponse& response, Framing framing) {
   std::string out = "HTTP/1.1 " + std::to_string(response.status) + " ";
   out += reason_phrase(response.status);

@@ -19,6 +19,8 @@ struct Framing {
 
 // For a client whose connection is refused, or closed in favour of others.
 [[nodiscard]] HttpResponse too_many_connections();
+// For a client whose request or answer has no room among those that are under way.
+[[nodiscard]] HttpResponse no_bytes_left();
 
 // Status line and headers with the empty line. Control characters in values become blanks, so that no value
 // can begin another header.

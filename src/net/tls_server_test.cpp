@@ -47,6 +47,11 @@ class TlsServerTest : public ::testing::Test {
         response.body += " " + name;
       responder.respond(std::move(response));
     });
+    server_->server().route("GET", "/verified",
+                            [](const HttpRequest&, Responder responder) {
+                              responder.respond({200, "text/plain", "done", {}});
+                            },
+                            {.access = Access::verified_client});
     server_->server().route("GET", "/events", [](const HttpRequest&, Responder responder) {
       EventStream stream = responder.stream();
       (void)stream.send({"1", "news", "all is well"});
@@ -107,11 +112,6 @@ TEST_F(TlsServerTest, knows_a_client_by_the_names_of_its_certificate) {
 TEST_F(TlsServerTest, a_route_may_be_for_clients_with_a_certificate_alone) {
   certificates_.make("api-server", "ca", {});
   serve();
-  server_->server().route("GET", "/verified",
-                          [](const HttpRequest&, Responder responder) {
-                            responder.respond({200, "text/plain", "done", {}});
-                          },
-                          {.access = Access::verified_client});
   EXPECT_EQ(ask_as("api-server", "/verified"), "done");
   EXPECT_THAT(ask_as("", "/verified"), HasSubstr("show a certificate of a trusted authority"));
 }
