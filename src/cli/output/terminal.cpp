@@ -24,12 +24,12 @@ bool wants_color() {
 }
 
 // An error quotes what it was given, which may be a file.
-constexpr std::size_t kLongestLine = 2000;
+constexpr std::size_t kLongestErrorLine = 2000;
 
 std::string shortened(std::string line) {
-  if (line.size() <= kLongestLine) return line;
-  const std::string_view beginning = cut_utf8(line, kLongestLine / 2);
-  std::size_t end = line.size() - kLongestLine / 2;
+  if (line.size() <= kLongestErrorLine) return line;
+  const std::string_view beginning = cut_utf8(line, kLongestErrorLine / 2);
+  std::size_t end = line.size() - kLongestErrorLine / 2;
   while ((static_cast<unsigned char>(line[end]) & 0xc0U) == 0x80U)
     ++end;
   return std::string(beginning) + " ... " + line.substr(end);
