@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kernel_log/row_joiner.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -13,8 +14,9 @@ struct Message {
   std::string_view last;   // what its last row contains
 };
 
-constexpr std::array<Message, 2> kMessages{{
+constexpr std::array<Message, 3> kMessages{{
     {"NVRM: The NVIDIA GPU ", "fallen off the bus"},
+    {"NVRM: This PCI I/O region assigned to your NVIDIA device is invalid", " (PCI:"},
     {"NVRM: API mismatch: ", "the same version"},
 }};
 
@@ -31,8 +33,10 @@ bool ends_message(std::string_view text) {
 }
 
 bool continues_message(std::string_view text) {
-  return text.starts_with("NVRM: ") && !text.starts_with("NVRM: Xid ") && !text.starts_with("NVRM: GPU ") &&
-         !begins_message(text);
+  constexpr std::array<std::string_view, 4> kOthers{"NVRM: Xid ", "NVRM: GPU ", "NVRM: The NVIDIA ",
+                                                    "NVRM: loading "};
+  return text.starts_with("NVRM: ") && !begins_message(text) &&
+         std::ranges::none_of(kOthers, [text](std::string_view other) { return text.starts_with(other); });
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace autopilot::host {
 
 // Puts messages together again that the kernel wrote as one record of several rows and a source gives row by
-// row: the off-bus and version-mismatch messages of the NVIDIA driver. Rows are joined with a newline; the
-// first row's number and time stand for all. dmesg -r gives the further rows without a facility: then the
-// whole is unverified.
+// row: messages of the NVIDIA driver about a GPU off the bus, one that it does not support or that has no
+// addresses, and about versions that differ. Rows are joined with a newline; the first row's number and time
+// stand for all. dmesg -r gives the further rows without a facility: then the whole is unverified.
 class RowJoiner {
  public:
   static constexpr std::size_t kMaxRows = 5;

@@ -119,6 +119,26 @@ TEST(TextLog, joins_the_rows_of_one_message) {
   }
 }
 
+TEST(TextLog, joins_the_rows_about_a_gpu_without_addresses_or_support_and_nothing_that_follows) {
+  std::string log;
+  for (const char* row :
+       {"NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",
+        "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:56:00.0)", "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:1c82)",
+        "NVRM: installed in this system is not supported by open",
+        "NVRM: The NVIDIA probe routine failed for 2 device(s).",
+        "NVRM: loading NVIDIA UNIX x86_64  535.161.08"})
+    log.append("[   12.000001] ").append(row).append("\n");
+  const auto records = read(log);
+  ASSERT_EQ(records.size(), 4U);
+  EXPECT_EQ(records[0].text,
+            "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\n"
+            "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:56:00.0)");
+  EXPECT_EQ(records[1].text,
+            "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:1c82)\n"
+            "NVRM: installed in this system is not supported by open");
+  EXPECT_EQ(records[2].text, "NVRM: The NVIDIA probe routine failed for 2 device(s).");
+}
+
 TEST(TextLog, joins_the_rows_that_are_printed_below_each_other) {
   for (const std::string prefix :
        {"Nov 21 03:04:05 node-1 kernel: ", "[   12.000001] ", "[Sat Nov 21 03:04:05 2026] ",

@@ -118,7 +118,7 @@ bool has_nvidia(const Files& files, const PciClasses& classes) {
 PciScan scan_amd(const Files& files, const PciClasses& classes) {
   PciScan scan = scan_kinds(files, classes, kAmdGpus);
   std::erase_if(scan.devices, [&](const PciDevice& device) {
-    if (files.exists(path_of(device.address, "physfn"))) return true;
+    if (is_virtual_function(files, device.address)) return true;
     const bool is_screen = device.class_code >> 8U == kVgaController;
     return is_screen && (device.driver != kAmdGpus.driver || has_nvidia(files, classes));
   });
@@ -144,7 +144,7 @@ Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> c
     const bool is_gone = !class_code && class_code.error().code == Errc::not_found;
     if (!class_code && !is_gone && !scan.unread) scan.unread = class_code.error();
     if (!class_code || std::ranges::find(classes, *class_code >> kInterfaceBits) == classes.end()) continue;
-    if (files.exists(path_of(address, "physfn"))) continue;
+    if (is_virtual_function(files, address)) continue;
     scan.devices.push_back({.address = address,
                             .vendor = read_hex(files, path_of(address, "vendor")).value_or(0),
                             .device = read_hex(files, path_of(address, "device")).value_or(0),
@@ -193,6 +193,15 @@ bool has_amd_gpu(const Files& files) {
 bool is_pci_asleep(const Files& files, std::string_view address) {
   const auto status = files.read_word(path_of(address, "power/runtime_status"));
   return status && (*status == "suspended" || *status == "suspending" || *status == "resuming");
+}
+
+bool is_virtual_function(const Files& files, std::string_view address) {
+  return files.exists(path_of(address, "physfn"));
+}
+
+bool is_meant_for_one_driver(const Files& files, std::string_view address) {
+  const auto name = files.read_word(path_of(address, "driver_override"));
+  return name && !name->empty() && *name != "(null)";
 }
 
 Result<std::vector<std::string>> pci_bridges_above(const Files& files, std::string_view address) {

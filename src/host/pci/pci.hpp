@@ -91,6 +91,13 @@ struct PciIds {
 // The kernel took its power until somebody needs the device; most other questions would wake it.
 [[nodiscard]] bool is_pci_asleep(const Files& files, std::string_view address);
 
+// A function that another one of the same device made (SR-IOV); it may belong to a guest.
+[[nodiscard]] bool is_virtual_function(const Files& files, std::string_view address);
+
+// An administrator named the only driver that may have the device (driver_override), such as one that gives
+// it to virtual machines.
+[[nodiscard]] bool is_meant_for_one_driver(const Files& files, std::string_view address);
+
 // Addresses of the bridges between a device and the root, the nearest first. Empty for a device of the root
 // complex.
 [[nodiscard]] Result<std::vector<std::string>> pci_bridges_above(const Files& files,

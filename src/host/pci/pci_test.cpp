@@ -153,6 +153,14 @@ TEST_F(PciTest, a_device_without_power_is_asleep) {
   EXPECT_TRUE(is_pci_asleep(files_, "0000:3b:00.0"));
 }
 
+TEST_F(PciTest, a_device_that_an_administrator_keeps_for_one_driver_is_told_from_others) {
+  EXPECT_FALSE(is_meant_for_one_driver(files_, "0000:3b:00.0"));
+  folder_.write(gpu_ + "/driver_override", "(null)\n");
+  EXPECT_FALSE(is_meant_for_one_driver(files_, "0000:3b:00.0"));
+  folder_.write(gpu_ + "/driver_override", "vfio-pci\n");
+  EXPECT_TRUE(is_meant_for_one_driver(files_, "0000:3b:00.0"));
+}
+
 TEST_F(PciTest, garbage_in_a_device_is_malformed_and_names_the_file) {
   folder_.write(gpu_ + "/class", "what\n");
   const auto gpus = scan_nvidia_gpus(files_);
