@@ -48,14 +48,16 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 
 void judge_taint(const JudgeInput& input, std::int64_t taint, Findings& findings) {
   const Attributes evidence = {{"value", taint}, {"witness", std::string(kTainted)}};
-  const bool is_told = std::ranges::any_of(
-      findings, [](const Finding& finding) { return finding.reason == "kernel_oops" && !finding.injected; });
-  if ((taint & kDied) != 0 && !is_told) {
+  const auto is_told = [&findings](std::string_view reason) {
+    return std::ranges::any_of(
+        findings, [reason](const Finding& finding) { return finding.reason == reason && !finding.injected; });
+  };
+  if ((taint & kDied) != 0 && !is_told("kernel_oops")) {
     findings.push_back(make_finding(input, host_subject(), "kernel_oops", Health::degraded,
                                     "the kernel met a fault of its own since it started and went on"));
     findings.back().evidence = evidence;
   }
-  if ((taint & kBadPage) != 0) {
+  if ((taint & kBadPage) != 0 && !is_told("kernel_bad_page")) {
     findings.push_back(make_finding(input, host_subject(), "kernel_bad_page", Health::degraded,
                                     "the kernel found a page of memory in an impossible state"));
     findings.back().evidence = evidence;

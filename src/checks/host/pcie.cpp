@@ -245,8 +245,20 @@ class LinkJudge {
   Findings findings_;
 };
 
+// What else is lost is missed by the check of what it was for.
+void judge_unreachable(Findings& findings) {
+  for (Finding& finding : findings) {
+    if (finding.reason != "pcie_unreachable") continue;
+    const Value* driver = find_attribute(finding.evidence, "driver");
+    const std::string name = driver == nullptr ? std::string() : to_string(*driver);
+    if (finding.subject.kind == SubjectKind::gpu || name == "nvidia" || name == "amdgpu")
+      finding.health = Health::failed;
+  }
+}
+
 Findings judge(const JudgeInput& input) {
   Findings findings = rule_findings(input);
+  judge_unreachable(findings);
   for (const Subject& link : input.history.subjects(SubjectKind::link))
     if (input.history.word(link, kDriver)) {
       Findings more = LinkJudge(input, link).findings();

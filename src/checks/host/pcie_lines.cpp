@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view kPortRule = "pcie.aer";
 constexpr std::string_view kDeviceRule = "pcie.bus_error";
+// Where the firmware takes the errors first; only there for uncorrected ones.
+constexpr std::string_view kFirmwareRule = "pcie.firmware_error";
 constexpr std::string_view kDetailRule = "pcie.error_detail";
 constexpr std::string_view kSlowRule = "pcie.bandwidth_limited";
 
@@ -68,7 +70,7 @@ class Lines {
       if (event.name == kSlowRule) slow_.insert_or_assign(event.subject, &event);
       if (input.now.mono - event.time.mono > kWindow) continue;
       if (event.name == kDetailRule) details_.insert_or_assign(event.subject, &event);
-      if (event.name == kPortRule || event.name == kDeviceRule) note(event);
+      if (event.name == kPortRule || event.name == kDeviceRule || event.name == kFirmwareRule) note(event);
     }
   }
 
@@ -87,7 +89,7 @@ class Lines {
     if (told.last == nullptr) told.first = event.time;
     (event.name == kPortRule ? told.by_port : told.by_device) += static_cast<double>(event_count(event));
     // The line of the device says more than that of the port.
-    if (told.last == nullptr || event.name == kDeviceRule || told.by_device == 0) told.last = &event;
+    if (told.last == nullptr || event.name != kPortRule || told.by_device == 0) told.last = &event;
   }
 
   void judge(const Key& key, const Told& told, Findings& findings) const {
