@@ -30,11 +30,16 @@ constexpr std::string_view kMediaErrors = "nvme.media_errors";
 constexpr std::string_view kErrorLogEntries = "nvme.error_log_entries";
 constexpr std::string_view kUnsafeShutdowns = "nvme.unsafe_shutdowns";
 constexpr std::string_view kPowerOnHours = "nvme.power_on_hours";
+// Of a function of the PCI tree without a driver, subject disk/<address>: whether the driver has others.
+constexpr std::string_view kDriverless = "nvme.driverless";
 
 constexpr std::string_view kTimeoutRule = "storage.nvme_timeout";
 constexpr std::string_view kDownRule = "storage.nvme_down";
 constexpr std::string_view kGoneRule = "storage.nvme_gone";
-constexpr std::array kRules = {kTimeoutRule, kDownRule, kGoneRule};
+constexpr std::string_view kNotReadyRule = "storage.nvme_not_ready";
+constexpr std::string_view kProbeRule = "storage.nvme_probe_failed";
+constexpr std::array kRules = {kTimeoutRule, kDownRule, kGoneRule, kNotReadyRule, kProbeRule};
+constexpr std::string_view kDriver = "nvme";
 
 // What one controller may take of the round, so that the others are asked too.
 constexpr auto kPatience = seconds{3};
@@ -66,6 +71,9 @@ class Round {
     state.attributes = {{"model", controller.model}, {"firmware", controller.firmware}};
     add_activity(subject);
     return add_health(subject);
+  }
+  void found_without_driver(const std::string& address, bool driver_has_others) {
+    add(disk(address), kDriverless, kSysfs, "").value = driver_has_others;
   }
   [[nodiscard]] Observations take() { return std::move(observations_); }
 
@@ -129,19 +137,45 @@ Subject disk_of(const DecodedRecord& decoded) {
   return host_subject();
 }
 
+// Without those that an administrator keeps for another driver.
+std::vector<std::string> without_driver(const host::Files& files,
+                                        const std::vector<host::PciDevice>& functions) {
+  std::vector<std::string> addresses;
+  for (const host::PciDevice& function : functions)
+    if (function.driver.empty() && !host::is_meant_for_one_driver(files, function.address))
+      addresses.push_back(function.address);
+  return addresses;
+}
+
+// A line about a device that the driver has by now is old news.
+void forget_started(const std::vector<host::PciDevice>& functions, Observations& observations) {
+  std::erase_if(observations, [&](const Observation& event) {
+    return event.name == kProbeRule && std::ranges::any_of(functions, [&](const host::PciDevice& function) {
+             return function.address == event.subject.key && function.driver == kDriver;
+           });
+  });
+}
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
+  constexpr std::array kClasses{host::pci_class::kNvme};
   const auto controllers = TRY(host.nvme.controllers());
-  if (controllers.empty()) return fail(Errc::unsupported, "the kernel lists no NVMe controller");
+  const auto functions = host::scan_pci_classes(host.files, kClasses).value_or(host::PciScan{}).devices;
+  const auto driverless = without_driver(host.files, functions);
+  if (controllers.empty() && driverless.empty())
+    return fail(Errc::unsupported, "the kernel lists no NVMe controller");
   Round round(host, request);
   bool any_answered = false;
   for (const host::NvmeController& controller : controllers)
     if (round.look_at(controller)) any_answered = true;
+  for (const std::string& address : driverless)
+    round.found_without_driver(address, !host::devices_of_driver(host.files, kDriver).empty());
   Observed observed;
   observed.observations = round.take();
   observed.witnesses = {std::string(kSysfs)};
   if (any_answered) observed.witnesses.emplace_back(kAdminCommand);
   // Without the log nobody tells of time-outs; the witnesses say so.
   static_cast<void>(add_rule_events(host, request, kRules, disk_of, observed));
+  forget_started(functions, observed.observations);
   return observed;
 }
 
@@ -178,6 +212,7 @@ class DiskJudge {
     judge_media();
     judge_stall();
     judge_log();
+    judge_driver();
     return std::move(findings_);
   }
 
@@ -287,8 +322,8 @@ class DiskJudge {
     const Observation* last = nullptr;
     for (const Observation& event : input_.history.events()) {
       if (event.subject != disk_ || !may_act(event)) continue;
-      if (event.name == kGoneRule) {
-        add_gone(event);
+      if (const auto why = why_gone(event.name.text()); !why.empty()) {
+        add_gone(event, why);
       } else {
         timeouts += static_cast<double>(event_count(event));
         last = &event;
@@ -300,11 +335,28 @@ class DiskJudge {
         most);
     add_line(*last);
   }
+  // What the line says of a device that is of no use any more; empty for any other line.
+  static std::string_view why_gone(std::string_view rule) {
+    if (rule == kGoneRule) return "the kernel gave the device up";
+    if (rule == kNotReadyRule) return "the controller did not get ready";
+    return rule == kProbeRule ? "the driver could not start the device" : "";
+  }
   // The state of a controller that is still there says more than an old line. One that is not has none.
-  void add_gone(const Observation& event) {
+  void add_gone(const Observation& event, std::string_view why) {
     if (input_.history.word(disk_, kState) || is_told("nvme_not_live")) return;
-    add("nvme_not_live", Health::degraded, "the kernel gave the device up", {{"witness", event.source}});
+    add("nvme_not_live", Health::degraded, std::string(why), {{"witness", event.source}});
     add_line(event);
+  }
+  // Where the driver has other devices it refused this one, or lost it.
+  void judge_driver() {
+    const Observation* driverless = input_.history.find(disk_, kDriverless);
+    if (driverless == nullptr || !findings_.empty()) return;
+    const Attributes evidence = {{"witness", std::string(kSysfs)}};
+    if (driverless->value == Value{true})
+      add("nvme_not_live", Health::degraded, "it is in the PCI tree, and the driver does not have it",
+          evidence);
+    else
+      add("could_not_look", Health::unknown, "it is in the PCI tree, and no driver has it", evidence);
   }
   [[nodiscard]] bool is_told(std::string_view reason) const {
     return std::ranges::any_of(findings_, [&](const Finding& finding) { return finding.reason == reason; });

@@ -108,6 +108,30 @@ TEST_F(StorageNvme, is_unsupported_without_a_controller) {
   EXPECT_EQ(observe().error().code, Errc::unsupported);
 }
 
+TEST_F(StorageNvme, a_device_that_never_got_ready_is_told_by_the_log_and_by_the_pci_tree) {
+  const std::string device = "/sys/bus/pci/devices/0000:3d:00.0";
+  folder_.write(device + "/class", "0x010802\n");
+  nvme_.present.clear();
+  EXPECT_THAT(words(), ElementsAre("0000:3d:00.0 unknown could_not_look"));
+  folder_.write("/sys/bus/pci/drivers/nvme/0000:01:00.0/vendor", "0x144d\n");
+  EXPECT_THAT(words(), ElementsAre("0000:3d:00.0 degraded nvme_not_live"));
+  log_.write("nvme nvme1: Device not ready; aborting initialisation, CSTS=0x0", empty_.clock.now());
+  EXPECT_THAT(words(), ElementsAre("0000:3d:00.0 degraded nvme_not_live", "nvme1 degraded nvme_not_live"));
+  folder_.write(device + "/driver_override", "vfio-pci\n");
+  EXPECT_EQ(observe().error().code, Errc::unsupported);
+}
+
+TEST_F(StorageNvme, a_device_that_the_driver_has_by_now_did_start) {
+  const std::string line = "nvme: probe of 0000:3d:00.0 failed with error -12";
+  log_.write(line, empty_.clock.now());
+  EXPECT_THAT(words(), ElementsAre("0000:3d:00.0 degraded nvme_not_live"));
+  folder_.write("/sys/bus/pci/devices/0000:3e:00.0/class", "0x010802\n");
+  folder_.write("/sys/bus/pci/drivers/nvme/uevent", "");
+  folder_.link("/sys/bus/pci/devices/0000:3e:00.0/driver", "/sys/bus/pci/drivers/nvme");
+  log_.write("nvme: probe of 0000:3e:00.0 failed with error -12", empty_.clock.now());
+  EXPECT_THAT(words(), ElementsAre("0000:3d:00.0 degraded nvme_not_live"));
+}
+
 TEST_F(StorageNvme, a_controller_out_of_service) {
   const auto with = [&](const std::string& state) {
     nvme_.present[0].state = state;
