@@ -26,7 +26,19 @@ constexpr std::string_view kId = "network.adapter";
 
 // Of an adapter that works with its driver: the port that it has, or an empty word.
 constexpr std::string_view kPort = "adapter.port";
-constexpr std::array<std::string_view, 3> kDrivers = {"mlx5_core", "ena", "efa"};
+constexpr std::array<std::string_view, 17> kDrivers = {
+    "mlx5_core", "ena", "efa",   "mlx4_core", "bnxt_en", "ice",  "i40e", "ixgbe", "idpf",
+    "qede",      "sfc", "cxgb4", "gve",       "mana",    "hns3", "igb",  "ionic"};
+// Of an adapter that no driver has: whether one has others of its kind.
+constexpr std::string_view kDriverless = "adapter.driverless";
+constexpr std::array kClasses = {host::pci_class::kEthernet, host::pci_class::kNetworkOther,
+                                 host::pci_class::kInfiniband};
+// With so many lanes it is none for the management of the machine.
+constexpr int kLanesOfData = 16;
+// What the kernel says of adapters that their driver could not start, or that may be lost by now.
+constexpr std::array<std::string_view, 5> kToldWithoutDriver = {
+    "network.mlx5_not_started", "network.probe_failed", "network.slow_probe_failed", "network.adapter_hot",
+    "network.adapter_cooled"};
 // Virtual functions come in hundreds; beyond them the rest is left out and counted.
 constexpr std::size_t kMaxAdapters = 256;
 constexpr std::string_view kLeftOut = "adapters.left_out";
@@ -52,11 +64,48 @@ Subject subject_of(const host::Files& files, const DecodedRecord& decoded) {
   return port(address.empty() ? interface : canonical_pci_address(address).value_or(address));
 }
 
+bool is_for_data(const host::Files& files, const host::PciDevice& adapter) {
+  constexpr unsigned kInterfaceBits = 8;
+  if (adapter.class_code >> kInterfaceBits == host::pci_class::kInfiniband) return true;
+  const auto link = host::read_pci_link(files, adapter.address);
+  return link && link->max_width.value_or(0) >= kLanesOfData;
+}
+
+// To virtual machines and programs, past the network of the kernel.
+bool gives_devices_away(std::string_view driver) {
+  return driver.starts_with("vfio") || driver == "pci-stub" || driver.find("uio") != std::string_view::npos;
+}
+
+// Physical functions that no driver has, unless an administrator keeps them for one. Small ones only where
+// others of the same kind have a driver.
+void look_for_driverless(const host::Files& files, Seen& seen) {
+  const auto scan = host::scan_pci_classes(files, kClasses);
+  if (!scan) return;
+  for (const host::PciDevice& adapter : scan->devices) {
+    if (!adapter.driver.empty() || host::is_meant_for_one_driver(files, adapter.address)) continue;
+    const bool has_siblings = std::ranges::any_of(scan->devices, [&](const host::PciDevice& other) {
+      return !other.driver.empty() && !gives_devices_away(other.driver) && other.vendor == adapter.vendor &&
+             other.device == adapter.device;
+    });
+    if (has_siblings || is_for_data(files, adapter))
+      seen.add(port(adapter.address), kDriverless, "sysfs", has_siblings);
+  }
+}
+
+// A virtual function that does not start may belong to a guest.
+void forget_virtual(const host::Files& files, Observations& events) {
+  std::erase_if(events, [&files](const Observation& event) {
+    return std::ranges::find(kToldWithoutDriver, event.name.text()) != kToldWithoutDriver.end() &&
+           host::is_virtual_function(files, event.subject.key);
+  });
+}
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   TRY_STATUS(add_rule_events(
       host, request, kId, [&](const DecodedRecord& decoded) { return subject_of(host.files, decoded); },
       observed));
+  forget_virtual(host.files, observed.observations);
   observed.witnesses.emplace_back("sysfs");
   Seen seen(request.now);
   std::size_t adapters = 0;
@@ -65,6 +114,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
       if (++adapters > kMaxAdapters) continue;
       seen.add(port(address), kPort, "sysfs", host::port_of_adapter(host.files, address));
     }
+  look_for_driverless(host.files, seen);
   seen.add_count(host_subject(), kLeftOut, "sysfs", adapters > kMaxAdapters ? adapters - kMaxAdapters : 0);
   for (Observation& observation : seen.take())
     observed.observations.push_back(std::move(observation));
@@ -78,14 +128,39 @@ bool is_ignored(const JudgeInput& input, const std::string& name) {
   return std::ranges::find(ignored, name) != ignored.end();
 }
 
+bool is_told_without_driver(const Finding& finding) {
+  const Value* rule = find_attribute(finding.evidence, "rule");
+  return rule != nullptr &&
+         std::ranges::find(kToldWithoutDriver, to_string(*rule)) != kToldWithoutDriver.end();
+}
+
 // Of an adapter that is gone nothing is said: a driver calls it a fatal error as well when somebody takes a
-// virtual function away.
+// virtual function away. One that did not start works if the driver has it now.
 bool is_of_interest(const JudgeInput& input, Finding& finding) {
   if (!find_attribute(finding.evidence, "device")) return true;
   const auto name = input.history.word(finding.subject, kPort);
-  if (!name || is_ignored(input, *name)) return false;
+  const bool needs_no_driver = is_told_without_driver(finding);
+  if (needs_no_driver && finding.reason == "adapter_failed") return !name;
+  if (!name) return needs_no_driver;
+  if (is_ignored(input, *name)) return false;
   if (!name->empty()) finding.evidence.emplace_back("port", *name);
   return true;
+}
+
+// What the log says of it says more.
+void judge_driverless(const JudgeInput& input, Findings& findings) {
+  for (const Observation& observation : input.history.latest()) {
+    if (observation.name != kDriverless) continue;
+    const Subject& adapter = observation.subject;
+    if (std::ranges::any_of(findings, [&](const Finding& finding) { return finding.subject == adapter; }))
+      continue;
+    const bool has_siblings = observation.value == Value{true};
+    findings.push_back(make_finding(input, adapter, "adapter_without_driver",
+                                    has_siblings ? Health::degraded : Health::unknown,
+                                    adapter.key + " is in the PCI tree, and no driver has it" +
+                                        (has_siblings ? ", though one has others of its kind" : "")));
+    findings.back().evidence.emplace_back("witness", "sysfs");
+  }
 }
 
 void judge_flaps(const JudgeInput& input, const Subject& subject, Findings& findings) {
@@ -104,6 +179,7 @@ void judge_flaps(const JudgeInput& input, const Subject& subject, Findings& find
 Findings judge(const JudgeInput& input) {
   Findings findings = rule_findings(input);
   std::erase_if(findings, [&](Finding& finding) { return !is_of_interest(input, finding); });
+  judge_driverless(input, findings);
   std::vector<Subject> ports;
   for (const Observation& event : input.history.events())
     if (event.name == kLinkRule && std::ranges::find(ports, event.subject) == ports.end())

@@ -79,6 +79,82 @@ TEST_F(NetworkAdapter, a_virtual_function_that_was_taken_away_is_no_fault) {
   EXPECT_THAT(words(), IsEmpty());
 }
 
+TEST_F(NetworkAdapter, one_that_its_driver_could_not_start_fails_until_the_driver_has_it) {
+  say("mlx5_core: probe of 0000:2a:00.0 failed with error -16");
+  say("mlx5_core: probe of 0000:2a:00.0 failed with error -16", 1);
+  say("igb: probe of 0000:01:00.0 failed with error -2");
+  EXPECT_THAT(words(),
+              ElementsAre("0000:01:00.0 degraded adapter_failed", "0000:2a:00.0 failed adapter_failed"));
+  add("0000:2a:00.0");
+  EXPECT_THAT(words(), ElementsAre("0000:01:00.0 degraded adapter_failed"));
+}
+
+TEST_F(NetworkAdapter, a_virtual_function_that_does_not_start_is_no_fault) {
+  folder_.write("/sys/bus/pci/devices/0000:18:01.3/physfn/vendor", "0x15b3\n");
+  say("mlx5_core: probe of 0000:18:01.3 failed with error -16");
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(NetworkAdapter, heat_is_told_also_of_one_that_is_lost_since) {
+  mlx5("temp_warn:170:(pid 0): High temperature on sensors with bit set 0 1");
+  say("mlx5_core 0000:41:00.0: print_health_info:421:(pid 0): synd 0x10: High temperature");
+  say("bnxt_en 0000:5e:00.0 eno1: Chip temperature has gone above the warning thermal threshold!");
+  EXPECT_THAT(words(), ElementsAre("0000:18:00.0 degraded adapter_hot", "0000:41:00.0 degraded adapter_hot",
+                                   "0000:5e:00.0 degraded adapter_hot"));
+  say("bnxt_en 0000:5e:00.0 eno1: Chip temperature has gone below the warning thermal threshold!");
+  EXPECT_THAT(words(), ElementsAre("0000:18:00.0 degraded adapter_hot", "0000:41:00.0 degraded adapter_hot"));
+  EXPECT_THAT(words(1h), IsEmpty());
+}
+
+class DriverlessAdapter : public NetworkAdapter {
+ protected:
+  void add_to_tree(const std::string& address, const char* kind, const char* device,
+                   const char* lanes) const {
+    const std::string path = "/sys/bus/pci/devices/" + address;
+    folder_.write(path + "/class", std::string(kind) + "\n");
+    folder_.write(path + "/vendor", "0x8086\n");
+    folder_.write(path + "/device", std::string(device) + "\n");
+    folder_.write(path + "/max_link_width", std::string(lanes) + "\n");
+  }
+  void bind(const std::string& address, const std::string& driver) const {
+    folder_.write("/sys/bus/pci/drivers/" + driver + "/uevent", "");
+    folder_.link("/sys/bus/pci/devices/" + address + "/driver", "/sys/bus/pci/drivers/" + driver);
+  }
+};
+
+TEST_F(DriverlessAdapter,
+       is_unknown_where_nobody_knows_whether_it_is_needed_and_degraded_beside_its_siblings) {
+  add_to_tree("0000:2a:00.0", "0x020000", "0x1592", "16");
+  add_to_tree("0000:3a:00.0", "0x020700", "0x1021", "8");
+  EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 unknown adapter_without_driver",
+                                   "0000:3a:00.0 unknown adapter_without_driver"));
+  add_to_tree("0000:2a:00.1", "0x020000", "0x1592", "16");
+  bind("0000:2a:00.1", "ice");
+  EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 degraded adapter_without_driver",
+                                   "0000:3a:00.0 unknown adapter_without_driver"));
+  say("ice: probe of 0000:2a:00.0 failed with error -5");
+  EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 failed adapter_failed",
+                                   "0000:3a:00.0 unknown adapter_without_driver"));
+}
+
+TEST_F(DriverlessAdapter, has_no_sibling_in_one_that_is_given_to_guests) {
+  add_to_tree("0000:2a:00.0", "0x020000", "0x1572", "8");
+  add_to_tree("0000:2a:00.1", "0x020000", "0x1572", "8");
+  bind("0000:2a:00.1", "vfio-pci");
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(DriverlessAdapter, is_nothing_where_it_is_small_virtual_or_kept_for_guests) {
+  add_to_tree("0000:01:00.0", "0x020000", "0x1521", "4");
+  add_to_tree("0000:2a:00.0", "0x020000", "0x1592", "16");
+  folder_.write("/sys/bus/pci/devices/0000:2a:00.0/driver_override", "vfio-pci\n");
+  add_to_tree("0000:2b:00.0", "0x020000", "0x1592", "16");
+  bind("0000:2b:00.0", "vfio-pci");
+  add_to_tree("0000:2c:01.0", "0x020000", "0x1592", "16");
+  folder_.write("/sys/bus/pci/devices/0000:2c:01.0/physfn/vendor", "0x8086\n");
+  EXPECT_THAT(words(), IsEmpty());
+}
+
 TEST_F(NetworkAdapter, what_it_had_to_wait_for_is_degraded_for_an_hour) {
   mlx5("wait_func:1137:(pid 4242): QUERY_HCA_CAP(0x100) timeout. Will cause a leak of a command resource");
   say("NETDEV WATCHDOG: eth0 (bnxt_en): transmit queue 5 timed out");
