@@ -362,9 +362,12 @@ std::vector<Transition> FindingTracker::release(
   return transitions;
 }
 
+// What is said of the node is about one of its GPUs, nobody knows which: if it was another one it is said
+// again.
 std::vector<Transition> FindingTracker::gpu_was_reset(const Subject& gpu) {
   return release([&](const Key& key, const Tracked&) {
-    return (gpu.kind == SubjectKind::host || device_of(key.subject) == gpu) &&
+    return (gpu.kind == SubjectKind::host || key.subject.kind == SubjectKind::host ||
+            device_of(key.subject) == gpu) &&
            facts(key.reason).clear == ClearRule::gpu_reset;
   });
 }

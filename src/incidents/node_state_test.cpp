@@ -252,6 +252,15 @@ TEST_F(NodeStateTest, a_gpu_reset_clears_what_waits_for_it) {
   EXPECT_NE(find("wedged"), nullptr);
 }
 
+// It is said again if it was another GPU that needed the reset.
+TEST_F(NodeStateTest, a_reset_of_any_gpu_clears_what_is_said_of_the_node_and_waits_for_one) {
+  round({finding({}, "remap")});
+  EXPECT_EQ(closed_by(round({})), "");
+  state_.gpu_was_reset(kOnlyGpu, at(now_));
+  round({});
+  EXPECT_EQ(find("remap"), nullptr);
+}
+
 TEST_F(NodeStateTest, a_reset_counts_for_old_evidence_only) {
   auto seen = finding(kOnlyGpu, "remap");
   seen.evidence = {{"line", std::string("first")}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <compare>
 #include <cstdlib>
@@ -32,8 +33,9 @@ using namespace std::chrono_literals;
 constexpr std::string_view kReadable = "kernel_log.readable";
 constexpr std::string_view kLost = "kernel_log.lost";
 constexpr std::string_view kListening = "driver_events.readable";
-// A GPU that the driver misses while it is being loaded is told before the line that says it was loaded.
-constexpr std::string_view kMissedAtLoad = "gpu.off_bus_at_load";
+// What the driver says of a GPU while it is being loaded stands before the line that says it was loaded.
+constexpr std::array<std::string_view, 5> kToldAtLoad = {
+    "gpu.off_bus_at_load", "gpu.unsupported", "gpu.bar_invalid", "gpu.probe_failed", "gpu.probes_failed"};
 constexpr Duration kLoading = 1min;
 // A record is news for so long; then only its clear rule counts. The window is longer: jobs that meet the
 // same faulty place follow each other by hours, and who looks for the first time finds what happened at
@@ -156,6 +158,7 @@ class Judgement {
         take(event);
       }
     }
+    forget_consequences();
     Findings result = findings();
     for (const RepeatedFault& fault : repeated_faults(input_.facts, xids_))
       if (is_news(*fault.last)) result.push_back(to_finding(fault));
@@ -200,6 +203,8 @@ class Judgement {
              {.reason = "gpu_init_failed",
               .health = Health::failed,
               .message = "The driver cannot open the GPU"});
+    } else if (event.name == kTroubleEvent) {
+      take_trouble(event);
     } else if (event.name == kSxidEvent) {
       take_sxid(event);
     } else if (event.name == kXidEvent) {
@@ -213,7 +218,8 @@ class Judgement {
     std::erase_if(conditions_, [&](const auto& entry) {
       const Key& key = entry.first;
       return key.injected == reset.injected &&
-             (reset.gpu.kind == SubjectKind::host || gpu_of(key.subject) == reset.gpu) &&
+             (reset.gpu.kind == SubjectKind::host || key.subject.kind == SubjectKind::host ||
+              gpu_of(key.subject) == reset.gpu) &&
              !is_of_this_load(*entry.second.last, event);
     });
     std::erase_if(xids_, [&](const Observation* xid) {
@@ -223,8 +229,36 @@ class Judgement {
   }
 
   static bool is_of_this_load(const Observation& told, const Observation& loaded) {
-    return loaded.name == kDriverLoadedEvent && told.value == Value{std::string(kMissedAtLoad)} &&
-           loaded.time.mono - told.time.mono <= kLoading;
+    return loaded.name == kDriverLoadedEvent && loaded.time.mono - told.time.mono <= kLoading &&
+           std::ranges::any_of(kToldAtLoad, [&told](std::string_view rule) {
+             return told.value == Value{std::string(rule)};
+           });
+  }
+
+  // Of most such lines nobody knows which GPU they mean; then they are about the node.
+  void take_trouble(const Observation& event) {
+    const catalog::LogRule* rule = input_.facts.log_rule(event.value ? to_string(*event.value) : "");
+    if (rule == nullptr) return;
+    note(event, gpu_of(event.subject),
+         {.reason = rule->reason, .health = rule->health, .message = rule->title});
+  }
+
+  // Why the driver did not start a GPU says more than that it did not, and which GPU it was more than that it
+  // was one of them.
+  void forget_consequences() {
+    constexpr std::array<std::string_view, 3> kWhy{"gpu_unsupported", "gpu_bar_invalid",
+                                                   "gpu_fallen_off_bus"};
+    std::vector<Key> told;
+    for (const auto& entry : conditions_)
+      if (std::ranges::find(kWhy, entry.first.reason) != kWhy.end() || is_of_start(entry))
+        told.push_back(entry.first);
+    std::erase_if(conditions_, [&](const auto& entry) {
+      return is_of_start(entry) && std::ranges::any_of(told, [&entry](const Key& other) {
+               const Key& key = entry.first;
+               const bool says_more = key.subject == other.subject || key.subject.kind == SubjectKind::host;
+               return other.injected == key.injected && says_more && other != key;
+             });
+    });
   }
 
   void take_xid(const Observation& event) {
@@ -276,6 +310,11 @@ class Judgement {
   static bool lasts_until_seen(const catalog::Reason* facts) {
     return facts != nullptr &&
            (facts->clear == catalog::ClearRule::gpu_reset || facts->clear == catalog::ClearRule::reboot);
+  }
+
+  // That the driver could not start a GPU when it was loaded.
+  static bool is_of_start(const std::pair<const Key, Condition>& entry) {
+    return entry.first.reason == "gpu_init_failed" && entry.second.first->name == kTroubleEvent;
   }
 
   [[nodiscard]] bool is_expired(const Observation& event, const catalog::Reason* facts) const {

@@ -488,6 +488,42 @@ TEST_F(GpuXidTest, a_new_driver_ends_what_the_old_one_said) {
   EXPECT_THAT(look(), IsEmpty());
 }
 
+// Reported in scitix/sichek 51: no Xid, and the library answers as if nothing was wrong.
+TEST_F(GpuXidTest, a_reset_that_the_driver_waits_for_is_told_of_the_node_until_a_gpu_was_reset) {
+  const std::string line =
+      "NVRM: GPU0 nvCheckOkFailedNoLog: Check failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062)";
+  log_.write(line, 1);
+  EXPECT_THAT(look(), IsEmpty()) << "a program wrote it";
+  log_.write(line);
+  EXPECT_THAT(look(), ElementsAre(IsFinding("", "gpu_reset_required", Health::degraded,
+                                            Action::drain_then_reset_gpu)));
+  clock_.advance(30s);
+  history_.add_event(seen_reset({SubjectKind::gpu, kGpu, {}, "", ""}, clock_.now()));
+  EXPECT_THAT(look(), IsEmpty());
+  clock_.advance(30s);
+  log_.write(line);
+  EXPECT_EQ(look().size(), 1U) << "it was another GPU";
+}
+
+TEST_F(GpuXidTest, why_the_driver_did_not_start_a_gpu_says_more_than_that_it_did_not) {
+  log_.write(
+      "NVRM: The NVIDIA GPU 0000:3b:00.0 (PCI ID: 10de:1c82)\nNVRM: installed in this system is not "
+      "supported "
+      "by open\nNVRM: nvidia.ko because it does not include the required GPU");
+  log_.write("nvidia 0000:3b:00.0: probe with driver nvidia failed with error -1");
+  log_.write("nvidia: probe of 0000:5e:00.0 failed with error -1");
+  log_.write("NVRM: The NVIDIA probe routine failed for 2 device(s).");
+  log_.write("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.158.01  Release Build");
+  EXPECT_THAT(look(),
+              ElementsAre(IsFinding(kGpu, "gpu_unsupported", Health::degraded, Action::update_software),
+                          IsFinding("0000:5e:00.0", "gpu_init_failed", Health::failed, Action::reboot_node)));
+}
+
+TEST_F(GpuXidTest, where_the_driver_names_no_gpu_that_did_not_start_it_is_one_of_the_node) {
+  log_.write("NVRM: The NVIDIA probe routine failed for 2 device(s).");
+  EXPECT_THAT(look(), ElementsAre(IsFinding("", "gpu_init_failed", Health::degraded, Action::reboot_node)));
+}
+
 // The order of NVIDIA/NVSentinel 155: the GPU is missed first, and the driver says then that it was loaded.
 TEST_F(GpuXidTest, a_driver_that_missed_a_gpu_while_it_was_loaded_takes_nothing_back) {
   const std::string missed =

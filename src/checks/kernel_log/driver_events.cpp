@@ -2,6 +2,7 @@
 #include "checks/kernel_log/driver_events.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <iterator>
@@ -29,11 +30,15 @@ constexpr Duration kJoin = std::chrono::seconds{5};
 // Seconds that may have passed before the library's event was heard.
 constexpr std::string_view kLate = "late";
 
+constexpr std::array<std::string_view, 5> kTroubleRules = {
+    "gpu.reset_required", "gpu.unsupported", "gpu.bar_invalid", "gpu.probe_failed", "gpu.probes_failed"};
+
 std::string_view event_name(const DecodedRecord& decoded) {
   if (decoded.kind == "xid") return kXidEvent;
   if (decoded.kind == "sxid") return decoded.is_detail ? std::string_view{} : kSxidEvent;
   if (decoded.kind == "off_bus") return kOffBusEvent;
   if (decoded.rule == "gpu.init_failed") return kInitFailedEvent;
+  if (std::ranges::find(kTroubleRules, decoded.rule) != kTroubleRules.end()) return kTroubleEvent;
   if (decoded.rule == "gpu.driver_loaded") return kDriverLoadedEvent;
   return {};
 }

@@ -20,6 +20,8 @@ inline constexpr std::string_view kXidEvent = "xid";
 inline constexpr std::string_view kSxidEvent = "sxid";
 inline constexpr std::string_view kOffBusEvent = "off_bus";
 inline constexpr std::string_view kInitFailedEvent = "init_failed";
+// A line that says all that is to be said, with the reason that its rule has in the catalog.
+inline constexpr std::string_view kTroubleEvent = "driver_trouble";
 inline constexpr std::string_view kDriverLoadedEvent = "driver_loaded";
 
 // Source of the events that the driver's library tells.

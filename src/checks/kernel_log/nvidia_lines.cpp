@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kDriver = "NVRM: ";
 constexpr std::string_view kSwitch = "nvidia-nvswitch";
+constexpr std::string_view kProbed = ": probe with driver nvidia ";
 constexpr std::string_view kTrace = "nvidia_dev_xid: ";
 constexpr std::string_view kSwitchTrace = "nvswitch_dev_sxid: ";
 
@@ -107,7 +108,7 @@ bool may_be_nvidia(std::string_view text) {
       return text.starts_with(kDriver);
     case 'n':
       // "nvidia 0000:3b:00.0: AER: ..." is the kernel's, about the device that the driver has.
-      if (text.starts_with("nvidia ")) return false;
+      if (text.starts_with("nvidia ")) return text.find(kProbed) != std::string_view::npos;
       return text.starts_with("nvidia") || text.starts_with("nvswitch_dev");
     case 'X':
       return text.starts_with("Xid (");
