@@ -104,7 +104,8 @@ constexpr std::string_view kPciFiles[] = {"vendor",
                                           "aer_rootport_total_err_cor",
                                           "aer_rootport_total_err_nonfatal",
                                           "aer_rootport_total_err_fatal",
-                                          "power/runtime_status"};
+                                          "power/runtime_status",
+                                          "driver_override"};
 
 // What newer kernels ask the device itself, and wake it for that.
 constexpr std::string_view kPciFilesThatWake[] = {"current_link_speed", "current_link_width",
