@@ -40,7 +40,7 @@ void read_as_node(std::string_view text, std::span<const kube::Pod> pods) {
 }
 
 void read_as_pods(std::string_view text) {
-  if (const auto pod = kube::parse_pod(text)) static_cast<void>(agent::deep_test_result(*pod, {}));
+  if (const auto pod = kube::parse_pod(text)) static_cast<void>(agent::deep_test_result(*pod, {}, {}));
   static_cast<void>(agent::parse_own_pod(text));
   const auto pods = kube::parse_pods(text);
   if (pods) read_as_node(text, *pods);

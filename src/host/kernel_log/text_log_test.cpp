@@ -128,7 +128,7 @@ TEST(TextLog, joins_the_rows_about_a_gpu_without_addresses_or_support_and_nothin
         "NVRM: The NVIDIA probe routine failed for 2 device(s).",
         "NVRM: loading NVIDIA UNIX x86_64  535.161.08"})
     log.append("[   12.000001] ").append(row).append("\n");
-  const auto records = read(log);
+  const auto records = read_text_log(log);
   ASSERT_EQ(records.size(), 4U);
   EXPECT_EQ(records[0].text,
             "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\n"
