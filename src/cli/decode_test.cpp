@@ -131,7 +131,7 @@ void expect_records(const std::filesystem::path& folder) {
 }
 
 TEST(DecodeVerb, finds_in_logs_of_every_form_what_is_there) {
-  for (const auto& folder : std::filesystem::directory_iterator(paths::source("tests/golden/decode")))
+  for (const auto& folder : std::filesystem::directory_iterator(paths::source("tests/decode")))
     if (folder.is_directory()) expect_records(folder.path());
 }
 
