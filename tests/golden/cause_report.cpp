@@ -121,7 +121,7 @@ std::string report(const std::vector<Judged>& judged) {
          "sources and reports of users before\nthe rules were looked at. A scenario whose name has a hash "
          "divisible "
          "by three is held out: rules are never changed for\nit. Nothing here was measured on a broken "
-         "GPU.\n\n"
+         "GPU.\n[Logs of others](detection-trials.md) are tried once.\n\n"
          "*Right*: cause, end, blamed subject, health and consequences are those of the label. *Blamed the "
          "wrong end*: "
          "the cause is\nright, and somebody else is accused. *Merged*: told, but as part of another cause. "
