@@ -614,7 +614,7 @@ class Program(NcclProbeTest):
     def test_more_gpus_than_ranks_are_usage(self):
         serving = End(self, "nccl-serve", "--ranks", "2", gpus=[gpu(1), gpu(2), gpu(3)])
         self.assertEqual(serving.end(), (64, []))
-        self.assertTrue(serving.process.find("--ranks: 3 GPUs from rank 0 on are more than 2 ranks; say fewer with --count"))
+        serving.process.wait_says("--ranks: 3 GPUs from rank 0 on are more than 2 ranks; say fewer with --count")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,8 @@ class RcclTestsTest(NcclLabTest):
         host = self.lab[4]
         self.use(host)
         self.start_again(host)
+        harness.wait_until(lambda: any(one["name"] == "processes.count" and one["value"] for one in
+                                       host.get("/v1/checks/gpu.processes")["observations"]), "the agent knows of the job")
         self.measure(self.lab[1], PAIRS, "--nodes", "h3,h4", codes=(3,))
         self.assert_said("a job is on this node, which is not tested beside it")
 
