@@ -265,6 +265,7 @@ SIMULATION = Stage("simulation", "release: the planner in many simulated cluster
                    _simulate("autopilot_controller_simulation_tests", SIMULATED_CLUSTERS, "clusters for thirty days"))
 DAMAGE = Stage("damage", "release: agents whose journal is damaged",
                _simulate("autopilot_journal_simulation_tests", DAMAGED_JOURNALS, "journals damaged again and again"))
+RECORDINGS = Stage("recordings", "release: recordings of all golden cases", _built_tests("release", "integration_tests", "recordings"))
 BENCH_BUILD = Stage("bench-build", "benchmarks: build", lambda run: _build(run, "bench"))
 RELEASE_BINARIES = Stage("release-binaries", "archive and packages for other systems: build, start and install", _release_binaries)
 TSAN = Stage("tsan", "TSan: tests of what has threads", _threads)
@@ -277,8 +278,8 @@ PLANS: dict[str, list[Stage]] = {
     "cluster": [CLUSTER_PROGRAMS, CLUSTER],
     # Tests that wait for programs and clocks have the processors first; what computes takes the rest.
     "test": [
-        FORMAT, RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"), CLUSTER_SMOKE,
-        ASAN_BUILD, replace(_unit("asan", "ASan+UBSan"), needs="asan-build"), _beside_integration(LINTS),
+        RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"), CLUSTER_SMOKE,
+        ASAN_BUILD, replace(_unit("asan", "ASan+UBSan"), needs="asan-build"), _beside_integration(FORMAT), _beside_integration(LINTS),
         replace(_beside_integration(_simulations("release", "release")), needs="release-build"),
         replace(_beside_integration(_golden_cases("asan", "ASan+UBSan")), needs="asan-build"),
         _beside_integration(FUZZ_REPLAY), _beside_integration(TIDY_CHANGED),
@@ -289,7 +290,7 @@ PLANS: dict[str, list[Stage]] = {
         _unit("gcc-release", "g++ 12 release"), _golden_cases("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
         _simulations("gcc-release", "g++ 12 release"),
         _unit("gcc-asan", "g++ 12 ASan+UBSan"), _golden_cases("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"),
-        _simulations("gcc-asan", "g++ 12 ASan+UBSan"), BENCH_BUILD, FUZZ, ARM64, RELEASE_BINARIES,
+        _simulations("gcc-asan", "g++ 12 ASan+UBSan"), RECORDINGS, BENCH_BUILD, FUZZ, ARM64, RELEASE_BINARIES,
         CLUSTER_PROGRAMS, CLUSTER, SIMULATION, DAMAGE, TIDY_ALL,
     ],
 }

@@ -77,6 +77,7 @@ class Runner(unittest.TestCase):
 
     def test_a_stage_beside_another_runs_meanwhile_with_what_is_left_of_the_processors_and_is_told_after_it(self):
         policies = {}
+        own = os.sched_getscheduler(0)
 
         def waits(_):
             # Ends only while the other one runs.
@@ -95,7 +96,7 @@ class Runner(unittest.TestCase):
         lines = self.lines([
             Stage("a", "waits", waits),
             Stage("b", "computes", computes, beside="a"),
-            Stage("c", "is alone again", lambda _: one(os.sched_getscheduler(0) == os.SCHED_OTHER)),
+            Stage("c", "is alone again", lambda _: one(os.sched_getscheduler(0) == own)),
         ], 1)
         self.assertEqual({"itself", "its threads", "its programs"}, set(policies))
         self.assertEqual({os.SCHED_IDLE}, set(policies.values()))
