@@ -82,11 +82,7 @@ def _built_tests(preset: str, target: str, *labels: str):
 
 
 def _unit(preset: str, title: str) -> Stage:
-    return Stage(f"{preset}-unit", f"{title}: unit tests", _built_tests(preset, "unit_tests", "unit"))
-
-
-def _golden_cases(preset: str, title: str) -> Stage:
-    return Stage(f"{preset}-golden", f"{title}: golden tests", _built_tests(preset, "unit_tests", "golden"))
+    return Stage(f"{preset}-unit", f"{title}: unit and golden tests", _built_tests(preset, "unit_tests", "unit", "golden"))
 
 
 def _integration(preset: str, title: str) -> Stage:
@@ -281,15 +277,14 @@ PLANS: dict[str, list[Stage]] = {
         RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"), CLUSTER_SMOKE,
         ASAN_BUILD, replace(_unit("asan", "ASan+UBSan"), needs="asan-build"), _beside_integration(FORMAT), _beside_integration(LINTS),
         replace(_beside_integration(_simulations("release", "release")), needs="release-build"),
-        replace(_beside_integration(_golden_cases("asan", "ASan+UBSan")), needs="asan-build"),
         _beside_integration(FUZZ_REPLAY), _beside_integration(TIDY_CHANGED),
     ],
     # What `make test` does not run.
     "verify": [
         _integration("asan", "ASan+UBSan"), _simulations("asan", "ASan+UBSan"), TSAN,
-        _unit("gcc-release", "g++ 12 release"), _golden_cases("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
+        _unit("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),
         _simulations("gcc-release", "g++ 12 release"),
-        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _golden_cases("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"),
+        _unit("gcc-asan", "g++ 12 ASan+UBSan"), _integration("gcc-asan", "g++ 12 ASan+UBSan"),
         _simulations("gcc-asan", "g++ 12 ASan+UBSan"), RECORDINGS, BENCH_BUILD, FUZZ, ARM64, RELEASE_BINARIES,
         CLUSTER_PROGRAMS, CLUSTER, SIMULATION, DAMAGE, TIDY_ALL,
     ],
