@@ -57,7 +57,6 @@ class BreakerTest(unittest.TestCase):
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
         text = render.render(render.find_helm(), "dropin", ["controller.enabled=true"])
         cls.installed = [one for one in yaml.safe_load_all(text) if one and one["kind"] in RIGHTS]
-        fleet.admit(cls.installed)
         cls.addClassCleanup(cls.remove)
         cls.api.apply(*[one for one in cls.installed if one["kind"] in ("Namespace", "CustomResourceDefinition")])
         cls.api.wait_for_kinds(*(f"{kind}.autopilot.ibm.com" for kind in (
