@@ -3,6 +3,11 @@
 # Names in unnamed namespaces are therefore unique in a folder. The presets dev and gcc-release compile file by file, where
 # a forgotten #include shows.
 option(AUTOPILOT_UNITY "Compile the C++ sources of one folder together" OFF)
+# g++ warns of a type with a member of an unnamed namespace unless both are in the main file, and here no source is. Where sources
+# are compiled by themselves (gcc-release) the warning stays.
+if(AUTOPILOT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 
 # autopilot_unite(<variable> <target> <sources>...): sets the variable to what the target compiles for these sources.
 # Options of sources (autopilot_hot) have to be set before; sources with the same options are compiled together.
