@@ -7,6 +7,7 @@ import support  # noqa: F401
 import calls
 import licence
 import tree
+import wording
 import words
 
 
@@ -51,6 +52,35 @@ class Words(unittest.TestCase):
     def test_unfinished_work_is_refused_in_code(self):
         self.assertEqual(1, self.count("// TO" "DO later", "src/a.cpp"))
         self.assertEqual(0, self.count("TO" "DO lists", "docs/a.md"))
+
+
+class Wording(support.TreeCase):
+    def count(self, text, path="docs/a.md"):
+        return len(wording.places(Path(path), text))
+
+    def test_words_that_the_glossary_replaces_are_refused(self):
+        for text in ("nobody listens there", "11 of 15 checks looked", "a fault that was told", "Uid is no row of numbers", "asked for in vain",
+                     "for who may", "the plan stands", "the one that is slow", "the way back", "the driver says"):
+            with self.subTest(text):
+                self.assertEqual(1, self.count(text))
+
+    def test_plain_english_passes(self):
+        for text in ("looks like a test", "there is no route", "is no longer set", "an operator who acknowledges it", "either way", "stands for a node",
+                     "the gateway answers", "look up a name", "the node that is slow"):
+            with self.subTest(text):
+                self.assertEqual(0, self.count(text))
+
+    def test_of_code_only_comments_and_messages_count(self):
+        self.assertEqual(0, self.count("if (told) stands();", "src/a.cpp"))
+        self.assertEqual(["src/a.cpp:2: 'told': reports, prints, suppressed"], wording.places(Path("src/a.cpp"), 'int told;\nlog("it was told");'))
+
+    def test_a_file_may_have_as_many_as_are_written_down_and_no_fewer(self):
+        root = self.write({"docs/a.md": "nobody\nnobody\n", "tools/lint/wording_left.txt": "# words\n2 docs/a.md\n"})
+        self.assertEqual([], wording.run(root))
+        self.write({"docs/a.md": "nobody\n"})
+        self.assertEqual(1, len(wording.run(root)))
+        self.write({"docs/a.md": "nobody\nnobody\nnobody\n"})
+        self.assertEqual(3, len(wording.run(root)))
 
 
 class Licence(unittest.TestCase):
