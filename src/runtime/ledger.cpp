@@ -40,10 +40,6 @@ void Ledger::add(const std::vector<Incident>& incidents) {
   batch_.incidents.insert(batch_.incidents.end(), incidents.begin(), incidents.end());
 }
 
-void Ledger::add(std::vector<store::RollUp> roll_ups) {
-  std::ranges::move(roll_ups, std::back_inserter(batch_.roll_ups));
-}
-
 void Ledger::add(std::string_view name, std::string value) {
   batch_.values.emplace_back(name, value);
   facts_.values.insert_or_assign(std::string(name), std::move(value));

@@ -54,7 +54,6 @@ class Ledger {
   // What the next flush commits, for others to add to.
   [[nodiscard]] store::Batch& batch() { return batch_; }
   void add(const std::vector<Incident>& incidents);
-  void add(std::vector<store::RollUp> roll_ups);
   // Lasting facts, in place of what is there of the same name, or GPU and test.
   void add(std::string_view name, std::string value);
   void add(const std::vector<PassRecord>& records);

@@ -260,7 +260,6 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
       apply_changes(state_.taken_back(over.gpu, over.code, now), now);
     record_counts_.add(id, news);
     read_kernel_log(entry, *observed, news);
-    roll_ups_.add(id, observed->observations);
   }
   entry.looked = observed.has_value();
   const Findings said = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
@@ -509,7 +508,6 @@ void Runtime::note_periodic(Instant now) {
   if (now.mono < next_minute_) return;
   next_minute_ = now.mono + minutes{1};
   tell_untold_records();
-  ledger_.add(roll_ups_.take_finished(now.wall));
   add_last_samples();
   if (ledger_.take_missed()) journal_all_again();
 }
@@ -556,7 +554,6 @@ void Runtime::stop() {
   ledger_.add(kRunIsOpen, "false");
   tell_lost_records();
   tell_untold_records();
-  ledger_.add(roll_ups_.take_all());
   add_last_samples();
   findings_changed_ = true;
   ledger_.add(state_.incidents());  // with what the last rounds saw of their members

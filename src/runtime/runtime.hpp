@@ -24,7 +24,6 @@
 #include "runtime/log_reader.hpp"
 #include "runtime/memory_loss.hpp"
 #include "runtime/record_counts.hpp"
-#include "runtime/roll_ups.hpp"
 #include "runtime/schedule.hpp"
 #include "runtime/seen_resets.hpp"
 #include "store/journal.hpp"
@@ -135,7 +134,7 @@ class Runtime {
   // Calls back when all that was told so far is durable, or with false when EventLog::kPatience is over.
   void when_durable(std::function<void(bool durable)> done);
 
-  // Stops starting looks, writes the last samples and roll-ups. The owner then flushes the journal.
+  // Starts no further check and writes the last samples. The owner then flushes the journal.
   void stop();
 
   // From any thread.
@@ -219,7 +218,6 @@ class Runtime {
   std::vector<CheckInfo> check_infos_;
   Schedule schedule_;
   incidents::NodeState state_;
-  RollUps roll_ups_;
   RecordCounts record_counts_;
   SeenResets seen_resets_;
   MemoryLoss loss_;

@@ -550,16 +550,5 @@ TEST_F(RuntimeTest, without_an_answer_of_the_journal_events_are_shown_late_and_s
   EXPECT_FALSE(runtime_->events().after(0).front().durable);
 }
 
-TEST_F(RuntimeTest, stop_writes_the_roll_ups) {
-  start();
-  ASSERT_TRUE(poll_until([this] { return has_completed("test.count"); }));
-  batches_.clear();
-  runtime_->stop();
-  std::size_t roll_ups = 0;
-  for (const auto& batch : batches_)
-    roll_ups += batch.roll_ups.size();
-  EXPECT_EQ(roll_ups, 1U);
-}
-
 }  // namespace
 }  // namespace autopilot::runtime

@@ -150,7 +150,7 @@ struct Journal::Database {
 
 bool Batch::empty() const {
   return events.empty() && incidents.empty() && operations.empty() && pass_records.empty() &&
-         roll_ups.empty() && last_samples.empty() && !findings && values.empty();
+         last_samples.empty() && !findings && values.empty();
 }
 
 Journal::Journal(std::unique_ptr<Database> database) : database_(std::move(database)) {}
@@ -296,30 +296,6 @@ Result<std::vector<PassRecord>> Journal::pass_records() const {
   statement.bind(1, row_limit(kMaxRows));
   return database_->rows<PassRecord>(statement, [](const sqlite::Statement& row) -> Result<PassRecord> {
     return PassRecord{row.text(0), row.text(1), to_time(row.integer(2)), row.text(3), row.text(4)};
-  });
-}
-
-Result<std::vector<RollUp>> Journal::roll_ups(std::string_view check, WallTime since) const {
-  auto statement = TRY(database_->connection.prepare(
-      "SELECT subject_kind, subject_key, uuid, serial, name, hour, min, max, sum, count FROM roll_ups "
-      "WHERE check_id = ? AND hour >= ? ORDER BY hour, subject_kind, subject_key, name LIMIT ?"));
-  statement.bind(1, check).bind(2, to_column(since)).bind(3, row_limit(kMaxRows));
-  return database_->rows<RollUp>(statement, [check](const sqlite::Statement& row) -> Result<RollUp> {
-    const auto kind = parse_subject_kind(row.text(0));
-    if (!kind) return fail(Errc::malformed, "roll-up: subject kind");
-    RollUp result;
-    result.check = check;
-    result.subject.kind = *kind;
-    result.subject.key = row.text(1);
-    result.subject.uuid = row.text(2);
-    result.subject.serial = row.text(3);
-    result.name = row.text(4);
-    result.hour = to_time(row.integer(5));
-    result.min = row.real(6);
-    result.max = row.real(7);
-    result.sum = row.real(8);
-    result.count = static_cast<std::uint64_t>(row.integer(9));
-    return result;
   });
 }
 

@@ -24,18 +24,6 @@ struct LastSample {
   std::string boot_id{};  // last_samples() finds it by this; must be set
 };
 
-// Minimum, maximum, mean and count of a numeric series over one hour.
-struct RollUp {
-  std::string check;
-  Subject subject;
-  std::string name;
-  WallTime hour{};
-  double min = 0;
-  double max = 0;
-  double sum = 0;
-  std::uint64_t count = 0;
-};
-
 // What the state machine must know after a restart: one held finding.
 struct StoredFinding {
   std::string check;
@@ -50,7 +38,6 @@ struct Batch {
   std::vector<Incident> incidents;  // inserted or replaced by id
   std::vector<Operation> operations;
   std::vector<PassRecord> pass_records;  // without a time: the one of this GPU and test is taken away
-  std::vector<RollUp> roll_ups;          // merged with what is there for the same hour
   std::vector<LastSample> last_samples;
   std::optional<std::vector<StoredFinding>> findings;       // replaces the whole set
   std::vector<std::pair<std::string, std::string>> values;  // small facts: "kernel_log.position"
@@ -76,7 +63,7 @@ struct EventQuery {
 // it on a lane. Not thread-safe; one owner.
 class Journal {
  public:
-  static constexpr int kSchemaVersion = 1;
+  static constexpr int kSchemaVersion = 2;
   // Longer texts are cut and longer lists end early; both say so in the row.
   static constexpr std::size_t kMaxTextBytes = 4096;
   static constexpr std::size_t kMaxListItems = 64;
@@ -135,7 +122,6 @@ class Journal {
                                                         std::size_t limit) const;    // newest first
   [[nodiscard]] Result<std::vector<Operation>> operations(std::size_t limit) const;  // newest first
   [[nodiscard]] Result<std::vector<PassRecord>> pass_records() const;  // the newest per GPU and test
-  [[nodiscard]] Result<std::vector<RollUp>> roll_ups(std::string_view check, WallTime since) const;
   [[nodiscard]] Result<std::vector<LastSample>> last_samples(std::string_view boot_id) const;
   [[nodiscard]] Result<std::vector<StoredFinding>> findings() const;
   [[nodiscard]] Result<std::optional<std::string>> value(std::string_view name) const;

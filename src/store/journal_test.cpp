@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/journal.hpp"
 
-#include <cmath>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -237,26 +236,6 @@ TEST_F(JournalTest, a_proof_that_is_taken_away_does_not_come_back) {
   EXPECT_THAT(journal->pass_records().value(), SizeIs(2));
 }
 
-TEST_F(JournalTest, merges_roll_ups_of_the_same_hour) {
-  auto journal = open();
-  Batch batch;
-  batch.roll_ups = {{"gpu.temperature", gpu(), "core", kNow, 40, 50, 450, 10}};
-  ASSERT_TRUE(journal->commit(batch));
-  batch.roll_ups = {{"gpu.temperature", gpu(), "core", kNow, 30, 45, 80, 2},
-                    {"gpu.temperature", gpu(), "core", kNow + hours{1}, 1, 1, 1, 1},
-                    {"gpu.temperature", gpu(), "bad", kNow, 1, 1, std::nan(""), 1}};
-  ASSERT_TRUE(journal->commit(batch));
-  const auto rows = journal->roll_ups("gpu.temperature", kNow).value();
-  ASSERT_THAT(rows, SizeIs(2)) << "a sum that is no number is left out";
-  EXPECT_EQ(rows[0].min, 30);
-  EXPECT_EQ(rows[0].max, 50);
-  EXPECT_EQ(rows[0].sum, 530);
-  EXPECT_EQ(rows[0].count, 12U);
-  EXPECT_EQ(rows[0].subject.serial, "S1");
-  EXPECT_THAT(journal->roll_ups("gpu.temperature", kNow + hours{1}).value(), SizeIs(1));
-  EXPECT_THAT(journal->roll_ups("gpu.ecc", kNow).value(), IsEmpty());
-}
-
 TEST_F(JournalTest, keeps_the_last_sample_of_each_counter_by_boot) {
   auto journal = open();
   Batch batch;
@@ -372,7 +351,6 @@ TEST_F(JournalTest, forgets_by_age_but_nothing_that_is_open) {
   operation.id = "over";
   operation.state = OperationState::failed;
   batch.operations.push_back(operation);
-  batch.roll_ups = {{"c", gpu(), "n", kNow - hours{2}, 1, 1, 1, 1}};
   batch.pass_records = {{"GPU-1", "t", kNow - hours{2}, "boot", "over"}};
   batch.findings = {{StoredFinding{"c", {}, "boot", ""}}};
   ASSERT_TRUE(journal->commit(batch));
@@ -384,7 +362,6 @@ TEST_F(JournalTest, forgets_by_age_but_nothing_that_is_open) {
   EXPECT_THAT(journal->incidents(true, 10).value(), SizeIs(1));
   EXPECT_EQ(journal->operations(10).value().at(0).id, "running");
   EXPECT_THAT(journal->operations(10).value(), SizeIs(1));
-  EXPECT_THAT(journal->roll_ups("c", {}).value(), IsEmpty());
   EXPECT_THAT(journal->pass_records().value(), IsEmpty());
   EXPECT_THAT(journal->findings().value(), SizeIs(1));
 }

@@ -22,8 +22,7 @@ constexpr Duration kPatience = std::chrono::seconds{2};
 
 std::size_t rows_in(const Batch& batch) {
   return batch.events.size() + batch.incidents.size() + batch.operations.size() + batch.pass_records.size() +
-         batch.roll_ups.size() + batch.last_samples.size() + batch.values.size() +
-         (batch.findings ? batch.findings->size() : 0);
+         batch.last_samples.size() + batch.values.size() + (batch.findings ? batch.findings->size() : 0);
 }
 
 template <class Items>
@@ -36,7 +35,6 @@ void append(Batch& to, const Batch& from) {
   append(to.incidents, from.incidents);
   append(to.operations, from.operations);
   append(to.pass_records, from.pass_records);
-  append(to.roll_ups, from.roll_ups);
   append(to.last_samples, from.last_samples);
   append(to.values, from.values);
   if (from.findings) to.findings = from.findings;

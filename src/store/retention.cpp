@@ -23,12 +23,11 @@ struct Ageing {
   std::string_view time;  // its age
   std::string_view only;  // condition on what may go
 };
-constexpr std::array<Ageing, 6> kAgeing{{
+constexpr std::array<Ageing, 5> kAgeing{{
     {"events", "rowid", "time", "true"},
     {"incidents", "rowid", "closed", "closed IS NOT NULL"},
     {"operations", "rowid", "created", "is_over"},
     {"pass_records", "gpu_uuid, test", "time", "true"},
-    {"roll_ups", "check_id, hour, subject_kind, subject_key, name", "hour", "true"},
     {"last_samples", "check_id, subject_kind, subject_key, name", "time", "true"},
 }};
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/rows.hpp"
 
-#include <cmath>
 #include <string_view>
 
 #include "store/row_text.hpp"
@@ -25,13 +24,6 @@ constexpr std::string_view kPutPassRecord =
     "ON CONFLICT DO UPDATE SET time = excluded.time, boot_id = excluded.boot_id, "
     "operation = excluded.operation WHERE excluded.time >= time";
 constexpr std::string_view kTakePassRecord = "DELETE FROM pass_records WHERE gpu_uuid = ? AND test = ?";
-constexpr std::string_view kMergeRollUp =
-    "INSERT INTO roll_ups(check_id, subject_kind, subject_key, name, hour, uuid, serial, min, max, sum, "
-    "count) "
-    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT DO UPDATE SET min = min(min, excluded.min), max = max(max, excluded.max), "
-    "sum = sum + excluded.sum, count = count + excluded.count, uuid = excluded.uuid, serial = "
-    "excluded.serial";
 constexpr std::string_view kPutLastSample =
     "INSERT INTO last_samples(check_id, subject_kind, subject_key, name, boot_id, time, body) "
     "VALUES(?, ?, ?, ?, ?, ?, ?) "
@@ -102,21 +94,6 @@ Status write_pass_records(Connection& connection, const std::vector<PassRecord>&
   return {};
 }
 
-Status write_roll_ups(Connection& connection, const std::vector<RollUp>& roll_ups) {
-  if (roll_ups.empty()) return {};
-  auto merge = TRY(connection.prepare(kMergeRollUp));
-  for (const auto& row : roll_ups) {
-    // A sum that is no number would spoil the whole hour.
-    if (!std::isfinite(row.min) || !std::isfinite(row.max) || !std::isfinite(row.sum)) continue;
-    merge.bind(1, row.check).bind(2, to_string(row.subject.kind)).bind(3, row.subject.key).bind(4, row.name);
-    merge.bind(5, to_column(row.hour)).bind(6, row.subject.uuid).bind(7, row.subject.serial);
-    merge.bind(8, row.min).bind(9, row.max).bind(10, row.sum);
-    merge.bind(11, static_cast<std::int64_t>(row.count));
-    TRY_STATUS(merge.run());
-  }
-  return {};
-}
-
 Status write_last_samples(Connection& connection, const std::vector<LastSample>& samples) {
   if (samples.empty()) return {};
   auto put = TRY(connection.prepare(kPutLastSample));
@@ -158,7 +135,6 @@ Result<std::vector<std::uint64_t>> write_rows(Connection& connection, const Batc
   TRY_STATUS(write_incidents(connection, batch.incidents));
   TRY_STATUS(write_operations(connection, batch.operations));
   TRY_STATUS(write_pass_records(connection, batch.pass_records));
-  TRY_STATUS(write_roll_ups(connection, batch.roll_ups));
   TRY_STATUS(write_last_samples(connection, batch.last_samples));
   if (batch.findings) TRY_STATUS(replace_findings(connection, *batch.findings));
   TRY_STATUS(write_facts(connection, batch.values));

@@ -77,6 +77,8 @@ CREATE TABLE facts(
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+constexpr std::string_view kVersion2 = "DROP TABLE roll_ups";
+
 constexpr std::int64_t kWholeCheckBytes = std::int64_t{16} << 20;
 
 Status quick_check(const sqlite::Connection& connection, const std::string& argument) {
@@ -97,7 +99,8 @@ Result<std::vector<std::string>> schema_of(const sqlite::Connection& connection)
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static constexpr std::array<Migration, Journal::kSchemaVersion> kMigrations{{Migration{1, kVersion1}}};
+  static constexpr std::array<Migration, Journal::kSchemaVersion> kMigrations{
+      {Migration{1, kVersion1}, Migration{2, kVersion2}}};
   return kMigrations;
 }
 

@@ -34,6 +34,15 @@ TEST_F(MigrateTest, brings_an_older_file_up_to_date_with_its_rows) {
   EXPECT_EQ(connection.text("SELECT text || author FROM notes").value(), "KEPTnobody");
 }
 
+TEST_F(MigrateTest, a_journal_of_the_first_version_keeps_its_events) {
+  auto connection = open();
+  ASSERT_TRUE(migrate(connection, migrations().first(1)));
+  ASSERT_TRUE(connection.execute("INSERT INTO events VALUES(7, 1, 'gpu.xid', '{}')"));
+  ASSERT_TRUE(migrate(connection, migrations()));
+  EXPECT_EQ(connection.integer("SELECT id FROM events").value(), 7);
+  EXPECT_TRUE(check_schema(connection, migrations()));
+}
+
 TEST_F(MigrateTest, does_nothing_twice) {
   auto connection = open();
   ASSERT_TRUE(migrate(connection, kSteps));

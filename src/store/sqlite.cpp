@@ -94,12 +94,6 @@ Statement& Statement::bind(int parameter, std::int64_t value) {
   return *this;
 }
 
-Statement& Statement::bind(int parameter, double value) {
-  const int result = sqlite3_bind_double(statement_.get(), parameter, value);
-  if (bind_result_ == SQLITE_OK) bind_result_ = result;
-  return *this;
-}
-
 Statement& Statement::bind(int parameter, std::string_view value) {
   // A null pointer would be NULL, not "".
   const char* text = value.data() == nullptr ? "" : value.data();
@@ -141,10 +135,6 @@ Status Statement::run() {
 
 std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
-}
-
-double Statement::real(int column) const {
-  return sqlite3_column_double(statement_.get(), column);
 }
 
 std::string Statement::text(int column) const {

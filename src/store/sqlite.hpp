@@ -20,7 +20,6 @@ class Statement {
  public:
   // Parameters count from 1, columns from 0.
   Statement& bind(int parameter, std::int64_t value);
-  Statement& bind(int parameter, double value);
   Statement& bind(int parameter, std::string_view value);
   Statement& bind_null(int parameter);
   // The value of that column of a statement that is at a row.
@@ -32,7 +31,6 @@ class Statement {
   Status run();
 
   [[nodiscard]] std::int64_t integer(int column) const;
-  [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string text(int column) const;
 
  private:

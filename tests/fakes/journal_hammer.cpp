@@ -50,10 +50,14 @@ Batch make_batch(std::uint64_t first, std::uint64_t count, WallTime now) {
   auto& incident = batch.incidents.emplace_back();
   incident.id = "b-" + std::to_string(last % 7);
   incident.opened = now;
-  // Old enough to be forgotten at once: retention is at work while we are killed.
-  for (int i = 0; i < 20; ++i)
-    batch.roll_ups.push_back(
-        {"hammer", {}, "r" + std::to_string(i), WallTime{} + std::chrono::hours{last}, 1, 1, 1, 1});
+  // Old enough to be deleted at once: kills hit retention, too.
+  for (int i = 0; i < 20; ++i) {
+    auto& sample = batch.last_samples.emplace_back();
+    sample.check = "hammer";
+    sample.boot_id = "boot";
+    sample.observation.name = "r" + std::to_string(i);
+    sample.observation.time.wall = WallTime{} + std::chrono::hours{last};
+  }
   return batch;
 }
 
