@@ -326,7 +326,7 @@ TEST(ParseCatalog, refuses_unknown_keys_words_and_types_all_at_once) {
   text = replaced(text, "unit: count", "unitt: count");
   const std::string problems = problems_of("thresholds.yaml", text);
   EXPECT_THAT(problems, HasSubstr("thresholds.yaml:3: threshold: `value`: expected a number, found `five`"));
-  EXPECT_THAT(problems, HasSubstr("thresholds.yaml:6: threshold: `max_health`: unknown word `bad`"));
+  EXPECT_THAT(problems, HasSubstr("thresholds.yaml:6: threshold: `max_health`: unknown value `bad`"));
   EXPECT_THAT(problems, HasSubstr("thresholds.yaml:4: threshold: unknown key `unitt`; did you mean `unit`?"));
 }
 
@@ -439,7 +439,7 @@ TEST(ParseCatalog, a_log_rule_must_compile_and_match_its_examples) {
   EXPECT_THAT(problems_of("log_rules/memory.yaml", replaced(rule, "['Out of", "['Out off")),
               HasSubstr("the pattern does not match: Out off memory"));
   EXPECT_THAT(problems_of("log_rules/memory.yaml", replaced(rule, "kind: oom", "kind: boom")),
-              HasSubstr("unknown word `boom`"));
+              HasSubstr("unknown value `boom`"));
 }
 
 TEST(ParseCatalog, what_a_log_rule_says_by_itself) {
@@ -583,7 +583,7 @@ TEST(ParseCatalog, refuses_driver_errors_that_cannot_be) {
       "    unit_v2: 1\n    match: all\n    status: [one]\n    health: healthy\n";
   const std::string problems = problems_of("nvlink_errors.yaml", error + std::string(rest));
   EXPECT_THAT(problems, HasSubstr("`unit_v1`: expected 0 to 31, found 32"));
-  EXPECT_THAT(problems, HasSubstr("`match`: unknown word `all`"));
+  EXPECT_THAT(problems, HasSubstr("`match`: unknown value `all`"));
   EXPECT_THAT(problems, HasSubstr("`status`: expected a number such as 0x00000001, found `one`"));
   const std::string bits =
       "nvlink_registers:\n  - id: x\n    register: 8\n    bits: [32]\n    health: healthy\n";

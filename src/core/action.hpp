@@ -30,7 +30,7 @@ enum class Action : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Action action);
 [[nodiscard]] std::optional<Action> parse_action(std::string_view word);
 
-// True for the actions of the EVICT row: no job may run on the device until it was done.
+// True for the actions of the EVICT row: no job can run on the device until the action is done.
 [[nodiscard]] bool takes_device_out_of_service(Action action);
 
 }  // namespace autopilot

@@ -8,7 +8,7 @@
 
 namespace autopilot {
 
-// The attribute of that name as text; empty where there is none.
+// The attribute of that name as text; empty if it is missing.
 [[nodiscard]] std::string attribute_text(const Observation& observation, std::string_view name);
 
 }  // namespace autopilot

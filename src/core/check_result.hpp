@@ -19,17 +19,17 @@ namespace autopilot {
 struct CheckResult {
   std::string check;
   Health health =
-      Health::unknown;  // worst of its findings; healthy without any; unknown before the first run
-  std::vector<std::string> witnesses;  // those that looked, in the check's order
+      Health::unknown;  // worst of its findings; healthy without findings; unknown before the first run
+  std::vector<std::string> witnesses;  // data sources that answered, in the check's order
   Duration duration{0};
   WallTime completed{};  // epoch before the first run
   bool required = false;
   Findings findings;
-  SharedObservations observations;  // the latest round
+  SharedObservations observations;  // of the latest run
 };
 
-// A list whose copies share its results, of which most are the same from one snapshot to the next. One that
-// is changed in a copy is copied first.
+// A list whose copies share their results, because most results are equal in consecutive snapshots. Changing
+// a result in a copy copies that result first.
 class CheckResults {
   using Shared = std::vector<std::shared_ptr<const CheckResult>>;
 
@@ -66,9 +66,7 @@ class CheckResults {
   }
 
   void push_back(CheckResult result) { add(std::make_shared<const CheckResult>(std::move(result))); }
-  void add(std::shared_ptr<const CheckResult> result) {
-    shared_.push_back(std::move(result));
-  }  // never nothing
+  void add(std::shared_ptr<const CheckResult> result) { shared_.push_back(std::move(result)); }  // never null
 
   [[nodiscard]] const_iterator begin() const { return const_iterator(shared_.begin()); }
   [[nodiscard]] const_iterator end() const { return const_iterator(shared_.end()); }
@@ -78,7 +76,7 @@ class CheckResults {
   [[nodiscard]] const CheckResult& front() const { return *shared_.front(); }
   [[nodiscard]] const CheckResult& back() const { return *shared_.back(); }
 
-  // To be changed at once: a later call, and a copy of the list, may leave it behind.
+  // For an immediate change only: a later call or a copy of the list can invalidate the reference.
   CheckResult& operator[](std::size_t i) { return put(shared_[i], *shared_[i]); }
   CheckResult& emplace_back() { return put(shared_.emplace_back(), {}); }
   void pop_back() { shared_.pop_back(); }

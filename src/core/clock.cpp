@@ -32,7 +32,7 @@ bool take(std::string_view& text, char expected) {
   return true;
 }
 
-// ".123" -> 123 ms in nanoseconds; nothing -> 0; "." without a digit is an error.
+// ".123" gives 123 ms in nanoseconds; an empty text gives 0; "." without a digit is an error.
 std::optional<nanoseconds> take_fraction(std::string_view& text) {
   if (!take(text, '.')) return nanoseconds{0};
   std::int64_t value = 0;
@@ -86,7 +86,7 @@ std::string_view take_while(std::string_view& text, char first, char last) {
   return taken;
 }
 
-// "90s", "1.5h". In whole nanoseconds: floating point would lose some of a long duration.
+// "90s", "1.5h". Calculates in integer nanoseconds: floating point would lose precision for a long duration.
 std::optional<Duration> take_duration_part(std::string_view& text) {
   const auto whole = parse_number<std::uint64_t>(take_while(text, '0', '9'));
   const auto fraction = take_fraction(text);
@@ -96,7 +96,8 @@ std::optional<Duration> take_duration_part(std::string_view& text) {
     if (unit.name != name) continue;
     if (*whole > static_cast<std::uint64_t>(Duration::max() / unit.length)) return std::nullopt;
     const Duration part = static_cast<std::int64_t>(*whole) * unit.length;
-    // In floating point, for a day times a billion does not fit; the rounding is below a nanosecond.
+    // Floating point, because a day multiplied by a billion overflows; the rounding error is below one
+    // nanosecond.
     const double share = static_cast<double>(fraction->count()) / 1e9;
     const Duration rest{std::llround(share * static_cast<double>(unit.length.count()))};
     if (rest > Duration::max() - part) return std::nullopt;
@@ -105,9 +106,9 @@ std::optional<Duration> take_duration_part(std::string_view& text) {
   return std::nullopt;
 }
 
-// Nanoseconds in 64 bits reach from 1677 to 2262; of times in this range differences fit into them as well.
+// 64 bits of nanoseconds cover the years 1677 to 2262; within this range, differences of times fit as well.
 constexpr int kFirstYear = 1970;
-constexpr int kEndYear = 2262;  // the first one beyond
+constexpr int kEndYear = 2262;  // the first year beyond the range
 
 constexpr std::chrono::sys_seconds begin_of(int year) {
   return std::chrono::sys_days{std::chrono::year{year} / std::chrono::January / 1};
@@ -159,7 +160,7 @@ std::string format_duration(Duration duration) {
   if (duration == Duration{0}) return "0s";
   std::string text = duration < Duration{0} ? "-" : "";
   for (std::size_t unit = kUnits.size(); unit-- > 0;) {
-    // Taken one by one and without a sign: the smallest duration has no positive counterpart.
+    // Each unit is divided without changing the sign: the smallest duration has no positive counterpart.
     const auto count = duration / kUnits[unit].length;
     if (count == 0) continue;
     duration -= count * kUnits[unit].length;

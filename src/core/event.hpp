@@ -33,14 +33,14 @@ enum class EventKind : std::uint8_t {
 [[nodiscard]] std::string_view to_string(EventKind kind);
 [[nodiscard]] std::optional<EventKind> parse_event_kind(std::string_view word);
 
-// One line of the node's story. Journaled, streamed, shown by `autopilot events`.
+// One record of the node's history. Journaled, streamed, shown by `autopilot events`.
 struct Event {
-  std::uint64_t id =
-      0;  // grows by one, over restarts; given by the runtime before the journal sees it; 0: not given yet
+  std::uint64_t id = 0;  // increases by one, also over restarts; the runtime sets it before the journal
+                         // stores the event; 0: not set
   WallTime time{};
   std::string boot_id;
   EventKind kind = EventKind::agent_started;
-  std::string check;  // empty where none
+  std::string check;  // empty if no check is involved
   Subject subject;
   Health health = Health::healthy;
   std::string reason;
@@ -49,7 +49,7 @@ struct Event {
   bool injected = false;
   bool simulated = false;
   bool durable =
-      true;  // false: shown although the journal did not answer in time; may be lost with the process
+      true;  // false: shown although the journal did not answer in time; can be lost when the process ends
 };
 
 }  // namespace autopilot

@@ -7,9 +7,9 @@
 
 namespace autopilot {
 
-// Two digits, in lower case, for each byte: "0d04ff".
+// Two lower-case digits for each byte: "0d04ff".
 [[nodiscard]] std::string to_hex(std::string_view bytes);
-// Takes capitals as well; nothing where anything else than pairs of digits stands there.
+// Accepts upper case as well; nullopt if the text is not pairs of hexadecimal digits.
 [[nodiscard]] std::optional<std::string> from_hex(std::string_view digits);
 
 }  // namespace autopilot

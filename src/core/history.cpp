@@ -8,7 +8,7 @@
 namespace autopilot {
 namespace {
 
-// What tells an event from all others.
+// The identity of an event.
 std::pair<std::string, std::uint64_t> key_of(const Observation& event) {
   return {event.source, event.sequence.value_or(0)};
 }
@@ -41,11 +41,11 @@ void History::append(const Observation& observation) {
 
 void History::append_event(Observation event) {
   if (!event_keys_.insert(key_of(event)).second) return;
-  // Two sources may tell of the same moments in turn; nearly always the place is the end.
+  // Two sources can report the same moments in turn; nearly always the position is the end.
   auto place = events_.end();
   while (place != events_.begin() && std::prev(place)->time.mono > event.time.mono)
     --place;
-  event.attributes.shrink_to_fit();  // kept for hours
+  event.attributes.shrink_to_fit();  // events are kept for hours
   ++alike_[kind_of(event)];
   events_.insert(place, std::move(event));
   if (events_.size() > kMaxEvents) drop_an_event();
@@ -66,8 +66,8 @@ void History::erase_event(const std::deque<Observation>::const_iterator& event) 
 }
 
 void History::add(Observations round, Duration window) {
-  // A record of a log is read after it happened, on a clock that is not exactly ours: only what was looked at
-  // in this round says when the round was.
+  // A log record is read after it happened, with a clock that differs slightly from ours: only the other
+  // observations of this run give the time of the run.
   std::optional<MonoTime> looked;
   for (const auto& observation : round)
     if (!observation.is_event() && (!looked || observation.time.mono > *looked))

@@ -17,46 +17,46 @@
 
 namespace autopilot {
 
-// What one check has seen: the latest round, the samples of every series within its window, and the events
-// within it. Plain data without clock or lock; the runtime owns one per check, judge reads it.
+// Observations of one check: the latest run, the samples of every series within its window, and the events
+// within it. Plain data without clock or lock. The runtime owns one per check; judge reads it.
 class History {
  public:
   static constexpr std::size_t kMaxSamplesPerSeries = 720;
   static constexpr std::size_t kMaxSeries = 8192;
   static constexpr std::size_t kMaxEvents = 512;
 
-  // A whole round of observe. An event already held (same source and sequence) is not added again. A round
-  // whose observations (events apart) are earlier than the latest round is ignored. What lies further back
-  // than `window` from the latest round is forgotten; beyond the limits the oldest goes first, of events the
-  // oldest of those that most are like (same name, subject and value): a storm does not push out what is told
-  // once.
+  // Adds all observations of one run. An event that is already held (same source and sequence) is not added
+  // again. A run whose observations (except events) are older than those of the latest run is ignored. Data
+  // older than `window` before the latest run is dropped. At a limit, the oldest samples are dropped, and of
+  // events the oldest of the most frequent kind (same name, subject and value), so that a storm does not
+  // displace a rare event.
   void add(Observations round, Duration window);
-  // Forgets samples and events before that moment. For the owner, who knows the time: rounds without any
-  // observation do not tell it.
+  // Drops samples and events before that moment. For the owner, which knows the time: a run without
+  // observations does not carry it.
   void forget_before(MonoTime time);
-  // An event that was not part of a round; not added again either.
+  // Adds an event that was not part of a run; an event that is already held is not added again.
   void add_event(Observation event) { append_event(std::move(event)); }
-  // A sample from before this process (the journal's), older than every round. Does not become part of the
-  // latest round.
+  // Adds a sample from before this process (from the journal), older than every run. It does not become part
+  // of the latest run.
   void restore(const Observation& sample);
 
   [[nodiscard]] bool empty() const { return rounds_ == 0; }
   [[nodiscard]] std::size_t rounds() const { return rounds_; }
-  // The last round without its events; in the order observe gave.
+  // The last run without its events, in the order of observe.
   [[nodiscard]] const SharedObservations& latest() const { return latest_; }
-  // The observation of that name and subject in the last round, answered or missing.
+  // The observation of that name and subject in the last run, with or without a value.
   [[nodiscard]] const Observation* find(const Subject& subject, std::string_view name) const;
-  // Its value as a number; nothing when missing or a word.
+  // Its value as a number; nullopt if it is missing or a string.
   [[nodiscard]] std::optional<double> number(const Subject& subject, std::string_view name) const;
-  // Its value as a word; nothing when missing or a number.
+  // Its value as a string; nullopt if it is missing or a number.
   [[nodiscard]] std::optional<std::string> word(const Subject& subject, std::string_view name) const;
-  // Subjects of that kind in the last round, in order of first mention, each once, with index, uuid and
-  // serial where any observation gave them.
+  // Subjects of that kind in the last run, in order of first occurrence, each once, with index, uuid and
+  // serial if any observation has them.
   [[nodiscard]] std::vector<Subject> subjects(SubjectKind kind) const;
 
   // Oldest first.
   [[nodiscard]] std::vector<Sample> samples(const Subject& subject, std::string_view name) const;
-  // Growth over the samples not older than `window` before `now`; nothing with fewer than two samples.
+  // Growth over the samples not older than `window` before `now`; nullopt for fewer than two samples.
   [[nodiscard]] std::optional<Growth> growth(const Subject& subject, std::string_view name, Instant now,
                                              Duration window) const;
   // Oldest first.
@@ -74,7 +74,7 @@ class History {
   Words words_;
   std::deque<Observation> events_;
   std::set<std::pair<std::string, std::uint64_t>> event_keys_;
-  std::unordered_map<std::size_t, std::size_t> alike_;  // how many events are of a kind
+  std::unordered_map<std::size_t, std::size_t> alike_;  // number of events of each kind
   SharedObservations latest_;
   std::optional<MonoTime> latest_time_;
   std::size_t rounds_ = 0;

@@ -15,9 +15,9 @@ Result<std::vector<int>> parse_id_list(std::string_view text) {
     const auto first = parse_number<int>(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_number<int>(part.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first)
-      return fail(Errc::malformed, "`" + std::string(part) + "` is no id and no range of ids");
+      return fail(Errc::malformed, "`" + std::string(part) + "` is not an id or a range of ids");
     if (ids.size() + static_cast<std::size_t>(*last - *first) >= kMaxIdsInList)
-      return fail(Errc::exhausted, "a list of more than " + std::to_string(kMaxIdsInList) + " ids");
+      return fail(Errc::exhausted, "the list has more than " + std::to_string(kMaxIdsInList) + " ids");
     for (int id = *first; id <= *last; ++id)
       ids.push_back(id);
   }

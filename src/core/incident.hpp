@@ -18,14 +18,14 @@ enum class IncidentState : std::uint8_t { open, recovering, closed };
 [[nodiscard]] std::string_view to_string(IncidentState state);
 [[nodiscard]] std::optional<IncidentState> parse_incident_state(std::string_view word);
 
-// Who is at fault: the program on the machine, the machine, or nobody can say.
+// Origin of a fault: the program on the machine, the machine, or unclear.
 enum class FaultEnd : std::uint8_t { application, hardware, unclear };
 
 [[nodiscard]] std::string_view to_string(FaultEnd end);
 [[nodiscard]] std::optional<FaultEnd> parse_fault_end(std::string_view word);
 
-// A member of an incident that is no finding: a driver record that says nothing about the health of its
-// subject. since and last_seen are its first and last time, evidence "count" how often it was told.
+// A member of an incident that is not a finding: a driver record without a statement about the health of its
+// subject. since and last_seen are its first and last time, evidence "count" is the number of records.
 [[nodiscard]] inline bool is_record(const Finding& finding) {
   return finding.health == Health::healthy;
 }
@@ -34,14 +34,14 @@ struct IncidentMember {
   std::string check;
   Finding finding;
   bool sympathetic = false;         // a consequence of the cause, not the cause
-  std::optional<WallTime> cleared;  // when the finding went away; the incident may outlast it
+  std::optional<WallTime> cleared;  // when the finding cleared; the incident can last longer
 };
 
-// A person has seen the incident.
+// A note that a person has seen the incident.
 struct Acknowledgement {
-  std::string by;  // "alice (uid 1000)"; the name only where the machine itself knows it
+  std::string by;  // "alice (uid 1000)"; the name only if the machine itself knows it
   WallTime at{};
-  std::string reason;  // in the words of that person
+  std::string reason;  // text of that person
 
   static constexpr std::size_t kMaxReasonBytes = 500;
 };
@@ -51,25 +51,25 @@ struct Incident {
   IncidentState state = IncidentState::open;
   std::string check;  // of the cause
   std::string reason;
-  std::string cause;            // id in catalog/causes.yaml; empty where a finding stands for itself
-  std::optional<FaultEnd> end;  // with a cause only
-  std::string because;          // one sentence: why that end
-  Subject blamed;               // the end itself
+  std::string cause;            // id in catalog/causes.yaml; empty for a single finding without a known cause
+  std::optional<FaultEnd> end;  // set only with a cause
+  std::string because;          // one sentence: the grounds for that fault end
+  Subject blamed;               // the culprit
   Health health =
-      Health::degraded;  // worst of the members that stand; healthy: records alone, as of a program
+      Health::degraded;  // worst of the active members; healthy: driver records only, as of a program
   Action action = Action::none;
-  double confidence = 0;  // 0..1, the catalog's for the reason until grouping says better
+  double confidence = 0;  // 0..1; the catalog's value for the reason unless grouping has a better one
   std::string summary;
   WallTime opened{};
   WallTime updated{};
   std::optional<WallTime> closed;
   std::string closed_by;                        // the clear rule that fired last, or "merged_into:<id>"
-  std::optional<Acknowledgement> acknowledged;  // the last one
+  std::optional<Acknowledgement> acknowledged;  // the latest acknowledgement
   bool injected = false;
-  std::vector<IncidentMember> members;  // in order of time; the first that is not sympathetic is the cause
+  std::vector<IncidentMember> members;  // ordered by time; the first that is not sympathetic is the cause
   std::int64_t further = 0;             // members beyond kMaxMembers, counted only
-  // Who used or held its GPUs while it lasted, also those that are gone; of a fault of one process that one
-  // alone.
+  // Workloads that used or held its GPUs during the incident, including ended ones; for a fault of one
+  // process, only that process.
   std::vector<Workload> workloads;
 
   static constexpr std::size_t kMaxMembers = 64;

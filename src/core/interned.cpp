@@ -17,10 +17,10 @@ struct Interned::Entry {
   std::atomic<std::uint32_t> values{1};
 };
 
-// The last value of a text is dropped under the lock: nobody finds an entry that is about to go.
+// The last value of a text is dropped under the lock, so that no thread finds an entry that is being removed.
 class Interned::Table {
  public:
-  // Lives as long as the process: values may be dropped while it ends.
+  // Lives until the process ends: values can be dropped during exit.
   static Table& of_process() {
     static Table& table = *new Table;  // NOLINT(cppcoreguidelines-owning-memory)
     return table;

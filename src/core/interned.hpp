@@ -11,9 +11,9 @@
 
 namespace autopilot {
 
-// A text that many values share: it is kept once in the process, as long as any of them lives, and a value is
-// the size of a pointer. For the words of observations, of which a node has thousands and the same ones in
-// each round. Any thread may make, copy and drop values.
+// A text that many values share. The process keeps one copy as long as any value of it lives, and a value has
+// the size of a pointer. For the strings of observations: a node has thousands of them, the same in each run.
+// Any thread can make, copy and drop values.
 class Interned {
  public:
   Interned() = default;
@@ -52,7 +52,7 @@ class Interned {
   struct Entry;
   class Table;
 
-  Entry* entry_ = nullptr;  // nothing: the empty text
+  Entry* entry_ = nullptr;  // null: the empty text
 };
 
 }  // namespace autopilot

@@ -6,13 +6,12 @@
 
 namespace autopilot {
 
-// Which lines of the kernel log somebody reads, or some lines belong to. A storm in one part does not wake
-// the readers of the other.
+// Parts of the kernel log, by reader. A storm in one part does not wake the readers of the other.
 enum class LogParts : std::uint8_t {
   none = 0,
   gpu_driver = 1,
   others = 2,
-  operator_rules = 4,  // lines that a rule of the operator recognises, whatever else they are
+  operator_rules = 4,  // lines that a rule of the operator matches, regardless of their other parts
   all = gpu_driver | others | operator_rules,
 };
 
@@ -23,7 +22,7 @@ enum class LogParts : std::uint8_t {
   return (static_cast<unsigned>(a) & static_cast<unsigned>(b)) != 0;
 }
 
-// Tells that such lines were written.
+// Reports that such lines were written.
 using OnKernelNews = std::function<void(LogParts parts)>;
 
 }  // namespace autopilot

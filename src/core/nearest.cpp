@@ -8,7 +8,7 @@
 namespace autopilot {
 namespace {
 
-// Longer words are no typing errors; the bound keeps hostile input cheap.
+// Longer words are not typing errors; the bound limits the cost of hostile input.
 constexpr std::size_t kLongestWord = 64;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -35,7 +35,7 @@ std::optional<std::string> nearest_word(std::string_view word, const std::vector
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongestWord) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    // Two letters changed places count as two errors.
+    // Two swapped letters count as two errors.
     if (distance > (candidate.size() < 4 ? 1 : std::max<std::size_t>(2, candidate.size() / 3))) continue;
     if (best != nullptr && distance >= best_distance) continue;
     best = &candidate;

@@ -8,8 +8,8 @@
 
 namespace autopilot {
 
-// The known word that a typing error most likely meant: about a third of its letters may be wrong. Nothing
-// when none is that near. For error messages.
+// The known word that is nearest to a typing error: at most about a third of its letters can differ. nullopt
+// if no known word is that near. For error messages.
 [[nodiscard]] std::optional<std::string> nearest_word(std::string_view word,
                                                       const std::vector<std::string>& known);
 

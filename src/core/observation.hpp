@@ -16,25 +16,25 @@
 
 namespace autopilot {
 
-// What a machine said about one subject at one moment. No opinion.
+// A value that the machine reported about one subject at one moment, without judgement.
 struct Observation {
   Interned name;  // snake_case with dots, unique within the check: "row_remap.pending"
   Subject subject;
-  std::optional<Value> value;  // nothing: asked for and not answered; `missing` says why
+  std::optional<Value> value;  // nullopt: the data source gave no value; `missing` has the reason
   Interned unit;               // "", "bytes", "celsius", "ratio", "seconds", "count", ...
-  Interned source;             // the witness: "nvml", "sysfs", "/dev/kmsg", ...
+  Interned source;             // the data source: "nvml", "sysfs", "/dev/kmsg", ...
   Instant time;
-  Interned missing;  // snake_case word: "not_supported", "denied", "timed_out", "malformed", ...
+  Interned missing;  // snake_case key: "not_supported", "denied", "timed_out", "malformed", ...
   std::optional<std::uint64_t>
-      sequence;           // set for events only (a kernel-log record): the source's own number
-  Attributes attributes;  // further facts of an event: line, pid, process, ...
+      sequence;           // set for events only (a kernel log record): the source's own number
+  Attributes attributes;  // further attributes of an event: line, pid, process, ...
 
   [[nodiscard]] bool is_event() const { return sequence.has_value(); }
 };
 
 using Observations = std::vector<Observation>;
 
-// Observations that several hold and nobody changes any more: a copy costs nothing.
+// Immutable observations with shared ownership: a copy is cheap.
 class SharedObservations {
  public:
   SharedObservations() = default;

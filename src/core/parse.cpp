@@ -7,7 +7,8 @@ namespace autopilot {
 namespace {
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
-// Bytes of the UTF-8 sequence at the front of `text`; 0 when it is none (overlong and surrogates included).
+// Length in bytes of the UTF-8 sequence at the front of `text`; 0 if it is invalid (including overlong forms
+// and surrogates).
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [text](std::size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;

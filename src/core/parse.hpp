@@ -12,8 +12,8 @@
 
 namespace autopilot {
 
-// The whole text as a number, or nothing: no blanks, no trailing text, no default, no "inf" or "nan".
-// Integers take a base.
+// The whole text as a number, or nullopt: no spaces, no trailing text, no default, no "inf" or "nan".
+// Integers accept a base.
 template <class T>
   requires std::is_integral_v<T>
 [[nodiscard]] std::optional<T> parse_number(std::string_view text, int base = 10) {
@@ -42,16 +42,16 @@ template <class T>
 [[nodiscard]] std::string_view trim(std::string_view text);
 // Splits at every `separator`; an empty text gives one empty part.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-// Splits at runs of white space; no empty parts.
+// Splits at runs of white space; has no empty parts.
 [[nodiscard]] std::vector<std::string_view> split_words(std::string_view text);
-// ASCII letters only.
+// Changes ASCII letters only.
 [[nodiscard]] std::string to_lower(std::string_view text);
-// ASCII that stands for itself, the space among it.
+// True for printable ASCII, including the space.
 [[nodiscard]] bool is_printable(std::string_view text);
 // The beginning of a text, at most `longest` bytes, with a question mark for every byte that is not
 // printable.
 [[nodiscard]] std::string to_printable(std::string_view text, std::size_t longest = std::string_view::npos);
-// The text with every byte that is not part of valid UTF-8 replaced by U+FFFD: what JSON and terminals need.
+// The text with every byte that is not part of valid UTF-8 replaced by U+FFFD, as JSON and terminals need.
 [[nodiscard]] std::string to_utf8(std::string_view text);
 
 }  // namespace autopilot

@@ -10,17 +10,17 @@
 
 namespace autopilot {
 
-// What the caller can do about an error; the text says what happened and to which object.
+// The caller's next step after an error; the text states what happened and to which object.
 enum class Errc : std::uint8_t {
-  unavailable,  // not now: try again later
+  unavailable,  // not now; try again later
   unsupported,  // never on this machine
   timed_out,    // the deadline passed; the work may still be running
-  denied,       // a right is missing; the text names it
-  malformed,    // what was read is not what it should be
+  denied,       // a permission is missing; the text names it
+  malformed,    // the input is invalid
   not_found,    // the named object does not exist
-  conflict,     // somebody else holds it
-  exhausted,    // a limit of ours or of the system was reached
-  internal,     // a bug of ours
+  conflict,     // another holder has the object
+  exhausted,    // a limit of Autopilot or of the system was reached
+  internal,     // a bug of Autopilot
 };
 
 [[nodiscard]] std::string_view to_string(Errc code);
@@ -42,10 +42,11 @@ using Status = Result<void>;
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
   return tl::unexpected<Error>(std::move(error));
 }
-// `what: <text of errno>`, with the code that fits the errno.
+// `what: <text of errno>`, with the code that matches the errno.
 [[nodiscard]] tl::unexpected<Error> fail_errno(int errno_value, std::string_view what);
 
-// Aborts with the place and the condition: a programmer's error, never a fault of the machine.
+// Aborts and prints the location and the condition. For programming errors only, never for faults of the
+// machine.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
 
 }  // namespace autopilot
@@ -53,7 +54,8 @@ using Status = Result<void>;
 #define AUTOPILOT_ASSERT(condition) \
   ((condition) ? static_cast<void>(0) : ::autopilot::assertion_failed(#condition, __FILE__, __LINE__))
 
-// auto x = TRY(f()): the value of a Result, or return its error. Synchronous code only; STYLE.md on braces.
+// auto x = TRY(f()): gives the value of a Result, or returns its error. Synchronous code only; see STYLE.md
+// about braces.
 #define TRY(expression)                                                                           \
   __extension__({                                                                                 \
     auto autopilot_try_result = (expression);                                                     \

@@ -15,7 +15,7 @@ struct ScriptReading {
   std::string unit;
 };
 
-// What a script of the operator says.
+// Result of a script of the operator.
 struct ScriptAnswer {
   static constexpr std::size_t kMaxMessage = 500;
   static constexpr std::size_t kMaxReadings = 64;

@@ -17,15 +17,15 @@
 
 namespace autopilot {
 
-// What one name says about one subject as time goes by. A node has thousands: only what identifies the
-// subject is kept.
+// Identity of a series: the values of one name for one subject over time. A node has thousands, so the key
+// keeps only the subject's identity.
 struct SeriesKey {
   SubjectKind kind = SubjectKind::host;
-  std::string subject;  // its key
-  Interned name;        // of the observations
+  std::string subject;  // key of the subject
+  Interned name;        // name of the observations
 };
 
-// Finds a SeriesKey in a map without making one.
+// Finds a SeriesKey in a map without constructing one.
 struct SeriesView {
   SeriesView(const Subject& subject_of_it, std::string_view name_of_it)
       : kind(subject_of_it.kind), subject(subject_of_it.key), name(name_of_it) {}
@@ -50,19 +50,19 @@ struct Sample {
 
 // Growth of a counter over the samples of a window.
 struct Growth {
-  double delta = 0;      // resets are bridged: after new < old the new value counts as growth
-  Duration interval{0};  // between the first and the last sample used, always > 0
+  double delta = 0;      // handles resets: if new < old, the new value counts as growth
+  Duration interval{0};  // between the first and the last used sample, always > 0
   int resets = 0;
   [[nodiscard]] double per_second() const { return delta / to_seconds(interval); }
   [[nodiscard]] double per_minute() const { return per_second() * 60.0; }
 };
 
-// Words that come again and again, each held once.
+// Table of repeated strings, each stored once.
 class Words {
  public:
   static constexpr std::size_t kMax = 256;
 
-  // Nothing: there is no room for another.
+  // nullopt: the table is full.
   [[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view word);
   [[nodiscard]] const std::string& word(std::uint32_t number) const { return words_.at(number); }
 
@@ -70,10 +70,10 @@ class Words {
   std::vector<std::string> words_;
 };
 
-// The samples of one series, oldest first, in 24 bytes each. Words stand in the Words of the owner.
+// The samples of one series, oldest first, in 24 bytes each. String values are stored in the owner's Words.
 class Series {
  public:
-  // False: not later than the newest, or a word for which there is no room.
+  // False: the sample is not later than the newest one, or it has a string and `words` is full.
   bool add(MonoTime time, const Value& value, Words& words);
   void forget_oldest() { samples_.erase(samples_.begin()); }
   void forget_before(MonoTime time);
@@ -81,7 +81,7 @@ class Series {
   [[nodiscard]] bool empty() const { return samples_.empty(); }
   [[nodiscard]] std::size_t size() const { return samples_.size(); }
   [[nodiscard]] std::vector<Sample> samples(const Words& words) const;
-  // Over the samples since `begin`; nothing with fewer than two numbers.
+  // Over the samples since `begin`; nullopt for fewer than two numbers.
   [[nodiscard]] std::optional<Growth> growth(MonoTime begin) const;
 
  private:

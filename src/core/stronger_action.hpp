@@ -5,7 +5,7 @@
 
 namespace autopilot {
 
-// The one that asks for more; those that take the device out of service ask for more than the others.
+// The stronger of two actions. Actions that take the device out of service are stronger than all others.
 [[nodiscard]] Action stronger(Action a, Action b);
 
 }  // namespace autopilot

@@ -18,7 +18,7 @@ enum class SubjectKind : std::uint8_t {
   nvlink,        // key: "<gpu>/<link>"
   nvswitch,      // key: PCI address
   nic_port,      // key: "mlx5_0/1" for InfiniBand, interface name for Ethernet; see port_at
-  link,          // key: "<end>|<end>"; one end alone where the other is not told
+  link,          // key: "<end>|<end>", or one end if the other is unknown
   disk,          // key: kernel name "nvme0", "sda"
   mount,         // key: mount point
   peer,          // key: node name, address of a gateway, name or file server, "<storage class>/<access mode>"
@@ -32,13 +32,14 @@ enum class SubjectKind : std::uint8_t {
 [[nodiscard]] std::string_view to_string(SubjectKind kind);
 [[nodiscard]] std::optional<SubjectKind> parse_subject_kind(std::string_view word);
 
-// What an observation or a finding is about. Identity is kind + key, within one boot.
+// What an observation or a finding is about. Its identity is kind + key, within one boot.
 struct Subject {
   SubjectKind kind = SubjectKind::host;
   std::string key;
-  std::optional<int> index;  // the driver's number, for display and compat; it moves when a GPU is lost
-  Interned uuid;             // follows the card across boots and slots; empty where unknown
-  Interned serial;           // likewise
+  std::optional<int>
+      index;        // the driver's index, for display and compatibility; it changes when a GPU is lost
+  Interned uuid;    // follows the card across boots and slots; empty if unknown
+  Interned serial;  // the same
 
   friend bool operator==(const Subject& a, const Subject& b) { return a.kind == b.kind && a.key == b.key; }
   friend std::strong_ordering operator<=>(const Subject& a, const Subject& b) {
@@ -52,19 +53,19 @@ struct Subject {
 }
 // "gpu/0000:3b:00.0"; "host" for this machine.
 [[nodiscard]] std::string to_string(const Subject& subject);
-// What to_string wrote; index, uuid and serial stay empty.
+// Parses the output of to_string; index, uuid and serial stay empty.
 [[nodiscard]] std::optional<Subject> parse_subject(std::string_view text);
 
-// The keys of both ends of a link; the second is empty where one end alone is told.
+// The keys of both ends of a link; the second is empty if only one end is known.
 [[nodiscard]] std::pair<std::string_view, std::string_view> ends_of(const Subject& link);
 
-// A port of a node as tests between nodes tell of it, this one's included: nic_port/gpu-5:net0. The kernel
-// gives no port of its machine a name with a colon.
+// A port of a node as tests between nodes report it, including ports of this node: nic_port/gpu-5:net0. Port
+// names of the kernel have no colon.
 [[nodiscard]] Subject port_at(std::string_view node, std::string_view port);
 [[nodiscard]] bool is_port_at_node(const Subject& subject);
 
-// The kernel's spelling of a PCI address: lower case, four-digit domain, function digit. Accepts "3B:00",
-// "0000:3b:00", NVML's "00000000:3B:00.0". Nothing when it is no PCI address.
+// A PCI address in the kernel's form: lower case, four-digit domain, function digit. Accepts "3B:00",
+// "0000:3b:00" and NVML's "00000000:3B:00.0". nullopt if the text is not a PCI address.
 [[nodiscard]] std::optional<std::string> canonical_pci_address(std::string_view text);
 
 }  // namespace autopilot

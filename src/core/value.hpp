@@ -10,15 +10,15 @@
 
 namespace autopilot {
 
-// A number or a word, as a machine reports it.
+// A number or a string, as a machine reports it.
 using Value = std::variant<std::int64_t, double, bool, std::string>;
 
-// 12, 0.5, true, words as they are. For tables, evidence and metric labels.
+// 12, 0.5, true; strings unchanged. For tables, evidence and metric labels.
 [[nodiscard]] std::string to_string(const Value& value);
-// Numbers and booleans as double; words give nothing.
+// Numbers and booleans as double; nullopt for strings.
 [[nodiscard]] std::optional<double> as_number(const Value& value);
 
-// Ordered name/value pairs of free form. Names are camelCase, as they appear in JSON.
+// Ordered name/value pairs. Names are camelCase, as in JSON.
 using Attributes = std::vector<std::pair<std::string, Value>>;
 
 [[nodiscard]] const Value* find_attribute(const Attributes& attributes, std::string_view name);

@@ -9,11 +9,11 @@
 
 namespace autopilot {
 
-// Which word stands for which value of an enumeration, in texts that others read.
+// The external name of each value of an enumeration.
 template <class E, std::size_t N>
 using WordTable = std::array<std::pair<E, std::string_view>, N>;
 
-// Empty for what is no value of the enumeration.
+// Empty for a value outside the enumeration.
 template <class E, std::size_t N>
 [[nodiscard]] constexpr std::string_view word_of(const WordTable<E, N>& table, E value) {
   for (const auto& [known, word] : table)

@@ -9,7 +9,7 @@
 
 namespace autopilot {
 
-// The words of an owner by the names they have wherever they are written: attributes, the API, the journal.
+// The external names of an owner's fields, for attributes, the API and the journal.
 struct WorkloadField {
   std::string_view name;
   std::string WorkloadOwner::*member;

@@ -17,16 +17,16 @@
 namespace autopilot {
 namespace {
 
-// Thrown through yaml-cpp and caught in parse_yaml: the only way to stop its parser.
+// Thrown through yaml-cpp and caught in parse_yaml: yaml-cpp has no other means to stop its parser.
 struct StopParsing {};
 
-// Builds our tree from yaml-cpp's events: it shows both of two equal keys and the line of each.
+// Builds our tree from yaml-cpp's events, which include both of two equal keys and the line of each.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(YamlNode& root, YamlProblems& problems) : root_(root), problems_(problems) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1) stop(mark, "a second document: one file holds one");
+    if (++documents_ > 1) stop(mark, "more than one document; a file holds one document");
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -76,15 +76,15 @@ class TreeBuilder : public YAML::EventHandler {
     Open& top = open_.back();
     top.key = key;
     top.key_line = mark.line + 1;
-    if (!top.keys.insert(key).second) problems_.add(mark.line + 1, "key `" + key + "` stands here twice");
+    if (!top.keys.insert(key).second) problems_.add(mark.line + 1, "duplicate key `" + key + "`");
   }
-  // The place for the next value.
+  // Returns the place for the next value.
   YamlNode& slot(const YAML::Mark& mark) {
     if (open_.empty()) return root_;
     Open& top = open_.back();
     if (top.node->kind == YamlNode::Kind::list) return top.node->items.emplace_back();
     auto key = std::exchange(top.key, std::nullopt);
-    if (!key) stop(mark, "a key must be a plain word");
+    if (!key) stop(mark, "a key must be a string");
     return top.node->members.emplace_back(YamlMember{std::move(*key), top.key_line, {}}).value;
   }
   YamlNode& add(const YAML::Mark& mark, YAML::anchor_t anchor, YamlNode::Kind kind, const std::string& text,
@@ -100,7 +100,7 @@ class TreeBuilder : public YAML::EventHandler {
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     if (tag != "?" && tag != "!" && !tag.empty()) stop(mark, "tags (" + tag + ") are not accepted");
     if (open_.size() >= kMaxYamlDepth) stop(mark, "nested too deeply");
-    // The pointer stays good: a container grows only while it is the innermost open one.
+    // The pointer stays valid: a container grows only while it is the innermost open one.
     YamlNode& node = add(mark, anchor, kind, {}, false);
     open_.push_back(Open{&node, std::nullopt, 0, {}});
   }
@@ -116,7 +116,7 @@ std::string_view kind_name(YamlNode::Kind kind) {
     case YamlNode::Kind::null:
       return "nothing";
     case YamlNode::Kind::scalar:
-      return "a word";
+      return "a string";
     case YamlNode::Kind::list:
       return "a list";
     case YamlNode::Kind::map:
@@ -163,8 +163,8 @@ YamlNode parse_yaml(std::string_view text, YamlProblems& problems) {
     problems.add(1, "larger than " + std::to_string(kMaxYamlBytes) + " bytes");
     return {};
   }
-  // yaml-cpp ends its input at a NUL without a word and guesses UTF-16 and UTF-32; none of these bytes is
-  // UTF-8.
+  // yaml-cpp silently ends its input at a NUL and guesses UTF-16 and UTF-32; valid UTF-8 has none of these
+  // bytes.
   constexpr std::string_view binary("\0\xfe\xff", 3);
   if (const std::size_t at = text.find_first_of(binary); at != std::string_view::npos) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
@@ -200,7 +200,7 @@ YamlMap::~YamlMap() {
   for (const YamlMember& member : node_.members) {
     if (std::find(asked_.begin(), asked_.end(), member.key) != asked_.end()) continue;
     std::string text = what_ + ": unknown key `" + member.key + "`";
-    // Nobody reads the help of a problem that is not shown.
+    // The hint is needed only if the problem is shown.
     const bool is_shown = problems_.size() < YamlProblems::kMaxShown;
     if (const auto nearest = is_shown ? nearest_word(member.key, asked_) : std::nullopt)
       text += "; did you mean `" + *nearest + "`?";
@@ -237,7 +237,7 @@ void YamlMap::wrong(std::string_view key, const YamlNode& node, std::string_view
 void YamlMap::unknown_word(std::string_view key, const std::string& text,
                            const std::vector<std::string>& known) {
   std::string message =
-      what_ + ": `" + std::string(key) + "`: unknown word `" + text.substr(0, 80) + "`; expected one of";
+      what_ + ": `" + std::string(key) + "`: unknown value `" + text.substr(0, 80) + "`; expected one of";
   for (const std::string& word : known)
     message += ' ' + word;
   problems_.add(line_of(key), std::move(message));
@@ -252,7 +252,7 @@ const YamlNode* YamlMap::scalar(std::string_view key, std::string_view expected)
 }
 
 std::optional<std::string> YamlMap::word(std::string_view key) {
-  const YamlNode* node = scalar(key, "a word");
+  const YamlNode* node = scalar(key, "a string");
   if (node == nullptr) return std::nullopt;
   return node->text;
 }
@@ -267,10 +267,10 @@ std::optional<double> YamlMap::number(std::string_view key) {
 }
 
 std::optional<std::int64_t> YamlMap::integer(std::string_view key) {
-  const YamlNode* node = scalar(key, "a whole number");
+  const YamlNode* node = scalar(key, "an integer");
   if (node == nullptr) return std::nullopt;
   const auto value = node->quoted ? std::nullopt : parse_number<std::int64_t>(node->text);
-  if (!value) wrong(key, *node, "a whole number");
+  if (!value) wrong(key, *node, "an integer");
   return value;
 }
 
@@ -300,7 +300,7 @@ std::optional<std::vector<std::string>> YamlMap::words(std::string_view key) {
     if (item.kind == YamlNode::Kind::scalar)
       words.push_back(item.text);
     else
-      wrong(key, item, "a list of words");
+      wrong(key, item, "a list of strings");
   }
   return words;
 }

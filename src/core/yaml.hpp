@@ -13,18 +13,18 @@
 
 namespace autopilot {
 
-// YAML as we accept it from people: one document of maps, lists and scalars. Anchors, aliases, explicit tags
-// and duplicate keys are refused, because each makes a file say something else than it shows.
+// The YAML that Autopilot accepts: one document of maps, lists and scalars. Anchors, aliases, explicit tags
+// and duplicate keys are refused, because they make a file differ from what its text shows.
 struct YamlMember;
 
 struct YamlNode {
   enum class Kind : std::uint8_t { null, scalar, list, map };
   Kind kind = Kind::null;
-  std::string text;     // of a scalar
-  bool quoted = false;  // a quoted scalar is a word, never a number or a boolean
+  std::string text;     // set for a scalar
+  bool quoted = false;  // a quoted scalar is a string, never a number or a boolean
   int line = 1;
-  std::vector<YamlNode> items;      // of a list
-  std::vector<YamlMember> members;  // of a map, in the order of the file
+  std::vector<YamlNode> items;      // set for a list
+  std::vector<YamlMember> members;  // set for a map, in the order of the file
 
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
 };
@@ -35,7 +35,7 @@ struct YamlMember {
   YamlNode value;
 };
 
-// What is wrong with one file. The reader goes on after a problem, so that a person sees all of them at once.
+// Problems of one file. The reader continues after a problem, so that a person sees all of them at once.
 class YamlProblems {
  public:
   static constexpr std::size_t kMaxShown = 100;
@@ -45,9 +45,10 @@ class YamlProblems {
   void add(int line, std::string what);
   [[nodiscard]] bool empty() const { return problems_.empty(); }
   [[nodiscard]] std::size_t size() const { return problems_.size(); }
-  // "file:line: what", one per line, by line ("file: what" for line 0); beyond kMaxShown only their number.
+  // "file:line: what", one per line, ordered by line ("file: what" for line 0); after kMaxShown only their
+  // number.
   [[nodiscard]] std::string to_string() const;
-  // Errc::malformed with that text, or nothing when there is no problem.
+  // Errc::malformed with that text, or success without problems.
   [[nodiscard]] Status status() const;
 
  private:
@@ -62,15 +63,15 @@ class YamlProblems {
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxYamlDepth = 32;
 
-// A null node where the text is empty or cannot be parsed; the latter is in `problems`.
+// A null node if the text is empty or cannot be parsed; the latter adds to `problems`.
 [[nodiscard]] YamlNode parse_yaml(std::string_view text, YamlProblems& problems);
 
-// Reads the keys of one map, each by its type. A wrong type and a missing required key become problems and
-// give the type's empty value; at the end of its life every key that was not asked for becomes a problem that
+// Reads the keys of one map, each by its type. A wrong type or a missing required key becomes a problem and
+// gives the empty value of the type. The destructor reports every key that was not read as a problem that
 // names the nearest key. node and problems must outlive the reader.
 class YamlMap {
  public:
-  // what: how a message calls this map: "threshold", "agent".
+  // what: the name of this map in messages, such as "threshold" or "agent".
   YamlMap(const YamlNode& node, std::string what, YamlProblems& problems);
   YamlMap(const YamlMap&) = delete;
   YamlMap& operator=(const YamlMap&) = delete;
@@ -83,10 +84,10 @@ class YamlMap {
   [[nodiscard]] YamlMap nested(const YamlNode& node, std::string what) {
     return YamlMap(node, std::move(what), problems_);
   }
-  // The line of that key, or of the map where it is missing.
+  // The line of that key, or of the map if the key is missing.
   [[nodiscard]] int line_of(std::string_view key) const;
 
-  // Optional keys: nothing when absent or wrong.
+  // Optional keys: nullopt if absent or wrong.
   std::optional<std::string> word(std::string_view key);
   std::optional<double> number(std::string_view key);
   std::optional<std::int64_t> integer(std::string_view key);
@@ -97,13 +98,13 @@ class YamlMap {
   const YamlNode* map(std::string_view key);
   const YamlNode* any(std::string_view key);
 
-  // Required keys. A required word may not be empty.
+  // Required keys. A required string must not be empty.
   std::string required_word(std::string_view key);
   double required_number(std::string_view key);
   std::int64_t required_integer(std::string_view key);
   std::vector<std::string> required_words(std::string_view key);
 
-  // A required or optional word out of a list, turned into its value by `parse`.
+  // A string out of a list, required or optional, converted by `parse`.
   template <class T>
   std::optional<T> choice(std::string_view key, std::optional<T> (*parse)(std::string_view),
                           const std::vector<std::string>& known) {

@@ -41,7 +41,7 @@ TEST(ParseYaml, an_empty_text_is_nothing_and_no_problem) {
 }
 
 TEST(ParseYaml, names_file_and_line_of_what_it_refuses) {
-  EXPECT_EQ(problems_of("a: 1\nb: 2\na: 3\n"), "file.yaml:3: key `a` stands here twice");
+  EXPECT_EQ(problems_of("a: 1\nb: 2\na: 3\n"), "file.yaml:3: duplicate key `a`");
   EXPECT_THAT(problems_of("a: &x 1\n"), HasSubstr("file.yaml:1: anchors"));
   EXPECT_THAT(problems_of("a: &x 1\nb: *x\n"), HasSubstr("anchors"));
   EXPECT_THAT(problems_of("a: !!int 1\n"), HasSubstr("tags"));
@@ -91,11 +91,11 @@ TEST(YamlMap, lists_every_problem_at_once_by_line) {
   EXPECT_EQ(problems.to_string(),
             "file.yaml:1: thing: `n`: expected a number, found `many`\n"
             "file.yaml:1: thing: `word` is missing\n"
-            "file.yaml:2: thing: `i`: expected a whole number, found `1.5`\n"
+            "file.yaml:2: thing: `i`: expected an integer, found `1.5`\n"
             "file.yaml:3: thing: `b`: expected true or false, found `yes`\n"
             "file.yaml:4: thing: `d`: expected a duration such as 250ms, 2s, 1m30s, 12h, 7d, found `soon`\n"
             "file.yaml:5: thing: `l`: expected a list, found `x`\n"
-            "file.yaml:6: thing: `h`: unknown word `fine`; expected one of healthy failed\n"
+            "file.yaml:6: thing: `h`: unknown value `fine`; expected one of healthy failed\n"
             "file.yaml:7: thing: unknown key `wrod`; did you mean `word`?");
   EXPECT_EQ(problems.status().error().code, Errc::malformed);
 }

@@ -46,7 +46,8 @@ std::string quote(std::string_view text) {
       out += "\\x";
       out += digits[byte >> 4U];
       out += digits[byte & 15U];
-    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F, which terminals obey
+    } else if (byte == 0xc2 && next >= 0x80 &&
+               next < 0xa0) {  // U+0080 to U+009F, which terminals interpret as control characters
       out += "\\x";
       out += digits[next >> 4U];
       out += digits[next & 15U];
@@ -95,10 +96,10 @@ std::string flow(const YamlNode& node) {
   return out + (is_map ? '}' : ']');
 }
 
-// Writes a map or list as block lines, each indented.
+// Writes a map or list as indented block lines.
 void block(const YamlNode& node, std::size_t indent, std::string& out);
 
-// Writes what follows "key:" or "-".
+// Writes the value after "key:" or "-".
 void value(const YamlNode& node, std::size_t indent, bool in_list, std::string& out) {
   if (is_scalar(node)) {
     out += ' ' + scalar_text(node) + '\n';

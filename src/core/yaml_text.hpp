@@ -10,7 +10,7 @@
 
 namespace autopilot {
 
-// Nodes for a document that is written, not read. A word is quoted, so that it never becomes a number.
+// Nodes for a document that is written, not read. A string is quoted, so that it never becomes a number.
 [[nodiscard]] YamlNode yaml_word(std::string_view text);
 [[nodiscard]] YamlNode yaml_flag(bool value);
 [[nodiscard]] YamlNode yaml_number(double value);
@@ -24,14 +24,14 @@ template <std::integral T>
 [[nodiscard]] YamlNode yaml_list();
 [[nodiscard]] YamlNode yaml_map();
 
-// The value of `key`, made (null, at the end) where there is none; `map` becomes a map when it was null.
+// The value of `key`, appended as null if it is missing; `map` becomes a map if it was null.
 YamlNode& yaml_member(YamlNode& map, std::string_view key);
 void yaml_remove(YamlNode& map, std::string_view key);
-// Lays `over` on `base`: maps key by key, a null removes the key, anything else replaces.
+// Merges `over` into `base`: maps key by key, a null removes the key, any other value replaces.
 void yaml_merge(YamlNode& base, const YamlNode& over);
 
-// The document as text that parse_yaml reads back as the same nodes (but for line numbers). A map or list of
-// scalars stands on one line where it is short or part of a list.
+// The document as text that parse_yaml reads back as the same nodes (except for line numbers). A map or list
+// of scalars is written on one line if it is short or part of a list.
 [[nodiscard]] std::string to_yaml(const YamlNode& node);
 
 }  // namespace autopilot

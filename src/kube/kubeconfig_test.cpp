@@ -141,7 +141,7 @@ TEST_F(Kubeconfig, an_exec_plugin_that_cannot_be_run_says_why) {
   EXPECT_THAT(problem("", begin + "v1\n      env: [{value: secret}]\n"),
               HasSubstr("expected the name of a variable"));
   EXPECT_THAT(problem("", begin + "v1\n      args: secret\n"), HasSubstr("`args`: expected a list"));
-  EXPECT_THAT(problem("", begin + "v1\n      args: [[secret]]\n"), HasSubstr("expected a list of words"));
+  EXPECT_THAT(problem("", begin + "v1\n      args: [[secret]]\n"), HasSubstr("expected a list of strings"));
   EXPECT_THAT(problem("", "    exec: {apiVersion: client.authentication.k8s.io/v1}\n"),
               HasSubstr("`command`: missing"));
   EXPECT_THAT(problem("    extensions: [{name: client.authentication.k8s.io/exec, extension: {a: b}}]\n",
@@ -186,7 +186,7 @@ TEST_F(Kubeconfig, keys_and_certificates_that_are_none_are_told_without_their_co
   EXPECT_THAT(problem("", "    client-certificate-data: " + encode_base64(kTestCertificate) +
                               "\n    client-key-data: " + secret + "\n"),
               HasSubstr("expected a private key"));
-  EXPECT_THAT(problem("", "    token: [secret]\n"), HasSubstr("`token`: expected a word"));
+  EXPECT_THAT(problem("", "    token: [secret]\n"), HasSubstr("`token`: expected a string"));
   EXPECT_THAT(problem("", "    token: secret secret\n"), HasSubstr("`token`: the token has blanks"));
   EXPECT_THAT(problem("", "    token: \"secret\\0\"\n"), HasSubstr("NUL"));
   EXPECT_THAT(problem("", "    tokenFile: gone\n"), HasSubstr("`tokenFile`: the file: No such file"));
@@ -259,8 +259,7 @@ TEST_F(KubeconfigContexts, lists_that_are_none_are_told) {
               HasSubstr("config:1: kubeconfig: `contexts`: expected a list"));
   EXPECT_THAT(read("contexts: [5]\n", "a").error().what, HasSubstr("`contexts`: expected a map"));
   EXPECT_THAT(read("contexts: [{context: {}}]\n", "a").error().what, HasSubstr("`name`: missing"));
-  EXPECT_THAT(read("contexts: [{name: a}, {name: a}]\n", "a").error().what,
-              HasSubstr("`a` stands here twice"));
+  EXPECT_THAT(read("contexts: [{name: a}, {name: a}]\n", "a").error().what, HasSubstr("duplicate key `a`"));
 }
 
 TEST_F(KubeconfigContexts, what_is_no_kubeconfig_is_refused) {

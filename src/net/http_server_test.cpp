@@ -99,7 +99,7 @@ TEST(HttpServer, says_in_json_what_is_not_there_and_what_is_not_allowed) {
       server.ask("GET /%22quoted%22%01 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(missing, StartsWith("HTTP/1.1 404 Not Found\r\n"));
   EXPECT_THAT(missing,
-              HasSubstr(R"({"error":{"code":"not_found","message":"there is no /\"quoted\"\u0001"}})"));
+              HasSubstr(R"({"error":{"code":"not_found","message":"not found: /\"quoted\"\u0001"}})"));
   const auto method = server.ask("DELETE /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(method, StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"));
   EXPECT_THAT(method, HasSubstr("Allow: GET, HEAD\r\n"));
@@ -691,7 +691,7 @@ TEST(HttpServer, python_reads_and_reuses_the_connection) {
       "r = c.getresponse()\n"
       "print(r.status, r.read().decode(), end='')\n";
   EXPECT_EQ(testing::run_program({"python3", "-c", script}),
-            "404 {\"error\":{\"code\":\"not_found\",\"message\":\"there is no /nothing\"}}\n");
+            "404 {\"error\":{\"code\":\"not_found\",\"message\":\"not found: /nothing\"}}\n");
   EXPECT_TRUE(eventually([&] { return server.stats().connections_accepted == 1; }));
 }
 

@@ -97,7 +97,8 @@ def pack(folder: Path, path: Path, time: int) -> None:
 def nfpm() -> Path:
     """Built once; a Go that is too old says so and loads no other."""
     folder = ROOT / "build" / "go"
-    environment = dict(os.environ, GOTOOLCHAIN="local", GOPATH=str(folder), GOMODCACHE=str(folder / "modules"), GOCACHE=str(folder / "cache"),
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "autopilot" / "go"
+    environment = dict(os.environ, GOTOOLCHAIN="local", GOPATH=str(cache), GOMODCACHE=str(cache / "modules"), GOCACHE=str(cache / "cache"),
                        GOFLAGS="-mod=readonly -modcacherw", GOWORK="off", CGO_ENABLED="0")
     subprocess.run(["go", "build", "-trimpath", "-o", folder / "nfpm", "github.com/goreleaser/nfpm/v2/cmd/nfpm"], cwd=HERE / "nfpm",
                    env=environment, check=True)

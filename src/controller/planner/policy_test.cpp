@@ -112,7 +112,7 @@ pools:
   - name: x
     selector: {}
 )");
-  EXPECT_THAT(text, HasSubstr("policy.yaml:1: policy: `mode`: unknown word `acts`"));
+  EXPECT_THAT(text, HasSubstr("policy.yaml:1: policy: `mode`: unknown value `acts`"));
   EXPECT_THAT(text, HasSubstr("policy.yaml:2: `pool_percent`: expected a number from 0 to 100"));
   EXPECT_THAT(text, HasSubstr("policy.yaml:3: `window`: expected more than 0s"));
   EXPECT_THAT(text, HasSubstr("policy.yaml:4: `retests`: expected durations"));
