@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include <vector>
 
-#include "core/parse.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::store {
@@ -26,27 +25,6 @@ constexpr std::string_view kAsideMark = ".unusable-";
 constexpr std::array<std::string_view, 3> kCompanions{"-wal", "-shm", "-journal"};
 // SQLite takes a shorter file for an empty one and would write over it.
 constexpr off_t kHeaderBytes = 100;
-
-// "00000000000000000042 behind \n": always as long, so that it is written over in place.
-constexpr std::size_t kMarkDigits = 20;
-constexpr std::string_view kCurrent = " current\n";
-constexpr std::string_view kBehind = " behind \n";
-constexpr std::size_t kMarkBytes = kMarkDigits + kCurrent.size();
-static_assert(kCurrent.size() == kBehind.size());
-
-std::string mark_text(const JournalMark& mark) {
-  std::string digits = std::to_string(mark.commits);
-  digits.insert(0, kMarkDigits - digits.size(), '0');
-  return digits.append(mark.is_behind ? kBehind : kCurrent);
-}
-
-Result<JournalMark> parse_mark(std::string_view text) {
-  const auto commits = parse_number<std::uint64_t>(text.substr(0, kMarkDigits));
-  const auto state = text.substr(std::min(text.size(), kMarkDigits));
-  if (text.size() != kMarkBytes || !commits || (state != kCurrent && state != kBehind))
-    return fail(Errc::malformed, "the journal's lock: its mark is damaged");
-  return JournalMark{*commits, state == kBehind};
-}
 
 std::string folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -139,15 +117,15 @@ FileLock::~FileLock() {
 }
 
 Result<std::optional<JournalMark>> FileLock::mark() const {
-  std::array<char, kMarkBytes + 1> text{};
+  std::array<char, kJournalMarkBytes + 1> text{};
   const ssize_t size = ::pread(fd_, text.data(), text.size(), 0);
   if (size < 0) return fail_errno(errno, "the journal's lock");
   if (size == 0) return std::nullopt;
-  return TRY(parse_mark({text.data(), static_cast<std::size_t>(size)}));
+  return TRY(parse_journal_mark({text.data(), static_cast<std::size_t>(size)}));
 }
 
 void FileLock::set_mark(const JournalMark& mark) {
-  const std::string text = mark_text(mark);
+  const std::string text = format_journal_mark(mark);
   static_cast<void>(::pwrite(fd_, text.data(), text.size(), 0));
 }
 

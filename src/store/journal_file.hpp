@@ -8,17 +8,10 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "store/journal_mark.hpp"
 
 // The journal's place in the file system: folder, lock, and files that are no journal.
 namespace autopilot::store {
-
-// What the lock file says of the journal beside it, so that a journal that lost its newest commits, or never
-// got them, is known for it.
-struct JournalMark {
-  std::uint64_t commits = 0;  // that were made at least
-  bool is_behind = false;     // the writer knew more than it could write
-  friend bool operator==(const JournalMark&, const JournalMark&) = default;
-};
 
 // Held by the one process that writes; the kernel gives it back when that process dies.
 class FileLock {
