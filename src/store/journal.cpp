@@ -24,11 +24,18 @@ using sqlite::Connection;
 // Full: each commit is on the disk when it returns. The cache is small: rows are written once and read at
 // start.
 constexpr const char* kWriterSettings =
-    "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512; "
-    "PRAGMA journal_size_limit=4194304; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON";
+    "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512; PRAGMA trusted_schema=OFF; "
+    "PRAGMA cell_size_check=ON";
 constexpr const char* kReaderSettings =
     "PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512; PRAGMA trusted_schema=OFF; "
     "PRAGMA cell_size_check=ON";
+
+// SQLite counts the log in pages, which it makes of the size that the file has.
+Status limit_log(Connection& connection) {
+  const auto page_size = TRY(connection.integer("PRAGMA page_size")).value_or(1);
+  return connection.execute("PRAGMA journal_size_limit=" + std::to_string(kLogBytes) +
+                            "; PRAGMA wal_autocheckpoint=" + std::to_string(kLogBytes / page_size));
+}
 
 // What SQLite takes for sound and we could not work with.
 Status check_contents(const std::string& path, const Connection& connection) {
@@ -51,6 +58,7 @@ Result<Connection> open_for_writing(const std::string& path, WallTime now) {
   TRY_STATUS(connection.execute(kWriterSettings));
   if (TRY(connection.text("PRAGMA journal_mode=WAL")) != "wal")
     return fail(Errc::unavailable, path + ": this file system cannot hold a write-ahead log");
+  TRY_STATUS(limit_log(connection));
   if (!kind.is_empty) TRY_STATUS(check_integrity(connection));
   TRY_STATUS(migrate(connection, migrations()));
   if (!kind.is_empty) TRY_STATUS(check_contents(path, connection));
@@ -226,6 +234,8 @@ Result<std::vector<std::uint64_t>> Journal::commit(const Batch& batch) {
   if (!database_->lock) return fail(Errc::denied, database_->path + ": open for reading only");
   if (batch.empty()) return std::vector<std::uint64_t>{};
   auto ids = write(batch);
+  // The log may hold the only room that there is.
+  if (!ids && ids.error().code == Errc::exhausted && cut_log(database_->connection)) ids = write(batch);
   if (ids)
     database_->set_mark({database_->mark.commits + 1, database_->mark.is_behind && !batch.is_whole});
   else

@@ -388,5 +388,25 @@ TEST_F(JournalTest, shrinks_to_its_size_and_never_gives_an_id_twice) {
   EXPECT_THAT(journal->commit(batch_of(event("next"))).value(), ElementsAre(2001U));
 }
 
+TEST_F(JournalTest, its_log_stays_small_while_nothing_is_forgotten) {
+  auto journal = open();
+  for (int i = 0; i < 400; ++i)
+    ASSERT_TRUE(
+        journal->commit({.values = {{"kernel_log.position", std::string(4000, 'x') + std::to_string(i)},
+                                    {"other", std::string(4000, 'y')}}}));
+  EXPECT_LE(std::filesystem::file_size(path_ + "-wal"), std::uintmax_t{1200} << 10);
+}
+
+TEST_F(JournalTest, the_log_is_part_of_its_size) {
+  auto journal = open();
+  Batch batch;
+  batch.events.assign(100, event(std::string(1000, 'x')));
+  const Retention retention{.bytes = std::uint64_t{2} << 20};
+  for (int i = 0; i < 40; ++i)
+    ASSERT_TRUE(journal->commit(batch));
+  ASSERT_TRUE(journal->retain(retention, kNow));
+  EXPECT_LE(std::filesystem::file_size(path_), std::uintmax_t{1} << 20) << "the log takes the rest";
+}
+
 }  // namespace
 }  // namespace autopilot::store

@@ -31,11 +31,6 @@ constexpr std::array<Ageing, 5> kAgeing{{
     {"last_samples", "check_id, subject_kind, subject_key, name", "time", "true"},
 }};
 
-// Copies the log back into the file and cuts it: its room is the next transaction's.
-Status cut_log(Connection& connection) {
-  return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
 Status delete_until(Connection& connection, const Ageing& ageing, std::int64_t time) {
   const std::string row{ageing.row};
   const std::string sql = "DELETE FROM " + std::string(ageing.table) + " WHERE (" + row + ") IN (SELECT " +
@@ -107,12 +102,22 @@ Result<std::optional<std::int64_t>> oldest_tenth(const Connection& connection) {
                                 std::to_string(std::min(rows - 1, rows / 10))));
 }
 
+// What is left of the limit once the log has its room.
+std::int64_t limit_of_file(const Retention& retention) {
+  const auto limit = static_cast<std::int64_t>(std::min<std::uint64_t>(retention.bytes, INT64_MAX));
+  return limit - std::min(limit / 2, kLogBytes);
+}
+
 }  // namespace
+
+Status cut_log(Connection& connection) {
+  return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
 
 Status delete_expired(Connection& connection, const Retention& retention, WallTime now) {
   for (const auto& ageing : kAgeing)
     TRY_STATUS(delete_until(connection, ageing, to_column(now - retention.age) - 1));
-  const auto limit = static_cast<std::int64_t>(std::min<std::uint64_t>(retention.bytes, INT64_MAX));
+  const std::int64_t limit = limit_of_file(retention);
   while (TRY(used_bytes(connection)) > limit) {
     const auto until = TRY(oldest_tenth(connection));
     if (!until) break;

@@ -214,6 +214,22 @@ TEST_F(JournalDiskTest, forgetting_makes_room_on_a_disk_with_almost_none) {
   EXPECT_LT(std::filesystem::file_size(path), size / 4);
 }
 
+TEST_F(JournalDiskTest, the_room_of_the_log_is_used_again_and_again) {
+  const std::string path = disk_ / "journal.db";
+  auto journal = Journal::open(path, kNow).value().journal;
+  const auto replace_value = [&journal](int i) {
+    return journal->commit({.values = {{"position", std::string(4000, 'x') + std::to_string(i)}}});
+  };
+  ASSERT_TRUE(replace_value(0));
+  ASSERT_TRUE(journal->retain({}, kNow));
+  fill(disk_ / "filler");
+  std::filesystem::resize_file(disk_ / "filler", std::filesystem::file_size(disk_ / "filler") - (256 << 10));
+  for (int i = 1; i < 500; ++i) {
+    const auto done = replace_value(i);
+    ASSERT_TRUE(done) << i << ": " << done.error().what;
+  }
+}
+
 TEST_F(JournalDiskTest, the_writer_waits_for_room_and_goes_on) {
   const std::string path = disk_ / "journal.db";
   WriterLimits limits;
