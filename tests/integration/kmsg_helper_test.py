@@ -59,6 +59,14 @@ class KmsgHelperTest(unittest.TestCase):
         self.assertEqual(seen["health"], by_root["health"])
         self.assertEqual(seen.get("witnesses"), by_root.get("witnesses"))
 
+    def test_of_the_rights_of_root_it_keeps_the_one_to_read_the_log(self):
+        helper = self.start_helper()
+        with open(f"/proc/{helper.child.pid}/status", encoding="ascii") as file:
+            rights = dict(line.split(":\t") for line in file.read().splitlines() if line.startswith(("Cap", "NoNewPrivs")))
+        syslog = f"{1 << 34:016x}"
+        self.assertEqual((rights["CapPrm"], rights["CapEff"], rights["CapInh"]), (syslog, syslog, "0" * 16))
+        self.assertEqual(rights["NoNewPrivs"], "1")
+
     def test_a_user_who_is_not_allowed_is_told_so(self):
         self.start_helper("--allow-uid", str(NOBODY))
         refused = self.look(STRANGER)

@@ -105,6 +105,7 @@ class AgentListener {
     signals_ = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!signals_) return fail_errno(errno, "signalfd");
     socket_ = TRY(listen_at(listening_));
+    TRY_STATUS(keep_capabilities(listening_.capabilities));
     std::cerr << listening_.name << ": listens on " << listening_.path << std::endl;
     while (!is_ending_) {
       std::array<pollfd, 2> waits{{{socket_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};

@@ -10,6 +10,7 @@
 
 #include "core/result.hpp"
 #include "host/files/fd.hpp"
+#include "host/process/capabilities.hpp"
 
 namespace autopilot::host {
 
@@ -26,7 +27,8 @@ struct HelperListening {
 
   std::string name;  // begins the lines on standard error
   std::string path;
-  std::vector<uid_t> allowed;  // besides root and the user of this process
+  std::vector<uid_t> allowed;                   // besides root and the user of this process
+  Capabilities capabilities = kNoCapabilities;  // that it keeps once it listens; it starts no program
 };
 
 // "--listen /PATH [--allow-uid UID]...", in any order. Nothing: anything else, or more than kMaxAllowed

@@ -59,12 +59,13 @@ int run_kmsg_helper(int fd, const OpenRecordSource& open) {
 }
 
 int run_kmsg_helper_verb(const std::vector<std::string>& arguments) {
-  const auto listening = parse_listening("autopilot helper kmsg", arguments);
+  auto listening = parse_listening("autopilot helper kmsg", arguments);
   if (!listening) {
     std::cerr << "autopilot helper kmsg: expected --listen /PATH [--allow-uid UID]..., "
                  "at most 16 users\n";
     return kExitUsage;
   }
+  listening->capabilities = kReadKernelLog;
   const SystemClock clock;
   return listen_for_agents(*listening, [&clock](int fd) {
     return run_kmsg_helper(fd, [&clock] { return open_kernel_log(clock); });
