@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kMaxOutput = std::size_t{64} << 10;
 // The check's deadline counts for the whole look; the script gets what is left after its end was seen.
-constexpr Duration kReserve = std::chrono::milliseconds{200};
+constexpr Duration kGrace = std::chrono::milliseconds{200};
+constexpr Duration kPatience = std::chrono::milliseconds{100};
 
 checks::Check check_of(const std::string& name, const config::ScriptConfig& script,
                        const std::shared_ptr<host::ChildRunner>& runner) {
@@ -26,10 +27,10 @@ checks::Check check_of(const std::string& name, const config::ScriptConfig& scri
   const auto run = [program, runner](MonoTime deadline) -> Result<ScriptAnswer> {
     host::RunLimits limits;
     limits.output_bytes = kMaxOutput;
-    limits.grace = kReserve / 2;
-    limits.patience = kReserve / 2;
+    limits.grace = kGrace;
+    limits.patience = kPatience;
     const auto command = TRY(host::confined_command(program));
-    const auto ended = TRY(runner->run(command, deadline - kReserve, limits));
+    const auto ended = TRY(runner->run(command, deadline - kGrace - kPatience, limits));
     return host::read_script_answer(ended);
   };
   return checks::script_check({name, script.path, script.period, script.deadline}, run);

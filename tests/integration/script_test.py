@@ -4,6 +4,8 @@
 import json
 import os
 import pathlib
+import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -11,9 +13,18 @@ import unittest
 import harness
 
 IS_ROOT = os.geteuid() == 0
+NOBODYS_USER = 64123  # has no name, and no process but ours
 
 
-class ScriptTest(unittest.TestCase):
+def is_gone(pid):
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+class ScriptCase(unittest.TestCase):
     def setUp(self):
         # The folders above a script must belong to root, and others must be able to enter but not to write them.
         folder = tempfile.TemporaryDirectory(prefix="autopilot-scripts-", dir="/var/lib" if IS_ROOT else None)
@@ -29,12 +40,12 @@ class ScriptTest(unittest.TestCase):
         self.scripts[name] = {"path": str(path), **settings}
         return path
 
-    def look(self, *arguments):
+    def look(self, *arguments, program=(harness.AUTOPILOT,)):
         config = self.folder / "config.yaml"
         config.write_text(json.dumps({"scripts": self.scripts, "state_dir": str(self.state)}))
         ids = [f"custom.{name}" for name in self.scripts]
         answer = subprocess.run(
-            [harness.AUTOPILOT, "check", *ids, "--no-agent", "--config", str(config), "--window", "0s", "-o", "json",
+            [*program, "check", *ids, "--no-agent", "--config", str(config), "--window", "0s", "-o", "json",
              *arguments],
             capture_output=True, text=True, timeout=60, check=False,
         )
@@ -45,6 +56,17 @@ class ScriptTest(unittest.TestCase):
         self.assertEqual(len(results[name]["findings"]), 1, results[name])
         return results[name]["findings"][0]
 
+    def notes(self):
+        folder = tempfile.TemporaryDirectory(prefix="autopilot-scripts-", dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        pathlib.Path(folder.name).chmod(0o777)
+        notes = pathlib.Path(folder.name, "pids")
+        notes.touch()
+        notes.chmod(0o666)
+        return notes
+
+
+class ScriptTest(ScriptCase):
     @unittest.skipUnless(IS_ROOT, "needs root: only root can become nobody")
     def test_what_scripts_say_is_what_the_checks_say(self):
         self.folder.chmod(0o755)
@@ -119,6 +141,96 @@ class ScriptTest(unittest.TestCase):
         self.folder.chmod(0o755)
         self.script("who", "exit 0", user="nosuchuser")
         self.assertIn("nosuchuser", self.finding(self.look(), "who")["message"])
+
+    @unittest.skipUnless(IS_ROOT, "needs root: only root can become nobody")
+    def test_what_a_script_leaves_running_dies_with_it_and_at_its_deadline(self):
+        self.folder.chmod(0o755)
+        notes = {name: self.notes() for name in ("ends", "slow")}
+
+        def leave(name):
+            note = notes[name]
+            return (f"setsid sleep 1000 & echo $! >> {note}; setsid sh -c 'sleep 1000 & echo $! >> {note}; wait' & "
+                    f"while [ $(wc -l < {note}) -lt 2 ]; do sleep 0.01; done; ")
+
+        self.script("ends", leave("ends") + "exit 0")
+        self.script("slow", leave("slow") + "sleep 1000", deadline="3s")
+        results = self.look()
+        self.assertEqual((results["ends"]["health"], results["slow"]["health"]), ("healthy", "unknown"))
+        pids = [pid for note in notes.values() for pid in note.read_text(encoding="ascii").split()]
+        self.assertEqual(len(pids), 4)
+        self.assertEqual([pid for pid in pids if not is_gone(pid)], [])
+
+    @unittest.skipUnless(IS_ROOT, "needs root: only root can become nobody")
+    def test_a_script_dies_with_an_agent_that_is_killed(self):
+        self.folder.chmod(0o755)
+        notes = self.notes()
+        self.script("slow", f"echo $$ >> {notes}; setsid sleep 1000 & echo $! >> {notes}; sleep 1000", deadline="10m")
+        config = self.folder / "config.yaml"
+        config.write_text(json.dumps({"scripts": self.scripts}))
+        with harness.Agent("--config", str(config)) as agent:
+            harness.wait_until(lambda: len(notes.read_text(encoding="ascii").split()) == 2, "the script runs")
+            agent.process.stop(signal.SIGKILL)
+            for pid in notes.read_text(encoding="ascii").split():
+                harness.wait_until(lambda pid=pid: is_gone(pid), "it is gone")
+
+
+@unittest.skipUnless(IS_ROOT and shutil.which("setpriv") and os.path.exists("/usr/bin/python3"),
+                     "needs root, setpriv to become another user with one right, and the python of the system")
+class OwnUserTest(ScriptCase):
+    """Of an agent that is not root, but may read the kernel log."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o755)
+        self.state.mkdir()
+        os.chown(self.state, NOBODYS_USER, NOBODYS_USER)
+        self.program = shutil.copy(harness.AUTOPILOT, self.folder)
+
+    def look_as_user(self):
+        return self.look(program=["setpriv", f"--reuid={NOBODYS_USER}", f"--regid={NOBODYS_USER}", "--clear-groups",
+                                  "--inh-caps=+syslog", "--ambient-caps=+syslog", self.program])
+
+    def say(self, name, text, **settings):
+        self.script(name, f"echo \"$({text})\"; exit 1", user=str(NOBODYS_USER), **settings)
+
+    def test_it_is_refused_unless_the_user_is_named(self):
+        self.script("other", "exit 0")
+        self.script("own", "exit 0", user=str(NOBODYS_USER))
+        results = self.look_as_user()
+        self.assertEqual((results["other"]["health"], results["own"]["health"]), ("unknown", "healthy"))
+        message = self.finding(results, "other")["message"]
+        self.assertIn("nobody", message)
+        self.assertIn(f'user: "{NOBODYS_USER}"', message)
+
+    def test_it_has_no_right_of_the_agent(self):
+        other = subprocess.Popen(["sleep", "1000"], env={"SECRET": "secret"}, user=NOBODYS_USER, group=NOBODYS_USER,
+                                 extra_groups=[])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        self.say("rights", "grep -hE 'Cap(Inh|Prm|Eff|Amb)' /proc/self/status | cut -f 2 | tr '\\n' ' '")
+        self.say("spy", f"cat /proc/{other.pid}/environ /proc/self/environ 2>&1 | tr '\\0\\n' '  '")
+        self.say("write", f"echo > {self.state}/journal.db; touch {self.state}/new; rm -rf {self.state}; ls -d {self.state}")
+        self.say("temporary", 'f=$(mktemp) && echo kept > "$f" && cat "$f" && rm "$f"')
+        for kind, network in (("UNIX", True), ("INET", True), ("INET", False), ("UNIX", False)):
+            self.say(f"{kind}_{network}".lower(), f"/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_{kind}); print(1)' 2>&1 | tail -n 1",
+                     network=network)
+        said = {name: self.finding(self.look_as_user(), name)["message"] for name in self.scripts}
+        self.assertEqual(said["rights"].split(), ["0" * 16] * 4)
+        self.assertIn("denied", said["spy"])
+        self.assertRegex(said["spy"], "PATH=[^ ]* ")
+        self.assertNotIn("secret", said["spy"])
+        self.assertEqual(said["write"], str(self.state))
+        self.assertEqual(list(self.state.iterdir()), [])
+        self.assertEqual(said["temporary"], "kept")
+        self.assertEqual(said["inet_true"], "1")
+        for refused in ("unix_true", "unix_false", "inet_false"):
+            self.assertIn("Permission denied", said[refused])
+
+    def test_what_it_leaves_running_dies_with_it(self):
+        notes = self.notes()
+        self.script("slow", f"setsid sleep 1000 & echo $! >> {notes}; sleep 1000", user=str(NOBODYS_USER), deadline="2s")
+        self.assertEqual(self.look_as_user()["slow"]["health"], "unknown")
+        self.assertTrue(is_gone(notes.read_text(encoding="ascii").strip()))
 
 
 if __name__ == "__main__":
