@@ -15,6 +15,7 @@
 #include "agent/event_streams.hpp"
 #include "agent/exporters/metrics.hpp"
 #include "agent/journal_retry.hpp"
+#include "agent/journal_shown.hpp"
 #include "agent/network_tests/network_test_parts.hpp"
 #include "agent/network_tests/network_tests.hpp"
 #include "agent/open_journal.hpp"
@@ -224,12 +225,7 @@ runtime::Ledger::Commit Agent::committer() {
 void Agent::complete_journal(SelfStatus& self) const {
   self.journal_problem = journal_problem_;
   self.journal_durable = journal_ != nullptr;
-  if (!journal_) return;
-  const auto status = journal_->status();
-  self.journal_lag_seconds = to_seconds(status.lag);
-  self.journal_dropped = status.dropped;
-  self.journal_durable = status.lag < runtime::EventLog::kPatience && status.problem.empty();
-  if (!status.problem.empty()) self.journal_problem = status.problem;
+  if (journal_) show_journal(journal_->status(), self);
 }
 
 void Agent::tell_start(const std::string& moved_aside) {
@@ -288,10 +284,7 @@ void Agent::look_at_journal() {
   const auto shown = runtime_.snapshot();
   SelfStatus now = shown->self;
   complete_journal(now);
-  const bool is_late = !now.journal_durable || !shown->self.journal_durable;
-  if (!is_late && now.journal_problem == shown->self.journal_problem &&
-      now.journal_dropped == shown->self.journal_dropped)
-    return;
+  if (!is_journal_news(shown->self, now)) return;
   runtime_.update_self([](SelfStatus&) {});
   poll();
 }

@@ -159,7 +159,8 @@ void self_families(MetricsText& metrics, const SelfStatus& self) {
           "Kernel log records that were read, but dropped before every check that wants such had them.",
           self.kernel_records_missed);
   counter("autopilot_driver_calls_total", "Calls into the GPU driver library.", self.driver_calls);
-  gauge("autopilot_journal_lag_seconds", "Age of the oldest entry that is not durable yet.",
+  gauge("autopilot_journal_lag_seconds",
+        "Age of the oldest entry that is not durable yet; 0 where it is less than 0.25 s.",
         self.journal_lag_seconds);
   gauge("autopilot_journal_durable", "0 without a journal, or when it does not keep up.",
         self.journal_durable ? 1 : 0);
