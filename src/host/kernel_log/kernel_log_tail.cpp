@@ -41,6 +41,7 @@ Result<KernelRecords> KernelLogTail::read_if(std::uint64_t from, MonoTime deadli
     return fail(Errc::timed_out, "kernel log: not read to its end yet");
   if (error_) return fail(*error_);
   KernelRecords records = ring_.read(from, wanted, deadline);
+  show_losses();
   records.witness = witness_;
   return records;
 }
@@ -128,6 +129,10 @@ void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::
     ++read_;
     ring_.add(std::move(record), lost);
   }
+  show_losses();
+}
+
+void KernelLogTail::show_losses() const {
   const RecordLosses losses = losses_in_other_rings_ + ring_.losses();
   lost_ = losses.lost;
   missed_ = losses.missed;

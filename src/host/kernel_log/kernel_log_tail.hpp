@@ -67,6 +67,7 @@ class KernelLogTail final : public KernelLog {
   void tell_when_paused(LogParts news, bool is_pause);
   void take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at);
   void set_ready(std::optional<Error> error);
+  void show_losses() const;  // under mutex_
 
   const Open open_;
   const Options options_;
@@ -74,8 +75,8 @@ class KernelLogTail final : public KernelLog {
   std::chrono::steady_clock::time_point untold_since_;
 
   std::atomic<std::uint64_t> read_{0};
-  std::atomic<std::uint64_t> lost_{0};
-  std::atomic<std::uint64_t> missed_{0};
+  mutable std::atomic<std::uint64_t> lost_{0};
+  mutable std::atomic<std::uint64_t> missed_{0};
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   mutable RecordRing ring_;             // guarded by mutex_, as all below

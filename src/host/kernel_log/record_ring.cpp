@@ -27,6 +27,7 @@ std::size_t kind_of(const KernelRecord& record) {
 void RecordRing::add(KernelRecord record, std::uint64_t lost_before) {
   if (is_begun_) {
     record.sequence = std::max(record.sequence, next_);
+    if (lost_before > 0) lost_end_ = record.sequence;
     note_lost(lost_before);
   }
   is_begun_ = true;
@@ -72,38 +73,64 @@ void RecordRing::drop_repeats_all_have() {
 void RecordRing::note_lost(std::uint64_t count) {
   if (count == 0) return;
   losses_.lost += count;
-  missing_[LogParts::all] += count;
   for (auto& [name, reader] : readers_)
     reader.missed += count;
 }
 
 void RecordRing::note_dropped(const Entry& entry) {
-  bool is_missed = readers_.empty();
+  bool is_missed = false;
   for (auto& [name, reader] : readers_) {
     if (entry.record.sequence < reader.next || !overlap(entry.part, reader.parts)) continue;
     ++reader.missed;
     is_missed = true;
   }
-  ++missing_[entry.part];
+  dropped_[entry.part].add(entry.record.sequence);
+  if (readers_.empty()) unclaimed_[entry.part].dropped.add(entry.record.sequence);
   if (is_missed) ++losses_.missed;
 }
 
-RecordRing::Reader& RecordRing::reader_of(const KernelLog::Wanted& wanted, MonoTime now) {
+void RecordRing::Dropped::add(std::uint64_t sequence) {
+  ++count;
+  last = std::max(last, sequence);
+}
+
+std::uint64_t RecordRing::Dropped::since(std::uint64_t from) const {
+  return count == 0 || last < from ? 0 : std::min(count, last - from + 1);
+}
+
+std::uint64_t RecordRing::missed_since(std::uint64_t from, LogParts parts) const {
+  std::uint64_t sum = from < lost_end_ ? losses_.lost : 0;
+  for (const auto& [part, dropped] : dropped_)
+    if (overlap(part, parts)) sum += dropped.since(from);
+  return sum;
+}
+
+void RecordRing::claim(std::uint64_t from, LogParts parts) {
+  for (auto& [part, unclaimed] : unclaimed_) {
+    if (!overlap(part, parts)) continue;
+    const std::uint64_t missed = unclaimed.dropped.since(from);
+    if (missed <= unclaimed.counted) continue;
+    losses_.missed += missed - std::exchange(unclaimed.counted, missed);
+  }
+}
+
+RecordRing::Reader& RecordRing::reader_of(const KernelLog::Wanted& wanted, std::uint64_t from, MonoTime now) {
   std::erase_if(readers_, [now](const auto& one) { return one.second.seen + kReaderIsGone < now; });
   const auto [found, is_new] = readers_.try_emplace(std::string(wanted.reader));
   Reader& reader = found->second;
   reader.parts = wanted.parts;
   reader.seen = now;
-  if (is_new)
-    for (const auto& [part, count] : missing_)
-      if (overlap(part, wanted.parts)) reader.missed += count;
+  if (is_new) {
+    reader.missed = missed_since(from, wanted.parts);
+    claim(from, wanted.parts);
+  }
   return reader;
 }
 
 KernelRecords RecordRing::read(std::uint64_t from, const KernelLog::Wanted& wanted, MonoTime now) {
   KernelRecords result;
   if (from > next_) from = 0;
-  Reader& reader = reader_of(wanted, now);
+  Reader& reader = reader_of(wanted, from, now);
   result.lost = std::exchange(reader.missed, 0);
   result.next = reader.next = next_;
   reader.has = from;

@@ -41,12 +41,14 @@ class RecordRing {
   void add(KernelRecord record, std::uint64_t lost_before);
 
   // Records with sequence >= from, oldest first, and how many this reader missed since he read last (the
-  // first time: since the first record ever added): lost before, or dropped here and of the parts that he
-  // wants. `from` says that he has all below and will not ask for them again. A `from` past the end belongs
-  // to another log and counts as 0. witness stays empty.
+  // first time: since the first record ever added, or since `from`, where he read before this ring was; at
+  // most so many): lost before, or dropped here and of the parts that he wants. `from` says that he has all
+  // below and will not ask for them again. A `from` past the end belongs to another log and counts as 0.
+  // witness stays empty.
   [[nodiscard]] KernelRecords read(std::uint64_t from, const KernelLog::Wanted& wanted = {},
                                    MonoTime now = {});
 
+  // What was dropped before anybody read counts once somebody has read who had not got it.
   [[nodiscard]] RecordLosses losses() const { return losses_; }
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::size_t size() const { return rare_.entries.size() + repeats_.entries.size(); }
@@ -70,12 +72,28 @@ class RecordRing {
     MonoTime seen{};
   };
 
+  // Records of one part that were dropped.
+  struct Dropped {
+    std::uint64_t count = 0;
+    std::uint64_t last = 0;  // the highest sequence among them
+
+    void add(std::uint64_t sequence);
+    // How many of them are not below `from`, at most.
+    [[nodiscard]] std::uint64_t since(std::uint64_t from) const;
+  };
+  struct Unclaimed {
+    Dropped dropped;
+    std::uint64_t counted = 0;  // of them, in losses_
+  };
+
   void drop_one();
   void drop_repeats_all_have();
   void drop_oldest(Half& half);
   void note_lost(std::uint64_t count);
   void note_dropped(const Entry& entry);
-  [[nodiscard]] Reader& reader_of(const KernelLog::Wanted& wanted, MonoTime now);
+  [[nodiscard]] Reader& reader_of(const KernelLog::Wanted& wanted, std::uint64_t from, MonoTime now);
+  [[nodiscard]] std::uint64_t missed_since(std::uint64_t from, LogParts parts) const;
+  void claim(std::uint64_t from, LogParts parts);
 
   Limits limits_;
   PartOf part_of_;
@@ -83,7 +101,10 @@ class RecordRing {
   Half repeats_;
   std::unordered_map<std::size_t, std::size_t> kinds_;  // how many entries of rare_ are of that kind
   std::map<std::string, Reader, std::less<>> readers_;
-  std::map<LogParts, std::uint64_t> missing_;  // lost or dropped since the first record, by part
+  // Since the first record:
+  std::map<LogParts, Dropped> dropped_;      // by part
+  std::map<LogParts, Unclaimed> unclaimed_;  // of dropped_, while there was no reader
+  std::uint64_t lost_end_ = 0;               // what the kernel lost was below this sequence
   std::uint64_t next_ = 0;
   RecordLosses losses_;
   bool is_begun_ = false;

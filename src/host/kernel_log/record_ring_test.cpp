@@ -86,6 +86,27 @@ TEST(RecordRing, what_two_readers_miss_is_told_to_each_and_counted_once) {
   EXPECT_EQ(ring.losses().missed, of_slow.lost);
 }
 
+TEST(RecordRing, what_was_read_before_a_restart_is_not_missed_after_it) {
+  RecordRing ring({.bytes = std::size_t{1} << 20, .records = 100});
+  for (std::uint64_t sequence = 0; sequence < 1000; ++sequence)
+    ring.add(record(sequence, std::to_string(sequence)), 0);
+  EXPECT_EQ(ring.losses().all(), 0U) << "nobody has missed anything yet";
+  EXPECT_EQ(ring.read(1000, {.reader = "had all"}).lost, 0U);
+  EXPECT_EQ(ring.losses().all(), 0U);
+  EXPECT_EQ(ring.read(890, {.reader = "had most"}).lost, 10U);
+  EXPECT_EQ(ring.losses().missed, 10U);
+  EXPECT_EQ(ring.read(0, {.reader = "had none"}).lost, 900U);
+  EXPECT_EQ(ring.losses().missed, 900U) << "each counts once";
+}
+
+TEST(RecordRing, what_the_kernel_lost_before_a_restart_is_not_missed_after_it) {
+  RecordRing ring;
+  ring.add(record(10), 0);
+  ring.add(record(20), 9);
+  EXPECT_EQ(ring.read(20, {.reader = "came later"}).lost, 0U);
+  EXPECT_EQ(ring.read(0, {.reader = "new"}).lost, 9U);
+}
+
 TEST(RecordRing, nobody_misses_records_of_a_part_that_he_does_not_read) {
   RecordRing ring({.bytes = std::size_t{1} << 20, .records = 30}, [](const KernelRecord& one) {
     return one.text.starts_with("NVRM") ? LogParts::gpu_driver : LogParts::others;
