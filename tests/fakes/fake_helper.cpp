@@ -69,6 +69,14 @@ Result<std::string> misbehave(std::string_view how) {
     ::_exit(0);
   }
   if (how == "flood") write_raw(std::string(10 << 20, 'x'));
+  if (how == "shout") {
+    for (int i = 0; i < 100'000; ++i)
+      static_cast<void>(!::write(STDERR_FILENO, "again\n", 6));
+  }
+  if (how == "last_words") {
+    static_cast<void>(!::write(STDERR_FILENO, "out of luck", 11));
+    ::_exit(9);
+  }
   if (how == "too_long") return std::string((2 << 20), '1');
   return std::string("\"done\"");
 }

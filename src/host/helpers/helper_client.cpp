@@ -5,9 +5,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 #include <sys/socket.h>
 
 #include "host/process/poll.hpp"
+#include "telemetry/log.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -62,6 +64,7 @@ HelperResult HelperClient::call(std::string_view method, std::string_view params
     connection_->child.send_signal(SIGKILL);
     static_cast<void>(connection_->child.wait_until(mono_now() + limits_.kill_patience));
   }
+  log_words(!is_usable);
   lock.lock();
   if (!is_usable) result.error().stuck_pid = retire();
   note(result);
@@ -81,6 +84,7 @@ void HelperClient::rest() {
     connection_->child.send_signal(SIGKILL);
     static_cast<void>(connection_->child.wait_until(mono_now() + limits_.kill_patience));
   }
+  log_words(true);
   lock.lock();
   static_cast<void>(retire());
   is_busy_ = false;
@@ -105,7 +109,10 @@ bool HelperClient::is_stuck(pid_t pid) {
 tl::expected<void, HelperError> HelperClient::make_ready() {
   count_stuck();
   // One that died between two questions failed nobody.
-  if (connection_ && connection_->child.wait_until(MonoTime{})) connection_.reset();
+  if (connection_ && connection_->child.wait_until(MonoTime{})) {
+    log_words(true);
+    connection_.reset();
+  }
   if (connection_) return {};
   if (stats_.stuck >= limits_.max_stuck)
     return tl::unexpected(failure(HelperFailure::exhausted, Errc::exhausted,
@@ -116,11 +123,15 @@ tl::expected<void, HelperError> HelperClient::make_ready() {
                 "crashed " + std::to_string(crashes_) + " times in a row, not started again yet"));
   auto pair = make_socketpair();
   if (!pair) return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, pair.error().what));
-  auto child = Child::start(command_, {.output = -1, .errors = STDERR_FILENO, .extra = pair->second.get()});
+  auto words = make_word_pipe();
+  if (!words)
+    return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, words.error().what));
+  auto child =
+      Child::start(command_, {.output = -1, .errors = words->write.get(), .extra = pair->second.get()});
   if (!child)
     return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, child.error().what));
   connection_ = std::make_unique<Connection>(
-      Connection{std::move(*child), {kind_ + " helper", std::move(pair->first)}});
+      Connection{std::move(*child), {kind_ + " helper", std::move(pair->first)}, std::move(words->read)});
   ++stats_.starts;
   return {};
 }
@@ -129,6 +140,14 @@ HelperError HelperClient::death() {
   const auto status = connection_->child.wait_until(mono_now() + kLastWords);
   return failure(HelperFailure::crashed, Errc::unavailable,
                  status ? "ended with " + to_string(*status) : "closed its socket");
+}
+
+void HelperClient::log_words(bool is_over) {
+  const MonoTime now = mono_now();
+  auto lines = words_.take(read_words(connection_->words.get()), now);
+  if (is_over) std::ranges::move(words_.finish(now), std::back_inserter(lines));
+  for (std::string& line : lines)
+    telemetry::log_warning("a helper writes", {{"helper", kind_}, {"line", std::move(line)}});
 }
 
 HelperError HelperClient::failure(HelperFailure kind, Errc code, const std::string& what) const {

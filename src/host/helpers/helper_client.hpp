@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/helpers/helper_stream.hpp"
+#include "host/helpers/helper_words.hpp"
 #include "host/process/child.hpp"
 
 namespace autopilot::host {
@@ -32,7 +33,8 @@ struct HelperLimits {
 
 // One helper process of a kind: started at the first call, kept, killed when it does not answer in time or
 // not rightly, started again by the next call. One question at a time; other callers wait within their
-// deadline. Thread-safe. A call returns at its deadline plus at most the kill patience.
+// deadline. What it writes to standard error is logged at the end of a call, within the limits of
+// HelperWords. Thread-safe. A call returns at its deadline plus at most the kill patience.
 class HelperClient {
  public:
   // `command` is the whole command line; the helper finds the socket as descriptor 3.
@@ -56,10 +58,12 @@ class HelperClient {
   struct Connection {
     Child child;
     HelperStream stream;
+    Fd words;  // what it writes to standard error
   };
 
   [[nodiscard]] tl::expected<void, HelperError> make_ready();
   [[nodiscard]] HelperError death();
+  void log_words(bool is_over);
   [[nodiscard]] HelperError failure(HelperFailure kind, Errc code, const std::string& what) const;
   [[nodiscard]] pid_t retire();
   void note(const HelperResult& result);
@@ -74,6 +78,7 @@ class HelperClient {
   bool is_busy_ = false;    // the busy caller alone uses connection_
   bool is_silent_ = false;  // the last question got no answer in time
   std::unique_ptr<Connection> connection_;
+  HelperWords words_;  // the busy caller's too
   std::vector<Child> stuck_;
   int crashes_ = 0;  // in a row
   MonoTime not_before_{};

@@ -54,6 +54,23 @@ TEST(HelperClient, asks_one_process_again_and_again) {
   EXPECT_EQ(stats.failures, 0U);
 }
 
+TEST(HelperClient, one_that_writes_without_end_neither_waits_nor_fills_the_log) {
+  HelperClient client("fake", fake());
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(client.call("misbehave", misbehaviour("shout"), in(20s)).value(), "\"done\"");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("helper=fake line=again"));
+  EXPECT_EQ(std::ranges::count(log, '\n'), static_cast<std::ptrdiff_t>(HelperWords::kMaxLines) + 1);
+}
+
+TEST(HelperClient, the_last_words_of_one_that_dies_are_logged) {
+  HelperClient client("fake", fake());
+  ::testing::internal::CaptureStderr();
+  EXPECT_FALSE(client.call("misbehave", misbehaviour("last_words"), in(20s)));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("out of luck"));
+}
+
 TEST(HelperClient, that_rests_has_no_process_until_the_next_call) {
   HelperClient client("fake", fake());
   client.rest();
