@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the budgets of one node and prints them as a table. What answers is a simulated driver of eight GPUs.
 
-BENCH_LONG=1: leaves the agent alone for ten minutes, as the budget says, before its memory and processor time are read, and
-takes more samples of everything. BENCH_RECORD=1: writes the table into docs/benchmarks as well.
+BENCH_LONG=1: leaves the agent alone for ten minutes, as the budget says, before its memory and processor time are read, makes
+six hours of rounds (else two), and takes more samples of everything. BENCH_RECORD=1: writes the table into docs/benchmarks as well.
 """
 
 import os
@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../integration"))
 import harness  # noqa: E402
+from aged import add_aged_rows  # noqa: E402
 from kernel_log_rows import add_show_rows, add_storm_rows  # noqa: E402
 from pairs_bench import add_pair_rows  # noqa: E402
 from probes import answer_times, percentile  # noqa: E402
@@ -100,6 +101,7 @@ def main():
         add_size_row(table, folder)
         add_start_rows(table, folder)
         add_rest_rows(table)
+        add_aged_rows(table, folder, MACHINE, 6 if IS_LONG else 2)
         add_hang_row(table)
         add_stranger_rows(table)
         add_show_rows(table, 2000 if IS_LONG else 300)
