@@ -350,14 +350,19 @@ constexpr std::array kSettings{
             "Switches a check off, or changes how often it looks (1s to 1d), how long it may take (100ms to "
             "10m), how far back it judges (0s to 1d).",
             &read_checks, &show_checks},
-    Setting{"scripts", "a map from a name to path, arguments, user, network, period, deadline", kAtStart,
-            kNoVariable,
-            "Checks of your own, custom.<name>: programs that end with 0 healthy, 1 degraded, 2 failed or 3 "
-            "unknown, or print JSON (health, message, observations), of which and the exit code the worse "
-            "counts. File and folders must belong to root and be writable by nobody else. They run as nobody "
-            "(user) and without network (network: true gives it), every minute (period), for 10s at most "
-            "(deadline), and only of this machine itself: not with --simulate or --root.",
-            &read_scripts, &show_scripts},
+    Setting{
+        "scripts", "a map from a name to path, arguments, user, network, period, deadline", kAtStart,
+        kNoVariable,
+        "Checks of your own, custom.<name>: programs that end with 0 healthy, 1 degraded, 2 failed or 3 "
+        "unknown, or print JSON (health, message, observations), of which and the exit code the worse "
+        "counts. File and folders must belong to root or the agent's user and be writable by nobody else. "
+        "An agent that runs as root runs them as nobody (user). Another agent runs them as its own user "
+        "alone, and only if user names it (name or number): without capabilities, without Unix sockets, "
+        "with files below /dev and /tmp alone to write; they still read what the agent reads. They run "
+        "without network (network: true gives it), every minute (period), for 10s at most (deadline), and "
+        "only of this machine itself: not with --simulate or --root. What a script leaves running is killed "
+        "when it ends.",
+        &read_scripts, &show_scripts},
     Setting{
         "log_rules", "a list of absolute paths", kAtStart, kNoVariable,
         "Files with log rules of your own, judged by the check custom.log_rules: under `log_rules:` a list "
@@ -425,7 +430,7 @@ constexpr std::array kSettings{
                 read_duration(m, s.key(), std::string(s.name), hours{1}, hours{24 * 3650}, c.journal.age)),
             AUTOPILOT_SHOW(format_duration(c.journal.age))},
     Setting{"journal.bytes", "a size such as 64MiB, from 1MiB to 1TiB", kAtStart, kNoVariable,
-            "Beyond this size the oldest entries are deleted.",
+            "Beyond this size, its log included, the oldest entries are deleted.",
             AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.journal.bytes)),
             AUTOPILOT_SHOW(format_size(c.journal.bytes))},
     Setting{
@@ -526,11 +531,15 @@ constexpr std::array kSettings{
             "The level of `dcgmi diag` in the test gpu.dcgm (docs/dcgm.md).",
             AUTOPILOT_READ(read_integer(m, s, 1, 4, c.dcgm.level)),
             AUTOPILOT_SHOW(std::to_string(c.dcgm.level))},
-    Setting{
-        "dcgm.command", "a list: a program and its arguments", kAtStart, kNoVariable,
-        "What tests there, and prints what `dcgmi diag -j` does. None: /usr/bin/dcgmi or "
-        "/usr/local/bin/dcgmi, of that level. A simulated machine makes the test with such a program only.",
-        AUTOPILOT_READ(read_words(m, s, &is_argument, c.dcgm.command)), AUTOPILOT_SHOW(join(c.dcgm.command))},
+    Setting{"dcgm.command", "a list: a program and its arguments", kAtStart, kNoVariable,
+            "What tests there, and prints what `dcgmi diag -j` does. None: /usr/bin/dcgmi or "
+            "/usr/local/bin/dcgmi, of that level. A simulated machine makes the test with such a program "
+            "only. Of "
+            "the agent's environment it gets PATH, HOME, TMPDIR, LD_LIBRARY_PATH, LANG, LC_*, TZ, CUDA_*, "
+            "DCGM_*, "
+            "NCCL_*, NVIDIA_* and UCX_*.",
+            AUTOPILOT_READ(read_words(m, s, &is_argument, c.dcgm.command)),
+            AUTOPILOT_SHOW(join(c.dcgm.command))},
     Setting{"dcgm.deadline", "10s to 12h", kAtStart, kNoVariable,
             "How long that test may take. Level 1 takes seconds, 2 minutes, 3 up to half an hour, 4 hours.",
             AUTOPILOT_READ(
@@ -559,7 +568,7 @@ constexpr std::array kSettings{
             "What measures in the test gpu.nccl_allreduce, as all_reduce_perf of nccl-tests does "
             "(docs/gpu-tests.md). None: "
             "that program, in PATH or where packages put it. A simulated machine makes the test with such a "
-            "program only.",
+            "program only. It gets the environment that `dcgm.command` gets.",
             AUTOPILOT_READ(read_words(m, s, &is_argument, c.nccl.command)),
             AUTOPILOT_SHOW(join(c.nccl.command))},
     Setting{"nccl.deadline", "10s to 1h", kAtStart, kNoVariable, "How long that test may take.",
