@@ -58,7 +58,7 @@ std::string numbers_of(const std::vector<Subject>& gpus) {
 
 Result<Command> dcgm_command(const DcgmOptions& options, bool are_all) {
   Command command;
-  command.environment = own_environment();
+  command.environment = environment_of_tests();
   command.joins_group = true;
   if (options.program.empty()) {
     command.program = TRY(find_dcgmi());

@@ -59,7 +59,7 @@ class Folder {
 };
 
 std::vector<std::string> environment_with(std::span<const GpuDevice> gpus) {
-  std::vector<std::string> environment = own_environment();
+  std::vector<std::string> environment = environment_of_tests();
   std::erase_if(environment, [](const std::string& one) { return one.starts_with(kVisible); });
   std::string visible;
   for (const GpuDevice& gpu : gpus)

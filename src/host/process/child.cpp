@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/process/child.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -22,6 +24,11 @@ constexpr int kExtra = 3;
 // Above every number that the child's own table uses, so that no dup2 there overwrites a source of the next.
 constexpr int kAboveTargets = 16;
 constexpr auto kPatienceOfDestructor = std::chrono::seconds{1};
+
+// Beginnings of "NAME=value".
+constexpr std::array<std::string_view, 12> kOfTests{"PATH=", "HOME=", "TMPDIR=", "LD_LIBRARY_PATH=",
+                                                    "LANG=", "LC_",   "TZ=",     "CUDA_",
+                                                    "DCGM_", "NCCL_", "NVIDIA_", "UCX_"};
 
 class SpawnActions {
  public:
@@ -143,6 +150,15 @@ std::vector<std::string> own_environment() {
   std::vector<std::string> variables;
   for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable)
     variables.emplace_back(*variable);
+  return variables;
+}
+
+std::vector<std::string> environment_of_tests() {
+  std::vector<std::string> variables = own_environment();
+  std::erase_if(variables, [](const std::string& variable) {
+    return std::ranges::none_of(kOfTests,
+                                [&](std::string_view start) { return variable.starts_with(start); });
+  });
   return variables;
 }
 

@@ -25,6 +25,9 @@ struct Command {
 
 // The environment of this process, for a Command that should have the same.
 [[nodiscard]] std::vector<std::string> own_environment();
+// What of it a program of GPU tests gets that is not ours: where things lie (PATH, HOME, TMPDIR,
+// LD_LIBRARY_PATH), language and time zone, and what CUDA, DCGM, NCCL, NVIDIA's driver and UCX read.
+[[nodiscard]] std::vector<std::string> environment_of_tests();
 // The path of the program that this process runs; what belongs to it lies beside.
 [[nodiscard]] Result<std::string> own_executable();
 // The path of a program of that name in the same folder. not_found: it is not there, or may not be run.

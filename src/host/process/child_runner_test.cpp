@@ -3,6 +3,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -293,6 +294,19 @@ TEST(Child, dies_with_its_owner) {
     EXPECT_FALSE(child->wait_until(mono_now()).has_value());
   }
   EXPECT_FALSE(Files().exists("/proc/" + pid));
+}
+
+TEST(Environment, programs_of_tests_get_what_they_read_and_nothing_else) {
+  ::setenv("NCCL_DEBUG", "WARN", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  ::setenv("PATHS", "no such name", 1);
+  const auto variables = environment_of_tests();
+  for (const char* name : {"NCCL_DEBUG", "AWS_SECRET_ACCESS_KEY", "PATHS"})
+    ::unsetenv(name);
+  EXPECT_THAT(variables, ::testing::Contains("NCCL_DEBUG=WARN"));
+  EXPECT_THAT(variables, ::testing::Contains(::testing::StartsWith("PATH=")));
+  for (const std::string& variable : variables)
+    EXPECT_THAT(variable, ::testing::Not(::testing::AnyOf(HasSubstr("secret"), HasSubstr("PATHS"))));
 }
 
 }  // namespace
