@@ -233,9 +233,9 @@ std::size_t Journal::unreadable_rows() const {
 Result<std::vector<std::uint64_t>> Journal::commit(const Batch& batch) {
   if (!database_->lock) return fail(Errc::denied, database_->path + ": open for reading only");
   if (batch.empty()) return std::vector<std::uint64_t>{};
+  // Before the log has all the room that there is: it is cut only while the file can still grow.
+  if (has_little_room(database_->path, kLogBytes)) static_cast<void>(cut_log(database_->connection));
   auto ids = write(batch);
-  // The log may hold the only room that there is.
-  if (!ids && ids.error().code == Errc::exhausted && cut_log(database_->connection)) ids = write(batch);
   if (ids)
     database_->set_mark({database_->mark.commits + 1, database_->mark.is_behind && !batch.is_whole});
   else

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
@@ -159,6 +160,12 @@ Status make_file(const std::string& path, WallTime now) {
   ::close(fd);
   sync_folder(folder_of(path));
   return {};
+}
+
+bool has_little_room(const std::string& path, std::int64_t bytes) {
+  struct statvfs status {};
+  if (::statvfs(path.c_str(), &status) != 0) return false;
+  return status.f_bavail < static_cast<std::uint64_t>(bytes) / status.f_frsize;
 }
 
 FileIdentity identity_of(const std::string& path) {

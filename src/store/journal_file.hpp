@@ -43,6 +43,9 @@ class FileLock {
 // log whose database is gone is moved aside: SQLite would replay it into the new one.
 [[nodiscard]] Status make_file(const std::string& path, WallTime now);
 
+// Whether the file system of `path` has less free for this user. False where it does not tell.
+[[nodiscard]] bool has_little_room(const std::string& path, std::int64_t bytes);
+
 // Device and inode; zeros where there is none.
 using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;
 [[nodiscard]] FileIdentity identity_of(const std::string& path);

@@ -214,20 +214,34 @@ TEST_F(JournalDiskTest, forgetting_makes_room_on_a_disk_with_almost_none) {
   EXPECT_LT(std::filesystem::file_size(path), size / 4);
 }
 
-TEST_F(JournalDiskTest, the_room_of_the_log_is_used_again_and_again) {
-  const std::string path = disk_ / "journal.db";
-  auto journal = Journal::open(path, kNow).value().journal;
-  const auto replace_value = [&journal](int i) {
-    return journal->commit({.values = {{"position", std::string(4000, 'x') + std::to_string(i)}}});
-  };
-  ASSERT_TRUE(replace_value(0));
-  ASSERT_TRUE(journal->retain({}, kNow));
-  fill(disk_ / "filler");
-  std::filesystem::resize_file(disk_ / "filler", std::filesystem::file_size(disk_ / "filler") - (256 << 10));
-  for (int i = 1; i < 500; ++i) {
-    const auto done = replace_value(i);
+// Commits that need no more room in the file, only in its log.
+void replace_again_and_again(Journal& journal, int times) {
+  for (int i = 0; i < times; ++i) {
+    const auto done = journal.commit({.values = {{"position", std::string(4000, 'x') + std::to_string(i)}}});
     ASSERT_TRUE(done) << i << ": " << done.error().what;
   }
+}
+
+void leave_free(const std::string& filler, std::uintmax_t bytes) {
+  fill(filler);
+  std::filesystem::resize_file(filler, std::filesystem::file_size(filler) - bytes);
+}
+
+TEST_F(JournalDiskTest, the_log_is_cut_where_two_megabytes_are_free) {
+  const std::string path = disk_ / "journal.db";
+  auto journal = Journal::open(path, kNow).value().journal;
+  replace_again_and_again(*journal, 1);
+  ASSERT_TRUE(journal->retain({}, kNow));
+  leave_free(disk_ / "filler", std::uintmax_t{2} << 20);
+  replace_again_and_again(*journal, 1000);
+}
+
+TEST_F(JournalDiskTest, the_log_is_cut_where_less_is_free_than_it_may_have) {
+  const std::string path = disk_ / "journal.db";
+  replace_again_and_again(*Journal::open(path, kNow).value().journal, 10);
+  auto journal = Journal::open(path, kNow).value().journal;  // with a new log, and pages to spare in the file
+  leave_free(disk_ / "filler", 256 << 10);
+  replace_again_and_again(*journal, 600);
 }
 
 TEST_F(JournalDiskTest, the_writer_waits_for_room_and_goes_on) {
