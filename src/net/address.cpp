@@ -17,7 +17,7 @@ bool is_ip_address(const std::string& text) {
 
 tl::unexpected<Error> fail_address(std::string_view text) {
   return fail(Errc::malformed, "'" + std::string(text) +
-                                   "' is no address: expected an IP address and port, " +
+                                   "' is not a valid address: expected an IP address and port, " +
                                    "as 127.0.0.1:3333, [::1]:3333 or :3333");
 }
 

@@ -17,8 +17,9 @@ Status check_host(const Listener& listener, const HttpRequest& request) {
 }
 
 HttpResponse no_route(const Router::Match& match, const HttpRequest& request) {
-  if (match.status != 405) return error_response(match.status, "not_found", "there is no " + request.path);
-  auto response = error_response(match.status, "unsupported", request.path + " is not for " + request.method);
+  if (match.status != 405) return error_response(match.status, "not_found", "not found: " + request.path);
+  auto response =
+      error_response(match.status, "unsupported", request.path + " does not support " + request.method);
   response.headers.emplace_back("Allow", match.allow);
   return response;
 }
@@ -38,10 +39,10 @@ Admission admit(HttpServer::Core& core, const Listener& listener, const Peer& pe
     admission.refusal = no_route(match, head.request);
   else if (match.options.access == Access::local_socket && !peer.is_owner)
     admission.refusal = error_response(
-        403, "denied", "this is done over the Unix socket of the agent, by root or by the agent's own user");
+        403, "denied", "send this request over the agent's Unix socket, as root or as the agent's user");
   else if (match.options.access == Access::verified_client && !peer.is_verified)
     admission.refusal =
-        error_response(403, "denied", "this is for clients that show a certificate of a trusted authority");
+        error_response(403, "denied", "this request needs a client certificate from a trusted authority");
   admission.body_bytes = match.options.body_bytes.value_or(core.limits.body_bytes);
   return admission;
 }

@@ -10,14 +10,14 @@
 
 namespace autopilot::net {
 
-// What follows from the head of a request, before anything of its body is read.
+// The decision about a request, made from its head before the body is read.
 struct Admission {
-  Router::Match match;                  // of the route; without a handler where it is refused
-  std::size_t body_bytes = 0;           // that the route takes
-  std::optional<HttpResponse> refusal;  // the host, the origin, the path, the method or the peer
+  Router::Match match;                  // the matched route; has no handler if the request is refused
+  std::size_t body_bytes = 0;           // the largest body that the route accepts
+  std::optional<HttpResponse> refusal;  // set if the host, origin, path, method or peer is refused
 };
 
-// On the loop's thread; counts what it refuses for its host.
+// Runs on the loop's thread. Counts each refused Host or Origin header.
 [[nodiscard]] Admission admit(HttpServer::Core& core, const Listener& listener, const Peer& peer,
                               const ReadRequest& head);
 

@@ -28,9 +28,9 @@ using openssl::text_of;
 
 constexpr const char* kOrganization = "autopilot";
 constexpr std::size_t kLongestCommonName = 64;  // RFC 5280, ub-common-name
-constexpr int kSerialBits = 127;                // no two alike, and positive
+constexpr int kSerialBits = 127;                // serial numbers are unique and positive
 constexpr int kWeakestRsa = 2048;
-constexpr int kLargestRsa = 4096;  // whoever sends it has us compute with it
+constexpr int kLargestRsa = 4096;  // verifying a signature of a larger key costs too much CPU
 
 using Serial = openssl::Owned<BIGNUM, &BN_free>;
 
@@ -66,7 +66,7 @@ bool add_to_subject(X509* certificate, int kind, std::string_view text) {
                                     static_cast<int>(text.size()), -1, 0) == 1;
 }
 
-// The common name is for people; who it is stands in the names.
+// The common name is only for display; the subject alternative names identify the holder.
 bool set_subject(X509* certificate, std::string_view name) {
   return add_to_subject(certificate, NID_organizationName, kOrganization) &&
          (name.size() > kLongestCommonName || add_to_subject(certificate, NID_commonName, name));
@@ -106,12 +106,12 @@ Result<Signer> signer_of(const CertifiedKey& authority) {
       PEM_read_bio_X509(reader_of(authority.certificate).get(), nullptr, &openssl::no_passphrase, nullptr));
   signer.key.reset(
       PEM_read_bio_PrivateKey(reader_of(authority.key).get(), nullptr, &openssl::no_passphrase, nullptr));
-  if (!signer.certificate) return fail(Errc::malformed, "the authority has no certificate in PEM");
-  if (!signer.key) return fail(Errc::malformed, "the authority has no key in PEM");
+  if (!signer.certificate) return fail(Errc::malformed, "the authority has no PEM certificate");
+  if (!signer.key) return fail(Errc::malformed, "the authority has no PEM key");
   if (X509_check_private_key(signer.certificate.get(), signer.key.get()) != 1)
-    return fail(Errc::malformed, "the key of the authority is not that of its certificate");
+    return fail(Errc::malformed, "the authority's key does not match its certificate");
   if (X509_check_ca(signer.certificate.get()) != 1)
-    return fail(Errc::malformed, "the certificate of the authority is that of no authority");
+    return fail(Errc::malformed, "the authority's certificate is not a CA certificate");
   return signer;
 }
 
@@ -121,14 +121,14 @@ Status check_strength(EVP_PKEY* key) {
   switch (EVP_PKEY_get_base_id(key)) {
     case EVP_PKEY_EC: {
       constexpr std::array<std::string_view, 3> kCurves{"prime256v1", "secp384r1", "secp521r1"};
-      // A curve that is spelt out is taken by nobody who is strict.
+      // Strict clients refuse a curve with explicit parameters.
       int is_spelt_out = 0;
       EVP_PKEY_get_int_param(key, OSSL_PKEY_PARAM_EC_DECODED_FROM_EXPLICIT_PARAMS, &is_spelt_out);
       const bool is_named = EVP_PKEY_get_group_name(key, group.data(), group.size(), &size) == 1;
       if (is_named && is_spelt_out == 0 &&
           std::ranges::find(kCurves, std::string_view(group.data(), size)) != kCurves.end())
         return {};
-      return fail(Errc::malformed, "the key is of another curve than P-256, P-384 and P-521");
+      return fail(Errc::malformed, "unsupported curve of the key; expected P-256, P-384 or P-521");
     }
     case EVP_PKEY_RSA:
       if (const int bits = EVP_PKEY_get_bits(key); bits < kWeakestRsa || bits > kLargestRsa)
@@ -138,7 +138,7 @@ Status check_strength(EVP_PKEY* key) {
     case EVP_PKEY_ED25519:
       return {};
     default:
-      return fail(Errc::malformed, "the key is of another kind than ECDSA, RSA and Ed25519");
+      return fail(Errc::malformed, "unsupported key type; expected ECDSA, RSA or Ed25519");
   }
 }
 
@@ -149,17 +149,18 @@ Result<Key> key_of_request(const std::string& text) {
   const Request request(
       PEM_read_bio_X509_REQ(reader_of(text).get(), nullptr, &openssl::no_passphrase, nullptr));
   Key key(request ? X509_REQ_get_pubkey(request.get()) : nullptr);
-  if (!key) return fail(Errc::malformed, "no certificate request (PKCS #10) in PEM");
+  if (!key) return fail(Errc::malformed, "missing PEM certificate request (PKCS #10)");
   TRY_STATUS(check_strength(key.get()));
   if (X509_REQ_verify(request.get(), key.get()) != 1)
-    return fail(Errc::malformed, "the certificate request is not signed by its own key");
+    return fail(Errc::malformed, "the certificate request is not signed with its own key");
   return key;
 }
 
 Result<std::string> sign(const Signer& signer, EVP_PKEY* key, const CertificateTerms& terms) {
   AUTOPILOT_ASSERT(!terms.dns_names.empty());
   const auto end = openssl::time_of(X509_get0_notAfter(signer.certificate.get()));
-  if (!end || *end <= terms.validity.from) return fail(Errc::unavailable, "the authority counts no more");
+  if (!end || *end <= terms.validity.from)
+    return fail(Errc::unavailable, "the authority's certificate has expired");
   const Validity validity{terms.validity.from, std::min(terms.validity.until, *end)};
   const Certificate made(X509_new());
   const bool is_made =
@@ -175,7 +176,7 @@ Result<std::string> sign(const Signer& signer, EVP_PKEY* key, const CertificateT
                       {NID_authority_key_identifier, "keyid:always"}}) &&
       add_names(made.get(), terms.dns_names) && X509_sign(made.get(), signer.key.get(), EVP_sha256()) > 0;
   std::string text = is_made ? pem_of(made.get()) : "";
-  if (text.empty()) return fail(Errc::internal, "a certificate could not be made");
+  if (text.empty()) return fail(Errc::internal, "cannot create a certificate");
   return text;
 }
 
@@ -195,7 +196,7 @@ Result<CertifiedKey> make_authority(const std::string& name, const Validity& val
                        X509_sign(made.get(), key.get(), EVP_sha256()) > 0;
   CertifiedKey authority{is_made ? pem_of(made.get()) : "", is_made ? pem_of(key.get()) : ""};
   if (authority.certificate.empty() || authority.key.empty())
-    return fail(Errc::internal, "an authority could not be made");
+    return fail(Errc::internal, "cannot create a certificate authority");
   return authority;
 }
 
@@ -215,7 +216,7 @@ Result<CertifiedKey> make_server_certificate(const CertifiedKey& authority, cons
   const Signer signer = TRY(signer_of(authority));
   const Key key(EVP_EC_gen("P-256"));
   std::string text = key ? pem_of(key.get()) : "";
-  if (text.empty()) return fail(Errc::internal, "a key could not be made");
+  if (text.empty()) return fail(Errc::internal, "cannot create a key");
   return CertifiedKey{TRY(sign(signer, key.get(), terms)), std::move(text)};
 }
 

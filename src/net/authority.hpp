@@ -8,35 +8,37 @@
 #include "core/result.hpp"
 #include "net/certificates.hpp"
 
-// An authority of our own, and what it signs. Pure but for the randomness of keys and serial numbers.
+// A certificate authority of Autopilot, and the certificates that it signs. Pure, except for the randomness
+// of keys and serial numbers.
 namespace autopilot::net {
 
-// A certificate and its key, both PEM.
+// A certificate and its key, both in PEM.
 struct CertifiedKey {
   std::string certificate;
   std::string key;
   friend bool operator==(const CertifiedKey&, const CertifiedKey&) = default;
 };
 
-// What a certificate says. It is for TLS alone, for servers and clients.
+// Contents of a certificate. Its extended key usage is TLS only, for servers and clients.
 struct CertificateTerms {
-  std::vector<std::string> dns_names;  // one or more
-  Validity validity;                   // ends with that of the authority, where that is sooner
+  std::vector<std::string> dns_names;  // at least one
+  Validity validity;                   // shortened if the authority expires sooner
 };
 
-// A new key of the curve P-256 that signs itself. Nothing that it signs may sign in turn. internal: the
-// library could not.
+// Creates a P-256 key and its self-signed CA certificate. Certificates signed by it cannot sign others.
+// Error: internal if the library fails.
 [[nodiscard]] Result<CertifiedKey> make_authority(const std::string& name, const Validity& validity);
-// malformed: the certificate is that of no authority, or the key is another's.
+// malformed: the certificate is not a CA certificate, or the key does not match it.
 [[nodiscard]] Status check_authority(const CertifiedKey& authority);
 
 inline constexpr std::size_t kLongestRequest = std::size_t{16} << 10;
-// A certificate, PEM, of the key in that request (PKCS #10, PEM), which shows that its sender has the key.
-// What else stands in the request, names above all, counts for nothing. malformed: no such request, one that
-// is too long or not signed by its own key, or a key that is too weak or of no known kind.
+// Returns a PEM certificate for the key in the request (PKCS #10, PEM). The signature of the request proves
+// that its sender has the key. Other fields of the request, such as names, are ignored. malformed: the
+// request is missing, too long or not signed with its own key, or the key is too weak or of an unsupported
+// type.
 [[nodiscard]] Result<std::string> sign_request(const CertifiedKey& authority, const std::string& request,
                                                const CertificateTerms& terms);
-// A new key with its certificate.
+// Creates a key and its certificate.
 [[nodiscard]] Result<CertifiedKey> make_server_certificate(const CertifiedKey& authority,
                                                            const CertificateTerms& terms);
 

@@ -154,7 +154,7 @@ TEST_F(AuthorityTest, a_request_that_its_key_did_not_sign_is_refused) {
   text.back() ^= 1;  // of the signature
   write("broken.der", text);
   EXPECT_THAT(refusal(openssl({"req", "-inform", "DER", "-in", files_.path("broken.der")})),
-              HasSubstr("not signed by its own key"));
+              HasSubstr("not signed with its own key"));
 }
 
 TEST_F(AuthorityTest, what_is_no_request_is_refused) {
@@ -164,7 +164,7 @@ TEST_F(AuthorityTest, what_is_no_request_is_refused) {
       "00112233445566778899AABBCCDDEEFF\n\nAAAA\n-----END CERTIFICATE REQUEST-----\n";
   for (const std::string& text : {std::string(), std::string("no PEM"), std::string("\0\x01\xff", 3),
                                   wish.substr(0, wish.size() / 2), authority_.certificate, locked})
-    EXPECT_THAT(refusal(text), HasSubstr("no certificate request")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("missing PEM certificate request")) << text;
   EXPECT_THAT(refusal(wish + std::string(kLongestRequest, ' ')), HasSubstr("longer than 16384 bytes"));
 }
 
@@ -175,8 +175,8 @@ TEST_F(AuthorityTest, what_is_no_authority_signs_nothing) {
     return status ? "it is one" : status.error().what;
   };
   EXPECT_THAT(why(*leaf), HasSubstr("not a CA certificate"));
-  EXPECT_THAT(why({authority_.certificate, leaf->key}), HasSubstr("not that of its certificate"));
-  EXPECT_THAT(why({"", authority_.key}), HasSubstr("no certificate"));
+  EXPECT_THAT(why({authority_.certificate, leaf->key}), HasSubstr("does not match its certificate"));
+  EXPECT_THAT(why({"", authority_.key}), HasSubstr("no PEM certificate"));
   EXPECT_THAT(why({authority_.certificate, ""}), HasSubstr("no PEM key"));
   EXPECT_FALSE(sign_request(*leaf, make_certificate_wish("a")->request, {{"a"}, valid_for(1h)}));
 }

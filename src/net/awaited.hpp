@@ -6,7 +6,7 @@
 
 namespace autopilot::net {
 
-// What is awaited gives its error beside its result, and throws none. For sources of this folder alone.
+// Makes co_await return the error beside the result instead of throwing. Only for sources of this folder.
 inline constexpr auto kToken = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 }  // namespace autopilot::net

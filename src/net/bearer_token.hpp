@@ -7,7 +7,7 @@
 
 namespace autopilot::net {
 
-// That a request shows as `Authorization: Bearer TOKEN`; empty: none.
+// The token of the header `Authorization: Bearer TOKEN`; empty if the request has none.
 [[nodiscard]] std::string bearer_token(const HttpRequest& request);
 
 }  // namespace autopilot::net

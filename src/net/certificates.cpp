@@ -39,7 +39,7 @@ Result<CertificateWish> make_certificate_wish(const std::string& dns_name) {
       X509_REQ_sign(request.get(), key.get(), EVP_sha256()) > 0 &&
       PEM_write_bio_PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1 &&
       PEM_write_bio_X509_REQ(request_text.get(), request.get()) == 1;
-  if (!is_made) return fail(Errc::internal, "a key and the request for its certificate could not be made");
+  if (!is_made) return fail(Errc::internal, "cannot create a key and its certificate request");
   return CertificateWish{text_of(key_text.get()), text_of(request_text.get())};
 }
 
@@ -48,7 +48,7 @@ Result<Validity> validity_of(const std::string& certificate) {
       PEM_read_bio_X509(openssl::reader_of(certificate).get(), nullptr, &openssl::no_passphrase, nullptr));
   const auto from = first ? openssl::time_of(X509_get0_notBefore(first.get())) : std::nullopt;
   const auto until = first ? openssl::time_of(X509_get0_notAfter(first.get())) : std::nullopt;
-  if (!from || !until) return fail(Errc::malformed, "no certificate");
+  if (!from || !until) return fail(Errc::malformed, "missing certificate");
   return Validity{*from, *until};
 }
 

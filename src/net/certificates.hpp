@@ -8,21 +8,21 @@
 
 namespace autopilot::net {
 
-// A new key of the curve P-256, without a passphrase, and the request for a certificate of it (PKCS #10) that
-// bears one DNS name; both PEM.
+// A new P-256 key without a passphrase, and a certificate request (PKCS #10) for it with one DNS name. Both
+// are PEM.
 struct CertificateWish {
   std::string key;
   std::string request;
 };
-// internal: the library could not.
+// internal: the library fails.
 [[nodiscard]] Result<CertificateWish> make_certificate_wish(const std::string& dns_name);
 
-// When a certificate counts.
+// The period in which a certificate is valid.
 struct Validity {
   WallTime from{};
   WallTime until{};
 };
-// Of the first certificate of a PEM text. malformed: there is none.
+// Validity of the first certificate in a PEM text. malformed: the text has no certificate.
 [[nodiscard]] Result<Validity> validity_of(const std::string& certificate);
 
 }  // namespace autopilot::net

@@ -50,7 +50,8 @@ asio::awaitable<Status> ClientStream::connect(std::string host, std::uint16_t po
   auto endpoints = co_await look_up(host, port);
   if (!endpoints) co_return fail(std::move(endpoints).error());
   const auto [error, endpoint] = co_await asio::async_connect(socket_, *endpoints, kToken);
-  if (error == asio::error::connection_refused) co_return fail(Errc::unavailable, "nobody listens there");
+  if (error == asio::error::connection_refused)
+    co_return fail(Errc::unavailable, "connection refused: no program listens on this address");
   if (error) co_return broken(error);
   error_code ignored;
   socket_.set_option(Tcp::no_delay(true), ignored);
@@ -69,7 +70,7 @@ asio::awaitable<Result<std::vector<asio::ip::tcp::endpoint>>> ClientStream::look
   }
   const auto service = std::to_string(port);
   const auto [error, found] = co_await resolver_.async_resolve(host, service, kToken);
-  if (error) co_return fail(Errc::unavailable, "the name " + host + " is not found: " + error.message());
+  if (error) co_return fail(Errc::unavailable, "cannot resolve the name " + host + ": " + error.message());
   endpoints.assign(found.begin(), found.end());
   co_return endpoints;
 }
@@ -78,13 +79,13 @@ asio::awaitable<Status> ClientStream::shake_hands(Tls* tls, std::string host) {
   const auto& trusted = tls_context_->state();
   if (!trusted.server_name.empty()) host = trusted.server_name;
   if (!trusted.trusts_any_server) tls->set_verify_callback(asio::ssl::host_name_verification(host));
-  // An address is no name that a server could choose its certificate by.
+  // SNI needs a host name; RFC 6066 does not allow an IP address.
   if (!is_address(host))
     SSL_ctrl(tls->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data());
   const auto [error] = co_await tls->async_handshake(asio::ssl::stream_base::client, kToken);
   if (!error) co_return Status();
   const long verified = SSL_get_verify_result(tls->native_handle());
-  // So it is told that the names were looked at, and are others.
+  // The error text then states that the server's certificate has other names.
   if (verified == X509_V_ERR_UNSPECIFIED)
     co_return fail(Errc::denied, "the server's certificate is not trusted: it does not name " + host);
   if (verified != X509_V_OK)
@@ -92,7 +93,8 @@ asio::awaitable<Status> ClientStream::shake_hands(Tls* tls, std::string host) {
                                      X509_verify_cert_error_string(verified));
   if (error.category() == asio::error::get_ssl_category())
     co_return fail(Errc::denied, "TLS: " + error.message());
-  if (has_hung_up(error)) co_return fail(Errc::unavailable, "the server hung up before TLS began");
+  if (has_hung_up(error))
+    co_return fail(Errc::unavailable, "the server closed the connection before the TLS handshake");
   co_return broken(error);
 }
 
@@ -108,8 +110,8 @@ asio::awaitable<Status> ClientStream::write(std::string text) {
   co_return Status();
 }
 
-// The analyzer takes the frame in which Asio waits for one that never ran, and says so of a header of Asio,
-// where no comment of ours reaches it.
+// The static analyzer warns about a coroutine frame inside a header of Asio, where a comment of this project
+// cannot suppress the warning.
 #ifndef __clang_analyzer__
 asio::awaitable<Result<bool>> ClientStream::read_some() {
   const auto room = asio::buffer(chunk_);
@@ -126,9 +128,9 @@ asio::awaitable<Result<bool>> ClientStream::read_some() {
   }
   buffer_.append(chunk_.data(), taken);
   if (!failed) co_return true;
-  // Most servers end TLS by ending TCP; what an answer lacks then its own length tells.
+  // Most servers close TCP without closing TLS first. The reader notices a truncated response by its length.
   if (failed == asio::error::eof || failed == asio::ssl::error::stream_truncated) co_return taken > 0;
-  // A server that refuses the client's certificate says so only now.
+  // A server reports only at this point that it refuses the client's certificate.
   if (failed.category() == asio::error::get_ssl_category())
     co_return fail(Errc::denied, "TLS: " + failed.message());
   co_return broken(failed);

@@ -17,23 +17,24 @@
 
 namespace autopilot::net {
 
-// One connection to a server, in the clear or inside TLS. On the loop's thread; what is awaited ends with an
-// error once close() was called.
+// One connection to a server, over plain TCP or TLS. Use it on the loop's thread. Awaited calls return an
+// error after close().
 class ClientStream {
  public:
-  // tls: null for a connection in the clear.
+  // tls: null for plain TCP.
   ClientStream(boost::asio::io_context& context, std::shared_ptr<const TlsContext> tls);
 
-  // Looks the name up, connects, and shakes hands. unavailable: nobody answers; denied: the server is not who
-  // it should be, or it does not want this client.
+  // Resolves the name, connects, and does the TLS handshake. unavailable: the server does not answer. denied:
+  // the server's certificate is not trusted, or the server refuses the client.
   boost::asio::awaitable<Status> connect(std::string host, std::uint16_t port);
   boost::asio::awaitable<Status> write(std::string text);
-  // Appends what has come to `buffer`; false: the server has ended the connection.
+  // Appends received bytes to `buffer`. False: the server has closed the connection.
   boost::asio::awaitable<Result<bool>> read_some();
   [[nodiscard]] std::string& buffer() { return buffer_; }
 
   void close();
-  // Nothing came since the last answer, not even the end: another request may go out.
+  // True if nothing arrived since the last response, not even the end of the connection, so that another
+  // request can be sent.
   [[nodiscard]] bool is_quiet();
   [[nodiscard]] bool is_closed() const { return !socket_.is_open(); }
 

@@ -20,8 +20,8 @@ using boost::system::error_code;
 
 namespace {
 
-// How long, and how much, a refused client may go on sending before it is shut out; what it sends is thrown
-// away.
+// Limits of time and bytes that a refused client can still send before its connection is closed. The bytes
+// are discarded.
 constexpr Duration kLinger = std::chrono::seconds{2};
 constexpr std::size_t kLingerBytes = std::size_t{8} << 20;
 
@@ -76,7 +76,8 @@ asio::awaitable<bool> Connection::shake_hands() {
   if (is_ended_) co_return false;
   ++(is_timed_out_ ? core_->counters->handshakes_late : core_->counters->handshakes_failed);
   if (shaken == ServerStream::Handshake::client_speaks_http) {
-    const HttpResponse response = error_response(400, "malformed", "this port speaks TLS alone: https://");
+    const HttpResponse response =
+        error_response(400, "malformed", "this port accepts only TLS; use https://");
     socket_.say_in_the_clear(format_head(response, Framing()) + response.body);
   }
   co_return false;
@@ -141,7 +142,7 @@ asio::awaitable<void> Connection::wait_for_answer() {
     const auto [error] = co_await wake_.async_wait(kToken);
     if (error || answer_ || stream_) continue;
     ++core_->counters->answers_late;
-    answer(error_response(504, "timed_out", "the answer took too long"));
+    answer(error_response(504, "timed_out", "the handler did not answer before the deadline"));
   }
 }
 
@@ -194,7 +195,8 @@ asio::awaitable<void> Connection::send_events() {
   }
 }
 
-// A client of a stream has nothing more to say: bytes are thrown away, the end of its side ends the stream.
+// The client of an event stream has no more to send: its bytes are discarded, and closing its side ends the
+// stream.
 asio::awaitable<void> Connection::watch_for_end(std::shared_ptr<Connection> self) {
   std::string thrown_away;
   std::size_t count = 1;
@@ -213,7 +215,7 @@ asio::awaitable<void> Connection::refuse(HttpResponse response) {
   if (sent) co_await linger();
 }
 
-// Closing with unread bytes would reset the connection, and the client might never see the answer.
+// Closing a socket with unread bytes resets the connection, and the client could lose the response.
 asio::awaitable<void> Connection::linger() {
   socket_.end_sending();
   arm(kLinger);
@@ -226,14 +228,14 @@ asio::awaitable<void> Connection::linger() {
   }
 }
 
-// A client that is told of the end knows that nothing was cut off.
+// A TLS client that receives close_notify knows that the response is complete.
 asio::awaitable<void> Connection::end() {
   if (is_ended_) co_return;
   arm(kLinger);
   co_await socket_.end();
 }
 
-// 0: the client ended, the connection broke, or the deadline passed.
+// Returns 0 if the client closed, the connection failed, or the deadline passed.
 asio::awaitable<std::size_t> Connection::read_some() {
   if (is_timed_out_ || is_ended_) co_return 0;
   co_return co_await socket_.read_some(&buffer_);

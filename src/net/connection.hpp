@@ -21,7 +21,8 @@
 
 namespace autopilot::net {
 
-// One client: reads a request, asks its handler, writes the answer, and again. On the loop's thread.
+// The connection of one client. It reads a request, calls its handler, writes the response, and repeats. Runs
+// on the loop's thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Socket socket, std::shared_ptr<HttpServer::Core> core, std::shared_ptr<Listener> listener,
@@ -31,19 +32,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
 
   void start();
-  // Ends after the request in flight; at once when there is none.
+  // Ends after the request in flight, or immediately if there is none.
   void wind_down();
-  // Ends now.
+  // Ends immediately.
   void abort();
-  // Ends now in favour of another connection.
+  // Ends immediately to make room for another connection.
   void displace();
-  // Gives up the request that arrives, or the answer that is not taken, in favour of those who need its
-  // bytes.
+  // Drops the request being received, or the response not yet read by the client, to free its bytes for other
+  // connections.
   void give_up_bytes();
-  // Something to do for the stream.
+  // Signals that the stream has work for the connection.
   void wake();
 
-  // The answer to the request with that number; dropped when that one was answered already.
+  // Delivers the response to the request with that number; drops it if that request was answered before.
   void deliver(std::uint64_t request, HttpResponse response);
   void deliver(std::uint64_t request, std::shared_ptr<EventStream::State> stream);
 
@@ -51,7 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   static boost::asio::awaitable<void> run(std::shared_ptr<Connection> self);
   static boost::asio::awaitable<void> watch_for_end(std::shared_ptr<Connection> self);
   boost::asio::awaitable<bool> shake_hands();
-  // False when the client ended or was refused.
+  // False if the client closed the connection or was refused.
   boost::asio::awaitable<bool> read_request();
   boost::asio::awaitable<void> refuse_unread();
   boost::asio::awaitable<void> wait_for_answer();
@@ -63,11 +64,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<std::size_t> read_some();
   boost::asio::awaitable<bool> write(std::string head, std::shared_ptr<const std::string> body = nullptr);
 
-  // What came is used. False: the request is refused, see refusal_.
+  // Uses the received bytes. False: the request is refused, see refusal_.
   bool take_bytes();
   bool take_head();
   bool note_refusal();
-  // Whether there are that many bytes for this connection; others may have to go.
+  // True if that many bytes are available for this connection; other connections can be closed for them.
   bool hold(std::size_t bytes);
   void dispatch();
   void answer(HttpResponse response);
@@ -82,23 +83,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<Listener> listener_;
   Peer peer_;
 
-  boost::asio::steady_timer deadline_;  // cancels what the socket is doing
-  std::uint64_t armed_ = 0;             // tells an old deadline from the current one
+  boost::asio::steady_timer deadline_;  // on expiry, cancels the pending operation of the socket
+  std::uint64_t armed_ = 0;             // distinguishes an old deadline from the current one
   bool is_timed_out_ = false;
   boost::asio::steady_timer wake_;
 
   Guest guest_;
 
-  std::string buffer_;  // read, not yet used
+  std::string buffer_;  // received, not yet used
   std::optional<RequestReader> reader_;
-  std::optional<ReadRequest> read_;      // once its head is there
-  Admission admission_;                  // of its head
-  std::optional<HttpResponse> refusal_;  // of a request that is not read to its end
-  bool is_idle_ = true;                  // no byte of the next request
+  std::optional<ReadRequest> read_;      // set when the head of the request is complete
+  Admission admission_;                  // decision made from the head
+  std::optional<HttpResponse> refusal_;  // response to a request that is not read to its end
+  bool is_idle_ = true;                  // no byte of the next request has arrived
   bool is_ended_ = false;
   std::size_t served_ = 0;
 
-  std::uint64_t request_ = 0;  // number of the one being answered
+  std::uint64_t request_ = 0;  // number of the request being answered
   unsigned minor_version_ = 1;
   bool is_keep_alive_ = false;
   bool is_head_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a connection does with bytes that arrive, until they are a request.
+// The part of Connection that turns received bytes into a request.
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
@@ -17,7 +17,7 @@ asio::awaitable<bool> Connection::read_request() {
   read_.reset();
   refusal_.reset();
   is_idle_ = true;
-  if (buffer_.empty()) buffer_ = std::string();  // an idle client holds nothing
+  if (buffer_.empty()) buffer_ = std::string();  // an idle client holds no memory
   listener_->crowd.hold(guest_, buffer_.size());
   core_->note_bytes();
   listener_->crowd.begin_wait(guest_);
@@ -45,7 +45,7 @@ asio::awaitable<bool> Connection::read_request() {
   co_return false;
 }
 
-// Of what has arrived by now.
+// Uses the bytes that have arrived.
 bool Connection::take_bytes() {
   if (refusal_) return false;
   if (buffer_.empty()) return true;
@@ -88,8 +88,8 @@ bool Connection::note_refusal() {
     case RequestReader::Refusal::body_too_large:
       ++core_->counters->bodies_too_large;
       refusal_ = error_response(413, "exhausted",
-                                "the request's body is too large; " + read_->request.path +
-                                    " takes at most " + std::to_string(admission_.body_bytes) + " bytes");
+                                "the request body is too large: " + read_->request.path +
+                                    " accepts at most " + std::to_string(admission_.body_bytes) + " bytes");
       break;
     case RequestReader::Refusal::malformed:
     case RequestReader::Refusal::none:
@@ -100,7 +100,7 @@ bool Connection::note_refusal() {
   return false;
 }
 
-// A client that is late with its request, or whose request is refused.
+// Handles a client that sends its request too slowly, or whose request is refused.
 asio::awaitable<void> Connection::refuse_unread() {
   if (!refusal_ && is_idle_) {
     ++core_->counters->idle_closed;
@@ -108,7 +108,7 @@ asio::awaitable<void> Connection::refuse_unread() {
   }
   if (!refusal_) {
     ++core_->counters->slow_senders_cut;
-    refusal_ = error_response(408, "timed_out", "the request did not arrive in time");
+    refusal_ = error_response(408, "timed_out", "the request did not arrive before the deadline");
   }
   reader_.reset();
   buffer_ = std::string();

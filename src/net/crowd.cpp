@@ -13,7 +13,7 @@ namespace autopilot::net {
 namespace {
 
 constexpr std::string_view kLoopback = "loopback";
-constexpr std::string_view kMapped = "::ffff:";  // an IPv4 address at a socket of IPv6
+constexpr std::string_view kMapped = "::ffff:";  // an IPv4 address on an IPv6 socket
 
 std::string ipv6_network(const std::string& address) {
   in6_addr bytes{};

@@ -14,44 +14,44 @@ namespace autopilot::net {
 
 class Connection;
 
-// By what the connections of one peer are known to belong together: the uid of a Unix socket; the address of
-// TCP without its port. All loopback addresses are one peer, and so are the addresses of one IPv6 /64: one
-// program has as many of them as it wants.
+// Key that groups the connections of one peer: the uid for a Unix socket, or the TCP address without its
+// port. All loopback addresses form one peer, and so do all addresses of one IPv6 /64, because one program
+// can use as many of them as it wants.
 [[nodiscard]] std::string peer_key(const Peer& peer);
 
-// What the connections of one peer hold.
+// Resources that the connections of one peer hold.
 struct PeerUse {
   std::size_t connections = 0;
   std::size_t streams = 0;
   std::size_t bytes = 0;
 };
 
-// One connection as it is counted. Written by Crowd alone.
+// One counted connection. Only Crowd writes it.
 struct Guest {
   Guest(Connection* of, std::string of_peer) : connection(of), peer(std::move(of_peer)) {}
 
   Connection* const connection;
   const std::string peer;
-  PeerUse* use = nullptr;           // of its peer; null: it has left
-  bool is_waiting = false;          // for its client: to send a request or to take an answer
-  std::uint64_t waiting_since = 0;  // a number that grows with each wait
-  std::uint64_t stream_since = 0;   // likewise; 0: no event stream
+  PeerUse* use = nullptr;           // of its peer; null after it has left
+  bool is_waiting = false;          // for its client, to send a request or to read a response
+  std::uint64_t waiting_since = 0;  // sequence number, higher for each later wait
+  std::uint64_t stream_since = 0;   // sequence number; 0: not an event stream
   std::size_t held_bytes = 0;
 };
 
-// Whether something more is let in, and who has to go for it.
+// Whether another connection, stream or number of bytes is admitted, and which connection must close for it.
 struct Room {
   bool is_there = false;
-  Guest* instead_of = nullptr;  // the caller ends it; null: none has to go
+  Guest* instead_of = nullptr;  // the caller closes it; null: none has to close
 };
 
-// Who holds what of the listeners of one kind. As long as there is enough, everybody gets what he asks for.
-// When there is not, the peer that holds most gives way, with what has waited for its client for the longest
-// time; so no peer keeps the others out. Pure; on the loop's thread.
+// Counts the resources that the peers of one kind of listener hold. Below the limits, every request is
+// admitted. At a limit, the peer that holds most loses the connection that has waited longest for its client,
+// so that one peer cannot lock out the others. Pure; on the loop's thread.
 class Crowd {
  public:
   void enter(Guest& guest);
-  // It gives back all that it holds. Does nothing when it has left.
+  // Releases all resources of the guest. Does nothing if it has left before.
   void leave(Guest& guest);
   void begin_wait(Guest& guest);
   void end_wait(Guest& guest);
@@ -59,12 +59,14 @@ class Crowd {
   void end_stream(Guest& guest);
   void hold(Guest& guest, std::size_t bytes);
 
-  // For one more connection of a peer, where there may be `most`. A connection that is being answered stays.
+  // For one more connection of a peer, with `most` allowed in total. A connection whose request is being
+  // answered is not closed.
   [[nodiscard]] Room room_for_connection(const std::string& peer, std::size_t most) const;
-  // For one more event stream. Only a peer with two more than this one gives way: streams that come again
-  // would push each other out for ever.
+  // For one more event stream. Only a peer with at least two streams more than this peer loses one: otherwise
+  // streams that reconnect would displace each other forever.
   [[nodiscard]] Room room_for_stream(const Guest& guest, std::size_t most) const;
-  // For `bytes` in place of what the guest holds. Of its own peer only who holds more than that gives way.
+  // Replaces the bytes that the guest holds by `bytes`. Of the guest's own peer, only a connection that holds
+  // more than `bytes` is closed.
   [[nodiscard]] Room room_for_bytes(const Guest& guest, std::size_t bytes, std::size_t most) const;
 
   [[nodiscard]] std::size_t held_bytes() const { return held_bytes_; }
@@ -74,7 +76,7 @@ class Crowd {
   using MayGo = std::function<bool(const Guest& guest)>;
   using GoesBefore = std::function<bool(const Guest& guest, const Guest& other)>;
 
-  // The guest that gives way: of the peer with most of `part` which has one that may go.
+  // The guest to close: of the peer with most of `part` that has a guest which can close.
   [[nodiscard]] Guest* find(Part part, const MayGo& may_go, const GoesBefore& goes_before) const;
 
   std::unordered_set<Guest*> guests_;

@@ -115,7 +115,7 @@ class DescriptorSource final : public Subscription::Source,
       : descriptor_(context), function_(std::move(function)) {}
   DescriptorSource(const DescriptorSource&) = delete;
   DescriptorSource& operator=(const DescriptorSource&) = delete;
-  // The descriptor is the caller's: asio must not close it.
+  // The caller owns the descriptor: Asio must not close it.
   ~DescriptorSource() override {
     if (descriptor_.is_open()) descriptor_.release();
   }
@@ -170,7 +170,7 @@ EventLoop::~EventLoop() {
     const std::lock_guard lock(state_->mutex);
     context = std::move(state_->context);
   }
-  // Outside the lock: what is destroyed with the queue may still try to post.
+  // Outside the lock: destructors of queued functions can still call post().
   context.reset();
 }
 
@@ -179,7 +179,7 @@ void EventLoop::run() {
     const auto work = asio::make_work_guard(*state_->context);
     state_->context->run();
   }
-  // After the guard: its end may count as a stop of its own.
+  // After the guard is destroyed: with no work left the context would count as stopped.
   state_->context->restart();
 }
 

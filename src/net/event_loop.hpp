@@ -12,9 +12,9 @@ namespace autopilot::net {
 
 struct LoopState;
 
-// A promise of the loop to call something later: a timer, a watched descriptor or a signal. Destroying or
-// cancelling it takes the promise back: the function is not called after that. To be used on the loop's
-// thread, or while the loop does not run; not after its end.
+// A registered callback of the loop: a timer, a watched descriptor or a signal. Destroying or cancelling it
+// unregisters the callback, which is not called afterwards. Use it on the loop's thread, or while the loop
+// does not run; not after the loop's destruction.
 class Subscription {
  public:
   class Source;
@@ -34,8 +34,8 @@ class Subscription {
   std::shared_ptr<Source> source_;
 };
 
-// The one thread for sockets and timers. Everything it calls runs on the thread that is in run() and must not
-// block. An exception that leaves a called function ends the process: a programmer's error.
+// The only thread for sockets and timers. Every callback runs on the thread that is in run() and must not
+// block. An exception from a callback ends the process, because it is a programming error.
 class EventLoop {
  public:
   EventLoop();
@@ -43,23 +43,25 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Until stop(). May be called again afterwards; what was posted meanwhile runs then.
+  // Runs until stop(). Can be called again; functions posted in between run then.
   void run();
-  // From any thread and from signal subscriptions: run() returns as soon as the running function is done.
+  // From any thread and from signal callbacks. run() returns as soon as the current callback returns.
   void stop();
-  // From any thread; in order. Dropped when the loop no longer exists.
+  // From any thread; functions run in order. Dropped if the loop no longer exists.
   void post(std::function<void()> function);
 
-  // Once, at that moment or later; at once (but not before returning) when it is past.
+  // Calls the function once, at that time or later. For a time in the past it calls soon, but not before this
+  // function returns.
   [[nodiscard]] Subscription at(MonoTime time, std::function<void()> function);
   [[nodiscard]] Subscription after(Duration delay, std::function<void()> function);
-  // First after one period; the next is due one period after a call began, so a late one never makes a burst.
+  // Calls first after one period. The next call is due one period after the start of the previous one, so a
+  // delayed call causes no burst.
   [[nodiscard]] Subscription every(Duration period, std::function<void()> function);
-  // Takes over these signals of the process until cancelled.
+  // Handles these signals of the process until cancelled.
   [[nodiscard]] Result<Subscription> on_signal(const std::vector<int>& signals,
                                                std::function<void(int signal)> function);
-  // Called again and again while `fd` is readable or at its end. The descriptor stays the caller's: cancel
-  // before closing it.
+  // Calls the function repeatedly while `fd` is readable or at its end. The caller keeps ownership of the
+  // descriptor and must cancel before closing it.
   [[nodiscard]] Result<Subscription> watch_readable(int fd, std::function<void()> function);
 
   // For the other parts of net/.

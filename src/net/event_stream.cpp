@@ -104,7 +104,7 @@ void EventStream::State::wake() {
     const auto state = self.lock();
     if (!living || !state) return;
     if (state->was_cut())
-      living->abort();  // it may hang in a write to the client that does not read
+      living->abort();  // it can be blocked in a write to a client that does not read
     else
       living->wake();
   });

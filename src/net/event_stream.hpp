@@ -16,7 +16,8 @@ namespace autopilot::net {
 class Connection;
 struct LoopState;
 
-// The queue between the senders of one stream and its connection. Every function from any thread unless said.
+// The queue between the senders of one stream and its connection. Every function can be called from any
+// thread unless stated otherwise.
 class EventStream::State : public std::enable_shared_from_this<EventStream::State> {
  public:
   State(std::shared_ptr<LoopState> loop, std::shared_ptr<Counters> counters,
@@ -27,14 +28,14 @@ class EventStream::State : public std::enable_shared_from_this<EventStream::Stat
   [[nodiscard]] bool is_open() const;
   [[nodiscard]] bool has_room() const;
   void on_close(std::function<void()> function);
-  // Closes, and nobody wants to hear of the end any more.
+  // Closes the stream and drops its on_close callback.
   void abandon();
 
-  // For the connection, on the loop's thread: everything queued, in order.
+  // For the connection, on the loop's thread: removes and returns all queued text, in order.
   [[nodiscard]] std::string take();
-  // True once the queue was full: what is in it will not be sent.
+  // True once the queue was full: its contents will not be sent.
   [[nodiscard]] bool was_cut() const;
-  // The connection is gone: closes and calls on_close.
+  // The connection has ended: closes the stream and calls on_close.
   void finish();
 
  private:

@@ -6,8 +6,8 @@
 
 namespace autopilot::net {
 
-// Appends one line of a request's or an answer's head. A control character of the value becomes a space: it
-// begins no line of its own.
+// Appends one header line of a request or response. A control character in the value becomes a space, so that
+// it cannot begin a new line.
 inline void append_header(std::string& out, std::string_view name, std::string_view value) {
   out += name;
   out += ": ";

@@ -13,7 +13,7 @@ namespace autopilot::net {
 
 namespace {
 
-// The name of "name", "name:port", "[::1]" and "[::1]:port", in lower case and without a final dot.
+// The host part of "name", "name:port", "[::1]" and "[::1]:port", in lower case and without a final dot.
 std::optional<std::string> host_name(std::string_view host) {
   std::string_view name = host;
   std::string_view port;
@@ -54,7 +54,7 @@ bool HostPolicy::allows(std::string_view name) const {
   const auto asked = ip_address(name);
   if (!asked) return false;
   const auto bound = ip_address(bound_address_);
-  // An address in Host was typed by somebody: only a name can be led elsewhere.
+  // An IP address in Host is safe: DNS rebinding needs a name.
   return asked->is_loopback() || (bound && (bound->is_unspecified() || *asked == *bound));
 }
 
@@ -62,10 +62,11 @@ Status HostPolicy::check(std::string_view host, const std::string* origin) const
   if (!host.empty()) {
     const auto name = host_name(host);
     if (!name || !allows(*name))
-      return fail(Errc::denied, "this listener is not known under the Host of the request");
+      return fail(Errc::denied,
+                  "the Host header does not name this server; add the name to the allowed hosts");
   }
   if (origin != nullptr && (host.empty() || to_lower(*origin) != scheme_ + "://" + to_lower(host)))
-    return fail(Errc::denied, "requests of other origins are refused");
+    return fail(Errc::denied, "the Origin header names another origin");
   return {};
 }
 

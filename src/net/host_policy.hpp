@@ -9,15 +9,15 @@
 
 namespace autopilot::net {
 
-// The names under which a TCP listener may be asked; see TcpPolicy.
+// The host names that a TCP listener accepts in requests; see TcpPolicy.
 class HostPolicy {
  public:
-  // `bound_address`: the listener's own, as the system prints it: "127.0.0.1", "::", "10.0.0.5". `scheme`:
-  // that it is asked by.
+  // `bound_address`: address of the listener as the system prints it, such as "127.0.0.1", "::" or
+  // "10.0.0.5". `scheme`: scheme of the listener's URLs.
   HostPolicy(std::string bound_address, std::vector<std::string> allowed_hosts, std::string scheme = "http");
 
-  // `host`: the Host header; empty only for HTTP/1.0, which no browser speaks. `origin`: the Origin header or
-  // nullptr. denied says which of both.
+  // `host`: the Host header; empty only for HTTP/1.0, which browsers do not send. `origin`: the Origin header
+  // or nullptr. denied: the text names the refused header.
   [[nodiscard]] Status check(std::string_view host, const std::string* origin) const;
 
  private:

@@ -14,7 +14,7 @@ void append_json_string(std::string& out, std::string_view text) {
       out += '\\';
       out += c;
     } else if (byte < 0x20 || byte == 0x7f || byte >= 0x80) {
-      // The message may quote a client's bytes, which need not be UTF-8.
+      // The message can quote bytes of a client, which need not be UTF-8.
       out += byte < 0x80 ? "\\u00" : "\\ufffd";
       if (byte < 0x80) {
         out += kHex[byte >> 4];

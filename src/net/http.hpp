@@ -13,29 +13,29 @@
 
 namespace autopilot::net {
 
-// Who is at the other end.
+// The remote side of a connection.
 struct Peer {
-  bool is_local_socket = false;  // Unix socket: uid, gid and pid are the kernel's word
-  bool is_owner = false;         // Unix socket, and root or the user of this process: may act
+  bool is_local_socket = false;  // Unix socket; the kernel provides uid, gid and pid
+  bool is_owner = false;         // Unix socket, and root or the user of this process: can start actions
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::int32_t pid = 0;
-  std::string address;        // TCP
-  bool is_encrypted = false;  // came over TLS
-  bool is_verified = false;   // showed a certificate that was verified
-  std::vector<std::string>
-      names;         // DNS names of the client's certificate, which was verified; none without one
-  std::string user;  // whose a token is that the request came with, where somebody reviewed it
+  std::string address;             // TCP
+  bool is_encrypted = false;       // the connection uses TLS
+  bool is_verified = false;        // the client sent a certificate that was verified
+  std::vector<std::string> names;  // DNS names of the client's verified certificate; empty without one
+  std::string user;  // user that the bearer token belongs to, after a TokenReview; empty otherwise
 };
 
 struct HttpRequest {
   std::string method;                                       // "GET"
   std::string path;                                         // decoded, without query: "/v1/checks/gpu.xid"
-  std::map<std::string, std::string, std::less<>> query;    // decoded; the first of equal names
+  std::map<std::string, std::string, std::less<>> query;    // decoded; of equal names the first
   std::map<std::string, std::string, std::less<>> headers;  // names in lower case
   std::string body;
   Peer peer;
-  std::map<std::string, std::string, std::less<>> parameters;  // of the route: "/v1/checks/{id}"
+  std::map<std::string, std::string, std::less<>>
+      parameters;  // path parameters of the route: "/v1/checks/{id}"
 };
 
 struct HttpResponse {
@@ -43,7 +43,8 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
-  std::shared_ptr<const std::string> shared_body = nullptr;  // in place of body: bytes of several answers
+  std::shared_ptr<const std::string> shared_body =
+      nullptr;  // replaces body: bytes that several responses share
 };
 
 // One server-sent event.
@@ -53,8 +54,8 @@ struct ServerEvent {
   std::string data;
 };
 
-// The status that says what the code says: malformed 400, denied 403, not_found 404, conflict 409,
-// unsupported 501, unavailable and exhausted 503, timed_out 504, internal 500.
+// HTTP status of an error code: malformed 400, denied 403, not_found 404, conflict 409, unsupported 501,
+// unavailable and exhausted 503, timed_out 504, internal 500.
 [[nodiscard]] int status_of(Errc code);
 // `{"error":{"code":"not_found","message":"..."}}`.
 [[nodiscard]] HttpResponse error_response(const Error& error);

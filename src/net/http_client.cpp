@@ -30,8 +30,8 @@ namespace {
 
 constexpr Duration kStopPoll = std::chrono::milliseconds{200};
 
-// How long an operation may take: until a moment that all of them share, or for some time each, unless
-// stopped.
+// Deadline of operations: one moment that all of them share, or a duration for each, and an optional stop
+// flag.
 class Patience {
  public:
   static Patience until(MonoTime deadline) {
@@ -45,7 +45,7 @@ class Patience {
     patience.stop_ = &stop;
     return patience;
   }
-  // Runs the loop until `done`; false when patience ended first.
+  // Runs the loop until `done`; false if the deadline passed first.
   bool wait(asio::io_context& context, const bool& done) const {
     context.restart();
     if (stop_ == nullptr) {
@@ -65,7 +65,7 @@ class Patience {
   const std::atomic<bool>* stop_ = nullptr;
 };
 
-// A connection whose every operation blocks, but not longer than patience lasts.
+// A connection whose operations block until they complete or the deadline passes.
 class BlockingConnection {
  public:
   BlockingConnection(HttpTarget target, Duration time) : target_(std::move(target)), socket_(context_) {
@@ -84,7 +84,7 @@ class BlockingConnection {
     return run([&](auto done) { asio::async_write(socket_, asio::buffer(text), done); }).map([](std::size_t) {
     });
   }
-  // Appends what there is; 0: the other end closed.
+  // Appends received bytes; 0: the server closed the connection.
   Result<std::size_t> read(std::string& buffer) {
     auto count = run([&](auto done) { socket_.async_read_some(asio::buffer(chunk_), done); });
     if (count) buffer.append(chunk_.data(), *count);
@@ -96,7 +96,7 @@ class BlockingConnection {
   }
 
  private:
-  // What an asynchronous operation calls at its end, with or without a count.
+  // Completion handler of an asynchronous operation, with or without a byte count.
   struct Completion {
     error_code* error;
     std::size_t* count;
@@ -116,7 +116,7 @@ class BlockingConnection {
     }
     error_code error;
     const auto address = asio::ip::make_address(target.address, error);
-    if (error) return fail(Errc::malformed, "'" + target.address + "' is no IP address");
+    if (error) return fail(Errc::malformed, "'" + target.address + "' is not an IP address");
     return stream_protocol::endpoint(asio::ip::tcp::endpoint(address, target.port));
   }
 
@@ -131,12 +131,13 @@ class BlockingConnection {
       socket_.close(ignored);
       context_.restart();
       context_.run();
-      return fail(Error{Errc::timed_out, "no answer in time"});
+      return fail(Error{Errc::timed_out, "no answer before the deadline"});
     }
     if (error == asio::error::eof) return std::size_t{0};
-    if (error == asio::error::access_denied) return fail(Errc::denied, "may not be opened by this user");
+    if (error == asio::error::access_denied)
+      return fail(Errc::denied, "permission denied: this user cannot open the socket");
     if (error == asio::error::connection_refused || error.value() == ENOENT)
-      return fail(Errc::unavailable, "nobody listens there");
+      return fail(Errc::unavailable, "connection refused: no program listens on this address");
     if (error) return fail(Errc::unavailable, error.message());
     return count;
   }
@@ -148,7 +149,7 @@ class BlockingConnection {
   std::array<char, 16384> chunk_{};
 };
 
-// Reads until the head of the answer is there.
+// Reads until the head of the response is complete.
 Status read_head(BlockingConnection& connection, ResponseReader& reader, std::string& buffer) {
   while (!reader.has_head()) {
     const auto count = TRY(connection.read(buffer));
@@ -174,7 +175,8 @@ std::string host_header(const HttpTarget& target) {
 Result<HttpResponse> exchange(BlockingConnection& connection, const std::string& request, bool is_head,
                               const ClientLimits& limits) {
   TRY_STATUS(connection.connect());
-  // A server may refuse a request before it has read it all: its answer says more than a broken pipe.
+  // A server can refuse a request before it has read all of it: its response is more informative than a
+  // broken pipe.
   const auto written = connection.write(request);
   if (!written && written.error().code == Errc::timed_out) return fail(written.error());
   ResponseReader reader(limits.header_bytes, limits.body_bytes, is_head);
@@ -196,7 +198,8 @@ Status follow_stream(BlockingConnection& connection, const std::string& request,
   TRY_STATUS(read_head(connection, reader, buffer));
   const HttpResponse head = reader.head();
   if (head.status != 200 || !head.content_type.starts_with("text/event-stream"))
-    return fail(Errc::unavailable, "answered " + std::to_string(head.status) + " instead of an event stream");
+    return fail(Errc::unavailable,
+                "the server answered " + std::to_string(head.status) + " instead of an event stream");
   EventParser parser(options.event_bytes);
   while (true) {
     if (!TRY(parser.feed(reader.take_body(), on_event))) return {};
@@ -249,7 +252,7 @@ Status follow(const HttpTarget& target, const HttpRequest& request, const Follow
   auto followed = follow_stream(connection, text, options, on_event);
   if (followed || stop) return {};
   if (followed.error().code == Errc::timed_out)
-    followed = fail(Errc::unavailable, "the event stream went silent");
+    followed = fail(Errc::unavailable, "the event stream sent nothing before the silence deadline");
   return fail(connection.at_target(followed.error()));
 }
 

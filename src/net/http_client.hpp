@@ -14,7 +14,7 @@
 
 namespace autopilot::net {
 
-// Where a server listens: a Unix socket, or an IP address and port. Names are not looked up, except
+// Address of a server: a Unix socket, or an IP address and port. Host names are not resolved, except
 // localhost.
 struct HttpTarget {
   std::string socket_path;  // empty: TCP
@@ -28,27 +28,28 @@ struct HttpTarget {
 [[nodiscard]] std::string to_string(const HttpTarget& target);
 
 struct ClientLimits {
-  Duration deadline = std::chrono::seconds{10};  // for the whole exchange
+  Duration deadline = std::chrono::seconds{10};  // of the whole exchange
   std::size_t header_bytes = 16 * 1024;
-  std::size_t body_bytes = std::size_t{32} << 20;  // exhausted beyond
+  std::size_t body_bytes = std::size_t{32} << 20;  // a longer response body is exhausted
 };
 
-// One exchange on a new connection. Uses method, path, query, headers and body of the request; path and query
-// are encoded here. Blocks until the answer is complete or the deadline has passed. Any status is an answer.
-// unavailable: nobody listens, or the connection broke; denied: the socket may not be opened; malformed: not
-// HTTP.
+// Sends one request on a new connection. Uses method, path, query, headers and body of the request; path and
+// query are encoded here. Blocks until the response is complete or the deadline has passed. A response with
+// any status is a success. unavailable: no program listens, or the connection broke. denied: the user cannot
+// open the socket. malformed: the response is not HTTP.
 [[nodiscard]] Result<HttpResponse> send_request(const HttpTarget& target, const HttpRequest& request,
                                                 const ClientLimits& limits = {});
 
 struct FollowOptions {
-  std::string last_event_id;                             // empty: from now on
-  Duration silence_deadline = std::chrono::seconds{60};  // unavailable when nothing comes, not even a comment
-  std::size_t event_bytes = 1024 * 1024;                 // exhausted beyond
+  std::string last_event_id;  // empty: only new events
+  Duration silence_deadline =
+      std::chrono::seconds{60};           // unavailable if not even a comment arrives in this time
+  std::size_t event_bytes = 1024 * 1024;  // a larger event is exhausted
 };
 
-// Server-sent events: calls `on_event` for each until it returns false or `stop` becomes true (seen within
-// 200 ms); both are success. An error when the connection fails, ends, or the answer is not 200; the caller
-// may follow again from the last id it has seen.
+// Follows server-sent events. Calls `on_event` for each until it returns false or `stop` becomes true
+// (noticed within 200 ms); both are success. Returns an error if the connection fails or ends, or if the
+// status is not 200. The caller can follow again from the last event id that it received.
 [[nodiscard]] Status follow(const HttpTarget& target, const HttpRequest& request,
                             const FollowOptions& options,
                             const std::function<bool(const ServerEvent&)>& on_event,

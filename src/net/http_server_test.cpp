@@ -316,7 +316,7 @@ TEST(HttpServer, says_that_no_bytes_are_left) {
   const auto text =
       server.ask("POST /echo-large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n" +
                  std::string(100'000, 'x'));
-  EXPECT_THAT(text, AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("as many bytes of requests")));
+  EXPECT_THAT(text, AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("buffers are full")));
   EXPECT_EQ(server.stats().buffers_refused, 1U);
   EXPECT_EQ(server.stats().buffered_bytes, 0U);
 }
@@ -350,7 +350,7 @@ TEST(HttpServer, reads_no_body_for_a_route_that_is_not_there) {
   EXPECT_THAT(server.ask("POST /echo HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 5\r\n\r\n"),
               StartsWith("HTTP/1.1 403 "));
   const auto large = server.ask("POST /echo " + body);
-  EXPECT_THAT(large, AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("/echo takes at most 65536 bytes")));
+  EXPECT_THAT(large, AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("/echo accepts at most 65536 bytes")));
   EXPECT_EQ(server.stats().buffered_bytes_most, 0U);
 }
 
@@ -528,7 +528,7 @@ TEST(HttpServer, actions_are_not_for_other_users_at_the_unix_socket) {
   const auto refused = ask(act);
   const auto read = ask(kHelloAndClose);
   ASSERT_EQ(syscall(SYS_setresuid, kSame, 0L, kSame), 0);
-  EXPECT_THAT(refused, AllOf(StartsWith("HTTP/1.1 403 "), HasSubstr("by root or by the agent's own user")));
+  EXPECT_THAT(refused, AllOf(StartsWith("HTTP/1.1 403 "), HasSubstr("as root or as the agent's user")));
   EXPECT_THAT(read, EndsWith("hello\n"));
 }
 

@@ -21,16 +21,16 @@ namespace autopilot::net {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// What is known of one exchange by all who take part in it.
+// State of one exchange, shared by all functions that take part in it.
 struct Exchange::State {
   HttpRequest request;
   Duration deadline{0};
-  std::optional<Duration> silence;  // of a stream
+  std::optional<Duration> silence;  // only for a stream
   std::function<void(Result<HttpResponse>)> on_answer;
-  // Whoever calls one of its functions holds it: the function may cancel the exchange.
+  // Each caller of one of its functions holds a reference: the function can cancel the exchange.
   std::shared_ptr<const StreamHandler> handler;
 
-  std::shared_ptr<ClientStream> connection;  // while it is under way
+  std::shared_ptr<ClientStream> connection;  // set while the exchange runs
   std::shared_ptr<asio::steady_timer> timer;
   bool is_timed_out = false;
   bool is_ended = false;
@@ -88,8 +88,8 @@ struct HttpSession::Core : std::enable_shared_from_this<HttpSession::Core> {
   const ServerUrl url;
   std::shared_ptr<const TlsContext> tls;
   const SessionLimits limits;
-  std::vector<Task> tasks;  // under way
-  std::vector<Kept> kept;   // the one used last is the last
+  std::vector<Task> tasks;  // running
+  std::vector<Kept> kept;   // ordered by last use, the most recent at the back
   bool is_closed = false;
 };
 
@@ -107,7 +107,7 @@ asio::awaitable<void> HttpSession::Core::run(std::shared_ptr<Core> self, Task ta
   self->finish(task, std::move(outcome));
 }
 
-// The answer; of a stream its head, after its end.
+// Returns the response; for a stream, its head after the stream has ended.
 asio::awaitable<Result<HttpResponse>> HttpSession::Core::exchange(Task task) {
   arm(task, task->deadline);
   task->connection = take_kept();
@@ -127,12 +127,13 @@ asio::awaitable<Result<HttpResponse>> HttpSession::Core::exchange(Task task) {
   co_return outcome;
 }
 
-// is_unanswered: the connection broke before a byte of the answer came.
+// is_unanswered: set if the connection broke before the first byte of the response.
 asio::awaitable<Result<HttpResponse>> HttpSession::Core::exchange_on(Task task, bool* is_unanswered) {
   const auto connection = task->connection;
   connection->buffer().clear();
   auto text = format_request(task->request, host_header(url), ConnectionUse::kept);
-  // A server may refuse a request before it has read it all: its answer says more than a broken pipe.
+  // A server can refuse a request before it has read all of it: its response is more informative than a
+  // broken pipe.
   auto written = co_await connection->write(std::move(text));
   const std::optional<Duration> silence = task->silence;
   const auto body_bytes = silence ? std::nullopt : std::optional(limits.body_bytes);
@@ -181,7 +182,7 @@ asio::awaitable<Status> HttpSession::Core::read_more(Task task, ResponseReader* 
   co_return Status();
 }
 
-// Null: none that lives.
+// Returns null if no kept connection is alive.
 std::shared_ptr<ClientStream> HttpSession::Core::take_kept() {
   while (!kept.empty()) {
     auto connection = std::move(kept.back().connection);
@@ -218,7 +219,7 @@ void HttpSession::Core::finish(const Task& task, Result<HttpResponse> outcome) {
   task->is_ended = true;
   if (task->timer) task->timer->cancel();
   task->connection.reset();
-  if (!outcome && task->is_timed_out) outcome = fail(Errc::timed_out, "no answer in time");
+  if (!outcome && task->is_timed_out) outcome = fail(Errc::timed_out, "no answer before the deadline");
   if (!outcome) outcome = fail(outcome.error().code, to_string(url) + ": " + outcome.error().what);
   const auto on_answer = std::exchange(task->on_answer, nullptr);
   const auto handler = std::exchange(task->handler, nullptr);
@@ -233,7 +234,7 @@ Exchange HttpSession::Core::start(Task task) {
   asio::post(*loop->context, [self = shared_from_this(), task] {
     if (task->is_ended) return;
     if (self->is_closed || self->tasks.size() >= self->limits.connections) {
-      self->finish(task, fail(Errc::exhausted, "too many requests at once"));
+      self->finish(task, fail(Errc::exhausted, "too many concurrent requests"));
       return;
     }
     self->tasks.push_back(task);

@@ -17,14 +17,14 @@ namespace autopilot::net {
 
 struct SessionLimits {
   std::size_t header_bytes = 16 * 1024;
-  std::size_t body_bytes = std::size_t{32} << 20;  // of one answer; exhausted beyond
-  std::size_t connections = 16;                    // at once; exhausted beyond
-  std::size_t kept = 2;                            // connections that wait for the next request
+  std::size_t body_bytes = std::size_t{32} << 20;  // of one response; beyond: exhausted
+  std::size_t connections = 16;                    // concurrent; beyond: exhausted
+  std::size_t kept = 2;                            // idle connections kept for the next request
   Duration keep_for = std::chrono::seconds{30};
 };
 
-// A request that is under way. Destroying or cancelling it ends it, and none of its functions is called after
-// that.
+// A request in progress. Destroying or cancelling it ends the request, and none of its callbacks is called
+// after that.
 class Exchange {
  public:
   struct State;
@@ -44,36 +44,37 @@ class Exchange {
   std::shared_ptr<State> state_;
 };
 
-// An answer as it comes. All three are called, any may cancel the exchange.
+// Callbacks of a response that arrives in parts. Any of them can cancel the exchange.
 struct StreamHandler {
   std::function<void(const HttpResponse& head)> on_head;  // without body
   std::function<void(std::string_view bytes)> on_bytes;   // of the body
-  // Once, the last of all: success when the server ended the answer rightly.
+  // Called once, as the last: success if the response ended properly.
   std::function<void(Status)> on_end;
 };
 
-// Exchanges with one server over connections that are kept between them. On the loop's thread, where all
-// functions are called too, never from within the call that takes them. Any status is an answer. Errors name
-// the server: unavailable: nobody answers or the connection broke; denied: TLS refused; timed_out; malformed:
-// no HTTP; exhausted: a limit. A request that may be sent twice (GET, HEAD, PUT, DELETE) is sent again when a
-// kept connection turns out to be dead.
+// Exchanges with one server over connections that are reused. Use it on the loop's thread; callbacks run
+// there too, never from within the call that starts the exchange. A response with any status is a success.
+// Errors name the server. unavailable: the server does not answer or the connection broke; denied: TLS
+// refused; timed_out; malformed: not HTTP; exhausted: a limit. An idempotent request (GET, HEAD, PUT, DELETE)
+// is sent again if a reused connection turns out to be closed.
 class HttpSession {
  public:
-  // tls: for an https URL; null: none, and https is refused.
+  // tls: for an https URL; null: https is refused.
   HttpSession(EventLoop& loop, ServerUrl url, std::shared_ptr<const TlsContext> tls,
               SessionLimits limits = {});
-  // Ends what is under way.
+  // Ends all exchanges in progress.
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
 
-  // New connections are made with it; those that are kept are closed.
+  // New connections use this context; idle connections are closed.
   void use(std::shared_ptr<const TlsContext> tls);
 
-  // deadline: of the whole exchange.
+  // deadline: for the whole exchange.
   [[nodiscard]] Exchange send(HttpRequest request, Duration deadline,
                               std::function<void(Result<HttpResponse>)> on_answer);
-  // deadline: until the head. silence: without a byte after it; then it ends as timed_out.
+  // deadline: for the head. silence: longest time without a byte after the head; then the stream ends as
+  // timed_out.
   [[nodiscard]] Exchange stream(HttpRequest request, Duration deadline, Duration silence,
                                 StreamHandler handler);
 

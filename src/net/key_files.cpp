@@ -8,7 +8,8 @@
 namespace autopilot::net {
 namespace {
 
-// The files are not replaced all at once: what makes no sense at one look may at the next.
+// The files are not replaced atomically as a group: a combination that is invalid now can be valid at the
+// next read.
 constexpr std::size_t kPatience = 2;
 
 }  // namespace
@@ -46,7 +47,7 @@ KeyFiles::KeyFiles(EventLoop& loop, KeyPaths paths, ReadFile read_file,
       seen_(std::make_shared<Seen>()),
       watch_(loop.every(every, [this] { look(); })) {}
 
-// A look is used at the next one. While a file does not answer the other thread takes no further look.
+// The files that were read are applied at the next call. No new read starts while one is blocked.
 void KeyFiles::look() {
   if (const auto keys = seen_->take()) take(*keys);
   run_blocking_([seen = seen_, paths = paths_, read = read_file_] { seen->give(read_keys(paths, read)); });

@@ -14,13 +14,13 @@
 
 namespace autopilot::net {
 
-// Where keys of TLS are; all PEM.
+// Paths of TLS certificates and keys, all PEM.
 struct KeyPaths {
   std::string certificate;
   std::string key;
-  std::string authorities;  // empty: none
+  std::string authorities;  // empty: not set
 };
-// What stands there.
+// Contents of these files.
 struct KeyTexts {
   std::string certificate;
   std::string key;
@@ -28,33 +28,33 @@ struct KeyTexts {
   friend bool operator==(const KeyTexts&, const KeyTexts&) = default;
 };
 
-// How it goes to have keys renewed.
+// State of the renewal of keys.
 struct Renewals {
-  std::uint64_t failed = 0;  // how often it was tried in vain
-  bool is_failing = false;   // the last time it was
+  std::uint64_t failed = 0;  // number of failed renewals
+  bool is_failing = false;   // the last renewal failed
 };
 
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
-// May block. Errors name the path.
+// Can block. Errors name the path.
 [[nodiscard]] Result<KeyTexts> read_keys(const KeyPaths& paths, const ReadFile& read_file);
 
-// Looks at the files of keys now and then, on a thread that may block, and tells when they were renewed. On
-// the loop's thread.
+// Reads the key files at intervals, on a worker thread, and reports renewed keys. Use it on the loop's
+// thread.
 class KeyFiles {
  public:
   static constexpr Duration kEvery = std::chrono::seconds{5};
 
   struct Listener {
-    // They are different. What it does not take is refused.
+    // Called with new keys; returns an error to reject them.
     std::function<Status(const KeyTexts& keys)> use;
-    // Once for each state of the files that makes no sense: the old keys stay. Files that are being replaced
-    // have some time for it.
+    // Called once for each invalid state of the files: the old keys stay in use. Files that are being
+    // replaced have some time to become valid.
     std::function<void(const Error& why)> on_refused;
   };
 
-  // run_blocking: has a task done on a thread that may block; it may drop some. used: what the files said at
-  // the start.
+  // run_blocking: runs a task on a worker thread; it can drop tasks. used: contents of the files at the
+  // start.
   KeyFiles(EventLoop& loop, KeyPaths paths, ReadFile read_file,
            std::function<void(std::function<void()> task)> run_blocking, KeyTexts used, Listener listener,
            Duration every = kEvery);
@@ -62,11 +62,11 @@ class KeyFiles {
   KeyFiles& operator=(const KeyFiles&) = delete;
   ~KeyFiles() = default;
 
-  // A look at files that make no sense is one that failed, but for those at which they may just be replaced.
+  // A read of invalid files counts as failed, except while the files could be in the middle of a replacement.
   [[nodiscard]] const Renewals& renewals() const { return renewals_; }
 
  private:
-  struct Seen;  // what comes back from the other thread
+  struct Seen;  // result of the other thread
 
   void look();
   void take(const Result<KeyTexts>& keys);
@@ -77,8 +77,8 @@ class KeyFiles {
   const std::function<void(std::function<void()> task)> run_blocking_;
   const Listener listener_;
   KeyTexts used_;
-  std::string objection_;     // to what was seen last; empty: none
-  std::size_t objected_ = 0;  // how many times in a row
+  std::string objection_;     // last rejection; empty: none
+  std::size_t objected_ = 0;  // consecutive rejections
   Renewals renewals_;
   const std::shared_ptr<Seen> seen_;
   Subscription watch_;

@@ -21,7 +21,7 @@ using boost::system::error_code;
 
 namespace {
 
-// After the system refused a connection (no descriptors, no memory): its cause seldom passes at once.
+// Pause after accept() fails (no descriptors or memory): the cause seldom disappears immediately.
 constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
 
 void refuse(Socket socket) {

@@ -16,7 +16,7 @@ namespace autopilot::net {
 
 using Acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
-// One listening socket and what holds for the connections it accepts. On the loop's thread.
+// One listening socket and the rules for the connections that it accepts. Use it on the loop's thread.
 class Listener {
  public:
   Listener(Acceptor listening, Crowd& of) : acceptor(std::move(listening)), crowd(of) {}
@@ -24,11 +24,11 @@ class Listener {
   void close();
 
   Acceptor acceptor;
-  std::optional<HostPolicy> policy;          // TCP
-  std::optional<UnixListening> socket_file;  // Unix; its descriptor is the acceptor's
+  std::optional<HostPolicy> policy;          // set for TCP
+  std::optional<UnixListening> socket_file;  // set for a Unix socket; the acceptor owns its descriptor
   bool is_encrypted = false;
-  std::shared_ptr<const TlsContext> tls;  // of new connections; null: none can be made
-  Crowd& crowd;                           // where those that are open are counted
+  std::shared_ptr<const TlsContext> tls;  // for new connections; null: TLS handshakes are refused
+  Crowd& crowd;                           // counts the open connections
 };
 
 // Accepts until the listener is closed.

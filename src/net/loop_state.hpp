@@ -8,7 +8,8 @@
 
 namespace autopilot::net {
 
-// What of a loop may outlive it: others post through it from any thread, and learn nothing when it is gone.
+// The part of a loop that can outlive it: any thread posts through it, and posts after the loop's destruction
+// are dropped.
 struct LoopState {
   std::mutex mutex;
   std::unique_ptr<boost::asio::io_context> context;  // null once the loop is gone

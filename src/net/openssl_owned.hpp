@@ -14,7 +14,7 @@
 
 #include "core/clock.hpp"
 
-// What OpenSSL gives to its caller, freed at the end of its life. For the sources of this folder.
+// Owners of objects that OpenSSL returns to its caller. For the sources of this folder.
 namespace autopilot::net::openssl {
 
 template <auto Free>
@@ -65,7 +65,7 @@ inline void add_dns_name(GENERAL_NAMES* names, const std::string& dns_name) {
   return WallTime{std::chrono::hours{24} * days + std::chrono::seconds{seconds}};
 }
 
-// For what reads PEM: the library would ask for a passphrase at the terminal, and wait.
+// Passphrase callback for reading PEM: the library's default prompts on the terminal and blocks.
 inline int no_passphrase(char*, int, int, void*) {
   return -1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How bytes reach Boost.Beast's parsers, for requests and answers alike.
+// Feeds received bytes to Boost.Beast's parsers, for requests and responses.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -10,18 +10,20 @@
 
 namespace autopilot::net {
 
-// The shortest chunked body there is: "0\r\n\r\n".
+// The shortest valid chunked body: "0\r
+// \r
+// ".
 inline constexpr std::size_t kShortestChunkedBody = 5;
 
-// Feeds one parser with what has arrived.
+// Feeds one parser with received bytes.
 class ParserFeed {
  public:
-  // Takes from the front of `bytes` what `parser` can use; returns how much. Stops where the head ends: the
-  // next call goes on with the body. need_more is not an error.
+  // Passes the front of `bytes` to `parser`; returns the number of bytes used. Stops at the end of the head:
+  // the next call continues with the body. need_more is not an error.
   template <class Parser>
   std::size_t put(Parser& parser, std::string_view& bytes, boost::system::error_code& error) {
     namespace http = boost::beast::http;
-    parser.eager(false);  // one step a call: between header and body the length has to be looked at
+    parser.eager(false);  // one step per call: the length is checked between header and body
     std::size_t used = 0;
     while (!bytes.empty() && !parser.is_done() && !is_too_short(parser, bytes)) {
       const bool is_body = parser.is_header_done();
@@ -36,7 +38,8 @@ class ParserFeed {
   }
 
  private:
-  // Beast 1.74 asserts that a last chunk it sees again has 5 bytes, though "0\r\n" may have come alone.
+  // Beast 1.74 asserts that a last chunk that it parses again has 5 bytes, although "0\r
+  // " can arrive alone.
   template <class Parser>
   [[nodiscard]] bool is_too_short(const Parser& parser, std::string_view bytes) const {
     return parser.is_header_done() && parser.chunked() && !body_has_begun_ &&

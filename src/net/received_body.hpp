@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of a message that comes in, for Boost.Beast's parsers.
+// Body type of received messages, for Boost.Beast's parsers.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -13,7 +13,7 @@
 
 namespace autopilot::net {
 
-// Takes memory for what has arrived. Beast's string_body takes it for what the other end promises to send.
+// Allocates memory for received bytes. Beast's string_body allocates the length that the sender announces.
 struct ReceivedBody {
   using value_type = std::string;
 

@@ -43,7 +43,7 @@ struct RequestReader::Parser {
     else if (error == http::error::body_limit)
       refuse(Refusal::body_too_large, "the request's body is too large");
     else
-      refuse(Refusal::malformed, "not a request we understand: " + error.message());
+      refuse(Refusal::malformed, "malformed request: " + error.message());
   }
 };
 
@@ -51,7 +51,7 @@ RequestReader::RequestReader(std::size_t header_bytes) : parser_(std::make_uniqu
   parser_->header_bytes = header_bytes;
   parser_->http.header_limit(static_cast<std::uint32_t>(
       std::min<std::size_t>(header_bytes, std::numeric_limits<std::uint32_t>::max())));
-  parser_->http.body_limit(boost::none);  // accept_body() gives it one
+  parser_->http.body_limit(boost::none);  // accept_body() sets the limit
 }
 
 RequestReader::~RequestReader() = default;
@@ -71,7 +71,8 @@ std::size_t RequestReader::feed(std::string_view bytes) {
     if (error) parser_->refuse(error);
     if (!error) parser_->check_head();
   }
-  // What the parser cannot use yet is one header, chunk size line or trailer: none may grow without bound.
+  // Bytes that the parser cannot use yet belong to one header, chunk size line or trailer; its length must be
+  // bounded.
   const bool is_waiting = has_head() && !parser_->is_body_accepted;
   if (!is_complete() && !is_waiting && parser_->refusal == Refusal::none &&
       bytes.size() > parser_->header_bytes)
@@ -131,8 +132,8 @@ Result<ReadRequest> RequestReader::head() const {
   const auto target_text = message.target();
   auto target = TRY(parse_request_target({target_text.data(), target_text.size()}));
   const auto hosts = message.count(http::field::host);
-  if (hosts > 1) return fail(Errc::malformed, "more than one Host header");
-  if (hosts == 0 && message.version() >= 11) return fail(Errc::malformed, "no Host header");
+  if (hosts > 1) return fail(Errc::malformed, "the request has more than one Host header");
+  if (hosts == 0 && message.version() >= 11) return fail(Errc::malformed, "missing Host header");
 
   ReadRequest read;
   read.minor_version = message.version() % 10;

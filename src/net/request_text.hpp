@@ -10,7 +10,7 @@ namespace autopilot::net {
 
 enum class ConnectionUse { closed_after, kept };
 
-// The bytes of a request; path and query are encoded, control characters in headers become blanks.
+// The bytes of a request. Path and query are encoded; control characters in headers become spaces.
 [[nodiscard]] std::string format_request(const HttpRequest& request, std::string_view host,
                                          ConnectionUse use = ConnectionUse::closed_after);
 

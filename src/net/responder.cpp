@@ -37,7 +37,7 @@ std::shared_ptr<EventStream::State> Responder::Ticket::stream() const {
 
 void Responder::Ticket::drop() const {
   ++counters_->answers_dropped;
-  respond(error_response(500, "internal", "the request was dropped unanswered"));
+  respond(error_response(500, "internal", "the server dropped the request without an answer"));
 }
 
 Responder& Responder::operator=(Responder&& other) noexcept {

@@ -9,7 +9,7 @@
 
 namespace autopilot::net {
 
-// Which request of which connection an answer is for. Holds nothing of the loop that must not outlive it.
+// Identifies the request and the connection that a response belongs to. Does not keep the loop alive.
 class Responder::Ticket {
  public:
   Ticket(const std::shared_ptr<HttpServer::Core>& core, std::weak_ptr<Connection> connection,

@@ -69,8 +69,7 @@ HttpResponse too_many_connections() {
 }
 
 HttpResponse no_bytes_left() {
-  return error_response(503, "exhausted",
-                        "as many bytes of requests and answers are held here as may be; try again");
+  return error_response(503, "exhausted", "the server's buffers are full; try again");
 }
 
 std::string format_head(const HttpResponse& response, Framing framing) {
@@ -87,7 +86,7 @@ std::string format_head(const HttpResponse& response, Framing framing) {
   append_header(out, "X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : response.headers)
     append_header(out, name, value);
-  // HTTP/1.1 keeps the connection unless told, HTTP/1.0 closes it unless told.
+  // HTTP/1.1 keeps the connection open by default, HTTP/1.0 closes it.
   if (!framing.is_keep_alive)
     append_header(out, "Connection", "close");
   else if (framing.minor_version == 0)

@@ -47,10 +47,10 @@ Result<std::size_t> ResponseReader::feed(std::string_view bytes) {
     used += parser_->feed.put(parser_->http, bytes, error);
   }
   if (error == http::error::header_limit || error == http::error::body_limit)
-    return fail(Errc::exhausted, "the answer is too large");
-  if (error) return fail(Errc::malformed, "not an HTTP answer: " + error.message());
+    return fail(Errc::exhausted, "the response is too large");
+  if (error) return fail(Errc::malformed, "not an HTTP response: " + error.message());
   if (!is_complete() && bytes.size() > parser_->header_bytes)
-    return fail(Errc::exhausted, "a line of the answer is too long");
+    return fail(Errc::exhausted, "a line of the response is too long");
   return used;
 }
 
@@ -58,7 +58,8 @@ Status ResponseReader::end() {
   if (is_complete()) return {};
   error_code error;
   if (parser_->http.is_header_done()) parser_->http.put_eof(error);
-  if (error || !is_complete()) return fail(Errc::unavailable, "the connection ended before the answer did");
+  if (error || !is_complete())
+    return fail(Errc::unavailable, "the connection closed before the end of the response");
   return {};
 }
 

@@ -16,13 +16,13 @@ class Router {
   void add(std::string_view method, std::string_view pattern, Handler handler, RouteOptions options);
 
   struct Match {
-    const Handler* handler = nullptr;  // null: refused with status
+    const Handler* handler = nullptr;  // null: refused with `status`
     RouteOptions options;
     int status = 200;   // 404 or 405 without a handler
     std::string allow;  // for 405: "GET, HEAD"
     std::map<std::string, std::string, std::less<>> parameters;
   };
-  // HEAD finds GET. Literal segments win over parameters, the earliest one decides.
+  // HEAD matches GET. Literal segments take precedence over parameters; the earliest difference decides.
   [[nodiscard]] Match find(std::string_view method, const std::vector<std::string>& segments) const;
 
  private:

@@ -17,13 +17,14 @@
 
 namespace autopilot::net::testing {
 
-// What a server says to one request, on a connection of its own.
+// The scripted response to one request, on a connection of its own.
 struct Scripted {
   std::string answer;
   bool stays_open = false;  // until the client ends the connection
 };
 
-// Says what it is told to, right or wrong, one request after the other; beyond its script it accepts nobody.
+// Sends scripted responses, valid or invalid, one for each request; after the end of the script it accepts no
+// connection.
 class ScriptedServer {
  public:
   explicit ScriptedServer(std::vector<Scripted> script)
@@ -51,14 +52,14 @@ class ScriptedServer {
   }
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  // Head and body of each that has come.
+  // Head and body of each received request.
   [[nodiscard]] std::vector<std::string> requests() const {
     const std::lock_guard lock(mutex_);
     return requests_;
   }
 
  private:
-  // False when it is stopped meanwhile.
+  // False if the server is stopped meanwhile.
   [[nodiscard]] bool wait_for_bytes(int fd) const {
     while (!is_stopping_) {
       pollfd wanted{fd, POLLIN, 0};
@@ -104,8 +105,8 @@ class ScriptedServer {
   std::thread thread_;
 };
 
-// A whole answer, with its length, after which the connection is no good: else a client that is quicker than
-// the end of it would send there what comes next.
+// A complete response with its length, after which the connection closes: otherwise a fast client would send
+// its next request on a connection that is about to end.
 [[nodiscard]] inline std::string answer(int status, const std::string& body,
                                         const std::string& headers = "") {
   return "HTTP/1.1 " + std::to_string(status) +
@@ -113,7 +114,7 @@ class ScriptedServer {
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-// The beginning of an answer in pieces, each of which is a line; without the last piece it is cut off.
+// The beginning of a chunked response, one piece for each line; without the last piece it is truncated.
 [[nodiscard]] inline std::string pieces(const std::vector<std::string>& lines, bool has_end) {
   std::string text =
       "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";

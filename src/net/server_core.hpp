@@ -19,7 +19,7 @@ namespace autopilot::net {
 class Connection;
 class Listener;
 
-// Written on the loop's thread and by senders of streams, read by anybody.
+// Written on the loop's thread and by senders of streams, read by any thread.
 struct Counters {
   std::atomic<std::uint64_t> connections_open{0};
   std::atomic<std::uint64_t> connections_accepted{0};
@@ -55,14 +55,14 @@ struct Counters {
   [[nodiscard]] ServerStats read() const;
 };
 
-// What the connections and listeners of one server share. On the loop's thread.
+// State that the connections and listeners of one server share. On the loop's thread.
 class HttpServer::Core : public std::enable_shared_from_this<HttpServer::Core> {
  public:
   Core(std::shared_ptr<LoopState> loop_state, ServerLimits server_limits);
 
-  // Unix sockets keep a quarter of what all listeners have together, where there are others.
+  // The share of a limit for one crowd: a quarter is reserved for Unix sockets if the server has both kinds.
   [[nodiscard]] std::size_t share_of(const Crowd& crowd, std::size_t all) const;
-  // After a connection holds more or less.
+  // Call after a connection holds more or fewer bytes.
   void note_bytes();
   void add(Connection& connection);
   void forget(Connection& connection);
@@ -73,7 +73,7 @@ class HttpServer::Core : public std::enable_shared_from_this<HttpServer::Core> {
   const ServerLimits limits;
   const std::shared_ptr<Counters> counters = std::make_shared<Counters>();
   Router router;
-  Crowd network_crowd;  // of TCP, in the clear and inside TLS
+  Crowd network_crowd;  // of TCP, plain and TLS
   Crowd local_crowd;    // of Unix sockets
   std::vector<std::shared_ptr<Listener>> listeners;
   bool is_stopping = false;

@@ -14,23 +14,21 @@ void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& serv
   metrics.family("autopilot_http_streams_open", MetricType::gauge, "Open event streams.");
   metrics.sample(static_cast<double>(server.streams_open));
   metrics.family("autopilot_http_buffered_bytes", MetricType::gauge,
-                 "Bytes of requests and answers that connections hold.");
+                 "Bytes of requests and responses held by connections.");
   metrics.sample(static_cast<double>(server.buffered_bytes));
   metrics.family("autopilot_http_buffered_bytes_most", MetricType::gauge,
-                 "The most bytes of requests and answers that connections held at one time.");
+                 "Highest number of bytes of requests and responses held at one time.");
   metrics.sample(static_cast<double>(server.buffered_bytes_most));
   metrics.family("autopilot_http_responses_total", MetricType::counter,
-                 "Answers, by the first digit of their status.");
+                 "Responses, by the class of their status code.");
   metrics.sample({{"class", "2xx"}}, static_cast<double>(server.responses_2xx));
   metrics.sample({{"class", "4xx"}}, static_cast<double>(server.responses_4xx));
   metrics.sample({{"class", "5xx"}}, static_cast<double>(server.responses_5xx));
-  metrics.family(
-      "autopilot_http_handshakes_failed_total", MetricType::counter,
-      "Connections that spoke no TLS where it is spoken, or showed a certificate that is not taken.");
+  metrics.family("autopilot_http_handshakes_failed_total", MetricType::counter,
+                 "Connections to a TLS port that did not use TLS, or that sent an untrusted certificate.");
   metrics.sample(static_cast<double>(server.handshakes_failed));
-  metrics.family(
-      "autopilot_http_limited_total", MetricType::counter,
-      "Connections, requests and streams that were refused or ended, by the limit or rule that they met.");
+  metrics.family("autopilot_http_limited_total", MetricType::counter,
+                 "Connections, requests and streams that were refused or ended, by limit or rule.");
   const auto limited = [&metrics](std::string_view limit, std::uint64_t count) {
     metrics.sample({{"limit", limit}}, static_cast<double>(count));
   };

@@ -6,7 +6,7 @@
 
 namespace autopilot::net {
 
-// The families autopilot_http_*: what a server answered, and what it refused.
+// The metric families autopilot_http_*: responses and refusals of a server.
 void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& server);
 
 }  // namespace autopilot::net

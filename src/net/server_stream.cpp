@@ -20,8 +20,8 @@ using boost::system::error_code;
 
 namespace {
 
-// The kernel takes what it has room for. The library's 64 KiB would cost a large answer a turn of the loop
-// for each.
+// The kernel accepts as many bytes as it has room for. With the library's limit of 64 KiB, a large response
+// would need many turns of the loop.
 constexpr std::size_t kWrittenAtOnce = std::size_t{4} << 20;
 
 bool is_plain_http(const error_code& error) {

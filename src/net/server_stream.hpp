@@ -18,38 +18,39 @@ namespace autopilot::net {
 
 using Socket = boost::asio::generic::stream_protocol::socket;
 
-// One connection of a client, in the clear or inside TLS. On the loop's thread; what is awaited must end
-// before this does, and ends soon after cancel() or close().
+// One connection of a client, over plain TCP or TLS. Use it on the loop's thread. Awaited calls must end
+// before the object is destroyed, and end soon after cancel() or close().
 class ServerStream {
  public:
   enum class Handshake { done, failed, client_speaks_http };
 
-  // tls: null for a connection in the clear.
+  // tls: null for plain TCP.
   ServerStream(Socket socket, std::shared_ptr<const TlsContext> tls);
   ~ServerStream() = default;
   ServerStream(const ServerStream&) = delete;
   ServerStream& operator=(const ServerStream&) = delete;
 
-  // First of all; in the clear it is done at once.
+  // Must be the first call; for plain TCP it completes immediately.
   boost::asio::awaitable<Handshake> shake_hands();
   [[nodiscard]] bool is_client_verified() const;
-  // Of the certificate that the client has shown; none without one.
+  // DNS names of the client's certificate; empty without one.
   [[nodiscard]] std::vector<std::string> client_names() const;
 
-  // Appends what has come to `buffer` and says how much; 0: the client ended, the connection broke, or
-  // cancel() was called.
+  // Appends received bytes to `buffer` and returns their number; 0: the client closed, the connection broke,
+  // or cancel() was called.
   boost::asio::awaitable<std::size_t> read_some(std::string* buffer);
-  // body: null for none.
+  // body: null for an empty body.
   boost::asio::awaitable<bool> write(std::string head, std::shared_ptr<const std::string> body);
-  // Tells the client that nothing more comes; it may still send. Inside TLS that is part of end().
+  // Shuts down the sending side; the client can still send. With TLS, end() does this.
   void end_sending();
-  // Inside TLS: says that this is the end, and waits until the client has said so too.
+  // With TLS: sends close_notify and waits for that of the client.
   boost::asio::awaitable<void> end();
 
-  // Outside of TLS, and the last of all: the client learns it if its buffer takes it at once.
+  // Writes plain text instead of TLS, as the last output; the client receives it only if its buffer has room
+  // at once.
   void say_in_the_clear(const std::string& text);
 
-  // Ends what is awaited.
+  // Ends the awaited call.
   void cancel();
   void close();
   [[nodiscard]] boost::asio::any_io_executor executor() { return socket_.get_executor(); }
@@ -59,8 +60,8 @@ class ServerStream {
 
   Socket socket_;
   std::shared_ptr<const TlsContext> tls_context_;
-  std::unique_ptr<Tls> tls_;  // most connections have none
-  bool is_broken_ = false;    // a record was cut: nothing that follows makes sense
+  std::unique_ptr<Tls> tls_;  // null for plain TCP, as most connections are
+  bool is_broken_ = false;    // a record was truncated: later bytes cannot be decrypted
   std::array<char, 4096> chunk_;
 };
 

@@ -27,7 +27,7 @@ bool is_host_character(char c) {
 }  // namespace
 
 Result<ServerUrl> parse_server_url(std::string_view text) {
-  // Without what may be a password.
+  // Omits the user part, which can contain a password.
   const auto user_end = text.rfind('@');
   const std::string shown =
       user_end == std::string_view::npos ? std::string(text) : "..." + std::string(text.substr(user_end));
@@ -40,7 +40,7 @@ Result<ServerUrl> parse_server_url(std::string_view text) {
     return malformed("does not begin with https:// or http://");
   for (const char c : text)
     if (!is_host_character(c))
-      return malformed("is no address of a server: it has a user, a query or blanks");
+      return malformed("is not a server URL: it contains a user, a query or a space");
   const auto slash = text.find('/');
   if (slash != std::string_view::npos) {
     url.path = text.substr(slash);
@@ -51,7 +51,7 @@ Result<ServerUrl> parse_server_url(std::string_view text) {
   std::string_view port;
   if (take_prefix(text, "[")) {
     const auto end = text.find(']');
-    if (end == std::string_view::npos) return malformed("has no ] behind its address");
+    if (end == std::string_view::npos) return malformed("has no ] after its address");
     url.host = text.substr(0, end);
     port = text.substr(end + 1);
   } else {
@@ -59,11 +59,11 @@ Result<ServerUrl> parse_server_url(std::string_view text) {
     url.host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon);
   }
-  if (url.host.empty()) return malformed("names no server");
+  if (url.host.empty()) return malformed("has no host");
   url.port = port_of_scheme(url);
   if (port.empty()) return url;
   const auto number = port.front() == ':' ? parse_number<std::uint16_t>(port.substr(1)) : std::nullopt;
-  if (!number || *number == 0) return malformed("has no port from 1 to 65535 behind its host");
+  if (!number || *number == 0) return malformed("has an invalid port; expected 1 to 65535");
   url.port = *number;
   return url;
 }

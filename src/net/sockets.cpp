@@ -17,7 +17,7 @@ namespace autopilot::net {
 
 namespace {
 
-// Any of the addresses below, and the kernel's view of it.
+// Any of the addresses below, and the generic struct of the kernel.
 union SocketAddress {
   sockaddr any;
   sockaddr_in ipv4;
@@ -81,14 +81,14 @@ Result<sockaddr_un> make_local(const std::string& path) {
   return address;
 }
 
-// conflict when somebody listens at the path or it is something else than a socket.
+// conflict: a program listens on the path, or the path is not a socket.
 Status check_free(const std::string& path) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) {
     if (errno == ENOENT) return {};
     return fail_errno(errno, path);
   }
-  if (!S_ISSOCK(info.st_mode)) return fail(Errc::conflict, path + " exists and is no socket");
+  if (!S_ISSOCK(info.st_mode)) return fail(Errc::conflict, path + " exists and is not a socket");
   SocketAddress address{};
   address.local = TRY(make_local(path));
   const FileDescriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -106,7 +106,7 @@ FileDescriptor::~FileDescriptor() {
 Result<TcpListening> listen_on_tcp(const IpPort& address) {
   const bool is_ipv6 = address.address.empty() || address.address.find(':') != std::string::npos;
   auto socket = open_tcp(address, is_ipv6);
-  // A kernel without IPv6 still has every IPv4 address.
+  // A kernel without IPv6 still accepts all IPv4 addresses.
   if (!socket && address.address.empty() && socket.error().code != Errc::conflict)
     socket = open_tcp(address, false);
   TcpListening listening;
@@ -120,8 +120,8 @@ Result<TcpListening> listen_on_tcp(const IpPort& address) {
 
 Result<UnixListening> listen_on_unix(const std::string& path, unsigned mode) {
   TRY_STATUS(check_free(path));
-  // Made under another name and renamed when it is ready: nobody meets it with wrong permissions or before it
-  // listens, and a stale one is replaced in one step.
+  // The socket is created under another name and renamed when it is ready: no client meets it with wrong
+  // permissions or before it listens, and a stale socket is replaced atomically.
   const std::string draft = path + ".new";
   SocketAddress address{};
   address.local = TRY(make_local(draft));

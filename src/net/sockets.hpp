@@ -32,14 +32,14 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// A listening socket and the address it got; without an address, every one of the machine.
+// A listening socket and its address; an empty address means all addresses of the machine.
 struct TcpListening {
   FileDescriptor socket;
   IpPort bound;
 };
 [[nodiscard]] Result<TcpListening> listen_on_tcp(const IpPort& address);
 
-// A listening socket and the identity of its file, by which it is known again.
+// A listening socket and the identity of its file.
 struct UnixListening {
   FileDescriptor socket;
   std::string path;
@@ -47,10 +47,10 @@ struct UnixListening {
   unsigned long long inode = 0;
 };
 [[nodiscard]] Result<UnixListening> listen_on_unix(const std::string& path, unsigned mode);
-// Removes the socket file unless another one has taken its place.
+// Removes the socket file unless another file has replaced it.
 void remove_socket_file(const UnixListening& listening);
 
-// Who is at the other end of an accepted socket.
+// Credentials or address of the remote side of an accepted socket.
 [[nodiscard]] Peer peer_of(int fd);
 void set_no_delay(int fd);
 

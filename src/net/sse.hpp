@@ -11,16 +11,16 @@
 
 namespace autopilot::net {
 
-// The text form of server-sent events. Line ends in id and event become blanks; data may have many lines.
+// The text form of server-sent events. Line ends in id and event become spaces; data can have many lines.
 [[nodiscard]] std::string format_event(const ServerEvent& event);
 
-// Turns the bytes of a stream into events: LF, CR and CRLF, comments skipped, an unfinished last event is
-// none.
+// Parses a stream of bytes into events. Accepts LF, CR and CRLF, skips comments, and drops an unfinished last
+// event.
 class EventParser {
  public:
   explicit EventParser(std::size_t event_bytes) : event_bytes_(event_bytes) {}
 
-  // Calls `on_event` for every event completed by these bytes until it returns false; gives false then.
+  // Calls `on_event` for every event completed by these bytes until it returns false; returns false then.
   // exhausted: an event is larger than allowed.
   [[nodiscard]] Result<bool> feed(std::string_view bytes,
                                   const std::function<bool(const ServerEvent&)>& on_event);

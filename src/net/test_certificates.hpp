@@ -11,23 +11,23 @@
 
 namespace autopilot::net::testing {
 
-// Keys and certificates in a folder of their own, made by openssl: <name>.key and <name>.crt.
+// Keys and certificates in a temporary folder, made by openssl: <name>.key and <name>.crt.
 class TestCertificates {
  public:
   void make_authority(const std::string& name) const {
     run(new_one(name, {"-addext", "basicConstraints=critical,CA:TRUE"}));
   }
-  // further: words for `openssl req`.
+  // further: more arguments for `openssl req`.
   void make(const std::string& name, const std::string& authority,
             std::vector<std::string> further = {}) const {
     further.insert(further.end(), {"-CA", path(authority + ".crt"), "-CAkey", path(authority + ".key")});
     run(new_one(name, further));
   }
-  // What the agent of a node shows.
+  // The serving certificate of a node's agent.
   void make_node(const std::string& node, const std::string& authority) const {
     make(node, authority, {"-addext", "subjectAltName=DNS:" + node});
   }
-  // Of another day: two days ago, for one day.
+  // A certificate that expired: valid for one day, starting two days ago.
   void make_expired(const std::string& name, const std::string& authority) const {
     run({"openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
          "/CN=" + name, "-addext", "subjectAltName=DNS:" + name, "-out", path(name + ".csr"), "-keyout",
@@ -35,7 +35,7 @@ class TestCertificates {
     run({"openssl", "x509", "-req", "-days", "-1", "-in", path(name + ".csr"), "-copy_extensions", "copy",
          "-CA", path(authority + ".crt"), "-CAkey", path(authority + ".key"), "-out", path(name + ".crt")});
   }
-  // Puts a passphrase on the key.
+  // Encrypts the key with a passphrase.
   void lock_key(const std::string& name) const {
     run({"openssl", "ec", "-aes128", "-passout", "pass:secret", "-in", path(name + ".key"), "-out",
          path(name + ".locked")});

@@ -18,11 +18,11 @@ extern char** environ;
 
 namespace autopilot::net::testing {
 
-// A program not written here, started without a shell, that talks to the code under test. Ended, with what it
-// wrote on standard error thrown away, when this object goes.
+// An external program, started without a shell, that talks to the code under test. The destructor ends it.
+// Its standard error is discarded.
 class Program {
  public:
-  // `input` is its whole standard input.
+  // `input` is its complete standard input.
   explicit Program(std::vector<std::string> words, const std::string& input = "") {
     const int in = ::memfd_create("input", MFD_CLOEXEC);
     EXPECT_EQ(::write(in, input.data(), input.size()), static_cast<ssize_t>(input.size()));
@@ -55,7 +55,7 @@ class Program {
   }
 
   [[nodiscard]] bool has_started() const { return pid_ > 0; }
-  // Without the end of the line; waits for it.
+  // Waits for a line and returns it without the line end.
   [[nodiscard]] std::string read_line() {
     std::string line;
     for (int c = std::fgetc(output_); c != EOF && c != '\n'; c = std::fgetc(output_))
@@ -78,7 +78,7 @@ class Program {
   return Program({name, "--version"}).has_started();
 }
 
-// What it wrote on standard output.
+// Its standard output.
 [[nodiscard]] inline std::string run_program(std::vector<std::string> words, const std::string& input = "") {
   return Program(std::move(words), input).read_to_end();
 }

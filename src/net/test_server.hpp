@@ -21,14 +21,14 @@
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
 
-// What the tests of this folder share: a server on a thread of its own, and a client that can misbehave.
+// Shared by the tests of this folder: a server on its own thread, and a client that can misbehave.
 namespace autopilot::net::testing {
 
 inline constexpr std::chrono::seconds kPatience{20};
-// What POST /echo-large of a TestServer takes.
+// Largest body that POST /echo-large of a TestServer accepts.
 inline constexpr std::size_t kLargeBody = std::size_t{1} << 20;
 
-// Waits for a condition that another thread brings about.
+// Waits for a condition that another thread fulfils.
 [[nodiscard]] inline bool eventually(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (!condition()) {
@@ -38,7 +38,7 @@ inline constexpr std::size_t kLargeBody = std::size_t{1} << 20;
   return true;
 }
 
-// Runs the loop until it is so; false when it never was.
+// Runs the loop until the condition holds; false if it never does.
 [[nodiscard]] inline bool run_until(EventLoop& loop, const std::function<bool()>& is_so) {
   const auto look = loop.every(std::chrono::milliseconds{1}, [&] {
     if (is_so()) loop.stop();
@@ -48,11 +48,11 @@ inline constexpr std::size_t kLargeBody = std::size_t{1} << 20;
   return is_so();
 }
 
-// Bytes to and from a server, without any idea of HTTP.
+// Exchanges raw bytes with a server, without HTTP.
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port) : RawClient(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port) {}
-  // Takes over a TCP socket that is not connected yet.
+  // Takes ownership of a TCP socket that is not connected yet.
   RawClient(int fd, std::uint16_t port) : fd_(fd) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -62,7 +62,7 @@ class RawClient {
     std::memcpy(&any, &address, sizeof address);
     EXPECT_EQ(connect(fd_, &any, sizeof address), 0);
   }
-  // At a Unix socket.
+  // Connects to a Unix socket.
   static RawClient at(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -80,17 +80,17 @@ class RawClient {
     if (fd_ >= 0) close(fd_);
   }
 
-  // False when the server has closed.
+  // False if the server has closed the connection.
   bool send(std::string_view text) {
     return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
   void half_close() const { shutdown(fd_, SHUT_WR); }
-  // A client whose window is small and that does not read.
+  // Makes the window small, for a client that does not read.
   void shrink_receive_buffer() const {
     const int bytes = 2048;
     setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
   }
-  // What arrives until `enough` holds, the server closes, or patience ends.
+  // Received bytes until `enough` holds, the server closes, or the deadline passes.
   [[nodiscard]] std::string read_until(const std::function<bool(const std::string&)>& enough) const {
     std::string text;
     const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -120,7 +120,7 @@ class RawClient {
   int fd_;
 };
 
-// A server whose loop runs on its own thread; routes are given before it starts.
+// A server whose loop runs on its own thread; add routes before it starts.
 class TestServer {
  public:
   explicit TestServer(ServerLimits limits = {}) : server_(std::make_unique<HttpServer>(loop_, limits)) {
@@ -157,7 +157,7 @@ class TestServer {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] ServerStats stats() const { return server_->stats(); }
   [[nodiscard]] RawClient connect() const { return RawClient(port_); }
-  // The whole answer to one request on its own connection.
+  // The complete response to one request on its own connection.
   [[nodiscard]] std::string ask(const std::string& request) const {
     RawClient client = connect();
     client.send(request);

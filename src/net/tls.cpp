@@ -30,7 +30,7 @@ Status show(ssl::context& context, const std::string& certificate, const std::st
   context.use_private_key(boost::asio::buffer(key), ssl::context::pem, error);
   TRY_STATUS(part_of(error, "key of the " + whose));
   if (SSL_CTX_check_private_key(context.native_handle()) != 1)
-    return fail(Errc::malformed, "TLS: the key of the " + whose + " is not that of its certificate");
+    return fail(Errc::malformed, "TLS: the key of the " + whose + " does not match its certificate");
   return {};
 }
 
@@ -54,14 +54,14 @@ Status verify(ssl::context& context, bool is_wanted) {
 
 void set_up(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  // A connection that is only kept holds no buffers.
+  // An idle connection holds no buffers.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-  // The library would ask for a passphrase at the terminal.
+  // The library's default prompts for a passphrase on the terminal.
   SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });
 }
 
-// What was verified once counts for one connection: nobody comes back by a ticket after the authorities
-// changed.
+// A verification is valid for one connection only: session tickets would let a client return after the
+// authorities changed.
 void forget_sessions(SSL_CTX* context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);

@@ -8,33 +8,34 @@
 
 namespace autopilot::net {
 
-// What a TLS client trusts, and how it shows who it is; all PEM.
+// Trust and identity of a TLS client, all PEM.
 struct TlsIdentity {
-  std::string authorities;  // certificates that sign the server's; empty: those of the system
-  std::string certificate;  // of the client, with those between it and its authority; empty: shows none
-  std::string key;          // of the certificate
-  std::string server_name;  // that the server's certificate must bear; empty: that of the URL
+  std::string authorities;  // authorities of server certificates; empty: the system's
+  std::string certificate;  // of the client, with intermediate certificates; empty: the client sends none
+  std::string key;          // key of the certificate
+  std::string server_name;  // name that the server's certificate must have; empty: the host of the URL
   bool trusts_any_server = false;
 };
 
-// What a TLS server shows, and whose clients it knows; all PEM.
+// Identity of a TLS server and the client authorities that it trusts, all PEM.
 struct TlsServerIdentity {
-  std::string certificate;  // with those between it and its authority
-  std::string key;          // of the certificate
-  // Certificates that sign those of clients. A client may show none; one that shows another's is refused.
-  // Empty: no client is asked for one.
+  std::string certificate;  // with intermediate certificates
+  std::string key;          // key of the certificate
+  // Authorities of client certificates. A client can omit its certificate; a certificate of another authority
+  // is refused. Empty: clients are not asked for a certificate.
   std::string authorities;
 };
 
-// An identity made ready, TLS 1.2 and newer. Immutable: new keys are a new context. Any thread.
+// A prepared identity, TLS 1.2 and newer. Immutable: new keys need a new context. Any thread.
 class TlsContext {
  public:
   struct State;
 
-  // malformed: names the part that is no PEM, or the key that is not the certificate's or has a passphrase.
+  // malformed: names the part that is not PEM, or the key that does not match its certificate or has a
+  // passphrase.
   [[nodiscard]] static Result<std::shared_ptr<const TlsContext>> make(const TlsIdentity& identity);
   [[nodiscard]] static Result<std::shared_ptr<const TlsContext>> make(const TlsServerIdentity& identity);
-  // The same for a client, but the server's certificate must bear this name, whatever the URL says.
+  // The same for a client, but the server's certificate must have this name, regardless of the URL.
   [[nodiscard]] std::shared_ptr<const TlsContext> for_server(const std::string& name) const;
   explicit TlsContext(std::unique_ptr<State> state);
   ~TlsContext();

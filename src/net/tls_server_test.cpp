@@ -113,7 +113,7 @@ TEST_F(TlsServerTest, a_route_may_be_for_clients_with_a_certificate_alone) {
   certificates_.make("api-server", "ca", {});
   serve();
   EXPECT_EQ(ask_as("api-server", "/verified"), "done");
-  EXPECT_THAT(ask_as("", "/verified"), HasSubstr("show a certificate of a trusted authority"));
+  EXPECT_THAT(ask_as("", "/verified"), HasSubstr("needs a client certificate from a trusted authority"));
 }
 
 TEST_F(TlsServerTest, refuses_a_client_whose_certificate_another_has_signed) {
@@ -199,7 +199,7 @@ TEST_F(TlsServerTest, new_keys_count_for_new_connections_and_cut_no_old_one) {
 TEST_F(TlsServerTest, without_keys_nobody_gets_in_until_there_are_some) {
   server_.emplace();
   server_->start_tls(nullptr);
-  EXPECT_THAT(ask_as("", "/hello"), EndsWith(": the server hung up before TLS began"));
+  EXPECT_THAT(ask_as("", "/hello"), EndsWith(": the server closed the connection before the TLS handshake"));
   EXPECT_TRUE(eventually([&] { return server_->stats().handshakes_failed == 1; }));
   server_->loop().post([this] { server_->server().use(server_tls("server")); });
   EXPECT_TRUE(eventually([&] { return ask_as("", "/hello") == "hello\n"; }));

@@ -20,9 +20,9 @@ struct TlsContext::State {
   bool trusts_any_server = false;
 };
 
-// Whether the other end has shown a certificate that was verified.
+// True if the peer sent a certificate that was verified.
 [[nodiscard]] bool is_verified(const SSL* tls);
-// The DNS names of the certificate that the other end has shown and that was verified; none without one.
+// The DNS names of the peer's verified certificate; empty without one.
 [[nodiscard]] std::vector<std::string> verified_names(const SSL* tls);
 
 }  // namespace autopilot::net

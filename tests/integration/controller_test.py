@@ -168,7 +168,7 @@ class ControllerTest(unittest.TestCase):
         authority = self.api.get(CONFIG_MAP)["data"]["ca.crt"]
         status, body = controller.post("/mutate-pod", "{}", authority)
         self.assertEqual(status, 403, body)
-        self.assertIn("show a certificate of a trusted authority", body)
+        self.assertIn("needs a client certificate from a trusted authority", body)
         shown = (keys.path("api-server.crt"), keys.path("api-server.key"))
         self.assertEqual(controller.post("/mutate-pod", "{}", authority, certificate=shown)[0], 200)
 

@@ -257,7 +257,7 @@ class PreflightTest(unittest.TestCase):
             child = self.begin(deadline="35s")
             self.addCleanup(child.kill)
             self.assertIn("asking", child.stdout.readline())
-            self.assertRegex(child.stdout.readline(), "waits for the agent: .*no answer in time")
+            self.assertRegex(child.stdout.readline(), "waits for the agent: .*no answer before the deadline")
         self.start(port=self.port)
         out, _ = child.communicate(timeout=120)
         self.assertEqual(child.returncode, 0, out)
