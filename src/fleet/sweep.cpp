@@ -34,7 +34,7 @@ void Sweep::ask_more() {
     asked_.emplace(number, std::move(asked));
   }
   if (!asked_.empty()) return;
-  // It may end this.
+  // The callback can destroy this object.
   const auto on_end = listener_.on_end;
   on_end();
 }

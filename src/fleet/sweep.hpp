@@ -16,7 +16,7 @@
 
 namespace autopilot::fleet {
 
-// What is asked of one agent.
+// The request to one agent.
 struct Question {
   net::ServerUrl url;
   net::HttpRequest request;
@@ -25,24 +25,24 @@ struct Question {
 
 struct SweepLimits {
   std::size_t at_once = 64;
-  Duration deadline = std::chrono::seconds{60};     // of each
-  std::size_t answer_bytes = std::size_t{1} << 20;  // of each; exhausted beyond
+  Duration deadline = std::chrono::seconds{60};     // of each request
+  std::size_t answer_bytes = std::size_t{1} << 20;  // of each response; beyond: exhausted
 };
 
-// One question to many agents. Each has a deadline of its own, and the next is asked as soon as one has
-// answered: one that is slow or dead costs nobody else anything. On the loop's thread.
+// Sends one request to each of many agents. Each has a deadline of its own, and the next request starts as
+// soon as one is answered: a slow or dead agent does not delay others. On the loop's thread.
 class Sweep {
  public:
   struct Listener {
-    // Of the question of that number, in the order in which they come. Any status is an answer.
+    // Response to the request with that number, in the order of arrival. Any status is a response.
     std::function<void(std::size_t question, Result<net::HttpResponse> answer)> on_answer;
-    // Once, after the last; it may end the sweep.
+    // Called once, after the last response; it can destroy the sweep.
     std::function<void()> on_end;
   };
 
-  // Calls nobody before the loop goes on.
+  // Calls no callback before the loop continues.
   Sweep(net::EventLoop& loop, std::vector<Question> questions, SweepLimits limits, Listener listener);
-  // Those that are under way are not waited for.
+  // Drops requests in progress.
   ~Sweep();
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
@@ -58,7 +58,7 @@ class Sweep {
   const SweepLimits limits_;
   const Listener listener_;
   std::size_t next_ = 0;
-  std::map<std::size_t, std::unique_ptr<Asked>> asked_;  // by number, those that have not answered
+  std::map<std::size_t, std::unique_ptr<Asked>> asked_;  // unanswered requests, by number
   net::Subscription start_;
 };
 

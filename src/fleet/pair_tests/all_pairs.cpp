@@ -12,7 +12,7 @@ namespace {
 
 using Pair = std::pair<NodeNumber, NodeNumber>;
 
-// In the order in which the circle method has them meet, those between leaves last.
+// Pairs in the order of the circle method; pairs between leaves come last.
 std::vector<Pair> pairs_in_order(const Fabric& fabric, RailNumber rail) {
   std::vector<NodeNumber> members;
   for (NodeNumber node = 0; node < fabric.nodes().size(); ++node)
@@ -28,7 +28,7 @@ std::vector<Pair> pairs_in_order(const Fabric& fabric, RailNumber rail) {
   return pairs;
 }
 
-// By rail, those that were in no test yet.
+// Pairs not tested yet, by rail.
 std::vector<std::vector<Pair>> pairs_left(const Known& known) {
   const std::size_t nodes = known.fabric.nodes().size();
   std::vector<bool> have_met(known.fabric.rails().size() * nodes * nodes);
@@ -46,7 +46,7 @@ std::vector<std::vector<Pair>> pairs_left(const Known& known) {
   return left;
 }
 
-// Takes from them as many as can be tested at once.
+// Removes and returns as many pairs as can be tested at once.
 std::vector<Record> take_round(const Known& known, std::vector<std::vector<Pair>>& left) {
   std::vector<Record> round;
   for (RailNumber rail = 0; rail < left.size(); ++rail) {

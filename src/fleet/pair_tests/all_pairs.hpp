@@ -8,15 +8,16 @@
 
 namespace autopilot::fleet {
 
-// A full table: every two NICs of a rail are tested once, whatever earlier tests showed. Those under one
-// leaf, or of no known leaf, come first, by the circle method; few pairs leave a leaf at once.
+// Full table: every pair of NICs of a rail is tested once, regardless of earlier results. Pairs under one
+// leaf or of unknown leaf come first, in the order of the circle method; few pairs leave a leaf at once.
 
 inline constexpr std::size_t kMostForAllPairs = 128;  // nodes
 
-// Pairs that were in no test yet; as Record in round_plan.hpp. Nothing: all who are not gone have met.
+// Pairs not tested yet, as Record in round_plan.hpp. Empty: all remaining nodes have been tested with each
+// other.
 [[nodiscard]] std::vector<Record> all_pairs_round(const Known& known);
 
-// So many rounds it takes where nobody goes.
+// Number of rounds if no node leaves.
 [[nodiscard]] std::size_t all_pairs_rounds(const Fabric& fabric, const PairSettings& settings);
 
 }  // namespace autopilot::fleet

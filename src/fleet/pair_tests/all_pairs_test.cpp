@@ -155,7 +155,7 @@ TEST(AllPairs, of_too_many_nodes_there_is_no_table) {
   const auto run = PairRun::create(fabric.known(), all_pairs_by_one_flow());
   ASSERT_FALSE(run);
   EXPECT_EQ(run.error().code, Errc::exhausted);
-  EXPECT_EQ(run.error().what, "all pairs are tested of 128 nodes at most, and these are 129");
+  EXPECT_EQ(run.error().what, "the all-pairs test supports at most 128 nodes, but the fabric has 129");
 }
 
 }  // namespace

@@ -9,10 +9,11 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr int kPasses = 3;  // whom a partner clears depends on who is bad, and the other way round
-constexpr std::size_t kLeastBetweenFine = 8;    // readings: fewer do not tell whether flows meet
-constexpr double kLeastConfidence = 0.98;       // to call an end bad
-constexpr double kMostConfidenceOfEnds = 0.99;  // the tests say nothing about what they do not reach
+constexpr int kPasses =
+    3;  // a partner clears a NIC only if it is healthy itself, so the result needs several passes
+constexpr std::size_t kLeastBetweenFine = 8;    // readings; fewer do not show whether flows share an uplink
+constexpr double kLeastConfidence = 0.98;       // least confidence to call an end bad
+constexpr double kMostConfidenceOfEnds = 0.99;  // the tests have no data about paths that they do not use
 
 EndNumber sender_of(const Reading& reading) {
   return 2 * reading.from;
@@ -21,12 +22,12 @@ EndNumber receiver_of(const Reading& reading) {
   return 2 * reading.to + 1;
 }
 
-// In the middle between the low value and the usual one.
+// The middle between the low value and the usual value.
 double bar_of_bits(const Reading& low) {
   return low.usual * (1 + low.share) / 2;
 }
 
-// A test that was not low and in which an end below those bits/s would have been.
+// True for a test that was not low and in which an end limited to those bits/s would have been low.
 bool has_passed_above(const Reading& reading, double bits) {
   return !reading.is_low && reading.usual * std::max(1.0, reading.share) > bits;
 }
@@ -54,7 +55,7 @@ Ends::Ends(std::size_t nics, const Readings& readings, const PairSettings& setti
     if (is_low) doubtful.push_back(end);
   }
   may_flows_meet_ = settings.is_one_flow() && may_flows_meet();
-  // So many are looked at that rare noise is among them; a share of a run may hit a healthy one.
+  // In many readings some are low by noise; only a share of runs can accuse a healthy NIC.
   least_deviations_ = quantile_of_normal(settings.false_accusations /
                                          static_cast<double>(std::max<std::size_t>(measured, 1)));
   for (int pass = 0; pass < kPasses; ++pass) {
@@ -72,8 +73,9 @@ bool Ends::is_between_fine(const Reading& reading) const {
          views_[receiver_of(reading)].has_passed_in_leaf;
 }
 
-// Each pair has one way between leaves, and another one in its next test: what met once may have met each
-// time. By tests whose ends are both fine within their leaves; where no end is, there are only others.
+// Each pair uses one path between leaves, and another path in its next test; flows that shared an uplink once
+// can have shared one each time. Uses tests whose two ends are healthy within their leaves, or all tests if
+// no end is.
 bool Ends::may_flows_meet() const {
   std::size_t between_fine = 0;
   for (const Reading& reading : readings_.list) {
@@ -117,12 +119,12 @@ EndNumber Ends::other_end(const Reading& reading, EndNumber end) const {
   return sender_of(reading) == end ? receiver_of(reading) : sender_of(reading);
 }
 
-// What healthy pairs differ by is no reason for silence.
+// The normal difference between healthy pairs does not count as low.
 double Ends::deviation_of(const Reading& reading) const {
   return reading.is_silent ? reading.error : std::hypot(reading.error, readings_.noise.between);
 }
 
-// What the end gave in tests with others that passed above the bar; `otherwise` where there is none.
+// What the end reached in tests with other partners that passed above the bar; `otherwise` if there are none.
 double Ends::passed_share(EndNumber end, EndNumber other, const Bar& bar, double otherwise) const {
   std::vector<std::uint32_t> passed;
   for (const std::uint32_t number : readings_of(end)) {
@@ -132,7 +134,8 @@ double Ends::passed_share(EndNumber end, EndNumber other, const Bar& bar, double
   return passed.empty() ? otherwise : mean_of(passed).first;
 }
 
-// With others it came nearer to what is usual than to the low share: a slow end may pass now and then.
+// The end came nearer to the usual value than to the low share with other partners: a slow end can pass
+// occasionally.
 bool Ends::is_cleared(EndNumber end, EndNumber other, const Bar& bar) const {
   if (views_[end].state == EndState::bad) return false;
   return passed_share(end, other, bar, 0) > bar.share;
@@ -151,7 +154,7 @@ bool Ends::has_passed(EndNumber end) const {
       readings_of(end), [&](std::uint32_t number) { return has_passed_above(readings_.list[number], bits); });
 }
 
-// In a test it came clearly above that.
+// A test of the end was clearly above that reading.
 bool Ends::has_given_more(EndNumber end, const Reading& low) const {
   const double bits = low.share * low.usual / (1 - settings_.least_loss);
   return std::ranges::any_of(readings_of(end), [&](std::uint32_t number) {
@@ -160,7 +163,8 @@ bool Ends::has_given_more(EndNumber end, const Reading& low) const {
   });
 }
 
-// Across leaves only where the end is not fine within its own, and no flows met.
+// Across leaves, a low reading counts against an end only if the end is not healthy within its own leaf and
+// no flows shared an uplink.
 bool Ends::may_be_of_end(EndNumber end, const Reading& low) const {
   if (!low.is_cross) return true;
   if (views_[end].has_passed_in_leaf) return false;
@@ -168,8 +172,8 @@ bool Ends::may_be_of_end(EndNumber end, const Reading& low) const {
   return !may_flows_meet_ && !has_given_more(end, low);
 }
 
-// A low test counts against an end only where its partner is fine with others; what passed counts for it
-// where it would not pass if it were that slow.
+// A low test counts against an end only if its partner is healthy with others. A passed test counts for it
+// only if an end that slow would not have passed.
 std::vector<std::uint32_t> Ends::what_counts(EndNumber end) const {
   std::vector<std::uint32_t> counting;
   double bits = 0;
@@ -223,8 +227,8 @@ EndView Ends::weigh(EndNumber end) const {
   return view;
 }
 
-// Which explains the readings better: an end that is low with everybody, or one partner to which the way is
-// bad while all others are as usual.
+// Compares two explanations of the readings: an end that is low with all partners, or a bad path to one
+// partner while all other partners are as usual.
 void Ends::weigh_against_link(EndNumber end, std::span<const std::uint32_t> counting, EndView& view) const {
   std::map<EndNumber, Partner> partners;
   for (const std::uint32_t number : counting) {
@@ -250,7 +254,7 @@ void Ends::weigh_against_link(EndNumber end, std::span<const std::uint32_t> coun
   }
   view.share = mean;
   if (partners.size() < 2) {
-    // It or the way to the only partner that is fine.
+    // The end, or the path to its only healthy partner.
     view.partners = 1;
     view.state = 1 - mean > low_cut(deviation, settings_) ? EndState::open : EndState::fine;
     return;
@@ -299,7 +303,7 @@ std::vector<LowPair> Ends::low_pairs() const {
     pair.share = mean;
     const EndNumber sender = 2 * pair.from;
     const EndNumber receiver = 2 * pair.to + 1;
-    // Two ends that are both a little low are no broken link.
+    // Two ends that are both slightly low do not make a broken link.
     const Bar bar{(1 + mean) / 2, usual_bits * (1 + mean) / 2};
     const double usual =
         std::min(passed_share(sender, receiver, bar, 1), passed_share(receiver, sender, bar, 1));

@@ -10,42 +10,42 @@
 
 namespace autopilot::fleet {
 
-// A NIC as a sender or as a receiver: 2 * NIC, and 1 more as a receiver.
+// A NIC as a sender (2 * NIC) or as a receiver (2 * NIC + 1).
 using EndNumber = std::uint32_t;
 
 enum class EndState : std::uint8_t {
   unmeasured,
-  fine,  // nothing speaks against it that its partner, or what is between them, does not explain
-  open,  // low, and it is not known yet whose fault that is
-  bad,   // low with two partners at least that are fine with others
+  fine,  // every low reading is explained by the partner or by the path
+  open,  // low, and the cause is not known yet
+  bad,   // low with at least two partners that are healthy with others
 };
 
 struct EndView {
   EndState state = EndState::unmeasured;
-  bool has_passed = false;          // a test that was not low, of which it would else be
-  bool has_passed_in_leaf = false;  // likewise, with a NIC under the same leaf
-  bool is_silent = false;           // nothing came through in any test that counts against it
-  double share = 1;                 // of what is usual, in the tests that count; the lowest while it is open
-  std::size_t partners = 0;         // that are fine, and with which it was low
-  double confidence = 0;            // that it is this end, and not the way to one partner
-  double link_confidence = 0;       // that it is the way to one partner, where that fits better
+  bool has_passed = false;          // a test was not low that a bad end would have made low
+  bool has_passed_in_leaf = false;  // the same, with a NIC under the same leaf
+  bool is_silent = false;           // no data arrived in any test that counts against it
+  double share = 1;          // of the usual rate, in the tests that count; the lowest while the state is open
+  std::size_t partners = 0;  // healthy partners with which it was low
+  double confidence = 0;     // that the cause is this end, not the path to one partner
+  double link_confidence = 0;  // that the cause is the path to one partner, if that fits better
 };
 
-// Two NICs between which a test was low although both are fine, in that direction.
+// Two NICs with a low test in that direction although neither end is bad.
 struct LowPair {
   NicNumber from = 0;
   NicNumber to = 0;
-  std::vector<std::uint32_t> readings;  // of this direction
-  std::size_t low = 0;                  // of them
+  std::vector<std::uint32_t> readings;  // tests of this direction
+  std::size_t low = 0;                  // number of low readings
   double share = 1;
   bool is_significant = false;
   bool is_cross = false;
   bool is_silent = false;
-  double confidence = 0;       // that it is what is between them
-  bool are_ends_fine = false;  // else it is one of them or what is between them
+  double confidence = 0;       // that the cause is the path between them
+  bool are_ends_fine = false;  // false: one of the ends can be the cause as well
 };
 
-// What the readings say about each NIC and each pair.
+// State of each NIC and each pair, derived from the readings.
 class Ends {
  public:
   Ends(std::size_t nics, const Readings& readings, const PairSettings& settings);
@@ -55,25 +55,25 @@ class Ends {
   [[nodiscard]] const EndView& receives(NicNumber nic) const { return views_[2 * nic + 1]; }
   [[nodiscard]] bool is_fine(NicNumber nic) const;
   [[nodiscard]] bool is_bad(NicNumber nic) const;
-  // Readings in which it takes part.
+  // Readings in which the end takes part.
   [[nodiscard]] std::span<const std::uint32_t> readings_of(EndNumber end) const;
-  // Bits/s above which a test clears it of every one in which it was low; 0 where it was in none.
+  // A test above this many bits/s clears the end of each of its low tests; 0 if it has none.
   [[nodiscard]] double least_to_pass(EndNumber end) const;
-  // Pairs with a low reading whose two ends are not bad.
+  // Pairs with a low reading and without a bad end.
   [[nodiscard]] std::vector<LowPair> low_pairs() const;
 
  private:
-  // What an end has to reach in other tests to be cleared of a low one. The usual across leaves may be lower
-  // than what is low within a leaf: who is as usual there may still be slow.
+  // Value that an end must reach in other tests to be cleared of a low one. The usual rate across leaves can
+  // be below a low rate within a leaf, so an end with a usual rate there can still be slow.
   struct Bar {
-    double share = 0;  // of what is usual in these tests
-    double bits = 0;   // a second, which are usual there
+    double share = 0;  // of the usual rate in these tests
+    double bits = 0;   // usual bits/s of these tests
   };
-  // Readings of one partner together.
+  // All readings with one partner.
   struct Partner {
     EndNumber end = 0;
     double weight = 0;
-    double sum = 0;  // of weighted shares
+    double sum = 0;  // sum of weighted shares
   };
 
   void index_readings();
@@ -96,10 +96,10 @@ class Ends {
   const Readings& readings_;
   const PairSettings& settings_;
   std::vector<EndView> views_;
-  std::vector<std::uint32_t> begins_;  // of the readings of each end in by_end_
+  std::vector<std::uint32_t> begins_;  // start of each end's readings in by_end_
   std::vector<std::uint32_t> by_end_;
-  double least_deviations_ = 0;  // of what may be held against anybody
-  bool may_flows_meet_ = false;  // between leaves, and nobody knows which
+  double least_deviations_ = 0;  // least deviation that counts against an end
+  bool may_flows_meet_ = false;  // between leaves, where the affected flows are unknown
 };
 
 }  // namespace autopilot::fleet

@@ -15,7 +15,7 @@ bool is_rate(double bits_per_second) {
   return std::isfinite(bits_per_second) && bits_per_second > 0;
 }
 
-// The number of a name, a new one where it was not known.
+// The number of a name; an unknown name gets the next number.
 std::uint32_t number_of(const std::string& name, std::vector<std::string>& names,
                         std::map<std::string, std::uint32_t, std::less<>>& numbers) {
   const auto [at, is_new] = numbers.try_emplace(name, static_cast<std::uint32_t>(names.size()));
@@ -27,7 +27,7 @@ Status check_names(const std::vector<FabricNode>& nodes) {
   std::set<std::string_view> names;
   for (const FabricNode& node : nodes) {
     if (node.name.empty()) return fail(Errc::malformed, "fabric: a node has no name");
-    if (!names.insert(node.name).second) return fail(Errc::malformed, "fabric: node " + node.name + " twice");
+    if (!names.insert(node.name).second) return fail(Errc::malformed, "fabric: duplicate node " + node.name);
   }
   return {};
 }
@@ -53,9 +53,9 @@ Status Fabric::add_nics() {
     for (std::size_t place = 0; place < nodes_[node].nics.size(); ++place) {
       const RailNic& nic = nodes_[node].nics[place];
       const std::string where = "fabric: node " + nodes_[node].name + ", rail " + nic.rail;
-      if (nic.rail.empty()) return fail(Errc::malformed, where + ": a rail needs a name");
+      if (nic.rail.empty()) return fail(Errc::malformed, where + ": missing rail name");
       if (nic.line_rate && !is_rate(*nic.line_rate))
-        return fail(Errc::malformed, where + ": the line rate is no positive number");
+        return fail(Errc::malformed, where + ": the line rate is not a positive number");
       const RailNumber rail = number_of(nic.rail, rails_, numbers);
       if (rail >= kMostRails)
         return fail(Errc::exhausted, where + ": more than " + std::to_string(kMostRails) + " rails");
@@ -83,9 +83,9 @@ Status Fabric::add_uplinks(const std::vector<LeafUplinks>& uplinks) {
   for (const LeafUplinks& one : uplinks) {
     const std::string where = "fabric: uplinks of leaf " + one.leaf;
     const auto leaf = std::ranges::find(leaves_, one.leaf);
-    if (leaf == leaves_.end()) return fail(Errc::malformed, where + ": no node is under it");
+    if (leaf == leaves_.end()) return fail(Errc::malformed, where + ": the leaf has no node");
     if (one.count == 0 || !is_rate(one.line_rate))
-      return fail(Errc::malformed, where + ": count and rate are to be positive");
+      return fail(Errc::malformed, where + ": count and rate must be positive");
     uplinks_[static_cast<std::size_t>(leaf - leaves_.begin())] = one;
   }
   return {};
@@ -118,7 +118,7 @@ double Fabric::uplink_share(LeafNumber leaf, std::size_t tests, double line_rate
   const std::optional<LeafUplinks>& uplinks = uplinks_[leaf];
   if (!uplinks || tests == 0) return 1;
   const double capacity = uplinks->count * uplinks->line_rate;
-  // A test is one flow at a time, and a flow has one uplink.
+  // A test is one flow at a time, and a flow uses one uplink.
   const double most = std::min(capacity / static_cast<double>(tests), uplinks->line_rate);
   return std::min(1.0, most / line_rate);
 }

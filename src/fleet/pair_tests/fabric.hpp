@@ -11,42 +11,42 @@
 
 namespace autopilot::fleet {
 
-using NodeNumber = std::uint32_t;  // its place in the fabric
+using NodeNumber = std::uint32_t;  // index in the fabric
 using RailNumber = std::uint32_t;
 using LeafNumber = std::uint32_t;
-using NicNumber = std::uint32_t;  // of a node on a rail, whether or not it is there
+using NicNumber = std::uint32_t;  // index of a node and rail, whether or not the node has that NIC
 
 struct RailNic {
-  std::string rail;       // the word that all nodes use: NICs of one rail are tested against each other
-  std::string interface;  // what the node calls it: "mlx5_3", "eth2"
+  std::string rail;       // the name that all nodes use: NICs of one rail are tested against each other
+  std::string interface;  // its name on the node: "mlx5_3", "eth2"
   std::optional<double> line_rate;  // bits/s
 };
 
 struct FabricNode {
   std::string name;
-  std::string leaf;  // the switches it is plugged into: one for each rail, or one for all; empty: not known
-  std::vector<RailNic> nics;  // one for each rail at most
+  std::string leaf;           // switch of the node: one for each rail, or one for all; empty: unknown
+  std::vector<RailNic> nics;  // at most one for each rail
 };
 
-// What leads from a leaf to the spines, of one rail: where one switch has all rails, the part of a rail.
+// Uplinks from a leaf to the spines, for one rail; if one switch serves all rails, the part of one rail.
 struct LeafUplinks {
   std::string leaf;
   std::uint32_t count = 0;
-  double line_rate = 0;  // bits/s, of each
+  double line_rate = 0;  // bits/s of each uplink
 };
 
-// How far two nodes are apart. unknown: the leaf of one of them is not known.
+// Distance of two nodes. unknown: the leaf of one of them is unknown.
 enum class Locality : std::uint8_t { same_leaf, cross_leaf, unknown };
 
-// What is known of nodes, rails and leaves before anything is tested. Numbers follow the order in which
-// nodes, and in them rails, were first named.
+// Nodes, rails and leaves as known before any test. Numbers follow the order in which nodes, and rails within
+// them, first appear.
 class Fabric {
  public:
   static constexpr std::size_t kMostNodes = 16'384;
   static constexpr std::size_t kMostRails = 32;
 
-  // malformed: no name, a name twice, a rail twice on a node, a rate that is no positive number, uplinks of a
-  // leaf that no node names. exhausted: more than the limits.
+  // malformed: a missing name, a duplicate name, a duplicate rail of a node, a rate that is not a positive
+  // number, or uplinks of a leaf without nodes. exhausted: beyond the limits.
   [[nodiscard]] static Result<Fabric> create(std::vector<FabricNode> nodes,
                                              const std::vector<LeafUplinks>& uplinks = {});
 
@@ -64,20 +64,20 @@ class Fabric {
   [[nodiscard]] NodeNumber node_of(NicNumber nic) const {
     return static_cast<NodeNumber>(nic % nodes_.size());
   }
-  // Nothing where the node is not on that rail.
+  // nullopt if the node has no NIC on that rail.
   [[nodiscard]] const RailNic* nic(RailNumber rail, NodeNumber node) const;
-  // no_leaf() where it is not known.
+  // no_leaf() if unknown.
   [[nodiscard]] LeafNumber leaf(NodeNumber node) const { return leaf_of_[node]; }
   [[nodiscard]] LeafNumber no_leaf() const { return static_cast<LeafNumber>(leaves_.size()); }
-  // Those of the leaf, or of no_leaf(), that are on the rail, in their order.
+  // Nodes of the leaf, or of no_leaf(), that have the rail, in their order.
   [[nodiscard]] std::vector<NodeNumber> members(RailNumber rail, LeafNumber leaf) const;
   [[nodiscard]] const std::optional<LeafUplinks>& uplinks(LeafNumber leaf) const { return uplinks_[leaf]; }
 
   [[nodiscard]] Locality locality(NodeNumber a, NodeNumber b) const;
-  // Of the slower of both NICs; nothing where one is not known.
+  // Line rate of the slower NIC; nullopt if one is unknown.
   [[nodiscard]] std::optional<double> line_rate(RailNumber rail, NodeNumber a, NodeNumber b) const;
-  // What of that rate is left for each of so many tests that leave the leaf at once, at most 1; 1 where the
-  // uplinks are not known.
+  // The share of that rate for each of `tests` tests that leave the leaf at once, at most 1; 1 if the uplinks
+  // are unknown.
   [[nodiscard]] double uplink_share(LeafNumber leaf, std::size_t tests, double line_rate) const;
 
  private:
@@ -91,7 +91,7 @@ class Fabric {
   std::vector<std::string> leaves_;
   std::vector<LeafNumber> leaf_of_;
   std::vector<std::vector<NodeNumber>> nodes_of_;             // by leaf and no_leaf()
-  std::vector<std::vector<std::optional<std::size_t>>> nic_;  // by rail and node: its place among the node's
+  std::vector<std::vector<std::optional<std::size_t>>> nic_;  // by rail and node: index among the node's NICs
   std::vector<std::optional<LeafUplinks>> uplinks_;           // by leaf
 };
 

@@ -12,15 +12,16 @@ namespace autopilot::fleet {
 namespace {
 
 constexpr double kLeastFlowSpread = 0.002;
-constexpr std::size_t kLeastVotes = 3;   // of fewer nobody knows which of their leaves it is
-constexpr std::size_t kLeastPairs = 3;   // of one flow each: of fewer all may have met others
-constexpr std::size_t kLeastLeaves = 3;  // fewer do not tell a spine from a leaf
-constexpr double kUnevenChance = 1.5;    // flows that once met are likelier to meet again than others
-constexpr double kOfNearly = 0.5;        // so many come by chance for each that is low every time but one
-constexpr double kManyTimes = 3;         // what other leaves show: a spine hits some more than others
-constexpr double kAllUplinks = 0.75;     // of the flows of a leaf
+constexpr std::size_t kLeastVotes = 3;   // with fewer votes, the leaf at fault is ambiguous
+constexpr std::size_t kLeastPairs = 3;   // of one flow each; all flows of fewer pairs can have shared uplinks
+constexpr std::size_t kLeastLeaves = 3;  // with fewer leaves, a spine and a leaf look the same
+constexpr double kUnevenChance = 1.5;  // flows that shared an uplink once are more likely to share one again
+constexpr double kOfNearly = 0.5;      // expected chance votes for each flow that is low every time but one
+constexpr double kManyTimes =
+    3;  // limit beside other leaves: a faulty spine affects some leaves more than others
+constexpr double kAllUplinks = 0.75;  // of the flows of a leaf
 
-// Of all rails together: of one there may be few flows, and many of these met.
+// Uses all rails together, because one rail can have few flows, many of which shared uplinks.
 double deviation_of_flows(std::span<const Flow> flows, double within) {
   std::vector<double> shares;
   for (const Flow& flow : flows)
@@ -77,8 +78,8 @@ class Count {
     return left;
   }
 
-  // So many of these flows would be votes by chance, by those of them that were low once and not every time
-  // after.
+  // Expected number of chance votes among these flows, estimated from flows that were low once but not each
+  // time.
   [[nodiscard]] static double chance_votes(const Some& flows) {
     double repeats = 0;
     double low_repeats = 0;
@@ -96,8 +97,7 @@ class Count {
     return std::max(sum, kOfNearly * nearly);
   }
 
-  // Of the votes of the leaf those that it would have if its flows were like those of the middle one of the
-  // other leaves elsewhere.
+  // Number of votes that the leaf would have if its flows were like the median of the other leaves.
   [[nodiscard]] double usual_votes(LeafNumber leaf) const {
     std::vector<double> rates;
     double others = 0;
@@ -122,7 +122,7 @@ class Count {
            settings_.false_accusations / static_cast<double>(tested_ * rails_);
   }
 
-  // Where flows meet between others, those of a few pairs may have met each time.
+  // If flows of other leaves share uplinks, those of a few pairs can have shared one each time.
   [[nodiscard]] bool may_have_met(LeafNumber leaf, const Some& votes) const {
     std::set<std::uint32_t> pairs;
     for (const Flow* flow : votes)
@@ -158,8 +158,8 @@ class Count {
     return fault;
   }
 
-  // All low flows of a leaf go to one other: the way between the two, or an end of it where there is no
-  // third.
+  // All low flows of a leaf go to one other leaf: the cause is the path between both, or one of them if there
+  // is no third leaf.
   std::optional<PathFault> between(LeafNumber leaf, LeafNumber other, const Some& votes) {
     Some flows;
     std::ranges::copy_if(of_leaf_[leaf], std::back_inserter(flows),
@@ -171,8 +171,8 @@ class Count {
     return fault;
   }
 
-  // Where a pair has one flow and another way each time nobody knows which ways are slow and where flows met:
-  // only of a leaf all of whose flows are low every time.
+  // If a pair has one flow that takes another path each time, slow paths and shared uplinks cannot be
+  // distinguished. The result then covers only a leaf whose flows are all low every time.
   [[nodiscard]] bool may_be_told(LeafNumber leaf) const {
     return !settings_.is_one_flow() ||
            std::ranges::all_of(of_leaf_[leaf], [&](const Flow* flow) { return left_.contains(flow); });
@@ -201,7 +201,7 @@ class Count {
       records.insert(flow->record);
       left_.erase(flow);
     }
-    // Of the many low flows of a pair only some are repeated.
+    // Only some of a pair's many low flows are repeated.
     for (const Flow* flow : flows)
       if (flow->is_low && flow->low_repeats == flow->repeats && records.contains(flow->record)) ++fault.low;
     fault.share = median_of(shares);
@@ -215,8 +215,8 @@ class Count {
   RailNumber rail_;
   Some flows_;
   std::vector<Some> of_leaf_;
-  std::set<const Flow*> left_;  // votes that nothing explains yet
-  std::size_t tested_ = 0;      // leaves
+  std::set<const Flow*> left_;  // votes without an explanation
+  std::size_t tested_ = 0;      // number of tested leaves
   std::size_t rails_;
   const PairSettings& settings_;
 };

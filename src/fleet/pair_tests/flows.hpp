@@ -15,18 +15,18 @@ namespace autopilot::fleet {
 // One source port between two NICs under two leaves, in one direction: one path of the fabric.
 struct Flow {
   RailNumber rail = 0;
-  std::uint32_t record = 0;  // the test in which it came first
+  std::uint32_t record = 0;  // the test in which it first appeared
   std::uint16_t number = 0;
   LeafNumber from = 0;
   LeafNumber to = 0;
-  double share = 1;             // of what is usual across leaves, the first time
+  double share = 1;             // of the usual rate across leaves, the first time
   std::size_t repeats = 0;      // in later tests
-  std::size_t low_repeats = 0;  // of them
+  std::size_t low_repeats = 0;  // number of low repeats
   bool is_low = false;          // the first time
 };
 
-// Low every time. Flows that meet on an uplink are low as well, by chance: such a flow is as usual sooner or
-// later when it is repeated.
+// Low every time. Flows that share an uplink by chance are low as well, but reach the usual rate in one of
+// their repeats.
 [[nodiscard]] inline bool is_vote(const Flow& flow) {
   return flow.is_low && flow.repeats > 0 && flow.low_repeats == flow.repeats;
 }
@@ -42,22 +42,23 @@ enum class PathKind : std::uint8_t {
   one_spine,
 };
 
-// What explains low flows between NICs that are fine.
+// Explanation of low flows between healthy NICs.
 struct PathFault {
   PathKind kind = PathKind::one_uplink;
   RailNumber rail = 0;
-  std::optional<LeafNumber> leaf;   // nothing of a spine
-  std::optional<LeafNumber> other;  // between_leaves
-  double share = 1;                 // of what is usual, of the low flows
-  std::size_t flows = 0;            // that pass there or may
-  std::size_t low = 0;              // of them
-  std::size_t ways = 1;             // about so many uplinks or spines there are, by the part that is low
+  std::optional<LeafNumber> leaf;   // not set for a spine
+  std::optional<LeafNumber> other;  // only for between_leaves
+  double share = 1;                 // of the usual rate, of the low flows
+  std::size_t flows = 0;            // flows that use it, or can use it
+  std::size_t low = 0;              // number of low flows
+  std::size_t ways = 1;             // estimated number of uplinks or spines, from the share of low flows
   double confidence = 0;
-  std::vector<std::uint32_t> records;  // of the low flows, each once
+  std::vector<std::uint32_t> records;  // tests of the low flows, each once
 };
 
-// The leaf that most votes touch is at fault, if that many would not come by chance or by what flows
-// elsewhere show; it takes its votes with it, and so on. What is left over all leaves is a spine's.
+// Finds the leaf with the most votes. It is at fault if that many votes are unlikely by chance and compared
+// with other leaves. Its votes are then removed, and the search continues. Remaining votes from all leaves
+// point to a spine.
 [[nodiscard]] std::vector<PathFault> find_path_faults(const Fabric& fabric, std::span<const Flow> flows,
                                                       const PairSettings& settings);
 

@@ -12,17 +12,17 @@
 namespace autopilot::fleet {
 namespace {
 
-// Low beyond what noise does to some readings of a large fabric.
+// Low beyond the noise of readings in a large fabric.
 constexpr double kClearDeviations = 5;
-// So many low pairs nothing explains: one or two of many may be broken links, fewer of few may be noise.
+// Least number of unexplained low pairs: one or two of many can be broken links, or noise if there are few
+// pairs.
 constexpr std::size_t kLeastClear = 2;
 constexpr double kPartOfClear = 0.03;
 constexpr double kPartOfUnexplained = 0.125;
-// Of more NICs than a few no more are bad at once.
+// A larger number of NICs is not bad at the same time.
 constexpr std::size_t kFewNics = 5;
 constexpr double kPartOfBad = 0.34;
-// Pairs of the first round have no NIC in common: each that is slow, and not by noise, has a bad one of its
-// own.
+// Pairs of the first round share no NIC: each slow pair, beyond noise, has its own bad NIC.
 constexpr double kPartOfSlow = 0.5;
 constexpr double kSlow = 0.15;
 
@@ -32,7 +32,7 @@ bool is_more_than(std::size_t count, double part, std::size_t whole) {
   return static_cast<double>(count) > part * static_cast<double>(whole);
 }
 
-// What one rail showed between nodes of unknown locality.
+// Results of one rail between nodes of unknown locality.
 class RailSeen {
  public:
   RailSeen(const Readings& readings, const Ends& ends, const PairSettings& settings)
@@ -63,7 +63,7 @@ class RailSeen {
       clear_.insert(pair);
   }
 
-  // More than half of what the low pair lacks.
+  // More than half of the loss of the low pair.
   [[nodiscard]] bool gave_more_elsewhere(EndNumber end, const Reading& low) const {
     return std::ranges::any_of(ends_.readings_of(end), [&](std::uint32_t number) {
       const Reading& reading = readings_.list[number];
@@ -77,7 +77,7 @@ class RailSeen {
                                        is_more_than(slow_first_.size(), kPartOfSlow, first_.size()));
   }
 
-  // A bad NIC and a broken link at once are as unlikely as two such links.
+  // A bad NIC together with a broken link is as unlikely as two broken links.
   [[nodiscard]] bool are_unexplained() const {
     if (unexplained_.size() >= kLeastClear &&
         is_more_than(unexplained_.size(), kPartOfUnexplained, pairs_.size()))
@@ -90,13 +90,13 @@ class RailSeen {
   const Ends& ends_;
   const PairSettings& settings_;
   std::set<Pair> pairs_;
-  std::set<Pair> first_;        // of the first round
-  std::set<Pair> slow_first_;   // of them
-  std::set<Pair> unexplained_;  // low, though both NICs gave more elsewhere
-  std::set<Pair> clear_;        // of them, those that are no noise
+  std::set<Pair> first_;        // pairs of the first round
+  std::set<Pair> slow_first_;   // slow pairs of the first round
+  std::set<Pair> unexplained_;  // low, although both NICs gave more elsewhere
+  std::set<Pair> clear_;        // of the unexplained pairs, those beyond noise
   std::set<NicNumber> nics_;
   std::set<NicNumber> bad_;
-  std::set<NicNumber> doubtful_;  // not known to be fine
+  std::set<NicNumber> doubtful_;  // not known to be healthy
 };
 
 bool is_of_unknown(const Reading& reading, std::span<const Record> records) {
@@ -126,7 +126,7 @@ std::vector<RailNumber> rails_that_fit_leaves(const Fabric& fabric, std::span<co
     const std::size_t nodes = fabric.members(rail, fabric.no_leaf()).size();
     if (nodes > 0 && nodes <= kMostForLeaves) rails.push_back(rail);
   }
-  Readings all;  // as if nobody were gone
+  Readings all;  // readings that include departed nodes
   std::optional<Ends> all_ends;
   if (!rails.empty() && std::ranges::find(gone, true) != gone.end()) {
     all = read_records(fabric, records, std::vector<bool>(gone.size()), settings);

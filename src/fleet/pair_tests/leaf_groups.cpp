@@ -12,12 +12,12 @@
 namespace autopilot::fleet {
 namespace {
 
-// Of more NICs four may be bad of which each two met: they would fit below two small leaves.
+// Among more NICs, four can be bad of which each two met: they would fit under two small leaves.
 constexpr std::size_t kMostForSmallLeaves = 31;
-// Who looks longer may look for ever; what nobody could rule out is not ruled out.
+// Bound of the search. An arrangement that is not ruled out within it counts as possible.
 constexpr std::size_t kMostSteps = 20'000;
 
-// Puts groups of NICs under leaves, the largest group first.
+// Assigns groups of NICs to leaves, the largest group first.
 class LeafSearch {
  public:
   // groups: of all NICs of the pairs, and of others.
@@ -49,7 +49,7 @@ class LeafSearch {
   };
   using Leaf = std::vector<Group>;
 
-  // One of each were low with each other.
+  // A NIC of one group was low with a NIC of the other.
   [[nodiscard]] bool are_apart(const Group& one, const Group& other) const {
     return apart_.contains(std::minmax(one.number, other.number));
   }
@@ -60,7 +60,7 @@ class LeafSearch {
 
   [[nodiscard]] static bool has_several(const Leaf& leaf) { return leaf.size() > 1 || leaf.front().nics > 1; }
 
-  // That one and all after it.
+  // Places that group and all groups after it.
   bool place(std::size_t number) {
     if (++steps_ > kMostSteps) return true;
     if (number == groups_.size()) return std::ranges::all_of(leaves_, has_several);
@@ -84,7 +84,7 @@ class LeafSearch {
   std::size_t steps_ = 0;
 };
 
-// Of an end that is bad, while its NIC is fine in the other direction.
+// The low end is bad, while its NIC is healthy in the other direction.
 bool is_of_one_direction(const Reading& reading, const Ends& ends) {
   const auto is_bad_alone = [](const EndView& end, const EndView& other) {
     return end.state == EndState::bad && other.state == EndState::fine;
@@ -120,7 +120,7 @@ std::vector<MetPair> met_on(RailNumber rail, std::span<const Record> records, co
 }
 
 std::map<NicNumber, std::size_t> groups_of(std::span<const MetPair> pairs) {
-  std::map<NicNumber, NicNumber> leads;  // to another one of the group, or to itself
+  std::map<NicNumber, NicNumber> leads;  // leads to another NIC of the group, or to itself
   const auto last_of = [&leads](NicNumber nic) {
     NicNumber last = leads.try_emplace(nic, nic).first->second;
     while (leads.at(last) != last)

@@ -11,34 +11,34 @@
 
 namespace autopilot::fleet {
 
-// What two NICs of one rail do: source sends to destination, and the other way round, one after the other.
+// A test of two NICs of one rail: source sends to destination, then destination to source.
 struct PairTest {
-  std::uint32_t id = 0;  // its place among the tests of the run
+  std::uint32_t id = 0;  // index among the tests of the run
   RailNumber rail = 0;
   NodeNumber source = 0;
   NodeNumber destination = 0;
-  // One sample each way for every one of them. Of one pair the same number is the same source port, so that a
-  // fabric that picks the path by ports picks the same one; a number may come more than once.
+  // One sample in each direction for each flow number. For one pair, equal numbers use equal source ports, so
+  // that a fabric that selects the path by ports selects the same path. A number can occur more than once.
   std::vector<std::uint16_t> flows;
-  std::optional<double> most;  // bits/s that it may send; nothing: what it can
+  std::optional<double> most;  // limit in bits/s; not set: unlimited
 };
 
-// Why nothing was measured.
+// Why a test has no result.
 enum class Missing : std::uint8_t {
-  refused,    // one end may not now: busy, reserved, no right
-  cancelled,  // a job began on one end
-  timed_out,  // who runs the tests gave up
-  no_answer,  // it was tried, and nothing came through between the two
+  refused,    // one node refused: busy, reserved, or missing permission
+  cancelled,  // a job started on one node
+  timed_out,  // the caller gave up
+  no_answer,  // the test ran, but no data arrived
 };
 
 [[nodiscard]] std::string_view to_string(Missing why);
 
 struct PairResult {
-  std::uint32_t id = 0;  // of the test
-  // bits/s of the flows, in their order; fewer where it was cut short.
+  std::uint32_t id = 0;  // id of the test
+  // bits/s of the flows, in their order; fewer if the test ended early.
   std::vector<double> forward;          // source to destination
   std::vector<double> backward;         // destination to source
-  std::optional<Missing> missing = {};  // then both are empty
+  std::optional<Missing> missing = {};  // if set, both lists are empty
 };
 
 }  // namespace autopilot::fleet

@@ -24,12 +24,12 @@ Status check(const PairSettings& settings) {
                                 settings.cross_flows <= kMostFlows && settings.most_rounds >= 1;
   if (!are_counts_right)
     return fail(Errc::malformed,
-                "pair tests: samples, flows and rounds are to be 1 at least, samples no more "
-                "than most_samples, and both no more than " +
+                "pair tests: samples, flows and rounds must be at least 1, samples at most "
+                "most_samples, and both at most " +
                     std::to_string(kMostFlows));
   if (!is_share(settings.least_loss) || !is_share(settings.aimed_error) ||
       !is_share(settings.false_accusations) || !is_share(settings.share_of_line_rate))
-    return fail(Errc::malformed, "pair tests: a share is above 0 and at most 1");
+    return fail(Errc::malformed, "pair tests: a share must be above 0 and at most 1");
   return {};
 }
 
@@ -37,8 +37,9 @@ Status check_rates(const Fabric& fabric) {
   for (const FabricNode& node : fabric.nodes())
     for (const RailNic& nic : node.nics)
       if (!nic.line_rate)
-        return fail(Errc::malformed, "pair tests: a share of the line rate is asked for, and that of node " +
-                                         node.name + ", rail " + nic.rail + " is not known");
+        return fail(Errc::malformed,
+                    "pair tests: a share of the line rate is set, but the line rate of node " + node.name +
+                        ", rail " + nic.rail + " is unknown");
   return {};
 }
 
@@ -49,12 +50,12 @@ std::string name_of(const PairResult& result) {
 Status check(const PairResult& result, const PairTest& test) {
   const bool is_empty = result.forward.empty() && result.backward.empty();
   if (is_empty != result.missing.has_value())
-    return fail(Errc::malformed, name_of(result) + ": either values or why there are none");
+    return fail(Errc::malformed, name_of(result) + ": expected either values or a reason for their absence");
   for (const std::vector<double>* values : {&result.forward, &result.backward}) {
     if (values->size() > test.flows.size())
       return fail(Errc::malformed, name_of(result) + ": more values than flows");
     if (!std::ranges::all_of(*values, [](double value) { return std::isfinite(value) && value > 0; }))
-      return fail(Errc::malformed, name_of(result) + ": a value is no positive number");
+      return fail(Errc::malformed, name_of(result) + ": a value is not a positive number");
   }
   return {};
 }
@@ -65,9 +66,8 @@ Result<PairRun> PairRun::create(Fabric fabric, const PairSettings& settings) {
   TRY_STATUS(check(settings));
   if (settings.share_of_line_rate < 1) TRY_STATUS(check_rates(fabric));
   if (settings.all_pairs && fabric.nodes().size() > kMostForAllPairs)
-    return fail(Errc::exhausted, "all pairs are tested of " + std::to_string(kMostForAllPairs) +
-                                     " nodes at most, and these are " +
-                                     std::to_string(fabric.nodes().size()));
+    return fail(Errc::exhausted, "the all-pairs test supports at most " + std::to_string(kMostForAllPairs) +
+                                     " nodes, but the fabric has " + std::to_string(fabric.nodes().size()));
   return PairRun(std::move(fabric), settings);
 }
 
@@ -111,7 +111,7 @@ std::vector<PairTest> PairRun::next_round() {
 }
 
 Status PairRun::take(PairResult result) {
-  if (result.id >= records_.size()) return fail(Errc::not_found, name_of(result) + ": there is no such test");
+  if (result.id >= records_.size()) return fail(Errc::not_found, name_of(result) + ": unknown test");
   Record& record = records_[result.id];
   if (record.result) return fail(Errc::conflict, name_of(result) + " twice");
   TRY_STATUS(check(result, record.test));
@@ -120,8 +120,7 @@ Status PairRun::take(PairResult result) {
 }
 
 Status PairRun::leave(NodeNumber node) {
-  if (node >= gone_.size())
-    return fail(Errc::not_found, "pair tests: there is no node " + std::to_string(node));
+  if (node >= gone_.size()) return fail(Errc::not_found, "pair tests: unknown node " + std::to_string(node));
   gone_[node] = true;
   return {};
 }

@@ -12,29 +12,30 @@
 
 namespace autopilot::fleet {
 
-// Finds out which node, NIC, link or path is slow or dead: in two rounds of tests of pairs and one that
-// confirms, or where it is wanted by all pairs there are and one round that confirms. Says what to test and
-// makes sense of the results; who makes the tests, when, and how long they may take is the caller's. The same
-// results give the same rounds and the same verdict.
+// Finds slow or dead nodes, NICs, links and paths with two rounds of pair tests and one confirming round, or,
+// if requested, with all pairs and one confirming round. It plans the tests and evaluates the results; the
+// caller runs the tests and decides when they run and how long they take. Equal results give equal rounds and
+// an equal verdict.
 class PairRun {
  public:
-  // malformed: a setting that makes no sense, or a share of the line rate where a rate is not known.
-  // exhausted: all pairs of more nodes than kMostForAllPairs.
+  // malformed: an invalid setting, or a share of the line rate while a rate is unknown. exhausted: all pairs
+  // of more nodes than kMostForAllPairs.
   [[nodiscard]] static Result<PairRun> create(Fabric fabric, const PairSettings& settings);
 
-  // The tests of the next round, all of which may be made at once: no NIC is in two. Those of earlier rounds
-  // that gave no result are not waited for. Empty: there is nothing left to test, and it stays so.
+  // The tests of the next round. All can run at once: each NIC is in at most one. Tests of earlier rounds
+  // without a result are not waited for. Empty: no test is left, now or later.
   [[nodiscard]] std::vector<PairTest> next_round();
 
-  // In any order, also after its round. not_found: no such test. conflict: its result is there. malformed: a
-  // value that is no positive number, more values than flows, or none and no reason.
+  // Adds a result, in any order, also after its round. not_found: unknown test. conflict: the test has a
+  // result. malformed: a value that is not a positive number, more values than flows, or neither values nor a
+  // reason.
   [[nodiscard]] Status take(PairResult result);
 
-  // A job began there, or somebody wants it left alone: nothing of it counts any more, and it is tested no
-  // more. not_found: no such node.
+  // Removes a node, for example because a job started on it: its results no longer count, and it is not
+  // tested again. not_found: unknown node.
   [[nodiscard]] Status leave(NodeNumber node);
 
-  // By what is known now, at any time.
+  // The verdict from the results so far, at any time.
   [[nodiscard]] Verdict verdict() const;
 
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }

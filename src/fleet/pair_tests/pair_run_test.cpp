@@ -86,9 +86,10 @@ TEST(PairRun, a_slow_nic_is_told_with_its_evidence) {
   EXPECT_NEAR(suspect.loss, 0.3, 0.02);
   EXPECT_GT(suspect.confidence, 0.95);
   EXPECT_EQ(suspect.partners, 3U);
-  EXPECT_EQ(suspect.sentence,
-            "n17 on rail 3 (mlx5_3): 30 % less than usual with 3 partners that are fine with others; 3 other "
-            "rails of it are fine");
+  EXPECT_EQ(
+      suspect.sentence,
+      "n17 on rail 3 (mlx5_3): 30 % less than usual with 3 partners that are healthy with others; 3 other "
+      "rails of the node are healthy");
   ASSERT_EQ(suspect.evidence.size(), 6U);
   for (const Evidence& evidence : suspect.evidence) {
     EXPECT_TRUE(evidence.is_low);
@@ -168,7 +169,7 @@ TEST(PairRun, a_bad_link_blames_neither_of_its_ends) {
   const auto [one, other] = std::minmax(link.one, link.other);
   const std::string ends = "n" + std::to_string(one) + " n" + std::to_string(other);
   ASSERT_THAT(accused(verdict), ElementsAre("link " + ends + " rail " + std::to_string(link.rail)));
-  EXPECT_THAT(verdict.suspects.front().sentence, HasSubstr("between them, both are fine with others"));
+  EXPECT_THAT(verdict.suspects.front().sentence, HasSubstr("between them, both are healthy with others"));
 }
 
 TEST(PairRun, a_dead_node_is_unreachable_and_not_slow) {
@@ -177,7 +178,7 @@ TEST(PairRun, a_dead_node_is_unreachable_and_not_slow) {
   ASSERT_THAT(accused(verdict), ElementsAre("node n33"));
   EXPECT_TRUE(verdict.suspects.front().is_unreachable);
   EXPECT_EQ(verdict.suspects.front().loss, 1);
-  EXPECT_THAT(verdict.suspects.front().sentence, HasSubstr("nothing comes through"));
+  EXPECT_THAT(verdict.suspects.front().sentence, HasSubstr("no data arrives"));
 }
 
 TEST(PairRun, two_that_do_not_reach_each_other_are_a_broken_link) {

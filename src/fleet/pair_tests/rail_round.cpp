@@ -9,13 +9,15 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr std::uint32_t kFewUplinks = 4;      // two tests would meet on these most of the time
-constexpr double kPartOfUplinks = 0.25;       // that tests between leaves take: flows shall hardly meet
-constexpr std::size_t kMostLowFlows = 20;     // of a pair that are tried again
-constexpr std::size_t kLowFlowRepeats = 5;    // so many times each
-constexpr std::size_t kLeastRepeats = 48;     // of all flows of a pair together
-constexpr std::size_t kLeastFlowsOfLeaf = 2;  // tests that leave a leaf: with one alone it may be either leaf
-// Likewise where each test is one flow: fewer votes than of three may come by chance.
+constexpr std::uint32_t kFewUplinks = 4;  // with fewer uplinks, two tests share one most of the time
+constexpr double kPartOfUplinks =
+    0.25;  // share of the uplinks for tests between leaves, so that flows seldom share one
+constexpr std::size_t kMostLowFlows = 20;   // low flows of a pair that are repeated
+constexpr std::size_t kLowFlowRepeats = 5;  // repeats of each
+constexpr std::size_t kLeastRepeats = 48;   // of all flows of a pair together
+constexpr std::size_t kLeastFlowsOfLeaf =
+    2;  // tests that leave a leaf; with one, either leaf can be the cause
+// The same if each test is one flow: fewer than three votes can occur by chance.
 constexpr std::size_t kLeastOfLeafByOneFlow = 3;
 
 std::size_t least_of_leaf(const PairSettings& settings) {
@@ -80,7 +82,7 @@ void RailRound::repeat(NodeNumber a, NodeNumber b, std::vector<std::uint16_t> lo
   std::vector<std::uint16_t>& flows = record.test.flows;
   for (std::size_t repeat = 0; repeat < kLowFlowRepeats; ++repeat)
     flows.insert(flows.end(), low_flows.begin(), low_flows.end());
-  // Among others and in another order: two flows that met shall not do so again and again.
+  // Shuffled among others: flows that shared an uplink must not do so in each repeat.
   while (flows.size() < kLeastRepeats)
     flows.push_back(static_cast<std::uint16_t>(random_() % known_.settings.cross_flows));
   std::ranges::shuffle(flows, random_);
@@ -98,7 +100,7 @@ void RailRound::add(Record record, bool is_repeat) {
   round_.push_back(std::move(record));
 }
 
-// A small part of what its uplinks carry.
+// A small share of what its uplinks carry.
 std::size_t RailRound::most_of(LeafNumber leaf) const {
   const std::optional<LeafUplinks>& uplinks = known_.fabric.uplinks(leaf);
   const std::size_t usual_least = least_of_leaf(known_.settings);

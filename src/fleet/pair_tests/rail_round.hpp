@@ -12,23 +12,24 @@
 
 namespace autopilot::fleet {
 
-// Makes the tests of one rail in a round: no NIC is in two, and few leave a leaf at once.
+// Plans the tests of one rail in a round: each NIC is in at most one test, and few tests leave a leaf at
+// once.
 class RailRound {
  public:
-  // known and round outlive it; tests are added to round.
+  // known and round must outlive the object; it adds tests to round.
   RailRound(const Known& known, RailNumber rail, std::vector<Record>& round);
 
-  // On the rail, not gone, and in no test of the round.
+  // True for a node on the rail that has not left and has no test in the round.
   [[nodiscard]] bool is_free(NodeNumber node) const { return !is_busy_[node]; }
   [[nodiscard]] std::vector<NodeNumber> free_members(LeafNumber leaf) const;
-  // Whether one more may be made between leaves only to try the way.
+  // True if one more test between leaves is allowed that only explores a path.
   [[nodiscard]] bool may_explore(LeafNumber leaf) const;
-  // False: they are under two leaves, and one of these has as many tests as it should.
+  // False if the nodes are under two leaves, one of which has its maximum of tests.
   [[nodiscard]] bool may_pair(NodeNumber a, NodeNumber b) const;
   void shuffle(std::vector<NodeNumber>& nodes);
   // A repeat does not count among the tests that leave a leaf.
   void pair(NodeNumber a, NodeNumber b, std::size_t samples, bool is_repeat = false);
-  // These flows several times each, among others.
+  // Repeats each of these flows several times, shuffled among others.
   void repeat(NodeNumber a, NodeNumber b, std::vector<std::uint16_t> low_flows);
 
  private:
@@ -41,8 +42,8 @@ class RailRound {
   std::vector<Record>& round_;
   std::vector<bool> is_busy_;  // by node
   std::mt19937_64 random_;
-  std::vector<std::size_t> most_;  // by leaf: tests that may leave it at once
-  std::vector<std::size_t> used_;  // of them
+  std::vector<std::size_t> most_;  // by leaf: number of tests that can leave it at once
+  std::vector<std::size_t> used_;  // number of tests in use
 };
 
 }  // namespace autopilot::fleet

@@ -10,23 +10,23 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr double kLeastSpread = 0.002;  // below it, differences are no noise but rounding
+constexpr double kLeastSpread = 0.002;  // smaller differences are rounding, not noise
 constexpr double kLowDeviations = 2.3;
-constexpr std::size_t kOwnValues = 16;   // so many of its own make a reference
-constexpr std::size_t kLeastValues = 4;  // fewer say nothing about what is usual
-// The spread of few values is uncertain: as if the noise were larger by this, divided by their number.
+constexpr std::size_t kOwnValues = 16;   // a rail with this many values has a reference of its own
+constexpr std::size_t kLeastValues = 4;  // fewer values do not show the usual rate
+// The spread of few values is uncertain: the noise is increased by this, divided by their number.
 constexpr double kFewValues = 40;
 constexpr std::size_t kLocalities = 3;
 constexpr std::size_t kFewNodes = 4;
-// Between two groups of values, so that these are no matter of noise.
+// Distance between two groups of values that noise cannot explain.
 constexpr double kGapLosses = 2;
 constexpr double kGapDeviations = 8;
 
-// What one direction gave, before it is known what is usual.
+// The result of one direction before the usual rate is known.
 struct Value {
   std::uint32_t record = 0;
   bool is_forward = true;
-  double amount = 0;  // the middle of the samples: a share of what is expected, else bits/s
+  double amount = 0;  // median of the samples: a share of the expected rate, else bits/s
   std::size_t samples = 0;
 };
 
@@ -42,7 +42,7 @@ std::size_t class_of(const Record& record) {
          (record.expected ? 1 : 0);
 }
 
-// By class, what ways back give as a share of the ways there: the middle of its pairs.
+// By class, the median ratio of backward to forward rates of its pairs.
 std::vector<std::optional<double>> usual_backs(std::span<const Record> records, const std::vector<bool>& gone,
                                                std::size_t classes) {
   std::vector<std::vector<double>> shares(classes);
@@ -76,19 +76,19 @@ std::vector<Value> values_of(std::span<const Record> records, const std::vector<
   return values;
 }
 
-// From how much samples that follow each other differ: a pair that is low as a whole does not matter.
+// Noise from the differences of consecutive samples, which a uniformly low pair does not affect.
 double noise_within(std::span<const Record> records, const std::vector<bool>& gone) {
   std::vector<double> steps;
   for (const Record& record : records) {
-    // Across leaves flows differ by their path as well.
+    // Across leaves, flows also differ by their paths.
     if (!counts(record, gone) || record.locality == Locality::cross_leaf) continue;
     for (const std::vector<double>* samples : {&record.result->forward, &record.result->backward})
       for (std::size_t i = 1; i < samples->size(); ++i)
         steps.push_back(std::abs((*samples)[i] - (*samples)[i - 1]) / ((*samples)[i] + (*samples)[i - 1]) *
                         2);
   }
-  // The middle of the absolute value of a normal variable is 0.6745 of its standard deviation; of what lies
-  // within three of them, hiccups apart, the standard deviation is 0.9866 of the whole one.
+  // The median of the absolute value of a normal variable is 0.6745 of its standard deviation. Of the values
+  // within three standard deviations (without outliers), the standard deviation is 0.9866 of the total.
   const double rough = median_of(steps) / 0.6745;
   std::erase_if(steps, [&](double step) { return step > 3 * rough; });
   double squares = 0;
@@ -99,8 +99,8 @@ double noise_within(std::span<const Record> records, const std::vector<bool>& go
   return deviation / std::numbers::sqrt2;
 }
 
-// What references are made of: values of the first round where they are enough, because later ones are mostly
-// of suspects.
+// Input of references: values of the first round if there are enough, because later rounds test mostly
+// suspects.
 Classes chosen_of(const Classes& classes, std::span<const Record> records) {
   Classes chosen = classes;
   for (std::vector<const Value*>& values : chosen) {
@@ -111,7 +111,7 @@ Classes chosen_of(const Classes& classes, std::span<const Record> records) {
   return chosen;
 }
 
-// Of every `step`-th class from `begin` on.
+// Uses every `step`-th class, starting at `begin`.
 Usual usual_of_classes(const Classes& classes, std::size_t begin, std::size_t step) {
   std::vector<double> amounts;
   for (std::size_t i = begin; i < classes.size(); i += step)
@@ -138,7 +138,7 @@ std::vector<Reference> references_of(const Classes& classes,
     if (made.has_expected && made.usual.count < kOwnValues) {
       made.is_pooled = true;
       made.usual = pooled.at(kind);
-      // Shares of what is expected are alike near and far.
+      // Shares of the expected rate are comparable within and across leaves.
       if (made.usual.count < kLeastValues) made.usual = pooled[1];
     }
     references.push_back(made);
@@ -146,7 +146,7 @@ std::vector<Reference> references_of(const Classes& classes,
   return references;
 }
 
-// The upper ones of values in two groups that are clearly apart; none where they are not.
+// The upper group, if the values form two groups that are clearly apart; empty otherwise.
 std::vector<double> upper_group_of(std::vector<double> values, double least_gap) {
   std::ranges::sort(values, std::greater<>());
   std::size_t upper = 0;
@@ -160,14 +160,14 @@ std::vector<double> upper_group_of(std::vector<double> values, double least_gap)
   return values;
 }
 
-// Pairs of that locality take no ways of different widths. Where leaves are not known they may, unless they
-// are so few that all met.
+// True if pairs of that locality use paths of equal width. Pairs of unknown leaf can use different paths,
+// unless they are so few that all met.
 bool are_alike(Locality locality, const Fabric& fabric) {
   return locality == Locality::same_leaf ||
          (locality == Locality::unknown && fabric.nodes().size() <= kFewNodes);
 }
 
-// Of few nodes, half of which are slow, most pairs are low: what the others give is not called unusual.
+// If half of a few nodes are slow, most pairs are low: the other values are then not called unusual.
 void doubt(Reference& reference, const std::vector<const Value*>& values, double least_gap) {
   if (reference.locality == Locality::cross_leaf || reference.is_pooled || values.size() >= kOwnValues)
     return;
@@ -181,7 +181,7 @@ void doubt(Reference& reference, const std::vector<const Value*>& values, double
   reference.is_doubtful = true;
 }
 
-// What the spread of the values of the classes has beyond the noise of their samples.
+// The spread of the values of the classes beyond the noise of their samples.
 double noise_between(const std::vector<Reference>& references, const Classes& classes, double within) {
   double sum = 0;
   double weight = 0;
@@ -194,10 +194,10 @@ double noise_between(const std::vector<Reference>& references, const Classes& cl
       for (const Value* value : classes[i])
         errors += std::pow(within * error_of_median(value->samples), 2);
       const double count = static_cast<double>(classes[i].size());
-      // Of few values the spread is hardly known.
+      // The spread of few values is hardly known.
       const double spread = usual.spread * (1 + 4 / static_cast<double>(usual.count));
       const double doubt =
-          1 + 1 / std::sqrt(count) + kFewValues / count;  // of what is left without the noise
+          1 + 1 / std::sqrt(count) + kFewValues / count;  // of the remainder after subtracting the noise
       sum += count * std::max(0.0, spread * spread - doubt * errors / count);
       weight += count;
     }
@@ -258,7 +258,7 @@ Readings read_records(const Fabric& fabric, std::span<const Record> records, con
     Reading reading = reading_of(fabric, record, value.record, value.is_forward);
     reading.share = value.amount / usual.centre;
     reading.usual = usual.centre * record.expected.value_or(1);
-    // The flows of a pair under two leaves differ by their paths as well: many say no more than a few.
+    // Flows of a pair under two leaves also differ by their paths: more flows do not add precision.
     const std::size_t samples = reading.is_cross ? std::min(value.samples, settings.samples) : value.samples;
     reading.error = made.noise.within * error_of_median(samples);
     reading.is_low = reading.share < 1 - low_cut(std::hypot(reading.error, made.noise.between), settings);

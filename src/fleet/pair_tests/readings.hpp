@@ -14,79 +14,82 @@
 namespace autopilot::fleet {
 
 struct PairSettings {
-  std::size_t samples = 3;        // each way of a pair, in the first round; later the measured noise decides
-  std::size_t most_samples = 16;  // likewise, whatever the noise
-  std::size_t cross_flows = 48;   // of a pair under two leaves: each may take another uplink
+  std::size_t samples =
+      3;  // in each direction of a pair in the first round; later the measured noise decides
+  std::size_t most_samples = 16;  // upper limit, regardless of the noise
+  std::size_t cross_flows = 48;   // of a pair under two leaves: each flow can take another uplink
   std::size_t most_rounds = 3;
-  double least_loss = 0.02;             // of what is usual: less is nobody's fault
-  double aimed_error = 0.01;            // standard deviation of what a pair says, as a share of what is usual
-  double false_accusations = 0.01;      // expected of a run in which all are healthy
-  double share_of_line_rate = 1;        // that a test may use: less beside jobs
-  std::uint64_t seed = 1;               // who is tested with whom
-  bool all_pairs = false;               // every pair of a rail is tested, and a round of them confirms
-  bool is_back_by_other_means = false;  // a read in place of a write: all ways back are faster or slower
+  double least_loss = 0.02;   // of the usual rate: a smaller loss is not reported
+  double aimed_error = 0.01;  // wanted standard deviation of a pair's result, as a share of the usual rate
+  double false_accusations = 0.01;  // expected number in a run in which all are healthy
+  double share_of_line_rate = 1;    // that a test can use; lower beside jobs
+  std::uint64_t seed = 1;           // seed of the pairing
+  bool all_pairs = false;           // test every pair of a rail, then confirm in one round
+  bool is_back_by_other_means =
+      false;  // the backward direction uses read instead of write, so that its rates differ for all pairs
 
-  // A pair under two leaves has one way through the fabric, and another one in its next test.
+  // A pair under two leaves uses one path through the fabric, and another path in its next test.
   [[nodiscard]] bool is_one_flow() const { return cross_flows == 1; }
 };
 
-// A test of a run, and what came of it.
+// A test of a run and its result.
 struct Record {
   PairTest test;
   std::size_t round = 0;
   Locality locality = Locality::unknown;
-  std::optional<double> expected;  // bits/s that rates, uplinks and limits let through; nothing: not known
-  bool is_of_low_flows = false;    // only flows that were low before: says nothing about the pair as a whole
+  std::optional<double> expected;  // bits/s that rates, uplinks and limits allow; not set: unknown
+  bool is_of_low_flows = false;  // repeats only flows that were low: gives no result for the pair as a whole
   std::optional<PairResult> result;
 };
 
-// What healthy pairs of one rail and locality give.
+// Usual result of healthy pairs of one rail and locality.
 struct Reference {
   RailNumber rail = 0;
   Locality locality = Locality::unknown;
-  bool has_expected = false;  // the centre is a share of what is expected; else bits/s
-  bool is_pooled = false;     // of all rails, because this one has too few
-  bool is_doubtful = false;   // of few that gave more than most: it may as well be these that are unusual
+  bool has_expected = false;  // the centre is a share of the expected rate; else bits/s
+  bool is_pooled = false;     // from all rails, because this rail has too few values
+  bool is_doubtful = false;   // from a few pairs that gave more than most, which can be the unusual ones
   Usual usual;
-  std::optional<double> usual_back;  // of ways back, as a share of ways there; nothing: they are not compared
+  std::optional<double>
+      usual_back;  // usual ratio of backward to forward rates; not set: directions are not compared
 };
 
-// Standard deviations, as shares of what is usual.
+// Standard deviations, as shares of the usual rate.
 struct Noise {
-  double within = 0;   // of one sample, about what its pair gives
-  double between = 0;  // of what healthy pairs give, without the former
+  double within = 0;   // of one sample, around the value of its pair
+  double between = 0;  // of the values of healthy pairs, without the noise of samples
 };
 
-// What one direction of a test says.
+// The evaluated result of one direction of a test.
 struct Reading {
   std::uint32_t record = 0;
-  NicNumber from = 0;  // which sends
+  NicNumber from = 0;  // the sender
   NicNumber to = 0;
-  double share = 0;  // of what is usual; 0: nothing came through
-  double usual = 0;  // bits/s; of a way back by other means what is usual of the way there
-  double error = 0;  // by noise within the pair: standard deviation
+  double share = 0;  // of the usual rate; 0: no data arrived
+  double usual = 0;  // bits/s; if the backward direction uses other means, the usual forward rate
+  double error = 0;  // standard deviation from the noise within the pair
   bool is_low = false;
   bool is_cross = false;
-  bool is_silent = false;  // nothing came through
+  bool is_silent = false;  // no data arrived
 };
 
 struct Readings {
   std::vector<Reference> references;
   Noise noise;
-  std::vector<Reading> list;  // without pairs that nothing can be compared with
+  std::vector<Reading> list;  // without pairs that have no reference
 };
 
-// gone: nodes whose tests count no more.
+// gone: nodes whose tests no longer count.
 [[nodiscard]] Readings read_records(const Fabric& fabric, std::span<const Record> records,
                                     const std::vector<bool>& gone, const PairSettings& settings);
 
-// What pairs as that of the record give; nothing: too few of them were measured.
+// The reference for the pair of the record; null: too few such pairs were measured.
 [[nodiscard]] const Reference* find_reference(std::span<const Reference> references, const Record& record);
 
-// So far below 1 a share is low that has this standard deviation.
+// A share with this standard deviation is low if it is below 1 by more than this.
 [[nodiscard]] double low_cut(double deviation, const PairSettings& settings);
 
-// How many samples a pair needs so that it says as much as is aimed at.
+// Number of samples that a pair needs for the wanted precision.
 [[nodiscard]] std::size_t samples_for(const Noise& noise, const PairSettings& settings);
 
 }  // namespace autopilot::fleet

@@ -8,11 +8,11 @@
 namespace autopilot::fleet {
 namespace {
 
-// Between the upper quarter and the upper twentieth of healthy values lie 0.97 standard deviations; 1.06
-// where a quarter of all values is low, 1.21 where nearly half is.
+// Between the upper quarter and the upper twentieth of healthy values lie 0.97 standard deviations; 1.06 if a
+// quarter of all values is low, 1.21 if nearly half is.
 constexpr double kUpperWidth = 0.97;
-constexpr double kWindow = 2.5;          // standard deviations to both sides are looked at
-constexpr double kSeenInWindow = 0.955;  // what the values within it show of the standard deviation
+constexpr double kWindow = 2.5;          // standard deviations to each side of the centre
+constexpr double kSeenInWindow = 0.955;  // share of the standard deviation that values within the window show
 constexpr int kSteps = 6;
 
 double at_share(std::span<const double> sorted, double share) {
@@ -25,7 +25,7 @@ Usual usual_of(std::vector<double> values, double least_spread) {
   if (values.empty()) return {};
   std::ranges::sort(values);
   double centre = at_share(values, 0.75);
-  // Values that are a little low widen the window, which takes in more of them: the upper ones do not.
+  // Slightly low values would widen the window and so add more of them; the upper values do not.
   const double most = (at_share(values, 0.95) - centre) / kUpperWidth;
   double spread = std::max(most, least_spread * centre);
   for (int step = 0; step < kSteps; ++step) {

@@ -7,26 +7,26 @@
 
 namespace autopilot::fleet {
 
-// What is usual among values of which most are of healthy ones and faults only lower them.
+// Usual value of a set that consists mostly of healthy values, where faults only lower values.
 struct Usual {
   double centre = 0;
-  double spread = 0;  // standard deviation of a healthy one, as a share of the centre
+  double spread = 0;  // standard deviation of a healthy value, as a share of the centre
   std::size_t count = 0;
 };
 
-// From the upper part of positive values: two thirds may be low. Nothing of no values gives zeros. At least
-// `least_spread` is taken for the spread.
+// Estimates from the upper part of positive values: two thirds can be low. An empty set gives zeros. The
+// spread is at least `least_spread`.
 [[nodiscard]] Usual usual_of(std::vector<double> values, double least_spread);
 
 [[nodiscard]] double median_of(std::span<const double> values);
 
-// What the middle of so many samples errs by, where one errs by 1.
+// Standard error of the median of that many samples, each with standard error 1.
 [[nodiscard]] double error_of_median(std::size_t samples);
 
-// How many standard deviations a healthy value stays above with that probability of going below.
+// Number of standard deviations below the mean that a healthy value exceeds, except with that probability.
 [[nodiscard]] double quantile_of_normal(double probability);
 
-// The probability of at least `least` events where so many are expected.
+// The probability of at least `least` events if `expected` are expected.
 [[nodiscard]] double tail_of_poisson(double expected, std::size_t least);
 
 }  // namespace autopilot::fleet

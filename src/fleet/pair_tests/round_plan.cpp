@@ -15,11 +15,12 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr std::size_t kFullTable = 4;      // so few NICs on a rail meet each other all, in three rounds
-constexpr std::size_t kMostPartners = 3;   // that are fine: more would not say more
-constexpr std::size_t kMostOfNoLeaf = 16;  // tests of two that are fine, where leaves are not known
+constexpr std::size_t kFullTable =
+    4;  // up to this number, all NICs of a rail meet each other in three rounds
+constexpr std::size_t kMostPartners = 3;   // healthy partners; more add no information
+constexpr std::size_t kMostOfNoLeaf = 16;  // tests of two healthy NICs of unknown leaf
 
-// By the circle method.
+// Uses the circle method.
 void pair_all(RailRound& tests, const std::vector<NodeNumber>& members, std::size_t round,
               std::size_t samples, std::vector<NodeNumber>& left) {
   const std::size_t rounds = circle_rounds(members.size());
@@ -33,7 +34,7 @@ void pair_all(RailRound& tests, const std::vector<NodeNumber>& members, std::siz
   }
 }
 
-// Of few there is no usual value before all have met. False: they are more.
+// With few NICs there is no usual rate before all have met. False: there are more.
 bool make_full_table(const Known& known, RailRound& tests) {
   std::vector<NodeNumber> members;
   for (NodeNumber node = 0; node < known.gone.size(); ++node)
@@ -67,7 +68,7 @@ class LaterRound {
         usual_across_ = std::max(usual_across_.value_or(0), reading.usual);
   }
 
-  // Among those whose leaves are not known: of few any pair, of more a NIC that is bad or may be.
+  // Among NICs of unknown leaf: of few, any low pair; of more, a NIC that is or can be bad.
   [[nodiscard]] bool is_anything_low() const {
     if (known_.fabric.members(rail_, known_.fabric.no_leaf()).empty()) return false;
     return are_few() ? is_any_pair_low() : is_any_nic_low();
@@ -75,7 +76,7 @@ class LaterRound {
 
   bool is_full_table() { return make_full_table(known_, tests_); }
 
-  // Again what was low between two that are fine.
+  // Repeats a low test of two healthy NICs.
   void retest(const LowPair& pair) {
     const PairTest& test = known_.records[readings_.list[pair.readings.front()].record].test;
     if (tests_.is_free(test.source) && tests_.is_free(test.destination))
@@ -86,8 +87,8 @@ class LaterRound {
       tests_.repeat(test.source, test.destination, {low_flows.begin(), low_flows.end()});
   }
 
-  // Where leaves are not known, those that are low with others may be under a leaf of their own: then they
-  // are as usual with each other.
+  // If leaves are unknown, NICs that are low with others can be under a leaf of their own: then they are as
+  // usual with each other.
   void pair_bad_of_no_leaf() {
     std::vector<NodeNumber> bad = tests_.free_members(known_.fabric.no_leaf());
     std::erase_if(bad, [&](NodeNumber node) { return !ends_.is_bad(nic_of(node)); });
@@ -105,7 +106,7 @@ class LaterRound {
       else
         left.push_back(want);
     }
-    // Nobody is known to be fine: slowest with fastest.
+    // No NIC is known to be healthy: pairs the slowest with the fastest.
     std::ranges::stable_sort(left, {}, &Want::share);
     for (std::size_t slow = 0; slow < left.size(); ++slow)
       for (std::size_t fast = left.size(); fast-- > slow + 1 && tests_.is_free(left[slow].node);)
@@ -113,17 +114,17 @@ class LaterRound {
           tests_.pair(left[slow].node, left[fast].node, samples_);
   }
 
-  // Likewise those that are fine are low with some of each other. Of few first those that no chain of fine
-  // tests binds: these may be under two leaves.
+  // Healthy NICs of unknown leaf can be low with some others. Of few, pairs first those that no chain of
+  // passed tests connects, because they can be under two leaves.
   void pair_fine_of_no_leaf() {
     std::vector<NodeNumber> fine = fine_[known_.fabric.no_leaf()];
-    // Neighbours in their order are often under one leaf.
+    // Nodes that are adjacent in this order are often under one leaf.
     tests_.shuffle(fine);
     const std::size_t joined = are_few() ? join_groups(fine) : 0;
     pair_among(fine, kMostOfNoLeaf - std::min(kMostOfNoLeaf, joined));
   }
 
-  // Pairs of NICs that are fine, under two leaves that have not met on this rail, one of which is wanted.
+  // Pairs of healthy NICs under two leaves that have not met on this rail, at least one of them wanted.
   void explore(const std::vector<bool>& is_wanted) {
     const std::size_t leaves = known_.fabric.leaves().size();
     const std::size_t rounds = circle_rounds(leaves);
@@ -151,13 +152,13 @@ class LaterRound {
  private:
   struct Want {
     NodeNumber node = 0;
-    std::size_t partners = 0;  // it has, that are fine
+    std::size_t partners = 0;  // number of healthy partners so far
     double share = 1;
   };
 
   [[nodiscard]] NicNumber nic_of(NodeNumber node) const { return known_.fabric.number(rail_, node); }
 
-  // Whose leaves are not known.
+  // Counts NICs of unknown leaf.
   [[nodiscard]] bool are_few() const {
     return known_.fabric.members(rail_, known_.fabric.no_leaf()).size() <= kMostForLeaves;
   }
@@ -177,8 +178,8 @@ class LaterRound {
     });
   }
 
-  // First who lacks one partner to be decided on, then who lacks two, then who is to be confirmed; the
-  // slowest of each first.
+  // First NICs that need one more partner for a decision, then those that need two, then those to be
+  // confirmed; the slowest first within each group.
   [[nodiscard]] std::vector<Want> wants_of() const {
     std::vector<Want> wants;
     for (NodeNumber node = 0; node < known_.gone.size(); ++node) {
@@ -213,7 +214,7 @@ class LaterRound {
            std::ranges::find(met_[a], b) == met_[a].end();
   }
 
-  // So many tests at most, each of two that have not met.
+  // At most that many tests, each of two NICs that have not met.
   void pair_among(const std::vector<NodeNumber>& nodes, std::size_t most) {
     for (std::size_t one = 0; one < nodes.size(); ++one)
       for (std::size_t other = one + 1; other < nodes.size() && most > 0 && tests_.is_free(nodes[one]);
@@ -224,7 +225,7 @@ class LaterRound {
       }
   }
 
-  // Those of each group, the largest group first.
+  // Nodes by group, the largest group first.
   [[nodiscard]] std::vector<std::vector<NodeNumber>> by_group(const std::vector<NodeNumber>& nodes) const {
     const auto known = groups_of(met_on(rail_, known_.records, readings_, ends_, known_.settings));
     std::map<std::size_t, std::vector<NodeNumber>> members;
@@ -239,8 +240,8 @@ class LaterRound {
     return groups;
   }
 
-  // Binds groups to those before them by one test each, as long as these have NICs that are free. Returns how
-  // many tests.
+  // Connects each group to the groups before it by one test, while these have free NICs. Returns the number
+  // of tests.
   std::size_t join_groups(const std::vector<NodeNumber>& nodes) {
     std::vector<NodeNumber> bound;
     std::size_t tests = 0;
@@ -262,14 +263,14 @@ class LaterRound {
     return false;
   }
 
-  // Whether a test of the two can clear the one: between leaves all may be slower than it.
+  // True if a test of the two can clear `one`: between leaves, all pairs can be slower than `one`.
   [[nodiscard]] bool would_tell(NodeNumber one, NodeNumber other) const {
     if (!usual_across_ || known_.fabric.locality(one, other) != Locality::cross_leaf) return true;
     const EndNumber sends = 2 * nic_of(one);
     return *usual_across_ > std::min(ends_.least_to_pass(sends), ends_.least_to_pass(sends + 1));
   }
 
-  // Under the same leaf where there is one, else under the next ones.
+  // Under the same leaf if possible, else under the next ones.
   std::optional<NodeNumber> fine_partner(NodeNumber node) {
     const LeafNumber own = known_.fabric.leaf(node);
     if (const std::optional<NodeNumber> partner = take_fine(own, node)) return partner;
@@ -282,8 +283,9 @@ class LaterRound {
     return std::nullopt;
   }
 
-  // So few under a leaf meet each other all: that tells who of them is bad, whatever is usual elsewhere. Of
-  // three all pairs are low where two are bad: they do so only as long as no test between leaves tells more.
+  // So few NICs under a leaf all meet each other, which identifies the bad ones without a usual rate from
+  // elsewhere. With three NICs of which two are bad, all pairs are low; this is used only while no test
+  // between leaves gives more information.
   [[nodiscard]] std::optional<NodeNumber> one_of_few(LeafNumber leaf, NodeNumber node) const {
     if (leaf == known_.fabric.no_leaf()) return std::nullopt;
     const std::vector<NodeNumber> members = known_.fabric.members(rail_, leaf);
@@ -311,7 +313,7 @@ class LaterRound {
     return met;
   }
 
-  // Rather one that was not across leaves yet: the leaf shall not be judged by one NIC.
+  // Prefers a NIC without a test across leaves, so that one NIC does not decide about the leaf.
   std::optional<NodeNumber> idle_fine(LeafNumber leaf) {
     std::optional<NodeNumber> best;
     std::size_t best_met = 0;
@@ -332,7 +334,7 @@ class LaterRound {
   std::size_t samples_;
   std::vector<std::vector<NodeNumber>> met_;   // by node
   std::vector<std::vector<NodeNumber>> fine_;  // by leaf and no_leaf()
-  std::optional<double> usual_across_;         // bits/s between leaves; nothing: no test showed it yet
+  std::optional<double> usual_across_;         // bits/s between leaves; not set: not measured yet
 };
 
 using LowFlows = std::map<std::uint32_t, std::set<std::uint16_t>>;  // by record
@@ -345,7 +347,7 @@ LowFlows low_flows_of(const Known& known, std::span<const Flow> flows, RailNumbe
   return low;
 }
 
-// At the first look all of them, later those that nobody looked at.
+// All leaves in the first exploring round, later those not explored yet.
 std::vector<bool> leaves_to_explore(const Known& known, std::span<const Flow> flows, RailNumber rail) {
   std::vector<bool> is_wanted(known.fabric.leaves().size(), true);
   if (known.round == 1) return is_wanted;

@@ -12,29 +12,29 @@
 
 namespace autopilot::fleet {
 
-// What a round is planned from; gone: nodes that take no part any more.
+// Input of the plan of a round. gone: nodes that no longer take part.
 struct Known {
   const Fabric& fabric;
   std::span<const Record> records;
   const std::vector<bool>& gone;
   const PairSettings& settings;
-  std::size_t round = 0;  // that is planned; the first is 0
+  std::size_t round = 0;  // number of the planned round, from 0
 };
 
-// In a round a NIC is in one test at most. Records without id and result.
+// In a round each NIC is in at most one test. Records have no id and no result yet.
 
-// Neighbours under the same leaf; on each rail others, so that a node that is bad as a whole is low with
-// several partners at once. Those that are left over under their leaf are paired across leaves.
+// Pairs neighbours under the same leaf; different ones on each rail, so that a node that is bad as a whole is
+// low with several partners at once. Nodes left over under their leaf are paired across leaves.
 [[nodiscard]] std::vector<Record> first_round(const Known& known);
 
-// Everybody who is low or unmeasured gets a partner that is fine; a pair that is low although both ends are
-// fine is tried again; NICs that are fine try the ways between leaves, as many at once as the uplinks carry
-// easily. Nothing: all is known that a round can tell.
+// Every low or unmeasured NIC gets a healthy partner. A pair that is low although both ends are healthy is
+// repeated. Healthy NICs explore the paths between leaves, as many at once as the uplinks carry easily.
+// Empty: another round would add no information.
 [[nodiscard]] std::vector<Record> next_round(const Known& known, const Readings& readings, const Ends& ends,
                                              std::span<const Flow> flows);
 
-// What both NICs, the uplinks shared by the tests of the round and the limit let expect; where rates are
-// known.
+// Sets the expected rate from both NICs, the uplinks shared by the tests of the round, and the limit, where
+// rates are known.
 void expect(const Fabric& fabric, std::vector<Record>& round, const PairSettings& settings);
 
 }  // namespace autopilot::fleet

@@ -8,8 +8,8 @@
 namespace autopilot::fleet {
 namespace {
 
-// splitmix64. Distributions of the standard library may differ between two builds, and agents of different
-// builds are to ask by one schedule.
+// splitmix64. Distributions of the standard library can differ between two builds, and agents of different
+// builds must use the same schedule.
 std::uint64_t next_of(std::uint64_t& state) {
   state += 0x9e3779b97f4a7c15;
   std::uint64_t mixed = state;
@@ -22,7 +22,7 @@ std::uint64_t next_of(std::uint64_t& state) {
 
 std::optional<NodeNumber> circle_partner(std::size_t n, std::size_t round, NodeNumber node) {
   if (n < 2) return std::nullopt;
-  const std::size_t others = n - 1 + n % 2;  // all but the one that stays in its place
+  const std::size_t others = n - 1 + n % 2;  // all but the fixed one
   const bool is_dummy_there = n % 2 == 1;
   if (node == others) return static_cast<NodeNumber>(round);
   const std::size_t partner = (2 * round + others - node) % others;

@@ -37,18 +37,18 @@ class Words {
   [[nodiscard]] std::string of_nodes() const {
     return suspect_.nodes.size() == 2 ? " (" + node(0) + " with " + node(1) + ")" : "";
   }
-  // "31 % less than usual", or that nothing comes through.
+  // "31 % less than usual", or the fact that no data arrives.
   [[nodiscard]] std::string loss() const {
-    return suspect_.is_unreachable ? "nothing comes through" : percent(suspect_.loss) + " less than usual";
+    return suspect_.is_unreachable ? "no data arrives" : percent(suspect_.loss) + " less than usual";
   }
   [[nodiscard]] std::string with_partners() const {
     return " with " + counted(suspect_.partners, "partner") + " that " +
-           (suspect_.partners == 1 ? "is" : "are") + " fine with others";
+           (suspect_.partners == 1 ? "is" : "are") + " healthy with others";
   }
   [[nodiscard]] std::string other_rails() const {
     if (suspect_.fine_rails == 0) return "";
-    return "; " + counted(suspect_.fine_rails, "other rail") + " of it " +
-           (suspect_.fine_rails == 1 ? "is" : "are") + " fine";
+    return "; " + counted(suspect_.fine_rails, "other rail") + " of the node " +
+           (suspect_.fine_rails == 1 ? "is" : "are") + " healthy";
   }
 
  private:
@@ -95,7 +95,7 @@ std::string sentence_of(const Fabric& fabric, const Suspect& suspect, const Path
       return words.nic() + " receives: " + words.loss() + words.with_partners() + words.other_rails();
     case SuspectKind::link:
       return words.node(0) + " and " + words.node(1) + words.on_rail() + ": " + words.loss() +
-             " between them, both are fine with others";
+             " between them, both are healthy with others";
     case SuspectKind::leaf:
       return "leaf " + words.leaf() + words.on_rail() + ": " + words.loss() + " on " +
              counted(suspect.nodes.size(), "node") + " under it" +
@@ -105,7 +105,7 @@ std::string sentence_of(const Fabric& fabric, const Suspect& suspect, const Path
              " on the other rails, by line rate";
     default:
       return words.node(0) + " or " + words.node(1) + words.on_rail() +
-             ", or what is between them: " + words.loss() + ", not tested with enough others";
+             ", or the path between them: " + words.loss() + ", not tested with enough others";
   }
 }
 

@@ -16,25 +16,25 @@
 #include "fleet/pair_tests/fabric.hpp"
 #include "fleet/pair_tests/pair_result.hpp"
 
-// A fat tree that does not exist, for tests and figures: leaves with as many spines as each has uplinks, one
-// such tree for each rail, flows that take an uplink by their ports and share it when they meet there, noise,
-// and faults of every kind.
+// A simulated fat tree for tests and figures: leaves with as many spines as each has uplinks, one such tree
+// for each rail, flows that select an uplink by their ports and share it if several use it, noise, and faults
+// of every kind.
 namespace autopilot::fleet::simulation {
 
 struct Shape {
   std::size_t nodes = 64;
   std::size_t per_leaf = 16;
-  std::vector<std::size_t> small_leaves = {};  // so many of the last nodes are under leaves of their own
+  std::vector<std::size_t> small_leaves = {};  // that many of the last nodes are under leaves of their own
   std::size_t rails = 1;
-  std::size_t oversubscription = 1;  // uplinks are so many times fewer than nodes of a leaf
+  std::size_t oversubscription = 1;  // uplinks are fewer than the nodes of a leaf by this factor
   double noise = 0.02;               // standard deviation of a sample, as a share of its value
-  double spread = 0;                 // of healthy NICs among themselves, likewise
+  double spread = 0;                 // standard deviation among healthy NICs, as a share
   double line_rate = 400e9;
-  double reached = 0.92;         // of the line rate, where all is well
-  double across = 1;             // of that, what a flow between leaves gets at most
-  double missing = 0;            // of the tests, which give no result
-  bool do_flows_meet = true;     // else there is always room for each between leaves
-  bool do_ports_change = false;  // from test to test: a flow takes another way when it is repeated
+  double reached = 0.92;         // of the line rate, without faults
+  double across = 1;             // of that: limit of a flow between leaves
+  double missing = 0;            // share of the tests that give no result
+  bool do_flows_meet = true;     // false: each flow between leaves has an uplink of its own
+  bool do_ports_change = false;  // between tests: a repeated flow takes another path
   bool knows_rates = true;
   bool knows_leaves = true;
   bool knows_uplinks = true;
@@ -56,14 +56,14 @@ enum class Fault : std::uint8_t {
   way
 };
 
-// Of node or leaf `one`; of a link to node `other`, of a way to leaf `other`; of an uplink or spine number
-// `other`.
+// The fault is of node or leaf `one`; of a link to node `other` or a path to leaf `other`; or of uplink or
+// spine number `other`.
 struct Planted {
   Fault kind = Fault::node;
-  RailNumber rail = 0;  // of all kinds but node
+  RailNumber rail = 0;  // for all kinds but node
   std::uint32_t one = 0;
   std::uint32_t other = 0;
-  double loss = 0.3;  // 1: nothing comes through
+  double loss = 0.3;  // 1: no data arrives
 };
 
 class SimulatedFabric {
@@ -87,7 +87,7 @@ class SimulatedFabric {
   [[nodiscard]] std::size_t leaves() const { return leaves_; }
   [[nodiscard]] std::size_t leaf_of(NodeNumber node) const { return leaf_of_[node]; }
 
-  // What is left of a NIC in its worse direction, as a share.
+  // The remaining share of a NIC's rate in its worse direction.
   [[nodiscard]] double left(RailNumber rail, NodeNumber node) const {
     const std::size_t place = 2 * (rail * shape_.nodes + node);
     return std::min(ends_[place], ends_[place + 1]);
@@ -150,7 +150,8 @@ class SimulatedFabric {
     }
   }
 
-  // All of them at once: the first samples of all meet, then the second ones, first one way, then the other.
+  // All tests at once: the first samples of all share uplinks, then the second ones; first forward, then
+  // backward.
   [[nodiscard]] std::vector<PairResult> run(std::span<const PairTest> tests) {
     ++runs_;
     std::vector<PairResult> results(tests.size());
@@ -278,10 +279,10 @@ class SimulatedFabric {
   std::vector<std::size_t> leaf_of_;  // by node
   std::size_t leaves_;
   std::uint64_t runs_ = 0;
-  std::vector<double> ends_;          // what is left of them, by NIC, sender and receiver
+  std::vector<double> ends_;          // remaining share, by NIC, sender and receiver
   std::vector<double> uplinks_;       // by rail, leaf and spine
   std::vector<double> spines_;        // by rail and spine
-  std::vector<std::size_t> meeting_;  // flows on each uplink now, upward, then downward
+  std::vector<std::size_t> meeting_;  // current flows on each uplink, upward, then downward
   std::vector<Planted> links_;
   std::vector<Planted> ways_;
 };

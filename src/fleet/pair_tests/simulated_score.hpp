@@ -13,22 +13,22 @@
 #include "fleet/pair_tests/pair_run.hpp"
 #include "fleet/pair_tests/simulated_fabric.hpp"
 
-// How well a verdict names the faults that were planted.
+// Compares a verdict with the planted faults.
 namespace autopilot::fleet::simulation {
 
-// As agents measure by TCP (agent/network_tests/pair_medium.cpp): a pair has one way between leaves, and
-// another one in its next test.
+// As agents measure over TCP (agent/network_tests/pair_medium.cpp): a pair uses one path between leaves, and
+// another path in its next test.
 inline PairSettings one_flow() {
   return {.most_samples = 8, .cross_flows = 1, .least_loss = 0.1};
 }
 
 struct Score {
   std::size_t planted = 0;
-  std::size_t found = 0;  // of them: a suspect names the same nodes, rail and leaf
+  std::size_t found = 0;  // faults of which a suspect names the nodes, rail and leaf
   std::size_t right =
-      0;  // of those found: it also is of the right kind (node, NIC, direction, link, uplinks ...)
-  std::size_t accused = 0;  // suspects, undecided ones apart
-  std::size_t wrong = 0;    // of them: they name nothing that is at fault
+      0;  // found faults whose suspect has the right kind (node, NIC, direction, link, uplinks ...)
+  std::size_t accused = 0;  // suspects, except undecided ones
+  std::size_t wrong = 0;    // suspects that name no faulty subject
   std::size_t undecided = 0;
   std::size_t rounds = 0;  // of all runs
   std::size_t most_rounds = 0;
@@ -83,7 +83,7 @@ inline bool is_of_kind(SuspectKind told, Fault planted) {
   return false;
 }
 
-// Whether the suspect names what is at fault, of whatever kind.
+// True if the suspect names the faulty subject, with any kind.
 inline bool names(const Suspect& suspect, const Planted& fault, std::size_t per_leaf) {
   if (suspect.rail && fault.kind != Fault::node && *suspect.rail != fault.rail) return false;
   const auto has = [&](NodeNumber node) { return std::ranges::count(suspect.nodes, node) > 0; };
@@ -92,7 +92,7 @@ inline bool names(const Suspect& suspect, const Planted& fault, std::size_t per_
       return has(fault.one) && has(fault.other);
     case Fault::uplink:
     case Fault::uplinks:
-      // A way between two leaves is at an end of it as well, only of another kind.
+      // A path between two leaves is also at one of its ends, under another kind.
       return suspect.leaf == fault.one || suspect.other_leaf == fault.one;
     case Fault::spine:
       return suspect.kind == SuspectKind::spine;
@@ -135,7 +135,7 @@ inline Score score_of(const Verdict& verdict, std::span<const Planted> planted, 
   return score;
 }
 
-// Makes all rounds and tells what came out.
+// Runs all rounds and returns the verdict.
 inline Verdict run_all(SimulatedFabric& fabric, const PairSettings& settings) {
   PairRun run = PairRun::create(fabric.known(), settings).value();
   for (std::vector<PairTest> round = run.next_round(); !round.empty(); round = run.next_round())
@@ -144,8 +144,8 @@ inline Verdict run_all(SimulatedFabric& fabric, const PairSettings& settings) {
   return run.verdict();
 }
 
-// So many different faults of a kind, at random places; links only between pairs that meet in the first round
-// of the run: no other test would show them.
+// That many different faults of a kind, at random places; links only between pairs of the first round of the
+// run, because no other test would show them.
 inline std::vector<Planted> some_faults(const SimulatedFabric& fabric, const PairSettings& settings,
                                         Fault kind, std::size_t count, double loss) {
   const Shape& shape = fabric.shape();
@@ -155,7 +155,7 @@ inline std::vector<Planted> some_faults(const SimulatedFabric& fabric, const Pai
   if (kind == Fault::link) meeting = PairRun::create(fabric.known(), settings).value().next_round();
   const bool is_of_leaf = kind == Fault::uplink || kind == Fault::uplinks || kind == Fault::leaf;
   std::vector<Planted> faults;
-  std::set<std::uint32_t> places;  // a node or leaf has one fault
+  std::set<std::uint32_t> places;  // each node or leaf has at most one fault
   while (faults.size() < count) {
     Planted fault{kind, below(shape.rails), 0, 0, loss};
     if (kind == Fault::link) {
@@ -172,7 +172,7 @@ inline std::vector<Planted> some_faults(const SimulatedFabric& fabric, const Pai
   return faults;
 }
 
-// One fabric with so many faults of a kind, tested to the end.
+// Tests one fabric with that many faults of a kind to the end.
 inline Score score_of_run(const Shape& shape, Fault kind, std::size_t count, double loss,
                           PairSettings settings = {}) {
   SimulatedFabric fabric(shape);

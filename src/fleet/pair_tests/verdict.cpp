@@ -13,15 +13,15 @@
 namespace autopilot::fleet {
 namespace {
 
-constexpr double kMostOfRails = 0.75;     // so many are low of a node that is bad as a whole
-constexpr double kMostOfLeaf = 0.85;      // likewise of the NICs under a leaf
-constexpr std::size_t kLeastOfLeaf = 4;   // fewer may be bad by chance
-constexpr std::size_t kEnoughOfLeaf = 7;  // more are no likelier to be bad all at once
-constexpr double kRailLoss = 0.1;  // beside the middle one of the rails: less is a matter of slots and models
+constexpr double kMostOfRails = 0.75;     // share of low rails of a node that is bad as a whole
+constexpr double kMostOfLeaf = 0.85;      // share of low NICs of a leaf that is bad as a whole
+constexpr std::size_t kLeastOfLeaf = 4;   // fewer can be bad by chance
+constexpr std::size_t kEnoughOfLeaf = 7;  // more do not increase the likelihood of a leaf fault
+constexpr double kRailLoss = 0.1;  // beside the median rail; smaller differences come from slots and models
 constexpr std::size_t kLeastRails = 3;
-constexpr double kLeastOfLink = 0.99;  // confidence: ends that are a little slow look like links
+constexpr double kLeastOfLink = 0.99;  // confidence: ends that are slightly slow look like links
 constexpr double kMostConfidence = 0.99;
-constexpr double kUndecided = 0.4;  // of two and what is between them
+constexpr double kUndecided = 0.4;  // of two NICs and the path between them
 
 class Telling {
  public:
@@ -78,7 +78,7 @@ class Telling {
     }
   }
 
-  // What the bad ends of these NICs say together; nobody is unreachable with whom anything came through.
+  // Combines the bad ends of these NICs; a suspect is not unreachable if any of its data arrived.
   void weigh_in(Suspect& suspect, const std::vector<NicNumber>& nics) const {
     std::vector<double> losses;
     suspect.is_unreachable = true;
@@ -95,7 +95,7 @@ class Telling {
     suspect.loss = median_of(losses);
   }
 
-  // A rail that is slow everywhere has no slow node: its own reference hides it.
+  // A rail that is slow everywhere has no slow node: its own reference hides the fault.
   void tell_rails() {
     std::vector<const Reference*> comparable;
     std::vector<double> centres;
@@ -124,11 +124,11 @@ class Telling {
         tell_leaf(rail, leaf);
   }
 
-  // The NICs under a leaf, as far as they were measured.
+  // The measured NICs under a leaf.
   struct Members {
     std::size_t measured = 0;
-    std::vector<NicNumber> low;  // bad, or not known to be fine
-    std::vector<NicNumber> bad;  // of them
+    std::vector<NicNumber> low;  // bad, or not known to be healthy
+    std::vector<NicNumber> bad;  // number of bad NICs
   };
 
   [[nodiscard]] Members members_of(RailNumber rail, LeafNumber leaf) const {
@@ -157,8 +157,8 @@ class Telling {
     return low;
   }
 
-  // So many NICs at least are bad if it is not the leaf, up to kEnoughOfLeaf: those that are known, and an
-  // end of each low pair.
+  // Least number of bad NICs, up to kEnoughOfLeaf, if the leaf is not the cause: the known ones, and one end
+  // of each low pair.
   [[nodiscard]] static std::size_t fewest_bad(const Members& members,
                                               const std::vector<const Reading*>& low) {
     std::vector<std::set<NicNumber>> choices{{members.bad.begin(), members.bad.end()}};
@@ -178,7 +178,7 @@ class Telling {
     return choices.front().size();
   }
 
-  // Without NICs elsewhere that are fine nobody knows what is usual.
+  // Without healthy NICs elsewhere, the usual rate is unknown.
   [[nodiscard]] bool are_as_many_fine_elsewhere(RailNumber rail, LeafNumber leaf, std::size_t count) const {
     std::size_t fine = 0;
     for (NodeNumber node = 0; node < fabric_.nodes().size(); ++node)
@@ -216,8 +216,8 @@ class Telling {
     tell(std::move(suspect));
   }
 
-  // What NICs under a leaf give each other says more of it than what they give others: nobody else's NIC, and
-  // nothing between leaves, has a part in it.
+  // Tests among the NICs of a leaf are better evidence about the leaf than tests with others: no other NIC
+  // and no path between leaves affects them.
   void weigh_among(Suspect& suspect, const std::vector<const Reading*>& low, std::size_t fewest) const {
     if (low.empty()) return;
     std::vector<double> losses;
@@ -258,7 +258,7 @@ class Telling {
     suspect.kind = SuspectKind::node;
     suspect.nodes = {node};
     weigh_in(suspect, bad);
-    // Low pairs on its other rails are the node's as well.
+    // Low pairs on its other rails belong to the node as well.
     for (RailNumber rail = 0; rail < fabric_.rails().size(); ++rail)
       told_[fabric_.number(rail, node)] = true;
     tell(std::move(suspect));
@@ -280,7 +280,7 @@ class Telling {
     tell(std::move(suspect));
   }
 
-  // With the one that it is lowest with: it may be either, or that the fast ones are unusual.
+  // Names the NIC with its lowest partner: either can be slow, or the fast NICs can be the unusual ones.
   void tell_doubt(NicNumber nic) {
     const Reading* lowest = nullptr;
     for (const EndNumber end : {2 * nic, 2 * nic + 1})
@@ -321,7 +321,7 @@ class Telling {
         for (const std::uint32_t number :
              ends_.readings_of(2 * fabric_.number(fault.rail, records_[record].test.source)))
           if (readings_.list[number].record == record) add_evidence(suspect, readings_.list[number]);
-      // One path alone between two NICs may as well be a matter of these two.
+      // A single path between two NICs can also be a fault of these two NICs.
       if (suspect.kind == SuspectKind::between_leaves && fault.records.size() < 2) {
         suspect.nodes = {records_[fault.records.front()].test.source,
                          records_[fault.records.front()].test.destination};
@@ -330,7 +330,7 @@ class Telling {
     }
   }
 
-  // Of two directions the one that says more.
+  // Uses the direction with more evidence.
   void tell_pairs() {
     const std::vector<LowPair> pairs = ends_.low_pairs();
     std::set<std::pair<NicNumber, NicNumber>> seen;
@@ -342,7 +342,7 @@ class Telling {
       }
   }
 
-  // Between leaves one flow may meet another one each time.
+  // Between leaves, one flow can share an uplink each time.
   [[nodiscard]] bool may_be_link(const LowPair& pair) const {
     return pair.are_ends_fine && !is_doubtful(fabric_.rail_of(pair.from)) &&
            (!pair.is_cross || pair.is_silent || !settings_.is_one_flow());
@@ -350,7 +350,7 @@ class Telling {
 
   [[nodiscard]] bool is_told(const LowPair& pair) const {
     if (told_[pair.from] || told_[pair.to] || !pair.is_significant) return false;
-    // The second time it was as usual.
+    // The repeated test was as usual.
     if (pair.are_ends_fine && pair.low < pair.readings.size()) return false;
     return !pair.is_cross || std::ranges::none_of(pair.readings, [&](std::uint32_t number) {
       return explained_.contains(readings_.list[number].record);
@@ -377,7 +377,7 @@ class Telling {
   const Readings& readings_;
   const Ends& ends_;
   const PairSettings& settings_;
-  std::vector<bool> told_;             // NICs
+  std::vector<bool> told_;             // by NIC
   std::set<std::uint32_t> explained_;  // tests between leaves
   std::vector<Suspect> suspects_;
 };
@@ -425,7 +425,7 @@ std::vector<Cell> cells_of(const std::vector<Record>& records, const Readings& r
   return cells;
 }
 
-// Of these rails those on which somebody is called slow.
+// Of these rails, those with a slow suspect.
 std::vector<RailNumber> rails_of_slow(const std::vector<Suspect>& suspects, std::vector<RailNumber> rails) {
   std::erase_if(rails, [&](RailNumber rail) {
     return std::ranges::none_of(suspects, [rail](const Suspect& one) {
