@@ -21,8 +21,7 @@ namespace {
 using sqlite::Access;
 using sqlite::Connection;
 
-// Full: each commit is on the disk when it returns. The cache is small: rows are written once and read at
-// start.
+// FULL: each commit is on disk when it returns. The cache is small: rows are written once and read at start.
 constexpr const char* kWriterSettings =
     "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512; PRAGMA trusted_schema=OFF; "
     "PRAGMA cell_size_check=ON";
@@ -30,34 +29,36 @@ constexpr const char* kReaderSettings =
     "PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-512; PRAGMA trusted_schema=OFF; "
     "PRAGMA cell_size_check=ON";
 
-// SQLite counts the log in pages, which it makes of the size that the file has.
+// SQLite counts the log in pages of the size that the file has.
 Status limit_log(Connection& connection) {
   const auto page_size = TRY(connection.integer("PRAGMA page_size")).value_or(1);
   return connection.execute("PRAGMA journal_size_limit=" + std::to_string(kLogBytes) +
                             "; PRAGMA wal_autocheckpoint=" + std::to_string(kLogBytes / page_size));
 }
 
-// What SQLite takes for sound and we could not work with.
+// Checks for files that SQLite accepts but this version cannot use.
 Status check_contents(const std::string& path, const Connection& connection) {
   TRY_STATUS(check_schema(connection, migrations()));
   TRY_STATUS(check_numbering(connection));
   if (!connection.is_read_only()) return {};
   if (::access(path.c_str(), W_OK) != 0) return fail_errno(errno, path);
-  return fail(Errc::malformed, path + ": says of itself that it may not be written");
+  return fail(Errc::malformed, path + ": its header forbids writing");
 }
 
 Result<Connection> open_for_writing(const std::string& path, WallTime now) {
   TRY_STATUS(make_file(path, now));
   auto connection = TRY(Connection::open(path, Access::read_write));
   const auto kind = TRY(kind_of(connection));
-  if (!kind.is_empty && !kind.is_journal) return fail(Errc::malformed, path + ": another program's database");
+  if (!kind.is_empty && !kind.is_journal)
+    return fail(Errc::malformed, path + ": the database belongs to another program");
   if (kind.version > Journal::kSchemaVersion)
-    return fail(Errc::unsupported, path + ": journal of a newer version, " + std::to_string(kind.version));
-  // Has an effect only before the first page is written, which the log mode does.
+    return fail(Errc::unsupported,
+                path + ": the journal has the newer schema version " + std::to_string(kind.version));
+  // Takes effect only before the first page is written, which switching to WAL mode does.
   if (kind.is_empty) TRY_STATUS(connection.execute("PRAGMA auto_vacuum=INCREMENTAL"));
   TRY_STATUS(connection.execute(kWriterSettings));
   if (TRY(connection.text("PRAGMA journal_mode=WAL")) != "wal")
-    return fail(Errc::unavailable, path + ": this file system cannot hold a write-ahead log");
+    return fail(Errc::unavailable, path + ": this file system does not support a write-ahead log");
   TRY_STATUS(limit_log(connection));
   if (!kind.is_empty) TRY_STATUS(check_integrity(connection));
   TRY_STATUS(migrate(connection, migrations()));
@@ -75,28 +76,30 @@ Result<Connection> open_for_reading(const std::string& path, Access access) {
   if (kind.is_empty) return fail(Errc::not_found, path + ": empty");
   if (!kind.is_journal) return fail(Errc::malformed, path + ": not a journal");
   if (kind.version > Journal::kSchemaVersion)
-    return fail(Errc::unsupported, path + ": journal of a newer version, " + std::to_string(kind.version));
+    return fail(Errc::unsupported,
+                path + ": the journal has the newer schema version " + std::to_string(kind.version));
   if (kind.version < Journal::kSchemaVersion)
-    return fail(Errc::unavailable, path + ": not yet brought up to date by an agent of this version");
+    return fail(Errc::unavailable,
+                path + ": the journal has an older schema version; an agent of this version migrates it");
   TRY_STATUS(connection.execute(kReaderSettings));
   return connection;
 }
 
-// Why the journal may lack what its last writer knew; empty: it does not.
+// Why the journal can lack data of its last writer; empty: it is complete.
 std::string lost_in(const FileLock& lock, const std::string& path, const Connection& connection) {
   const auto mark = lock.mark();
   if (!mark) return mark.error().what;
-  if (*mark && (*mark)->is_behind) return path + ": its last writer could not write all that it knew";
+  if (*mark && (*mark)->is_behind) return path + ": its last writer could not write all data";
   const auto commits = commits_of(connection);
   if (!commits) return path + ": " + commits.error().what;
   if (*mark && (*mark)->commits > *commits)
     return path + ": " + std::to_string((*mark)->commits - *commits) + " commits are missing";
-  if (!*mark && !lock.is_new() && *commits > 0) return path + ": the mark of its lock is gone";
+  if (!*mark && !lock.is_new() && *commits > 0) return path + ": its lock file has no mark";
   const auto whole = check_sum(connection);
   return whole ? "" : path + ": " + whole.error().what;
 }
 
-// As far as the mark can be read.
+// 0 if the mark cannot be read.
 std::uint64_t commits_in(const FileLock& lock) {
   const auto mark = lock.mark();
   return mark && *mark ? (*mark)->commits : 0;
@@ -126,7 +129,7 @@ std::int64_t row_limit(std::size_t limit) {
 
 struct Journal::Database {
   std::string path;
-  std::optional<FileLock> lock;  // none: read only; given back after the connection is closed
+  std::optional<FileLock> lock;  // not set: read-only; released after the connection is closed
   Connection connection;
   FileIdentity file;
   JournalMark mark{};
@@ -140,7 +143,7 @@ struct Journal::Database {
     if (std::exchange(mark, next) != next) lock->set_mark(next);
   }
 
-  // Every row of the statement that can be read; `read_row` gives a Result.
+  // Every readable row of the statement; `read_row` returns a Result.
   template <class Row, class ReadRow>
   Result<std::vector<Row>> rows(sqlite::Statement& statement, ReadRow&& read_row) const {
     std::vector<Row> rows;
@@ -177,12 +180,12 @@ Result<Journal::Opened> Journal::open(const std::string& path, WallTime now) {
     opened.moved_aside = std::move(aside).value_or("");
   }
   if (!connection) {
-    // Whoever goes on without it knows more from now on.
+    // A writer that continues without the journal has data that the journal lacks.
     lock.set_mark({commits_in(lock), true});
     return fail(std::move(connection.error()));
   }
   opened.lost = opened.moved_aside.empty() ? lost_in(lock, path, *connection) : opened.reason;
-  // Counted on over all journals of this place: an older one put in the place of a newer one has fewer.
+  // Counts over all journals of this path: an older journal in place of a newer one has fewer commits.
   const std::uint64_t of_journal = commits_of(*connection).value_or(0);
   const std::uint64_t commits = std::max(of_journal, commits_in(lock));
   opened.journal.reset(new Journal(
@@ -195,7 +198,7 @@ Result<Journal::Opened> Journal::open(const std::string& path, WallTime now) {
 Result<std::unique_ptr<Journal>> Journal::salvage(const std::string& path) {
   auto copy = store::salvage(path);
   if (!copy) {
-    // A lock without its journal: there was one.
+    // A lock file without a journal shows that the journal was removed.
     const bool is_gone =
         copy.error().code == Errc::not_found && identity_of(path + ".lock") != FileIdentity{};
     return fail(is_gone ? Errc::malformed : copy.error().code, std::move(copy.error().what));
@@ -210,13 +213,13 @@ Result<std::unique_ptr<Journal>> Journal::open_read_only(const std::string& path
   if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path + ": not a file");
   if (status.st_size == 0) return fail(Errc::not_found, path + ": empty");
   auto connection = open_for_reading(path, Access::read_only);
-  // In a folder where SQLite may not put its companions, a journal without a log can be read as it is.
+  // In a folder where SQLite cannot create its companion files, a journal without a log can be read as it is.
   if (!connection && !is_unusable(connection.error()) && !has_companion(path, "-wal")) {
     if (auto as_it_is = open_for_reading(path, Access::immutable)) connection = std::move(as_it_is);
   }
-  // SQLite needs this one only while it writes the very first page: whoever did so died.
+  // SQLite needs this companion only while it writes the first page: the process that wrote it died.
   if (!connection && connection.error().code == Errc::denied && has_companion(path, "-journal"))
-    return fail(Errc::not_found, path + ": not finished");
+    return fail(Errc::not_found, path + ": its creation was interrupted");
   if (!connection) return fail(std::move(connection.error()));
   return std::unique_ptr<Journal>(
       new Journal(std::make_unique<Database>(path, std::nullopt, std::move(*connection), identity_of(path))));
@@ -231,9 +234,9 @@ std::size_t Journal::unreadable_rows() const {
 }
 
 Result<std::vector<std::uint64_t>> Journal::commit(const Batch& batch) {
-  if (!database_->lock) return fail(Errc::denied, database_->path + ": open for reading only");
+  if (!database_->lock) return fail(Errc::denied, database_->path + ": open in read-only mode");
   if (batch.empty()) return std::vector<std::uint64_t>{};
-  // Before the log has all the room that there is: it is cut only while the file can still grow.
+  // Before the log has taken all free space: SQLite truncates it only while the file can still grow.
   if (has_little_room(database_->path, kLogBytes)) static_cast<void>(cut_log(database_->connection));
   auto ids = write(batch);
   if (ids)
@@ -248,7 +251,7 @@ void Journal::set_behind() {
 }
 
 Result<std::vector<std::uint64_t>> Journal::write(const Batch& batch) {
-  // SQLite would go on writing into a file that nobody will find again.
+  // SQLite would continue to write to a file that no longer has a name.
   if (identity_of(database_->path) != database_->file)
     return fail(Errc::malformed, database_->path + ": removed or replaced while in use");
   auto transaction = TRY(sqlite::Transaction::begin(database_->connection));
@@ -338,7 +341,7 @@ Result<std::optional<std::string>> Journal::value(std::string_view name) const {
 }
 
 Status Journal::retain(const Retention& retention, WallTime now) {
-  if (!database_->lock) return fail(Errc::denied, database_->path + ": open for reading only");
+  if (!database_->lock) return fail(Errc::denied, database_->path + ": open in read-only mode");
   return delete_expired(database_->connection, retention, now);
 }
 

@@ -21,27 +21,27 @@ namespace autopilot::store {
 struct LastSample {
   std::string check;
   Observation observation;
-  std::string boot_id{};  // last_samples() finds it by this; must be set
+  std::string boot_id{};  // key of last_samples(); must be set
 };
 
-// What the state machine must know after a restart: one held finding.
+// One held finding, which the state machine needs after a restart.
 struct StoredFinding {
   std::string check;
   Finding finding;
   std::string boot_id;
-  std::string state;  // opaque to the store: the state machine's own words
+  std::string state;  // opaque to the store: internal state of the state machine
 };
 
-// Everything one commit writes, all or nothing.
+// The content of one commit, written atomically.
 struct Batch {
-  std::vector<Event> events;        // with their ids; one without (0) gets the next
+  std::vector<Event> events;        // an event without id (0) gets the next id
   std::vector<Incident> incidents;  // inserted or replaced by id
   std::vector<Operation> operations;
-  std::vector<PassRecord> pass_records;  // without a time: the one of this GPU and test is taken away
+  std::vector<PassRecord> pass_records;  // a record without a time deletes the one of its GPU and test
   std::vector<LastSample> last_samples;
   std::optional<std::vector<StoredFinding>> findings;       // replaces the whole set
-  std::vector<std::pair<std::string, std::string>> values;  // small facts: "kernel_log.position"
-  // With it the journal has all that its writer knows, whatever was lost before.
+  std::vector<std::pair<std::string, std::string>> values;  // small values, such as "kernel_log.position"
+  // After this batch the journal has all data of its writer, regardless of earlier losses.
   bool is_whole = false;
 
   [[nodiscard]] bool empty() const;
@@ -59,43 +59,44 @@ struct EventQuery {
   std::size_t limit = 1000;
 };
 
-// The node's memory: SQLite in WAL mode, synchronous=FULL, one writer. Every call may block on the disk: use
-// it on a lane. Not thread-safe; one owner.
+// The agent's database: SQLite in WAL mode, synchronous=FULL, one writer. Every call can block on the disk:
+// use it on a worker thread. Not thread-safe; one owner.
 class Journal {
  public:
   static constexpr int kSchemaVersion = 2;
-  // Longer texts are cut and longer lists end early; both say so in the row.
+  // Longer texts and lists are truncated; the row records that.
   static constexpr std::size_t kMaxTextBytes = 4096;
   static constexpr std::size_t kMaxListItems = 64;
   static constexpr std::size_t kMaxObservations = 1024;
-  // Of one answer.
+  // Limit of one query.
   static constexpr std::size_t kMaxRows = 100'000;
-  // JSON holds such a number exactly; at a thousand events a second they last for 285,000 years.
+  // JSON represents this number exactly; at a thousand events per second the ids last for 285,000 years.
   static constexpr std::uint64_t kMaxEventId = std::uint64_t{1} << 53;
 
   struct Opened {
     std::unique_ptr<Journal> journal;
-    std::string moved_aside;  // non-empty: the old file could not be used and now has this name
-    std::string reason;       // why
-    bool is_new = false;      // nothing was ever told in it: what was known before must come from elsewhere
-    // Why what an earlier writer knew may not be all there; empty: it is. So it stays in later openings until
-    // a batch that is whole is committed.
+    std::string moved_aside;  // not empty: the old file was unusable and now has this name
+    std::string reason;       // why the old file was unusable
+    bool is_new = false;      // the journal has no data yet: earlier state must come from elsewhere
+    // Why data of an earlier writer can be missing; empty: the journal is complete. Later openings report it
+    // until a batch with is_whole is committed.
     std::string lost;
-    // What could be read of the file that was moved aside; null: there was none, or nothing of it.
+    // The readable content of the file that was moved aside; null: no such file, or nothing is readable.
     std::unique_ptr<Journal> salvaged;
   };
-  // Creates (file 0600, missing folders 0700), migrates, checks. A file that is no journal, corrupt, or of a
-  // newer schema is renamed to `<path>.unusable-<time>` and a new one begins. Errors: conflict while another
-  // process has it open for writing; exhausted on a full disk; else the folder itself cannot be used.
+  // Creates (file 0600, missing folders 0700), migrates and checks the journal. A file that is not a journal,
+  // is corrupt or has a newer schema is renamed to `<path>.unusable-<time>`, and a new journal begins.
+  // Errors: conflict while another process has it open for writing; exhausted on a full disk; other errors if
+  // the folder cannot be used.
   [[nodiscard]] static Result<Opened> open(const std::string& path, WallTime now);
-  // In memory and not to be committed to: the rows that can be read of a file that `open` does not give.
-  // not_found: there is none, and there never was one.
+  // Returns the readable rows of a file that `open` does not accept, in memory. Do not commit to it.
+  // not_found: there is no file, and there never was one.
   [[nodiscard]] static Result<std::unique_ptr<Journal>> salvage(const std::string& path);
-  // Read-only view for one-shot commands while an agent may be writing. not_found when there is none.
+  // Read-only view for one-shot commands while an agent can be writing. not_found if the journal is missing.
   [[nodiscard]] static Result<std::unique_ptr<Journal>> open_read_only(const std::string& path);
 
-  // Renames a file that is in use by nobody, with its companions; gives the new name. Of those kept aside
-  // only the newest kMaxAside remain.
+  // Renames a file that is not in use, with its companions; returns the new name. Only the newest kMaxAside
+  // of these files remain.
   static constexpr std::size_t kMaxAside = 4;
   [[nodiscard]] static Result<std::string> move_aside(const std::string& path, WallTime now);
 
@@ -103,16 +104,17 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal();
 
-  // Something the writer knows will not come: until a batch that is whole, later openings say `lost`.
+  // Records that data of the writer will be missing: later openings report `lost` until a batch with is_whole
+  // is committed.
   void set_behind();
 
-  // Durable when it returns. Gives the ids of batch.events, in order. Errors: conflict (an event's id is
-  // there already), exhausted (disk full), unavailable (the disk does not answer), malformed (the file is
-  // damaged, or was removed under us). After an error nothing of the batch is there.
+  // Durable when it returns. Returns the ids of batch.events, in order. Errors: conflict (an event id exists
+  // already), exhausted (disk full), unavailable (the disk does not answer), malformed (the file is damaged,
+  // or was removed while open). After an error no part of the batch is stored.
   [[nodiscard]] Result<std::vector<std::uint64_t>> commit(const Batch& batch);
 
   [[nodiscard]] const std::string& path() const;
-  // Rows the queries below have left out because their text is damaged.
+  // Number of rows that queries have skipped because their text is damaged.
   [[nodiscard]] std::size_t unreadable_rows() const;
 
   [[nodiscard]] Result<std::vector<Event>> events(const EventQuery& query) const;   // oldest first
@@ -121,13 +123,13 @@ class Journal {
   [[nodiscard]] Result<std::vector<Incident>> incidents(bool closed_too,
                                                         std::size_t limit) const;    // newest first
   [[nodiscard]] Result<std::vector<Operation>> operations(std::size_t limit) const;  // newest first
-  [[nodiscard]] Result<std::vector<PassRecord>> pass_records() const;  // the newest per GPU and test
+  [[nodiscard]] Result<std::vector<PassRecord>> pass_records() const;  // the newest for each GPU and test
   [[nodiscard]] Result<std::vector<LastSample>> last_samples(std::string_view boot_id) const;
   [[nodiscard]] Result<std::vector<StoredFinding>> findings() const;
   [[nodiscard]] Result<std::optional<std::string>> value(std::string_view name) const;
 
-  // Deletes what is older than the age, then the oldest until the file fits; open incidents and held findings
-  // stay.
+  // Deletes rows older than the age limit, then the oldest rows until the file fits. Open incidents and held
+  // findings stay.
   [[nodiscard]] Status retain(const Retention& retention, WallTime now);
 
  private:

@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kAsideMark = ".unusable-";
-// What SQLite puts beside a database; -journal only while it makes a new one.
+// Files that SQLite creates beside a database; -journal only while it creates a new one.
 constexpr std::array<std::string_view, 3> kCompanions{"-wal", "-shm", "-journal"};
-// SQLite takes a shorter file for an empty one and would write over it.
+// SQLite treats a shorter file as empty and would overwrite it.
 constexpr off_t kHeaderBytes = 100;
 
 std::string folder_of(const std::string& path) {
@@ -50,7 +50,7 @@ void sync_folder(const std::string& folder) {
   ::close(fd);
 }
 
-// "journal.db.unusable-20261121T030405Z", or with "-2" and so on when that is taken.
+// "journal.db.unusable-20261121T030405Z", or with the suffix "-2" and so on if that name exists.
 Result<std::string> free_aside_name(const std::string& path, WallTime now) {
   std::string stamp = format_time(now).substr(0, 19) + "Z";
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
@@ -60,14 +60,14 @@ Result<std::string> free_aside_name(const std::string& path, WallTime now) {
     std::string candidate = number == 1 ? name : name + '-' + std::to_string(number);
     if (!exists(candidate)) return candidate;
   }
-  return fail(Errc::exhausted, name + ": too many of that name");
+  return fail(Errc::exhausted, name + ": too many files of that name");
 }
 
 bool is_companion(const std::string& name) {
   return std::ranges::any_of(kCompanions, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-// Oldest first by time of change.
+// Oldest first, by modification time.
 std::vector<std::string> kept_aside(const std::string& path) {
   std::vector<std::pair<fs::file_time_type, std::string>> found;
   const std::string prefix = path.substr(path.rfind('/') + 1) + std::string(kAsideMark);
@@ -107,7 +107,7 @@ Result<FileLock> FileLock::acquire(const std::string& path) {
   if (fd < 0) return fail_errno(errno, path);
   FileLock lock(fd, is_new);
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return fail(Errc::conflict, path + ": held by another process");
+    if (errno == EWOULDBLOCK) return fail(Errc::conflict, path + ": locked by another process");
     return fail_errno(errno, path);
   }
   return lock;
@@ -120,7 +120,7 @@ FileLock::~FileLock() {
 Result<std::optional<JournalMark>> FileLock::mark() const {
   std::array<char, kJournalMarkBytes + 1> text{};
   const ssize_t size = ::pread(fd_, text.data(), text.size(), 0);
-  if (size < 0) return fail_errno(errno, "the journal's lock");
+  if (size < 0) return fail_errno(errno, "the journal's lock file");
   if (size == 0) return std::nullopt;
   return TRY(parse_journal_mark({text.data(), static_cast<std::size_t>(size)}));
 }
@@ -149,7 +149,7 @@ Status make_file(const std::string& path, WallTime now) {
   if (::stat(path.c_str(), &status) == 0) {
     if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path + ": not a file");
     if (status.st_size > 0 && status.st_size < kHeaderBytes)
-      return fail(Errc::malformed, path + ": too short for a journal");
+      return fail(Errc::malformed, path + ": the file is too short to be a journal");
     return {};
   }
   if (errno != ENOENT) return fail_errno(errno, path);

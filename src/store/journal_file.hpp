@@ -10,19 +10,19 @@
 #include "core/result.hpp"
 #include "store/journal_mark.hpp"
 
-// The journal's place in the file system: folder, lock, and files that are no journal.
+// The journal in the file system: folder, lock file, and files that are not a journal.
 namespace autopilot::store {
 
-// Held by the one process that writes; the kernel gives it back when that process dies.
+// Held by the writing process; the kernel releases it when that process ends.
 class FileLock {
  public:
-  // conflict when somebody else holds it.
+  // conflict: another process holds the lock.
   static Result<FileLock> acquire(const std::string& path);
-  // The file was not there before.
+  // True if the lock file did not exist before.
   [[nodiscard]] bool is_new() const { return is_new_; }
-  // malformed: it is damaged. Nothing: no mark was ever written.
+  // malformed: the mark is damaged. nullopt: no mark was written yet.
   [[nodiscard]] Result<std::optional<JournalMark>> mark() const;
-  // In place, which needs no room on a full disk. One that cannot be written stays as it was.
+  // Overwrites in place, which needs no space on a full disk. If writing fails, the old mark stays.
   void set_mark(const JournalMark& mark);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
@@ -36,17 +36,17 @@ class FileLock {
   bool is_new_;
 };
 
-// The folder of `path`, made with mode 0700 where it is missing.
+// Creates the folder of `path` with mode 0700 if it is missing.
 [[nodiscard]] Status make_folder_of(const std::string& path);
 
-// An empty file of mode 0600 where there is none. malformed when something else has its name. A write-ahead
-// log whose database is gone is moved aside: SQLite would replay it into the new one.
+// Creates an empty file of mode 0600 if it is missing. malformed: another kind of file has its name. A
+// write-ahead log without its database is moved aside: SQLite would replay it into the new database.
 [[nodiscard]] Status make_file(const std::string& path, WallTime now);
 
-// Whether the file system of `path` has less free for this user. False where it does not tell.
+// Whether the file system of `path` has less free space for this user. False if it does not report it.
 [[nodiscard]] bool has_little_room(const std::string& path, std::int64_t bytes);
 
-// Device and inode; zeros where there is none.
+// Device and inode; zeros if the file is missing.
 using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;
 [[nodiscard]] FileIdentity identity_of(const std::string& path);
 

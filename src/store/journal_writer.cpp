@@ -17,7 +17,7 @@ namespace {
 using Ids = std::vector<std::uint64_t>;
 using Lock = std::unique_lock<std::mutex>;
 
-// Of the destructor, for a writer that nobody stopped.
+// Time limit of the destructor if stop() was not called.
 constexpr Duration kPatience = std::chrono::seconds{2};
 
 std::size_t rows_in(const Batch& batch) {
@@ -48,7 +48,7 @@ struct Submission {
   std::size_t rows = 0;
 };
 
-// What another attempt at the same batch cannot cure.
+// True for errors that a retry of the same batch cannot fix.
 bool is_final(Errc code) {
   return code == Errc::conflict || code == Errc::internal || code == Errc::unsupported;
 }
@@ -59,7 +59,7 @@ class JournalSink final : public BatchSink {
       : path_(journal->path()), journal_(std::move(journal)) {}
 
   Result<Ids> commit(const Batch& batch) override {
-    if (!journal_) return fail(Errc::malformed, path_ + ": no journal is open");
+    if (!journal_) return fail(Errc::malformed, path_ + ": the journal is not open");
     return journal_->commit(batch);
   }
   void set_behind() override {
@@ -73,7 +73,7 @@ class JournalSink final : public BatchSink {
     if (journal_) {
       journal_.reset();
       auto moved = Journal::move_aside(path_, now);
-      // Gone already: somebody else removed it.
+      // Removed already by another process.
       if (!moved && moved.error().code != Errc::not_found) return moved;
       aside_ = std::move(moved).value_or("");
     }
@@ -84,8 +84,9 @@ class JournalSink final : public BatchSink {
 
  private:
   std::string path_;
-  std::string aside_;                 // where the old one is, until a new one could be opened
-  std::unique_ptr<Journal> journal_;  // none: the old one is aside and no new one could be opened yet
+  std::string aside_;  // name of the old journal until a new one is open
+  std::unique_ptr<Journal>
+      journal_;  // null: the old journal is moved aside and a new one could not be opened yet
 };
 
 }  // namespace
@@ -94,18 +95,18 @@ std::unique_ptr<BatchSink> make_journal_sink(std::unique_ptr<Journal> journal) {
   return std::make_unique<JournalSink>(std::move(journal));
 }
 
-// Outlives the writer when the disk hangs: then the thread owns it alone and touches neither the clock nor a
+// Outlives the writer if the disk hangs: then only the thread owns it, and uses neither the clock nor a
 // callback again.
 struct JournalWriter::Shared {
-  std::unique_ptr<BatchSink> sink;  // the thread's
+  std::unique_ptr<BatchSink> sink;  // used by the thread only
   const Clock* clock;
   const Retention retention;
   const WriterLimits limits;
   std::thread thread;
 
   mutable std::mutex mutex;
-  std::condition_variable work;   // for the thread: something to do, or to stop
-  std::condition_variable state;  // for the others: something settled, or the thread has ended
+  std::condition_variable work;   // for the thread: there is work, or a request to stop
+  std::condition_variable state;  // for other threads: a submission is settled, or the thread has ended
   std::deque<Submission> queue;
   std::deque<Submission> in_flight;
   WriterStatus counters;
@@ -117,18 +118,18 @@ struct JournalWriter::Shared {
   bool has_refused = false;  // since the last commit began
   bool stopping = false;
   bool abandoned = false;
-  bool settling = false;  // telling the callers what was decided
+  bool settling = false;  // callbacks are being called
   bool ended = false;
 
   Shared(std::unique_ptr<BatchSink> batch_sink, const Clock& time, Retention kept, WriterLimits bounds)
       : sink(std::move(batch_sink)), clock(&time), retention(kept), limits(bounds) {}
 
-  // All of these: on the writer's thread, with the lock held, which they give away while they block.
+  // These functions run on the writer's thread with the lock held, and release it while they block.
   void work_until_stopped(Lock& lock);
   void commit_in_flight(Lock& lock);
   void commit_one_by_one(Lock& lock);
-  // The error that is final, or the ids; nothing when abandoned meanwhile. The batch is the caller's own, not
-  // one of in_flight: stop() takes those away while a hung disk may still read.
+  // The final error, or the ids; nullopt if the writer was stopped meanwhile. The batch is the caller's copy,
+  // not an element of in_flight: stop() removes those while a hung disk can still read the batch.
   std::optional<Result<Ids>> commit(Lock& lock, const Batch& batch);
   void recover(Lock& lock, const Error& error);
   void settle_first(Lock& lock, Result<Ids> result);
@@ -158,7 +159,7 @@ void JournalWriter::Shared::commit_in_flight(Lock& lock) {
     append(together, submission.batch);
   auto result = commit(lock, together);
   if (!result) return;
-  // One of them spoils the commit: find out which.
+  // One batch makes the commit fail: commit each alone to find it.
   if (!*result) return commit_one_by_one(lock);
   settling = true;
   auto id = (*result)->begin();
@@ -243,7 +244,7 @@ void JournalWriter::Shared::retain_when_due(Lock& lock) {
   const auto done = sink->retain(retention, now.wall);
   lock.lock();
   next_retention = now.mono + (done ? limits.retention_period : limits.retry);
-  // Forgetting is what makes room on a full disk: a failure is not left for a whole period.
+  // Deletion frees space on a full disk: after a failure it is retried before the next period.
   if (const bool failed_before = std::exchange(retention_failed, !done); failed_before && done)
     counters.problem.clear();
   if (!done) counters.problem = done.error().what;
@@ -254,7 +255,7 @@ void JournalWriter::run(const std::shared_ptr<Shared>& shared) {
   Lock lock(shared->mutex);
   shared->work_until_stopped(lock);
   lock.unlock();
-  // Closing writes too: it belongs to this thread and to the time stop() allows.
+  // Closing writes too, so it runs on this thread and within the time limit of stop().
   shared->sink.reset();
   lock.lock();
   shared->ended = true;
@@ -290,10 +291,10 @@ void JournalWriter::submit(Batch batch, Done done) {
     }
     ++shared_->counters.dropped;
     shared_->has_refused = true;
-    refusal = shared_->stopping
-                  ? Error{Errc::unavailable, "the journal is closed"}
-                  : Error{Errc::exhausted,
-                          "the journal does not keep up: " + std::to_string(waiting) + " batches wait"};
+    refusal =
+        shared_->stopping
+            ? Error{Errc::unavailable, "the journal is closed"}
+            : Error{Errc::exhausted, "the journal is too slow: " + std::to_string(waiting) + " batches wait"};
   }
   if (done) done(fail(std::move(refusal)));
 }
@@ -318,7 +319,7 @@ Status JournalWriter::stop(Duration timeout) {
     shared_->thread.join();
     return {};
   }
-  // A callback is the caller's own and short; the disk is not.
+  // Waits for a callback, which is short, but not for the disk.
   shared_->state.wait(lock, [this] { return !shared_->settling; });
   shared_->abandoned = true;
   shared_->work.notify_all();
@@ -328,7 +329,7 @@ Status JournalWriter::stop(Duration timeout) {
   shared_->rows = 0;
   shared_->settled += lost.size();
   shared_->counters.dropped += lost.size();
-  // One that was only waiting for the next attempt ends at once.
+  // A batch that only waits for its next attempt ends immediately.
   constexpr auto kGrace = std::chrono::milliseconds{50};
   const bool ended = shared_->state.wait_for(lock, kGrace, has_ended);
   std::thread thread = std::move(shared_->thread);
@@ -340,9 +341,9 @@ Status JournalWriter::stop(Duration timeout) {
   }
   for (auto& submission : lost)
     if (submission.done)
-      submission.done(fail(Errc::timed_out, "the journal was closed before the disk answered"));
+      submission.done(fail(Errc::timed_out, "the journal was closed before the disk completed the write"));
   if (lost.empty() && ended) return {};
-  return fail(Errc::timed_out, "journal: " + std::to_string(lost.size()) + " batches were given up");
+  return fail(Errc::timed_out, "journal: " + std::to_string(lost.size()) + " batches were dropped");
 }
 
 WriterStatus JournalWriter::status() const {

@@ -10,18 +10,19 @@ namespace {
 
 using sqlite::Connection;
 
-// Rows per transaction: the writer's other work waits no longer than for these.
+// Rows per transaction: other work of the writer waits at most for these.
 constexpr std::int64_t kChunk = 5000;
-// On a full disk: a deletion needs room in the log before it makes any, so only few rows and pages fit at
+// For a full disk: a deletion needs space in the log before it frees any, so only few rows and pages fit at
 // once.
 constexpr std::int64_t kSmallChunk = 32;
 
-// What ages, by its own time; open incidents, unfinished operations and held findings do not.
+// Tables whose rows expire, by their own time; open incidents, unfinished operations and held findings do not
+// expire.
 struct Ageing {
   std::string_view table;
-  std::string_view row;   // what names one row in a sub-select
-  std::string_view time;  // its age
-  std::string_view only;  // condition on what may go
+  std::string_view row;   // columns that identify a row in a subquery
+  std::string_view time;  // column of its time
+  std::string_view only;  // condition for rows that can be deleted
 };
 constexpr std::array<Ageing, 5> kAgeing{{
     {"events", "rowid", "time", "true"},
@@ -53,7 +54,7 @@ Status delete_until(Connection& connection, const Ageing& ageing, std::int64_t t
   return {};
 }
 
-// Gives the free pages back to the file system.
+// Returns the free pages to the file system.
 Status shrink(Connection& connection) {
   const Status done = connection.execute("PRAGMA incremental_vacuum");
   if (done || done.error().code != Errc::exhausted) {
@@ -70,7 +71,7 @@ Status shrink(Connection& connection) {
   }
 }
 
-// Bytes of the file once the free pages are given back.
+// Bytes of the file after its free pages are returned.
 Result<std::int64_t> used_bytes(const Connection& connection) {
   const auto pages = TRY(connection.integer("PRAGMA page_count")).value_or(0);
   const auto free_pages = TRY(connection.integer("PRAGMA freelist_count")).value_or(0);
@@ -78,7 +79,7 @@ Result<std::int64_t> used_bytes(const Connection& connection) {
   return (pages - free_pages) * page_size;
 }
 
-// The time up to which the oldest tenth of the ageing table with the oldest row reaches.
+// The newest time within the oldest tenth of the table that has the oldest row.
 Result<std::optional<std::int64_t>> oldest_tenth(const Connection& connection) {
   const Ageing* oldest = nullptr;
   std::int64_t oldest_time = 0;

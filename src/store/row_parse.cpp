@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Reads members of one object and remembers the first that is wrong.
+// Reads members of one object and keeps the first error.
 class Members {
  public:
   Members(const json::object& object, std::string& problem) : object_(object), problem_(problem) {}

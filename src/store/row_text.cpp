@@ -44,7 +44,7 @@ json::value json_of(const Value& value) {
     json::value operator()(const std::string& text) const { return json::string(cut(text)); }
     json::value operator()(double number) const {
       if (std::isfinite(number)) return number;
-      // JSON has no word for these.
+      // JSON has no literal for these numbers.
       return json::object{{"number", std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf"}};
     }
   };
@@ -74,7 +74,7 @@ void put(json::object& object, std::string_view name, const Subject& subject) {
   object[name] = std::move(inner);
 }
 
-// The first `limit` of them.
+// Writes at most `limit` items.
 template <class Items, class ToJson>
 void put_list(json::object& object, std::string_view name, const Items& items, std::size_t limit,
               ToJson&& to_json) {

@@ -11,8 +11,8 @@
 #include "core/operation.hpp"
 #include "core/result.hpp"
 
-// The bodies of the journal's rows: one JSON object each. Bytes that are no UTF-8 come back as they were.
-// Texts and lists are cut at the limits of Journal; what was cut says "cut": true.
+// Bodies of the journal's rows: one JSON object each. Invalid UTF-8 is preserved. Texts and lists are
+// truncated at the limits of Journal; a truncated row has "cut": true.
 namespace autopilot::store {
 
 [[nodiscard]] std::string to_text(const Event& event);
@@ -21,7 +21,7 @@ namespace autopilot::store {
 [[nodiscard]] std::string to_text(const Observation& observation);
 [[nodiscard]] std::string to_text(const Finding& finding);
 
-// malformed, naming the member that is not what it should be. Members that are not there keep their default.
+// malformed: names the invalid member. Missing members keep their default.
 [[nodiscard]] Result<Event> parse_event(std::string_view text);
 [[nodiscard]] Result<Incident> parse_incident(std::string_view text);
 [[nodiscard]] Result<Operation> parse_operation(std::string_view text);

@@ -14,18 +14,17 @@ namespace autopilot::store {
   return time.time_since_epoch().count();
 }
 
-// Inside a transaction of the caller's. Gives the events' ids.
+// Runs inside a transaction of the caller. Returns the ids of the events.
 [[nodiscard]] Result<std::vector<std::uint64_t>> write_rows(sqlite::Connection& connection,
                                                             const Batch& batch);
 
-// The log is copied back into the file once it has so many bytes, and cut to so many. A single commit may be
-// longer.
+// Size at which the log is copied back into the file and truncated. A single commit can be longer.
 inline constexpr std::int64_t kLogBytes = std::int64_t{1} << 20;
 
-// Copies the log back into the file and cuts it: its room is the next transaction's.
+// Copies the log back into the file and truncates it, which frees its space for the next transaction.
 [[nodiscard]] Status cut_log(sqlite::Connection& connection);
 
-// Deletes by age, then by size, in transactions of its own, each short. File and log together fit.
+// Deletes by age, then by size of file and log together, in short transactions of its own.
 [[nodiscard]] Status delete_expired(sqlite::Connection& connection, const Retention& retention, WallTime now);
 
 }  // namespace autopilot::store

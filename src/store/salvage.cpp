@@ -19,13 +19,13 @@ namespace {
 using sqlite::Access;
 using sqlite::Connection;
 
-// A page that is damaged ends the reading from one end; the other rows are read from the other end.
+// A damaged page ends a scan; the other rows are read in the opposite order.
 struct Table {
   std::string_view name;
   std::string_view columns;
   std::string_view forwards;
   std::string_view backwards;
-  std::string_view only;  // condition on what is of use
+  std::string_view only;  // condition for useful rows
 };
 constexpr std::array<Table, 7> kTables{{
     {"findings", "position, check_id, boot_id, state, body", "position", "position DESC", "true"},
@@ -40,7 +40,7 @@ constexpr std::array<Table, 7> kTables{{
     {"events", "id, time, check_id, body", "id DESC", "id", "id BETWEEN 1 AND 4503599627370496"},
 }};
 
-// Whole copies of a file are made in memory, of no larger one.
+// Larger files are not copied into memory.
 constexpr off_t kMaxFileBytes = off_t{256} << 20;
 
 std::string marks(std::size_t count) {
@@ -50,7 +50,7 @@ std::string marks(std::size_t count) {
   return text;
 }
 
-// True: to the end. A row that is not as the table wants it, or is there already, is left out.
+// True: reached the end. Rows that the table rejects, or that exist already, are skipped.
 bool copy_rows(const Connection& from, const Table& table, std::string_view order, Connection& to) {
   const auto columns = static_cast<std::size_t>(std::ranges::count(table.columns, ',')) + 1;
   const std::string name{table.name};
@@ -79,11 +79,11 @@ Status copy_tables(const Connection& from, Connection& to) {
     const auto rows = TRY(to.integer("SELECT count(*) FROM " + std::string(table.name)));
     if (has_more || rows.value_or(0) > 0) ++readable;
   }
-  if (readable == 0) return fail(Errc::malformed, "no table can be read");
+  if (readable == 0) return fail(Errc::malformed, "no table is readable");
   return transaction.commit();
 }
 
-// Tells SQLite to bear a schema with errors, and a file that is shorter than it should be.
+// Makes SQLite accept a schema with errors, and a file that is shorter than its header states.
 Status be_tolerant(Connection& connection) {
   return connection.execute("PRAGMA writable_schema=ON; PRAGMA query_only=ON; PRAGMA trusted_schema=OFF");
 }
@@ -126,8 +126,8 @@ void put_number(std::string& page, std::size_t at, std::uint32_t number) {
     page[at + i] = static_cast<char>(static_cast<unsigned char>(number >> (24 - 8 * i)));
 }
 
-// The first page, with the header and the roots of all tables, is the same in every journal of a version but
-// for some numbers: a damaged one is put in place again.
+// The first page, with the header and the roots of all tables, is the same in every journal of a version
+// except for some numbers: a damaged one is replaced.
 Result<Connection> copy_with_sound_first_page(const std::string& path) {
   auto model = TRY(Connection::open(":memory:", Access::read_write));
   TRY_STATUS(model.execute("PRAGMA auto_vacuum=INCREMENTAL"));
@@ -136,7 +136,7 @@ Result<Connection> copy_with_sound_first_page(const std::string& path) {
   std::string page = TRY(model.image()).substr(0, page_size);
   std::string file = TRY(read_whole(path));
   if (page.size() != page_size || file.size() < 2 * page_size)
-    return fail(Errc::malformed, path + ": too short for a journal");
+    return fail(Errc::malformed, path + ": the file is too short to be a journal");
   constexpr std::size_t kPages = 28;
   constexpr std::size_t kFirstFree = 32;
   constexpr std::size_t kFreePages = 36;

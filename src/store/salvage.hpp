@@ -8,10 +8,10 @@
 
 namespace autopilot::store {
 
-// A journal in memory, of this version, with every row that can still be read of the file: a damaged one, one
-// of a newer version (of its tables, what this version knows), or one that may not be written. Of the events
-// only the newest kMaxSalvagedEvents. Touches nothing on the disk, but that SQLite may put its shared index
-// beside the file. Errors: not_found where there is none; else nothing of it can be read.
+// A journal in memory, of this version, with every row of the file that is readable. The file can be damaged,
+// not writable, or of a newer version (then only the tables that this version knows). Of the events only the
+// newest kMaxSalvagedEvents are kept. Does not change the disk, except that SQLite can create its shared
+// index beside the file. Errors: not_found if the file is missing; other errors if nothing is readable.
 inline constexpr int kMaxSalvagedEvents = 2048;
 [[nodiscard]] Result<sqlite::Connection> salvage(const std::string& path);
 

@@ -11,7 +11,7 @@
 namespace autopilot::store {
 namespace {
 
-// Times are nanoseconds since 1970, UTC. `body` is a JSON object; the other columns are what queries need.
+// Times are nanoseconds since 1970, UTC. `body` is a JSON object; the other columns serve queries.
 constexpr std::string_view kVersion1 = R"sql(
 CREATE TABLE events(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -84,7 +84,7 @@ constexpr std::int64_t kWholeCheckBytes = std::int64_t{16} << 20;
 Status quick_check(const sqlite::Connection& connection, const std::string& argument) {
   const auto answer = TRY(connection.text("PRAGMA quick_check(" + argument + ")"));
   if (answer == "ok") return {};
-  return fail(Errc::malformed, "integrity check: " + answer.value_or("no answer").substr(0, 200));
+  return fail(Errc::malformed, "integrity check: " + answer.value_or("no result").substr(0, 200));
 }
 
 Result<std::vector<std::string>> schema_of(const sqlite::Connection& connection) {
@@ -108,7 +108,7 @@ Result<FileKind> kind_of(const sqlite::Connection& connection) {
   const auto application = TRY(connection.integer("PRAGMA application_id"));
   const auto version = TRY(connection.integer("PRAGMA user_version"));
   const auto tables = connection.integer("SELECT count(*) FROM sqlite_schema");
-  // Every database answers this: what SQLite calls a wrong question is a damaged file.
+  // Every database answers this query: if SQLite rejects it as invalid, the file is damaged.
   if (!tables && tables.error().code == Errc::internal) return fail(Errc::malformed, tables.error().what);
   if (!tables) return fail(tables.error());
   FileKind kind;
@@ -120,13 +120,13 @@ Result<FileKind> kind_of(const sqlite::Connection& connection) {
 
 Status migrate(sqlite::Connection& connection, std::span<const Migration> steps) {
   for (const auto& step : steps) {
-    // Read inside the transaction: somebody else may have migrated meanwhile.
+    // Read inside the transaction: another process can have migrated meanwhile.
     auto transaction = TRY(sqlite::Transaction::begin(connection));
     const auto kind = TRY(kind_of(connection));
     if (kind.version >= step.version) continue;
     if (kind.version != step.version - 1)
-      return fail(Errc::internal, "no way from journal version " + std::to_string(kind.version) + " to " +
-                                      std::to_string(step.version));
+      return fail(Errc::internal, "no migration from journal version " + std::to_string(kind.version) +
+                                      " to " + std::to_string(step.version));
     TRY_STATUS(connection.execute(std::string(step.sql)));
     TRY_STATUS(connection.execute("PRAGMA application_id=" + std::to_string(kApplicationId)));
     TRY_STATUS(connection.execute("PRAGMA user_version=" + std::to_string(step.version)));
@@ -150,7 +150,7 @@ Status check_schema(const sqlite::Connection& connection, std::span<const Migrat
   const auto found = TRY(schema_of(connection));
   for (const auto& entry : TRY(schema_of(model)))
     if (!std::ranges::binary_search(found, entry))
-      return fail(Errc::malformed, "damaged or missing: " + entry.substr(0, entry.find(':')));
+      return fail(Errc::malformed, "damaged or missing schema entry: " + entry.substr(0, entry.find(':')));
   return {};
 }
 
@@ -160,8 +160,8 @@ Status check_numbering(const sqlite::Connection& connection) {
   if (last_kept.value_or(0) <= last_given.value_or(0) &&
       last_given.value_or(0) < static_cast<std::int64_t>(Journal::kMaxEventId))
     return {};
-  return fail(Errc::malformed, "the last event given is " + std::to_string(last_given.value_or(0)) +
-                                   ", the last one kept " + std::to_string(last_kept.value_or(0)));
+  return fail(Errc::malformed, "the last assigned event id is " + std::to_string(last_given.value_or(0)) +
+                                   ", the last stored one is " + std::to_string(last_kept.value_or(0)));
 }
 
 }  // namespace autopilot::store

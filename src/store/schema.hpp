@@ -10,37 +10,37 @@
 
 namespace autopilot::store {
 
-// In the file's header, so that nobody else's database is taken for a journal: "APjl".
+// In the file's header, so that the database of another program is not used as a journal: "APjl".
 inline constexpr std::int64_t kApplicationId = 0x41506a6c;
 
-// What turns version n-1 into version n; the first one makes an empty file version 1.
+// Migrates version n-1 to version n; the first one turns an empty file into version 1.
 struct Migration {
   int version = 0;
-  // Of the program itself: a thread that a disk held up may still be at it when the process ends.
+  // Static text: a thread blocked by a disk can still use it when the process ends.
   std::string_view sql;
 };
 
 [[nodiscard]] std::span<const Migration> migrations();
 
 struct FileKind {
-  bool is_empty = false;    // nothing in it yet
-  bool is_journal = false;  // ours, of whatever version
+  bool is_empty = false;    // has no tables yet
+  bool is_journal = false;  // a journal of any version
   int version = 0;
 };
 [[nodiscard]] Result<FileKind> kind_of(const sqlite::Connection& connection);
 
-// From the file's version to the last of `steps`, each step whole or not at all.
+// Migrates from the file's version to the last of `steps`, each step atomically.
 [[nodiscard]] Status migrate(sqlite::Connection& connection, std::span<const Migration> steps);
 
-// malformed when SQLite finds the file damaged. Looks at everything up to a size that takes some ten
-// milliseconds, and only at the small tables of larger files.
+// malformed: SQLite finds the file damaged. Checks all tables up to a size that takes some ten milliseconds,
+// and only the small tables of larger files.
 [[nodiscard]] Status check_integrity(const sqlite::Connection& connection);
 
-// SQLite does not see a flipped bit inside a text or a number. malformed when a table is not as `steps` make
-// it; what else is in the file is nobody's concern.
+// SQLite does not detect a flipped bit inside a text or a number. malformed: a table differs from the one
+// that `steps` create. Other entries of the file are ignored.
 [[nodiscard]] Status check_schema(const sqlite::Connection& connection, std::span<const Migration> steps);
 
-// malformed when the numbers of the events are such that none could follow.
+// malformed: the event ids leave no valid next id.
 [[nodiscard]] Status check_numbering(const sqlite::Connection& connection);
 
 }  // namespace autopilot::store

@@ -29,13 +29,13 @@ constexpr std::array<Summed, 3> kSummed{{
     {"SELECT name, value FROM facts WHERE name NOT IN ('journal.commits', 'journal.sum') ORDER BY name", 2},
 }};
 
-// FNV-1a: it sees damage, and is not meant to stop whoever may write the file.
+// FNV-1a: detects damage; it is not a protection against a user who can write the file.
 class Sum {
  public:
   void add(std::string_view text) {
     for (const char c : text)
       add(static_cast<unsigned char>(c));
-    constexpr unsigned char kEndOfText = 0xff;  // in no UTF-8
+    constexpr unsigned char kEndOfText = 0xff;  // not a valid byte of UTF-8
     add(kEndOfText);
   }
   [[nodiscard]] std::string text() const { return std::to_string(hash_); }
@@ -82,14 +82,14 @@ Result<std::uint64_t> commits_of(const Connection& connection) {
   const auto text = TRY(own_fact(connection, kCommits));
   if (!text) return std::uint64_t{0};
   const auto commits = parse_number<std::uint64_t>(*text);
-  if (!commits) return fail(Errc::malformed, "the number of commits reads \"" + *text + "\"");
+  if (!commits) return fail(Errc::malformed, "invalid number of commits: \"" + *text + "\"");
   return *commits;
 }
 
 Status check_sum(const Connection& connection) {
   const auto written = TRY(own_fact(connection, kSum));
   if (!written || *written == TRY(sum_of(connection))) return {};
-  return fail(Errc::malformed, "rows are not as they were written");
+  return fail(Errc::malformed, "the checksum does not match: rows changed after they were written");
 }
 
 }  // namespace autopilot::store

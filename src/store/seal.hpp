@@ -7,18 +7,19 @@
 #include "store/journal.hpp"
 #include "store/sqlite.hpp"
 
-// What stands in a journal about itself: how many commits made it, and a sum over what the verdict of a node
-// depends on (held findings, open incidents, facts). SQLite does not see a flipped bit inside a row, and
-// takes a log without its end for a whole one.
+// Data in a journal about itself: the number of its commits, and a checksum of the rows that the verdict of a
+// node depends on (held findings, open incidents, facts). SQLite does not detect a flipped bit inside a row,
+// and accepts a truncated log as complete.
 namespace autopilot::store {
 
-// Inside the transaction that writes the batch; `commits` counts it.
+// Runs inside the transaction that writes the batch; `commits` includes it.
 [[nodiscard]] Status write_seal(sqlite::Connection& connection, const Batch& batch, std::uint64_t commits);
 
-// 0: none was counted.
+// 0: the journal has no count.
 [[nodiscard]] Result<std::uint64_t> commits_of(const sqlite::Connection& connection);
 
-// malformed when rows are not those that were written. A journal of an agent that wrote no sum is believed.
+// malformed: rows differ from those that were written. A journal without a checksum, from an older agent, is
+// accepted.
 [[nodiscard]] Status check_sum(const sqlite::Connection& connection);
 
 }  // namespace autopilot::store

@@ -11,7 +11,7 @@
 namespace autopilot::store::sqlite {
 namespace {
 
-// A reader never blocks the one writer; a checkpoint or another tool may, shortly.
+// A reader never blocks the one writer; a checkpoint or another tool can, briefly.
 constexpr int kBusyMilliseconds = 2000;
 
 Errc code_of(sqlite3* connection, int result) {
@@ -58,8 +58,8 @@ tl::unexpected<Error> failure(sqlite3* connection, int result, std::string_view 
   return fail(code_of(connection, result), std::move(what));
 }
 
-// On a full disk a page of the shared index may find no block when it is touched, and the process dies of
-// SIGBUS. Its blocks are taken before it is mapped; without room that is an error as any other.
+// On a full disk, touching a page of the shared index without a block kills the process with SIGBUS. Its
+// blocks are therefore allocated before it is mapped; missing space is then an ordinary error.
 void* map_with_blocks(void* address, std::size_t length, int protection, int flags, int fd, off_t offset) {
   if (fd >= 0 && (protection & PROT_WRITE) != 0) {
     if (const int error = ::posix_fallocate(fd, offset, static_cast<off_t>(length)); error != 0) {
@@ -70,7 +70,7 @@ void* map_with_blocks(void* address, std::size_t length, int protection, int fla
   return ::mmap(address, length, protection, flags, fd, offset);
 }
 
-// For every connection of this process.
+// Applies to every connection of this process.
 void map_only_what_has_blocks() {
   static std::once_flag done;
   std::call_once(done, [] {
@@ -95,7 +95,7 @@ Statement& Statement::bind(int parameter, std::int64_t value) {
 }
 
 Statement& Statement::bind(int parameter, std::string_view value) {
-  // A null pointer would be NULL, not "".
+  // A null pointer would bind NULL instead of "".
   const char* text = value.data() == nullptr ? "" : value.data();
   const int result =
       sqlite3_bind_text64(statement_.get(), parameter, text, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
@@ -148,7 +148,7 @@ void Connection::Close::operator()(sqlite3* connection) const {
 }
 
 Result<Connection> Connection::open(const std::string& path, Access access) {
-  // As a URI, so that `immutable` can be said; these characters would end the path.
+  // A URI, which allows the parameter `immutable`; these characters would end the path.
   std::string uri = "file:";
   for (const char c : path) {
     if (c == '%') {
@@ -227,7 +227,7 @@ Status Connection::take_image(std::string_view image) {
   const auto size = static_cast<sqlite3_int64>(image.size());
   const int result = sqlite3_deserialize(connection_.get(), "main", bytes, size, size,
                                          SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
-  if (result != SQLITE_OK) return failure(connection_.get(), result, "cannot take the copy");
+  if (result != SQLITE_OK) return failure(connection_.get(), result, "cannot load the copy");
   return {};
 }
 
@@ -237,7 +237,7 @@ Result<Transaction> Transaction::begin(Connection& connection) {
 }
 
 Transaction::~Transaction() {
-  // Some errors have rolled it back already; then this says so and changes nothing.
+  // Some errors have already rolled back; then this call fails and changes nothing.
   if (connection_ != nullptr) static_cast<void>(connection_->execute("ROLLBACK"));
 }
 

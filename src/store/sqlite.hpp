@@ -12,8 +12,9 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-// SQLite in our own words, for this folder only. Errors: malformed (corrupt, or no database), exhausted (disk
-// full), conflict (a constraint), denied, unavailable (the disk does not answer, or somebody holds the lock).
+// A wrapper of SQLite for this folder only. Errors: malformed (corrupt, or not a database), exhausted (disk
+// full), conflict (a constraint), denied, unavailable (the disk does not answer, or another process holds the
+// lock).
 namespace autopilot::store::sqlite {
 
 class Statement {
@@ -22,12 +23,12 @@ class Statement {
   Statement& bind(int parameter, std::int64_t value);
   Statement& bind(int parameter, std::string_view value);
   Statement& bind_null(int parameter);
-  // The value of that column of a statement that is at a row.
+  // Binds the value of a column of another statement that is at a row.
   Statement& bind_column(int parameter, const Statement& row, int column);
 
-  // True while there is a row.
+  // True if there is a row.
   Result<bool> step();
-  // Runs to the end and makes it ready for the next row of parameters.
+  // Runs to the end and resets the statement for the next parameters.
   Status run();
 
   [[nodiscard]] std::int64_t integer(int column) const;
@@ -42,7 +43,7 @@ class Statement {
 
   sqlite3* connection_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
-  int bind_result_ = 0;  // the first that failed
+  int bind_result_ = 0;  // first failure
 };
 
 enum class Access : std::uint8_t { read_write, read_only, immutable };
@@ -54,16 +55,16 @@ class Connection {
   // One or more statements without parameters.
   Status execute(const std::string& sql);
   [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
-  // The first column of the first row; nothing without a row.
+  // The first column of the first row; nullopt without a row.
   [[nodiscard]] Result<std::optional<std::int64_t>> integer(std::string_view sql) const;
   [[nodiscard]] Result<std::optional<std::string>> text(std::string_view sql) const;
-  // Though it was opened for writing: the file's permissions or its header forbid it.
+  // True although it was opened for writing, if the file's permissions or its header forbid writing.
   [[nodiscard]] bool is_read_only() const;
   // Rows the last statement inserted, changed or deleted.
   [[nodiscard]] std::int64_t changes() const;
-  // All pages, as a file would hold them.
+  // All pages, in the format of a file.
   [[nodiscard]] Result<std::string> image() const;
-  // In place of what a database in memory holds.
+  // Replaces the content of a database in memory.
   Status take_image(std::string_view image);
 
  private:
@@ -74,7 +75,7 @@ class Connection {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-// All or nothing: rolled back unless committed.
+// A transaction: rolled back unless committed.
 class Transaction {
  public:
   static Result<Transaction> begin(Connection& connection);

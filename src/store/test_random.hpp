@@ -6,7 +6,7 @@
 
 namespace autopilot::store::testing {
 
-// Each test's own, the same in every run; others with --gtest_random_seed=N.
+// A generator for one test, equal in every run; change it with --gtest_random_seed=N.
 inline std::mt19937 random_numbers(unsigned test) {
   return std::mt19937(test + static_cast<unsigned>(GTEST_FLAG_GET(random_seed)));
 }
