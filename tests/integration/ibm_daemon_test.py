@@ -42,7 +42,7 @@ class IbmDaemonTest(unittest.TestCase):
 
     def test_what_it_cannot_take_ends_it_with_the_reason(self):
         for flags, words in ((("--bw", "fast"), "--bw: expected a number from 1 to 9999, not 'fast'"),
-                             (("--port",), "--port needs a value"), (("--w=1h", "--help"), "'--help' is no flag of IBM Autopilot's daemon")):
+                             (("--port",), "--port needs a value"), (("--w=1h", "--help"), "'--help' is not a flag of IBM Autopilot's daemon")):
             code, _, error = harness.run(*flags)
             self.assertEqual(code, 64, error)
             self.assertIn(words, error)

@@ -29,7 +29,7 @@ bool has_no_answer(const CheckResult& result) {
          std::ranges::any_of(result.observations, [](const Observation& one) { return !one.value; });
 }
 
-// Nothing is there to look at, and nothing that should be there is missing; nobody wants such tests here.
+// The check has no object on this node, none is expected, and its tests are not configured.
 bool is_pointless(const NodeSnapshot& snapshot, const CheckResult& result, bool is_active) {
   const CheckResult* present = find_result(snapshot, "gpu.present");
   if (result.health != Health::unsupported || (is_active && end_of_test(result))) return false;
@@ -65,7 +65,7 @@ Said gpu_power(const NodeSnapshot& snapshot, const CheckResult& result) {
               (outcome == Outcome::failed ? "FAIL" : "SUCCESS") + "\n" + gpus.values() + "\n"};
 }
 
-// One phrase. Several classes have the one of the worst.
+// One phrase. For several classes it is the phrase of the worst one.
 Said pvc(const NodeSnapshot& snapshot, const CheckResult& result) {
   const auto outcomes = words(snapshot, result.check, "pvc.outcome");
   if (outcomes.contains("not_bound")) return {Outcome::failed, "", "[PVC Create-Delete] FAIL"};
@@ -78,9 +78,9 @@ Said pvc(const NodeSnapshot& snapshot, const CheckResult& result) {
 
 struct Teller {
   std::string_view name;
-  std::string_view tag;  // of its lines that are no result
+  std::string_view tag;  // of its lines that are not a result
   Said (*tell)(const NodeSnapshot& snapshot, const CheckResult& result);
-  std::string_view without_object = {};  // what is said where nobody wants its tests; empty: not supported
+  std::string_view without_object = {};  // text for a node without the object; empty: not supported
 };
 
 constexpr std::array<Teller, 8> kTellers{{
@@ -94,7 +94,7 @@ constexpr std::array<Teller, 8> kTellers{{
     {"pvc", "[PVC Create-Delete]", pvc, "Storage class not set. Cannot run. ABORT"},
 }};
 
-// Nothing is there that it could look at, or nobody wants such tests here.
+// The node has no object for the check, or its tests are not configured.
 CheckAnswer without_object(CheckAnswer answer, const Teller& teller, const CheckResult& result) {
   const bool is_unwanted = find_check(answer.name)->is_active;
   if (is_unwanted && teller.without_object.empty()) return answer;
@@ -110,30 +110,31 @@ void date_look(CheckAnswer& answer, const CheckResult& result, WallTime looked_s
   if (!answer.is_fresh && result.completed != WallTime{}) answer.result_of = result.completed;
 }
 
-// Null: nobody asked for one.
+// Null: no test was requested.
 const TestRun* find_run(const Effort& effort, const CheckName& name) {
   for (const std::string_view check : {name.check, name.other})
     if (const auto asked = effort.tests.find(check); asked != effort.tests.end()) return &asked->second;
   return nullptr;
 }
 
-// run: that was asked for; null: nobody who may asked.
+// run: the requested test; null: no authorized caller requested one.
 void date_test(CheckAnswer& answer, const CheckResult& result, const TestRun* run) {
   const auto end = end_of_test(result);
   answer.is_fresh = run != nullptr && run->not_run.empty() && end && *end >= run->began;
   if (answer.is_fresh) return;
   answer.result_of = end;
-  if (run != nullptr) answer.not_run = run->not_run.empty() ? "the test told nothing" : run->not_run;
+  if (run != nullptr) answer.not_run = run->not_run.empty() ? "the test gave no result" : run->not_run;
 }
 
-// What an answer says of its age. In lower case: the words of other lines mean something to who reads them.
+// The line about the age of a result. In lower case, because clients search the other lines for upper-case
+// words.
 std::string date_line(const CheckAnswer& answer, const Teller& teller, bool is_active) {
   const std::string tag(teller.tag);
   const std::string why = to_lower(on_one_line(answer.not_run));
   if (!answer.result_of) return why.empty() ? "" : tag + " not run: " + why + ".\n";
   const std::string of = tag + " Result of " + format_time(*answer.result_of) + "; ";
   if (!why.empty()) return of + "not run: " + why + ".\n";
-  return of + (is_active ? "authenticate to run now.\n" : "it is looking again.\n");
+  return of + (is_active ? "authenticate to run now.\n" : "a new run is in progress.\n");
 }
 
 }  // namespace
@@ -157,7 +158,7 @@ CheckAnswer answer_of(std::string_view name, const NodeSnapshot& snapshot, const
   const Said said = teller->tell(snapshot, *result);
   answer.outcome = said.outcome;
   answer.text = said.head + date_line(answer, *teller, known->is_active) + said.rest;
-  // What was found before stands until a test passes.
+  // The earlier result remains until a test passes.
   if (run == nullptr || !run->is_in_use || said.outcome == Outcome::failed) return answer;
   answer.outcome = Outcome::skipped;
   answer.text = std::string(teller->tag) + " SKIP: " + on_one_line(run->not_run) + "\n";

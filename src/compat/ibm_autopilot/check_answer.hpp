@@ -11,39 +11,39 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// skipped: there is nothing here that it could look at. aborted: it could not look.
+// skipped: the check does not apply to this node. aborted: it could not run.
 enum class Outcome : std::uint8_t { passed, failed, skipped, aborted, not_supported };
 
 [[nodiscard]] std::string_view outcome_word(Outcome outcome);
 
-// What one check says of this node, in the words of IBM Autopilot.
+// The result of one check of this node, in the texts of IBM Autopilot.
 struct CheckAnswer {
-  std::string name;   // as it was asked for
-  std::string check;  // ours that answers; empty: none does
+  std::string name;   // as requested
+  std::string check;  // id of our check; empty: none matches
   Outcome outcome = Outcome::not_supported;
-  std::string text;  // of as many lines as that check has; some have no line end at last
-  // When the test of an active check ended, or the last look of another one, where that is not of now.
+  std::string text;  // has as many lines as the check prints; the last can lack a line end
+  // End of the test of an active check, or of the last run of another check, if the result is not current.
   std::optional<WallTime> result_of;
-  bool is_fresh = false;  // a look or a test of now
-  std::string not_run;    // in a sentence why no test was made for this answer, where somebody asked for one
+  bool is_fresh = false;  // from a run or test made for this request
+  std::string not_run;    // a sentence: why a requested test did not run
 };
 
-// What became of a test that somebody asked for.
+// The outcome of a requested test.
 struct TestRun {
-  WallTime began{};        // results that ended before are not of it
-  std::string not_run;     // in a sentence why there is none of now; empty: there is
-  bool is_in_use = false;  // because somebody uses what it tests
+  WallTime began{};        // results that ended earlier do not belong to it
+  std::string not_run;     // a sentence: why it has no result; empty: it has one
+  bool is_in_use = false;  // the tested device was in use
 };
 
-// What was done for an answer before its snapshot was taken.
+// Work done for a request before its snapshot was taken.
 struct Effort {
-  WallTime looked_since{};  // a look that ended before says of when it is
+  WallTime looked_since{};  // a run that ended earlier is dated
   std::map<std::string, TestRun, std::less<>> tests =
-      {};  // asked for by who may: by our ids of active checks
+      {};  // tests of authorized callers, by our ids of active checks
 };
 
-// From what the snapshot knows; nothing runs for it. A GPU that could not be read, or that is gone, is not
-// healthy: where no other failed the check is aborted, which its text says with ABORT.
+// Reads only the snapshot; runs nothing. A GPU that could not be read, or that is missing, is not healthy:
+// unless another GPU failed, the check is aborted, and its text has ABORT.
 [[nodiscard]] CheckAnswer answer_of(std::string_view name, const NodeSnapshot& snapshot,
                                     const Effort& effort = {});
 

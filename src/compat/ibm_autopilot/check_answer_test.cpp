@@ -69,7 +69,7 @@ TEST_F(CheckAnswerTest, a_look_that_is_not_of_now_says_of_when_it_is) {
   EXPECT_EQ(answer_of("remapped", snapshot_, {snapshot_.results[0].completed}).result_of, std::nullopt);
   EXPECT_EQ(answer_of("remapped", snapshot_, {later}).text,
             "\n[[ REMAPPED ROWS ]] Briefings completed. Continue with remapped rows evaluation.\n"
-            "[[ REMAPPED ROWS ]] Result of 2023-11-14T22:13:20.000Z; it is looking again.\n"
+            "[[ REMAPPED ROWS ]] Result of 2023-11-14T22:13:20.000Z; a new run is in progress.\n"
             "[[ REMAPPED ROWS ]] SUCCESS\nHost  node-a\nDetected NVIDIA GPU: 0 Total: 1\n0\n");
 }
 
@@ -185,9 +185,9 @@ TEST_F(CheckAnswerTest, tests_that_nobody_wants_are_not_supported_or_said_to_be_
 
 TEST_F(CheckAnswerTest, a_check_that_has_not_looked_is_aborted) {
   add("gpu.row_remap", Health::unknown);
-  EXPECT_EQ(
-      text_of("remapped"),
-      "!! it has not looked yet. ABORT.\n[[ REMAPPED ROWS ]] ABORT\n!! it has not looked yet. ABORT.\n");
+  EXPECT_EQ(text_of("remapped"),
+            "!! the check has not run yet. ABORT.\n[[ REMAPPED ROWS ]] ABORT\n!! the check has not run yet. "
+            "ABORT.\n");
 }
 
 TEST_F(CheckAnswerTest, why_a_check_could_not_look_names_no_other_check) {
@@ -273,7 +273,7 @@ TEST_F(TestsNowTest, a_result_of_before_the_test_is_none_of_it) {
   const CheckAnswer answer = ask("pvc", "storage.pvc", {.began = *parse_time("2026-11-22T13:05:10Z")});
   EXPECT_FALSE(answer.is_fresh);
   EXPECT_EQ(answer.text,
-            "[PVC Create-Delete] Result of 2026-11-22T13:05:09.000Z; not run: the test told nothing.\n"
+            "[PVC Create-Delete] Result of 2026-11-22T13:05:09.000Z; not run: the test gave no result.\n"
             "[PVC Create-Delete] PVC SUCCESS");
 }
 

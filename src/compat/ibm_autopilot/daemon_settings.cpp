@@ -22,14 +22,14 @@ constexpr std::array<std::string_view, 1> kUnusedFlags{"logfile"};
 constexpr std::array<const char*, 2> kUnusedVariables{"INVASIVE_JOB_TTLSEC", "AUTOPILOT_DCGM_RESULT_PATHS"};
 constexpr std::array<std::string_view, 3> kServices{"autopilot-healthchecks", "autopilot-readinessprobe",
                                                     "autopilot-metrics-service"};
-// Names of periodic checks that load GPUs, and the tests that answer them.
+// Names of periodic checks that load GPUs, and our tests for them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLoads{
     {{"pciebw", "gpu.pcie_bandwidth"}, {"gpumem", "gpu.compute"}}};
 constexpr std::string_view kPeriodicChecks = "pciebw,remapped,dcgm,ping,gpupower";
-constexpr Duration kLeastPeriod = std::chrono::minutes{10};  // between tests that load GPUs
-constexpr int kVerbose = 4;  // from this level on klog tells what is for who looks for a fault
+constexpr Duration kLeastPeriod = std::chrono::minutes{10};  // shortest interval of tests that load GPUs
+constexpr int kVerbose = 4;                                  // from this level on, klog prints debug messages
 
-// "port" of "--port=3333"; empty: no flag.
+// "port" of "--port=3333"; empty: not a flag.
 std::string_view name_of(std::string_view word) {
   if (!word.starts_with('-')) return {};
   word.remove_prefix(word.starts_with("--") ? 2 : 1);
@@ -41,7 +41,7 @@ Error unknown_flag(const std::string& word) {
   for (const std::string_view flag : kFlags)
     known.append(known.empty() ? "--" : ", --").append(flag);
   return {Errc::malformed,
-          "'" + to_utf8(word) + "' is no flag of IBM Autopilot's daemon; there are: " + known};
+          "'" + to_utf8(word) + "' is not a flag of IBM Autopilot's daemon; known flags: " + known};
 }
 
 Result<Flags> read_flags(const std::vector<std::string>& words) {
@@ -79,7 +79,7 @@ Result<int> flag_number(const std::string& name, const std::string& text, int fr
                                    std::to_string(to) + ", not '" + to_utf8(text) + "'");
 }
 
-// A bare number is hours, as it was before there were units.
+// A number without a unit is in hours, as in releases before units existed.
 Result<Duration> period_of(const std::string& name, const std::string& text) {
   if (const auto hours = parse_number<int>(text); hours && *hours >= 0) return std::chrono::hours{*hours};
   const auto period = parse_duration(text);
@@ -88,7 +88,7 @@ Result<Duration> period_of(const std::string& name, const std::string& text) {
               "--" + name + ": expected a duration such as 4h, 30m or 0, not '" + to_utf8(text) + "'");
 }
 
-// Names of a list, between commas or blanks.
+// Names of a list, separated by commas or spaces.
 YamlNode words_of(const std::string& list, std::string_view between) {
   YamlNode words = yaml_list();
   std::string_view rest = list;
@@ -113,7 +113,7 @@ void add_door(YamlNode& settings, int port, const std::string& name_space) {
     for (const char* end : {"", ".svc", ".svc.cluster.local"})
       hosts.items.push_back(yaml_word(std::string(service) + "." + name_space + end));
   }
-  // Nobody gave it a folder of its own.
+  // The daemon has no folder of its own.
   yaml_member(settings, "socket") = yaml_word("/tmp/autopilot/agent.sock");
   yaml_member(settings, "state_dir") = yaml_word("/tmp/autopilot");
 }
@@ -140,7 +140,7 @@ void add_checks(YamlNode& settings, const Variables& environment) {
   modes.items.push_back(yaml_word("ReadWriteMany"));
 }
 
-// Passive checks look all the time; those that load GPUs have the period of the original.
+// Passive checks have their own intervals; checks that load GPUs use the interval of the original.
 Status add_period(YamlNode& settings, const std::string& text, const Variables& environment) {
   const Duration period = TRY(period_of("w", text));
   const std::string list = variable_of(environment, "PERIODIC_CHECKS");

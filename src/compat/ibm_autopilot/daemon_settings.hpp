@@ -11,18 +11,17 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// Whether a program whose first argument this is was called as the daemon of IBM Autopilot: by one of its
-// flags, and not by a verb of ours.
+// True if the first argument of the program is a flag of IBM Autopilot's daemon, and not a command of ours.
 [[nodiscard]] bool is_daemon_flag(std::string_view word);
 
-// What its flags and variables mean here.
+// The daemon's flags and variables as our settings.
 struct DaemonSettings {
-  std::string settings;               // ours, as docs/configuration.md lists them, in YAML
-  std::vector<std::string> not_used;  // flags and variables that were given and change nothing here
+  std::string settings;               // our settings, as in docs/configuration.md, in YAML
+  std::vector<std::string> not_used;  // given flags and variables that have no effect
 };
 
-// words: its arguments, in the syntax of Go: -port 3333, --port=3333. environment: NODE_NAME, NAMESPACE and
-// the like. malformed: names the flag or variable, and what was expected.
+// words: the arguments, in the syntax of Go: -port 3333, --port=3333. environment: NODE_NAME, NAMESPACE and
+// so on. malformed: names the flag or variable, and the expected value.
 [[nodiscard]] Result<DaemonSettings> daemon_settings(const std::vector<std::string>& words,
                                                      const std::map<std::string, std::string>& environment);
 

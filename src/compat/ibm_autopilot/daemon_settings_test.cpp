@@ -96,8 +96,8 @@ TEST(DaemonSettings, bad_ones_are_named_with_what_was_expected) {
   EXPECT_THAT(problem_of({"--w=abc"}), HasSubstr("--w: expected a duration such as 4h"));
   EXPECT_THAT(problem_of({"--invasive-check-timer=-1h"}), HasSubstr("expected a duration"));
   EXPECT_THAT(problem_of({"--port=1", "--verbose"}),
-              HasSubstr("'--verbose' is no flag of IBM Autopilot's daemon"));
-  EXPECT_THAT(problem_of({"--port=1", "agent"}), HasSubstr("'agent' is no flag"));
+              HasSubstr("'--verbose' is not a flag of IBM Autopilot's daemon"));
+  EXPECT_THAT(problem_of({"--port=1", "agent"}), HasSubstr("'agent' is not a flag"));
 }
 
 }  // namespace

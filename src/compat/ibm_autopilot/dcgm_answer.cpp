@@ -12,7 +12,7 @@
 namespace autopilot::compat::ibm_autopilot {
 namespace {
 
-// Of the node in one check, of each subject in the other.
+// One check covers the node, the other covers each subject.
 std::optional<bool> has_failed(const NodeSnapshot& snapshot, const CheckResult& result) {
   std::set<std::string> said = words(snapshot, result.check, "deep_test.outcome");
   said.merge(words(snapshot, result.check, "dcgm.result"));
@@ -21,7 +21,8 @@ std::optional<bool> has_failed(const NodeSnapshot& snapshot, const CheckResult& 
   return std::nullopt;
 }
 
-// Whose work kept the last test from running, in lower case: the line has the tag of its check.
+// The workload that kept the last test from running, in lower case, because the line has the tag of its
+// check.
 std::string user_of(const CheckResult& result) {
   for (const Observation& observation : result.observations)
     if (observation.name == "dcgm.outcome" && word_of(observation) == "in_use")

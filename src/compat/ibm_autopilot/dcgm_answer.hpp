@@ -9,13 +9,13 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// Of the checks of that name the one whose test ended last; before any has, the one that somebody wants
-// tests of. Null where none runs here.
+// Of the checks of that name, the one whose test ended last; before any test has ended, the configured one.
+// Null if none runs on this node.
 [[nodiscard]] const CheckResult* result_of(const CheckName& name, const NodeSnapshot& snapshot);
 
-// Of the result of either check of DCGM: a deep test of the node, or one on this machine.
+// Result of either DCGM check: a deep test of the node, or a test of this machine.
 [[nodiscard]] Said dcgm(const NodeSnapshot& snapshot, const CheckResult& result);
-// Whether the last test failed; nothing: none has said anything, or what it said does not suffice for a pass.
+// True if the last test failed; nullopt if there is no result, or the result is not sufficient for a pass.
 [[nodiscard]] std::optional<bool> has_failed_dcgm(const NodeSnapshot& snapshot);
 
 }  // namespace autopilot::compat::ibm_autopilot

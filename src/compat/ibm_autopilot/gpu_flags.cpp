@@ -9,14 +9,14 @@ namespace {
 
 using Gpus = std::map<Subject, std::optional<bool>>;
 
-// Those that findings of that health are about.
+// Adds the GPUs that have findings of that health.
 void add_named(const CheckResult& result, Health health, Gpus& gpus) {
   for (const Finding& finding : result.findings)
     if (finding.subject.kind == SubjectKind::gpu && finding.health == health)
       gpus.try_emplace(finding.subject);
 }
 
-// None of them read yet.
+// The GPUs of the question, before any value is read.
 Gpus asked_gpus(const NodeSnapshot& snapshot, const CheckResult& result, const GpuQuestion& question) {
   Gpus gpus;
   for (const Observation& observation : result.observations)

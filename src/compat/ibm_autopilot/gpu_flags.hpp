@@ -10,17 +10,17 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// Whether something is wrong with each GPU; nothing where that could not be read.
+// True if the GPU has a fault; nullopt if the value could not be read.
 struct GpuFlag {
   Subject gpu;
   std::optional<bool> is_bad;
 };
 
-// What a check that gives a 0 or 1 for each GPU has to show.
+// The data of a check that gives a 0 or 1 for each GPU.
 class GpuFlags {
  public:
-  // A GPU of which the check itself says unknown, or gpu.present failed, belongs to them, unread where
-  // nothing was read.
+  // Includes GPUs for which the check itself is unknown or gpu.present failed, as not read if there is no
+  // value.
   GpuFlags(const NodeSnapshot& snapshot, const GpuQuestion& question);
 
   [[nodiscard]] bool is_empty() const { return flags_.empty(); }
@@ -32,7 +32,7 @@ class GpuFlags {
   [[nodiscard]] std::string values() const;
 
  private:
-  std::vector<GpuFlag> flags_;  // in order of the driver's numbers
+  std::vector<GpuFlag> flags_;  // ordered by the driver's index
 };
 
 }  // namespace autopilot::compat::ibm_autopilot

@@ -16,8 +16,8 @@ namespace autopilot::compat::ibm_autopilot {
 namespace {
 
 constexpr std::chrono::hours kKeepSilent{1};
-// Nodes: of more, others are asked in each round, and in time a store of metrics would have a series of every
-// pair.
+// Nodes. With more nodes, each round tests other ones, and over time a metrics store would have a series of
+// every pair.
 constexpr std::int64_t kMostShown = 64;
 
 std::optional<std::string> model_of_first_gpu(const NodeSnapshot& snapshot) {
@@ -30,13 +30,13 @@ std::optional<std::string> model_of_first_gpu(const NodeSnapshot& snapshot) {
   return first == nullptr ? std::nullopt : std::optional(word_of(*first));
 }
 
-// IBM Autopilot tells one value of all GPUs as that of the first.
+// IBM Autopilot exports one value of all GPUs under the first GPU.
 std::string device_of(const std::string& health, const Subject& of) {
   if (of.kind == SubjectKind::gpu) return device_id(of);
   return health == "gpumem" ? "0" : of.key;
 }
 
-// Nodes that there are beside this one.
+// Number of nodes without this one.
 std::int64_t others_beside(const CheckResult& result) {
   for (const Observation& one : result.observations)
     if (one.name == "ping.outcome")
@@ -46,7 +46,7 @@ std::int64_t others_beside(const CheckResult& result) {
 
 }  // namespace
 
-// The number of a GPU may be known later than its value.
+// The index of a GPU can become known later than its value.
 void HealthGauges::set(const std::string& health, const Subject& of, double value) {
   auto& series = values_[health];
   series.erase(of);

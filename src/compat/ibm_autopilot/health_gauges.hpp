@@ -10,7 +10,7 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// The name and the help of the one family that IBM Autopilot exports.
+// The name and the help of the only metric family that IBM Autopilot exports.
 inline constexpr std::string_view kHealthChecks = "autopilot_health_checks";
 inline constexpr std::string_view kHealthChecksHelp =
     "Summary of the health checks measurements on compute nodes. Gauge Vector version";
@@ -31,16 +31,15 @@ struct HealthGauge {
   double value = 0;
 };
 
-// Each series as the last look left it that could look: one that could not, of a GPU or of all, changes
-// nothing. Nothing is taken away but nodes: of those there are the ones that were asked last, and the ones
-// that did not answer within the last hour; where there are more than 64 beside this one these alone. One
-// owner.
+// Each series has the value of the last run that could measure it; a run that could not, for one GPU or all,
+// changes nothing. Only nodes are removed: the series are of the nodes tested last and of nodes that did not
+// answer within the last hour; with more than 64 other nodes only of the latter. One owner.
 class HealthGauges {
  public:
   void note(const NodeSnapshot& snapshot);
-  // In order of health and device.
+  // Ordered by health and device.
   [[nodiscard]] std::vector<HealthGauge> all() const;
-  // The product name of the first GPU that told one; "N/A" before.
+  // The product name of the first GPU that has one; "N/A" before.
   [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }
 
  private:
@@ -48,12 +47,12 @@ class HealthGauges {
   void note_measured(const NodeSnapshot& snapshot);
   void note_peers(const NodeSnapshot& snapshot);
 
-  std::map<std::string, std::map<Subject, double>> values_;  // by health; with the number known last
-  std::map<std::string, WallTime> silent_at_;                // by node: when it last was
+  std::map<std::string, std::map<Subject, double>> values_;  // by health; with the last known index
+  std::map<std::string, WallTime> silent_at_;                // by node: time of the last missing answer
   std::string gpu_model_ = "N/A";
 };
 
-// The name of the processor as its label says it: without its first opening and its first closing bracket.
+// The processor name as in the label: without its first opening and first closing bracket.
 [[nodiscard]] std::string cpu_model(std::string name);
 
 }  // namespace autopilot::compat::ibm_autopilot

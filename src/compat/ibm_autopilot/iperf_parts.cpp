@@ -21,13 +21,13 @@ struct Range {
 constexpr Range kCounts{1, static_cast<int>(kMostIperfProcesses)};
 constexpr Range kPorts{1, kMostPort};
 
-// Empty: it was not set.
+// Empty: not set.
 std::string_view parameter_value(const QueryParameters& query, std::string_view name) {
   const auto found = query.find(name);
   return found == query.end() ? std::string_view() : std::string_view(found->second);
 }
 
-// The older of two names, where that alone was set.
+// The older of two names, if only that one is set.
 std::string_view set_one(const QueryParameters& query, std::string_view name, std::string_view older) {
   return parameter_value(query, name).empty() && !parameter_value(query, older).empty() ? older : name;
 }

@@ -24,7 +24,7 @@ void write_members(api::JsonWriter& writer, const CheckAnswer& answer) {
   writer.word("text", answer.text);
 }
 
-// Without OK where nothing passed.
+// Omits OK if no check passed.
 std::vector<std::string> statuses_of(const std::vector<CheckAnswer>& answers) {
   std::vector<std::string> statuses;
   bool any_passed = false;

@@ -23,7 +23,7 @@ const Observation* find_of(const CheckResult& result, const Subject& subject, st
   return found == all.end() ? nullptr : &*found;
 }
 
-// "12.3"; "nan" where it was not measured.
+// "12.3"; "nan" if not measured.
 std::string one_digit(const Observation* measured) {
   const auto number = measured != nullptr && measured->value ? as_number(*measured->value) : std::nullopt;
   if (!number) return "nan";
@@ -36,8 +36,8 @@ std::string right_aligned(const std::string& text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
 }
 
-// Whose work kept the last test from running, in lower case, as names of Kubernetes are: the line has the tag
-// of its check. Empty where it ran.
+// The workload that kept the last test from running, in lower case, as names in Kubernetes are, because the
+// line has the tag of its check. Empty if the test ran.
 std::string user_of_gpu(const CheckResult& result, std::string_view outcome) {
   const Observation* last = find_of(result, host_subject(), outcome);
   if (last == nullptr || word_of(*last) != "in_use") return {};
@@ -49,7 +49,7 @@ Said in_use(std::string_view tag, const std::string& user) {
   return {Outcome::skipped, "", std::string(tag) + " SKIP: GPU in use by " + user + "\n"};
 }
 
-// What was found before stands until a test passes.
+// The earlier result remains until a test passes.
 std::string in_use_since(const std::string& user) {
   return user.empty() ? "" : "Not tested again: GPU in use by " + user + "\n";
 }
@@ -62,9 +62,10 @@ Said aborted(std::string_view tag, const NodeSnapshot& snapshot, const CheckResu
   return {Outcome::aborted, "", std::string(tag) + " ABORT\n" + abort_line(snapshot, result)};
 }
 
-// Copies to and from the host, pinned and not; vector and matrix arithmetic; and what the GPU was like.
+// Columns: copies to and from the host, pinned and not; vector and matrix arithmetic; and the state of the
+// GPU.
 struct Column {
-  std::string_view reading;  // empty: it is not measured here
+  std::string_view reading;  // empty: not measured here
   std::size_t width;
 };
 constexpr std::array<Column, 9> kColumns{{{"compute.host_to_device_pinned", 7},
@@ -77,7 +78,7 @@ constexpr std::array<Column, 9> kColumns{{{"compute.host_to_device_pinned", 7},
                                           {"compute.power", 8},
                                           {"compute.sm_clock", 9}}};
 
-// "daxpy,dgemm": what is wrong with the GPU, by all findings about it; empty: nothing.
+// "daxpy,dgemm": faults of the GPU, from all findings about it; empty: none.
 std::string failed_of(const CheckResult& result, const Subject& gpu) {
   std::string failed;
   for (const Finding& finding : result.findings) {
@@ -108,7 +109,7 @@ bool has_silent_address(const CheckResult& result) {
   });
 }
 
-// One line for each address of each node that was asked.
+// One line for each address of each tested node.
 std::string lines_of_targets(const CheckResult& result) {
   std::string lines;
   for (const Observation& asked : result.observations) {
@@ -167,7 +168,7 @@ Said ping(const NodeSnapshot& snapshot, const CheckResult& result) {
   const Observation* outcome = find_of(result, host_subject(), "ping.outcome");
   if (outcome == nullptr || !outcome->value) return aborted("[PING]", snapshot, result);
   if (word_of(*outcome) == "no_targets") return {Outcome::aborted, "", "[PING] No nodes found. ABORT\n"};
-  // A way that is late, narrow or loses some is a fault too, but an address there can be reached.
+  // An address with late, small or lost packets is a fault too, but it can be reached.
   const bool has_silent = has_silent_address(result);
   if (!has_silent && has_unread(result)) return aborted("[PING]", snapshot, result);
   return {has_silent ? Outcome::failed : Outcome::passed,

@@ -12,19 +12,19 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// Null where that check does not run here.
+// Null if that check does not run on this node.
 [[nodiscard]] const CheckResult* find_result(const NodeSnapshot& snapshot, std::string_view check);
 
-// When the test ended that an active check tells of.
+// End of the test that an active check reports.
 [[nodiscard]] std::optional<WallTime> end_of_test(const CheckResult& result);
 
-// The driver's number of it, which is what IBM Autopilot calls its GPUs; its PCI address where there is none.
+// The driver's index, which IBM Autopilot uses as the name of a GPU; its PCI address if the index is unknown.
 [[nodiscard]] std::string device_id(const Subject& gpu);
 
-// "" where it was asked for and not answered.
+// "" if the observation has no value.
 [[nodiscard]] std::string word_of(const Observation& observation);
 
-// The words that the last look left under that name, each once; empty where it saw none.
+// The distinct string values of that name in the last run; empty if it has none.
 [[nodiscard]] std::set<std::string> words(const NodeSnapshot& snapshot, std::string_view check,
                                           std::string_view name);
 
@@ -32,33 +32,33 @@ struct GpuReading {
   Subject gpu;
   const Observation* said = nullptr;
 };
-// What the last look left under that name of each GPU, in order of the driver's numbers; a test may tell only
-// the address of a GPU, gpu.present knows its number.
+// Observations of that name in the last run, for each GPU, ordered by the driver's index. A test can report
+// only the address of a GPU; gpu.present has its index.
 [[nodiscard]] std::vector<GpuReading> of_gpus(const NodeSnapshot& snapshot, std::string_view check,
                                               std::string_view name);
-// All GPUs that the last look of that check tells of, each once, in the same order.
+// All GPUs in the last run of that check, each once, in the same order.
 [[nodiscard]] std::vector<Subject> gpus_of(const NodeSnapshot& snapshot, std::string_view check);
-// True when a test measured something of a GPU.
+// True if a test measured a value of a GPU.
 [[nodiscard]] bool has_measured(const CheckResult& result);
-// True when a finding is degraded or failed.
+// True if a finding is degraded or failed.
 [[nodiscard]] bool has_fault(const CheckResult& result);
-// True when something could not be looked at.
+// True if a part could not be checked.
 [[nodiscard]] bool has_unread(const CheckResult& result);
 
-// First those with a number of the driver's, in its order.
+// GPUs with a driver index come first, ordered by it.
 [[nodiscard]] bool is_before(const Subject& gpu, const Subject& other);
 
-// What says of each GPU whether something is wrong with it.
+// Observations that show whether a GPU has a fault.
 struct GpuQuestion {
   std::string_view check;
-  std::vector<std::string_view> readings;  // true: it is
-  bool counts_findings = false;            // degraded and failed ones of that check, whatever was read
+  std::vector<std::string_view> readings;  // true: the GPU has a fault
+  bool counts_findings = false;  // count degraded and failed findings of that check, regardless of the values
 };
-// Whatever is wrong with the rows: also none to spare, errors beyond the limit.
+// Any fault of row remapping, including no spare rows and errors beyond the limit.
 [[nodiscard]] const GpuQuestion& remapped_question();
 [[nodiscard]] const GpuQuestion& slowdown_question();
 
-// By GPU; without those of which nothing is wrong and one reading could not be had.
+// By GPU; excludes GPUs without a fault for which a value is missing.
 [[nodiscard]] std::map<Subject, bool> flags(const NodeSnapshot& snapshot, const GpuQuestion& question);
 
 }  // namespace autopilot::compat::ibm_autopilot

@@ -33,7 +33,7 @@ std::string abort_line(const NodeSnapshot& snapshot, const CheckResult& result) 
   if (const CheckResult* present = find_result(snapshot, "gpu.present"); why.empty() && present != nullptr)
     why = message_of(*present, Health::failed);
   if (why.empty()) why = message_of(result, Health::unsupported);
-  if (why.empty()) why = "it has not looked yet";
+  if (why.empty()) why = "the check has not run yet";
   return "!! " + on_one_line(why) + ". ABORT.\n";
 }
 

@@ -7,7 +7,7 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// What a check says, in two parts: of when it is stands between them.
+// The text of a check, in two parts; the line about its age comes between them.
 struct Said {
   Outcome outcome = Outcome::aborted;
   std::string head;
@@ -16,12 +16,12 @@ struct Said {
 
 // The sentence of the first finding of that health; empty without one.
 [[nodiscard]] std::string message_of(const CheckResult& result, Health health);
-// What somebody else wrote, on the line where it stands: no other line, and no word that decides of a status.
+// Text from another source, on one line and without words that decide a status.
 [[nodiscard]] std::string on_one_line(std::string text);
-// With two digits after the point.
+// With two decimals.
 [[nodiscard]] std::string two_digits(double number);
-// The line that tells why a check has nothing to say, with ABORT at its end. Without words that the name of
-// another check would be found in.
+// The line that states why a check has no result, with ABORT at its end. Without words that match the name of
+// another check.
 [[nodiscard]] std::string abort_line(const NodeSnapshot& snapshot, const CheckResult& result);
 
 }  // namespace autopilot::compat::ibm_autopilot

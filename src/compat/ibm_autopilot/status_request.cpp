@@ -9,7 +9,7 @@
 namespace autopilot::compat::ibm_autopilot {
 namespace {
 
-// What is echoed has no lines of its own.
+// Echoed values must not add lines.
 void take(const QueryParameters& query, std::string_view name, std::string& value) {
   const auto found = query.find(name);
   if (found != query.end() && !found->second.empty()) value = to_printable(found->second);
@@ -33,7 +33,7 @@ std::string without_iperf(std::string_view list, bool& has_iperf) {
   return rest;
 }
 
-// Of a node, or several with commas and blanks between them.
+// One node, or several separated by commas and spaces.
 bool is_host_list(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -41,7 +41,7 @@ bool is_host_list(std::string_view text) {
   });
 }
 
-// As the API server takes it: what is no name of one would be another path there.
+// The syntax of the API server: another text would select another path there.
 bool is_namespace(std::string_view text) {
   constexpr std::size_t kLongest = 63;
   return !text.empty() && text.size() <= kLongest && std::ranges::all_of(text, [](unsigned char c) {
@@ -148,7 +148,7 @@ Result<StatusRequest> with_nodes(StatusRequest request, const std::set<std::stri
     if (std::ranges::find(asked, node) == asked.end()) asked.push_back(node);
   if (asked.size() > kMaxHosts)
     return fail(Errc::malformed, "Too many nodes are selected: " + std::to_string(asked.size()) +
-                                     ", and may be at most " + std::to_string(kMaxHosts));
+                                     ", but the limit is " + std::to_string(kMaxHosts));
   request.host.clear();
   for (const std::string& node : asked)
     request.host.append(request.host.empty() ? "" : ",").append(node);

@@ -118,7 +118,7 @@ TEST(StatusRequest, nodes_that_are_found_are_asked_beside_those_that_are_named) 
   std::set<std::string> many;
   for (std::size_t i = 0; i <= kMaxHosts; ++i)
     many.insert("n" + std::to_string(i));
-  EXPECT_EQ(hosts({{"nodelabel", "x"}}, many), "Too many nodes are selected: 1001, and may be at most 1000");
+  EXPECT_EQ(hosts({{"nodelabel", "x"}}, many), "Too many nodes are selected: 1001, but the limit is 1000");
 }
 
 TEST(StatusRequest, only_the_name_of_this_node_alone_is_local) {

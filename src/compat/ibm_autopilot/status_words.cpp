@@ -10,7 +10,7 @@
 namespace autopilot::compat::ibm_autopilot {
 namespace {
 
-// The first that a line has decides.
+// The first tag in a line decides.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kTags{{
     {"PCIE", "PCIE Failed"},
     {"REMAPPED ROWS", "REMAPPED ROWS Failed"},

@@ -7,11 +7,11 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// What a reply says of its node, as the line "Node Status:" and the summary show it: one word for each line
-// with FAIL or ABORT and the tag of a check, in their order, repeated where they repeat; {"OK"} without any.
+// Status of a node from its reply, as in the line "Node Status:" and in the summary: one phrase for each line
+// with FAIL or ABORT and the tag of a check, in their order, with repetitions; {"OK"} if there is none.
 [[nodiscard]] std::vector<std::string> status_words(std::string_view reply);
 
-// A text that may stand beside FAIL or ABORT and is not taken for the word of a check.
+// A text that can be beside FAIL or ABORT without matching the tag of a check.
 [[nodiscard]] std::string without_tags(const std::string& text);
 
 }  // namespace autopilot::compat::ibm_autopilot

@@ -14,10 +14,10 @@ namespace {
 constexpr double kBitsPerGigabit = 1e9;
 constexpr std::size_t kColumn = 40;
 
-// In Gbit/s; nothing where it could not be measured.
+// Gbit/s; nullopt if the measurement failed.
 using Received = std::optional<double>;
 
-// One network.
+// Table of one network.
 struct Table {
   std::set<std::string> ends;
   std::map<std::string, std::map<std::string, Received>> by_source;
@@ -44,7 +44,7 @@ std::map<std::string, Table> tables_of(const CheckResult& result, bool& has_any)
   return tables;
 }
 
-// As Python prints a number of two digits: "0.99", "94.2", "0.0".
+// As Python prints a number with two decimals: "0.99", "94.2", "0.0".
 std::string cell_of(const Received& received) {
   if (!received) return "nan";
   std::string text = two_digits(*received);
@@ -52,7 +52,7 @@ std::string cell_of(const Received& received) {
   return text;
 }
 
-// At least one blank behind it: names may be longer than a column.
+// Followed by at least one space: names can be longer than a column.
 std::string in_column(const std::string& text) {
   return text + std::string(text.size() < kColumn ? kColumn - text.size() : 1, ' ');
 }

@@ -7,13 +7,13 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// What the lines of its network test begin with.
+// Prefix of the lines of the network test.
 inline constexpr std::string_view kNetworkTag = "[NETWORK] - [IPERF] - [INFO] :";
 
-// Of each network a table of what arrived, in Gbit/s: a line for each node that sends, a column for each that
-// receives, "<pod>_on_<node>" both, or the node alone where the agents are in no pods; "N/A" where nobody
-// sent, "nan" where it could not be measured. Then of each network the mean of all that was measured. Empty
-// where nothing was.
+// For each network a table of received rates in Gbit/s: a row for each sender, a column for each receiver,
+// both named "<pod>_on_<node>", or by the node if the agents do not run in pods. "N/A" without a sender,
+// "nan" if the measurement failed. Then for each network the mean of all measured rates. Empty without
+// measurements.
 [[nodiscard]] std::string throughput_tables(const CheckResult& result);
 
 }  // namespace autopilot::compat::ibm_autopilot

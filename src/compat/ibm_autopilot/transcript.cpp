@@ -22,7 +22,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
   return text;
 }
 
-// "'node-a'"; names and words have neither quotes nor backslashes.
+// "'node-a'"; names and phrases have neither quotes nor backslashes.
 std::string in_quotes(const std::string& text) {
   return "'" + text + "'";
 }
@@ -39,8 +39,8 @@ std::vector<std::string> split_words(const std::string& words) {
   return parts;
 }
 
-// A text that begins in that column and is followed by so many brackets and commas: where it does not fit it
-// is broken behind blanks, and so may end beyond the width where it has none.
+// A text that starts in that column and is followed by that many brackets and commas. It is wrapped at spaces
+// if it does not fit, and can exceed the width if it has none.
 std::string text_at(const std::string& words, std::size_t column, std::size_t followed_by) {
   const auto fits = [column](const std::string& text, std::size_t behind) {
     return column + in_quotes(text).size() + behind <= kWidth;
@@ -59,7 +59,7 @@ std::string text_at(const std::string& words, std::size_t column, std::size_t fo
   return joined(lines, "\n" + std::string(column, ' '));
 }
 
-// A list that begins in that column: on one line where it fits, else a line for each status or more.
+// A list that starts in that column: on one line if it fits, else at least one line for each status.
 std::string list_of(const std::vector<std::string>& statuses, std::size_t column) {
   std::vector<std::string> words;
   for (const std::string& status : statuses)
@@ -71,7 +71,7 @@ std::string list_of(const std::vector<std::string>& statuses, std::size_t column
   return "[" + joined(words, ",\n" + std::string(column + 1, ' ')) + "]";
 }
 
-// As Python prints a dictionary for people: on one line where it fits there, else a line for each node.
+// Formatted as Python's pprint prints a dictionary: on one line if it fits, else a line for each node.
 std::string summary(const std::map<std::string, std::vector<std::string>>& statuses) {
   std::string line = "{";
   std::string lines = "{";

@@ -8,7 +8,7 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// One node that was asked.
+// One node of the request.
 struct AskedNode {
   std::string node;
   std::string address;  // of its agent: "10.1.0.7"
@@ -16,11 +16,11 @@ struct AskedNode {
   std::string reply;  // verbatim
 };
 
-// The whole answer to a question to several nodes, as people search it: who is asked, what each replied and
-// the words of its status, and a summary of these in order of names. Everything but the line before.
+// The complete reply about several nodes, in the format that users search: each node with its reply and
+// status, then a summary ordered by name. Without the first line.
 [[nodiscard]] std::string transcript(const std::vector<AskedNode>& nodes, Duration took);
 
-// What stands in the place of the reply of a node that gave none. Its status is one that failed.
+// The text in place of a missing reply of a node. Its status is a failure.
 [[nodiscard]] std::string no_reply(const std::string& why);
 
 }  // namespace autopilot::compat::ibm_autopilot
