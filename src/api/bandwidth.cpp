@@ -11,7 +11,7 @@
 namespace autopilot::api {
 namespace {
 
-constexpr double kMostBits = 1e15;  // a thousand times the fastest line there is
+constexpr double kMostBits = 1e15;  // a thousand times the fastest existing link
 
 std::uint16_t read_port(const JsonObject& object) {
   const std::uint64_t port = object.count("port");
@@ -30,7 +30,7 @@ Memory read_memory(const JsonObject& object) {
   return object.has("memory") ? object.choice("memory", parse_memory) : Memory::host;
 }
 
-// Agents of before do not know the member.
+// Omitted for host memory: older agents do not know the member.
 void write_memory(JsonWriter& out, Memory memory) {
   if (memory == Memory::gpu) out.word("memory", kGpuMemory);
 }
@@ -141,7 +141,7 @@ Status check_count(std::string_view name, std::size_t count, std::size_t most) {
 Status check_ports(const std::vector<std::uint16_t>& ports) {
   TRY_STATUS(check_count("ports", ports.size(), kMostProcesses));
   for (const std::uint16_t port : ports)
-    if (port == 0) return fail(Errc::malformed, "ports: an item is no port");
+    if (port == 0) return fail(Errc::malformed, "ports: expected numbers from 1 to 65535");
   return {};
 }
 
@@ -160,12 +160,12 @@ Status check_first_rank(const BandwidthRequest& request) {
 
 Status check_wrong_at(const std::string& at) {
   if (at.empty() || at == kWrongHere || at == kWrongThere) return {};
-  return fail(Errc::malformed, "wrongAt: expected here or there");
+  return fail(Errc::malformed, "wrongAt: expected `here` or `there`");
 }
 
 Status check_memory(Memory memory, const std::string& rdma_port) {
   if (memory == Memory::host || !rdma_port.empty()) return {};
-  return fail(Errc::malformed, "memory: that of a GPU by RDMA alone, with an rdmaPort");
+  return fail(Errc::malformed, "memory: GPU memory needs RDMA; set rdmaPort");
 }
 
 // It becomes an argument of a program.
@@ -177,7 +177,7 @@ Status check_nccl_id(const std::string& id) {
 
 Status check_ipv4(std::string_view name, const std::string& address) {
   if (!is_ipv6(address)) return {};
-  return fail(Errc::malformed, std::string(name) + ": by RDMA an address of IPv4");
+  return fail(Errc::malformed, std::string(name) + ": RDMA needs an IPv4 address");
 }
 
 bool is_rate(const std::optional<BandwidthWay>& way) {
@@ -289,9 +289,10 @@ Result<BandwidthRequest> parse_bandwidth_request(std::string_view json) {
   TRY_STATUS(check_memory(request.memory, request.rdma_port));
   if (request.rdma_port.empty()) return request;
   if (request.ports.size() != kRdmaPrograms)
-    return fail(Errc::malformed, "ports: by RDMA there are " + std::to_string(kRdmaPrograms));
+    return fail(Errc::malformed, "ports: the number of ports for RDMA is " + std::to_string(kRdmaPrograms));
   if (request.most > 0 && request.most < kLeastRdmaBits)
-    return fail(Errc::malformed, "mostBitsPerSecond: by RDMA at least " + std::to_string(kLeastRdmaBits));
+    return fail(Errc::malformed,
+                "mostBitsPerSecond: the minimum for RDMA is " + std::to_string(kLeastRdmaBits));
   TRY_STATUS(check_ipv4("address", request.address));
   TRY_STATUS(check_ipv4("to", request.to));
   return request;
@@ -317,7 +318,7 @@ Result<BandwidthAnswer> parse_bandwidth_answer(std::string_view json) {
   TRY_STATUS(check_wrong_at(answer.wrong_at));
   if (!is_time(answer.latency)) return fail(Errc::malformed, "latency: expected microseconds");
   if (answer.reason.empty() && !(answer.to_peer && answer.from_peer))
-    return fail(Errc::malformed, "expected both ways, or a reason");
+    return fail(Errc::malformed, "expected toPeer and fromPeer, or a reason");
   return answer;
 }
 

@@ -8,15 +8,15 @@
 
 #include "core/result.hpp"
 
-// GET /v1/network/plan?nodes=<name>,... of an agent: what a test of bandwidth between these nodes, or all,
-// would be if it began now. Pure.
+// GET /v1/network/plan?nodes=<name>,... of an agent: the bandwidth test between these nodes, or all, if it
+// started now. Pure.
 namespace autopilot::api {
 
 inline constexpr const char* kBandwidthPlanPath = "/v1/network/plan";
 
 struct PlannedRail {
-  std::string rail;                // an interface, and its rate where that is not the same everywhere
-  std::vector<std::string> nodes;  // that have it
+  std::string rail;                // an interface, with its rate if rates differ
+  std::vector<std::string> nodes;  // nodes that have it
 
   friend bool operator==(const PlannedRail&, const PlannedRail&) = default;
 };
@@ -38,17 +38,17 @@ struct LeftOut {
 
 struct BandwidthPlan {
   std::vector<PlannedRail> rails;
-  std::vector<PlannedPair> pairs;  // of the first round; those after `rounds` are chosen by what these show
-  std::size_t seconds = 0;         // that the first round takes when nothing goes wrong
-  std::size_t rounds = 1;          // that are made whatever they show, at least 1
-  std::size_t most_percent = 100;  // of the rate of a line that is taken; 100: all that it carries
+  std::vector<PlannedPair> pairs;  // of the first round; pairs after `rounds` depend on the results
+  std::size_t seconds = 0;         // duration of the first round without failures
+  std::size_t rounds = 1;          // rounds that run regardless of results, at least 1
+  std::size_t most_percent = 100;  // share of the line rate that the test uses; 100: all
   std::vector<LeftOut> left_out;
-  bool simulated = false;  // the node that made it
+  bool simulated = false;  // true if the planning node is simulated
 
   friend bool operator==(const BandwidthPlan&, const BandwidthPlan&) = default;
 };
 [[nodiscard]] std::string to_json(const BandwidthPlan& plan);
-// malformed: something is missing.
+// malformed: a value is missing.
 [[nodiscard]] Result<BandwidthPlan> parse_bandwidth_plan(std::string_view json);
 
 }  // namespace autopilot::api

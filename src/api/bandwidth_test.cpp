@@ -62,12 +62,13 @@ TEST(Bandwidth, what_is_beyond_the_limits_is_refused_with_its_name) {
   request = {"a", "b", "c", {1}, 1, 16};
   EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "seconds: expected 1 to 15");
   request = {"a", "b", "c", {1, 2}, 1, 1, 0, "mlx5_0/1"};
-  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "ports: by RDMA there are 3");
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what,
+            "ports: the number of ports for RDMA is 3");
   request = {"a", "b", "fd00::1", {1, 2, 3}, 1, 1, 0, "mlx5_0/1"};
-  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "to: by RDMA an address of IPv4");
+  EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what, "to: RDMA needs an IPv4 address");
   request = {"a", "b", "c", {1, 2, 3}, 1, 1, 999'999, "mlx5_0/1"};
   EXPECT_EQ(parse_bandwidth_request(to_json(request)).error().what,
-            "mostBitsPerSecond: by RDMA at least 1000000");
+            "mostBitsPerSecond: the minimum for RDMA is 1000000");
   servers = {"10.2.0.7", "10.2.0.9", 1, 30, "mlx5_0/1", 16};
   EXPECT_EQ(parse_servers_request(to_json(servers)).error().what, "testSeconds: expected 1 to 15");
   servers = {"10.2.0.7", "10.2.0.9", 1, 30, "", 3, 65};
@@ -81,7 +82,7 @@ TEST(Bandwidth, what_is_beyond_the_limits_is_refused_with_its_name) {
 }
 
 TEST(Bandwidth, the_memory_of_gpus_is_for_rdma_and_nobody_names_a_gpu) {
-  const std::string why = "memory: that of a GPU by RDMA alone, with an rdmaPort";
+  const std::string why = "memory: GPU memory needs RDMA; set rdmaPort";
   for (const std::size_t gpus : {0U, 8U}) {
     const ServersRequest servers{.address = "a",
                                  .allowed = "b",
@@ -111,11 +112,11 @@ TEST(Bandwidth, a_wrong_sum_has_a_place) {
   BandwidthAnswer answer{{}, {}, "wrong_result", "gpu 1: -10 in place of 10", {}, kWrongThere};
   EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).value(), answer);
   answer.wrong_at = "elsewhere";
-  EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).error().what, "wrongAt: expected here or there");
+  EXPECT_EQ(parse_bandwidth_answer(to_json(answer)).error().what, "wrongAt: expected `here` or `there`");
   ServersEnd end{"wrong_result", "gpu 1: -10 in place of 10", kWrongHere};
   EXPECT_EQ(parse_servers_end(to_json(end)).value(), end);
   end.wrong_at = "elsewhere";
-  EXPECT_EQ(parse_servers_end(to_json(end)).error().what, "wrongAt: expected here or there");
+  EXPECT_EQ(parse_servers_end(to_json(end)).error().what, "wrongAt: expected `here` or `there`");
   EXPECT_EQ(parse_servers_end("{}").value(), ServersEnd{});
   EXPECT_FALSE(parse_servers_end("[]"));
 }

@@ -8,8 +8,8 @@
 
 #include "core/result.hpp"
 
-// POST /v1/gangs of the controller: an agent asks whether a pod that it has looked at may begin, as far as
-// the other pods of its job are concerned. Pure.
+// POST /v1/gangs of the controller: an agent asks whether a checked pod can start, depending on the other
+// pods of its job. Pure.
 namespace autopilot::api {
 
 inline constexpr const char* kGangsPath = "/v1/gangs";
@@ -19,21 +19,22 @@ struct GangQuestion {
   static constexpr std::size_t kMostPods = 100'000;
 
   std::string pod_uid;
-  std::size_t size = 0;  // of the job, in pods; 0: nobody says
-  // Its own node is. Else it asks where the others are, to test the network between them.
+  std::size_t size = 0;  // number of pods of the job; 0: unknown
+  // The pod's own node has passed. False: the agent asks for the nodes of the other pods, to test the network
+  // between them.
   bool is_proven = true;
 };
 [[nodiscard]] std::string to_json(const GangQuestion& question);
-// malformed: what is missing, not known, or beyond the limits.
+// malformed: a member is missing, unknown or beyond the limits.
 [[nodiscard]] Result<GangQuestion> parse_gang_question(std::string_view json);
 
 struct GangAnswer {
   static constexpr std::size_t kMostNodes = 64;
 
-  bool may_start = false;  // one that is not proven: the test may, for all pods have a node
-  std::string message;     // whom it waits for, in a sentence; empty where it may start
-  // For one that is not proven: those of the other pods that have GPUs or are tested. Where they are more
-  // than kMostNodes each pod is told those that follow its own by name, so that each node is told as often.
+  bool may_start = false;  // if not proven: the test can start, because all pods have a node
+  std::string message;     // a sentence: the pods that it waits for; empty if it can start
+  // If not proven: nodes of the other pods that have GPUs or are tested. If there are more than kMostNodes,
+  // each pod gets the nodes that follow its own by name, so that each node appears equally often.
   std::vector<std::string> nodes = {};
 };
 [[nodiscard]] std::string to_json(const GangAnswer& answer);

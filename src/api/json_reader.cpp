@@ -22,7 +22,7 @@ std::string to_std(const json::string& text) {
   return {text.data(), text.size()};
 }
 
-// Numbers, words and booleans; nothing for the rest.
+// Numbers, strings and booleans; nullopt for other types.
 std::optional<Value> to_value(const json::value& value) {
   if (value.is_string()) return to_std(value.get_string());
   if (value.is_bool()) return value.get_bool();
@@ -32,14 +32,14 @@ std::optional<Value> to_value(const json::value& value) {
   return std::nullopt;
 }
 
-// Nothing where there is no member of that name, or null.
+// Null if the member is missing or null.
 const json::value* find(const void* members, std::string_view name) {
   const auto* value =
       static_cast<const json::object*>(members)->if_contains(json::string_view(name.data(), name.size()));
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-// How many members the objects of valid JSON name: each has a colon that stands in no string.
+// Number of members in the objects of a valid JSON text: each has a colon outside strings.
 std::size_t written_members(std::string_view text) {
   std::size_t count = 0;
   bool is_string = false;
@@ -51,7 +51,7 @@ std::size_t written_members(std::string_view text) {
   return count;
 }
 
-// How many the parser kept: of those with one name the last.
+// Number of members that the parser kept: of equal names only the last.
 std::size_t members_of(const json::value& value) {
   std::size_t count = 0;
   if (const auto* list = value.if_array())
@@ -84,7 +84,7 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text) {
   if (error) return fail(Errc::malformed, "not JSON: " + error.message());
   if (!value.is_object()) return fail(Errc::malformed, "expected a JSON object");
   if (written_members(text) != members_of(value))
-    return fail(Errc::malformed, "an object of the JSON text names a member twice; name each once");
+    return fail(Errc::malformed, "an object of the JSON text has a duplicate member");
   JsonDocument document;
   document.root_ = std::make_unique<Root>(Root{std::move(value)});
   return document;
@@ -116,7 +116,7 @@ bool JsonObject::has(std::string_view name) const {
 std::string JsonObject::word(std::string_view name) const {
   const auto* value = find(members_, name);
   if (value != nullptr && value->is_string()) return to_std(value->get_string());
-  note(name, "expected a word");
+  note(name, "expected a string");
   return {};
 }
 
@@ -163,7 +163,7 @@ WallTime JsonObject::time(std::string_view name) const {
   const auto* value = find(members_, name);
   if (value != nullptr && value->is_string())
     if (const auto time = parse_time(to_std(value->get_string()))) return *time;
-  note(name, "expected a time as 2026-01-31T12:00:00.000Z");
+  note(name, "expected a time such as 2026-01-31T12:00:00.000Z");
   return {};
 }
 
@@ -173,7 +173,7 @@ std::optional<WallTime> JsonObject::time_if_any(std::string_view name) const {
 }
 
 Duration JsonObject::seconds(std::string_view name) const {
-  // What fits into nanoseconds: 292 years.
+  // The limit of nanoseconds: 292 years.
   constexpr double kMax = 9.2e9;
   const auto* value = find(members_, name);
   const double seconds = value != nullptr && value->is_number() ? value->to_number<double>() : -1;
@@ -193,7 +193,7 @@ std::vector<std::string> JsonObject::words(std::string_view name) const {
     if (item.is_string())
       words.push_back(to_std(item.get_string()));
     else
-      note(std::string(name) + "[" + std::to_string(words.size()) + "]", "expected a word");
+      note(std::string(name) + "[" + std::to_string(words.size()) + "]", "expected a string");
   }
   return words;
 }
@@ -202,7 +202,7 @@ std::optional<Value> JsonObject::value_if_any(std::string_view name) const {
   const auto* value = find(members_, name);
   if (value == nullptr) return std::nullopt;
   auto converted = to_value(*value);
-  if (!converted) note(name, "expected a number, a word, true or false");
+  if (!converted) note(name, "expected a number, a string, true or false");
   return converted;
 }
 
@@ -219,7 +219,7 @@ Attributes JsonObject::attributes(std::string_view name) const {
     if (auto converted = to_value(member.value()))
       attributes.emplace_back(key, *std::move(converted));
     else
-      note(std::string(name) + "." + key, "expected a number, a word, true or false");
+      note(std::string(name) + "." + key, "expected a number, a string, true or false");
   }
   return attributes;
 }
@@ -231,7 +231,7 @@ void JsonObject::has_only(std::initializer_list<std::string_view> names) const {
   for (const auto& member : *static_cast<const json::object*>(members_)) {
     const std::string_view key(member.key().data(), member.key().size());
     if (std::ranges::find(names, key) == names.end())
-      note(key.substr(0, 64), "no such member; there are: " + all);
+      note(key.substr(0, 64), "unknown member; known members: " + all);
   }
 }
 

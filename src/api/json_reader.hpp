@@ -20,10 +20,10 @@ namespace autopilot::api {
 
 class JsonObject;
 
-// A parsed text and the first problem that its readers met.
+// A parsed text and the first problem of its readers.
 class JsonDocument {
  public:
-  // malformed: no JSON, no object, too large or too deep, or an object names a member twice.
+  // malformed: not JSON, not an object, too large, too deep, or an object with a duplicate member.
   [[nodiscard]] static Result<JsonDocument> parse(std::string_view text);
   JsonDocument(JsonDocument&& other) noexcept;
   JsonDocument& operator=(JsonDocument&& other) noexcept;
@@ -31,7 +31,7 @@ class JsonDocument {
   JsonDocument& operator=(const JsonDocument&) = delete;
   ~JsonDocument();
 
-  // `read_top` fills a T from the object at the top; its result counts only when no reader met a problem.
+  // `read_top` fills a T from the top object; its result is returned only without a problem.
   template <class T>
   [[nodiscard]] Result<T> read(T (*read_top)(const JsonObject&));
 
@@ -44,9 +44,9 @@ class JsonDocument {
   std::optional<std::string> problem_;
 };
 
-// One object of a document. Each reader gives an empty value where the member is missing or of another type,
-// and notes "results[3].findings[0].health: expected a word" as the document's problem. Lives only while its
-// document and the object around it do.
+// One object of a document. If a member is missing or of another type, a reader returns an empty value and
+// records the document's problem, such as "results[3].findings[0].health: expected a string". The document
+// and the enclosing object must outlive it.
 class JsonObject {
  public:
   explicit JsonObject(JsonDocument& document);
@@ -72,7 +72,7 @@ class JsonObject {
   template <class T>
   [[nodiscard]] std::vector<T> list(std::string_view name, T (*read)(const JsonObject&)) const;
 
-  // Optional members: nothing when absent or null.
+  // Optional members: nullopt if absent or null.
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] std::string word_or_empty(std::string_view name) const;
   [[nodiscard]] bool flag_or_false(std::string_view name) const;
@@ -80,7 +80,7 @@ class JsonObject {
   [[nodiscard]] std::optional<Value> value_if_any(std::string_view name) const;
   [[nodiscard]] Attributes attributes(std::string_view name) const;
 
-  // Notes a member of any other name: a request that misspells one would be taken as if it were not there.
+  // Records a problem for a member of another name: otherwise a misspelled member would be silently ignored.
   void has_only(std::initializer_list<std::string_view> names) const;
 
  private:
@@ -93,7 +93,7 @@ class JsonObject {
   void visit_list(std::string_view name, const std::function<void(const JsonObject&)>& visit) const;
 
   JsonDocument& document_;
-  const void* members_;  // an object of the JSON library, which the source alone sees
+  const void* members_;  // an object of the JSON library, visible only in the source
   const JsonObject* parent_ = nullptr;
   std::string_view name_;
   std::optional<std::size_t> index_;
@@ -110,7 +110,7 @@ template <class T>
 T JsonObject::choice(std::string_view name, std::optional<T> (*parse)(std::string_view)) const {
   const std::string text = word(name);
   if (const auto parsed = parse(text)) return *parsed;
-  note(name, "'" + text.substr(0, 64) + "' is not a word that may stand here");
+  note(name, "'" + text.substr(0, 64) + "' is not a valid value");
   return T{};
 }
 

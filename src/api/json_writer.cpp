@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
-// Length of the UTF-8 sequence at the beginning of `text`; 0 when there is none. No overlong forms, no
-// surrogates, nothing beyond U+10FFFF.
+// Length of the UTF-8 sequence at the beginning of `text`; 0 if it is invalid. Rejects overlong forms,
+// surrogates and values above U+10FFFF.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const auto is_tail = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
@@ -61,7 +61,7 @@ void append_number(std::string& out, Number number) {
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
   out += text;
-  // A measured 5.0 must come back as a measured number, not as a count.
+  // A measured 5.0 must be read back as a floating-point number, not as an integer.
   if (std::is_floating_point_v<Number> && text.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
@@ -85,7 +85,7 @@ void JsonWriter::text(std::string_view text) {
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       append_control(out_, c);
     } else if (c == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0) {
-      append_control(out_, text[1]);  // U+0080 to U+009F, which terminals obey
+      append_control(out_, text[1]);  // U+0080 to U+009F, which terminals interpret as control characters
     } else {
       out_ += text.substr(0, length);
     }

@@ -11,8 +11,8 @@
 
 namespace autopilot::api {
 
-// Writes one JSON document on one line. The caller keeps the order: every member has a name, items have none.
-// A number that is not finite leaves its member out. Control characters are escaped.
+// Writes one JSON document on one line. The caller is responsible for the structure: every member has a name,
+// items have none. A member whose number is not finite is omitted. Control characters are escaped.
 class JsonWriter {
  public:
   void begin_object();
@@ -22,23 +22,23 @@ class JsonWriter {
   void end_list();
 
   void word(std::string_view name, std::string_view text);
-  // Left out when empty.
+  // Omitted if empty.
   void word_if_any(std::string_view name, std::string_view text);
   void number(std::string_view name, double number);
   void integer(std::string_view name, std::int64_t number);
   void count(std::string_view name, std::uint64_t number);
   void flag(std::string_view name, bool flag);
-  // Left out when false.
+  // Omitted if false.
   void flag_if_set(std::string_view name, bool flag);
   void null(std::string_view name);
   void time(std::string_view name, WallTime time);
-  // Left out at the epoch, which stands for never.
+  // Omitted for the epoch, which means never.
   void time_if_any(std::string_view name, WallTime time);
   void words(std::string_view name, const std::vector<std::string>& words);
   void value(std::string_view name, const Value& value);
   void attributes(std::string_view name, const Attributes& attributes);
 
-  // The document with a line end; the writer is empty afterwards.
+  // Returns the document with a line end; the writer is empty afterwards.
   [[nodiscard]] std::string take();
 
  private:

@@ -32,7 +32,7 @@ NodeNetwork read_network(const JsonObject& object) {
   if (object.has("rdma")) network.rdma = object.list("rdma", read_rdma_port);
   if (object.has("gpus")) network.gpus = object.count("gpus");
   if (object.has("gpuVendor")) {
-    // A newer agent may know more of them. Its node is reached all the same.
+    // A newer agent can have other vendors. Its node is still reachable.
     const auto vendor = value_of(kGpuVendors, object.word("gpuVendor"));
     network.gpu_vendor = vendor.value_or(GpuVendor::nvidia);
     if (!vendor) network.gpus = 0;

@@ -5,7 +5,7 @@
 
 namespace autopilot::api {
 
-// src/api/openapi.yaml as it was when this program was built.
+// src/api/openapi.yaml as of the build.
 [[nodiscard]] std::string_view openapi_yaml();
 
 }  // namespace autopilot::api

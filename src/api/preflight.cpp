@@ -42,8 +42,7 @@ Status check(const PreflightRequest& request) {
     if (!is_test_id(id))
       return fail(Errc::malformed, "tests: expected ids such as gpu.pcie_bandwidth, not '" +
                                        to_printable(id, PreflightRequest::kLongestTest) + "'");
-    if (std::ranges::count(request.tests, id) > 1)
-      return fail(Errc::malformed, "tests: " + id + " stands there twice");
+    if (std::ranges::count(request.tests, id) > 1) return fail(Errc::malformed, "tests: duplicate id " + id);
   }
   if (request.deadline &&
       (*request.deadline < std::chrono::seconds{1} || *request.deadline > PreflightRequest::kLongestDeadline))

@@ -11,28 +11,28 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 
-// The wire form of the gate before a pod: POST /v1/preflight of openapi.yaml. As v1.hpp says of all of it.
+// Wire format of the pre-flight gate: POST /v1/preflight of openapi.yaml. The rules of v1.hpp apply.
 namespace autopilot::api {
 
-// What a pod wants to know of its GPUs before it begins. Which GPUs these are the agent finds out itself.
+// The tests that a pod requests for its GPUs before it starts. The agent finds out which GPUs the pod has.
 struct PreflightRequest {
   static constexpr std::size_t kMostTests = 16;
   static constexpr std::size_t kLongestTest = 64;  // bytes
   static constexpr Duration kLongestDeadline = std::chrono::minutes{30};
 
-  std::vector<std::string> tests;    // empty: those that the node tests by default
-  std::optional<Duration> deadline;  // likewise
+  std::vector<std::string> tests;    // empty: the default tests of the node
+  std::optional<Duration> deadline;  // not set: the default of the node
 };
 [[nodiscard]] std::string to_json(const PreflightRequest& request);
-// malformed as well: beyond the limits, a test twice, a word that is no id of a test.
+// malformed also: beyond the limits, a duplicate test, or an invalid test id.
 [[nodiscard]] Result<PreflightRequest> parse_preflight_request(std::string_view json);
 
-// failed: proven not to be as it should. could_not_look: nothing is proven.
+// failed: proven faulty. could_not_look: nothing is proven.
 enum class PreflightOutcome : std::uint8_t { passed, failed, could_not_look };
 [[nodiscard]] std::string_view to_string(PreflightOutcome outcome);
 [[nodiscard]] std::optional<PreflightOutcome> parse_preflight_outcome(std::string_view word);
 
-// fresh: passed before, and nothing has happened since. passed: just now.
+// fresh: passed earlier, with no event since. passed: passed just now.
 enum class PreflightState : std::uint8_t { waiting, running, fresh, passed, failed, could_not_look };
 [[nodiscard]] std::string_view to_string(PreflightState state);
 [[nodiscard]] std::optional<PreflightState> parse_preflight_state(std::string_view word);
@@ -41,32 +41,32 @@ struct PreflightTest {
   std::string id;
   PreflightState state = PreflightState::waiting;
   std::string message;          // in a sentence; may be empty
-  std::optional<Duration> age;  // of a fresh one: since the oldest of its proofs
+  std::optional<Duration> age;  // of a fresh test: time since its oldest proof
 };
 
-// `data` of the event "progress" while nothing is decided. More kinds of events may come; a reader ignores
-// those that it does not know.
+// `data` of the event "progress", sent until the decision. More kinds of events can follow; a reader ignores
+// unknown kinds.
 struct PreflightProgress {
   std::string node;
-  std::string message;  // what is waited for, in a sentence
+  std::string message;  // a sentence: what the gate waits for
   std::vector<PreflightTest> tests;
-  std::optional<Duration> wait = std::nullopt;  // how long the result may still take, beyond the deadline
+  std::optional<Duration> wait = std::nullopt;  // longest remaining time, beyond the deadline
 };
 [[nodiscard]] std::string to_json(const PreflightProgress& progress);
 [[nodiscard]] Result<PreflightProgress> parse_preflight_progress(std::string_view json);
 
-// `data` of the last event, "result", and the body for those who want no events.
+// `data` of the last event, "result", and the body for clients without events.
 struct PreflightResult {
   PreflightOutcome outcome = PreflightOutcome::could_not_look;
-  bool may_start = false;  // by the policy of the node
+  bool may_start = false;  // by the node's policy
   std::string node;
-  std::vector<std::string> fresh;  // the tests among `tests` that were not made now
+  std::vector<std::string> fresh;  // the tests of `tests` that were not repeated
   std::vector<PreflightTest> tests;
-  std::vector<std::string> gpus;  // UUIDs, none where nobody tells which the pod has
-  std::string report;             // name of the HealthCheckReport; empty: none was written
-  std::string message;            // all of it in a sentence
+  std::vector<std::string> gpus;  // UUIDs; empty if the GPUs of the pod are unknown
+  std::string report;             // name of the HealthCheckReport; empty: not written
+  std::string message;            // the whole result as a sentence
   bool simulated = false;
-  bool is_durable = true;  // what was found now is known after a crash of the agent as well
+  bool is_durable = true;  // the result survives a crash of the agent
 };
 [[nodiscard]] std::string to_json(const PreflightResult& result);
 [[nodiscard]] Result<PreflightResult> parse_preflight_result(std::string_view json);

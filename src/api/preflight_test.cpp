@@ -34,7 +34,7 @@ TEST(Preflight, a_request_says_what_is_to_be_tested_and_how_long_it_may_take) {
 
 TEST(Preflight, a_request_beyond_the_limits_is_refused_with_the_place) {
   EXPECT_THAT(preflight_problem_of(R"({"tests": ["A b"]})"), HasSubstr("not 'A b'"));
-  EXPECT_THAT(preflight_problem_of(R"({"tests": ["a", "b", "a"]})"), HasSubstr("a stands there twice"));
+  EXPECT_THAT(preflight_problem_of(R"({"tests": ["a", "b", "a"]})"), HasSubstr("duplicate id a"));
   EXPECT_THAT(preflight_problem_of(R"({"tests": [""]})"), HasSubstr("expected ids"));
   EXPECT_THAT(preflight_problem_of(R"({"tests": [")" + std::string(65, 'a') + "\"]}"),
               HasSubstr("expected ids"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the journal keeps: incidents, operations, events.
+// Objects of the journal: incidents, operations, events.
 #include "api/v1.hpp"
 #include "api/wire.hpp"
 #include "core/workload_fields.hpp"
@@ -158,7 +158,7 @@ Event read_event(const JsonObject& object) {
   event.reason = object.word_or_empty("reason");
   event.message = object.word("message");
   event.details = object.attributes("details");
-  event.durable = !object.has("durable") || object.flag("durable");  // an older agent does not tell
+  event.durable = !object.has("durable") || object.flag("durable");  // older agents do not send it
   event.injected = object.flag_or_false("injected");
   event.simulated = object.flag_or_false("simulated");
   return event;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of the agent, and what it says when it refuses.
+// Requests to the agent, and its errors.
 #include <utility>
 
 #include "api/v1.hpp"
@@ -94,10 +94,12 @@ std::string to_json(const AcknowledgeRequest& request) {
 
 Result<AcknowledgeRequest> parse_acknowledge_request(std::string_view json) {
   auto request = TRY(read_text(json, read_acknowledge_request));
-  if (trim(request.reason).empty()) return fail(Errc::malformed, "reason: say why, in a few words");
+  if (trim(request.reason).empty())
+    return fail(Errc::malformed, "reason: missing; give a reason in a few words");
   if (request.reason.size() > Acknowledgement::kMaxReasonBytes)
-    return fail(Errc::malformed, "reason: at most " + std::to_string(Acknowledgement::kMaxReasonBytes) +
-                                     " bytes, not " + std::to_string(request.reason.size()));
+    return fail(Errc::malformed, "reason: expected at most " +
+                                     std::to_string(Acknowledgement::kMaxReasonBytes) + " bytes, not " +
+                                     std::to_string(request.reason.size()));
   return request;
 }
 

@@ -165,7 +165,7 @@ using namespace std::chrono_literals;
   return node;
 }
 
-// Nothing to say: no accelerator, no results, no incidents.
+// Without accelerator, results and incidents.
 [[nodiscard]] inline NodeSnapshot sample_empty_node() {
   NodeSnapshot node;
   node.node = "node-2";

@@ -14,33 +14,31 @@
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
 
-// The wire form of our words, version 1: JSON with camelCase names, described by openapi.yaml. Pure
-// functions.
+// The wire format, version 1: JSON with camelCase names, described by openapi.yaml. Pure functions.
 //
-// Writers: one line, UTF-8 (bytes that are not become U+FFFD), no NaN and no infinity (such a value is left
-// out and said to be missing). Readers: strict on types, every error is `malformed` with the path of the
-// value
-// ("results[3].findings[0].health: expected a word"); unknown names are ignored, so that a newer agent may
-// say more; text beyond kMaxBytes or kMaxDepth is refused.
+// Writers: one line, UTF-8 (invalid bytes become U+FFFD), no NaN and no infinity (such a value is omitted and
+// marked as missing). Readers: strict on types; every error is `malformed` with the path of the value
+// ("results[3].findings[0].health: expected a string"). Unknown names are ignored, so that a newer agent can
+// add members. Text beyond kMaxBytes or kMaxDepth is refused.
 namespace autopilot::api {
 
 inline constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kMaxDepth = 16;
 
-// What a reader of the node wants to see.
+// The parts of the node's state to include.
 struct View {
   bool observations = true;
-  bool simulated = false;  // of one result or a list; a snapshot knows it itself
+  bool simulated = false;  // for a single result or a list; a snapshot has its own flag
 };
 
-// "autopilot.check/v1": the node with all results, incidents, profile and what the agent says about itself.
+// "autopilot.check/v1": the node with all results, incidents, profile and the agent's own state.
 [[nodiscard]] std::string to_json(const NodeSnapshot& snapshot, View view = {});
 [[nodiscard]] Result<NodeSnapshot> parse_node(std::string_view json);
 
 [[nodiscard]] std::string to_json(const CheckResult& result, View view = {});
 [[nodiscard]] Result<CheckResult> parse_check_result(std::string_view json);
 
-// A check and how its last run ended.
+// A check and the outcome of its last run.
 struct CheckSummary {
   CheckInfo info;
   bool required = false;
@@ -49,13 +47,13 @@ struct CheckSummary {
 };
 [[nodiscard]] std::vector<CheckSummary> summarize(const std::vector<CheckInfo>& checks,
                                                   const NodeSnapshot& snapshot);
-// Lists are `{"simulated":false,"items":[...]}`. Of checks that nobody ran: what each is, not how anything
-// is.
+// Lists are `{"simulated":false,"items":[...]}`. For checks that did not run: their description, without
+// results.
 [[nodiscard]] std::string to_json(const std::vector<CheckInfo>& checks, View view = {});
 [[nodiscard]] std::string to_json(const std::vector<CheckSummary>& checks, View view = {});
 [[nodiscard]] Result<std::vector<CheckSummary>> parse_checks(std::string_view json);
 
-// `durable`: set in the answer to a change; false when the journal did not confirm it in time.
+// `durable`: set in the response to a change; false if the journal did not confirm it in time.
 [[nodiscard]] std::string to_json(const Incident& incident, std::optional<bool> durable = std::nullopt);
 [[nodiscard]] std::string to_json(const std::vector<Incident>& incidents, View view = {});
 [[nodiscard]] Result<Incident> parse_incident(std::string_view json);
@@ -66,9 +64,9 @@ struct CheckSummary {
 [[nodiscard]] Result<Operation> parse_operation(std::string_view json);
 [[nodiscard]] Result<std::vector<Operation>> parse_operations(std::string_view json);
 
-// A test that can be begun as an operation.
+// A test that can start as an operation.
 struct TestInfo {
-  std::string id;  // the kind of the operation; often the check that judges what it finds
+  std::string id;  // the kind of the operation; often the check that judges its results
   std::string title;
   Duration deadline{};
 };
@@ -83,19 +81,19 @@ struct TestInfo {
 
 // `{"error":{"code":"not_found","message":"..."}}`.
 [[nodiscard]] std::string to_json(const Error& error);
-// The error an agent answered; malformed when the text is no such object.
+// The error in an agent's response; malformed if the text is not such an object.
 [[nodiscard]] Error parse_error(std::string_view json);
 
 // Body of POST /v1/operations.
 struct OperationRequest {
   std::string kind;
   std::vector<Subject> reservation;
-  std::optional<Duration> deadline;  // the kind's own where absent
+  std::optional<Duration> deadline;  // not set: the default of the kind
 };
 [[nodiscard]] std::string to_json(const OperationRequest& request);
 [[nodiscard]] Result<OperationRequest> parse_operation_request(std::string_view json);
 
-// Body of POST /v1/incidents/{id}/ack. malformed without a reason, or with a longer one than
+// Body of POST /v1/incidents/{id}/ack. malformed: the reason is missing or longer than
 // Acknowledgement::kMaxReasonBytes.
 struct AcknowledgeRequest {
   std::string reason;
@@ -105,10 +103,10 @@ struct AcknowledgeRequest {
 
 // Body of POST /v1/inject.
 struct InjectRequest {
-  std::string fault;  // a word of the catalog of faults
+  std::string fault;  // id from the catalog of faults
   Subject subject;
   std::optional<double> magnitude;
-  std::optional<Duration> duration;  // until taken back where absent
+  std::optional<Duration> duration;  // not set: until revoked
 };
 [[nodiscard]] std::string to_json(const InjectRequest& request);
 [[nodiscard]] Result<InjectRequest> parse_inject_request(std::string_view json);

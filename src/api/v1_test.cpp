@@ -168,29 +168,29 @@ TEST(ApiV1, a_newer_agent_may_say_more) {
 TEST(ApiV1, every_problem_names_its_place) {
   const auto json = to_json(sample_node());
   EXPECT_EQ(v1_problem_of(replaced(json, R"("health":"degraded","reason")", R"("health":7,"reason")")),
-            "results[0].findings[0].health: expected a word");
+            "results[0].findings[0].health: expected a string");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("health":"degraded","reason")", R"("health":"ill","reason")")),
-            "results[0].findings[0].health: 'ill' is not a word that may stand here");
-  EXPECT_EQ(v1_problem_of(replaced(json, R"("node":"node-1",)", "")), "node: expected a word");
+            "results[0].findings[0].health: 'ill' is not a valid value");
+  EXPECT_EQ(v1_problem_of(replaced(json, R"("node":"node-1",)", "")), "node: expected a string");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("generation":42)", R"("generation":-1)")),
             "generation: expected a count");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("time":"2025-11-21T03:04:05.678Z","generation")",
                                    R"("time":"soon","generation")")),
-            "time: expected a time as 2026-01-31T12:00:00.000Z");
+            "time: expected a time such as 2026-01-31T12:00:00.000Z");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("missingRights":["CAP_SYSLOG"])", R"("missingRights":["a",1])")),
-            "coverage.missingRights[1]: expected a word");
+            "coverage.missingRights[1]: expected a string");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("index":3)", R"("index":3000000000)")),
             "results[0].findings[0].subject.index: expected a small integer");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("value":5.0)", R"("value":[])")),
-            "results[0].observations[1].value: expected a number, a word, true or false");
+            "results[0].observations[1].value: expected a number, a string, true or false");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("durationSeconds":0.0125)", R"("durationSeconds":-1)")),
             "results[0].durationSeconds: expected a number of seconds");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("evidence":{"value":1,)", R"("evidence":{"value":{},)")),
-            "results[0].findings[0].evidence.value: expected a number, a word, true or false");
+            "results[0].findings[0].evidence.value: expected a number, a string, true or false");
   EXPECT_EQ(v1_problem_of(replaced(json, R"("incidents":[)", R"("incidents":[3,)")),
             "incidents[0]: expected an object");
   EXPECT_EQ(v1_problem_of(replaced(json, "autopilot.check/v1", "autopilot.check/v2")),
-            "schema: 'autopilot.check/v2' is not a word that may stand here");
+            "schema: 'autopilot.check/v2' is not a valid value");
 }
 
 TEST(ApiV1, refuses_what_is_no_json_too_deep_or_too_large) {
@@ -244,9 +244,9 @@ TEST(ApiV1, a_request_needs_only_what_it_must_say) {
 TEST(ApiV1, an_acknowledgement_says_why_in_few_words) {
   EXPECT_EQ(parse_acknowledge_request(R"({"reason":"ordered"})")->reason, "ordered");
   EXPECT_EQ(parse_acknowledge_request(R"({"reason":"ordered","until":"monday"})").error().what,
-            "until: no such member; there are: reason");
+            "until: unknown member; known members: reason");
   EXPECT_EQ(parse_operation_request(R"({"kind":"self_test","deadline":5})").error().what,
-            "deadline: no such member; there are: kind, reservation, deadlineSeconds");
+            "deadline: unknown member; known members: kind, reservation, deadlineSeconds");
   const std::string endless(Acknowledgement::kMaxReasonBytes + 1, 'x');
   for (const std::string& text :
        {std::string("{}"), std::string(R"({"reason":""})"), std::string(R"({"reason":" "})"),
@@ -256,7 +256,7 @@ TEST(ApiV1, an_acknowledgement_says_why_in_few_words) {
 
 TEST(Requests, a_member_that_is_named_twice_is_refused) {
   EXPECT_EQ(parse_acknowledge_request(R"({"reason":"a","reason":"b"})").error().what,
-            "an object of the JSON text names a member twice; name each once");
+            "an object of the JSON text has a duplicate member");
   EXPECT_FALSE(
       parse_operation_request(R"({"kind":"self_test","reservation":[{"kind":"gpu","index":0,"index":1}]})"));
   EXPECT_TRUE(parse_acknowledge_request(R"({"reason":"\"a\": \\"})"));

@@ -11,7 +11,7 @@
 #include "core/observation.hpp"
 #include "core/subject.hpp"
 
-// The parts of which the objects of v1.hpp consist. Writers write members into the object that is open.
+// The parts of the objects of v1.hpp. Writers write members into the currently open object.
 namespace autopilot::api {
 
 void write_subject(JsonWriter& out, std::string_view name, const Subject& subject);
@@ -49,7 +49,7 @@ template <class T, T (*Read)(const JsonObject&)>
   return object.list("items", Read);
 }
 
-// The object of a whole text.
+// Reads the object of a complete text.
 template <class T>
 [[nodiscard]] Result<T> read_text(std::string_view json, T (*read)(const JsonObject&)) {
   auto document = TRY(JsonDocument::parse(json));

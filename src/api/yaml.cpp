@@ -16,8 +16,8 @@ namespace json = boost::json;
 
 namespace {
 
-// True for a word that every YAML reader takes for a word without quotes: it begins with a letter and is none
-// of the spellings of true, false and null of YAML 1.1.
+// True for a string that every YAML reader accepts as a string without quotes: it begins with a letter and is
+// not a YAML 1.1 spelling of true, false or null.
 bool is_plain_word(std::string_view text) {
   static constexpr std::array<std::string_view, 9> kSpecial = {"y",   "n",    "yes",   "no",  "on",
                                                                "off", "true", "false", "null"};

@@ -8,8 +8,8 @@
 
 namespace autopilot::api {
 
-// The same document in YAML's block style, for people. Words that YAML would read as something else are
-// quoted. malformed when `text` is no JSON.
+// The same document in YAML's block style, for people. Strings that YAML would read as another type are
+// quoted. malformed: `text` is not JSON.
 [[nodiscard]] Result<std::string> json_to_yaml(std::string_view text);
 
 }  // namespace autopilot::api

@@ -69,12 +69,12 @@ TEST(ReportReader, closed_incidents_are_not_taken_over) {
 TEST(ReportReader, names_the_place_of_what_is_wrong) {
   EXPECT_THAT(problem_with(""), HasSubstr("not JSON"));
   EXPECT_THAT(problem_with("[]"), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(problem_with("{}"), HasSubstr("apiVersion: expected a word"));
+  EXPECT_THAT(problem_with("{}"), HasSubstr("apiVersion: expected a string"));
   EXPECT_THAT(problem_with(R"({"apiVersion":"v1","kind":"Pod"})"), HasSubstr("apiVersion: 'v1'"));
   EXPECT_THAT(problem_with(std::string(kLargestObject + 1, ' ')), HasSubstr("larger than"));
   const std::pair<std::string, std::string> cases[] = {
       {R"("incidents":3)", "status.incidents: expected a list"},
-      {R"("incidents":[{"id":"a-1"}])", "status.incidents[0].state: expected a word"},
+      {R"("incidents":[{"id":"a-1"}])", "status.incidents[0].state: expected a string"},
       {R"("incidents":[)" + incident("a b") + "]", "status.incidents[0].id: expected one word"},
       {R"("incidents":[)" + incident("a-1") + "," + incident("") + "]", "status.incidents[1].id: "},
       {R"("incidents":[)" + incident("a-18446744073709551615") + "]", "its number is too large"},
