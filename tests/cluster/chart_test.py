@@ -391,7 +391,10 @@ class ChartTest(unittest.TestCase):
     def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
         objects = self.helm.objects("", "--api-versions", "monitoring.coreos.com/v1")
         monitor = objects["ServiceMonitor", "autopilot-metrics-monitor"]
-        self.assertEqual(monitor["spec"]["endpoints"], [{"port": "http", "path": "/metrics"}])
+        self.assertEqual(monitor["spec"]["endpoints"], [{
+            "port": "http", "path": "/metrics",
+            "relabelings": [{"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}],
+            "metricRelabelings": [{"action": "labeldrop", "regex": "exported_node"}]}])
         named = [name for (kind, name), one in objects.items() if kind == "Service" and one["spec"]["ports"][0]["name"] == "http"]
         self.assertEqual(named, ["autopilot-metrics-service"])
         self.assertNotIn(("ServiceMonitor", "autopilot-metrics-monitor"), self.helm.objects())

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -84,6 +85,23 @@ class AlertRulesTest(unittest.TestCase):
     def test_a_failed_finding_pages_and_a_degraded_one_warns(self):
         self.expect(sound_but(finding("failed")), [("AutopilotGpuFallenOffBus", "critical")])
         self.expect(sound_but(finding("degraded")), [("AutopilotGpuFallenOffBus", "warning")])
+
+    def summaries(self, *input_series):
+        """Of all alerts about findings that fire, as promtool expands them."""
+        promtool = harness.need_program("promtool")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "test.yaml")
+            with open(path, "w", encoding="utf-8") as out:
+                json.dump({"rule_files": [os.path.abspath(RULES)], "evaluation_interval": "1m", "tests": [{
+                    "interval": "1m", "input_series": list(input_series),
+                    "alert_rule_test": [{"alertname": "AutopilotGpuFallenOffBus", "eval_time": "15m", "exp_alerts": []}]}]}, out)
+            done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True, timeout=60, check=False)
+        return re.findall(r'summary="(.*?): ', done.stdout + done.stderr)
+
+    def test_an_alert_names_the_node_where_the_scrape_tells_it_and_else_the_address(self):
+        told = {**OFF_BUS, "health": "failed", "injected": "false", "instance": "10.0.0.7:8081"}
+        self.assertEqual(self.summaries(series("autopilot_finding", "1+0", **told)), ["gpu/0000:3b:00.0 on 10.0.0.7:8081"])
+        self.assertEqual(self.summaries(series("autopilot_finding", "1+0", **told, node="gpu-7")), ["gpu/0000:3b:00.0 on gpu-7"])
 
     def test_what_was_made_on_purpose_does_not_page(self):
         self.expect(sound_but(finding("failed", injected="true")), [("AutopilotExercise", "none")])

@@ -31,7 +31,7 @@ std::string in_quotes(std::string_view text) {
 std::string to_yaml(const Rule& rule) {
   std::string text = "      - alert: " + rule.alert + "\n        expr: " + in_quotes(rule.expression) + "\n";
   if (!rule.wait.empty()) text += "        for: " + rule.wait + "\n";
-  text += "        labels:\n          severity: " + rule.severity + "\n        annotations:\n";
+  text += "        labels:\n          severity: " + in_quotes(rule.severity) + "\n        annotations:\n";
   const auto note = [&text](std::string_view name, const std::string& value) {
     if (!value.empty()) text += "          " + std::string(name) + ": " + in_quotes(value) + "\n";
   };
@@ -62,15 +62,23 @@ std::string page_of(const catalog::Catalog& facts, const catalog::Reason& reason
   return has_page ? "docs/checks/" + reason.checks.front() + ".md" : "docs/reasons.md";
 }
 
+// Where the agent is: its node where the scrape says it, as the ServiceMonitor of the chart does, else its
+// address.
+std::string where() {
+  return "{{ or $labels.node $labels.instance }}";
+}
+
 // The agent has already waited the rounds that the reason asks for: nothing is gained by waiting again.
-Rule finding_rule(const catalog::Catalog& facts, const catalog::Reason& reason, Health health) {
-  const std::string word{to_string(health)};
+Rule finding_rule(const catalog::Catalog& facts, const catalog::Reason& reason) {
+  const bool can_fail = reason.max_health == Health::failed;
   Rule rule;
   rule.alert = "Autopilot" + camel_case(reason.id);
-  rule.expression = "autopilot_finding{reason=\"" + reason.id + "\",health=\"" + word +
-                    "\",injected=\"false\"} unless on (job, instance) autopilot_simulated == 1";
-  rule.severity = health == Health::failed ? "critical" : "warning";
-  rule.summary = "{{ $labels.subject }} on {{ $labels.instance }}: " + reason.title;
+  rule.expression = "autopilot_finding{reason=\"" + reason.id + "\",health" +
+                    (can_fail ? "=~\"degraded|failed\"" : "=\"degraded\"") +
+                    ",injected=\"false\"} unless on (job, instance) autopilot_simulated == 1";
+  rule.severity =
+      can_fail ? R"({{ if eq $labels.health "failed" }}critical{{ else }}warning{{ end }})" : "warning";
+  rule.summary = "{{ $labels.subject }} on " + where() + ": " + reason.title;
   rule.description = reason.meaning;
   rule.cure = "{{ $labels.action }}: " + reason.cure;
   rule.clears = catalog::how_it_clears(reason);
@@ -85,7 +93,7 @@ Rule exercise_rule() {
           "autopilot_finding{health=~\"degraded|failed\",injected=\"true\"}",
           "",
           "none",
-          "{{ $labels.subject }} on {{ $labels.instance }}: {{ $labels.reason }}, made by somebody",
+          "{{ $labels.subject }} on " + where() + ": {{ $labels.reason }}, made by somebody",
           "The finding was injected, or the machine is simulated.",
           "",
           "",
@@ -93,7 +101,7 @@ Rule exercise_rule() {
 }
 
 std::string agent_rules() {
-  const std::string at = " on {{ $labels.instance }}";
+  const std::string at = " on " + where();
   const std::string page = "docs/alerts.md";
   const Rule rules[] = {
       {"AutopilotRequiredCheckUnknown",
@@ -174,8 +182,7 @@ std::string alert_rules(const catalog::Catalog& facts) {
       "groups:\n  - name: autopilot_findings\n    rules:\n";
   for (const catalog::Reason& reason : facts.reasons()) {
     if (reason.max_health != Health::degraded && reason.max_health != Health::failed) continue;
-    text += to_yaml(finding_rule(facts, reason, Health::degraded));
-    if (reason.max_health == Health::failed) text += to_yaml(finding_rule(facts, reason, Health::failed));
+    text += to_yaml(finding_rule(facts, reason));
   }
   return text + to_yaml(exercise_rule()) + "  - name: autopilot_agent\n    rules:\n" + agent_rules();
 }
