@@ -42,6 +42,12 @@ TEST(ControllerConfig, what_belongs_together_is_asked_for_together) {
             "");
 }
 
+TEST(ControllerConfig, no_pod_is_tested_by_what_is_no_test) {
+  EXPECT_EQ(controller_problems_of("webhook: {tests: [gpu.pcie_bandwidth, network.ping]}"), "");
+  EXPECT_THAT(controller_problems_of("webhook: {tests: [gpu.nonsense]}"),
+              AllOf(HasSubstr("expected a list of tests that pods can ask for"), HasSubstr("gpu.nonsense")));
+}
+
 TEST(ControllerConfig, an_agent_is_asked_inside_tls_alone) {
   EXPECT_THAT(controller_problems_of("webhook: {agent_url: 'http://agent:3333'}"), HasSubstr("https://"));
 }

@@ -128,9 +128,10 @@ constexpr std::array kControllerSettings{
                       AUTOPILOT_READ(read_flag(m, s, c.webhook.resource_claims)),
                       AUTOPILOT_SHOW(c.webhook.resource_claims ? "true" : "false")},
     ControllerSetting{
-        "webhook.tests", "a list of ids of tests", kLive, kNoVariable,
+        "webhook.tests", "a list of tests that pods can ask for (docs/preflight.md)", kLive, kNoVariable,
         "What is tested where the pod does not say it. None: what the agent of the node chooses.",
-        AUTOPILOT_READ(read_words(m, s, &is_name, c.webhook.tests)), AUTOPILOT_SHOW(join(c.webhook.tests))},
+        AUTOPILOT_READ(read_words(m, s, &is_pod_test, c.webhook.tests)),
+        AUTOPILOT_SHOW(join(c.webhook.tests))},
     ControllerSetting{"webhook.deadline", "1s to 1h", kLive, kNoVariable,
                       "How long the tests before a pod may take.",
                       AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{60},

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "core/pod_tests.hpp"
 
 namespace autopilot::config {
 namespace {
@@ -173,6 +174,10 @@ std::string format_size(std::uint64_t bytes) {
 
 bool is_https_url_or_empty(std::string_view text) {
   return text.empty() || (text.starts_with("https://") && text.size() > 8 && is_image(text));
+}
+
+bool is_pod_test(std::string_view id) {
+  return std::ranges::find(kPodTests, id) != kPodTests.end();
 }
 
 }  // namespace autopilot::config

@@ -37,4 +37,7 @@ namespace autopilot::config {
 // The largest unit that divides it.
 [[nodiscard]] std::string format_size(std::uint64_t bytes);
 
+// One of kPodTests.
+[[nodiscard]] bool is_pod_test(std::string_view id);
+
 }  // namespace autopilot::config

@@ -632,10 +632,11 @@ constexpr std::array kSettings{
             "How many questions each address gets; one that misses some gets 20 more.",
             AUTOPILOT_READ(read_integer(m, s, 1, 100, c.ping.echoes)),
             AUTOPILOT_SHOW(std::to_string(c.ping.echoes))},
-    Setting{"preflight.tests", "a list of checks", kLive, kNoVariable,
+    Setting{"preflight.tests", "a list of tests that pods can ask for (docs/preflight.md)", kLive,
+            kNoVariable,
             "What the GPUs of a pod must have passed before it begins, where the pod names no tests "
             "(docs/preflight-gate.md).",
-            AUTOPILOT_READ(read_words(m, s, &is_check, c.preflight.tests)),
+            AUTOPILOT_READ(read_words(m, s, &is_pod_test, c.preflight.tests)),
             AUTOPILOT_SHOW(join(c.preflight.tests))},
     Setting{"preflight.deadline", "1s to 30m", kLive, kNoVariable,
             "How long a pod that names no deadline waits for its tests.",

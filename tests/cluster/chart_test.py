@@ -351,7 +351,7 @@ class ChartTest(unittest.TestCase):
     def test_pods_are_looked_at_where_the_webhook_is_wanted(self):
         self.assertNotIn("MutatingWebhookConfiguration", {kind for kind, _ in self.helm.objects("controller: {enabled: true}")})
         webhooks = self.webhooks("")
-        self.assertEqual(list(webhooks), ["preflight.autopilot.ibm.com"])
+        self.assertEqual(list(webhooks), ["namespace.preflight.autopilot.ibm.com", "preflight.autopilot.ibm.com"])
         webhook = webhooks["preflight.autopilot.ibm.com"]
         self.assertEqual({key: webhook[key] for key in ("failurePolicy", "reinvocationPolicy", "sideEffects", "matchPolicy", "timeoutSeconds")},
                          {"failurePolicy": "Ignore", "reinvocationPolicy": "IfNeeded", "sideEffects": "None", "matchPolicy": "Equivalent",
@@ -376,7 +376,8 @@ class ChartTest(unittest.TestCase):
 
     def test_training_pods_get_settings_in_namespaces_that_want_them(self):
         webhooks = self.webhooks("observation: true, failurePolicy: Fail")
-        self.assertEqual(list(webhooks), ["observation.autopilot.ibm.com", "preflight.autopilot.ibm.com"])
+        self.assertEqual(list(webhooks), ["observation.autopilot.ibm.com", "namespace.preflight.autopilot.ibm.com",
+                                          "preflight.autopilot.ibm.com"])
         webhook = webhooks["observation.autopilot.ibm.com"]
         # Nothing depends on it.
         self.assertEqual((webhook["failurePolicy"], webhook["clientConfig"]["service"]["path"]), ("Ignore", "/observe-pod"))
@@ -386,7 +387,16 @@ class ChartTest(unittest.TestCase):
         keys = [one["key"] for webhook in other["MutatingWebhookConfiguration", "autopilot-preflight"]["webhooks"]
                 for one in webhook["namespaceSelector"]["matchExpressions"]]
         self.assertEqual(keys, ["gpu.example.com/observation", "kubernetes.io/metadata.name",
-                                "gpu.example.com/preflight", "kubernetes.io/metadata.name"])
+                                *["gpu.example.com/preflight", "kubernetes.io/metadata.name"] * 2])
+
+    def test_a_namespace_may_want_tests_for_all_its_pods(self):
+        webhook = self.webhooks("failurePolicy: Fail, excludedNamespaces: [ops]")["namespace.preflight.autopilot.ibm.com"]
+        self.assertEqual((webhook["failurePolicy"], webhook["clientConfig"]["service"]["path"]), ("Fail", "/mutate-pod-in-namespace"))
+        self.assertEqual(webhook["namespaceSelector"]["matchExpressions"], [
+            {"key": "autopilot.ibm.com/preflight", "operator": "In", "values": ["enabled"]},
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [NAMESPACE, "kube-system", "ops"]}])
+        # A pod with the label is the other one's, whatever it says.
+        self.assertEqual(webhook["objectSelector"]["matchExpressions"], [{"key": "autopilot", "operator": "DoesNotExist"}])
 
     def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
         objects = self.helm.objects("", "--api-versions", "monitoring.coreos.com/v1")
@@ -444,7 +454,8 @@ class ChartTest(unittest.TestCase):
             return [{"series": f'apiserver_admission_webhook_fail_open_count{{name="{webhook}",type="admit"}}', "values": values}]
         # Looked at after twenty minutes.
         ours = [("AutopilotWebhookBypassed", "")]
-        self.promtool(rules, (bypassed("_x15 1x15"), ours), (bypassed("7x15 8x15"), ours), (bypassed("8x30"), []), (bypassed("8x15 0x15"), []),
+        self.promtool(rules, (bypassed("_x15 1x15"), ours), (bypassed("_x15 1x15", "namespace.preflight.autopilot.ibm.com"), ours),
+                      (bypassed("7x15 8x15"), ours), (bypassed("8x30"), []), (bypassed("8x15 0x15"), []),
                       (bypassed("_x15 1x15", "other.example.com"), []), ([], []))
 
     def test_only_pods_of_the_agent_count_as_its_own(self):

@@ -78,6 +78,8 @@ int run(const std::uint8_t* data, std::size_t size) {
   look(
       text, [](std::string_view each) { return review(each, known); }, true);
   look(
+      text, [](std::string_view each) { return review_in_namespace(each, known); }, true);
+  look(
       text, [](std::string_view each) { return observe(each, {}); }, false);
   return 0;
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/webhook/preflight_review.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <cctype>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +24,10 @@ namespace json = boost::json;
 
 namespace {
 
+constexpr const char* kLabel = "autopilot";
+constexpr std::string_view kSpec = "/spec/";
 constexpr const char* kContainers = "/spec/initContainers";
+constexpr const char* kMainContainers = "/spec/containers";
 constexpr const char* kVolumes = "/spec/volumes";
 
 std::string at(const char* list, std::size_t index) {
@@ -39,9 +46,23 @@ std::optional<std::size_t> place_of(const json::array& list, std::string_view na
   return std::nullopt;
 }
 
-bool wants_tests(const json::object& pod) {
-  const json::value* label = value_at(pod, {"metadata", "labels", "autopilot"});
-  return label != nullptr && text_at(pod, {"metadata", "labels", "autopilot"}) != "false";
+// "false", "False", "FALSE": as people write it.
+bool is_false(std::string_view text) {
+  return std::ranges::equal(text, std::string_view("false"), {}, [](char c) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  });
+}
+
+bool has_label(const json::object& pod) {
+  return value_at(pod, {"metadata", "labels", kLabel}) != nullptr;
+}
+
+// Who asks for the tests of a pod: the pod by its label, or its namespace for all of its pods.
+enum class Wanted : std::uint8_t { by_pod, by_namespace };
+
+bool wants_tests(const json::object& pod, Wanted wanted) {
+  if (!has_label(pod)) return wanted == Wanted::by_namespace;
+  return !is_false(text_at(pod, {"metadata", "labels", kLabel}));
 }
 
 // Why a pod that wants to be tested cannot be. A patch may make no pod that the API server refuses.
@@ -62,6 +83,26 @@ std::string is_replaced(const char* what, const char* name) {
 class Changes {
  public:
   Changes(const json::object& pod, PodDecision& decision) : pod_(pod), decision_(decision) {}
+
+  // By which agent and controller know that it is tested.
+  void put_label() {
+    const json::object label{{kLabel, ""}};
+    if (object_at(pod_, {"metadata"}) == nullptr)
+      step(patch_add("/metadata", json::object{{"labels", label}}));
+    else if (object_at(pod_, {"metadata", "labels"}) == nullptr)
+      step(patch_add("/metadata/labels", label));
+    else if (!has_label(pod_))
+      step(patch_add(std::string("/metadata/labels/") + kLabel, ""));
+  }
+
+  // The token is for our container alone. Comes before put_first(), which moves the others.
+  void take_token_from_others() {
+    for (const char* list : {kContainers, kMainContainers}) {
+      const json::array* containers = array_at(pod_, {"spec", std::string_view(list).substr(kSpec.size())});
+      for (std::size_t i = 0; containers != nullptr && i < containers->size(); ++i)
+        if (!is_named((*containers)[i], kPreflightContainer)) take_token_from((*containers)[i], at(list, i));
+    }
+  }
 
   // Ours is the first of those that begin.
   void put_first(json::object wanted, const AcceleratorNames& names) {
@@ -92,15 +133,28 @@ class Changes {
   }
 
  private:
+  void take_token_from(const json::value& container, const std::string& path) {
+    const json::object* object = container.if_object();
+    const json::array* mounts = object == nullptr ? nullptr : array_at(*object, {"volumeMounts"});
+    if (mounts == nullptr || !place_of(*mounts, kPreflightVolume)) return;
+    json::array others;
+    std::ranges::copy_if(*mounts, std::back_inserter(others),
+                         [](const json::value& mount) { return !is_named(mount, kPreflightVolume); });
+    decision_.warnings.push_back("container " + std::string(text_at(*object, {"name"})) + " mounts " +
+                                 kPreflightVolume + ", the token of " + kPreflightContainer +
+                                 "; the mount is removed");
+    step(patch_replace(path + "/volumeMounts", std::move(others)));
+  }
+
   void step(json::object one) { decision_.patch.emplace_back(std::move(one)); }
 
   const json::object& pod_;
   PodDecision& decision_;
 };
 
-PodDecision decide(const json::object& pod, const WebhookSettings& settings) {
+PodDecision decide(const json::object& pod, const WebhookSettings& settings, Wanted wanted) {
   PodDecision decision;
-  if (!wants_tests(pod)) {
+  if (!wants_tests(pod, wanted)) {
     decision.outcome = ReviewOutcome::left_out;
     return decision;
   }
@@ -113,7 +167,8 @@ PodDecision decide(const json::object& pod, const WebhookSettings& settings) {
   const AcceleratorNeeds needs = accelerator_needs(pod, settings.accelerators, kPreflightContainer);
   if (!needs.has_any()) {
     decision.outcome = ReviewOutcome::no_accelerator;
-    decision.warnings.emplace_back("the pod asks for no accelerator and begins without a test");
+    if (has_label(pod))
+      decision.warnings.emplace_back("the pod asks for no accelerator and begins without a test");
     return decision;
   }
   if (const std::string why = obstacle(pod); !why.empty()) {
@@ -124,6 +179,8 @@ PodDecision decide(const json::object& pod, const WebhookSettings& settings) {
   WantedTests tests = wanted_tests(pod, settings);
   if (!tests.warning.empty()) decision.warnings.push_back(std::move(tests.warning));
   Changes changes(pod, decision);
+  changes.put_label();
+  changes.take_token_from_others();
   changes.put_first(preflight_container(pod, needs, tests.ids, settings), settings.accelerators);
   changes.put_volume(preflight_volume());
   decision.outcome = decision.patch.empty() ? ReviewOutcome::unchanged : ReviewOutcome::patched;
@@ -133,7 +190,13 @@ PodDecision decide(const json::object& pod, const WebhookSettings& settings) {
 }  // namespace
 
 HandlerAnswer review(std::string_view admission_review_json, const WebhookSettings& settings) {
-  return answer_review(admission_review_json, [&](const json::object& pod) { return decide(pod, settings); });
+  return answer_review(admission_review_json,
+                       [&](const json::object& pod) { return decide(pod, settings, Wanted::by_pod); });
+}
+
+HandlerAnswer review_in_namespace(std::string_view admission_review_json, const WebhookSettings& settings) {
+  return answer_review(admission_review_json,
+                       [&](const json::object& pod) { return decide(pod, settings, Wanted::by_namespace); });
 }
 
 }  // namespace autopilot::controller

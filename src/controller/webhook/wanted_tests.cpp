@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
+#include <iterator>
 #include <optional>
 #include <utility>
 
+#include "api/preflight.hpp"
 #include "controller/webhook/json_lookup.hpp"
 #include "core/parse.hpp"
+#include "core/pod_tests.hpp"
 
 namespace autopilot::controller {
 
@@ -16,7 +19,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t kLongestId = 64;
+using Request = api::PreflightRequest;
 
 // As IBM's first Autopilot had them; their values say nothing.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLabels{
@@ -28,19 +31,18 @@ bool is_word(std::string_view text) {
   });
 }
 
-// Which ids there are is known on the node alone.
 bool has_form_of_id(std::string_view text) {
-  return text.size() <= kLongestId && std::ranges::all_of(split(text, '.'), is_word);
+  return text.size() <= Request::kLongestTest && std::ranges::all_of(split(text, '.'), is_word);
 }
 
 void add(std::vector<std::string>& ids, std::string_view id) {
   if (std::ranges::find(ids, id) == ids.end()) ids.emplace_back(id);
 }
 
-std::string joined(const std::vector<std::string>& ids) {
+std::string joined(const auto& ids, std::string_view between = ",") {
   std::string text;
-  for (const std::string& id : ids)
-    text += (text.empty() ? "" : ",") + id;
+  for (const auto& id : ids)
+    text.append(text.empty() ? "" : between).append(id);
   return text;
 }
 
@@ -50,10 +52,21 @@ std::optional<std::vector<std::string>> parse_ids(std::string_view text) {
   for (const std::string_view part : split(text, ',')) {
     const std::string_view id = trim(part);
     if (id.empty()) continue;
-    if (!has_form_of_id(id) || ids.size() == kMostTests) return std::nullopt;
+    if (!has_form_of_id(id) || ids.size() == Request::kMostTests) return std::nullopt;
     add(ids, id);
   }
   return ids;
+}
+
+// A newer agent may know one that is not known here: it is asked for, and whoever makes the pod is told.
+std::string warning_of_unknown(const std::string& key, const std::vector<std::string>& ids) {
+  std::vector<std::string> unknown;
+  std::ranges::copy_if(ids, std::back_inserter(unknown), [](const std::string& id) {
+    return std::ranges::find(kPodTests, id) == kPodTests.end();
+  });
+  if (unknown.empty()) return "";
+  return "annotation " + key + ": unknown tests " + joined(unknown, ", ") +
+         "; a node without such a test proves nothing by it; known are " + joined(kPodTests, ", ");
 }
 
 }  // namespace
@@ -71,7 +84,7 @@ WantedTests wanted_tests(const json::object& pod, const WebhookSettings& setting
     if (value_at(pod, {"metadata", "labels", label}) != nullptr) add(ids, id);
   for (const std::string& id : *named)
     add(ids, id);
-  return {joined(ids.empty() ? settings.default_tests : ids), ""};
+  return {joined(ids.empty() ? settings.default_tests : ids), warning_of_unknown(key, *named)};
 }
 
 }  // namespace autopilot::controller

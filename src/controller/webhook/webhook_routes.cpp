@@ -37,6 +37,10 @@ void add_webhook_routes(net::HttpServer& server, const WebhookContext& context) 
       "POST", "/mutate-pod",
       handler_of<WebhookSettings>(review, context.preflight, context.clock, context.preflight_counts),
       options);
+  server.route("POST", "/mutate-pod-in-namespace",
+               handler_of<WebhookSettings>(review_in_namespace, context.preflight, context.clock,
+                                           context.preflight_counts),
+               options);
   server.route("POST", "/observe-pod",
                handler_of<ObservationSettings>(observe, context.observation, context.clock,
                                                context.observation_counts),

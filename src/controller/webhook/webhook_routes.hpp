@@ -27,8 +27,8 @@ struct WebhookContext {
   net::Access access = net::Access::everyone;
 };
 
-// POST /mutate-pod and POST /observe-pod. An answer contains nothing but what the caller has sent, and
-// settings that every pod shows. Always 200.
+// POST /mutate-pod, POST /mutate-pod-in-namespace and POST /observe-pod. An answer contains nothing but what
+// the caller has sent, and settings that every pod shows. Always 200.
 void add_webhook_routes(net::HttpServer& server, const WebhookContext& context);
 
 }  // namespace autopilot::controller

@@ -64,9 +64,14 @@ TEST_F(WebhookRoutes, each_answers_reviews_and_counts_them) {
       answer_in(ask("/observe-pod", review_of_gpu_pod())).at("response").as_object().contains("patch"));
   EXPECT_THAT(ask("/observe-pod", "nothing"), HasSubstr("HTTP/1.1 200"));
 
+  EXPECT_TRUE(answer_in(ask("/mutate-pod-in-namespace", review_of_gpu_pod()))
+                  .at("response")
+                  .as_object()
+                  .contains("patch"));
+
   const ReviewFigures preflight = preflight_counts_.figures();
-  EXPECT_EQ(preflight.reviews, 1U);
-  EXPECT_EQ(count_of(preflight, ReviewOutcome::patched), 1U);
+  EXPECT_EQ(preflight.reviews, 2U);
+  EXPECT_EQ(count_of(preflight, ReviewOutcome::patched), 2U);
   EXPECT_GT(preflight.total, Duration{0});
   const ReviewFigures observation = observation_counts_.figures();
   EXPECT_EQ(count_of(observation, ReviewOutcome::patched), 1U);
