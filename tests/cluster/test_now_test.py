@@ -126,7 +126,7 @@ class TestNowTest(unittest.TestCase):
                          ("storage.pvc", f"system:serviceaccount:{SPACE}:ci", "succeeded", f"{CLASS} ReadWriteMany: bound"))
 
     def test_gpus_of_a_pod_are_not_tested_and_that_is_no_failure(self):
-        self.assertEqual(self.ask("/dcgm", "ci"), f"SIMULATED\nDCGM test[[ DCGM ]] SKIP: GPU in use by {SPACE}/train-0\n")
+        self.assertEqual(self.ask("/dcgm", "ci"), f"SIMULATED\nDCGM test\n[[ DCGM ]] SKIP: GPU in use by {SPACE}/train-0\n")
         answer = json.loads(self.ask("/dcgm", "ci", "application/json"))
         self.assertEqual((answer["checks"][0]["outcome"], answer["checks"][0]["fresh"], answer["statuses"]), ("skipped", False, []))
         code, out, error = self.follow("gpu.diagnosis")

@@ -80,7 +80,7 @@ struct Teller {
   std::string_view name;
   std::string_view tag;  // of its lines that are not a result
   Said (*tell)(const NodeSnapshot& snapshot, const CheckResult& result);
-  std::string_view without_object = {};  // text for a node without the object; empty: not supported
+  std::string_view without_test = {};  // text for a diagnostic that has not run yet; empty: the reason
 };
 
 constexpr std::array<Teller, 8> kTellers{{
@@ -94,14 +94,15 @@ constexpr std::array<Teller, 8> kTellers{{
     {"pvc", "[PVC Create-Delete]", pvc, "Storage class not set. Cannot run. ABORT"},
 }};
 
-// The node has no object for the check, or its tests are not configured.
+// The node has no object for the check, or the diagnostic has not run here yet.
 CheckAnswer without_object(CheckAnswer answer, const Teller& teller, const CheckResult& result) {
-  const bool is_unwanted = find_check(answer.name)->is_active;
-  if (is_unwanted && teller.without_object.empty()) return answer;
+  const bool is_test = find_check(answer.name)->is_active;
+  const std::string why = message_of(result, Health::unsupported);
   answer.outcome = Outcome::skipped;
-  answer.text = is_unwanted
-                    ? std::string(teller.without_object)
-                    : std::string(teller.tag) + " SKIP: " + message_of(result, Health::unsupported) + "\n";
+  answer.text = is_test && !teller.without_test.empty()
+                    ? std::string(teller.without_test)
+                    : std::string(teller.tag) +
+                          " SKIP: " + (is_test ? "not yet run: " + to_lower(on_one_line(why)) : why) + "\n";
   return answer;
 }
 

@@ -87,7 +87,7 @@ TEST_F(CheckAnswerTest, of_two_tests_of_dcgm_the_last_one_answers) {
 TEST_F(CheckAnswerTest, dcgm_on_a_machine_without_deep_tests) {
   find(add("gpu.diagnosis", Health::unsupported), host_subject(), Health::unsupported, "deep tests are off");
   find(add("gpu.dcgm", Health::unsupported), host_subject(), Health::unsupported, "not asked for");
-  EXPECT_EQ(outcome_of("dcgm"), Outcome::not_supported);
+  EXPECT_EQ(text_of("dcgm"), "[[ DCGM ]] SKIP: not yet run: not asked for\n");
   snapshot_.results.pop_back();
   say("gpu.dcgm", "dcgm.result", "fatal", {{"testedAt", "2026-11-23T13:05:09Z"}});
   EXPECT_EQ(outcome_of("dcgm"), Outcome::failed);
@@ -174,10 +174,11 @@ TEST_F(CheckAnswerTest, where_nothing_can_be_remapped_there_is_nothing_to_say) {
   EXPECT_EQ(outcome_of("remapped"), Outcome::aborted);
 }
 
-TEST_F(CheckAnswerTest, tests_that_nobody_wants_are_not_supported_or_said_to_be_unset) {
-  find(add("gpu.diagnosis", Health::unsupported), host_subject(), Health::unsupported, "not asked for");
-  EXPECT_EQ(outcome_of("dcgm"), Outcome::not_supported);
-  EXPECT_EQ(text_of("dcgm"), "check not supported: dcgm");
+TEST_F(CheckAnswerTest, tests_that_were_not_made_yet_are_said_to_be_so_or_unset) {
+  find(add("gpu.diagnosis", Health::unsupported), host_subject(), Health::unsupported, "none is\nASKED for");
+  EXPECT_EQ(outcome_of("dcgm"), Outcome::skipped);
+  EXPECT_EQ(text_of("dcgm"), "[[ DCGM ]] SKIP: not yet run: none is asked for\n");
+  EXPECT_EQ(status_words(text_of("dcgm")), std::vector<std::string>{"OK"});
   find(add("storage.pvc", Health::unsupported), host_subject(), Health::unsupported, "not asked for");
   EXPECT_EQ(outcome_of("pvc"), Outcome::skipped);
   EXPECT_EQ(text_of("pvc"), "Storage class not set. Cannot run. ABORT");
@@ -419,8 +420,8 @@ TEST_F(ProbeAnswerTest, why_it_aborts_is_one_line) {
 TEST_F(ProbeAnswerTest, a_gpu_that_is_gone_makes_no_test_that_nobody_asked_for) {
   add("gpu.pcie_bandwidth", Health::unsupported);
   find(add("gpu.present", Health::failed), gpu(1), Health::failed, "GPU 1 has fallen off the bus");
-  EXPECT_EQ(outcome_of("pciebw"), Outcome::not_supported);
-  EXPECT_EQ(text_of("pciebw"), "check not supported: pciebw");
+  EXPECT_EQ(outcome_of("pciebw"), Outcome::skipped);
+  EXPECT_THAT(text_of("pciebw"), ::testing::StartsWith("[[ PCIEBW ]] SKIP: not yet run: "));
 }
 
 TEST_F(ProbeAnswerTest, gpu_memory) {

@@ -52,11 +52,9 @@ std::string to_text(const std::vector<CheckAnswer>& answers, const NodeSnapshot&
                     std::string_view preamble) {
   std::string text = snapshot.simulated ? "SIMULATED\n" : "";
   text += preamble;
-  bool is_first = true;
   for (const CheckAnswer& answer : answers) {
-    const bool runs_on = !is_first && !text.ends_with('\n') && !answer.text.starts_with('\n');
+    const bool runs_on = !text.empty() && !text.ends_with('\n') && !answer.text.starts_with('\n');
     text.append(runs_on ? "\n" : "").append(answer.text);
-    is_first = false;
   }
   return text;
 }

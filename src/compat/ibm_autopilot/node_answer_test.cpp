@@ -42,6 +42,12 @@ TEST(NodeAnswer, no_text_runs_into_the_next) {
             std::string::npos);
 }
 
+TEST(NodeAnswer, the_first_text_does_not_run_into_the_words_of_the_path) {
+  EXPECT_EQ(to_text(answers_of({"nic"}, node()), node(), "DCGM test"), "DCGM test\ncheck not supported: nic");
+  const std::string with_head = to_text(answers_of({"remapped"}, node()), node(), "Remapped test");
+  EXPECT_TRUE(with_head.starts_with("Remapped test\n[[ REMAPPED ROWS ]] Briefings")) << with_head;
+}
+
 TEST(NodeAnswer, nothing_that_passed_is_not_ok) {
   const NodeSnapshot snapshot = node();
   EXPECT_NE(to_json(answers_of({"nic"}, snapshot), snapshot).find(R"("statuses":[])"), std::string::npos);
