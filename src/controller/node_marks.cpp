@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/node_marks.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <cctype>
+#include <cstddef>
 #include <utility>
 
 namespace autopilot::controller {
@@ -36,7 +39,17 @@ NodeMarks node_marks(const std::string& prefix) {
           .probation = prefix + "/probation",
           .wants_test = prefix + "/wants-test",
           .may_test = prefix + "/may-test",
-          .shall_test = prefix + "/shall-test"};
+          .shall_test = prefix + "/shall-test",
+          .hold = prefix + "/hold"};
+}
+
+std::string held_label(std::string_view cause) {
+  constexpr std::size_t kLongestLabel = 63;
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const auto is_allowed = [&](char c) { return is_plain(c) || c == '-' || c == '_' || c == '.'; };
+  const bool is_label = !cause.empty() && cause.size() <= kLongestLabel && is_plain(cause.front()) &&
+                        is_plain(cause.back()) && std::ranges::all_of(cause, is_allowed);
+  return is_label ? std::string(cause) : "true";
 }
 
 std::string format_hold(const Hold& hold) {

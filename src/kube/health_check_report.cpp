@@ -79,6 +79,7 @@ void read_spec(const json::object& spec, Report& report) {
   report.tests = words_at(spec, {"tests"});
   report.gpus = words_at(spec, {"gpus"});
   report.outcome = parse_reported_outcome(text_at(spec, {"outcome"}));
+  report.is_let_in = flag_at(spec, {"letIn"});
   report.message = text_at(spec, {"message"});
   if (const json::array* findings = array_at(spec, {"findings"}))
     for (const json::value& item : *findings)
@@ -140,6 +141,7 @@ json::object report_spec_json(const Report& report) {
   for (const ReportedFinding& finding : report.findings)
     if (findings.size() < Report::kMostFindings) findings.push_back(finding_json(finding));
   if (!findings.empty()) spec["findings"] = std::move(findings);
+  if (report.is_let_in) spec["letIn"] = true;
   if (report.is_simulated) spec["simulated"] = true;
   return spec;
 }

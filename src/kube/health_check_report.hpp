@@ -81,6 +81,7 @@ struct HealthCheckReport {
   std::vector<std::string> tests;          // that were asked for
   std::vector<std::string> gpus;           // UUIDs of those that the pod has; none where nobody tells
   std::optional<ReportedOutcome> outcome;  // nothing: a word that nobody knows
+  bool is_let_in = false;                  // the pod starts though a test failed: it is only reported
   std::string message;                     // all of it in a sentence
   std::vector<ReportedFinding> findings;
   std::string issuer;  // the agent, as it calls itself on the Node object

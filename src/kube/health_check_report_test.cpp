@@ -21,6 +21,7 @@ HealthCheckReport sample_report() {
   report.tests = {"gpu.pcie_bandwidth"};
   report.gpus = {"GPU-a"};
   report.outcome = ReportedOutcome::failed;
+  report.is_let_in = true;
   report.message = "GPU 3 takes 2 GB/s from the host";
   report.findings = {{"gpu/0000:3b:00.0",
                       "gpu.pcie_bandwidth",
@@ -49,6 +50,7 @@ TEST(HealthCheckReport, is_read_as_it_was_written) {
   EXPECT_EQ(report.tests, written.tests);
   EXPECT_EQ(report.gpus, written.gpus);
   EXPECT_EQ(report.outcome, written.outcome);
+  EXPECT_TRUE(report.is_let_in);
   EXPECT_EQ(report.message, written.message);
   EXPECT_EQ(report.findings, written.findings);
   EXPECT_EQ(report.issuer, written.issuer);

@@ -139,6 +139,14 @@ Target target_of(const Report& report) {
   return target;
 }
 
+Target pod_of(const Report& report) {
+  Pod pod;
+  pod.name_space = report.pod_namespace;
+  pod.name = report.pod;
+  pod.uid = report.pod_uid;
+  return target_of(pod);
+}
+
 Target ourselves() {
   Target target;
   target.kind = "Controller";

@@ -54,6 +54,7 @@ struct Draft {
 [[nodiscard]] Target target_of(const Pod& pod);
 [[nodiscard]] Target target_of(const Owner& owner, std::string_view name_space);
 [[nodiscard]] Target target_of(const Report& report);
+[[nodiscard]] Target pod_of(const Report& report);
 [[nodiscard]] Target ourselves();
 
 // With the plan that is there; its evidence is that of the node now.

@@ -53,6 +53,8 @@ struct Node {
   bool is_ready = true;
   bool is_unschedulable = false;
   std::optional<Hold> held;
+  bool has_held_label = false;         // which goes with the annotation
+  bool is_exempt = false;              // an operator lets it never be held
   std::optional<Probation> probation;  // where taint and annotation both stand
   std::optional<Verdict> verdict;      // as its agent wrote it; nothing: nobody tells
   bool is_unknown = false;             // a required check has not looked
@@ -109,6 +111,7 @@ struct Report {
   std::string pod_uid;
   std::optional<Owner> owner;
   Outcome outcome = Outcome::failed;
+  bool is_let_in = false;  // the pod starts though a test failed
   std::vector<FailedTest> failed;
   std::string message;
   WallTime time{};

@@ -52,6 +52,12 @@ void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod,
              pod.uid);
 }
 
+// The pod waits in its gate for being moved. One that was let in would wait there if anything were done.
+bool waits_to_be_moved(const Deliberation& all, const Draft& draft, const Report& report, const Pod& pod) {
+  const bool is_recorded = all.rules_of(draft.node).mode == Mode::observe;
+  return report.is_let_in ? is_recorded : pod.is_gated;
+}
+
 }  // namespace
 
 void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
@@ -60,7 +66,8 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
     const Report* report = all.world.report(name);
     const Pod* pod = report == nullptr ? nullptr : all.world.pod(report->pod_uid);
     if (pod == nullptr || pod->node != draft.node.name || pod->is_deleting) continue;
-    if (is_disproven(*report, draft.node) || (!pod->is_gated && !pod->has_deschedule)) continue;
+    if (is_disproven(*report, draft.node)) continue;
+    if (!pod->has_deschedule && !waits_to_be_moved(all, draft, *report, *pod)) continue;
     if (!pod->owner) {
       draft.tell(target_of(*pod), "PodNotRemoved",
                  "nothing would make this pod again, so it is not removed; it does not start: " +

@@ -11,6 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class Gates : public Planner {
@@ -54,6 +55,44 @@ TEST_F(Gates, a_pod_is_moved_only_where_another_node_may_take_it) {
   const Plan moves = step();
   EXPECT_THAT(steps_of(moves), ElementsAre("evict_pod train-0"));
   EXPECT_THAT(events_of(moves), Contains(HasSubstr("; node n2 is free for it")));
+}
+
+TEST_F(Gates, a_pod_that_was_let_in_though_it_failed_stays_and_only_its_node_is_held) {
+  add_nodes(4);
+  const Pod pod = add_pod("train-0", "n1", "train", true);
+  Report report = put_report(pod);
+  report.is_let_in = true;
+  world_.put(report);
+  EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
+}
+
+TEST_F(Gates, in_mode_observe_it_is_told_that_a_pod_that_was_let_in_would_be_moved) {
+  policy_.rules.mode = Mode::observe;
+  add_nodes(4);
+  const Pod pod = add_pod("train-0", "n1", "train", false);
+  Report report = put_report(pod);
+  report.is_let_in = true;
+  world_.put(report);
+  const Plan made = step();
+  EXPECT_THAT(steps_of(made), ElementsAre("[cordon n1]", "[evict_pod train-0]"));
+  EXPECT_THAT(events_of(made), Contains(HasSubstr("WouldMovePod Job/train: ")));
+  EXPECT_THAT(
+      events_of(made),
+      Contains(::testing::AllOf(StartsWith("PreflightFailed Pod/train-0: node n1: gpu.pcie_bandwidth failed"),
+                                HasSubstr("the node only reports failures, so the pod starts"))));
+}
+
+TEST_F(Gates, whoever_describes_the_pod_sees_why_it_does_not_start) {
+  add_nodes(4);
+  fail_preflight("train-0", "n1", "train");
+  const Plan made = step();
+  EXPECT_THAT(
+      events_of(made),
+      Contains("PreflightFailed Pod/train-0: node n1: gpu.pcie_bandwidth failed for pod team/train-0: "
+               "12 GB/s, 50 expected; the pod does not start there"));
+  EXPECT_THAT(events_of(step()), Not(Contains(StartsWith("PreflightFailed")))) << "told once";
+  fail_preflight("train-1", "n1", "train");
+  EXPECT_THAT(events_of(step()), Contains(StartsWith("PreflightFailed Pod/train-1: ")));
 }
 
 TEST_F(Gates, every_action_says_why_by_what_evidence_by_which_plan_and_how_the_budget_stands) {
@@ -102,7 +141,9 @@ TEST_F(Gates, many_reports_of_a_pod_move_it_once) {
   const Plan made = step();
   EXPECT_THAT(steps_of(made), ElementsAre("cordon n1", "evict_pod train-0"));
   EXPECT_THAT(events_of(made), testing::UnorderedElementsAre(StartsWith("NodeHeld"), StartsWith("PodMoved"),
-                                                             StartsWith("PodNotRemoved")));
+                                                             StartsWith("PodNotRemoved"),
+                                                             StartsWith("PreflightFailed Pod/train-0"),
+                                                             StartsWith("PreflightFailed Pod/lonely")));
 }
 
 TEST_F(Gates, a_pod_that_nobody_would_make_again_is_not_removed_and_told_why) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -30,6 +32,9 @@ std::optional<Brake> brake_of(Deliberation& all, const Draft& draft) {
   if (draft.node.is_unschedulable && !is_held_by(draft.node, draft.entry))
     return Brake{BrakeKind::others_cordon,
                  "node " + draft.node.name + " is cordoned by somebody else, who decides about it"};
+  if (draft.node.is_exempt)
+    return Brake{BrakeKind::exempt,
+                 "the label hold=disabled of node " + draft.node.name + " forbids to hold it"};
   if (const TrippedBreaker* breaker = tripped_in(all.plan.breakers, draft.node.pool))
     return Brake{BrakeKind::breaker, describe(*breaker, all.world, draft.rules)};
   if (auto doubt = doubt_of(draft.node, draft.rules, all.now)) return doubt;
@@ -64,12 +69,30 @@ void tell_of_breaker(Deliberation& all, Draft& draft) {
     draft.tell(event.target, event.reason, describe(*breaker, all.world, draft.rules), event.about);
 }
 
+// Whether the text names that pool: "... of pool gpu-train".
+bool names_pool(std::string_view text, const std::string& pool) {
+  const std::string wanted = "pool " + pool;
+  for (std::size_t at = text.find(wanted); at != std::string_view::npos; at = text.find(wanted, at + 1)) {
+    const std::string_view rest = text.substr(at + wanted.size());
+    const bool goes_on = !rest.empty() && (std::isalnum(static_cast<unsigned char>(rest.front())) != 0 ||
+                                           rest.starts_with('-') || rest.starts_with('_'));
+    if (!goes_on) return true;
+  }
+  return false;
+}
+
+// What was said of the same brake names a pool that the node has left since: another policy, or other labels.
+bool is_of_other_pool(const Draft& draft, const Brake& brake) {
+  const std::string& pool = draft.node.pool;
+  return names_pool(brake.why, pool) && !names_pool(draft.entry.message, pool);
+}
+
 void wait(Deliberation& all, Draft& draft, const Brake& brake) {
   const std::string word(to_string(brake.kind));
   LedgerEntry& entry = draft.entry;
   entry.phase = Phase::waiting;
   entry.holds = false;
-  if (entry.brake != word) {
+  if (entry.brake != word || is_of_other_pool(draft, brake)) {
     entry.brake = word;
     entry.message = "not held: " + brake.why;
     entry.budget = all.budget.state(entry);
@@ -92,7 +115,9 @@ void hold(Deliberation& all, Draft& draft) {
   entry.holds = true;
   all.budget.take_hold(entry);
   if (draft.before == nullptr || !draft.before->holds) entry.budget = all.budget.state(entry);
-  draft.add(ActionKind::cordon, target_of(draft.node), why).undo = "uncordon, after proof of health";
+  PlannedAction& cordon = draft.add(ActionKind::cordon, target_of(draft.node), why);
+  cordon.undo = "uncordon, after proof of health";
+  cordon.cause = entry.cause;
   draft.tell(target_of(draft.node), "NodeHeld", "held by plan " + entry.name + ": " + why);
 }
 
@@ -157,6 +182,9 @@ void release(const Deliberation& all, Draft& draft) {
   entry.is_released = true;
   entry.holds = false;
   const bool is_held = is_held_by(node, entry);
+  if (!is_held && node.has_held_label)
+    draft.add(ActionKind::release, target_of(node),
+              "the cordon of node " + node.name + " is somebody else's now");
   if (is_held) {
     note_cordon(entry, node, node.held ? node.held->since : all.now);
     entry.phase = Phase::undoing;
@@ -167,6 +195,15 @@ void release(const Deliberation& all, Draft& draft) {
   draft.tell(target_of(node), "NodeReleased",
              "node " + node.name + " was given back by hand; it is not held again for the same", {}, false);
   if (!is_held) end(all, draft, "given back by hand", ReportPhase::undone);
+}
+
+// Whoever describes a pod that waits in its gate sees why.
+void tell_pods(Draft& draft) {
+  for (const Report* report : draft.evidence.reports)
+    draft.tell(pod_of(*report), "PreflightFailed",
+               "node " + draft.node.name + ": " + sentence_of({.reports = {report}, .causes = {}}) +
+                   (report->is_let_in ? "; the node only reports failures, so the pod starts"
+                                      : "; the pod does not start there"));
 }
 
 }  // namespace
@@ -187,6 +224,7 @@ void decide(Deliberation& all, Draft draft) {
   }
   if (acts_on(draft.evidence, draft.rules.mode)) {
     weigh(all, draft);
+    tell_pods(draft);
     const bool has_begun = draft.entry.phase == Phase::executing || draft.is_pending;
     mark_reports(all.world, draft, has_begun ? ReportPhase::acted : ReportPhase::planned);
     return commit(all, std::move(draft));
@@ -201,6 +239,7 @@ void decide(Deliberation& all, Draft draft) {
   draft.entry = std::move(shown.entry);
   draft.actions = std::move(shown.actions);
   record(draft);
+  tell_pods(draft);
   mark_reports(all.world, draft, ReportPhase::planned);
   commit(all, std::move(draft));
 }
@@ -219,6 +258,7 @@ void follow_hold(Deliberation& all, const Node& node, const LedgerEntry& entry) 
     return decide(all, std::move(draft));
   }
   take_evidence(draft);
+  tell_pods(draft);
   draft.entry.holds = true;
   draft.entry.is_released = false;
   const WallTime since = node.held ? node.held->since : all.now;

@@ -360,6 +360,56 @@ TEST_F(Holds, in_mode_observe_what_is_held_stays_so) {
   EXPECT_THAT(steps_of(step()), Contains("uncordon n1"));
 }
 
+TEST_F(Holds, a_node_whose_label_says_so_is_never_held_and_a_hold_of_before_goes_on) {
+  policy_.rules.mode = Mode::act;
+  add_nodes(8);
+  change("n1", [](Node& node) { node.is_exempt = true; });
+  turn_bad("n1");
+  add_pod("a-0", "n1", "a");
+  fail_preflight("b-0", "n1", "b");
+  EXPECT_THAT(steps_of(step()), ElementsAre("evict_pod b-0")) << "the gate of a pod is no hold of the node";
+  EXPECT_EQ(entry_of("n1").brake, "exempt");
+  EXPECT_THAT(entry_of("n1").message, HasSubstr("the label hold=disabled of node n1 forbids to hold it"));
+  turn_bad("n5");
+  EXPECT_THAT(steps_of(step()), ElementsAre("cordon n5"));
+  settle();
+  change("n5", [](Node& node) { node.is_exempt = true; });
+  step();
+  EXPECT_EQ(entry_of("n5").phase, Phase::held);
+}
+
+TEST_F(Holds, the_label_of_a_held_node_goes_when_the_cordon_is_made_somebody_elses) {
+  policy_.rules.mode = Mode::hold;
+  add_nodes(8);
+  fail_preflight("a-0", "n1", "a");
+  step();
+  settle();
+  change("n1", [](Node& node) {
+    node.held.reset();
+    node.has_held_label = true;
+  });
+  EXPECT_THAT(steps_of(look()), ElementsAre("release n1"));
+}
+
+TEST_F(Holds, what_waits_names_the_pool_that_its_node_is_in_now) {
+  policy_.rules.mode = Mode::hold;
+  add_nodes(8);
+  fail_preflight("a-0", "n1", "a");
+  step();
+  fail_preflight("b-0", "n2", "b");
+  step();
+  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 nodes of pool default"));
+  policy_.pools.push_back({.name = "default-2", .selector = {}, .rules = policy_.rules});
+  for (const char* name : {"n1", "n2"})
+    change(name, [](Node& node) { node.pool = "default-2"; });
+  step();
+  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 nodes of pool default-2"));
+  for (const char* name : {"n1", "n2"})
+    change(name, [](Node& node) { node.pool = "default"; });
+  step();
+  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 nodes of pool default that"));
+}
+
 TEST_F(Holds, each_pool_has_its_own_mode) {
   policy_.pools.push_back({.name = "quiet", .selector = {}, .rules = {}});
   add_nodes(8);

@@ -25,14 +25,6 @@ PlannedAction mark_of(const Report& report, ReportPhase phase, std::string why) 
   return mark;
 }
 
-Target pod_of(const Report& report) {
-  Pod pod;
-  pod.name_space = report.pod_namespace;
-  pod.name = report.pod;
-  pod.uid = report.pod_uid;
-  return target_of(pod);
-}
-
 // What could not be looked at is not failed: nothing is done about it.
 Decision notice_of(const Report& report, const Rules& rules) {
   std::string message = "the pre-flight test of pod " + report.pod + " on node " + report.node;

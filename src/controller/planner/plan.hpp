@@ -36,6 +36,7 @@ struct PlannedAction {
   bool is_recorded_only = false;  // shown, never done
   bool is_counted = false;        // against the rate of evictions
 
+  std::string cause;   // of a cordon: that of its plan
   std::string reason;  // of an event: one word in CamelCase
   std::string about;   // of an event: it is told once for each
   bool is_warning = true;

@@ -215,7 +215,7 @@ TEST(Simulation, thirty_days_of_2000_nodes) {
         all.grants, all.recorded, all.breakers, all.refused, all.lost, all.deaths})
     EXPECT_GT(count, 0U);
   for (const char* brake : {"breaker", "unknown", "stale", "pool_budget", "domain_budget", "job_budget",
-                            "rate", "settling", "others_cordon"})
+                            "rate", "settling", "others_cordon", "exempt"})
     EXPECT_GT(all.brakes[brake], 0U) << brake;
 }
 

@@ -44,7 +44,7 @@ constexpr WordTable<ReportPhase, 5> kReportPhases{{
     {ReportPhase::expired, "Expired"},
 }};
 
-constexpr WordTable<BrakeKind, 9> kBrakeKinds{{
+constexpr WordTable<BrakeKind, 10> kBrakeKinds{{
     {BrakeKind::breaker, "breaker"},
     {BrakeKind::unknown, "unknown"},
     {BrakeKind::stale, "stale"},
@@ -54,6 +54,7 @@ constexpr WordTable<BrakeKind, 9> kBrakeKinds{{
     {BrakeKind::rate, "rate"},
     {BrakeKind::settling, "settling"},
     {BrakeKind::others_cordon, "others_cordon"},
+    {BrakeKind::exempt, "exempt"},
 }};
 
 }  // namespace

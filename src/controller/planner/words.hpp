@@ -73,6 +73,7 @@ enum class BrakeKind : std::uint8_t {
   rate,
   settling,       // seen a moment ago: others may turn bad of the same
   others_cordon,  // somebody else's, who decides about the node
+  exempt,         // an operator lets the node never be held
 };
 [[nodiscard]] std::string_view to_string(BrakeKind kind);
 

@@ -273,7 +273,7 @@ TEST_F(RemediationTest, an_event_that_can_never_be_written_stops_nothing) {
   lead();
   settle();
   EXPECT_THAT(phases(), ElementsAre("held"));
-  EXPECT_EQ(remediation_->figures().executor.events_dropped, 1U);
+  EXPECT_EQ(remediation_->figures().executor.events_dropped, 2U) << "about the pod and about its job";
 }
 
 TEST_F(RemediationTest, many_reports_of_one_node_are_one_plan) {

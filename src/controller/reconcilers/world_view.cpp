@@ -116,6 +116,9 @@ Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& polic
   fact.is_ready = is_ready(node);
   fact.is_unschedulable = node.is_unschedulable;
   if (const auto held = annotation(node, marks.held)) fact.held = parse_hold(*held);
+  fact.has_held_label = node.meta.labels.contains(marks.held);
+  if (const auto hold = node.meta.labels.find(marks.hold); hold != node.meta.labels.end())
+    fact.is_exempt = hold->second == kHoldDisabled;
   fact.probation = probation_of(node, marks);
   fact.verdict = verdict_of(node, look, options.prefix);
   fact.looked = time_in(node, options.prefix + "/checked-at");
@@ -156,6 +159,7 @@ Report report_fact(const kube::HealthCheckReport& report) {
               .pod_uid = report.pod.uid,
               .owner = {},
               .outcome = Outcome::could_not_look,
+              .is_let_in = report.is_let_in,
               .failed = {},
               .message = report.message,
               .time = report.time.value_or(WallTime{})};

@@ -54,6 +54,12 @@ TEST(NodeFact, has_the_marks_of_holds_and_probation) {
   EXPECT_EQ(fact(held).held, (Hold{.plan = "p", .since = kViewed}));
   held.meta.annotations["autopilot.ibm.com/held"] = "by me";
   EXPECT_EQ(fact(held).held, Hold{}) << "of no plan that we know";
+  EXPECT_FALSE(fact(held).has_held_label);
+  held.meta.labels["autopilot.ibm.com/held"] = "true";
+  EXPECT_TRUE(fact(held).has_held_label);
+  EXPECT_FALSE(fact(held).is_exempt);
+  held.meta.labels["autopilot.ibm.com/hold"] = "disabled";
+  EXPECT_TRUE(fact(held).is_exempt);
 
   kube::Node back = node();
   const Probation probation{.plan = "p", .until = kViewed + 72h, .next = kViewed + 24h};

@@ -13,9 +13,12 @@ namespace json = boost::json;
 
 namespace {
 
-Write patch_of(const kube::Node& node, json::object annotations, json::object spec) {
-  json::object patch{{"metadata", json::object{{"resourceVersion", node.meta.version},
-                                               {"annotations", std::move(annotations)}}}};
+Write patch_of(const kube::Node& node, json::object annotations, json::object spec,
+               json::object labels = {}) {
+  json::object metadata{{"resourceVersion", node.meta.version}};
+  if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
+  if (!labels.empty()) metadata["labels"] = std::move(labels);
+  json::object patch{{"metadata", std::move(metadata)}};
   if (!spec.empty()) patch["spec"] = std::move(spec);
   return {Write::Method::merge_patch, "/api/v1/nodes/" + node.meta.name, json::serialize(patch)};
 }
@@ -45,18 +48,23 @@ Result<std::optional<Write>> cordon(const PlannedAction& action, const kube::Nod
   if (node.is_unschedulable || annotation(node, marks.held))
     return fail(Errc::conflict, "node " + node.meta.name + " is cordoned by somebody else");
   const Hold hold{.plan = action.plan, .since = now};
-  return patch_of(node, json::object{{marks.held, format_hold(hold)}}, json::object{{"unschedulable", true}});
+  return patch_of(node, json::object{{marks.held, format_hold(hold)}}, json::object{{"unschedulable", true}},
+                  json::object{{marks.held, held_label(action.cause)}});
 }
 
-// is_cordoned: whether the cordon stays, for it is somebody else's now.
+// stays_cordoned: it is somebody else's now.
 Result<std::optional<Write>> give_back(const PlannedAction& action, const kube::Node& node,
                                        const NodeMarks& marks, bool stays_cordoned) {
-  if (!annotation(node, marks.held)) return std::nullopt;
+  const bool has_label = node.meta.labels.contains(marks.held);
+  json::object labels;
+  if (has_label) labels[marks.held] = nullptr;
+  if (!annotation(node, marks.held))
+    return has_label ? std::optional(patch_of(node, {}, {}, std::move(labels))) : std::nullopt;
   if (!is_held_by(node, marks, action.plan))
     return fail(Errc::conflict, "node " + node.meta.name + " is not held by plan " + action.plan);
   json::object spec;
   if (!stays_cordoned) spec["unschedulable"] = nullptr;
-  return patch_of(node, json::object{{marks.held, nullptr}}, std::move(spec));
+  return patch_of(node, json::object{{marks.held, nullptr}}, std::move(spec), std::move(labels));
 }
 
 Result<std::optional<Write>> taint(const PlannedAction& action, const kube::Node& node,

@@ -37,6 +37,7 @@ PlannedAction action(ActionKind kind) {
   PlannedAction action;
   action.kind = kind;
   action.plan = "p";
+  action.cause = "gpu.pcie_bandwidth";
   return action;
 }
 Result<std::optional<Write>> step(ActionKind kind, const kube::Node& node) {
@@ -52,7 +53,24 @@ TEST(NodeSteps, a_cordon_and_whose_it_is_are_one_write_of_the_version_that_was_s
   EXPECT_EQ(write.path, "/api/v1/nodes/n1");
   EXPECT_EQ(write.body,
             R"({"metadata":{"resourceVersion":"12","annotations":{"autopilot.ibm.com/held":)"
-            R"("{\"plan\":\"p\",\"since\":\"2027-01-15T08:00:00.123Z\"}"}},"spec":{"unschedulable":true}})");
+            R"("{\"plan\":\"p\",\"since\":\"2027-01-15T08:00:00.123Z\"}"},)"
+            R"("labels":{"autopilot.ibm.com/held":"gpu.pcie_bandwidth"}},"spec":{"unschedulable":true}})");
+}
+
+TEST(NodeSteps, a_cause_that_can_be_no_label_stands_in_the_plan_alone) {
+  for (const std::string& cause :
+       {std::string(), std::string("a b"), std::string("a."), std::string(64, 'a')})
+    EXPECT_EQ(held_label(cause), "true") << cause;
+  EXPECT_EQ(held_label("xid_79"), "xid_79");
+}
+
+TEST(NodeSteps, the_label_goes_with_the_annotation_and_also_alone) {
+  kube::Node node = held_node();
+  node.meta.labels[kMarks.held] = "gpu.pcie_bandwidth";
+  EXPECT_THAT(body(ActionKind::uncordon, node), HasSubstr(R"("labels":{"autopilot.ibm.com/held":null})"));
+  node.meta.annotations.clear();
+  EXPECT_EQ(body(ActionKind::release, node),
+            R"({"metadata":{"resourceVersion":"12","labels":{"autopilot.ibm.com/held":null}}})");
 }
 
 TEST(NodeSteps, a_cordon_that_is_there_is_done) {
