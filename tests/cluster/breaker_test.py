@@ -55,7 +55,7 @@ class BreakerTest(unittest.TestCase):
         cls.cluster = Cluster().open()
         cls.api = cls.cluster.api
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        text = render.render(render.find_helm(), "dropin", ["controller.enabled=true"])
+        text = render.render(render.find_helm(), "dropin", ["controller.enabled=true", "remediation.mode=act"])
         cls.installed = [one for one in yaml.safe_load_all(text) if one and one["kind"] in RIGHTS]
         cls.addClassCleanup(cls.remove)
         cls.api.apply(*[one for one in cls.installed if one["kind"] in ("Namespace", "CustomResourceDefinition")])

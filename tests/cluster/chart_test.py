@@ -343,6 +343,21 @@ class ChartTest(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "remediation.mode"):
             self.helm.objects("{controller: {enabled: true}, remediation: {mode: destroy}}")
 
+    def test_the_rights_are_those_of_the_mode(self):
+        def rights(policy):
+            objects = self.helm.objects(yaml.dump({"controller": {"enabled": True}, "remediation": policy}))
+            words = json.dumps(objects["ValidatingAdmissionPolicy", "autopilot-hold"])
+            rules = {one["resources"][0]: one["verbs"] for one in objects["ClusterRole", "autopilot-remediation"]["rules"]}
+            return rules["pods"], rules.get("pods/eviction"), "in which no node is cordoned" in words
+        reads = ["get", "list", "watch"]
+        deletes = {"method": "delete"}
+        for policy, expected in ((None, (reads, None, True)), ({"evictions": deletes}, (reads, None, True)),
+                                 ({"mode": "hold"}, (reads, ["create"], False)),
+                                 ({"pools": [{"name": "a", "mode": "act"}]}, (reads, ["create"], False)),
+                                 ({"mode": "act", "evictions": deletes}, ([*reads, "delete"], ["create"], False)),
+                                 ({"mode": "act", "pools": [{"name": "a", "evictions": deletes}]}, ([*reads, "delete"], ["create"], False))):
+            self.assertEqual(rights(policy), expected, policy)
+
     def webhooks(self, values, *arguments):
         """By their names, of values that switch the webhook on."""
         objects = self.helm.objects(f"{{controller: {{enabled: true}}, webhook: {{enabled: true, {values}}}}}", *arguments)

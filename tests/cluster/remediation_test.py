@@ -74,7 +74,7 @@ class RemediationTest(unittest.TestCase):
         cls.cluster = Cluster().open()
         cls.api = cls.cluster.api
         cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-        text = render.render(render.find_helm(), "dropin", ["controller.enabled=true"])
+        text = render.render(render.find_helm(), "dropin", ["controller.enabled=true", "remediation.mode=act"])
         cls.installed = [one for one in yaml.safe_load_all(text) if one and one["kind"] in RIGHTS]
         cls.addClassCleanup(cls.remove)
         # Kinds and the namespace first.

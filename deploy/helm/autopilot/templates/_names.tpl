@@ -135,6 +135,27 @@ imagePullPolicy: {{ . }}
 {{- end -}}
 {{- end }}
 
+{{- /* Whether nothing may be done about any node: the mode of the policy and of each of its pools. */ -}}
+{{- define "autopilot.observes" -}}
+{{- $policy := .Values.remediation | default dict -}}
+{{- $mode := $policy.mode | default "observe" -}}
+{{- $modes := list $mode -}}
+{{- range $policy.pools -}}
+{{- $modes = append $modes (.mode | default $mode) -}}
+{{- end -}}
+{{- if not (without $modes "observe") }}yes{{ end -}}
+{{- end }}
+
+{{- /* Whether pods are ever deleted where they cannot be evicted: by the rules of all nodes or of a pool. */ -}}
+{{- define "autopilot.deletesPods" -}}
+{{- $policy := .Values.remediation | default dict -}}
+{{- $methods := list ($policy.evictions).method -}}
+{{- range $policy.pools -}}
+{{- $methods = append $methods (.evictions).method -}}
+{{- end -}}
+{{- if and (has "delete" $methods) (not (include "autopilot.observes" .)) }}yes{{ end -}}
+{{- end }}
+
 {{- /* The agent's settings: those that the values mean, and over them those below `config`. */ -}}
 {{- define "autopilot.config" -}}
 {{- $own := dict "profile" .Values.profile
