@@ -74,15 +74,19 @@ CheckInfo active_check_info(std::string_view id, std::string title, std::string_
           .needs_window = false};
 }
 
+void note_tested(Observations& results) {
+  for (Observation& result : results)
+    if (result.missing != host::kNotTested)
+      result.attributes.emplace_back("testedAt", format_time(result.time.wall));
+}
+
 Result<Observed> last_results(const host::Host& host, const Request& request, std::string_view check,
                               std::string_view witness) {
   Observed observed;
   observed.observations = TRY(host.tests.last(check));
-  for (Observation& observation : observed.observations) {
-    if (observation.missing != host::kNotTested)
-      observation.attributes.emplace_back("testedAt", format_time(observation.time.wall));
+  note_tested(observed.observations);
+  for (Observation& observation : observed.observations)
     observation.time = request.now;
-  }
   observed.witnesses = {std::string(witness)};
   return observed;
 }

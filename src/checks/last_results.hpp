@@ -16,6 +16,9 @@ namespace autopilot::checks {
 [[nodiscard]] Result<Observed> last_results(const host::Host& host, const Request& request,
                                             std::string_view check, std::string_view witness);
 
+// Gives the results of a test their time, the end of the test, as the attribute `testedAt`.
+void note_tested(Observations& results);
+
 // Of a check that tells of such results. To look is cheap, whatever the test did; `domain` is its tag beside
 // "active".
 [[nodiscard]] CheckInfo active_check_info(std::string_view id, std::string title, std::string_view domain,

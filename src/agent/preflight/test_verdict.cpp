@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/network_tests/ping_observations.hpp"
+#include "checks/last_results.hpp"
 #include "runtime/conclude.hpp"
 
 namespace autopilot::agent {
@@ -100,6 +101,7 @@ Findings findings_in(const checks::Check& check, const Observations& observation
   const Instant now = observations.empty() ? Instant{end, {}} : observations.front().time;
   checks::Observed observed;
   observed.observations = observations;
+  checks::note_tested(observed.observations);
   observed.witnesses = check.info.witnesses;
   return runtime::conclude(check, std::move(observed), check.info.window, now, facts, expectation, history);
 }

@@ -59,6 +59,9 @@ TEST(TestVerdict, tells_slow_gpus_from_sound_ones) {
   ASSERT_EQ(test.gpus[1].findings.size(), 1U);
   EXPECT_EQ(test.gpus[1].findings[0].reason, "pcie_bandwidth_low");
   EXPECT_EQ(test.finished, kNoon);
+  const Value* tested_at = find_attribute(test.gpus[1].findings[0].evidence, "testedAt");
+  ASSERT_NE(tested_at, nullptr);
+  EXPECT_EQ(to_string(*tested_at), "1970-01-01T12:00:00.000Z");
 }
 
 TEST(TestVerdict, a_gpu_is_slow_for_its_link) {
