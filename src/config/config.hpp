@@ -145,6 +145,7 @@ struct Preflight {
   Duration max_age = std::chrono::hours{24};                // of a proof that counts
   Duration max_age_on_probation = std::chrono::minutes{30};
   std::string could_not_look = "start";
+  std::string failed = "stop";                     // start: only reported
   Duration gang_wait = std::chrono::seconds{120};  // for the other pods of a job
 };
 

@@ -116,6 +116,7 @@ preflight:
   max_age: 12h
   max_age_on_probation: 10m
   could_not_look: stop
+  failed: start
   gang_wait: 3m
 tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys/tls.key, authorities: /keys/ca.crt}
 )",
@@ -183,6 +184,7 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_EQ(config->preflight.max_age, hours{12});
   EXPECT_EQ(config->preflight.max_age_on_probation, std::chrono::minutes{10});
   EXPECT_EQ(config->preflight.could_not_look, "stop");
+  EXPECT_EQ(config->preflight.failed, "start");
   EXPECT_EQ(config->preflight.gang_wait, std::chrono::minutes{3});
   EXPECT_EQ(config->tls.mode, "files");
   EXPECT_EQ(config->tls.listen, "127.0.0.1:0");

@@ -657,6 +657,12 @@ constexpr std::array kSettings{
             "What a pod does whose GPUs could not be tested: nothing is proven of them.",
             AUTOPILOT_READ(read_word(m, s, &is_start_or_stop, c.preflight.could_not_look)),
             AUTOPILOT_SHOW(c.preflight.could_not_look)},
+    Setting{"preflight.failed", "start or stop", kLive, kNoVariable,
+            "What happens to a pod when a test of it fails, or when its node has the verdict EVICT. stop: "
+            "the pod "
+            "waits to be moved. start: the agent reports the failure, and the pod starts.",
+            AUTOPILOT_READ(read_word(m, s, &is_start_or_stop, c.preflight.failed)),
+            AUTOPILOT_SHOW(c.preflight.failed)},
     Setting{"preflight.gang_wait", "0s to 1h", kLive, kNoVariable,
             "How long a pod whose GPUs are proven waits for the other pods of its job. Then it starts. 0s: "
             "not at "

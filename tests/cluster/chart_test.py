@@ -358,6 +358,17 @@ class ChartTest(unittest.TestCase):
                                  ({"mode": "act", "pools": [{"name": "a", "evictions": deletes}]}, ([*reads, "delete"], ["create"], False))):
             self.assertEqual(rights(policy), expected, policy)
 
+    def test_where_everything_only_observes_the_gate_only_reports(self):
+        def gate(**values):
+            return self.helm.settings(yaml.dump({"controller": {"enabled": True}, "webhook": {"enabled": True}} | values)).get("preflight")
+        self.assertEqual(gate(), {"failed": "start"})
+        self.assertEqual(gate(remediation=None), {"failed": "start"})
+        self.assertEqual(gate(remediation={"pools": [{"name": "a"}, {"name": "b", "mode": "observe"}]}), {"failed": "start"})
+        self.assertIsNone(gate(remediation={"mode": "hold"}))
+        self.assertIsNone(gate(remediation={"pools": [{"name": "a"}, {"name": "b", "mode": "hold"}]}))
+        self.assertIsNone(gate(webhook={"enabled": False}))
+        self.assertEqual(gate(config={"preflight": {"failed": "stop", "deadline": "2m"}}), {"failed": "stop", "deadline": "2m"})
+
     def webhooks(self, values, *arguments):
         """By their names, of values that switch the webhook on."""
         objects = self.helm.objects(f"{{controller: {{enabled: true}}, webhook: {{enabled: true, {values}}}}}", *arguments)

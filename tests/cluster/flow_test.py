@@ -63,7 +63,7 @@ class FlowTest(unittest.TestCase):
             self.api.run("delete", "-n", NAMESPACE, kind, "--all")
         for name in (BAD, GOOD):
             self.api.run("patch", "node", name, "--type=merge", "-p", json.dumps(
-                {"metadata": {"annotations": {HELD: None, PROBATION: None}}, "spec": {"unschedulable": None, "taints": None}}))
+                {"metadata": {"annotations": {HELD: None, PROBATION: None}, "labels": {HELD: None}}, "spec": {"unschedulable": None, "taints": None}}))
 
     # --- what is there ---
 
@@ -133,6 +133,7 @@ class FlowTest(unittest.TestCase):
         listed = self.api.wait(lambda: self.api.get("configmap", "-n", NAMESPACE, "autopilot-held-nodes").get("data"), "the list names it")
         self.assertEqual(list(listed), [BAD])
         self.assertRegex(listed[BAD], rf"since \S+ by plan \S+: {re.escape(GPU_TEST)}")
+        self.assertEqual(self.api.run("get", "nodes", "-l", f"{HELD}={GPU_TEST}", "-o", "name").split(), [f"node/{BAD}"])
 
     def test_2_of_two_pods_of_a_job_one_is_moved_and_the_other_waits_for_it(self):
         """Half of the GPUs of the bad node are good."""
@@ -161,10 +162,14 @@ class FlowTest(unittest.TestCase):
         self.api.apply(job("train"))
         self.api.wait(lambda: self.phases() == ["recorded"] and self.reports()[0].get("status", {}).get("phase") == "Planned",
                       "the plan is recorded", PATIENCE)
-        pod = self.pod()
-        self.assertEqual((pod["spec"]["nodeName"], pod["status"]["phase"]), (BAD, "Pending"))
+        # The gate only reports.
+        self.api.wait(lambda: self.is_running_on(BAD), "the pod runs", PATIENCE)
+        self.assertIn("only reports it", self.api.run("logs", "-n", TEAM, self.pod()["metadata"]["name"], "-c", GATE))
+        self.assertTrue(self.reports()[0]["spec"]["letIn"])
         self.assertFalse(self.api.get("node", BAD)["spec"].get("unschedulable", False))
-        self.assertIn("NodeHeld", self.events("default", "Node", BAD))
+        self.assertIn("WouldHoldNode", self.events("default", "Node", BAD))
+        self.assertIn("WouldMovePod", self.events(TEAM, "Job", "train"))
+        self.assertIn("PreflightFailed", self.events(TEAM, "Pod", self.pod()["metadata"]["name"]))
 
     def test_3_where_both_are_bad_the_job_waits_and_is_told_which(self):
         self.addCleanup(self.nodes.repair, GOOD)

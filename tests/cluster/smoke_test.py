@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chart from install to removal on one node with a kubelet: the node is labelled, the gate opens for a pod, a bad GPU is
-reported, and nothing is left. What `make test` runs of this folder."""
+reported and keeps no pod waiting in mode observe, and nothing is left. What `make test` runs of this folder."""
 
 import json
 import unittest
@@ -63,7 +63,10 @@ class SmokeTest(unittest.TestCase):
         report, = self.reports()
         self.assertEqual((report["node"], report["outcome"]), (self.node, "failed"))
         self.assertIn(GPU_TEST, json.dumps(report["tests"]))
-        self.assertNotEqual("Running", self.phase("bad"))
+        # In mode observe nothing is kept waiting.
+        self.assertTrue(report["letIn"])
+        self.api.wait(lambda: self.phase("bad") == "Running", "the pod starts all the same", PATIENCE)
+        self.assertIn("only reports it", self.gate_said("bad"))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,18 @@ std::string owner_of(const PodCaller& pod) {
   return "preflight of " + pod.claim.owner.pod_namespace + "/" + pod.claim.owner.pod;
 }
 
+// Whether the policy lets a pod start that ends so.
+bool may_start(PreflightOutcome outcome, const config::Preflight& settings) {
+  switch (outcome) {
+    case PreflightOutcome::failed:
+      return settings.failed == "start";
+    case PreflightOutcome::could_not_look:
+      return settings.could_not_look == "start";
+    default:
+      return true;
+  }
+}
+
 void take(MadeTest& made, const Operation& operation, const std::optional<JudgedTest>& verdict,
           bool is_durable) {
   made.verdict = verdict;
@@ -289,9 +301,7 @@ void PreflightGate::end_in_time(const Key& key) {
 api::PreflightResult PreflightGate::result_of(const Question& question, const GateDecision& decision) const {
   api::PreflightResult result;
   result.outcome = decision.outcome;
-  result.may_start =
-      decision.outcome == PreflightOutcome::passed ||
-      (decision.outcome == PreflightOutcome::could_not_look && machine_.settings().could_not_look == "start");
+  result.may_start = may_start(decision.outcome, machine_.settings());
   result.node = machine_.node;
   result.tests = decision.tests;
   for (const api::PreflightTest& test : decision.tests)
@@ -318,9 +328,10 @@ bool PreflightGate::is_in_gang(const Question& question) const {
          machine_.settings().gang_wait > Duration{0};
 }
 
-// Where the pod may start, and somebody waits who is told of progress.
+// Where the pod may start, and somebody waits who is told of progress. One that failed is no proof for
+// others.
 bool PreflightGate::has_gang(const Question& question, const api::PreflightResult& result) const {
-  return result.may_start && is_in_gang(question) &&
+  return result.may_start && result.outcome != PreflightOutcome::failed && is_in_gang(question) &&
          std::ranges::any_of(question.listeners | std::views::values, &Listener::waits_for_gang);
 }
 
@@ -435,6 +446,9 @@ kube::HealthCheckReport PreflightGate::report_of(const Question& question, const
                    : result.may_start                           ? ReportedOutcome::started
                                                                 : ReportedOutcome::could_not_look;
   report.message = decision.message;
+  report.is_let_in = result.may_start && report.outcome == ReportedOutcome::failed;
+  if (report.is_let_in)
+    report.message += "; preflight.failed is start, so the pod starts; with stop it would be held back";
   for (const GateFinding& found : decision.findings) {
     kube::ReportedFinding& finding = report.findings.emplace_back();
     finding.subject = to_string(found.finding.subject);

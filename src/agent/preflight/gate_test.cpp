@@ -268,6 +268,7 @@ TEST_F(GateTest, a_failed_test_is_written_down_before_it_is_told) {
   const auto& report = reports_[0];
   EXPECT_EQ(told.report, report.meta.name);
   EXPECT_EQ(report.outcome, kube::ReportedOutcome::failed);
+  EXPECT_FALSE(report.is_let_in);
   EXPECT_EQ(report.pod, (kube::ReportedPod{"ml", "train-0", "uid-train-0"}));
   EXPECT_EQ(report.job->name, "train");
   EXPECT_EQ(report.issuer, "agent-1");
@@ -275,6 +276,29 @@ TEST_F(GateTest, a_failed_test_is_written_down_before_it_is_told) {
   EXPECT_EQ(report.findings[0].subject, "gpu/b");
   EXPECT_EQ(report.findings[0].evidence.at("gpuUuid"), "GPU-b");
   EXPECT_EQ(report.findings[0].evidence.at("value"), "2");
+}
+
+TEST_F(GateTest, where_failures_are_only_reported_the_pod_starts_at_once_and_the_report_says_so) {
+  settings_.failed = "start";
+  ask(pod("train-0"));
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  end(1, OperationState::succeeded, Health::degraded);
+  EXPECT_EQ(result().outcome, PreflightOutcome::failed);
+  EXPECT_TRUE(result().may_start);
+  EXPECT_THAT(gang_asked_, IsEmpty());
+  ASSERT_THAT(reports_, SizeIs(1));
+  EXPECT_EQ(reports_[0].outcome, kube::ReportedOutcome::failed);
+  EXPECT_TRUE(reports_[0].is_let_in);
+  EXPECT_THAT(reports_[0].message, HasSubstr("GPU b is slow; preflight.failed is start, so the pod starts"));
+  EXPECT_THAT(reports_[0].message, HasSubstr("with stop it would be held back"));
+}
+
+TEST_F(GateTest, where_failures_are_only_reported_what_could_not_be_looked_at_has_its_own_policy) {
+  settings_.failed = "start";
+  settings_.could_not_look = "stop";
+  ask(pod("train-0"), {{"gpu.other"}, {}});
+  EXPECT_FALSE(result().may_start);
+  EXPECT_FALSE(reports_.at(0).is_let_in);
 }
 
 TEST_F(GateTest, a_node_to_be_left_needs_no_test_and_not_to_know_the_gpus) {

@@ -4,12 +4,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/network_tests/ping_observations.hpp"
 #include "checks/builtin.hpp"
+#include "core/pod_tests.hpp"
+#include "incidents/verdict.hpp"
+#include "runtime/dcgm_operation.hpp"
+#include "runtime/gpu_probe_operations.hpp"
+#include "runtime/nccl_operation.hpp"
 
 namespace autopilot::agent {
 namespace {
 
 using ::testing::HasSubstr;
+
+TEST(PodTests, are_those_that_a_node_can_make_and_the_deep_test) {
+  std::vector<std::string_view> made{incidents::kDeepTest, kPingCheck};
+  std::vector<runtime::OperationKind> kinds = runtime::builtin_operations();
+  std::ranges::move(runtime::gpu_probe_operations({}, {}), std::back_inserter(kinds));
+  kinds.push_back(runtime::nccl_operation({}, {}));
+  kinds.push_back(runtime::dcgm_operation({}, {}, {}));
+  for (const runtime::OperationKind& kind : kinds)
+    made.emplace_back(kind.id);
+  EXPECT_THAT(made, ::testing::UnorderedElementsAreArray(kPodTests));
+}
 
 class GpuTestsTest : public ::testing::Test {
  protected:

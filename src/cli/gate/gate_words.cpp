@@ -11,7 +11,9 @@ std::string consequence_of(const api::PreflightResult& result) {
     case api::PreflightOutcome::passed:
       return "the job may start";
     case api::PreflightOutcome::failed:
-      return "the job does not start on this node";
+      return result.may_start ? "preflight.failed of the node is start, so the job starts; with stop the pod "
+                                "would be held back"
+                              : "the job does not start on this node";
     default:
       return result.may_start ? "nothing is proven, and the policy of the node lets the job start"
                               : "nothing is proven, and the policy of the node keeps the job from starting";

@@ -25,6 +25,9 @@ TEST(GateWords, say_what_it_means_for_the_job) {
             "node gpu-7: gpu.pcie_bandwidth passed 2 h ago on the 8 GPUs of this pod; the job may start");
   EXPECT_THAT(line_of(result(PreflightOutcome::failed, false)),
               testing::EndsWith("; the job does not start on this node"));
+  EXPECT_THAT(line_of(result(PreflightOutcome::failed, true)),
+              testing::EndsWith("; preflight.failed of the node is start, so the job starts; with stop the "
+                                "pod would be held back"));
   EXPECT_THAT(line_of(result(PreflightOutcome::could_not_look, true)),
               testing::EndsWith("lets the job start"));
   EXPECT_THAT(line_of(result(PreflightOutcome::could_not_look, false)),

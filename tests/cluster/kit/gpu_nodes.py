@@ -56,8 +56,10 @@ class GpuNodes:
             return
         self._api.run("apply", "--server-side", "--force-conflicts", "--field-manager=kit", "-f", "-", text=self._text(mode))
         if self._mode:
-            # Sooner than the kubelet would show the new document to a pod that runs.
-            self._api.run("rollout", "restart", "-n", NAMESPACE, f"deployment/{CONTROLLER}")
+            # Sooner than the kubelet would show the new documents to pods that run.
+            for what in (f"deployment/{CONTROLLER}", "daemonset/autopilot"):
+                self._api.run("rollout", "restart", "-n", NAMESPACE, what)
+            self._api.run("rollout", "status", "-n", NAMESPACE, "daemonset/autopilot", "--timeout=120s")
         self._mode = mode
         self.wait_controllers()
 

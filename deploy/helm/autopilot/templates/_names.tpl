@@ -200,6 +200,9 @@ imagePullPolicy: {{ . }}
 {{- if $deepTest -}}
 {{- $_ := set $own "deep_test" $deepTest -}}
 {{- end -}}
+{{- if and (.Values.webhook | default dict).enabled (include "autopilot.observes" .) -}}
+{{- $_ := set $own "preflight" (dict "failed" "start") -}}
+{{- end -}}
 {{- with include "autopilot.variable" (dict "Values" .Values "name" "PVC_TEST_STORAGE_CLASS") -}}
 {{- $_ := set $own "pvc" (dict "storage_classes" (dict . (list "ReadWriteMany"))) -}}
 {{- end -}}
