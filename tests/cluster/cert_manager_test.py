@@ -171,8 +171,8 @@ class CertManagerTest(unittest.TestCase):
         code, answer = ask(f"{NODE}.tls-1")
         self.assertEqual(code, 201, answer)
         usual = self.request("x")["spec"]["issuerRef"]
-        for name, changed, words in ((f"{OTHER}.tls-1", {}, "in the name of the node"), (f"{NODE}.tls-1", {"isCA": True}, "for TLS alone"),
-                                     (f"{NODE}.tls-1", {"duration": "25h"}, "of a day"), (f"{NODE}.tls-1", {"usages": ["cert sign"]}, "TLS alone"),
+        for name, changed, words in ((f"{OTHER}.tls-1", {}, "only for its own node"), (f"{NODE}.tls-1", {"isCA": True}, "only TLS certificates"),
+                                     (f"{NODE}.tls-1", {"duration": "25h"}, "for one day"), (f"{NODE}.tls-1", {"usages": ["cert sign"]}, "only TLS certificates"),
                                      (f"{NODE}.tls-1", {"issuerRef": {**usual, "kind": "ClusterIssuer"}}, "its own Issuer")):
             code, answer = ask(name, **changed)
             self.assertIn(code, (403, 422), answer)

@@ -653,13 +653,13 @@ class ChartTest(unittest.TestCase):
                               ('loglevel: "08"', "loglevel: Does not match"), ("loglevel: -1", "loglevel: Must be greater"),
                               ("namespace: {create: true}", "helm install --namespace NAME --create-namespace"),
                               ("service: {port: 8080}", "service.port"), ("image: {pullPolicy: Sometimes}", "pullPolicy"),
-                              ("prometheusRule: {create: true}", "prometheusRule.create: this cluster knows no PrometheusRule"),
+                              ("prometheusRule: {create: true}", "prometheusRule.create: this cluster has no PrometheusRule"),
                               ("networkPolicy: {from: all}", "networkPolicy"), ("tls: {mode: on}", "tls.mode"),
                               ("tls: {mode: secret, port: 8081}", "tls.port"),
                               ("tls: {mode: secret, secretName: }", "tls.secretName: expected"),
                               ("tls: {mode: secret, port: }", "tls.port: expected a port"),
                               ("tls: {mode: secret, port: 3333}", "tls.port: expected another port than service.port, 3333"),
-                              ("driverRequest: mount", "driverRequest"), ("webhook: {enabled: true}", "webhook.enabled: nobody would answer"),
+                              ("driverRequest: mount", "driverRequest"), ("webhook: {enabled: true}", "webhook.enabled: the controller serves the webhook"),
                               ("webhook: {failurePolicy: Maybe}", "webhook.failurePolicy"), ("webhook: {on: true}", "webhook"),
                               ("pullSecrets: {create: true}", "pullSecrets.imagePullSecretData: expected")):
             with self.subTest(values=values), self.assertRaisesRegex(AssertionError, words):

@@ -271,30 +271,30 @@ class AdmissionTest(OnNode):
         self.assert_allowed(self.create("api/v1/namespaces/default/events", event_about(NODE)))
 
     def test_no_other_node(self):
-        words = "only the node that it was made for"
+        words = "only its own node"
         label = {"metadata": {"labels": {f"{PREFIX}/gpuhealth": "EVICT"}}}
         self.assert_denied(self.patch_node(label, node=OTHER), "autopilot-node", words)
         self.assert_denied(self.patch_node({"status": {"conditions": [condition("GpuHealthy")]}}, node=OTHER, part="/status"),
                            "autopilot-node", words)
         self.assert_denied(self.create("api/v1/namespaces/default/events", event_about(OTHER)), "autopilot-event",
-                           "only events about the node")
+                           "only events about its own node")
         # Nor any with a token that was made for no pod.
         self.assert_denied(self.patch_node(label, thief=self.with_token()), "autopilot-node", words)
 
     def test_nothing_else_of_its_own_node(self):
         for words, change, part in (
-                ("of the spec only taints", {"spec": {"unschedulable": True}}, ""),
+                ("in the spec, agents have permission to change only taints", {"spec": {"unschedulable": True}}, ""),
                 ("only labels", {"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}, ""),
                 ("only labels", {"metadata": {"labels": {"kubernetes.io/hostname": None}}}, ""),
                 ("only labels", {"metadata": {"labels": {"kubernetes.io/os": "x"}}}, "/status"),
                 ("only annotations", {"metadata": {"annotations": {"example.org/note": "x"}}}, ""),
-                ("of the metadata", {"metadata": {"finalizers": ["example.org/stay"]}}, ""),
-                ("of the metadata", {"metadata": {"ownerReferences": [
+                ("in the metadata, agents have permission to change only labels and annotations", {"metadata": {"finalizers": ["example.org/stay"]}}, ""),
+                ("in the metadata, agents have permission to change only labels and annotations", {"metadata": {"ownerReferences": [
                     {"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "x"}]}}, ""),
                 ("only the taint", {"spec": {"taints": [{"key": "example.org/x", "effect": "NoSchedule"}]}}, ""),
                 ("only the taint", {"spec": {"taints": [{"key": f"{PREFIX}/testing", "effect": "NoExecute"}]}}, ""),
                 ("only the conditions", {"status": {"conditions": [condition("Ready")]}}, "/status"),
-                ("of the status only conditions", {"status": {"capacity": {"example.org/gpu": "8"}}}, "/status")):
+                ("in the status, agents have permission to change only conditions", {"status": {"capacity": {"example.org/gpu": "8"}}}, "/status")):
             with self.subTest(change):
                 self.assert_denied(self.patch_node(change, part=part), "autopilot-node", words)
 
@@ -302,29 +302,29 @@ class AdmissionTest(OnNode):
         jobs = f"apis/batch/v1/namespaces/{NAMESPACE}/jobs"
         self.assert_allowed(self.create(jobs, job()))
         for words, changed in (
-                ("on the node that", {"affinity": on_node(OTHER)}), ("on the node that", {"affinity": {}}),
-                ("on the node that", {"affinity": on_node(NODE, {"matchExpressions": []})}),
-                ("on the node that", {"nodeName": NODE}),
-                ("nothing of the cluster itself", {"priorityClassName": "system-node-critical"}),
-                ("read no Secret", {"volumes": [{"name": "stolen", "secret": {"secretName": "x"}}]}),
-                ("read no Secret", {"volumes": [{"name": "stolen", "projected": {"sources": [{"secret": {"name": "x"}}]}}]}),
-                ("read no Secret", {"containers": [{**container(), "envFrom": [{"secretRef": {"name": "x"}}]}]}),
-                ("read no Secret", {"containers": [{**container(), "env": [
+                ("on the node of this token", {"affinity": on_node(OTHER)}), ("on the node of this token", {"affinity": {}}),
+                ("on the node of this token", {"affinity": on_node(NODE, {"matchExpressions": []})}),
+                ("on the node of this token", {"nodeName": NODE}),
+                ("must not preempt pods of the cluster itself", {"priorityClassName": "system-node-critical"}),
+                ("must not read Secrets", {"volumes": [{"name": "stolen", "secret": {"secretName": "x"}}]}),
+                ("must not read Secrets", {"volumes": [{"name": "stolen", "projected": {"sources": [{"secret": {"name": "x"}}]}}]}),
+                ("must not read Secrets", {"containers": [{**container(), "envFrom": [{"secretRef": {"name": "x"}}]}]}),
+                ("must not read Secrets", {"containers": [{**container(), "env": [
                     {"name": "X", "valueFrom": {"secretKeyRef": {"name": "x", "key": "y"}}}]}]}),
-                ("the agent's account", {"serviceAccountName": "autopilot"}),
-                ("see the node", {"hostPID": True}), ("see the node", {"hostNetwork": True}),
-                ("see the node", {"volumes": [{"name": "root", "hostPath": {"path": "/"}}]}),
-                ("rights on the node", {"containers": [container(privileged=True, allowPrivilegeEscalation=True)]}),
-                ("rights on the node", {"initContainers": [{**container(capabilities={"add": ["SYS_ADMIN"]}), "name": "first"}]})):
+                ("the agent's service account", {"serviceAccountName": "autopilot"}),
+                ("must not access the node", {"hostPID": True}), ("must not access the node", {"hostNetwork": True}),
+                ("must not access the node", {"volumes": [{"name": "root", "hostPath": {"path": "/"}}]}),
+                ("privileges on the node", {"containers": [container(privileged=True, allowPrivilegeEscalation=True)]}),
+                ("privileges on the node", {"initContainers": [{**container(capabilities={"add": ["SYS_ADMIN"]}), "name": "first"}]})):
             with self.subTest(changed):
                 self.assert_denied(self.create(jobs, job(**changed)), "autopilot-pod", words)
         pods = f"api/v1/namespaces/{NAMESPACE}/pods"
         self.assert_allowed(self.create(pods, pod()))
-        self.assert_denied(self.create(pods, pod(serviceAccountName="autopilot")), "autopilot-pod", "the agent's account")
-        self.assert_denied(self.create(pods, pod(nodeName=NODE)), "autopilot-pod", "on the node that")
+        self.assert_denied(self.create(pods, pod(serviceAccountName="autopilot")), "autopilot-pod", "the agent's service account")
+        self.assert_denied(self.create(pods, pod(nodeName=NODE)), "autopilot-pod", "on the node of this token")
 
     def test_no_test_of_another_node_is_begun_or_taken_away(self):
-        words = "a test of the node that it was made for"
+        words = "diagnostics of its own node"
         for name, where, object_ in (("jobs", f"apis/batch/v1/namespaces/{NAMESPACE}/jobs", job()),
                                      ("pods", f"api/v1/namespaces/{NAMESPACE}/pods", pod()),
                                      ("claims", f"api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims", claim())):
@@ -353,16 +353,16 @@ class AdmissionTest(OnNode):
         apply = "fieldManager=thief&force=true&dryRun=All"
         self.assert_allowed(self.thief.ask("PATCH", f"/{reports}/{NODE}?{apply}", report_of(NODE), "application/apply-patch+yaml"))
         self.assert_denied(self.thief.ask("PATCH", f"/{reports}/{OTHER}?{apply}", report_of(OTHER), "application/apply-patch+yaml"),
-                           "autopilot-report", "only the report of the node")
-        self.assert_denied(self.create(reports, report_of(OTHER)), "autopilot-report", "only the report of the node")
-        with self.assertRaisesRegex(ApiError, "only the agent of a node says"):
+                           "autopilot-report", "only the report of its own node")
+        self.assert_denied(self.create(reports, report_of(OTHER)), "autopilot-report", "only the report of its own node")
+        with self.assertRaisesRegex(ApiError, "only the agent of a node has permission to report"):
             self.api.run("create", "--dry-run=server", "-f", "-", text=json.dumps(report_of(OTHER)))
 
     def test_only_health_checks_of_its_own_node(self):
         reports = f"apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/healthcheckreports"
         self.assert_allowed(self.create(reports, health_check_of(NODE)))
-        self.assert_denied(self.create(reports, health_check_of(OTHER)), "autopilot-health-check", "of the node that it was made for")
-        with self.assertRaisesRegex(ApiError, "only the agent of a node says"):
+        self.assert_denied(self.create(reports, health_check_of(OTHER)), "autopilot-health-check", "diagnostics of its own node")
+        with self.assertRaisesRegex(ApiError, "only the agent of a node has permission to report"):
             self.api.run("create", "--dry-run=server", "-f", "-", text=json.dumps(health_check_of(NODE)))
 
     def test_a_node_with_very_many_labels_can_be_written(self):

@@ -381,13 +381,13 @@ class RemediationTest(unittest.TestCase):
 
     def test_what_somebody_else_writes_is_refused(self):
         job, made = self.start_job()
-        with self.assertRaisesRegex(ApiError, "only the agent of a node says"):
+        with self.assertRaisesRegex(ApiError, "only the agent of a node has permission to report"):
             self.apply(check_report(BAD, made, job))
         # The agent of another node.
         code, answer = self.agents[NODES[1]].ask(
             "POST", f"/apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/healthcheckreports", check_report(BAD, made, job))
         self.assertGreaterEqual(code, 400)
-        self.assertIn("the node that it was made for", answer["message"])
+        self.assertIn("its own node", answer["message"])
         with self.assertRaisesRegex(ApiError, "only the controller of Autopilot"):
             self.apply(plan_object())
         controller = self.controller("hold")
@@ -412,13 +412,13 @@ class RemediationTest(unittest.TestCase):
             self.assertEqual(patch(allowed)[0], 200, allowed)
         for change, words in (({"spec": {"unschedulable": True}}, "together with the annotation"),
                               ({"metadata": {"labels": {"x": "y"}}}, "only labels"), ({"metadata": {"annotations": {"x": "y"}}}, "only annotations"),
-                              ({"metadata": {"finalizers": ["a/b"]}}, "of the metadata only"), ({"spec": {"providerID": "x"}}, "of the spec only"),
+                              ({"metadata": {"finalizers": ["a/b"]}}, "in the metadata, the controller has permission to change only labels"), ({"spec": {"providerID": "x"}}, "in the spec, the controller has permission to change only taints"),
                               ({"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}}, "only taints")):
             code, answer = patch(change)
             self.assertGreaterEqual(code, 400, change)
             self.assertIn(words, answer["message"])
         self.api.run("cordon", BAD)
-        self.assertIn("uncordoned only where it stands", patch({"spec": {"unschedulable": None}})[1]["message"])
+        self.assertIn("uncordon only a node that has it", patch({"spec": {"unschedulable": None}})[1]["message"])
 
     def test_the_expressions_fit_what_they_are_about(self):
         for name in ("autopilot-plan", "autopilot-hold"):

@@ -6,7 +6,7 @@ app.kubernetes.io/name: autopilot
 app.kubernetes.io/component: agent
 {{- end }}
 
-{{- /* The same with those that the values add. Ours stay as they are: what belongs to the release is found by them. */ -}}
+{{- /* The same with labels from the values. The chart's labels take precedence, because selectors use them. */ -}}
 {{- define "autopilot.labelsAnd" -}}
 {{- merge (include "autopilot.labels" (last .) | fromYaml) (first . | default dict) | toYaml }}
 {{- end }}
@@ -15,7 +15,7 @@ app.kubernetes.io/component: agent
 {{ .Values.image.repository }}:{{ include "autopilot.text" (.Values.image.tag | default .Chart.AppVersion) }}
 {{- end }}
 
-{{- /* What every container may not. */ -}}
+{{- /* Restrictions of every container. */ -}}
 {{- define "autopilot.noRights" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -40,12 +40,12 @@ readOnlyRootFilesystem: true
 {{- if eq (.Values.driverRequest | default "environment") "volumeMount" }}true{{ end -}}
 {{- end }}
 
-{{- /* Whether pods mount folders or files of the node. */ -}}
+{{- /* Non-empty if pods mount folders or files of the node. */ -}}
 {{- define "autopilot.mountsNode" -}}
 {{- if or (include "autopilot.isFull" .) (include "autopilot.keepsState" .) (include "autopilot.asksByMount" .) }}true{{ end -}}
 {{- end }}
 
-{{- /* It becomes part of expressions of the admission policies. */ -}}
+{{- /* The prefix becomes part of expressions of the admission policies. */ -}}
 {{- define "autopilot.prefix" -}}
 {{- if not (regexMatch "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" .Values.labelPrefix) -}}
 {{- fail (printf "labelPrefix: expected a DNS name, not %q" .Values.labelPrefix) -}}
@@ -53,7 +53,7 @@ readOnlyRootFilesystem: true
 {{ .Values.labelPrefix }}
 {{- end }}
 
-{{- /* By which names requests may call an agent: those of its Services. */ -}}
+{{- /* Host names allowed in requests to an agent: those of its Services. */ -}}
 {{- define "autopilot.hostNames" -}}
 {{- range $service := list "autopilot-healthchecks" "autopilot-readinessprobe" "autopilot-metrics-service" }}
 {{- range $end := list "" (printf ".%s" $.Release.Namespace) (printf ".%s.svc" $.Release.Namespace) (printf ".%s.svc.cluster.local" $.Release.Namespace) }}
@@ -68,12 +68,12 @@ imagePullPolicy: {{ . }}
 {{- end }}
 {{- end }}
 
-{{- /* A number of a file as it stands there: Helm reads it as one with an exponent. */ -}}
+{{- /* A number as written in the file: Helm reads it as a float and would print an exponent. */ -}}
 {{- define "autopilot.text" -}}
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
 {{- end }}
 
-{{- /* Go's durations, and bare numbers, which are hours: "4h" of 4, "0s" of 0. */ -}}
+{{- /* Go durations, and bare numbers as hours: "4h" from 4, "0s" from 0. */ -}}
 {{- define "autopilot.duration" -}}
 {{- $text := include "autopilot.text" .value -}}
 {{- if regexMatch "^[0-9]+$" $text -}}
@@ -85,14 +85,14 @@ imagePullPolicy: {{ . }}
 {{- end -}}
 {{- end }}
 
-{{- /* The value that values files for IBM Autopilot give to a variable. */ -}}
+{{- /* Value of a variable in `env`, as in values files of IBM Autopilot. */ -}}
 {{- define "autopilot.variable" -}}
 {{- range .Values.env -}}
 {{- if and (eq .name $.name) .value }}{{ include "autopilot.text" .value }}{{ end -}}
 {{- end -}}
 {{- end }}
 
-{{- /* What a deep test may have for its period: 0, or 10 minutes to a year. */ -}}
+{{- /* Interval of diagnostics: 0, or 10 minutes to a year. */ -}}
 {{- define "autopilot.period" -}}
 {{- $period := include "autopilot.duration" . -}}
 {{- $isMinutes := and (regexMatch "^[1-9][0-9]{1,5}m$" $period) (le (int (trimSuffix "m" $period)) 525600) -}}
@@ -112,18 +112,18 @@ imagePullPolicy: {{ . }}
 {{ without $words "" | toJson }}
 {{- end }}
 
-{{- /* Empty where this release has no agents: those of another one are there, or will be. */ -}}
+{{- /* Empty if this release has no agents. */ -}}
 {{- define "autopilot.hasAgent" -}}
 {{- if ne (toString (.Values.agent | default dict).enabled) "false" }}yes{{ end -}}
 {{- end }}
 
-{{- /* Empty where it is off, which YAML may have read as false. */ -}}
+{{- /* Empty if off, which YAML may parse as false. */ -}}
 {{- define "autopilot.tlsMode" -}}
 {{- $mode := (.Values.tls | default dict).mode | default "off" -}}
-{{- /* What is asked before a pod begins is asked inside TLS. */ -}}
+{{- /* Pre-flight requests need TLS. */ -}}
 {{- if (.Values.webhook | default dict).enabled -}}
 {{- if eq $mode "secret" -}}
-{{- fail "tls.mode: secret and webhook.enabled: pods would not know who signed your keys; take controller, or off, which is the same here" -}}
+{{- fail "tls.mode: secret cannot be combined with webhook.enabled, because pods do not have the CA of your keys; use controller, or off, which means controller here" -}}
 {{- end -}}
 {{- $mode = ternary "controller" $mode (eq $mode "off") -}}
 {{- end -}}
@@ -135,7 +135,7 @@ imagePullPolicy: {{ . }}
 {{- end -}}
 {{- end }}
 
-{{- /* Whether nothing may be done about any node: the mode of the policy and of each of its pools. */ -}}
+{{- /* Whether the policy and all of its pools are in mode observe. */ -}}
 {{- define "autopilot.observes" -}}
 {{- $policy := .Values.remediation | default dict -}}
 {{- $mode := $policy.mode | default "observe" -}}
@@ -146,7 +146,7 @@ imagePullPolicy: {{ . }}
 {{- if not (without $modes "observe") }}yes{{ end -}}
 {{- end }}
 
-{{- /* Whether pods are ever deleted where they cannot be evicted: by the rules of all nodes or of a pool. */ -}}
+{{- /* Whether the policy or a pool deletes pods that cannot be evicted. */ -}}
 {{- define "autopilot.deletesPods" -}}
 {{- $policy := .Values.remediation | default dict -}}
 {{- $methods := list ($policy.evictions).method -}}
@@ -156,12 +156,12 @@ imagePullPolicy: {{ . }}
 {{- if and (has "delete" $methods) (not (include "autopilot.observes" .)) }}yes{{ end -}}
 {{- end }}
 
-{{- /* The agent's settings: those that the values mean, and over them those below `config`. */ -}}
+{{- /* Settings of the agent: from the values, overridden by `config`. */ -}}
 {{- define "autopilot.config" -}}
 {{- $own := dict "profile" .Values.profile
   "allowed_hosts" (include "autopilot.hostNames" . | fromYamlArray)
   "kubernetes" (dict "write_node" true "label_prefix" (include "autopilot.prefix" .)) -}}
-{{- /* Who says where to listen says all of it. */ -}}
+{{- /* `config.listen` replaces all listen addresses. */ -}}
 {{- if not (hasKey (.Values.config | default dict) "listen") -}}
 {{- $_ := set $own "listen" (printf ":%d" (int .Values.service.port)) -}}
 {{- $_ := set $own "also_listen" (list ":8081" ":8080") -}}
@@ -236,7 +236,7 @@ imagePullPolicy: {{ . }}
 {{ mergeOverwrite $own $config | toYaml }}
 {{- end }}
 
-{{- /* GB/s below which the agent calls a GPU slow: what its settings say, or else the number of the catalog. */ -}}
+{{- /* GB/s below which the agent reports a GPU as slow: from its settings, else from the catalog. */ -}}
 {{- define "autopilot.pcieLimit" -}}
 {{- $config := include "autopilot.config" . | fromYaml -}}
 {{- $own := ($config.expectation).thresholds | default dict -}}
@@ -249,12 +249,12 @@ app.kubernetes.io/name: autopilot
 app.kubernetes.io/component: controller
 {{- end }}
 
-{{- /* Whose certificates the controller shows: own ones, or those of a Secret. */ -}}
+{{- /* Source of the controller's certificates: own, or a Secret. */ -}}
 {{- define "autopilot.controllerKeys" -}}
 {{ (.Values.controller.certificates | default dict).mode | default "own" }}
 {{- end }}
 
-{{- /* The controller's settings: those that the values mean, and over them those below `controller.config`. */ -}}
+{{- /* Settings of the controller: from the values, overridden by `controller.config`. */ -}}
 {{- define "autopilot.controllerConfig" -}}
 {{- $own := dict "kubernetes" (dict "label_prefix" (include "autopilot.prefix" .)) "policy" "/etc/autopilot/policy.yaml" -}}
 {{- if ne (toString (.Values.loglevel | default "")) "" -}}
@@ -273,7 +273,7 @@ app.kubernetes.io/component: controller
 {{- $_ := set $own "certificates" (dict "mode" "files" "certificate" "/etc/autopilot-tls/tls.crt"
   "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
 {{- end -}}
-{{/* The probes of the pod ask there. */}}
+{{/* The probes of the pod use this socket. */}}
 {{- $socket := dict "socket" "/run/autopilot/controller.sock" -}}
 {{- mergeOverwrite $own (deepCopy (.Values.controller.config | default dict)) $socket | toYaml }}
 {{- end }}
