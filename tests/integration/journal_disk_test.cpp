@@ -216,8 +216,10 @@ TEST_F(JournalDiskTest, forgetting_makes_room_on_a_disk_with_almost_none) {
 
 // Commits that need no more room in the file, only in its log.
 void replace_again_and_again(Journal& journal, int times) {
+  Batch batch;
   for (int i = 0; i < times; ++i) {
-    const auto done = journal.commit({.values = {{"position", std::string(4000, 'x') + std::to_string(i)}}});
+    batch.values = {{"position", std::string(4000, 'x') + std::to_string(i)}};
+    const auto done = journal.commit(batch);
     ASSERT_TRUE(done) << i << ": " << done.error().what;
   }
 }
