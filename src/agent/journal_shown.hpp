@@ -6,10 +6,10 @@
 
 namespace autopilot::agent {
 
-// What the node's own state says of a journal. A lag below EventLog::kPatience is shown as none: it is over
-// before a snapshot with it is read, and nothing would take it back.
+// Writes the status of a journal into the node's own state. A lag below EventLog::kPatience is shown as 0: it
+// is over before a client reads the snapshot, and no later snapshot would correct it.
 void show_journal(const store::WriterStatus& journal, SelfStatus& self);
-// Whether a snapshot that says `shown` must be made anew for `now` to be known.
+// Whether `now` differs from the published state, so that a new snapshot is needed.
 [[nodiscard]] bool is_journal_news(const SelfStatus& shown, const SelfStatus& now);
 
 }  // namespace autopilot::agent

@@ -10,8 +10,7 @@
 
 namespace autopilot::store {
 
-// What the lock file says of the journal beside it, so that a journal that lost its newest commits, or never
-// got them, is known for it.
+// The content of the lock file: it shows if the journal beside it lost its newest commits, or never got them.
 struct JournalMark {
   std::uint64_t commits = 0;  // that were made at least
   bool is_behind = false;     // the writer knew more than it could write

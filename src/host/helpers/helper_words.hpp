@@ -12,12 +12,12 @@
 
 namespace autopilot::host {
 
-// What a helper of a kind writes to standard error, in lines for the log of the agent: the driver's library
-// writes there too, as much as it likes.
+// Splits the standard error of a helper into lines for the agent's log. The driver's library writes there
+// too, without a limit.
 class HelperWords {
  public:
   static constexpr std::size_t kMaxLine = 1000;  // bytes; the rest of the line is left out
-  static constexpr std::size_t kMaxLines = 50;   // in kWindow; then one line says that more are left out
+  static constexpr std::size_t kMaxLines = 50;   // in kWindow; then one line reports that more are left out
   static constexpr Duration kWindow = std::chrono::minutes{1};
 
   // Whole lines of what was written, as many as are allowed at `now`.

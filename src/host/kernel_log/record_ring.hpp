@@ -42,13 +42,13 @@ class RecordRing {
 
   // Records with sequence >= from, oldest first, and how many this reader missed since he read last (the
   // first time: since the first record ever added, or since `from`, where he read before this ring was; at
-  // most so many): lost before, or dropped here and of the parts that he wants. `from` says that he has all
+  // most so many): lost before, or dropped here and of the parts that he wants. `from` means that he has all
   // below and will not ask for them again. A `from` past the end belongs to another log and counts as 0.
   // witness stays empty.
   [[nodiscard]] KernelRecords read(std::uint64_t from, const KernelLog::Wanted& wanted = {},
                                    MonoTime now = {});
 
-  // What was dropped before anybody read counts once somebody has read who had not got it.
+  // A record that was dropped before the first read counts once a reader has read that misses it.
   [[nodiscard]] RecordLosses losses() const { return losses_; }
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::size_t size() const { return rare_.entries.size() + repeats_.entries.size(); }

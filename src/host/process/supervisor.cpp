@@ -24,7 +24,7 @@ class Family {
  public:
   explicit Family(pid_t program) : program_(program) {}
 
-  // Collects who has ended; the status of waitpid(2) once the program is among them.
+  // Collects ended children; the status of waitpid(2) once the program is among them.
   [[nodiscard]] std::optional<int> collect() {
     int status = 0;
     for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG))
@@ -73,7 +73,7 @@ timespec to_timespec(Duration duration) {
   return {seconds.count(), (duration - seconds).count()};
 }
 
-// The status of the program, or nothing when it was told to end and did not within the grace.
+// The status of the program, or nothing if it got SIGTERM and did not end within the grace.
 std::optional<int> wait_for(Family& family) {
   const sigset_t set = watched();
   std::optional<MonoTime> until;
@@ -108,7 +108,7 @@ int die_by(int signal) {
 
 Status die_with(pid_t parent, int signal) {
   if (::prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) != 0) return fail_errno(errno, "die with the parent");
-  if (::getppid() != parent) return fail(Errc::unavailable, "whoever started this has ended");
+  if (::getppid() != parent) return fail(Errc::unavailable, "the process that started this has ended");
   return {};
 }
 

@@ -8,20 +8,19 @@
 
 namespace autopilot::host {
 
-// Runs one program so that nothing of it outlives this process, `parent` or the program itself, also what it
-// put into a session of its own. For a process with one thread that is a child of `parent` and has no other
-// children.
+// Runs one program, so that none of its processes outlives the program, this process or `parent`, even in a
+// session of its own. The calling process must have one thread and no other children, and be a child of
+// `parent`.
 //
-// `become` is called in the child and returns only when it failed. SIGTERM, also sent by the kernel when
-// `parent` dies, is handed on to the program; 50 ms later it and all that it started are killed. Whoever
-// sends SIGKILL to this process ends the program alone: send SIGTERM before.
+// `become` is called in the child, and returns only if it failed. SIGTERM, which the kernel also sends when
+// `parent` dies, is forwarded to the program; 50 ms later the program and all processes that it started are
+// killed. SIGKILL to this process ends the program alone: send SIGTERM first.
 //
-// Returns the exit code of the program, or dies by the signal that the program died by. unavailable: `parent`
-// is gone.
+// Returns the exit code of the program, or dies by the signal that ended it. unavailable: `parent` has ended.
 [[nodiscard]] Result<int> run_supervised(pid_t parent, const std::function<int()>& become);
 
-// Called in the child once it is who it stays, for the kernel forgets it at every change of the user: it is
-// killed when `parent` dies. unavailable: it is gone.
+// The calling process gets `signal` when `parent` dies. Call it after the last change of the user, which
+// resets this in the kernel. unavailable: `parent` has ended.
 [[nodiscard]] Status die_with(pid_t parent, int signal);
 
 }  // namespace autopilot::host

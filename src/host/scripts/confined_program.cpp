@@ -36,7 +36,7 @@ Result<uid_t> uid_of(const std::string& user) {
   return fail(Errc::not_found, "there is no user " + user);
 }
 
-// Anybody but root runs programs as himself alone, and only when that is what the configuration says.
+// Another user than root can run programs only as itself, and only if the configuration names it.
 Status check_user(const std::string& user) {
   const uid_t self = ::geteuid();
   if (self == 0) return {};
@@ -45,7 +45,7 @@ Status check_user(const std::string& user) {
   return fail(Errc::denied,
               "cannot run as user " + user + ": the agent is not root but user " + std::to_string(self) +
                   "; run it as root, or let the script run as the agent's own user (`user: \"" +
-                  std::to_string(self) + "\"`), who can read the journal and the keys of the agent");
+                  std::to_string(self) + "\"`), with access to the journal and the keys of the agent");
 }
 
 Status leave_network() {

@@ -17,11 +17,11 @@ struct ConfinedProgram {
   bool has_network = false;     // false: root gives it an empty network namespace, others take sockets away
 };
 
-// What to start so that the program runs confined: `autopilot helper confined ...`, which starts it with
-// fewer rights, and ends with this process and with all that the program started. No environment but PATH and
-// LANG, the folder /, no core files, no new privileges. Root runs it as any user (as root: with root's
-// rights). Anybody else runs it as himself alone, without capabilities and as confine_own_user says. denied:
-// the user is another; unavailable: others could change the program.
+// The command that runs the program confined: `autopilot helper confined ...`. It starts the program with
+// fewer rights, and ends with this process; all processes that the program started end with it. No
+// environment but PATH and LANG, the folder /, no core files, no new privileges. Root runs it as any user (as
+// root: with root's rights). Another user runs it only as itself, without capabilities and with the limits of
+// confine_own_user. denied: `user` is another user; unavailable: other users could change the program.
 [[nodiscard]] Result<Command> confined_command(const ConfinedProgram& program);
 
 // Exit code of `helper confined` when the program could not be confined or executed; the reason is on

@@ -5,16 +5,17 @@
 
 namespace autopilot::host {
 
-// For a program that runs as the user of an agent that is not root: keeps that user's rights from it, for
-// ever. Concerns the calling thread and what it starts: the process must have one.
+// Limits a program that runs as the user of an agent that is not root, for ever. Applies to the calling
+// thread and to the processes that it starts: the process must have one thread, and no_new_privs.
 //
-// Needs no_new_privs. Afterwards this process
-// - makes no socket: of the Unix kind never, for with one the agent takes it for itself; of other kinds only
-//   with `has_network`;
-// - reads no memory and no environment of processes outside, the agent's among them, and where the kernel
-//   can forbid it (Landlock 6) sends them no signal;
-// - writes no file but below /dev and /tmp.
-// It still reads what that user reads. unsupported: the kernel has no Landlock, or the processor is unknown.
+// Afterwards this process
+// - cannot create a Unix socket, over which the agent would accept it as itself, and other sockets only with
+//   `has_network`;
+// - cannot read the memory or the environment of other processes, the agent's included, nor send them a
+// signal
+//   if the kernel can forbid it (version 6 of Landlock);
+// - can write files only below /dev and /tmp.
+// It can still read all files of that user. unsupported: the kernel has no Landlock.
 [[nodiscard]] Status confine_own_user(bool has_network);
 
 }  // namespace autopilot::host
