@@ -232,6 +232,16 @@ TEST_F(NvmlDriverTest, a_damaged_inforom_is_an_answer) {
             nvml::kNotSupported);
 }
 
+TEST_F(NvmlDriverTest, a_flag_that_is_neither_0_nor_1_stays_a_number) {
+  const auto flag = [this](const char* words) {
+    conduct(words);
+    return driver_.read({GpuGroup::identity}, {}).gpus.at(0).find(reading::kMig)->value;
+  };
+  EXPECT_EQ(flag("mig=0"), Value{false});
+  EXPECT_EQ(flag("mig=1"), Value{true});
+  EXPECT_EQ(flag("mig=-1"), Value{std::int64_t{4294967295}});
+}
+
 TEST_F(NvmlDriverTest, the_parts_of_a_divided_gpu_are_told_with_its_processes) {
   const std::vector<GpuGroup> groups{GpuGroup::identity, GpuGroup::processes};
   conduct("mig=1");

@@ -40,7 +40,7 @@ void NvmlReader::read_nvlink() {
     const nvml::Return code = ask(call.nvmlDeviceGetNvLinkState, number, &active);
     // Beyond the last link, or a GPU without any: not an answer about a link.
     if (code == nvml::kInvalidArgument || code == nvml::kNotSupported || code == nvml::kSymbolAbsent) break;
-    add(kNvLinkActive, code, active == nvml::kFeatureEnabled, link);
+    add_flag(kNvLinkActive, code, active, link);
     links.push_back(link);
     if (code != nvml::kSuccess || active != nvml::kFeatureEnabled) continue;
     fact(kNvLinkVersion, link, [&] {

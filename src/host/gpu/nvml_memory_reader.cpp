@@ -18,8 +18,8 @@ void NvmlReader::read_row_remap() {
   nvml::Return code = ask(call.nvmlDeviceGetRemappedRows, &correctable, &uncorrectable, &pending, &failed);
   add(kRowRemapCorrectable, code, std::int64_t{correctable});
   add(kRowRemapUncorrectable, code, std::int64_t{uncorrectable});
-  add(kRowRemapPending, code, pending != 0);
-  add(kRowRemapFailed, code, failed != 0);
+  add_flag(kRowRemapPending, code, pending);
+  add_flag(kRowRemapFailed, code, failed);
   nvml::RowRemapperHistogram banks{};
   code = ask(call.nvmlDeviceGetRowRemapperHistogram, &banks);
   add(kRowRemapBanksMax, code, std::int64_t{banks.max});
@@ -35,12 +35,12 @@ void NvmlReader::read_repair() {
   nvml::RepairStatus status{};
   status.version = nvml::struct_version<nvml::RepairStatus>(1);
   nvml::Return code = ask(call.nvmlDeviceGetRepairStatus, &status);
-  add(kRepairChannelPending, code, status.bChannelRepairPending != 0);
-  add(kRepairTpcPending, code, status.bTpcRepairPending != 0);
+  add_flag(kRepairChannelPending, code, status.bChannelRepairPending);
+  add_flag(kRepairTpcPending, code, status.bTpcRepairPending);
   nvml::UnrepairableMemory memory{};
   memory.version = nvml::struct_version<nvml::UnrepairableMemory>(1);
   code = ask(call.nvmlDeviceGetUnrepairableMemoryFlag_v1, &memory);
-  add(kRowRemapUnrepairable, code, memory.unrepairableMemory != 0);
+  add_flag(kRowRemapUnrepairable, code, memory.unrepairableMemory);
 }
 
 void NvmlReader::read_ecc() {
@@ -48,7 +48,7 @@ void NvmlReader::read_ecc() {
   unsigned current = 0;
   unsigned pending = 0;
   nvml::Return code = ask(call.nvmlDeviceGetEccMode, &current, &pending);
-  add(kEccEnabled, code, current == nvml::kFeatureEnabled);
+  add_flag(kEccEnabled, code, current);
 
   struct Total {
     std::string_view name;
@@ -82,7 +82,7 @@ void NvmlReader::read_sram_ecc() {
   const nvml::Return code = ask(library_.functions().nvmlDeviceGetSramEccErrorStatus, &status);
   add(kEccSramVolatileUncorrected, code, saturated(status.volatileUncParity + status.volatileUncSecDed));
   add(kEccSramAggregateUncorrected, code, saturated(status.aggregateUncParity + status.aggregateUncSecDed));
-  add(kEccSramThresholdExceeded, code, status.bThresholdExceeded != 0);
+  add_flag(kEccSramThresholdExceeded, code, status.bThresholdExceeded);
 }
 
 }  // namespace autopilot::host

@@ -36,6 +36,12 @@ std::int64_t field_integer(const nvml::FieldValue& field) {
   }
 }
 
+// A driver says 0 or 1. What else it says is told as it is: it is no flag.
+Value flag_value(std::int64_t number) {
+  if (number == 0 || number == 1) return number == 1;
+  return number;
+}
+
 double bit_error_rate(std::int64_t code) {
   const auto bits = static_cast<std::uint64_t>(code);
   const auto mantissa = static_cast<double>((bits >> nvml::kBerMantissaShift) & nvml::kBerMantissaMask);
@@ -43,7 +49,7 @@ double bit_error_rate(std::int64_t code) {
 }
 
 Value scaled_value_of(const nvml::FieldValue& field, double scale) {
-  if (scale == NvmlReader::kAsFlag) return field_integer(field) != 0;
+  if (scale == NvmlReader::kAsFlag) return flag_value(field_integer(field));
   if (scale == NvmlReader::kAsBitErrorRate) return bit_error_rate(field_integer(field));
   if (field.valueType == nvml::kValueDouble) return field.value.dVal * scale;
   if (scale == 1) return field_integer(field);
@@ -137,6 +143,10 @@ void NvmlReader::add_failed(std::string_view name, nvml::Return code, std::optio
   readings_.push_back({std::string(name), link, std::nullopt, code});
 }
 
+void NvmlReader::add_flag(std::string_view name, nvml::Return code, unsigned flag, std::optional<int> link) {
+  add(name, code, flag_value(flag), link);
+}
+
 void NvmlReader::add_number(std::string_view name,
                             const nvml::Function<nvml::Return(nvml::Device, unsigned*)>& function) {
   unsigned number = 0;
@@ -189,10 +199,10 @@ void NvmlReader::read_identity() {
   fact(kMinor, std::nullopt, [&] { add_number(kMinor, call.nvmlDeviceGetMinorNumber); });
   unsigned mode = 0;
   nvml::Return code = ask(call.nvmlDeviceGetPersistenceMode, &mode);
-  add(kPersistence, code, mode == nvml::kFeatureEnabled);
+  add_flag(kPersistence, code, mode);
   unsigned pending = 0;
   code = ask(call.nvmlDeviceGetMigMode, &mode, &pending);
-  add(kMig, code, mode == nvml::kMigEnabled);
+  add_flag(kMig, code, mode);
   want(nvml::kFieldRecoveryAction, kRecoveryAction);
 }
 

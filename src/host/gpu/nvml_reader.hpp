@@ -76,6 +76,9 @@ class NvmlReader {
     wanted_.push_back({id, 0, name, std::nullopt, scale});
   }
   void add(std::string_view name, nvml::Return code, Value value, std::optional<int> link = std::nullopt);
+  // A number that is neither 0 nor 1 stays a number.
+  void add_flag(std::string_view name, nvml::Return code, unsigned flag,
+                std::optional<int> link = std::nullopt);
   void add_failed(std::string_view name, nvml::Return code, std::optional<int> link = std::nullopt);
   // Notes the verdicts, passes the code on.
   nvml::Return note(nvml::Return code);
