@@ -190,6 +190,12 @@ const Counter* Catalog::counter(std::string_view id) const {
   return find_id(facts_.counters, id);
 }
 
+const ReadingRange* Catalog::range_of(std::string_view reading) const {
+  for (const ReadingRange& range : facts_.reading_ranges)
+    if (std::ranges::find(range.readings, reading) != range.readings.end()) return &range;
+  return nullptr;
+}
+
 const Profile* Catalog::profile(std::string_view id) const {
   return find_id(facts_.profiles, id);
 }

@@ -143,6 +143,16 @@ struct GpuModel {
   Provenance provenance;
 };
 
+// readings.yaml: the values that readings of a GPU's driver can have. A flag is 0 or 1; words have no range.
+struct ReadingRange {
+  std::string id;                     // "memory_banks"
+  std::vector<std::string> readings;  // "row_remap.banks_none"
+  double least = 0;
+  double most = 0;
+  std::string meaning;  // why there is no value beyond
+  Provenance provenance;
+};
+
 // counters.yaml: what a port counts, and how the counter ends.
 struct Counter {
   std::string id;         // "infiniband.symbol_error"
@@ -210,6 +220,7 @@ struct Facts {
   std::vector<Cause> causes;       // in the order of the file: the first outranks the others
   std::vector<GpuModel> gpu_models;
   std::vector<Counter> counters;
+  std::vector<ReadingRange> reading_ranges;
   std::vector<Profile> profiles;
   std::vector<CheckPage> checks;  // in display order
 };
@@ -235,6 +246,8 @@ class Catalog {
   // alone, never by another model's numbers.
   [[nodiscard]] const GpuModel* gpu_model(std::string_view product_name) const;
   [[nodiscard]] const Counter* counter(std::string_view id) const;
+  // The range of the reading of that name; nothing for words and unknown names.
+  [[nodiscard]] const ReadingRange* range_of(std::string_view reading) const;
   [[nodiscard]] const Profile* profile(std::string_view id) const;
   [[nodiscard]] const CheckPage* check(std::string_view id) const;
 
@@ -254,6 +267,7 @@ class Catalog {
   [[nodiscard]] const std::vector<Cause>& causes() const { return facts_.causes; }  // by rank
   [[nodiscard]] const std::vector<GpuModel>& gpu_models() const { return facts_.gpu_models; }
   [[nodiscard]] const std::vector<Counter>& counters() const { return facts_.counters; }
+  [[nodiscard]] const std::vector<ReadingRange>& reading_ranges() const { return facts_.reading_ranges; }
   [[nodiscard]] const std::vector<Profile>& profiles() const { return facts_.profiles; }
   [[nodiscard]] const std::vector<CheckPage>& checks() const { return facts_.checks; }
 

@@ -385,6 +385,29 @@ TEST(ParseCatalog, only_what_is_unknown_hides_other_reasons) {
               HasSubstr("`hides`: only a reason that says unknown may hide others"));
 }
 
+constexpr const char* kRange = R"(ranges:
+  - id: shares
+    readings: [utilization]
+    least: 0
+    most: 1
+    meaning: A share is from 0 to 1.
+    source: somebody
+    date: 2026-11-21
+    evidence: own
+)";
+
+TEST(ParseCatalog, a_reading_has_one_range_that_holds_something) {
+  const auto catalog = Catalog::parse({{"readings.yaml", kRange}});
+  ASSERT_TRUE(catalog) << catalog.error().what;
+  ASSERT_NE(catalog->range_of("utilization"), nullptr);
+  EXPECT_EQ(catalog->range_of("utilization")->most, 1);
+  EXPECT_EQ(catalog->range_of("nvlink.remote"), nullptr);
+  EXPECT_THAT(problems_of("readings.yaml", replaced(kRange, "most: 1", "most: 0")),
+              HasSubstr("readings.yaml:5: `most`: expected more than `least`"));
+  EXPECT_THAT(problems_of("readings.yaml", replaced(kRange, "[utilization]", "[utilization, utilization]")),
+              HasSubstr("readings.yaml: shares: `utilization` has a range already"));
+}
+
 TEST(ParseCatalog, refuses_the_same_entry_twice) {
   std::string text = kThreshold;
   text += text.substr(text.find("  - id"));

@@ -154,6 +154,8 @@ void describe(Archive& a, T& v) {
     a(v.id, v.name_patterns, v.nvlinks, v.ecc, v.row_remap, v.peaks, v.provenance);
   else if constexpr (std::is_same_v<U, Counter>)
     a(v.id, v.path, v.width_bits, v.unit, v.threshold, v.meaning, v.provenance);
+  else if constexpr (std::is_same_v<U, ReadingRange>)
+    a(v.id, v.readings, v.least, v.most, v.meaning, v.provenance);
   else if constexpr (std::is_same_v<U, RequiredCheck>)
     a(v.check, v.when);
   else if constexpr (std::is_same_v<U, Profile>)
@@ -163,7 +165,7 @@ void describe(Archive& a, T& v) {
       v.false_positive, v.provenance);
   else
     a(v.thresholds, v.reasons, v.xids, v.sxids, v.nvlink_errors, v.link_down_reasons, v.nvlink_registers,
-      v.dcgm_errors, v.log_rules, v.causes, v.gpu_models, v.counters, v.profiles, v.checks);
+      v.dcgm_errors, v.log_rules, v.causes, v.gpu_models, v.counters, v.reading_ranges, v.profiles, v.checks);
 }
 
 template <class T>
@@ -190,7 +192,8 @@ std::string to_compact(const Catalog& catalog) {
   return to_compact(Facts{catalog.thresholds(), catalog.reasons(), catalog.xids(), catalog.sxids(),
                           catalog.nvlink_errors(), catalog.link_down_reasons(), catalog.nvlink_registers(),
                           catalog.dcgm_errors(), catalog.log_rules(), catalog.causes(), catalog.gpu_models(),
-                          catalog.counters(), catalog.profiles(), catalog.checks()});
+                          catalog.counters(), catalog.reading_ranges(), catalog.profiles(),
+                          catalog.checks()});
 }
 
 Facts from_compact(std::string_view text) {

@@ -138,6 +138,14 @@ void check_causes(const Facts& facts, const std::set<std::string>& reasons, cons
           findings.add("causes.yaml", cause.id, "`" + word + "` is neither a reason nor a code");
 }
 
+void check_reading_ranges(const Facts& facts, Findings& findings) {
+  std::set<std::string> known;
+  for (const ReadingRange& range : facts.reading_ranges)
+    for (const std::string& reading : range.readings)
+      if (!known.insert(reading).second)
+        findings.add("readings.yaml", range.id, "`" + reading + "` has a range already");
+}
+
 void check_take_backs(const Facts& facts, const std::set<std::string>& xids, Findings& findings) {
   for (const Xid& xid : facts.xids)
     for (const std::uint32_t other : xid.takes_back)
@@ -163,6 +171,8 @@ std::string cross_check(const Facts& facts) {
   const auto rules = unique_keys(facts.log_rules, "log_rules", findings);
   unique_keys(facts.gpu_models, "gpu_models.yaml", findings);
   unique_keys(facts.counters, "counters.yaml", findings);
+  unique_keys(facts.reading_ranges, "readings.yaml", findings);
+  check_reading_ranges(facts, findings);
   unique_keys(facts.profiles, "profiles.yaml", findings);
   check_product_names(facts, findings);
   check_take_backs(facts, xids, findings);

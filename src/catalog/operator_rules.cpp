@@ -122,6 +122,7 @@ Catalog with_log_rules(const Catalog& base, const std::vector<LogRule>& rules) {
   facts.causes = base.causes();
   facts.gpu_models = base.gpu_models();
   facts.counters = base.counters();
+  facts.reading_ranges = base.reading_ranges();
   facts.profiles = base.profiles();
   facts.checks = base.checks();
   return Catalog(std::move(facts));

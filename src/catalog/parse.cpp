@@ -155,6 +155,18 @@ GpuModel read_gpu_model(Entry& entry, YamlProblems& problems) {
   return model;
 }
 
+ReadingRange read_reading_range(Entry& entry) {
+  ReadingRange range;
+  range.id = entry.id("[a-z][a-z0-9_]*");
+  range.readings = entry.required_words("readings");
+  range.least = entry.required_number("least");
+  range.most = entry.required_number("most");
+  if (range.most <= range.least) entry.problem(entry.line_of("most"), "`most`: expected more than `least`");
+  range.meaning = entry.required_word("meaning");
+  range.provenance = entry.provenance();
+  return range;
+}
+
 Counter read_counter(Entry& entry) {
   Counter counter;
   counter.id = entry.id("[a-z]+\\.[A-Za-z0-9_]+");
@@ -247,6 +259,8 @@ bool read_file(const std::string& name, const std::string& text, YamlProblems& p
                  [&problems](Entry& entry) { return read_gpu_model(entry, problems); });
   else if (name == "counters.yaml")
     read_entries(text, "counters", "counter", problems, facts.counters, &read_counter);
+  else if (name == "readings.yaml")
+    read_entries(text, "ranges", "range", problems, facts.reading_ranges, &read_reading_range);
   else if (name == "profiles.yaml")
     read_entries(text, "profiles", "profile", problems, facts.profiles,
                  [&problems](Entry& entry) { return read_profile(entry, problems); });

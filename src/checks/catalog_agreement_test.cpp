@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <re2/re2.h>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
+#include "host/gpu/readings.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::checks {
@@ -71,6 +74,17 @@ TEST(CatalogAgreement, judges_name_only_thresholds_and_reasons_that_exist) {
     }
   }
   EXPECT_GT(words, 0);
+}
+
+TEST(CatalogAgreement, every_reading_of_a_driver_that_is_no_word_has_a_range) {
+  const std::set<std::string_view> words{host::reading::kNvLinkRemote, host::reading::kProcessPids,
+                                         host::reading::kFabricCluster};
+  for (const host::ReadingInfo& reading : host::gpu_readings())
+    EXPECT_EQ(catalog::builtin().range_of(reading.name) == nullptr, words.contains(reading.name))
+        << reading.name;
+  for (const catalog::ReadingRange& range : catalog::builtin().reading_ranges())
+    for (const std::string& reading : range.readings)
+      EXPECT_NE(host::find_reading(reading), nullptr) << reading;
 }
 
 }  // namespace

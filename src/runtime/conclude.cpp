@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "checks/judgement.hpp"
+
 namespace autopilot::runtime {
 namespace {
 
@@ -54,9 +56,18 @@ void add_baselines(const CheckInfo& info, const History& history, Observations& 
   round.insert(round.end(), std::make_move_iterator(largest.begin()), std::make_move_iterator(largest.end()));
 }
 
+// Beside what the judge says: an answer that makes no sense is never silent.
+void add_malformed(const checks::JudgeInput& input, Findings& findings) {
+  for (const Observation& observation : input.history.latest())
+    if (observation.missing == to_string(Errc::malformed))
+      checks::add_unread(input, observation.subject, observation.name, findings);
+}
+
 Findings judged(const checks::Check& check, const checks::JudgeInput& input) {
   try {
-    return check.judge(input);
+    Findings findings = check.judge(input);
+    add_malformed(input, findings);
+    return findings;
   } catch (const std::exception& error) {
     return {cannot_look(check.info, {Errc::internal, std::string("judge failed: ") + error.what()})};
   }

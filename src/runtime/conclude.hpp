@@ -9,7 +9,8 @@ namespace autopilot::runtime {
 // What a round of looking means: adds the round to `history`, judges, and gives the findings of this round
 // before any hysteresis. An error of observe becomes one finding about the host, of health unknown
 // (unsupported for Errc::unsupported); the history stays as it was. An exception of a check is a bug and
-// becomes `check_bug`.
+// becomes `check_bug`. Whatever the judge says, an observation that is missing as malformed gives an unknown
+// finding about its subject.
 [[nodiscard]] Findings conclude(const checks::Check& check, Result<checks::Observed> observed,
                                 Duration window, Instant now, const catalog::Catalog& facts,
                                 const Expectation& expectation, History& history);

@@ -54,6 +54,23 @@ Findings concluded(const checks::Check& check, Result<checks::Observed> observed
   return conclude(check, std::move(observed), 10min, {}, catalog::Catalog{}, {}, history);
 }
 
+TEST(Conclude, an_answer_that_makes_no_sense_is_never_silent) {
+  History history;
+  const auto check = check_with([](const checks::JudgeInput&) { return Findings{}; });
+  Observation refused;
+  refused.name = "row_remap.failed";
+  refused.subject.kind = SubjectKind::gpu;
+  refused.subject.key = "0000:3b:00.0";
+  refused.missing = "malformed";
+  refused.attributes = {{"error", std::string("row_remap.failed is 7")}};
+  const auto findings = concluded(check, checks::Observed{{refused}, {}, LogParts::none, {}, 0}, history);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].health, Health::unknown);
+  EXPECT_EQ(findings[0].reason, "malformed_answer");
+  EXPECT_EQ(findings[0].subject.key, "0000:3b:00.0");
+  EXPECT_EQ(findings[0].message, "row_remap.failed is 7");
+}
+
 TEST(Conclude, judges_the_round_that_was_just_seen) {
   History history;
   const auto check = check_with(failed_when_above_one);

@@ -274,6 +274,19 @@ std::string gpu_models_page(const Catalog& facts) {
   return page;
 }
 
+std::string readings_page(const Catalog& facts) {
+  std::string page =
+      std::string(kNote) +
+      "# Readings\n\nThe values that readings of a GPU's driver can have. A value beyond is not believed: "
+      "the reading counts as not answered, the check is\nunknown for the GPU, and says so with the reason "
+      "`malformed_answer`. The ranges are wide: a limit here calls a driver wrong, never a\nGPU.\n\n"
+      "| readings | from | to | why not beyond | source |\n|---|---|---|---|---|\n";
+  for (const catalog::ReadingRange& range : facts.reading_ranges())
+    page += "| " + join(range.readings, true) + " | " + number(range.least) + " | " + number(range.most) +
+            " | " + cell(range.meaning) + " | " + cell(origin(range.provenance)) + " |\n";
+  return page;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> make_pages(const Catalog& facts) {
@@ -286,6 +299,7 @@ std::map<std::string, std::string> make_pages(const Catalog& facts) {
       {"privileges.md", privileges_page(facts)},
       {"log_rules.md", log_rules_page(facts)},
       {"gpu_models.md", gpu_models_page(facts)},
+      {"readings.md", readings_page(facts)},
       {"configuration.md", std::string(kNote) + config::settings_page()},
       {"controller-configuration.md", std::string(kNote) + config::controller_settings_page()},
       {"../deploy/helm/autopilot/rules/findings.yaml", alert_rules(facts)},

@@ -4,8 +4,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "catalog/builtin.hpp"
+
 namespace autopilot::checks {
 namespace {
+
+// Empty: the reading can have this value. Otherwise why it cannot.
+std::string why_impossible(std::string_view name, const Value& value) {
+  const catalog::ReadingRange* range = catalog::builtin().range_of(name);
+  if (range == nullptr) return "";
+  const auto number = as_number(value);
+  if (number && *number >= range->least && *number <= range->most) return "";
+  return std::string(name) + " is " + to_string(value) + ", which is not from " +
+         to_string(Value{range->least}) + " to " + to_string(Value{range->most});
+}
 
 Errc errc_of_state(host::DriverState state) {
   switch (state) {
@@ -27,6 +39,22 @@ Subject subject_of(const host::GpuDevice& gpu, const host::GpuReading& reading) 
           .index = reading.link,
           .uuid = {},
           .serial = {}};
+}
+
+Observation observation_of(const host::GpuDevice& gpu, const host::GpuReading& reading,
+                           std::string_view witness, Instant now) {
+  const host::ReadingInfo* info = host::find_reading(reading.name);
+  const std::string_view unit = info != nullptr ? info->unit : "";
+  const Subject subject = subject_of(gpu, reading);
+  if (!reading.value)
+    return missing_observation(reading.name, subject, host::reading_code_word(reading.code), unit, witness,
+                               now);
+  const std::string problem = why_impossible(reading.name, *reading.value);
+  if (problem.empty()) return make_observation(reading.name, subject, *reading.value, unit, witness, now);
+  Observation refused =
+      missing_observation(reading.name, subject, to_string(Errc::malformed), unit, witness, now);
+  refused.attributes = {{"error", gpu_text(gpu.subject) + ": " + problem}};
+  return refused;
 }
 
 Subject subject_of(const host::GpuDevice& gpu, const host::GpuInstance& instance) {
@@ -162,15 +190,8 @@ void add_gpu(Observations& observations, const host::GpuDevice& gpu, std::string
       make_observation(kGpuState, gpu.subject, std::string(to_string(gpu.state)), "", witness, now));
   if (!gpu.name.empty())
     observations.push_back(make_observation(kGpuModel, gpu.subject, gpu.name, "", witness, now));
-  for (const host::GpuReading& reading : gpu.readings) {
-    const host::ReadingInfo* info = host::find_reading(reading.name);
-    const std::string_view unit = info != nullptr ? info->unit : "";
-    const Subject subject = subject_of(gpu, reading);
-    observations.push_back(
-        reading.value ? make_observation(reading.name, subject, *reading.value, unit, witness, now)
-                      : missing_observation(reading.name, subject, host::reading_code_word(reading.code),
-                                            unit, witness, now));
-  }
+  for (const host::GpuReading& reading : gpu.readings)
+    observations.push_back(observation_of(gpu, reading, witness, now));
   for (const host::GpuInstance& instance : gpu.instances)
     observations.push_back(
         make_observation(kGpuInstance, subject_of(gpu, instance), instance.uuid, "", witness, now));
@@ -208,8 +229,9 @@ std::vector<Subject> readable_gpus(const JudgeInput& input, std::initializer_lis
       unreadable.push_back(unsupported(input, gpu, gpu_text(gpu) + " or its driver does not offer this"));
     } else {
       all_unsupported = false;
-      unreadable.push_back(make_finding(input, gpu, "could_not_look", Health::unknown,
-                                        gpu_text(gpu) + " could not be read: " + why));
+      unreadable.push_back(
+          make_finding(input, gpu, why == to_string(Errc::malformed) ? "malformed_answer" : "could_not_look",
+                       Health::unknown, gpu_text(gpu) + " could not be read: " + why));
     }
   }
   if (readable.empty() && all_unsupported && !unreadable.empty())

@@ -66,7 +66,8 @@ struct GpuDriver {
                                               std::string_view source, Instant now);
 
 // State, model, readings and parts of one GPU as `witness` tells them; readings of a link are about a subject
-// of kind nvlink, "<gpu>/<link>".
+// of kind nvlink, "<gpu>/<link>". A reading with a value beyond its range in the catalog is missing as
+// malformed: no judge sees the value.
 void add_gpu(Observations& observations, const host::GpuDevice& gpu, std::string_view witness, Instant now);
 // The whole observe of a check that reads drivers only. With drivers of two vendors, the GPUs of one that
 // does not answer are there without a state.

@@ -43,6 +43,31 @@ TEST_F(GpuCheckTest, the_driver_must_answer_before_the_deadline_of_the_round) {
   EXPECT_GT(gpus_.last_deadline, empty_.clock.now().mono + 5s);
 }
 
+TEST_F(GpuCheckTest, a_value_that_a_reading_cannot_have_reaches_no_judge) {
+  const std::vector<std::pair<std::string, Value>> impossible{
+      {"row_remap.banks_none", std::int64_t{4294967295}},
+      {"row_remap.banks_none", std::int64_t{-1}},
+      {"row_remap.uncorrectable", 1e300},
+      {"row_remap.uncorrectable", std::string("many")},
+      {"row_remap.failed", std::int64_t{4294967295}},
+      {"row_remap.unrepairable", std::int64_t{2}}};
+  add(0);
+  for (const auto& [name, value] : impossible) {
+    gpus_.report.gpus[0].readings.clear();
+    set_flag(0, "row_remap.pending", false);
+    set(0, name, value);
+    const auto observed = observe(kGpuRowRemap);
+    ASSERT_TRUE(observed);
+    const auto refused = std::ranges::find_if(
+        observed->observations, [&name](const Observation& one) { return one.name.text() == name; });
+    ASSERT_NE(refused, observed->observations.end());
+    EXPECT_FALSE(refused->value);
+    EXPECT_EQ(refused->missing.text(), "malformed");
+    EXPECT_THAT(to_string(refused->attributes.at(0).second), HasSubstr(name + " is " + to_string(value)));
+    EXPECT_THAT(look(kGpuRowRemap), IsEmpty());
+  }
+}
+
 TEST_F(GpuCheckTest, a_gpu_that_cannot_be_read_is_unknown_never_healthy) {
   for (int i = 0; i < 5; ++i) {
     add(i);
