@@ -58,6 +58,7 @@ struct Reason {
   Health max_health = Health::degraded;
   double confidence = 0.5;  // that the blamed subject is at fault
   int raise_rounds = 1;     // rounds in a row before the finding counts (hysteresis)
+  bool asks_again = false;  // the second of these rounds follows the first at once
   ClearRule clear = ClearRule::healthy_rounds;
   int clear_rounds = 2;
   Duration clear_after{0};

@@ -385,6 +385,17 @@ TEST(ParseCatalog, only_what_is_unknown_hides_other_reasons) {
               HasSubstr("`hides`: only a reason that says unknown may hide others"));
 }
 
+TEST(ParseCatalog, the_second_look_is_asked_for_where_two_rounds_are_needed) {
+  const std::string asks = "raise_rounds: 2\n    asks_again: true\n    source: somebody";
+  const auto catalog = Catalog::parse({{"reasons.yaml", replaced(kReason, "source: somebody", asks)}});
+  ASSERT_TRUE(catalog) << catalog.error().what;
+  EXPECT_TRUE(catalog->reason("blind")->asks_again);
+  EXPECT_FALSE(builtin().reason("nvlink_down")->asks_again) << "a link may come back by itself";
+  EXPECT_THAT(problems_of("reasons.yaml",
+                          replaced(kReason, "source: somebody", "asks_again: true\n    source: somebody")),
+              HasSubstr("`asks_again`: needs `raise_rounds: 2`"));
+}
+
 constexpr const char* kRange = R"(ranges:
   - id: shares
     readings: [utilization]

@@ -122,7 +122,7 @@ void describe(Archive& a, T& v) {
     a(v.id, v.value, v.unit, v.meaning, v.max_health, v.provenance);
   else if constexpr (std::is_same_v<U, Reason>)
     a(v.id, v.title, v.checks, v.meaning, v.cure, v.disproof, v.action, v.max_health, v.confidence,
-      v.raise_rounds, v.clear, v.clear_rounds, v.clear_after, v.hides, v.provenance);
+      v.raise_rounds, v.asks_again, v.clear, v.clear_rounds, v.clear_after, v.hides, v.provenance);
   else if constexpr (std::is_same_v<U, Xid>)
     a(v.code, v.name, v.meaning, v.classes, v.action_now, v.action_later, v.health, v.confidence,
       v.takes_back, v.recurs_at, v.provenance);

@@ -40,6 +40,9 @@ Reason read_reason(Entry& entry) {
   reason.max_health = entry.health("max_health");
   reason.confidence = entry.confidence();
   reason.raise_rounds = entry.rounds("raise_rounds", 1);
+  reason.asks_again = entry.boolean("asks_again").value_or(false);
+  if (reason.asks_again && reason.raise_rounds != 2)
+    entry.problem(entry.line_of("asks_again"), "`asks_again`: needs `raise_rounds: 2`");
   reason.clear = entry.clear_rule();
   reason.clear_rounds = entry.rounds("clear_rounds", 2);
   reason.clear_after = entry.duration("clear_after").value_or(Duration{0});

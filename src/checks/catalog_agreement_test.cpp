@@ -87,5 +87,23 @@ TEST(CatalogAgreement, every_reading_of_a_driver_that_is_no_word_has_a_range) {
       EXPECT_NE(host::find_reading(reading), nullptr) << reading;
 }
 
+// A record in a log stays what it is however often somebody looks; the answer to a question may be wrong.
+TEST(CatalogAgreement, no_single_look_raises_what_only_a_reset_or_a_person_ends) {
+  std::set<std::string> of_logs{"pcie_bandwidth_limited"};  // lines that no rule alone makes a finding
+  for (const catalog::LogRule& rule : catalog::builtin().log_rules())
+    of_logs.insert(rule.reason);
+  int reasons = 0;
+  for (const catalog::Reason& reason : catalog::builtin().reasons()) {
+    const bool ends_by_itself =
+        reason.clear == catalog::ClearRule::healthy_rounds || reason.clear == catalog::ClearRule::expiry;
+    const bool is_of_log = of_logs.contains(reason.id) ||
+                           reason.checks == std::vector<std::string>{"gpu.xid"};  // driver records
+    if (ends_by_itself || is_of_log) continue;
+    ++reasons;
+    EXPECT_GE(reason.raise_rounds, 2) << reason.id;
+  }
+  EXPECT_GT(reasons, 0);
+}
+
 }  // namespace
 }  // namespace autopilot::checks

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "checks/judgement.hpp"
+#include "incidents/evidence.hpp"
 
 namespace autopilot::runtime {
 namespace {
@@ -93,6 +94,24 @@ Finding not_looked_yet() {
   finding.reason = "not_looked_yet";
   finding.message = "the first look has not finished";
   return finding;
+}
+
+Finding asked_again() {
+  Finding finding;
+  finding.reason = "asked_again";
+  finding.message = "a look found what only a second look confirms; that look has not finished";
+  return finding;
+}
+
+bool wants_second_look(const Findings& said, const Findings& raised, const catalog::Catalog& facts) {
+  return std::ranges::any_of(said, [&](const Finding& finding) {
+    const catalog::Reason* reason = facts.reason(finding.reason);
+    if (reason == nullptr || !reason->asks_again || !incidents::is_bad(finding.health)) return false;
+    return std::ranges::none_of(raised, [&finding](const Finding& other) {
+      return other.subject == finding.subject && other.reason == finding.reason &&
+             (other.health == finding.health || other.health == Health::failed);
+    });
+  });
 }
 
 Findings conclude(const checks::Check& check, Result<checks::Observed> observed, Duration window, Instant now,

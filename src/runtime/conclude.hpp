@@ -19,6 +19,12 @@ namespace autopilot::runtime {
 [[nodiscard]] Finding cannot_look(const CheckInfo& check, const Error& error);
 [[nodiscard]] Finding not_looked_yet();
 
+// What a round said is bad, is not among the findings that are raised now, and has a reason that asks again:
+// the next round follows at once, and until it is over nothing is known.
+[[nodiscard]] bool wants_second_look(const Findings& said, const Findings& raised,
+                                     const catalog::Catalog& facts);
+[[nodiscard]] Finding asked_again();
+
 // Worst of the findings; healthy without any. An unsupported finding about the host makes the whole check
 // unsupported when nothing is worse than healthy.
 [[nodiscard]] Health health_of(const Findings& findings);

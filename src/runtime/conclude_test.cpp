@@ -71,6 +71,31 @@ TEST(Conclude, an_answer_that_makes_no_sense_is_never_silent) {
   EXPECT_EQ(findings[0].message, "row_remap.failed is 7");
 }
 
+TEST(SecondLook, is_wanted_where_the_reason_asks_again_and_nothing_is_raised) {
+  Finding worn_out;
+  worn_out.health = Health::failed;
+  worn_out.reason = "row_remap_failed";
+  Finding down = worn_out;
+  down.reason = "nvlink_down";
+  Finding unseen = worn_out;
+  unseen.health = Health::unknown;
+  Finding wish = worn_out;
+  wish.reason = "gpu_recovery_wanted";
+  Finding milder_wish = wish;
+  milder_wish.health = Health::degraded;
+  const auto wants = [](const Findings& said, const Findings& raised) {
+    return wants_second_look(said, raised, catalog::builtin());
+  };
+  EXPECT_TRUE(wants({worn_out}, {}));
+  EXPECT_TRUE(wants({down, worn_out}, {down}));
+  EXPECT_TRUE(wants({wish}, {milder_wish})) << "it got worse";
+  EXPECT_FALSE(wants({worn_out}, {worn_out}));
+  EXPECT_FALSE(wants({milder_wish}, {wish}));
+  EXPECT_FALSE(wants({down}, {})) << "a link may come back by itself";
+  EXPECT_FALSE(wants({unseen}, {}));
+  EXPECT_FALSE(wants({}, {worn_out}));
+}
+
 TEST(Conclude, judges_the_round_that_was_just_seen) {
   History history;
   const auto check = check_with(failed_when_above_one);

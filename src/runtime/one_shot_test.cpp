@@ -2,6 +2,7 @@
 #include "runtime/one_shot.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,6 +84,41 @@ TEST_F(OneShotTest, looks_twice_where_growth_is_judged_when_somebody_asks_for_it
 
 TEST_F(OneShotTest, looks_once_without_a_window) {
   EXPECT_THAT(look(0s, true), IsEmpty());
+}
+
+// Whether the driver says so in the first look, in the second, ...
+std::vector<bool> flags;
+std::atomic<std::size_t> next_flag{0};
+
+Result<checks::Observed> observe_flag(const host::Host& host, const checks::Request& /*request*/) {
+  Observation flag;
+  flag.name = "flag";
+  flag.value = static_cast<bool>(flags.at(next_flag++));
+  flag.time = host.clock.now();
+  return checks::Observed{{flag}, {"nvml"}, LogParts::none, std::nullopt, 0};
+}
+
+Findings judge_flag(const checks::JudgeInput& input) {
+  if (input.history.number(host_subject(), "flag").value_or(0) == 0) return {};
+  Finding finding;
+  finding.health = Health::failed;
+  finding.reason = "row_remap_failed";
+  return {finding};
+}
+
+TEST_F(OneShotTest, looks_again_at_once_before_it_says_what_only_a_new_card_ends) {
+  checks_ = {checks::Check{{}, observe_flag, judge_flag}};
+  checks_.front().info.id = "test.flag";
+  const auto says_so = [this](std::vector<bool> answers) {
+    flags = std::move(answers);
+    next_flag = 0;
+    const bool is_said = !look(0s, false).empty();
+    EXPECT_EQ(next_flag, flags.size());
+    return is_said;
+  };
+  EXPECT_TRUE(says_so({true, true}));
+  EXPECT_FALSE(says_so({true, false}));
+  EXPECT_FALSE(says_so({false}));
 }
 
 TEST_F(OneShotTest, every_check_whose_counters_grow_says_so) {

@@ -45,7 +45,7 @@ incidents::ReasonLookup lookup_in(const catalog::Catalog& facts, bool has_hyster
   if (has_hysteresis) return [&facts](std::string_view id) { return facts.reason(id); };
   auto immediate = std::make_shared<std::map<std::string, catalog::Reason, std::less<>>>();
   for (catalog::Reason reason : facts.reasons()) {
-    reason.raise_rounds = 1;
+    if (!reason.asks_again) reason.raise_rounds = 1;
     immediate->emplace(reason.id, std::move(reason));
   }
   return [immediate](std::string_view id) -> const catalog::Reason* {
@@ -269,6 +269,9 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   apply_changes(changes, now);
   if (!changes.resets.empty()) note_resets(changes.resets, now);
   result.findings = state_.findings(id);
+  const bool was_asked_again = std::exchange(entry.is_asked_again, false);
+  entry.is_asked_again = !was_asked_again && wants_second_look(said, result.findings, facts_);
+  if (entry.is_asked_again) schedule_.trigger(index);
   if (entry.looked && std::ranges::none_of(result.findings, [](const Finding& finding) {
         return finding.health == Health::unknown;
       }))
@@ -277,7 +280,7 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   show(entry);
   end_memory_loss_when_due();
   if (!entry.looked) ask_why(entry, started);
-  if (entry.waiting.empty()) return;
+  if (entry.waiting.empty() || entry.is_asked_again) return;
   for (auto& done : std::exchange(entry.waiting, {}))
     done(*entry.shown);
 }
@@ -364,6 +367,7 @@ void Runtime::show_findings() {
 
 void Runtime::take_findings(Entry& entry) {
   entry.result.findings = state_.findings(entry.check->info.id);
+  if (entry.is_asked_again) entry.result.findings.push_back(asked_again());
   if (waits_for_memory(entry)) entry.result.findings.push_back(loss_.finding());
   entry.result.health = health_of(entry.result.findings);
 }
@@ -609,8 +613,9 @@ SnapshotPtr Runtime::snapshot() const {
 }
 
 bool Runtime::has_looked_once() const {
-  return std::all_of(entries_.begin(), entries_.end(),
-                     [](const Entry& entry) { return entry.completed || !entry.settings.enabled; });
+  return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return (entry.completed && !entry.is_asked_again) || !entry.settings.enabled;
+  });
 }
 
 }  // namespace autopilot::runtime

@@ -54,7 +54,8 @@ struct RuntimeOptions {
   bool has_accelerator = false;
   // By tag: the check that looks at once when one with that tag could not look, and may know why.
   std::map<std::string, std::string, std::less<>> knows_why;
-  bool has_hysteresis = true;  // false: a finding counts at once (a one-shot look has no second round)
+  // false: a finding counts at once, except where its reason asks again (a one-shot look has no other rounds)
+  bool has_hysteresis = true;
   Lanes::Limits lanes;
 };
 
@@ -103,8 +104,8 @@ class Runtime {
   // earlier.
   MonoTime poll();
 
-  // One run of a passive check, now; asked while it runs, the answer of that run. False: no such check, or
-  // disabled.
+  // One run of a passive check, now; asked while it runs, the answer of that run. Where its reason asks
+  // again, the answer of the second run. False: no such check, or disabled.
   bool run_now(std::string_view check, std::function<void(const CheckResult&)> done);
   // New kernel records: the checks that read such look at once.
   void kernel_log_grew(LogParts parts);
@@ -144,7 +145,7 @@ class Runtime {
   // On the runtime's thread: what another run can go on with.
   [[nodiscard]] incidents::SavedState saved_state() const { return state_.save(); }
   [[nodiscard]] const std::vector<CheckInfo>& check_infos() const { return check_infos_; }
-  // Every enabled check has completed once.
+  // Every enabled check has completed once, and no second look is under way.
   [[nodiscard]] bool has_looked_once() const;
 
  private:
@@ -176,6 +177,7 @@ class Runtime {
     std::optional<Running> stuck;  // given up and not back yet: the next look would hang as well
     LogReader log;
     bool completed = false;
+    bool is_asked_again = false;  // the second look has not finished
     std::vector<std::function<void(const CheckResult&)>> waiting;
   };
   void start(std::size_t index, Instant now);

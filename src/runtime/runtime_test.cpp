@@ -7,6 +7,7 @@
 #include <future>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "checks/kernel_log/reset_evidence.hpp"
 #include "tests/fakes/fake_host.hpp"
@@ -16,7 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // What the fake checks see; set by each test.
@@ -234,6 +237,80 @@ TEST_F(RuntimeTest, a_finding_shows_in_the_snapshot_the_incidents_the_journal_an
   for (const auto& batch : batches_)
     journaled = journaled || !batch.incidents.empty();
   EXPECT_TRUE(journaled);
+}
+
+// A flag of the driver that only a new card ends.
+std::atomic<int> looks_with_the_flag{0};
+std::atomic<int> all_looks{0};
+
+Result<checks::Observed> observe_flag(const host::Host& host, const checks::Request&) {
+  Observation flag;
+  flag.name = "flag";
+  flag.value = ++all_looks <= looks_with_the_flag;
+  flag.time = host.clock.now();
+  return checks::Observed{{flag}, {"nvml"}, LogParts::none, std::nullopt, 0};
+}
+
+Findings judge_flag(const checks::JudgeInput& input) {
+  if (input.history.number(host_subject(), "flag").value_or(0) == 0) return {};
+  Finding finding;
+  finding.health = Health::failed;
+  finding.reason = "worn_out";
+  return {finding};
+}
+
+class PermanentFault : public RuntimeTest {
+ protected:
+  void start_with_flag(int looks) {
+    looks_with_the_flag = looks;
+    all_looks = 0;
+    catalog::Facts facts;
+    facts.reasons.push_back({.id = "worn_out",
+                             .max_health = Health::failed,
+                             .raise_rounds = 2,
+                             .asks_again = true,
+                             .clear = catalog::ClearRule::replaced});
+    catalog_ = catalog::Catalog(std::move(facts));
+    checks_[0] = make_check("test.count", observe_flag, judge_flag);
+    start();
+  }
+};
+
+TEST_F(PermanentFault, that_one_answer_alone_tells_is_not_believed) {
+  start_with_flag(1);
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  EXPECT_EQ(all_looks, 2) << "it is asked again at once";
+  EXPECT_EQ(result("test.count").health, Health::healthy);
+  EXPECT_THAT(runtime_->snapshot()->incidents, IsEmpty());
+}
+
+TEST_F(PermanentFault, that_the_next_look_confirms_is_told_without_waiting_for_a_period) {
+  start_with_flag(1000);
+  ASSERT_TRUE(poll_until([this] { return !runtime_->snapshot()->incidents.empty(); }));
+  EXPECT_EQ(all_looks, 2);
+  EXPECT_EQ(result("test.count").health, Health::failed);
+}
+
+TEST_F(PermanentFault, who_asks_for_a_look_gets_the_answer_of_the_second) {
+  start_with_flag(0);
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  looks_with_the_flag = 1000;
+  std::vector<Health> answers;
+  ASSERT_TRUE(runtime_->run_now("test.count",
+                                [&answers](const CheckResult& answer) { answers.push_back(answer.health); }));
+  ASSERT_TRUE(poll_until([&answers] { return !answers.empty(); }));
+  EXPECT_THAT(answers, ElementsAre(Health::failed));
+  EXPECT_EQ(all_looks, 3);
+}
+
+TEST_F(PermanentFault, between_the_two_looks_nothing_is_known) {
+  start_with_flag(1000);
+  std::set<Health> seen;
+  ASSERT_TRUE(poll_until([&] {
+    seen.insert(result("test.count").health);
+    return !runtime_->snapshot()->incidents.empty();
+  }));
+  EXPECT_THAT(seen, Not(Contains(Health::healthy)));
 }
 
 class LostMemory : public RuntimeTest {

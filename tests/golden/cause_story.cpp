@@ -174,27 +174,10 @@ class Agent {
 
   void look(const Boot& boot, bool at_everything) {
     for (const checks::Check& check : checks::builtin_checks()) {
-      Memory& memory = memories_[check.info.id];
-      if (!at_everything && !memory.reads_kernel_log) continue;
-      const Instant now = boot.now();
-      auto observed =
-          check.observe(boot.host(), {now, now.mono + check.info.deadline, memory.kernel_log_next});
-      Findings signs;
-      if (observed) {
-        Observations news;
-        for (const Observation& record : observed->observations)
-          if (record.sequence && *record.sequence >= memory.kernel_log_next) news.push_back(record);
-        signs = checks::signs_in(news, catalog::builtin());
-        for (const checks::TakenBack& over : checks::taken_back_in(news, catalog::builtin()))
-          note(state_.taken_back(over.gpu, over.code, now));
-        memory.reads_kernel_log = observed->kernel_log_next.has_value();
-        memory.kernel_log_next = observed->kernel_log_next.value_or(memory.kernel_log_next);
-      }
-      const bool looked = observed.has_value();
-      const Findings said = runtime::conclude(check, std::move(observed), check.info.window, now,
-                                              catalog::builtin(), Expectation{}, memory.history);
-      note(state_.complete_round(check.info.id, now, said,
-                                 looked ? memory.history.latest().all() : Observations{}, signs));
+      if (!at_everything && !memories_[check.info.id].reads_kernel_log) continue;
+      const Findings said = look(boot, check);
+      if (runtime::wants_second_look(said, state_.findings(check.info.id), catalog::builtin()))
+        static_cast<void>(look(boot, check));
       for (const Finding& finding : state_.findings(check.info.id))
         if (finding.health == Health::degraded || finding.health == Health::failed)
           node_ = worse(node_, finding.health);
@@ -216,6 +199,30 @@ class Agent {
     std::uint64_t kernel_log_next = 0;
     bool reads_kernel_log = false;
   };
+
+  // What the round of one check says.
+  Findings look(const Boot& boot, const checks::Check& check) {
+    Memory& memory = memories_[check.info.id];
+    const Instant now = boot.now();
+    auto observed = check.observe(boot.host(), {now, now.mono + check.info.deadline, memory.kernel_log_next});
+    Findings signs;
+    if (observed) {
+      Observations news;
+      for (const Observation& record : observed->observations)
+        if (record.sequence && *record.sequence >= memory.kernel_log_next) news.push_back(record);
+      signs = checks::signs_in(news, catalog::builtin());
+      for (const checks::TakenBack& over : checks::taken_back_in(news, catalog::builtin()))
+        note(state_.taken_back(over.gpu, over.code, now));
+      memory.reads_kernel_log = observed->kernel_log_next.has_value();
+      memory.kernel_log_next = observed->kernel_log_next.value_or(memory.kernel_log_next);
+    }
+    const bool looked = observed.has_value();
+    Findings said = runtime::conclude(check, std::move(observed), check.info.window, now, catalog::builtin(),
+                                      Expectation{}, memory.history);
+    note(state_.complete_round(check.info.id, now, said,
+                               looked ? memory.history.latest().all() : Observations{}, signs));
+    return said;
+  }
 
   static Health worse(Health a, Health b) { return b == Health::failed ? b : a == Health::failed ? a : b; }
 

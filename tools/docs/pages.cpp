@@ -50,7 +50,8 @@ std::string reason_section(const Reason& reason) {
           action_text(reason.action) + "; confidence that the blamed subject is at fault " +
           number(reason.confidence) + ".\n";
   if (reason.raise_rounds > 1)
-    text += "- Counts after " + std::to_string(reason.raise_rounds) + " rounds in a row.\n";
+    text += "- Counts after " + std::to_string(reason.raise_rounds) + " rounds in a row" +
+            (reason.asks_again ? "; the second follows the first at once" : "") + ".\n";
   text += "- Goes away " + clear_text(reason) + ".\n";
   if (!reason.hides.empty())
     text += "- Until it ends these do not go away: " + join(reason.hides, true) + ".\n";

@@ -126,7 +126,9 @@ std::string explain(const catalog::Reason& reason) {
   if (reason.confidence > 0)
     page.add("How sure", percent(reason.confidence) + " that the named subject is at fault");
   page.add("Do now", reason.cure + " (action: " + action_of(reason.action) + ")");
-  page.add("Raised", "after " + rounds(reason.raise_rounds)).add("Clears", catalog::how_it_clears(reason));
+  page.add("Raised",
+           "after " + rounds(reason.raise_rounds) + (reason.asks_again ? ", the second at once" : ""))
+      .add("Clears", catalog::how_it_clears(reason));
   page.add("Wrong if", reason.disproof).add("Said by", joined(reason.checks)).add(reason.provenance);
   return page.text();
 }
