@@ -29,15 +29,16 @@ struct PlanOptions {
 
 Result<std::vector<kube::RemediationPlan>> read_plans(ClusterReader& cluster, const PlanOptions& own) {
   std::vector<kube::RemediationPlan> plans;
-  TRY_STATUS(cluster.list({kube::remediation_plans_path(own.name_space), {}}, kPlansInAPage,
-                          {"list remediationplans.autopilot.ibm.com in the namespace " + own.name_space,
-                           "is the controller of Autopilot installed?"},
-                          [&](const kube::JsonObject& object) {
-                            auto plan = kube::parse_remediation_plan(object);
-                            const bool is_asked_for = own.node.empty() || plan.spec.node == own.node;
-                            if (is_asked_for && (own.wants_all || is_of_now(plan)))
-                              plans.push_back(std::move(plan));
-                          }));
+  TRY_STATUS(
+      cluster.list({kube::remediation_plans_path(own.name_space), {}}, kPlansInAPage,
+                   {"list remediationplans.autopilot.ibm.com in the namespace " + own.name_space,
+                    "the cluster does not know the kind RemediationPlan: kubectl apply --server-side -f "
+                    "deploy/helm/autopilot/crds/"},
+                   [&](const kube::JsonObject& object) {
+                     auto plan = kube::parse_remediation_plan(object);
+                     const bool is_asked_for = own.node.empty() || plan.spec.node == own.node;
+                     if (is_asked_for && (own.wants_all || is_of_now(plan))) plans.push_back(std::move(plan));
+                   }));
   sort_newest_first(plans);
   return plans;
 }

@@ -345,7 +345,7 @@ class KubectlPluginTest(unittest.TestCase):
         self.assertEqual(plain.stdout, shown)
 
     def test_plans_that_cannot_be_read_are_no_empty_list(self):
-        self.assertIn("is the controller of Autopilot installed", self.refused("plan", code=70))
+        self.assertIn("does not know the kind RemediationPlan: kubectl apply --server-side -f deploy/helm", self.refused("plan", code=70))
         self.server.refusals[PLANS] = 403
         self.assertIn("list remediationplans", self.refused("plan", code=70))
 

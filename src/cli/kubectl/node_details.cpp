@@ -24,7 +24,7 @@ std::string headline(const NodeDetails& details, WallTime now, const TableStyle&
   std::string text = painted(printable(view.node), "\033[1m", style) + "  " +
                      painted(to_string(view.health), color_of(view.health), style);
   if (view.verdict != Verdict::none) text.append("  verdict ").append(verdict_text(view));
-  if (view.is_simulated) text += "  " + simulated_word(style);
+  if (view.is_simulated.value_or(false)) text += "  " + simulated_word(style);
   return text + "  checked " + (view.checked ? age_of(*view.checked, now) + " ago" : "never") + "\n";
 }
 

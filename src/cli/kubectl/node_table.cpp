@@ -59,7 +59,7 @@ std::string_view verdict_text(const NodeView& view) {
 }
 
 std::string worst_text(const NodeView& view) {
-  if (!view.is_simulated) return view.worst;
+  if (!view.is_simulated.value_or(false)) return view.worst;
   return view.worst + (view.worst.empty() ? "[SIMULATED]" : " [SIMULATED]");
 }
 
@@ -99,7 +99,7 @@ void write_node_members(api::JsonWriter& out, const NodeView& view) {
   out.word_if_any("lastVerdict", view.last_word);
   out.word_if_any("worst", view.worst);
   out.word_if_any("looked", view.looked);
-  out.flag("simulated", view.is_simulated);
+  if (view.is_simulated) out.flag("simulated", *view.is_simulated);
 }
 
 std::string nodes_json(std::span<const NodeView> views, WallTime now) {

@@ -55,6 +55,7 @@ TEST(NodesJson, says_unknown_where_nobody_knows_and_nothing_where_nothing_is) {
               HasSubstr(R"({"node":"gpu-3","verdict":"UNKNOWN","health":"unknown","lastVerdict":"PASS")"));
   EXPECT_THAT(json, HasSubstr(R"({"node":"cpu-1","health":"healthy")"));
   EXPECT_THAT(json, HasSubstr(R"("worst":"the GPU is lost","simulated":true)"));
+  EXPECT_THAT(json, Not(HasSubstr(R"("simulated":false)"))) << "of nodes without a report";
   EXPECT_THAT(cluster_json(fleet(), kTableNow),
               HasSubstr(R"("counts":{"PASS":1,"WARN":0,"EVICT":1,"TESTING":0,"UNKNOWN":1,"none":1})"));
 }

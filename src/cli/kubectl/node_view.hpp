@@ -22,7 +22,7 @@ struct NodeView {
   std::string last_word = {};  // that stood there when it was checked last, where nobody knows it now
   std::string worst = {};      // the worst incident, or why nobody knows
   std::string looked = {};     // "30 of 31"; empty: it has no report
-  bool is_simulated = false;
+  std::optional<bool> is_simulated = {};  // nothing: it has no report yet, which alone says so
 };
 
 // An agent writes every five minutes: after three that are missing nobody watches the node any more. Also of

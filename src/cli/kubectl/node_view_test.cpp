@@ -49,6 +49,11 @@ TEST(NodeView, a_fresh_report_is_the_node) {
   EXPECT_EQ(view.looked, "30 of 31");
 }
 
+TEST(NodeView, whether_it_is_simulated_is_known_by_its_report_alone) {
+  EXPECT_EQ(view_of({}, {node("a", "PASS", 20s)}).is_simulated, std::nullopt);
+  EXPECT_EQ(view_of({report("a", 20s)}, {node("a", "PASS", 20s)}).is_simulated, false);
+}
+
 TEST(NodeView, three_heartbeats_without_a_word_make_it_unknown) {
   EXPECT_EQ(view_of({report("a", 15min)}, {}).verdict, Verdict::pass);
   const auto view = view_of({report("a", 15min + 1ns)}, {});
