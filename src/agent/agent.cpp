@@ -106,7 +106,7 @@ class Agent {
   void say_pod_resources_problem(const std::string& problem);
   void reload();
   void refuse(const Error& why);
-  void tell_refused(const std::string& what, const Error& why);
+  void tell_refused(const std::string& what, const Error& why, bool has_old = true);
   void look_at_configuration();
   void begin_stop(int signal);
   void end_stop();
@@ -615,15 +615,15 @@ Status Agent::listen_inside_tls() {
     return fail(Errc::malformed, "`tls.mode` is cert_manager, which needs `kubernetes.write_node`");
   std::vector<std::string> hosts = options_.config.allowed_hosts;
   if (options_.cluster) hosts.push_back("autopilot-node." + options_.cluster->name_space + ".svc");
-  keys_.emplace(
-      AgentKeys::Context{.loop = loop_,
-                         .clock = machine_.host->clock,
-                         .server = server_,
-                         .node = machine_.node,
-                         .settings = tls,
-                         .allowed_hosts = std::move(hosts),
-                         .read_file = options_.read_file,
-                         .on_refused = [this](const Error& why) { tell_refused("keys of TLS", why); }});
+  keys_.emplace(AgentKeys::Context{
+      .loop = loop_,
+      .clock = machine_.host->clock,
+      .server = server_,
+      .node = machine_.node,
+      .settings = tls,
+      .allowed_hosts = std::move(hosts),
+      .read_file = options_.read_file,
+      .on_refused = [this](const Error& why) { tell_refused("keys of TLS", why, keys_->has_any()); }});
   tls_port_ = TRY(keys_->listen());
   warn_of_readers(tls.listen);
   const std::string address = TRY(net::parse_ip_port(tls.listen)).address;
@@ -742,11 +742,13 @@ void Agent::refuse(const Error& why) {
 }
 
 // what: "configuration"
-void Agent::tell_refused(const std::string& what, const Error& why) {
+void Agent::tell_refused(const std::string& what, const Error& why, bool has_old) {
   log_error(what + " refused", {{"cause", why.what}});
   Event event;
   event.kind = EventKind::configuration_refused;
-  event.message = "new " + what + " refused, the old stays in use: " + why.what;
+  event.message = "new " + what +
+                  (has_old ? " refused, the old stays in use: " : " refused, and there are none yet: ") +
+                  why.what;
   runtime_.update_self([](SelfStatus& self) { ++self.configuration_refused; });
   (void)runtime_.tell(std::move(event));
   poll();

@@ -32,7 +32,10 @@ Result<std::uint16_t> AgentKeys::listen() {
 }
 
 IssuedKeys::Listener AgentKeys::listener() {
-  return {[this](const ReadyKeys& keys) { use(keys); }, context_.on_refused};
+  return {[this](const ReadyKeys& keys) { use(keys); }, context_.on_refused,
+          [](const Error& why) {
+            telemetry::log_info("the first keys of TLS are awaited", {{"cause", why.what}});
+          }};
 }
 
 Status AgentKeys::have_them_signed() {

@@ -34,7 +34,7 @@ class AgentKeys {
     config::Tls settings;
     std::vector<std::string> allowed_hosts;  // as which clients may address it, beside its node
     net::ReadFile read_file;
-    // Of new keys; once for each cause in a row. The old ones stay in use.
+    // Of new keys; once for each cause in a row. The old ones stay in use, where there are some.
     std::function<void(const Error& why)> on_refused;
   };
   explicit AgentKeys(Context context) : context_(std::move(context)) {}
@@ -49,6 +49,7 @@ class AgentKeys {
   [[nodiscard]] IssuedKeys::Listener listener();
   // Whether others can ask it there now or will: with keys of files only where they believe somebody.
   [[nodiscard]] bool is_for_agents() const { return client_ != nullptr || !has_files(); }
+  [[nodiscard]] bool has_any() const { return validity_.has_value(); }
   // What other agents are asked with; null: in the clear.
   [[nodiscard]] const std::shared_ptr<const net::TlsContext>& client() const { return client_; }
   // by_cert_manager: what came of its renewals, which it makes for the cluster.

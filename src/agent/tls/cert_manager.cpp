@@ -44,7 +44,8 @@ void CertManager::look() {
 void CertManager::take(const Result<kube::IssuedCertificate>& issued) {
   if (issued) return end(SignedKey{issued->certificate, issued->authority});
   const bool is_pending = issued.error().code == Errc::unavailable;
-  if (!is_pending || clock_.now().mono - asked_ >= pace_.patience) return end(tl::unexpected(issued.error()));
+  if (!is_pending) return end(tl::unexpected(issued.error()));
+  if (clock_.now().mono - asked_ >= pace_.patience) return end(fail(Errc::timed_out, issued.error().what));
   next_ = loop_.after(pace_.look, [this] { look(); });
 }
 

@@ -35,6 +35,7 @@ void IssuedKeys::use(const SignedKey& signed_key) {
   if (!ready) return retry(ready.error());
   failures_.reset();
   told_.clear();
+  has_keys_ = true;
   renewals_.is_failing = false;
   listener_.on_keys(*ready);
   ask_again_at(ready->validity.from + (ready->validity.until - ready->validity.from) * 2 / 3);
@@ -53,7 +54,9 @@ void IssuedKeys::ask_again_at(WallTime until) {
 void IssuedKeys::retry(const Error& why, std::optional<Duration> retry_after) {
   ++renewals_.failed;
   renewals_.is_failing = true;
-  if (std::exchange(told_, why.what) != why.what) listener_.on_refused(why);
+  const bool is_awaited = !has_keys_ && why.code == Errc::unavailable;
+  if (std::exchange(told_, why.what) != why.what)
+    (is_awaited ? listener_.on_awaited : listener_.on_refused)(why);
   next_ = loop_.after(failures_.fail(pace_.after_failures, dice_(), retry_after), [this] { ask(); });
 }
 

@@ -31,6 +31,9 @@ class IssuedKeys {
     std::function<void(const ReadyKeys& keys)> on_keys;
     // Once for each cause in a row.
     std::function<void(const Error& why)> on_refused;
+    // In place of on_refused until there are keys, where the signer is unavailable: it begins at the same
+    // time.
+    std::function<void(const Error& why)> on_awaited;
   };
 
   IssuedKeys(net::EventLoop& loop, const Clock& clock, std::string node, std::unique_ptr<Signer> signer,
@@ -55,6 +58,7 @@ class IssuedKeys {
   const Listener listener_;
   const std::function<double()> dice_;
   const Pace pace_;
+  bool has_keys_ = false;
   std::string key_;   // of the certificate that is asked for
   std::string told_;  // the cause that was told last
   Renewals renewals_;

@@ -66,7 +66,8 @@ class IssuedKeysTest : public ::testing::Test {
                                       CertManagerWish{"node-1", "autopilot", "autopilot"},
                                       CertManager::Pace{.look = 1ms, .patience = 1h}),
         IssuedKeys::Listener{[this](const ReadyKeys& keys) { used_.push_back(keys); },
-                             [this](const Error& why) { refused_.push_back(why.what); }},
+                             [this](const Error& why) { refused_.push_back(why.what); },
+                             [this](const Error& why) { awaited_.push_back(why.what); }},
         [] { return 0.0; },
         IssuedKeys::Pace{.after_failures = {.first = 1ms, .last = 10ms}, .longest_rest = 2ms});
   }
@@ -94,6 +95,7 @@ class IssuedKeysTest : public ::testing::Test {
   std::vector<std::string> removed_;
   std::vector<ReadyKeys> used_;
   std::vector<std::string> refused_;
+  std::vector<std::string> awaited_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<IssuedKeys> keys_;
 };
@@ -138,6 +140,19 @@ TEST_F(IssuedKeysTest, what_fails_is_told_once_counted_each_time_and_tried_again
   EXPECT_TRUE(run_until([this] { return used_.size() == 1; }));
   EXPECT_FALSE(keys_->renewals().is_failing);
   EXPECT_GE(keys_->renewals().failed, 3U);
+}
+
+TEST_F(IssuedKeysTest, whoever_signs_may_begin_later_than_the_agent_and_that_is_no_refusal) {
+  status_ = 503;
+  keys_->start();
+  ASSERT_TRUE(run_until([this] { return keys_->renewals().failed >= 2; }));
+  EXPECT_THAT(refused_, IsEmpty());
+  EXPECT_THAT(awaited_, SizeIs(1));
+  status_ = 201;
+  ASSERT_TRUE(run_until([this] { return used_.size() == 1; }));
+  status_ = 503;
+  clock_.time += 17h;
+  EXPECT_TRUE(run_until([this] { return !refused_.empty(); })) << "there are keys that end";
 }
 
 TEST_F(IssuedKeysTest, a_request_that_is_denied_is_taken_away_and_made_anew) {
