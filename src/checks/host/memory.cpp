@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
+#include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
@@ -30,9 +32,10 @@ constexpr std::string_view kSomeShare = "memory.pressure_some_avg60";
 constexpr std::string_view kCorrectedSuffix = ".corrected";
 constexpr std::string_view kUncorrectedSuffix = ".uncorrected";
 
+constexpr std::string_view kId = "host.memory";
 constexpr std::string_view kOomGlobalRule = "memory.oom_global";
-// The second is shown only: a kill inside one container's limit is that container's affair.
-constexpr std::array kRules = {kOomGlobalRule, std::string_view("memory.oom_container")};
+// A kill inside the limit of a pod or a job is an event of that one, and judged for none.
+constexpr std::string_view kOomKillRule = "memory.oom_container";
 
 constexpr Duration kWindow = minutes{60};
 
@@ -139,6 +142,64 @@ class Round {
   std::optional<Error> problem_;
 };
 
+// The pod or the job whose limit was passed. The limit of all pods together, and that of a service, are the
+// machine's.
+Subject limited(const DecodedRecord& decoded) {
+  const std::string limit = attribute_of(decoded, "limit");
+  if (!decoded.from_kernel && !decoded.injected) return host_subject();
+  const WorkloadOwner owner =
+      host::parse_cgroup_path(limit.empty() ? attribute_of(decoded, "cgroup") : limit);
+  Subject subject;
+  if (!owner.job.empty()) {
+    subject.kind = SubjectKind::job;
+    subject.key = owner.job;
+    std::ranges::replace(subject.key, ' ', '/');
+  } else if (!owner.pod_uid.empty()) {
+    subject.kind = SubjectKind::pod;
+    subject.key = owner.pod_uid;
+  }
+  return subject;
+}
+
+// A pod has the name by which people know it; one that nobody names is told by its UID alone.
+void name_pods(const host::Files& files, Observations& observations) {
+  host::PodNames names;
+  bool is_read = false;
+  for (Observation& event : observations) {
+    const std::string uid = attribute_of(event, "podUid");
+    if (uid.empty()) continue;
+    if (!std::exchange(is_read, true)) names = host::read_pod_names(files);
+    const auto found = names.find(uid);
+    const std::string name = found == names.end() ? "" : found->second.first + "/" + found->second.second;
+    if (!name.empty()) event.attributes.emplace_back("pod", name);
+    if (event.subject.kind != SubjectKind::pod) continue;
+    event.subject = name.empty() ? host_subject() : event.subject;
+    if (!name.empty()) event.subject.key = name;
+  }
+}
+
+// The row about the killed process does not say whose it was; the one before it does.
+void join_kills(Observations& observations) {
+  const Observation* cause = nullptr;
+  for (Observation& event : observations) {
+    if (!attribute_of(event, "cgroup").empty()) cause = &event;
+    const std::string pid = attribute_of(event, "pid");
+    if (event.name != kOomKillRule || cause == nullptr || pid.empty()) continue;
+    if (attribute_of(*cause, "pid") != pid || may_act(*cause) != may_act(event)) continue;
+    event.subject = cause->subject;
+    for (const std::string_view name : {"podUid", "pod", "container", "job"})
+      if (const Value* value = find_attribute(cause->attributes, name))
+        event.attributes.emplace_back(name, *value);
+  }
+}
+
+void add_kills(const host::Host& host, const Request& request, Observed& observed) {
+  // Without the log nobody can tell a kill of the machine from one inside a limit; the witnesses say so.
+  static_cast<void>(add_rule_events(host, request, kId, limited, observed));
+  name_pods(host.files, observed.observations);
+  join_kills(observed.observations);
+}
+
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Round round(host.files, request);
   round.look_at_edac();
@@ -148,9 +209,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed = round.take();
   if (observed.witnesses.empty())
     return fail(round.first_problem().value_or(Error{Errc::unavailable, "nothing tells of main memory"}));
-  // Without the log nobody can tell a kill of the machine from one inside a container; the witnesses say so.
-  static_cast<void>(add_rule_events(
-      host, request, kRules, [](const DecodedRecord&) { return host_subject(); }, observed));
+  add_kills(host, request, observed);
   return observed;
 }
 
@@ -267,7 +326,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace host_memory
 
 const Check kHostMemory = {
-    .info = {.id = "host.memory",
+    .info = {.id = std::string(host_memory::kId),
              .title = "Main memory",
              .tags = {"host", "memory", "passive"},
              .period = std::chrono::minutes{1},

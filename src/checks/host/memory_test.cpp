@@ -15,21 +15,36 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-struct OneLineLog : host::KernelLog {
-  std::string text;
+struct FewLinesLog : host::KernelLog {
+  std::vector<std::string> lines;
   Instant time;
+  int facility = 0;
   [[nodiscard]] Result<host::KernelRecords> read(std::uint64_t from, MonoTime) const override {
     host::KernelRecords records;
     records.witness = "/dev/kmsg";
-    records.next = 1;
-    if (text.empty() || from > 0) return records;
-    host::KernelRecord record;
-    record.time = time;
-    record.text = text;
-    records.records.push_back(record);
+    records.next = lines.size();
+    if (from > 0) return records;
+    for (const std::string& line : lines) {
+      host::KernelRecord record;
+      record.sequence = records.records.size();
+      record.time = time;
+      record.text = line;
+      record.facility = facility;
+      records.records.push_back(record);
+    }
     return records;
   }
 };
+
+const std::string kUid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
+const std::string kContainer(64, 'a');
+
+std::string limit_row(const std::string& limit, const std::string& group) {
+  return "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=" + limit +
+         ",task_memcg=" + group + ",task=python3,pid=4242,uid=0";
+}
+const std::string kKillRow =
+    "Memory cgroup out of memory: Killed process 4242 (python3) total-vm:105624kB, anon-rss:1kB";
 
 class HostMemory : public ::testing::Test {
  protected:
@@ -80,7 +95,7 @@ class HostMemory : public ::testing::Test {
   host::TestFolder folder_;
   fakes::EmptyHost empty_;
   host::Files files_{folder_.path()};
-  OneLineLog log_;
+  FewLinesLog log_;
   host::Host host_{empty_.clock,    files_,           log_,       empty_.gpus, empty_.filesystems,
                    empty_.ethernet, empty_.time_sync, empty_.nvme};
   History history_;
@@ -137,8 +152,8 @@ TEST_F(HostMemory, pressure) {
 }
 
 TEST_F(HostMemory, a_kill_of_the_whole_machine) {
-  log_.text =
-      "Out of memory: Killed process 4242 (python3) total-vm:105624kB, anon-rss:102400kB, file-rss:0kB";
+  log_.lines = {
+      "Out of memory: Killed process 4242 (python3) total-vm:105624kB, anon-rss:102400kB, file-rss:0kB"};
   log_.time = empty_.clock.now();
   const Findings findings = look();
   ASSERT_EQ(findings.size(), 1U);
@@ -149,9 +164,52 @@ TEST_F(HostMemory, a_kill_of_the_whole_machine) {
 
 TEST_F(HostMemory, a_kill_inside_one_containers_limit_is_its_own_affair) {
   folder_.write("/proc/vmstat", "oom_kill 3\n");
-  log_.text = "Memory cgroup out of memory: Killed process 4242 (python3) total-vm:105624kB, anon-rss:1kB";
+  log_.lines = {kKillRow};
   log_.time = empty_.clock.now();
   EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(HostMemory, a_kill_inside_the_limit_of_a_pod_is_an_event_of_that_pod) {
+  folder_.write("/var/log/pods/ml_train-0_" + kUid + "/main/0.log", "");
+  const std::string pod = "/kubepods/burstable/pod" + kUid;
+  log_.lines = {limit_row(pod, pod + "/" + kContainer), kKillRow};
+  log_.time = empty_.clock.now();
+  EXPECT_THAT(words(), IsEmpty());
+  ASSERT_EQ(history_.events().size(), 2U);
+  for (const Observation& event : history_.events()) {
+    EXPECT_EQ(to_string(event.subject), "pod/ml/train-0");
+    EXPECT_EQ(*find_attribute(event.attributes, "container"), Value{kContainer});
+    EXPECT_EQ(*find_attribute(event.attributes, "pod"), Value{std::string("ml/train-0")});
+  }
+}
+
+TEST_F(HostMemory, a_kill_inside_the_limit_of_a_job_is_an_event_of_that_job) {
+  const std::string job = "/system.slice/slurmstepd.scope/job_4711";
+  log_.lines = {limit_row(job, job + "/step_0/user/task_0"), kKillRow};
+  log_.time = empty_.clock.now();
+  EXPECT_THAT(words(), IsEmpty());
+  for (const Observation& event : history_.events())
+    EXPECT_EQ(to_string(event.subject), "job/slurm/4711");
+}
+
+TEST_F(HostMemory, a_kill_by_the_limit_of_all_pods_names_the_pod_and_is_not_its_event) {
+  folder_.write("/var/log/pods/ml_train-0_" + kUid + "/main/0.log", "");
+  log_.lines = {limit_row("/kubepods", "/kubepods/burstable/pod" + kUid + "/" + kContainer)};
+  log_.time = empty_.clock.now();
+  EXPECT_THAT(words(), IsEmpty());
+  ASSERT_EQ(history_.events().size(), 1U);
+  EXPECT_EQ(history_.events().front().subject, host_subject());
+  EXPECT_EQ(*find_attribute(history_.events().front().attributes, "pod"), Value{std::string("ml/train-0")});
+}
+
+TEST_F(HostMemory, a_program_that_writes_such_a_row_makes_no_event_of_a_pod) {
+  folder_.write("/var/log/pods/ml_train-0_" + kUid + "/main/0.log", "");
+  log_.lines = {limit_row("/kubepods/pod" + kUid, "/kubepods/pod" + kUid)};
+  log_.time = empty_.clock.now();
+  log_.facility = 1;
+  EXPECT_THAT(words(), IsEmpty());
+  ASSERT_EQ(history_.events().size(), 1U);
+  EXPECT_EQ(history_.events().front().subject, host_subject());
 }
 
 TEST_F(HostMemory, what_a_kernel_does_not_tell_is_missing_not_zero) {

@@ -8,6 +8,7 @@
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "core/parse.hpp"
 #include "core/subject.hpp"
+#include "host/host.hpp"
 
 namespace autopilot::checks {
 namespace {
@@ -16,6 +17,14 @@ catalog::LogPatterns compiled(const std::vector<catalog::LogRule>& rules) {
   auto patterns = catalog::LogPatterns::compile(rules);
   AUTOPILOT_ASSERT(patterns.has_value());  // the readers of rules refuse others
   return *std::move(patterns);
+}
+
+// Whose control group it is, where its path tells that.
+void add_owner(std::string_view cgroup, DecodedRecord& decoded) {
+  const WorkloadOwner owner = host::parse_cgroup_path(cgroup);
+  for (const auto& [name, value] : {std::pair("podUid", owner.pod_uid),
+                                    std::pair("container", owner.container), std::pair("job", owner.job)})
+    if (!value.empty()) decoded.attributes.emplace_back(name, value);
 }
 
 }  // namespace
@@ -57,6 +66,7 @@ std::optional<DecodedRecord> Decoder::decode_by_rules(const host::KernelRecord& 
     else if (name != "text")  // part of the text that is there whole
       decoded.attributes.emplace_back(name, value);
     if (name == "device") decoded.pci = canonical_pci_address(value).value_or("");
+    if (name == "cgroup") add_owner(value, decoded);
   }
   add_facts(facts_, decoded);
   return decoded;

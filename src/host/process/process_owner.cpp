@@ -83,6 +83,12 @@ WorkloadOwner parse_cgroups(std::string_view text) {
   return owner;
 }
 
+WorkloadOwner parse_cgroup_path(std::string_view path) {
+  WorkloadOwner owner;
+  read_path(std::string(path), owner);
+  return owner;
+}
+
 PodNames read_pod_names(const Files& files) {
   PodNames names;
   const auto folders = files.list(kPodLogs);

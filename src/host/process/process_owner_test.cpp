@@ -31,6 +31,7 @@ TEST(Cgroups, of_a_pod_in_every_form) {
   };
   for (const std::string& path : paths)
     EXPECT_EQ(parse_cgroups(path), expected) << path;
+  EXPECT_EQ(parse_cgroup_path("/kubepods/besteffort/pod" + kUid + "/" + kContainer), expected);
   const std::string of_a_file(32, 'b');
   EXPECT_EQ(parse_cgroups("0::/kubepods/burstable/pod" + of_a_file + "/" + kContainer).pod_uid, of_a_file);
 }
