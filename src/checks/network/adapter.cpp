@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checks/builtin.hpp"
@@ -31,6 +33,10 @@ constexpr std::array<std::string_view, 17> kDrivers = {
     "qede",      "sfc", "cxgb4", "gve",       "mana",    "hns3", "igb",  "ionic"};
 // Of an adapter that no driver has: whether one has others of its kind.
 constexpr std::string_view kDriverless = "adapter.driverless";
+// Of an adapter of mlx5 without an RDMA device: why it has none.
+constexpr std::string_view kWithoutRdma = "adapter.without_rdma";
+constexpr std::string_view kMlx5 = "mlx5_core";
+constexpr std::string_view kRdmaProbeRule = "network.rdma_probe_failed";
 constexpr std::array kClasses = {host::pci_class::kEthernet, host::pci_class::kNetworkOther,
                                  host::pci_class::kInfiniband};
 // With so many lanes it is none for the management of the machine.
@@ -57,6 +63,10 @@ Subject port(const std::string& key) {
 Subject subject_of(const host::Files& files, const DecodedRecord& decoded) {
   const std::string address = attribute_of(decoded, "device");
   const std::string interface = attribute_of(decoded, "interface");
+  if (decoded.rule == kRdmaProbeRule) {
+    const auto of_part = host::pci_address_of_part(files, attribute_of(decoded, "function"));
+    return of_part ? port(*of_part) : host_subject();
+  }
   if (decoded.rule == kLinkRule) {
     const std::string of_adapter = host::port_of_adapter(files, address);
     return port(of_adapter.find('/') == std::string::npos ? interface : of_adapter);
@@ -92,6 +102,35 @@ void look_for_driverless(const host::Files& files, Seen& seen) {
   }
 }
 
+// Those that speak InfiniBand; one of Ethernet may do without RDMA.
+std::vector<std::string> infiniband_adapters(const host::Files& files) {
+  std::vector<std::string> addresses;
+  const auto scan = host::scan_pci_classes(files, std::array{host::pci_class::kInfiniband});
+  if (!scan) return addresses;
+  for (const host::PciDevice& adapter : scan->devices)
+    addresses.push_back(adapter.address);
+  return addresses;
+}
+
+// Why it has no RDMA device; nothing where that is as it should be.
+std::optional<std::string_view> lack_of_rdma(host::RdmaPart part, bool is_infiniband) {
+  if (part == host::RdmaPart::not_started) return "not_started";
+  if (part == host::RdmaPart::started || !is_infiniband) return std::nullopt;
+  return part == host::RdmaPart::no_driver ? "no_driver" : "untold";
+}
+
+void look_for_rdma(const host::Files& files, Seen& seen) {
+  const std::vector<std::string> infiniband = infiniband_adapters(files);
+  std::size_t adapters = 0;
+  for (const std::string& address : host::devices_of_driver(files, kMlx5)) {
+    if (host::is_virtual_function(files, address)) continue;
+    if (++adapters > kMaxAdapters) break;
+    const bool is_infiniband = std::ranges::find(infiniband, address) != infiniband.end();
+    if (const auto why = lack_of_rdma(host::rdma_part(files, address), is_infiniband))
+      seen.add(port(address), kWithoutRdma, "sysfs", std::string(*why));
+  }
+}
+
 // A virtual function that does not start may belong to a guest.
 void forget_virtual(const host::Files& files, Observations& events) {
   std::erase_if(events, [&files](const Observation& event) {
@@ -115,6 +154,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
       seen.add(port(address), kPort, "sysfs", host::port_of_adapter(host.files, address));
     }
   look_for_driverless(host.files, seen);
+  look_for_rdma(host.files, seen);
   seen.add_count(host_subject(), kLeftOut, "sysfs", adapters > kMaxAdapters ? adapters - kMaxAdapters : 0);
   for (Observation& observation : seen.take())
     observed.observations.push_back(std::move(observation));
@@ -134,9 +174,17 @@ bool is_told_without_driver(const Finding& finding) {
          std::ranges::find(kToldWithoutDriver, to_string(*rule)) != kToldWithoutDriver.end();
 }
 
+// One whose state is looked at in every round.
+bool is_of_rdma_part(const Finding& finding) {
+  const Value* function = find_attribute(finding.evidence, "function");
+  return function != nullptr && finding.subject.kind == SubjectKind::nic_port &&
+         to_string(*function).starts_with(kMlx5);
+}
+
 // Of an adapter that is gone nothing is said: a driver calls it a fatal error as well when somebody takes a
 // virtual function away. One that did not start works if the driver has it now.
 bool is_of_interest(const JudgeInput& input, Finding& finding) {
+  if (is_of_rdma_part(finding)) return input.history.find(finding.subject, kWithoutRdma) != nullptr;
   if (!find_attribute(finding.evidence, "device")) return true;
   const auto name = input.history.word(finding.subject, kPort);
   const bool needs_no_driver = is_told_without_driver(finding);
@@ -163,6 +211,37 @@ void judge_driverless(const JudgeInput& input, Findings& findings) {
   }
 }
 
+struct LackOfRdma {
+  std::string_view word;
+  Health health;
+  std::string_view sentence;
+};
+constexpr std::array<LackOfRdma, 3> kLacksOfRdma{{
+    {"not_started", Health::degraded, "mlx5_ib is loaded and did not start its RDMA part"},
+    {"no_driver", Health::degraded, "mlx5_ib, the driver of its RDMA part, is not loaded"},
+    {"untold", Health::unknown, "this kernel does not say why"},
+}};
+
+// What the log says of it says more.
+void judge_rdma(const JudgeInput& input, Findings& findings) {
+  for (const Observation& observation : input.history.latest()) {
+    if (observation.name != kWithoutRdma || !observation.value) continue;
+    const Subject& adapter = observation.subject;
+    const std::string port = input.history.word(adapter, kPort).value_or("");
+    const auto lack = std::ranges::find(kLacksOfRdma, to_string(*observation.value), &LackOfRdma::word);
+    if (lack == kLacksOfRdma.end() || is_ignored(input, port)) continue;
+    if (std::ranges::any_of(findings, [&](const Finding& finding) {
+          return finding.subject == adapter && finding.reason == "adapter_failed";
+        }))
+      continue;
+    findings.push_back(make_finding(
+        input, adapter, "adapter_without_rdma", lack->health,
+        adapter.key + " works with mlx5_core and has no RDMA device: " + std::string(lack->sentence)));
+    findings.back().evidence.emplace_back("witness", "sysfs");
+    if (!port.empty()) findings.back().evidence.emplace_back("port", port);
+  }
+}
+
 void judge_flaps(const JudgeInput& input, const Subject& subject, Findings& findings) {
   const Limit least = limit(input, "network.adapter.flap_down_seconds");
   const Limit most = limit(input, "network.adapter.flaps");
@@ -180,6 +259,7 @@ Findings judge(const JudgeInput& input) {
   Findings findings = rule_findings(input);
   std::erase_if(findings, [&](Finding& finding) { return !is_of_interest(input, finding); });
   judge_driverless(input, findings);
+  judge_rdma(input, findings);
   std::vector<Subject> ports;
   for (const Observation& event : input.history.events())
     if (event.name == kLinkRule && std::ranges::find(ports, event.subject) == ports.end())

@@ -155,6 +155,60 @@ TEST_F(DriverlessAdapter, is_nothing_where_it_is_small_virtual_or_kept_for_guest
   EXPECT_THAT(words(), IsEmpty());
 }
 
+class AdapterWithoutRdma : public NetworkAdapter {
+ protected:
+  AdapterWithoutRdma() {
+    add("0000:2a:00.0");
+    folder_.write(kDevice + "/net/ens42f0np0/operstate", "up\n");
+    folder_.link(kDevice + "/driver", "/sys/bus/pci/drivers/mlx5_core");
+    folder_.write("/sys/module/mlx5_ib/refcnt", "0\n");
+  }
+  void set_class(const char* code) const { folder_.write(kDevice + "/class", std::string(code) + "\n"); }
+  void add_part() const {
+    folder_.write(kDevice + "/mlx5_core.rdma.2/uevent", "");
+    folder_.link("/sys/bus/auxiliary/devices/mlx5_core.rdma.2", kDevice + "/mlx5_core.rdma.2");
+  }
+
+  const std::string kDevice = "/sys/bus/pci/devices/0000:2a:00.0";
+};
+
+TEST_F(AdapterWithoutRdma, is_degraded_where_its_driver_did_not_start_it) {
+  add_part();
+  EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 degraded adapter_without_rdma"));
+  EXPECT_THAT(look()[0].message, HasSubstr("mlx5_ib is loaded and did not start its RDMA part"));
+  say("mlx5_ib.rdma: probe of mlx5_core.rdma.2 failed with error -12");
+  EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 degraded adapter_failed"));
+}
+
+TEST_F(AdapterWithoutRdma, is_nothing_where_it_is_in_a_container_or_an_adapter_of_a_bond_or_ignored) {
+  set_class("0x020700");
+  add_part();
+  folder_.write(kDevice + "/mlx5_core.rdma.2/driver/uevent", "");
+  EXPECT_THAT(words(), IsEmpty());
+  std::filesystem::remove_all(folder_.path() + kDevice + "/mlx5_core.rdma.2");
+  set_class("0x020000");
+  EXPECT_THAT(words(), IsEmpty());
+  folder_.write(kDevice + "/mlx5_core.rdma.2/uevent", "");
+  EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 degraded adapter_without_rdma"));
+  expectation_.ignored_interfaces = {"ens42f0np0"};
+  EXPECT_THAT(words(), IsEmpty());
+}
+
+TEST_F(AdapterWithoutRdma, that_speaks_infiniband_needs_the_driver_and_one_of_ethernet_does_not) {
+  std::filesystem::remove_all(folder_.path() + "/sys/module/mlx5_ib");
+  set_class("0x020000");
+  EXPECT_THAT(words(), IsEmpty());
+  set_class("0x020700");
+  EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 degraded adapter_without_rdma"));
+}
+
+TEST_F(AdapterWithoutRdma, is_unknown_where_an_old_kernel_does_not_say_why) {
+  set_class("0x020700");
+  EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 unknown adapter_without_rdma"));
+  folder_.write("/sys/bus/pci/devices/0000:2a:00.0/physfn/vendor", "0x15b3\n");
+  EXPECT_THAT(words(), IsEmpty());
+}
+
 TEST_F(NetworkAdapter, what_it_had_to_wait_for_is_degraded_for_an_hour) {
   mlx5("wait_func:1137:(pid 4242): QUERY_HCA_CAP(0x100) timeout. Will cause a leak of a command resource");
   say("NETDEV WATCHDOG: eth0 (bnxt_en): transmit queue 5 timed out");

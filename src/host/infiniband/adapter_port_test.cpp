@@ -43,5 +43,35 @@ TEST(DevicesOfDriver, are_told_from_its_other_files) {
   EXPECT_TRUE(devices_of_driver(files, "ena").empty());
 }
 
+TEST(RdmaPartOfAdapter, is_told_by_its_device_and_by_the_drivers_of_its_parts) {
+  const TestFolder folder;
+  const Files files(folder.path());
+  const auto add = [&](const std::string& path) { folder.write(kDevices + path, ""); };
+  add("0000:18:00.0/infiniband/mlx5_0/node_guid");
+  add("0000:29:00.0/net/ens41f0np0/operstate");
+  EXPECT_EQ(rdma_part(files, "0000:18:00.0"), RdmaPart::started);
+  EXPECT_EQ(rdma_part(files, "0000:29:00.0"), RdmaPart::no_driver);
+  folder.write("/sys/module/mlx5_ib/refcnt", "0\n");
+  EXPECT_EQ(rdma_part(files, "0000:29:00.0"), RdmaPart::untold);
+
+  folder.write("/sys/bus/auxiliary/devices/mlx5_core.eth.2/uevent", "");
+  EXPECT_EQ(rdma_part(files, "0000:29:00.0"), RdmaPart::off);
+  add("0000:29:00.0/mlx5_core.rdma.2/uevent");
+  EXPECT_EQ(rdma_part(files, "0000:29:00.0"), RdmaPart::not_started);
+  add("0000:29:00.0/mlx5_core.rdma.2/driver/uevent");
+  EXPECT_EQ(rdma_part(files, "0000:29:00.0"), RdmaPart::started);
+}
+
+TEST(PciAddressOfPart, is_that_of_the_function_above_it) {
+  const TestFolder folder;
+  const Files files(folder.path());
+  const std::string device = "/sys/devices/pci0000:16/0000:16:01.0/0000:18:00.0";
+  folder.write(device + "/mlx5_core.rdma.2/uevent", "");
+  folder.link("/sys/bus/auxiliary/devices/mlx5_core.rdma.2", device + "/mlx5_core.rdma.2");
+  EXPECT_EQ(pci_address_of_part(files, "mlx5_core.rdma.2"), "0000:18:00.0");
+  EXPECT_EQ(pci_address_of_part(files, "mlx5_core.rdma.3"), std::nullopt);
+  EXPECT_EQ(pci_address_of_part(files, "../../pci/devices"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace autopilot::host
