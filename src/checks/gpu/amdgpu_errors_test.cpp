@@ -69,6 +69,20 @@ TEST_F(GpuAmdgpuErrors, a_reset_that_succeeds_takes_back_one_that_failed_before_
   EXPECT_THAT(reasons(), ElementsAre("failed amd_reset_failed"));
 }
 
+TEST_F(GpuAmdgpuErrors, a_reset_by_the_driver_lost_its_work_and_one_that_somebody_wanted_is_no_news) {
+  driver_says("GPU reset begin!. Source:  5");
+  driver_says("GPU reset succeeded, trying to resume");
+  driver_says("GPU reset(2) succeeded!");
+  EXPECT_THAT(reasons(), IsEmpty());
+  driver_says("ring gfx_0.0.0 timeout, signaled seq=57638, emitted seq=57641");
+  EXPECT_THAT(reasons(), IsEmpty());
+  driver_says("GPU reset begin!. Source:  1");
+  driver_says("GPU reset(3) succeeded!");
+  EXPECT_THAT(reasons(), ElementsAre("degraded amd_was_reset"));
+  driver_says("GPU Recovery Failed: -22");
+  EXPECT_THAT(reasons(), ElementsAre("failed amd_reset_failed", "degraded amd_was_reset"));
+}
+
 TEST_F(GpuAmdgpuErrors, heat_is_told_from_the_power_cap) {
   driver_says("WARN: GPU is throttled, expect performance decrease. PPT.");
   EXPECT_THAT(reasons(), IsEmpty());
