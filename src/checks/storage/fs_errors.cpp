@@ -29,7 +29,10 @@ constexpr std::string_view kMountinfo = "/proc/self/mountinfo";
 constexpr std::string_view kType = "filesystem.type";  // with the device as attribute
 constexpr std::string_view kErrors = "filesystem.errors";
 
+// XFS refuses every request; ext4 without its journal, and what is read-only, every write.
 constexpr std::string_view kShutdownRule = "filesystem.xfs_shutdown";
+constexpr std::array<std::string_view, 4> kStoppedRules{
+    kShutdownRule, "filesystem.journal_aborted", "filesystem.ext4_read_only", "filesystem.btrfs_read_only"};
 constexpr std::array<std::string_view, 2> kMountedRules{"filesystem.xfs_mounted", "filesystem.ext4_mounted"};
 
 // --- observe ---
@@ -153,7 +156,7 @@ void judge_ext4(const JudgeInput& input, const Observation& errors, Findings& fi
 // What the log says of one device since it was mounted last. Between a shutdown and the next mount its place
 // may have changed or gone, so records belong together by their device.
 struct Damage {
-  const Observation* shutdown = nullptr;
+  const Observation* stopped = nullptr;
   const Observation* last = nullptr;
   double lines = 0;
 };
@@ -169,7 +172,7 @@ DamageByDevice read_log(const History& history) {
       damage = {};
       continue;
     }
-    if (event.name == kShutdownRule) damage.shutdown = &event;
+    if (std::ranges::find(kStoppedRules, event.name.text()) != kStoppedRules.end()) damage.stopped = &event;
     damage.last = &event;
     damage.lines += static_cast<double>(event_count(event));
   }
@@ -177,12 +180,14 @@ DamageByDevice read_log(const History& history) {
 }
 
 void judge_log(const JudgeInput& input, const std::string& device, const Damage& damage, Findings& findings) {
-  if (damage.shutdown != nullptr) {
-    const Subject& subject = damage.shutdown->subject;
+  if (damage.stopped != nullptr) {
+    const Subject& subject = damage.stopped->subject;
+    const bool is_shut = damage.stopped->name == kShutdownRule;
     findings.push_back(make_finding(
-        input, subject, "filesystem_shut_down", allowed_health(input, *damage.shutdown, Health::failed),
-        subject.key + " (on " + device + ") was shut down by the kernel and takes no requests"));
-    add_line(findings.back(), *damage.shutdown);
+        input, subject, "filesystem_shut_down", allowed_health(input, *damage.stopped, Health::failed),
+        subject.key + " (on " + device + ") was shut down by the kernel and takes no " +
+            (is_shut ? "requests" : "writes")));
+    add_line(findings.back(), *damage.stopped);
     add_source(findings.back(), device);
     return;
   }

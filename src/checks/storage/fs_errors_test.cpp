@@ -95,13 +95,30 @@ TEST_F(StorageFsErrors, are_told_by_the_mount_that_people_know) {
 
 TEST_F(StorageFsErrors, lines_of_ext4_count_where_its_counter_says_nothing) {
   say("EXT4-fs error (device sda1) in ext4_reserve_inode_write:5730: IO failure");
-  say("Aborting journal on device sda1-8.");
   say("EXT4-fs (sda1): I/O error while writing superblock");
   const Findings findings = look();
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].message, "/ (on sda1): the kernel found damage, 3 lines in the last 1d");
+  EXPECT_EQ(findings[0].message, "/ (on sda1): the kernel found damage, 2 lines in the last 1d");
   say("EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.");
   EXPECT_THAT(words(), IsEmpty()) << "repaired and mounted again";
+}
+
+TEST_F(StorageFsErrors, one_that_takes_no_writes_any_more_has_failed) {
+  say("EXT4-fs error (device sda1) in ext4_reserve_inode_write:5730: IO failure");
+  EXPECT_THAT(words(), ElementsAre("mount// degraded filesystem_errors"));
+  say("Aborting journal on device sda1-8.");
+  const Findings findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].health, Health::failed);
+  EXPECT_EQ(findings[0].message, "/ (on sda1) was shut down by the kernel and takes no writes");
+  say("EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.");
+  EXPECT_THAT(words(), IsEmpty());
+  say("EXT4-fs (sda1): Remounting filesystem read-only");
+  EXPECT_THAT(words(), ElementsAre("mount// failed filesystem_shut_down"));
+  say("EXT4-fs (sda1): re-mounted 2f8a3c1e-5f43-4b0a-9c62-6f1d8f0f7a11 r/w. Quota mode: none.");
+  EXPECT_THAT(words(), IsEmpty());
+  say("BTRFS info (device sdb1: state EA): forced readonly");
+  EXPECT_THAT(words(), ElementsAre("mount//pool failed filesystem_shut_down"));
 }
 
 TEST_F(StorageFsErrors, what_ext4_counts_and_logs_is_told_once) {
