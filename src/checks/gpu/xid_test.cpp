@@ -573,6 +573,30 @@ TEST_F(GpuXidTest, reports_switch_errors_by_the_drivers_word) {
   EXPECT_EQ(findings[0].health, Health::failed);
 }
 
+TEST_F(GpuXidTest, a_fatal_switch_error_whose_first_row_is_lost_is_told_by_its_second) {
+  log_.write(
+      "nvidia-nvswitch1: SXid (PCI:0000:aa:00.0): 24007, Severity 1 Engine instance 12 Sub-engine instance "
+      "00");
+  log_.write("nvidia-nvswitch1: SXid (PCI:0000:aa:00.0): 24007, Data {0x10000000, 0x10008100}");
+  log_.write(
+      "nvidia-nvswitch2: SXid (PCI:0000:ab:00.0): 24007, Severity 0 Engine instance 12 Sub-engine instance "
+      "00");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U) << "0 is the number of corrected errors as well";
+  EXPECT_EQ(findings[0].subject.key, "0000:aa:00.0");
+  EXPECT_EQ(findings[0].health, Health::failed);
+}
+
+TEST_F(GpuXidTest, the_second_row_of_a_switch_error_counts_nothing_more) {
+  log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up");
+  log_.write(
+      "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Severity 1 Engine instance 30 Sub-engine instance "
+      "00");
+  const auto findings = look();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].message, Not(HasSubstr("times")));
+}
+
 TEST_F(GpuXidTest, counts_driver_events_alone_only_where_the_log_cannot_be_read) {
   log_.is_denied = true;
   gpus_.events = {{Subject{SubjectKind::gpu, kGpu, 0, "", ""}, 79, clock_.now()}};

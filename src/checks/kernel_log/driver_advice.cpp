@@ -2,6 +2,7 @@
 #include "checks/kernel_log/driver_advice.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <ranges>
 #include <string>
 
@@ -18,6 +19,10 @@ using catalog::NvLinkRegister;
 using catalog::StatusMatch;
 
 constexpr std::string_view kUnknown = "unknown";
+constexpr std::string_view kOfProgram = "app";
+// A GPU cannot switch away from a program that stands still after its own exception.
+constexpr std::uint32_t kSwitchTimeout = 109;
+constexpr Duration kFollows = std::chrono::seconds{30};
 
 std::uint32_t bits(std::uint32_t word, unsigned first, unsigned count) {
   return word >> first & ((std::uint32_t{1} << count) - 1);
@@ -286,6 +291,26 @@ DriverAdvice advice_on_sxid(const Catalog& facts, const DecodedRecord& decoded) 
   return advice;
 }
 
+bool may_be_of_one_process(const Observation& a, const Observation& b) {
+  const std::string pid = attribute_of(a, "pid");
+  const std::string other = attribute_of(b, "pid");
+  return pid.empty() || other.empty() || pid == other;
+}
+
+// Whether a program failed by itself on the same GPU shortly before.
+bool follows_fault_of_program(const Catalog& facts, const Observation& event,
+                              std::span<const Observation* const> told) {
+  return std::ranges::any_of(told, [&](const Observation* other) {
+    if (gpu_of(other->subject) != gpu_of(event.subject) || is_injected(*other) != is_injected(event) ||
+        !may_be_of_one_process(*other, event))
+      return false;
+    const Duration since = event.time.mono - other->time.mono;
+    if (since < Duration{0} || since > kFollows) return false;
+    const catalog::Xid* xid = facts.xid(code_of(*other));
+    return xid != nullptr && !xid->classes.empty() && xid->classes.front() == kOfProgram;
+  });
+}
+
 }  // namespace
 
 DriverAdvice advice_on(const Catalog& facts, const DecodedRecord& decoded, const TimesSeen& times) {
@@ -299,8 +324,15 @@ std::string reason_of_xid(std::uint32_t code, std::string_view fault_class) {
 
 DriverAdvice advice_on_event(const Catalog& facts, const Observation& event,
                              std::span<const Observation* const> told) {
-  return advice_on(facts, decoded_of(event),
-                   [&](const NvLinkRegister& meaning) { return times_on_link(meaning, event, told); });
+  DriverAdvice advice = advice_on(facts, decoded_of(event), [&](const NvLinkRegister& meaning) {
+    return times_on_link(meaning, event, told);
+  });
+  if (event.name == kXidEvent && code_of(event) == kSwitchTimeout && advice.health == Health::failed &&
+      follows_fault_of_program(facts, event, told)) {
+    advice.fault_class = kOfProgram;
+    advice.health = Health::degraded;
+  }
+  return advice;
 }
 
 void add_link_down_reason(const Catalog& facts, DecodedRecord& decoded) {

@@ -41,7 +41,9 @@ using TimesSeen = std::function<std::int64_t(const catalog::NvLinkRegister&)>;
 [[nodiscard]] DriverAdvice advice_on(const catalog::Catalog& facts, const DecodedRecord& decoded,
                                      const TimesSeen& times = {});
 
-// Of an event named kXidEvent or kSxidEvent. `told`: what the driver told up to now, oldest first.
+// Of an event named kXidEvent or kSxidEvent. `told`: what the driver told up to now, oldest first. Xid 109
+// within 30 s of an error that programs make, on the same GPU and not of another process, follows from it: of
+// class app, and degraded.
 [[nodiscard]] DriverAdvice advice_on_event(const catalog::Catalog& facts, const Observation& event,
                                            std::span<const Observation* const> told = {});
 

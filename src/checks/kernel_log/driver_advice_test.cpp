@@ -51,6 +51,28 @@ TEST_F(DriverAdviceTest, decode_and_the_check_give_the_same_action) {
   EXPECT_EQ(decoded(), Action::reboot_node);
 }
 
+TEST_F(DriverAdviceTest, a_switch_that_hangs_after_the_fault_of_a_program_is_a_fault_of_that_program) {
+  constexpr const char* kHangs = "109, pid=42, name=x, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x1";
+  told(kHangs);
+  EXPECT_EQ(advice().health, Health::failed);
+  EXPECT_EQ(advice().fault_class, "driver");
+  told("13, pid='<unknown>', name=<unknown>, Graphics Exception: ESR 0x1=0x2");
+  told(kHangs);
+  EXPECT_EQ(advice().health, Health::degraded);
+  EXPECT_EQ(advice().fault_class, "app");
+  EXPECT_EQ(advice().now, Action::reset_gpu);
+}
+
+TEST_F(DriverAdviceTest, a_switch_that_hangs_after_another_process_failed_or_much_later_is_a_fault) {
+  told("13, pid=7, name=y, Graphics Exception: ESR 0x1=0x2");
+  told("109, pid=42, name=x, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x1");
+  EXPECT_EQ(advice().health, Health::failed);
+  log_.records.front().text = "NVRM: Xid (PCI:0000:3b:00): 13, pid=42, name=x, Graphics Exception";
+  EXPECT_EQ(advice().health, Health::degraded);
+  log_.records.back().time.mono += std::chrono::seconds{31};
+  EXPECT_EQ(advice().health, Health::failed);
+}
+
 TEST_F(DriverAdviceTest, parity_errors_of_a_link_are_a_fault_from_the_third_on) {
   link_error(4, kParity);
   EXPECT_EQ(advice().health, Health::degraded);

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -35,7 +36,9 @@ constexpr std::array<std::string_view, 5> kTroubleRules = {
 
 std::string_view event_name(const DecodedRecord& decoded) {
   if (decoded.kind == "xid") return kXidEvent;
-  if (decoded.kind == "sxid") return decoded.is_detail ? std::string_view{} : kSxidEvent;
+  // Of its details only the row with the severity can stand for the whole.
+  if (decoded.kind == "sxid")
+    return decoded.is_detail && decoded.severity.empty() ? std::string_view{} : kSxidEvent;
   if (decoded.kind == "off_bus") return kOffBusEvent;
   if (decoded.rule == "gpu.init_failed") return kInitFailedEvent;
   if (std::ranges::find(kTroubleRules, decoded.rule) != kTroubleRules.end()) return kTroubleEvent;
@@ -161,20 +164,36 @@ class Codes {
   std::map<std::pair<std::string, std::uint32_t>, std::size_t> kinds_;
 };
 
+// The errors of switches whose first row was told: a row of details says nothing more of these.
+class ToldErrors {
+ public:
+  bool is_repeated(const DecodedRecord& decoded) {
+    if (decoded.kind != "sxid") return false;
+    const std::pair error(decoded.pci, decoded.code.value_or(0));
+    if (decoded.is_detail) return errors_.contains(error);
+    if (errors_.size() < DriverEvents::kMaxKinds) errors_.insert(error);
+    return false;
+  }
+
+ private:
+  std::set<std::pair<std::string, std::uint32_t>> errors_;
+};
+
 struct Group {
   std::size_t first = 0;  // indexes of records
   std::size_t last = 0;
   std::int64_t count = 0;
 };
 
-DriverEvents fold(std::span<const host::KernelRecord> records, const std::string& witness) {
+DriverEvents fold(std::span<const host::KernelRecord> records, const std::string& witness,
+                  ToldErrors& errors) {
   DriverEvents result;
   std::map<std::pair<Kind, int>, Group> groups;
   Processes processes;
   Codes codes;
   for (std::size_t index = 0; index < records.size(); ++index) {
     const auto told = driver_record(records[index]);
-    if (!told) continue;
+    if (!told || errors.is_repeated(told->decoded)) continue;
     std::pair kind{kind_of(told->decoded, told->name), 0};
     kind.second = processes.number_of(kind.first, told->decoded, groups.size());
     auto found = groups.find(kind);
@@ -242,8 +261,9 @@ DriverEvents collect_driver_events(const host::KernelRecords& records, std::uint
   const auto first_new = std::ranges::partition_point(
       all, [counted](const host::KernelRecord& record) { return record.sequence < counted; });
   const auto old = static_cast<std::size_t>(first_new - all.begin());
-  DriverEvents result = fold(all.first(old), records.witness);
-  DriverEvents news = fold(all.subspan(old), records.witness);
+  ToldErrors errors;
+  DriverEvents result = fold(all.first(old), records.witness, errors);
+  DriverEvents news = fold(all.subspan(old), records.witness, errors);
   std::ranges::move(news.events, std::back_inserter(result.events));
   result.dropped = news.dropped;
   return result;

@@ -56,6 +56,12 @@ bool read_xid(std::string_view text, DecodedRecord& decoded) {
   return true;
 }
 
+// "Severity 1 Engine instance 12 ...": the driver's number of Fatal. 0 is that of all others, corrected ones
+// among them.
+std::string_view severity_of_detail(std::string_view text) {
+  return text.starts_with("Severity 1 ") ? "Fatal" : "";
+}
+
 // "12028, Non-fatal, Link 32 egress non-posted PRIV error (First)"
 bool read_sxid(std::string_view text, DecodedRecord& decoded) {
   if (!text.starts_with("SXid (")) return false;
@@ -71,6 +77,7 @@ bool read_sxid(std::string_view text, DecodedRecord& decoded) {
     break;
   }
   decoded.is_detail = text.starts_with("Severity ") || text.starts_with("Data {");
+  if (decoded.severity.empty()) decoded.severity = severity_of_detail(text);
   decoded.text = text;
   if (text.starts_with("Link ")) {
     const auto digits = text.substr(5, text.find_first_not_of("0123456789", 5) - 5);
