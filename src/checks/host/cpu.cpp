@@ -25,6 +25,8 @@ constexpr std::string_view kOnline = "cpu.online";
 constexpr std::string_view kSmt = "cpu.smt";
 // Followed by the number of the package.
 constexpr std::string_view kThrottled = "cpu.throttled.package";
+constexpr std::string_view kThrottledRule = "host.cpu_throttled";
+constexpr Duration kBetweenLines = 4min;
 
 void add_processors(const host::Processors& processors, Seen& seen) {
   seen.add(host_subject(), kOnline, kSysfs, static_cast<std::int64_t>(processors.online), "count");
@@ -72,10 +74,32 @@ void judge_offline(const JudgeInput& input, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+// Kernels before 5.5 count no time. They write a row at most every five minutes, also for a moment of heat:
+// two of them are heat that stays or comes back.
+void judge_throttling_by_log(const JudgeInput& input, Findings& findings) {
+  const Observation* first = nullptr;
+  const Observation* last = nullptr;
+  for (const Observation& event : input.history.events()) {
+    if (event.name != kThrottledRule || !may_act(event) || is_injected(event)) continue;
+    if (first == nullptr) first = &event;
+    last = &event;
+  }
+  if (first == nullptr || last->time.mono - first->time.mono < kBetweenLines) return;
+  findings.push_back(make_finding(input, host_subject(), "cpu_throttled", Health::degraded,
+                                  "processors slowed themselves down because of heat again and again in " +
+                                      format_duration(last->time.mono - first->time.mono)));
+  add_line(findings.back(), *last);
+}
+
 void judge_throttling(const JudgeInput& input, Findings& findings) {
   const Limit most = limit(input, "host.cpu.throttled_share");
+  const auto counts_time = [](const Observation& observation) {
+    return observation.name.text().starts_with(kThrottled);
+  };
+  if (std::ranges::none_of(input.history.latest(), counts_time))
+    return judge_throttling_by_log(input, findings);
   for (const Observation& observation : input.history.latest()) {
-    if (!observation.name.text().starts_with(kThrottled)) continue;
+    if (!counts_time(observation)) continue;
     const auto growth = input.history.growth(host_subject(), observation.name, input.now, 10min);
     if (!growth) continue;
     const double share = std::min(growth->delta / to_seconds(growth->interval), 1.0);

@@ -72,6 +72,16 @@ TEST_F(HostCpu, a_short_peak_of_heat_is_normal) {
   EXPECT_THAT(reasons(), IsEmpty());
 }
 
+TEST_F(HostCpu, where_no_kernel_counts_the_time_two_rows_minutes_apart_are_heat) {
+  set_online("0-3");
+  say("mce: CPU4: Core temperature above threshold, cpu clock throttled (total events = 105)");
+  say("mce: CPU0: Package temperature above threshold, cpu clock throttled (total events = 232)");
+  EXPECT_THAT(reasons(), IsEmpty());
+  EXPECT_THAT(reasons(4min), IsEmpty());
+  say("mce: CPU2: Package temperature above threshold, cpu clock throttled (total events = 253)");
+  EXPECT_THAT(reasons(), ElementsAre("degraded cpu_throttled"));
+}
+
 TEST_F(HostCpu, the_machine_is_about_to_switch_off) {
   set_online("0-3");
   say("thermal thermal_zone0: critical temperature reached(100 C), shutting down");
