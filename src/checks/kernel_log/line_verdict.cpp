@@ -83,14 +83,17 @@ LineVerdict verdict_on(const host::KernelRecord& record, const DecodedRecord& de
           .events;
   if (!driver_events.empty()) return judged_by(*find_check("gpu.xid"), std::move(driver_events));
   const catalog::LogRule* rule = facts.log_rule(decoded.rule);
-  if (rule != nullptr && !rule->reason.empty()) return said_by_rule(*rule, decoded, facts);
+  const bool is_said = rule != nullptr && !rule->reason.empty();
+  const LineVerdict said = is_said ? said_by_rule(*rule, decoded, facts) : LineVerdict{};
   const Check* reader = reader_of(decoded.rule);
-  if (reader == nullptr) return {};
+  if (reader == nullptr) return said;
   DecodedRecord by_kernel = decoded;
   by_kernel.from_kernel = true;
   by_kernel.from_user = false;
-  return judged_by(*reader,
-                   {rule_event(written, by_kernel, subject_in_line(decoded), std::string(kWitness))});
+  const LineVerdict judged =
+      judged_by(*reader, {rule_event(written, by_kernel, subject_in_line(decoded), std::string(kWitness))});
+  // A check may make more of the line than its rule; of a device that it does not see here it says nothing.
+  return judged.health > said.health ? judged : said;
 }
 
 }  // namespace autopilot::checks
