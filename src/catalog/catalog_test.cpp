@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <re2/re2.h>
+#include <set>
 #include <sstream>
 
 #include "catalog/compact.hpp"
@@ -256,6 +257,30 @@ TEST(BuiltinCatalog, every_class_of_xid_has_its_reason) {
       EXPECT_EQ(reason->max_health, Health::failed) << xid.code;
     }
   }
+}
+
+std::set<std::string> reasons_that_stand_alone() {
+  std::set<std::string> reasons;
+  std::ifstream in(paths::source("tests/golden/causes/alone.txt"));
+  EXPECT_TRUE(in);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty() && line.front() != '#') reasons.insert(line);
+  return reasons;
+}
+
+TEST(BuiltinCatalog, every_reason_belongs_to_a_cause_or_is_named_as_standing_alone) {
+  std::set<std::string> of_causes;
+  for (const Cause& cause : builtin().causes())
+    for (const auto* words : {&cause.roots, &cause.takes, &cause.takes_anywhere, &cause.explains})
+      of_causes.insert(words->begin(), words->end());
+  const std::set<std::string> alone = reasons_that_stand_alone();
+  for (const Reason& reason : builtin().reasons())
+    EXPECT_NE(of_causes.contains(reason.id), alone.contains(reason.id))
+        << reason.id << ": stands either in a rule of catalog/causes.yaml or in "
+        << "tests/golden/causes/alone.txt; write what it follows from or what follows from it, or that it "
+        << "stands alone";
+  for (const std::string& reason : alone)
+    EXPECT_NE(builtin().reason(reason), nullptr) << "alone.txt: there is no reason " << reason;
 }
 
 TEST(BuiltinCatalog, the_first_log_rule_that_matches_an_example_is_its_own) {

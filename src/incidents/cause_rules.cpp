@@ -7,6 +7,7 @@
 #include "core/incident.hpp"
 #include "incidents/error_code.hpp"
 #include "incidents/placement.hpp"
+#include "incidents/same_address.hpp"
 #include "incidents/same_disk.hpp"
 
 namespace autopilot::incidents {
@@ -36,7 +37,7 @@ bool is_within(const catalog::Cause& cause, const Finding& root, const Finding& 
 }
 
 bool is_same_device(const Finding& a, const Finding& b) {
-  return device_of(a.subject) == device_of(b.subject) || is_on_same_disk(a, b);
+  return device_of(a.subject) == device_of(b.subject) || is_on_same_disk(a, b) || is_at_same_address(a, b);
 }
 
 // Threads of one process have names of their own; processes of one job have a name in common.

@@ -272,6 +272,99 @@ TEST_F(Causes, why_a_port_has_no_link_and_that_it_has_none_are_one_incident) {
   EXPECT_EQ(joined.cause, "ethernet_link");
 }
 
+Subject adapter_at(const std::string& address) {
+  Subject subject;
+  subject.kind = SubjectKind::nic_port;
+  subject.key = address;
+  return subject;
+}
+
+class CausesTold : public Causes {
+ protected:
+  // Now.
+  [[nodiscard]] Finding told(Subject subject, const std::string& reason, Health health) const {
+    auto result = finding(std::move(subject), reason, health);
+    result.since = at(now_).wall;
+    return result;
+  }
+};
+
+TEST_F(CausesTold, an_adapter_that_stops_sending_and_a_stuck_processor_of_the_same_time_are_one_incident) {
+  round("host.lockups", {told(host_subject(), "cpu_stuck", Health::degraded)});
+  round("network.adapter", {told(adapter_at("0000:18:00.0"), "adapter_late", Health::degraded)});
+  EXPECT_EQ(only().cause, "adapter_silent");
+  EXPECT_EQ(only().end, FaultEnd::unclear);
+  EXPECT_EQ(only().members.size(), 2U);
+}
+
+TEST_F(CausesTold, a_processor_that_is_stuck_at_another_time_is_an_incident_of_its_own) {
+  round("network.adapter", {told(adapter_at("0000:18:00.0"), "adapter_late", Health::degraded)});
+  now_ += minutes{10};
+  round("host.lockups", {told(host_subject(), "cpu_stuck", Health::degraded)});
+  EXPECT_EQ(state_.incidents().size(), 2U);
+}
+
+TEST_F(CausesTold, an_adapter_fails_because_it_is_hot_and_its_port_is_down_for_it) {
+  const Subject adapter = adapter_at("0000:18:00.0");
+  Finding hot = told(adapter, "adapter_hot", Health::degraded);
+  hot.evidence.emplace_back("port", std::string("mlx5_0/1"));
+  round("network.adapter", {hot});
+  now_ += seconds{80};
+  round("network.adapter", {hot, told(adapter, "adapter_failed", Health::failed)});
+  for (int i = 0; i < 3; ++i)
+    round("network.ib_port", {told(adapter_at("mlx5_0/1"), "ib_port_down", Health::failed)});
+  EXPECT_EQ(only().cause, "adapter_heat");
+  EXPECT_EQ(only().blamed, adapter);
+  EXPECT_EQ(only().health, Health::failed);
+  EXPECT_EQ(only().action, Action::check_mechanicals);
+  EXPECT_EQ(only().members.size(), 3U);
+}
+
+TEST_F(CausesTold, a_device_that_does_not_answer_takes_the_failures_at_its_address_alone) {
+  Subject link;
+  link.kind = SubjectKind::link;
+  link.key = "0000:18:00.0|0000:16:01.0";
+  round("host.pcie", {told(link, "pcie_unreachable", Health::failed),
+                      told(host_subject(), "iommu_no_answer", Health::degraded)});
+  round("network.adapter", {told(adapter_at("0000:18:00.0"), "adapter_failed", Health::failed),
+                            told(adapter_at("0000:29:00.0"), "adapter_failed", Health::failed)});
+  const auto incidents = state_.incidents();
+  ASSERT_EQ(incidents.size(), 2U);
+  EXPECT_EQ(incidents[0].cause, "device_off_bus");
+  EXPECT_EQ(incidents[0].members.size(), 3U);
+  EXPECT_EQ(incidents[1].cause, "adapter_fault");
+  EXPECT_EQ(incidents[1].blamed, adapter_at("0000:29:00.0"));
+}
+
+TEST_F(CausesTold, a_gpu_that_does_not_answer_is_off_the_bus_for_the_kernel_as_well) {
+  round("host.pcie", {told(kGpu, "pcie_unreachable", Health::failed),
+                      told(host_subject(), "iommu_no_answer", Health::degraded)});
+  xid({coded(kGpu, "gpu_fallen_off_bus", 79)});
+  EXPECT_EQ(only().cause, "gpu_off_bus");
+  EXPECT_EQ(only().members.size(), 3U);
+}
+
+TEST_F(CausesTold, a_gpu_that_the_driver_refuses_is_missing_for_that_reason) {
+  for (const auto& [reason, cause] :
+       {std::pair("gpu_unsupported", "gpu_driver_choice"), std::pair("gpu_bar_invalid", "gpu_addresses")}) {
+    for (int i = 0; i < 3; ++i)
+      round("gpu.present", {told(kGpu, "gpu_missing", Health::failed)});
+    xid({told(kGpu, reason, Health::degraded)});
+    EXPECT_EQ(only().cause, cause);
+    EXPECT_EQ(only().members.size(), 2U);
+    state_ = NodeState(lookup(), catalog::builtin().causes(), std::string(testing::kBoot));
+  }
+}
+
+TEST_F(CausesTold, a_kernel_that_ends_with_a_machine_check_is_a_fault_of_the_hardware) {
+  round("host.kernel", {told(host_subject(), "kernel_panic", Health::failed),
+                        told(host_subject(), "kernel_machine_check", Health::degraded)});
+  round("host.machine_check", {told(host_subject(), "external_abort", Health::failed)});
+  EXPECT_EQ(only().cause, "machine_error");
+  EXPECT_EQ(only().end, FaultEnd::hardware);
+  EXPECT_EQ(only().members.size(), 3U);
+}
+
 TEST_F(Causes, a_gpu_that_lost_all_its_links_is_blamed_and_not_the_one_link_that_the_driver_named) {
   Subject link;
   link.kind = SubjectKind::nvlink;
