@@ -83,7 +83,7 @@ std::uint32_t Entry::code(std::string_view key, std::uint32_t least) {
 
 void Entry::known_word(std::string_view key, const std::string& word, const std::vector<std::string>& known) {
   if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) return;
-  problem(line_of(key), "`" + std::string(key) + "`: unknown word `" + word + "`");
+  problem(line_of(key), "`" + std::string(key) + "`: unknown value `" + word + "`");
 }
 
 }  // namespace autopilot::catalog

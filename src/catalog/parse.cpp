@@ -84,7 +84,7 @@ Cause::Several read_several(YamlMap several) {
   if (result.count < 2) several.problem(several.line_of("count"), "`count`: expected 2 or more");
   result.blames = several.required_word("blames");
   if (std::ranges::find(cause_ends(), result.blames) == cause_ends().end())
-    several.problem(several.line_of("blames"), "`blames`: unknown word `" + result.blames + "`");
+    several.problem(several.line_of("blames"), "`blames`: unknown value `" + result.blames + "`");
   result.action = several.choice<Action>("action", &parse_action, action_words()).value_or(Action::none);
   result.confidence = several.required_number("confidence");
   if (result.confidence < 0 || result.confidence > 1)

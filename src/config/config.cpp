@@ -19,8 +19,8 @@ std::string variable_or(const Environment& environment, const std::string& name,
   return at == environment.end() || at->second.empty() ? fallback : at->second;
 }
 
-// A folder of the XDG base directory specification: its variable, which counts only when absolute, or its
-// place below HOME; empty without either.
+// A folder of the XDG base directory specification: from its variable, if that is an absolute path, or its
+// default in HOME; empty without either.
 std::string xdg_dir(const Environment& environment, const std::string& name, const std::string& below_home) {
   std::string named = variable_or(environment, name, "");
   if (named.starts_with('/')) return named;
@@ -29,7 +29,7 @@ std::string xdg_dir(const Environment& environment, const std::string& name, con
   return (home == "/" ? "" : home) + below_home;
 }
 
-// systemd lists several folders with colons; the first is ours.
+// systemd separates several folders with colons; the first is ours.
 std::string systemd_dir(const Environment& environment, const std::string& name, std::string fallback) {
   const std::string dirs = variable_or(environment, name, "");
   return dirs.starts_with('/') ? dirs.substr(0, dirs.find(':')) : std::move(fallback);
@@ -42,7 +42,7 @@ Config default_config(const Environment& environment, bool is_root) {
   config.state_dir = "/var/lib/autopilot";
   config.socket = "/run/autopilot/agent.sock";
   if (!is_root) {
-    // Without a home there is no folder of this user; the service's gives an error that names it.
+    // Without HOME there is no user folder; the service's folder then gives an error that names it.
     if (const std::string state = xdg_dir(environment, "XDG_STATE_HOME", "/.local/state"); !state.empty())
       config.state_dir = state + "/autopilot";
     const std::string runtime = xdg_dir(environment, "XDG_RUNTIME_DIR", "");
@@ -66,18 +66,18 @@ namespace {
 
 constexpr std::string_view kLogRulesCheck = "custom.log_rules";
 
-// The ids of checks of the operator can only be looked up when `scripts` and `log_rules` are known.
+// The ids of custom checks can only be validated when `scripts` and `log_rules` are known.
 void check_custom_ids(const Config& config, int line, YamlProblems& problems) {
   const auto check = [&](const std::string& id, const std::string& where) {
     constexpr std::string_view prefix = "custom.";
     if (!id.starts_with(prefix) || (id == kLogRulesCheck && !config.log_rules.empty())) return;
     if (id == kLogRulesCheck)
-      problems.add(line, "`" + where + "`: `log_rules` names no file");
+      problems.add(line, "`" + where + "`: `log_rules` is empty");
     else if (!config.scripts.contains(id.substr(prefix.size())))
-      problems.add(line, "`" + where + "`: `scripts` has no `" + id.substr(prefix.size(), 80) + '`');
+      problems.add(line, "`" + where + "`: unknown script `" + id.substr(prefix.size(), 80) + '`');
   };
   if (config.scripts.contains(kLogRulesCheck.substr(std::string_view("custom.").size())))
-    problems.add(line, "`scripts`: `log_rules` is the name of another check; choose another");
+    problems.add(line, "`scripts`: `log_rules` is the name of another check; choose another name");
   for (const auto& [id, ignored] : config.checks)
     check(id, "checks." + id.substr(0, 80));
   for (const std::string& id : config.required_checks.value_or(std::vector<std::string>{}))
@@ -100,10 +100,11 @@ Result<Config> parse(std::string_view text, std::string_view name, Config base) 
   if (base.gpu_probe.deadline < kMeasured * base.gpu_probe.time)
     problems.add(root.line, "`gpu_probe.deadline`: expected at least " + std::to_string(kMeasured) +
                                 " times `gpu_probe.time`, " + format_duration(base.gpu_probe.time) +
-                                ": a test measures so many things one after the other");
+                                ": a test measures that many values in sequence");
   if (base.deep_test.is_own() && !base.deep_test.command.empty())
-    problems.add(root.line,
-                 "`deep_test.tests`: own runs the GPU probe and no `deep_test.command`: take one away");
+    problems.add(
+        root.line,
+        "`deep_test.tests`: own runs the GPU probe and ignores `deep_test.command`; remove one of them");
   if (base.tls.mode == "files" && (base.tls.certificate.empty() || base.tls.key.empty()))
     problems.add(root.line, "`tls.mode`: files needs `tls.certificate` and `tls.key`");
   if (base.tls.mode == "controller" &&

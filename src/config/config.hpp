@@ -23,7 +23,7 @@ struct CheckConfig {
   friend bool operator==(const CheckConfig&, const CheckConfig&) = default;
 };
 
-// A check of the operator, "custom.<name>": a program that says how the machine is (docs/configuration.md).
+// A custom check, "custom.<name>": a program that reports the health of the machine (docs/configuration.md).
 struct ScriptConfig {
   std::string path;
   std::vector<std::string> arguments;
@@ -37,7 +37,7 @@ struct ScriptConfig {
 
 struct Limits {
   int lanes = 3;                  // threads that run checks
-  int stuck_lanes = 4;            // threads given up before no more are started
+  int stuck_lanes = 4;            // limit of abandoned threads; beyond it, no new thread starts
   std::size_t connections = 256;  // of all listeners together
   std::size_t event_streams = 64;
 };
@@ -47,7 +47,7 @@ struct KernelLog {
 };
 
 struct Kubelet {
-  std::string helper_socket;  // empty: the agent asks the kubelet itself
+  std::string helper_socket;  // empty: the agent connects to the kubelet itself
 };
 
 struct Journal {
@@ -55,18 +55,18 @@ struct Journal {
   std::uint64_t bytes = std::uint64_t{64} << 20;
 };
 
-// The cluster that this machine is a node of.
+// The cluster of this node.
 struct Kubernetes {
   bool write_node = false;                         // label, conditions and annotations of the Node object
-  std::string kubeconfig;                          // empty: the account of the pod
+  std::string kubeconfig;                          // empty: the service account of the pod
   std::string label_prefix = "autopilot.ibm.com";  // of labels, annotations and taints
   std::string name_space;                          // of the reports; empty: see docs/configuration.md
 };
 
-// Tests of storage classes: each is asked for a volume now and then (docs/pvc-check.md).
+// Tests of storage classes: each test creates a volume (docs/pvc-check.md).
 struct Pvc {
   std::map<std::string, std::vector<std::string>, std::less<>> storage_classes;  // with access modes
-  Duration period{0};  // 0: when somebody asks for one
+  Duration period{0};                                                            // 0: only on request
   Duration patience = std::chrono::seconds{90};
   std::uint64_t size = std::uint64_t{100} << 20;
   std::string image = "registry.k8s.io/pause:3.10";
@@ -76,25 +76,25 @@ struct Pvc {
 
 // Tests of all GPUs of an idle node of a cluster (docs/deep-test.md).
 struct DeepTest {
-  Duration every{};  // 0: none of the agent's own accord
+  Duration every{};  // 0: not scheduled
   Duration deadline = std::chrono::minutes{45};
-  std::string tests = "auto";                // dcgm, or own: those of the GPU probe
-  Duration time = std::chrono::seconds{10};  // of each of our own
-  int level = 3;                             // of dcgmi, and of the label that tells the result
-  std::string image;                         // empty: that of the agent
-  std::vector<std::string> command;          // of dcgm; empty: dcgmi diag -j -r <level>
+  std::string tests = "auto";                // dcgm, or own: the tests of the GPU probe
+  Duration time = std::chrono::seconds{10};  // of each test of the probe
+  int level = 3;                             // of dcgmi, and of the label with the result
+  std::string image;                         // empty: the agent's image
+  std::vector<std::string> command;          // for dcgm; empty: dcgmi diag -j -r <level>
   std::vector<std::string> fatal = {"PCIe", "NVLink", "ECC", "GPU Memory"};
-  std::vector<std::string> tolerate;      // keys of taints of the nodes
+  std::vector<std::string> tolerate;      // taint keys of the nodes
   std::vector<std::string> pull_secrets;  // names
   bool ask_controller = false;            // before a node is reserved
 
-  // The image of the agent has no dcgmi: where nothing else is named, its own tests are made.
+  // The agent's image has no dcgmi: without another image or command, the tests of the GPU probe run.
   [[nodiscard]] bool is_own() const {
     return tests == "own" || (tests == "auto" && image.empty() && command.empty());
   }
 };
 
-// The operation gpu.dcgm: DCGM's diagnostic on this machine (docs/dcgm.md). What is fatal says DeepTest.
+// The operation gpu.dcgm: DCGM's diagnostic on this machine (docs/dcgm.md). DeepTest has the fatal tests.
 struct Dcgm {
   int level = 2;                     // of dcgmi
   std::vector<std::string> command;  // empty: dcgmi diag -j -r <level>
@@ -104,9 +104,9 @@ struct Dcgm {
 // The operations of the GPU probe on this machine (docs/gpu-probe.md).
 struct GpuProbe {
   Duration time = std::chrono::milliseconds{400};  // of each test of the probe
-  int memory_percent = 50;                         // of each GPU, that gpu.memory_test takes
+  int memory_percent = 50;                         // of each GPU, for gpu.memory_test
   Duration deadline = std::chrono::minutes{3};
-  std::string kernels = "best";  // that its GPUs take, or the highest level: "sm_90"
+  std::string kernels = "best";  // best, or the highest level: "sm_90"
 };
 
 // The operation gpu.nccl_allreduce on this machine (docs/gpu-tests.md).
@@ -115,34 +115,34 @@ struct Nccl {
   Duration deadline = std::chrono::minutes{5};
 };
 
-// Tests of idle GPUs that nobody asks for (docs/gpu-tests.md).
+// Scheduled tests of idle GPUs (docs/gpu-tests.md).
 struct GpuTests {
-  Duration every{0};  // 0: none
+  Duration every{0};  // 0: not scheduled
   std::vector<std::string> checks = {"gpu.pcie_bandwidth", "gpu.memory_bandwidth", "gpu.compute", "gpu.sdc"};
 };
 
-// How other nodes reach this one, for tests of the network (docs/network-tests.md).
+// Addresses of this node for tests of the network (docs/network-tests.md).
 struct Network {
-  std::vector<std::string> interfaces;  // by which others reach this node; empty: see docs
-  std::string leaf;                     // the switch that it is plugged into; empty: not known
+  std::vector<std::string> interfaces;  // interfaces that others connect to; empty: see docs
+  std::string leaf;                     // switch of the node; empty: unknown
   std::string leaf_label =
-      "network.topology.nvidia.com/leaf";  // of the Node object, and says it in a cluster
-  int most_percent = 100;                  // of the rate of a line: what a test takes at most
-  bool all_pairs = false;                  // are tested; else as many as show who is slow
+      "network.topology.nvidia.com/leaf";  // label of the Node object with the leaf, in a cluster
+  int most_percent = 100;                  // limit of a test, of the line rate
+  bool all_pairs = false;                  // test all pairs; else as many as identify slow nodes
 };
 
-// Which other nodes are asked whether they answer, and how often (docs/network-tests.md).
+// Schedule of the ping test to other nodes (docs/network-tests.md).
 struct Ping {
-  Duration every = std::chrono::minutes{1};  // 0: when somebody asks for it
-  bool full_mesh = false;                    // all of them each time, however many there are
+  Duration every = std::chrono::minutes{1};  // 0: only on request
+  bool full_mesh = false;                    // all nodes in each round, regardless of their number
   int echoes = 5;                            // to each address
 };
 
-// Tests of a pod's GPUs before it begins (docs/preflight-gate.md).
+// Tests of a pod's GPUs before it starts (docs/preflight-gate.md).
 struct Preflight {
-  std::vector<std::string> tests = {"gpu.pcie_bandwidth"};  // of a pod that names none
-  Duration deadline = std::chrono::seconds{60};             // likewise
-  Duration max_age = std::chrono::hours{24};                // of a proof that counts
+  std::vector<std::string> tests = {"gpu.pcie_bandwidth"};  // for a pod that names none
+  Duration deadline = std::chrono::seconds{60};             // for a pod that names none
+  Duration max_age = std::chrono::hours{24};                // age of a valid pass record
   Duration max_age_on_probation = std::chrono::minutes{30};
   std::string could_not_look = "start";
   std::string failed = "stop";                     // start: only reported
@@ -151,24 +151,24 @@ struct Preflight {
 
 // The paths of IBM Autopilot.
 struct Compat {
-  bool open_actions = false;  // whoever reaches the port may have tests made
+  bool open_actions = false;  // any client that reaches the port can start tests
 };
 
-// The API inside TLS, at an address of its own.
+// The API over TLS, at an address of its own.
 struct Tls {
   std::string mode = "off";
   std::string listen = ":3334";
   std::string certificate;  // files, all PEM
   std::string key;
   std::string authorities;
-  std::string issuer = "autopilot";  // of cert-manager
+  std::string issuer = "autopilot";  // Issuer of cert-manager
   std::string controller;            // https URL
   std::string token;                 // file, for the controller
 
   [[nodiscard]] bool is_on() const { return mode != "off"; }
 };
 
-// Everything an operator may set. Defaults are those of a service or of a user, see default_config.
+// All settings. Defaults are those of a service or of a user, see default_config.
 struct Config {
   std::string listen = "127.0.0.1:3333";  // empty: no TCP
   std::vector<std::string> also_listen;
@@ -183,9 +183,9 @@ struct Config {
   bool inject = false;  // allow `autopilot inject` on a real machine
   std::map<std::string, CheckConfig, std::less<>> checks;
   std::map<std::string, ScriptConfig, std::less<>> scripts;  // by name
-  std::vector<std::string> log_rules;                        // files with log rules of the operator
+  std::vector<std::string> log_rules;                        // files with custom log rules
   Expectation expectation;
-  std::optional<std::vector<std::string>> required_checks;  // in place of the profile's
+  std::optional<std::vector<std::string>> required_checks;  // replaces the profile's list
   Limits limits;
   KernelLog kernel_log;
   Kubelet kubelet;
@@ -197,7 +197,7 @@ struct Config {
   GpuProbe gpu_probe;
   Nccl nccl;
   GpuTests gpu_tests;
-  std::vector<std::string> peers;  // other agents where no cluster lists them: "node-b=10.0.0.2:3333"
+  std::vector<std::string> peers;  // other agents if no cluster lists them: "node-b=10.0.0.2:3333"
   Network network;
   Ping ping;
   Preflight preflight;
@@ -210,20 +210,20 @@ struct Config {
 using Environment = std::map<std::string, std::string>;
 
 // Paths of a service (root: /var/lib/autopilot, /run/autopilot) or of a user (XDG_STATE_HOME,
-// XDG_RUNTIME_DIR, with their defaults below HOME).
+// XDG_RUNTIME_DIR, with their defaults in HOME).
 [[nodiscard]] Config default_config(const Environment& environment, bool is_root);
-// Where the configuration is looked for when nobody names a file.
+// Default path of the configuration file.
 [[nodiscard]] std::string default_file(const Environment& environment, bool is_root);
 
-// The YAML text over `base`. malformed lists every problem: "<name>:<line>: <key>: <what was expected>". What
-// may stand in it is the table of config/settings.hpp.
+// Applies the YAML text to `base`. malformed lists every problem: "<name>:<line>: <key>: <what was
+// expected>". The settings are in the table of config/settings.hpp.
 [[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
-// AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
+// Applies AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
 // AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET,
 // AUTOPILOT_KUBELET_HELPER_SOCKET, AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG,
 // AUTOPILOT_KUBERNETES_LABEL_PREFIX, AUTOPILOT_KUBERNETES_NAMESPACE, AUTOPILOT_DEEP_TEST_EVERY,
-// AUTOPILOT_DEEP_TEST_IMAGE over `base`. A variable that looks like one of these misspelt is malformed; other
-// AUTOPILOT_ variables are not ours: a cluster makes some for a service of this name.
+// AUTOPILOT_DEEP_TEST_IMAGE to `base`. A variable that looks like a misspelled one is malformed; other
+// AUTOPILOT_ variables are ignored, because Kubernetes sets some for a Service of this name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 
 struct Change {
@@ -233,7 +233,7 @@ struct Change {
 [[nodiscard]] std::vector<Change> diff(const Config& old, const Config& next);
 // "checks.gpu.ecc, expectation.gpu_count; at the next start: listen"; "nothing" without changes.
 [[nodiscard]] std::string describe(const std::vector<Change>& changes);
-// `next`, with what cannot change while running as it is in `old`.
+// `next`, but settings that cannot change while running keep the value of `old`.
 [[nodiscard]] Config merge_live(const Config& old, const Config& next);
 
 }  // namespace autopilot::config

@@ -233,7 +233,7 @@ TEST(ParseConfig, a_deep_test_is_that_of_dcgm_or_our_own) {
               HasSubstr("expected auto, dcgm or own, found `ours`"));
   EXPECT_THAT(problems_of("deep_test: {time: 11m}\n"), HasSubstr("100ms to 10m"));
   EXPECT_THAT(problems_of("deep_test: {tests: own, command: [dcgmi, diag]}\n"),
-              HasSubstr("`deep_test.tests`: own runs the GPU probe and no `deep_test.command`"));
+              HasSubstr("`deep_test.tests`: own runs the GPU probe and ignores `deep_test.command`"));
 }
 
 TEST(ParseConfig, what_idle_gpus_are_tested_for_is_a_test_and_has_the_time) {
@@ -271,7 +271,7 @@ TEST(ParseConfig, names_line_key_and_what_was_expected_for_every_problem_at_once
       "config.yaml:4: `limits.lanes`: expected 1 to 64, found `99`\n"
       "config.yaml:5: limits: unknown key `conections`; did you mean `connections`?\n"
       "config.yaml:6: configuration: `inject`: expected true or false, found `maybe`\n"
-      "config.yaml:8: `checks`: there is no check `gpu.ec`; did you mean `gpu.ecc`?\n"
+      "config.yaml:8: `checks`: unknown check `gpu.ec`; did you mean `gpu.ecc`?\n"
       "config.yaml:9: `checks.gpu.ecc.period`: expected 1s to 1d, found `1ms`\n"
       "config.yaml:9: checks.gpu.ecc: unknown key `deadlin`; did you mean `deadline`?\n"
       "config.yaml:10: `log_level`: expected one of debug, info, warning, error, found `loud`");
@@ -311,12 +311,11 @@ TEST(ParseConfig, checks_of_the_operator_are_named_custom_and_must_exist) {
   EXPECT_EQ(config->scripts.at("raid").user, "nobody");
   EXPECT_FALSE(config->scripts.at("raid").network);
   EXPECT_THAT(problems_of("scripts:\n  Raid: {path: raid}\n  fan: {}\n"),
-              AllOf(HasSubstr("a name is of a-z"),
+              AllOf(HasSubstr("expected a name of at most 40"),
                     HasSubstr("`scripts.Raid.path`: expected an absolute path"), HasSubstr("path")));
-  EXPECT_THAT(problems_of("checks:\n  custom.raid: {enabled: false}\n"),
-              HasSubstr("`scripts` has no `raid`"));
-  EXPECT_THAT(problems_of("required_checks: [custom.fan]\n"), HasSubstr("`scripts` has no `fan`"));
-  EXPECT_THAT(problems_of("required_checks: [custom.log_rules]\n"), HasSubstr("`log_rules` names no file"));
+  EXPECT_THAT(problems_of("checks:\n  custom.raid: {enabled: false}\n"), HasSubstr("unknown script `raid`"));
+  EXPECT_THAT(problems_of("required_checks: [custom.fan]\n"), HasSubstr("unknown script `fan`"));
+  EXPECT_THAT(problems_of("required_checks: [custom.log_rules]\n"), HasSubstr("`log_rules` is empty"));
   EXPECT_THAT(problems_of("scripts:\n  log_rules: {path: /a}\n"), HasSubstr("the name of another check"));
   EXPECT_THAT(problems_of("log_rules: [rules.yaml]\n"),
               HasSubstr("`log_rules`: expected a list of absolute"));

@@ -31,7 +31,7 @@ std::vector<Change> diff(const ControllerConfig& old, const ControllerConfig& ne
 ControllerConfig merge_live(const ControllerConfig& old, const ControllerConfig& next) {
   ControllerConfig merged = old;
   merged.webhook = next.webhook;
-  merged.webhook.client_authorities = old.webhook.client_authorities;  // read at the start
+  merged.webhook.client_authorities = old.webhook.client_authorities;  // read only at the start
   merged.policy = next.policy;
   return merged;
 }
@@ -39,17 +39,13 @@ ControllerConfig merge_live(const ControllerConfig& old, const ControllerConfig&
 std::string controller_settings_page() {
   std::string page =
       "# Configuration of the controller\n\n"
-      "The file that `autopilot controller --config FILE` names; flags win over it. Every key is optional. "
-      "An "
-      "unknown\n"
-      "key, a wrong type, a key that stands twice or a value out of range refuses the whole file and names "
-      "each place;\n"
-      "a controller that runs then keeps what it has, says so in its log and counts it\n"
-      "(`autopilot_controller_configuration_refused_total`). A new version of the file is read within "
-      "seconds, "
-      "or at\n"
-      "SIGHUP; \"start\" below means that a setting waits for the next start.\n\n"
-      "| setting | what it is | default | form | from |\n|---|---|---|---|---|\n";
+      "The file of `autopilot controller --config FILE`; flags take precedence. Every key is optional.\n"
+      "If the file has an unknown key, a wrong type, a duplicate key or a value out of range, it is\n"
+      "refused as a whole, and the error names each place. A running controller then keeps its\n"
+      "configuration, logs the error and counts it\n"
+      "(`autopilot_controller_configuration_refused_total`). A new version of the file is read within\n"
+      "seconds, or at SIGHUP. \"start\" below: the setting takes effect at the next start.\n\n"
+      "| setting | meaning | default | format | takes effect |\n|---|---|---|---|---|\n";
   const ControllerConfig defaults;
   for (const ControllerSetting& setting : controller_settings())
     page += "| `" + std::string(setting.name) + "` | " + std::string(setting.meaning) + " | " +

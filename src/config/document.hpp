@@ -12,10 +12,10 @@
 #include "config/setting.hpp"
 #include "core/yaml.hpp"
 
-// What every document of settings has in common, by its table.
+// Common functions of all settings documents, driven by their tables.
 namespace autopilot::config {
 
-// All settings that stand below `root`; unknown keys become problems.
+// Reads all settings below `root`; unknown keys become problems.
 template <class Document>
 void read_document(const YamlNode& root, std::span<const SettingRow<Document>> rows, Document& document,
                    YamlProblems& problems) {
@@ -45,7 +45,7 @@ template <class Document>
   return shown;
 }
 
-// Keys whose value differs, first those that take effect at once.
+// Keys whose value differs; live settings first.
 template <class Document>
 [[nodiscard]] std::vector<Change> changes_of(const Document& old, const Document& next,
                                              std::span<const SettingRow<Document>> rows) {

@@ -13,7 +13,7 @@ namespace autopilot::config {
 namespace {
 
 constexpr std::size_t kMaxPath = 4095;
-constexpr std::size_t kMaxSocketPath = 107;  // sun_path of Linux, with its ending NUL
+constexpr std::size_t kMaxSocketPath = 107;  // sun_path of Linux, without its NUL
 constexpr std::size_t kMaxHost = 253;
 constexpr std::string_view kDnsLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
 constexpr std::size_t kMaxInterface = 64;
@@ -68,7 +68,7 @@ bool is_peer(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || !is_name(text.substr(0, equals))) return false;
   const std::string_view address = text.substr(equals + 1);
-  // A number or an opening bracket: names are not looked up.
+  // A number or an opening bracket: host names are not resolved.
   return is_further_address(address) &&
          (address.front() == '[' || is_ipv4(address.substr(0, address.rfind(':'))));
 }

@@ -10,16 +10,16 @@
 #include "core/clock.hpp"
 #include "core/yaml.hpp"
 
-// How the value of a setting is read: one that does not fit becomes a problem with its place, and `into`
-// stays as it is. What a file does not say changes nothing.
+// Read the value of a setting. An invalid value becomes a problem with its location, and `into` stays
+// unchanged, as for a missing key.
 namespace autopilot::config {
 
-// Takes the form of values.
+// True for a valid value.
 using Accept = bool (*)(std::string_view);
 
 void refuse(YamlMap& map, const SettingHead& setting, const std::string& expected, const std::string& found);
 void read_word(YamlMap& map, const SettingHead& setting, Accept accept, std::string& into);
-// At most 1000, each of which `accept` takes.
+// At most 1000 values, each accepted by `accept`.
 void read_words(YamlMap& map, const SettingHead& setting, Accept accept, std::vector<std::string>& into);
 void read_flag(YamlMap& map, const SettingHead& setting, bool& into);
 // name: for the problem.
@@ -39,7 +39,7 @@ void read_integer(YamlMap& map, const SettingHead& setting, std::int64_t low, st
     into = static_cast<Number>(*value);
 }
 
-// "[a, b]", as a file has it.
+// "[a, b]", as in a file.
 [[nodiscard]] std::string join(const std::vector<std::string>& words);
 
 }  // namespace autopilot::config

@@ -9,13 +9,13 @@
 
 namespace autopilot::config {
 
-// Setting -> value as text. A setting that holds several ("checks") shows each under its own name.
+// Setting -> value as text. A setting with several values ("checks") has one entry for each.
 using Shown = std::map<std::string, std::string>;
 
-// What people are told of a setting.
+// Description of a setting.
 struct SettingHead {
   std::string_view name;  // "limits.lanes": a group of the file and a key in it
-  std::string_view form;  // what a value looks like
+  std::string_view form;  // format of the value
   bool is_live = false;   // takes effect without a restart
   bool has_variable = false;
   std::string_view meaning;
@@ -25,16 +25,16 @@ struct SettingHead {
   [[nodiscard]] std::string variable() const;  // "AUTOPILOT_LISTEN"
 };
 
-// How a row says when its setting takes effect, and whether a variable of the environment holds it as well.
+// Values of a row: when its setting takes effect, and whether an environment variable sets it.
 inline constexpr bool kLive = true;
 inline constexpr bool kAtStart = false;
 inline constexpr bool kVariable = true;
 inline constexpr bool kNoVariable = false;
 
-// One row of the table of settings of a document: its file, live reload and page are made from it.
+// One row of a document's table of settings: the file reader, live reload and documentation page use it.
 template <class Document>
 struct SettingRow : SettingHead {
-  // Reads the key from its group into the document; a bad value becomes a problem of the map.
+  // Reads the key from its group into the document; an invalid value becomes a problem of the map.
   using Read = void (*)(YamlMap& group, const SettingRow& setting, Document& document);
   using Show = void (*)(const Document& document, const SettingRow& setting, Shown& shown);
 

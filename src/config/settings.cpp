@@ -34,7 +34,7 @@ std::vector<std::string> known_checks() {
   return ids;
 }
 
-// Those of the operator are looked up when the whole file is read, see check_custom_ids.
+// Ids of custom checks are validated after the whole file is read, see check_custom_ids.
 bool is_check(std::string_view id) {
   return id.starts_with("custom.") || catalog::builtin().check(id) != nullptr;
 }
@@ -94,7 +94,7 @@ void read_checks(YamlMap& map, const Setting& setting, Config& config) {
   if (node == nullptr) return;
   for (const YamlMember& member : node->members) {
     if (!is_check(member.key)) {
-      map.problem(member.line, "`checks`: there is no check `" + member.key.substr(0, 80) + '`' +
+      map.problem(member.line, "`checks`: unknown check `" + member.key.substr(0, 80) + '`' +
                                    nearest_help(member.key, known_checks()));
       continue;
     }
@@ -127,7 +127,7 @@ void read_scripts(YamlMap& map, const Setting& setting, Config& config) {
   config.scripts.clear();
   for (const YamlMember& member : node->members) {
     if (!is_script_name(member.key))
-      map.problem(member.line, "`scripts`: a name is of a-z, 0-9 and _, at most 40, not `" +
+      map.problem(member.line, "`scripts`: expected a name of at most 40 characters a-z, 0-9 and _, found `" +
                                    member.key.substr(0, 80) + '`');
     YamlMap script = map.nested(member.value, "scripts." + member.key);
     read_script(script, member.key, config.scripts[member.key]);
@@ -157,8 +157,8 @@ void read_thresholds(YamlMap& map, const Setting& setting, Config& config) {
       std::vector<std::string> known;
       for (const auto& each : catalog::builtin().thresholds())
         known.push_back(each.id);
-      map.problem(member.line, "`expectation.thresholds`: there is no threshold `" +
-                                   member.key.substr(0, 80) + '`' + nearest_help(member.key, known));
+      map.problem(member.line, "`expectation.thresholds`: unknown threshold `" + member.key.substr(0, 80) +
+                                   '`' + nearest_help(member.key, known));
       (void)values.any(member.key);
       continue;
     }
@@ -182,7 +182,7 @@ void read_required_checks(YamlMap& map, const Setting& setting, Config& config) 
   config.required_checks = std::move(ids);
 }
 
-// From `low` to `high`, or 0: never.
+// From `low` to `high`, or 0, which means never.
 void read_every(YamlMap& map, const Setting& setting, Duration low, Duration high, Duration& every) {
   const auto value = map.duration(setting.key());
   if (!value) return;
@@ -248,7 +248,7 @@ void show_required_checks(const Config& config, const Setting& setting, Shown& s
   if (config.required_checks) shown[std::string(setting.name)] = join(*config.required_checks);
 }
 
-// Rows of settings that are one member each.
+// Rows for settings with one member each.
 #define AUTOPILOT_SHOW(expression) \
   [](const Config& c, const Setting& s, Shown& shown) { shown[std::string(s.name)] = (expression); }
 #define AUTOPILOT_READ(statement) [](YamlMap& m, const Setting& s, Config& c) { statement; }
@@ -256,125 +256,113 @@ void show_required_checks(const Config& config, const Setting& setting, Shown& s
 constexpr std::array kSettings{
     Setting{"listen", "an address and a port such as 127.0.0.1:3333 or [::1]:3333, or nothing in quotes",
             kAtStart, kVariable,
-            "Where the read-only API answers. :3333 is every address of the machine; empty: nowhere.",
+            "Address of the read-only API. :3333 is every address of the machine; empty: no TCP listener.",
             AUTOPILOT_READ(read_word(m, s, &is_listen_address, c.listen)), AUTOPILOT_SHOW(c.listen)},
     Setting{"also_listen", "a list of addresses and ports such as 127.0.0.1:8081", kAtStart, kNoVariable,
-            "Where it answers as well: everything it does at `listen`.",
+            "Further addresses that serve the same as `listen`.",
             AUTOPILOT_READ(read_words(m, s, &is_further_address, c.also_listen)),
             AUTOPILOT_SHOW(join(c.also_listen))},
-    Setting{"allowed_hosts", "a list of host names", kAtStart, kNoVariable,
-            "Names by which requests may call this machine, beside localhost and its addresses: those of a "
-            "Service. Another name is refused, so that no web page can read the API under it.",
-            AUTOPILOT_READ(read_words(m, s, &is_name, c.allowed_hosts)),
-            AUTOPILOT_SHOW(join(c.allowed_hosts))},
+    Setting{
+        "allowed_hosts", "a list of host names", kAtStart, kNoVariable,
+        "Host names that requests can use for this machine, beside localhost and its addresses, such as the "
+        "name of a Service. Other names are refused, so that a web page cannot read the API under them.",
+        AUTOPILOT_READ(read_words(m, s, &is_name, c.allowed_hosts)), AUTOPILOT_SHOW(join(c.allowed_hosts))},
     Setting{"periodic_checks", "a list of names such as remapped", kAtStart, kNoVariable,
-            "What `all` means where IBM Autopilot's clients ask: GET /status?check=all.",
+            "The checks of `all` in requests of IBM Autopilot's clients: GET /status?check=all.",
             AUTOPILOT_READ(read_words(m, s, &is_name, c.periodic_checks)),
             AUTOPILOT_SHOW(join(c.periodic_checks))},
-    Setting{
-        "compat.open_actions", "true or false", kAtStart, kNoVariable,
-        "Whether whoever reaches the port may have tests made at the paths of IBM Autopilot, and the pods of "
-        "any namespace looked for, as it was there, and bandwidth between nodes measured, which fills their "
-        "lines. Else this needs a token, or the certificate of an agent.",
-        AUTOPILOT_READ(read_flag(m, s, c.compat.open_actions)),
-        AUTOPILOT_SHOW(c.compat.open_actions ? "true" : "false")},
+    Setting{"compat.open_actions", "true or false", kAtStart, kNoVariable,
+            "Lets any client that reaches the port start tests at the paths of IBM Autopilot, list the pods "
+            "of any namespace, as IBM Autopilot allows, and measure the bandwidth between nodes, which "
+            "saturates their links. Without it, this needs a token or the certificate of an agent.",
+            AUTOPILOT_READ(read_flag(m, s, c.compat.open_actions)),
+            AUTOPILOT_SHOW(c.compat.open_actions ? "true" : "false")},
     Setting{"socket", "an absolute path of at most 107 bytes", kAtStart, kVariable,
-            "The Unix socket for the command line; outside a cluster, actions are accepted only here, and "
-            "tests of "
-            "bandwidth from agents with a certificate.",
+            "The Unix socket for the command line. Outside a cluster, actions are accepted only here, and "
+            "bandwidth tests from agents with a certificate.",
             AUTOPILOT_READ(read_word(m, s, &is_socket_path, c.socket)), AUTOPILOT_SHOW(c.socket)},
-    Setting{"state_dir", "an absolute path", kAtStart, kVariable, "Where the journal is kept.",
+    Setting{"state_dir", "an absolute path", kAtStart, kVariable, "Folder of the journal.",
             AUTOPILOT_READ(read_word(m, s, &is_absolute_path, c.state_dir)), AUTOPILOT_SHOW(c.state_dir)},
     Setting{"profile", "one of local, dropin, full", kAtStart, kVariable,
-            "Which checks must have looked before the machine counts as looked at.",
+            "Checks that must have run before the node gets a verdict.",
             AUTOPILOT_READ(read_word(m, s, &is_profile, c.profile)), AUTOPILOT_SHOW(c.profile)},
-    Setting{"node", "a host name", kAtStart, kVariable,
-            "The name of this machine. Empty: the one the machine gives itself.",
+    Setting{"node", "a host name", kAtStart, kVariable, "The name of this machine. Empty: its host name.",
             AUTOPILOT_READ(read_word(m, s, &is_node_name, c.node)), AUTOPILOT_SHOW(c.node)},
-    Setting{
-        "tls.mode", "one of off, files, cert_manager, controller", kAtStart, kNoVariable,
-        "Whether the API answers inside TLS as well, where tokens are taken from any address. files: "
-        "with the keys of "
-        "`tls.certificate` and `tls.key`. cert_manager: with keys that the agent makes and keeps to "
-        "itself, and that "
-        "`tls.issuer` signs; needs `kubernetes.write_node`. controller: with such keys, which the controller "
-        "at `tls.controller` signs for the node in the agent's token.",
-        AUTOPILOT_READ(read_word(m, s, &is_tls_mode, c.tls.mode)), AUTOPILOT_SHOW(c.tls.mode)},
+    Setting{"tls.mode", "one of off, files, cert_manager, controller", kAtStart, kNoVariable,
+            "Serves the API over TLS as well, where tokens are accepted from any address. files: with the "
+            "certificate and key of `tls.certificate` and `tls.key`. cert_manager: the agent creates its "
+            "keys, and `tls.issuer` signs them; needs `kubernetes.write_node`. controller: the agent creates "
+            "its keys, and the controller at `tls.controller` signs them for the node in the agent's token.",
+            AUTOPILOT_READ(read_word(m, s, &is_tls_mode, c.tls.mode)), AUTOPILOT_SHOW(c.tls.mode)},
     Setting{"tls.listen", "an address and a port such as :3334 or 127.0.0.1:3334", kAtStart, kNoVariable,
-            "Where. :3334 is every address of the machine.",
+            "Address of the TLS listener. :3334 is every address of the machine.",
             AUTOPILOT_READ(read_word(m, s, &is_further_address, c.tls.listen)), AUTOPILOT_SHOW(c.tls.listen)},
-    Setting{"tls.certificate", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
-            "The certificate of this node, with those between it and its authority. It names the node (a DNS "
-            "name "
-            "equal to `node`): so agents know each other. PEM, like the next two; a new version of the three "
-            "files "
-            "is used within 20 seconds, one that makes no sense is refused, and the old one stays.",
-            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.certificate)),
-            AUTOPILOT_SHOW(c.tls.certificate)},
+    Setting{
+        "tls.certificate", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+        "The certificate of this node, with intermediate certificates. It has the node as a DNS name (equal "
+        "to `node`), by which agents identify each other. PEM, like the next two. A new version of the three "
+        "files is used within 20 seconds; an invalid one is refused, and the old one stays in use.",
+        AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.certificate)),
+        AUTOPILOT_SHOW(c.tls.certificate)},
     Setting{"tls.key", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
             "The key of the certificate, without a passphrase.",
             AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.key)), AUTOPILOT_SHOW(c.tls.key)},
-    Setting{
-        "tls.authorities", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
-        "Who signs the certificates of agents. A client may show none; one that shows another's is refused. "
-        "Empty: clients are not asked for one.",
-        AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.authorities)),
-        AUTOPILOT_SHOW(c.tls.authorities)},
+    Setting{"tls.authorities", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+            "Authorities of the agents' certificates. A client can omit its certificate; a certificate of "
+            "another authority is refused. Empty: clients are not asked for a certificate.",
+            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.authorities)),
+            AUTOPILOT_SHOW(c.tls.authorities)},
     Setting{"tls.issuer", "the name of an Issuer of cert-manager", kAtStart, kNoVariable,
-            "Who signs the agent's certificates with `tls.mode: cert_manager`: one of the kind ca, in the "
-            "namespace of "
-            "the agents.",
+            "The Issuer that signs the agent's certificates with `tls.mode: cert_manager`. It has the kind "
+            "ca and is in the namespace of the agents.",
             AUTOPILOT_READ(read_word(m, s, &is_dns_name, c.tls.issuer)), AUTOPILOT_SHOW(c.tls.issuer)},
-    Setting{
-        "tls.controller", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
-        "Where the controller is that signs with `tls.mode: controller`. Whether it is the right one is told "
-        "by `tls.authorities`, which also sign the agents' certificates.",
-        AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.tls.controller)),
-        AUTOPILOT_SHOW(c.tls.controller)},
-    Setting{
-        "tls.token", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
-        "The token of the agent's pod that the controller is shown, for the audience autopilot.ibm.com. It "
-        "names the node.",
-        AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.token)), AUTOPILOT_SHOW(c.tls.token)},
-    Setting{"log_level", "one of debug, info, warning, error", kAtStart, kVariable, "What the log shows.",
-            AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)), AUTOPILOT_SHOW(c.log_level)},
-    Setting{"log_format", "text or json", kAtStart, kVariable, "How the log is written.",
+    Setting{"tls.controller", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
+            "URL of the controller that signs with `tls.mode: controller`. `tls.authorities`, which also "
+            "sign the agents' certificates, must sign its certificate.",
+            AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.tls.controller)),
+            AUTOPILOT_SHOW(c.tls.controller)},
+    Setting{"tls.token", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+            "The token of the agent's pod for the controller, with the audience autopilot.ibm.com. It "
+            "contains the node.",
+            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.token)), AUTOPILOT_SHOW(c.tls.token)},
+    Setting{"log_level", "one of debug, info, warning, error", kAtStart, kVariable,
+            "Lowest level that is logged.", AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)),
+            AUTOPILOT_SHOW(c.log_level)},
+    Setting{"log_format", "text or json", kAtStart, kVariable, "Format of the log.",
             AUTOPILOT_READ(read_word(m, s, &is_log_format, c.log_format)), AUTOPILOT_SHOW(c.log_format)},
     Setting{"inject", "true or false", kAtStart, kNoVariable,
-            "Whether `autopilot inject` may put faults on a real machine. They are marked everywhere.",
+            "Allows `autopilot inject` on a real machine. Injected faults are marked everywhere.",
             AUTOPILOT_READ(read_flag(m, s, c.inject)), AUTOPILOT_SHOW(c.inject ? "true" : "false")},
     Setting{"required_checks", "a list of ids of checks", kLive, kNoVariable,
-            "The required checks, in place of those of the profile.", &read_required_checks,
+            "The required checks, instead of those of the profile.", &read_required_checks,
             &show_required_checks},
     Setting{"checks", "a map from the id of a check to enabled, period, deadline, window", kLive, kNoVariable,
-            "Switches a check off, or changes how often it looks (1s to 1d), how long it may take (100ms to "
-            "10m), how far back it judges (0s to 1d).",
+            "Disables a check, or sets its interval (1s to 1d), its deadline (100ms to 10m), or the time "
+            "window that it judges (0s to 1d).",
             &read_checks, &show_checks},
     Setting{
         "scripts", "a map from a name to path, arguments, user, network, period, deadline", kAtStart,
         kNoVariable,
-        "Checks of your own, custom.<name>: programs that end with 0 healthy, 1 degraded, 2 failed or 3 "
-        "unknown, or print JSON (health, message, observations), of which and the exit code the worse "
-        "counts. File and folders must belong to root or the agent's user and be writable by nobody else. "
-        "An agent that runs as root runs them as nobody (user). Another agent runs them as its own user "
-        "alone, and only if user names it (name or number): without capabilities, without Unix sockets, "
-        "with files below /dev and /tmp alone to write; they still read what the agent reads. They run "
-        "without network (network: true gives it), every minute (period), for 10s at most (deadline), and "
-        "only of this machine itself: not with --simulate or --root. What a script leaves running is killed "
-        "when it ends.",
+        "Custom checks, custom.<name>: programs that exit with 0 for healthy, 1 for degraded, 2 for failed or "
+        "3 for unknown, or print JSON (health, message, observations); the worse of both counts. The file and "
+        "its folders must belong to root or the agent's user, and no other user can write them. An agent that "
+        "runs as root runs scripts as nobody (user). Any other agent runs them as its own user, and only if "
+        "user names it (name or number): without capabilities, without Unix sockets, and with write access "
+        "only to files below /dev and /tmp; they can still read all files of the agent's user. By default a "
+        "script runs without network (network: true allows it), every minute (period), for at most 10s "
+        "(deadline). Scripts do not run with --simulate or --root. When a script ends, every process that it "
+        "started is killed.",
         &read_scripts, &show_scripts},
     Setting{
         "log_rules", "a list of absolute paths", kAtStart, kNoVariable,
-        "Files with log rules of your own, judged by the check custom.log_rules: under `log_rules:` a list "
-        "of "
-        "entries with id (two words with a dot), pattern (RE2) and title; health (degraded or failed) makes "
-        "a finding of such a line for an hour, without it the line is an event. Optional: examples, which "
-        "must match; action, that of the finding; subject with a group `device` in the pattern; takes_back, "
-        "a "
-        "list of ids. A line counts by your rule whatever else recognises it, an Xid too. All rules together "
-        "have a limit of memory. Try them with `autopilot decode --rules FILE`.",
+        "Files with custom log rules, judged by the check custom.log_rules. Each has a list `log_rules:` of "
+        "entries with id (two words with a dot), pattern (RE2) and title. With health (degraded or failed), "
+        "a matching line creates a finding for an hour; without it, an event. Optional: examples, which must "
+        "match; action, for the finding; subject, with a group `device` in the pattern; takes_back, a list "
+        "of ids. A custom rule applies to a line even if another rule recognizes it, such as an Xid. All "
+        "rules together have a memory limit. Test them with `autopilot decode --rules FILE`.",
         AUTOPILOT_READ(read_words(m, s, &is_absolute_path, c.log_rules)), AUTOPILOT_SHOW(join(c.log_rules))},
-    Setting{"expectation.gpu_count", "0 to 1024", kLive, kNoVariable, "How many GPUs this machine has.",
+    Setting{"expectation.gpu_count", "0 to 1024", kLive, kNoVariable, "Number of GPUs of this machine.",
             AUTOPILOT_READ(int count = -1; read_integer(m, s, 0, 1024, count);
                            if (count >= 0) c.expectation.gpu_count = count),
             [](const Config& c, const Setting& s, Shown& shown) {
@@ -382,7 +370,7 @@ constexpr std::array kSettings{
                 shown[std::string(s.name)] = std::to_string(*c.expectation.gpu_count);
             }},
     Setting{"expectation.thresholds", "a map from the id of a threshold to a number in its unit", kLive,
-            kNoVariable, "Replaces numbers of the catalog; the pages of the checks list them.",
+            kNoVariable, "Replaces thresholds of the catalog; the pages of the checks list them.",
             &read_thresholds, &show_thresholds},
     Setting{"expectation.ignored_mounts", "a list of absolute paths", kLive, kNoVariable,
             "Mount points that are not judged.",
@@ -393,268 +381,258 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(read_words(m, s, &is_interface, c.expectation.ignored_interfaces)),
             AUTOPILOT_SHOW(join(c.expectation.ignored_interfaces))},
     Setting{"expectation.expected_interfaces", "a list of names such as eth0 or mlx5_0/1", kLive, kNoVariable,
-            "Interfaces and ports that must be here and up.",
+            "Interfaces and ports that must exist and be up.",
             AUTOPILOT_READ(read_words(m, s, &is_interface, c.expectation.expected_interfaces)),
             AUTOPILOT_SHOW(join(c.expectation.expected_interfaces))},
     Setting{"limits.lanes", "1 to 64", kAtStart, kNoVariable, "Threads that run checks.",
             AUTOPILOT_READ(read_integer(m, s, 1, 64, c.limits.lanes)),
             AUTOPILOT_SHOW(std::to_string(c.limits.lanes))},
     Setting{"limits.stuck_lanes", "0 to 64", kAtStart, kNoVariable,
-            "Threads that may hang in a check and be replaced before no more are started.",
+            "Threads that can be blocked in a check and be replaced; beyond, no new thread starts.",
             AUTOPILOT_READ(read_integer(m, s, 0, 64, c.limits.stuck_lanes)),
             AUTOPILOT_SHOW(std::to_string(c.limits.stuck_lanes))},
     Setting{"limits.connections", "2 to 65536", kAtStart, kNoVariable,
-            "Connections at one time. A quarter is kept for the Unix socket.",
+            "Concurrent connections. A quarter is reserved for the Unix socket.",
             AUTOPILOT_READ(read_integer(m, s, 2, 65536, c.limits.connections)),
             AUTOPILOT_SHOW(std::to_string(c.limits.connections))},
     Setting{"limits.event_streams", "0 to 65536", kAtStart, kNoVariable,
-            "Connections among these that follow events. A quarter is kept for the Unix socket.",
+            "Connections among these that follow events. A quarter is reserved for the Unix socket.",
             AUTOPILOT_READ(read_integer(m, s, 0, 65536, c.limits.event_streams)),
             AUTOPILOT_SHOW(std::to_string(c.limits.event_streams))},
-    Setting{
-        "kernel_log.helper_socket", "an absolute path of at most 107 bytes, or nothing in quotes", kAtStart,
-        kVariable,
-        "The socket of `autopilot helper kmsg --listen`, which has the right to read the kernel log where "
-        "the agent has not (docs/kernel-log-helper.md). Empty: the agent reads it itself.",
-        AUTOPILOT_READ(read_word(m, s, &is_socket_path_or_empty, c.kernel_log.helper_socket)),
-        AUTOPILOT_SHOW(c.kernel_log.helper_socket)},
-    Setting{
-        "kubelet.helper_socket", "an absolute path of at most 107 bytes, or nothing in quotes", kAtStart,
-        kVariable,
-        "The socket of `autopilot helper kubelet --listen`, which may ask the kubelet which pods hold a GPU "
-        "where the agent may not (docs/kubelet-helper.md). Empty: the agent asks it itself.",
-        AUTOPILOT_READ(read_word(m, s, &is_socket_path_or_empty, c.kubelet.helper_socket)),
-        AUTOPILOT_SHOW(c.kubelet.helper_socket)},
-    Setting{"journal.age", "1h to 3650d", kAtStart, kNoVariable, "Older entries are deleted.",
+    Setting{"kernel_log.helper_socket", "an absolute path of at most 107 bytes, or nothing in quotes",
+            kAtStart, kVariable,
+            "The socket of `autopilot helper kmsg --listen`, which reads the kernel log if the agent lacks "
+            "the permission (docs/kernel-log-helper.md). Empty: the agent reads it itself.",
+            AUTOPILOT_READ(read_word(m, s, &is_socket_path_or_empty, c.kernel_log.helper_socket)),
+            AUTOPILOT_SHOW(c.kernel_log.helper_socket)},
+    Setting{"kubelet.helper_socket", "an absolute path of at most 107 bytes, or nothing in quotes", kAtStart,
+            kVariable,
+            "The socket of `autopilot helper kubelet --listen`, which queries the kubelet for the pods that "
+            "hold GPUs if the agent lacks the permission (docs/kubelet-helper.md). Empty: the agent queries "
+            "it itself.",
+            AUTOPILOT_READ(read_word(m, s, &is_socket_path_or_empty, c.kubelet.helper_socket)),
+            AUTOPILOT_SHOW(c.kubelet.helper_socket)},
+    Setting{"journal.age", "1h to 3650d", kAtStart, kNoVariable, "Entries older than this are deleted.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), hours{1}, hours{24 * 3650}, c.journal.age)),
             AUTOPILOT_SHOW(format_duration(c.journal.age))},
     Setting{"journal.bytes", "a size such as 64MiB, from 1MiB to 1TiB", kAtStart, kNoVariable,
-            "Beyond this size, its log included, the oldest entries are deleted.",
+            "Above this size, log included, the oldest entries are deleted.",
             AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.journal.bytes)),
             AUTOPILOT_SHOW(format_size(c.journal.bytes))},
-    Setting{
-        "kubernetes.write_node", "true or false", kAtStart, kVariable,
-        "Whether the agent keeps label, annotations and conditions of its Node object as the health of this "
-        "machine is. The object has the name of `node`.",
-        AUTOPILOT_READ(read_flag(m, s, c.kubernetes.write_node)),
-        AUTOPILOT_SHOW(c.kubernetes.write_node ? "true" : "false")},
+    Setting{"kubernetes.write_node", "true or false", kAtStart, kVariable,
+            "Writes the health of this machine to the label, annotations and conditions of its Node object, "
+            "which has the name `node`.",
+            AUTOPILOT_READ(read_flag(m, s, c.kubernetes.write_node)),
+            AUTOPILOT_SHOW(c.kubernetes.write_node ? "true" : "false")},
     Setting{"kubernetes.kubeconfig", "an absolute path, or nothing in quotes", kAtStart, kVariable,
-            "How the API server is reached. Empty: as the account of the pod that the agent runs in.",
+            "Access to the API server. Empty: the service account of the agent's pod.",
             AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.kubernetes.kubeconfig)),
             AUTOPILOT_SHOW(c.kubernetes.kubeconfig)},
     Setting{"kubernetes.label_prefix", "a DNS name such as autopilot.ibm.com", kAtStart, kVariable,
-            "What labels, annotations and taints begin with.",
+            "Prefix of labels, annotations and taints.",
             AUTOPILOT_READ(read_word(m, s, &is_dns_name, c.kubernetes.label_prefix)),
             AUTOPILOT_SHOW(c.kubernetes.label_prefix)},
     Setting{"kubernetes.namespace", "the name of a namespace, or nothing in quotes", kAtStart, kVariable,
-            "Where the agents keep their reports. Empty: the namespace of the pod that the agent runs in; "
-            "with a kubeconfig `autopilot`.",
+            "Namespace of the agents' reports. Empty: the namespace of the agent's pod; with a kubeconfig "
+            "`autopilot`.",
             AUTOPILOT_READ(read_word(m, s, &is_name_space, c.kubernetes.name_space)),
             AUTOPILOT_SHOW(c.kubernetes.name_space)},
-    Setting{"pvc.storage_classes", "a map from the name of a storage class to a list of access modes",
-            kAtStart, kNoVariable,
-            "The storage classes that are asked for a volume on this node, each in these modes "
-            "(ReadWriteOnce, ReadWriteMany, ReadOnlyMany, ReadWriteOncePod). Needs `kubernetes.write_node` "
-            "(docs/pvc-check.md).",
-            &read_storage_classes, &show_storage_classes},
+    Setting{
+        "pvc.storage_classes", "a map from the name of a storage class to a list of access modes", kAtStart,
+        kNoVariable,
+        "Storage classes to test with a volume on this node, each with these access modes (ReadWriteOnce, "
+        "ReadWriteMany, ReadOnlyMany, ReadWriteOncePod). Needs `kubernetes.write_node` (docs/pvc-check.md).",
+        &read_storage_classes, &show_storage_classes},
     Setting{"pvc.period", "0s, or 1m to 30d", kAtStart, kNoVariable,
-            "How often each of them is asked. 0s: when somebody asks for a test, and at no other time.",
+            "Interval of the tests of each storage class. 0s: only on request.",
             AUTOPILOT_READ(read_every(m, s, minutes{1}, hours{24 * 30}, c.pvc.period)),
             AUTOPILOT_SHOW(format_duration(c.pvc.period))},
     Setting{
         "pvc.patience", "5s to 1h", kAtStart, kNoVariable,
-        "How long a storage class may take before it counts as one that gives nothing.",
+        "Time in which a storage class must provide a volume before it counts as failed.",
         AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{5}, hours{1}, c.pvc.patience)),
         AUTOPILOT_SHOW(format_duration(c.pvc.patience))},
     Setting{"pvc.size", "a size such as 1GiB, from 1MiB to 1TiB", kAtStart, kNoVariable,
-            "The size of a volume that is asked for. Some drivers give nothing small.",
+            "Size of the requested volume. Some drivers do not provide small ones.",
             AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.pvc.size)),
             AUTOPILOT_SHOW(format_size(c.pvc.size))},
-    Setting{
-        "pvc.image", "the name of an image", kAtStart, kNoVariable,
-        "The image of the pod that a test makes for a storage class which waits for one. It need not run.",
-        AUTOPILOT_READ(read_word(m, s, &is_image, c.pvc.image)), AUTOPILOT_SHOW(c.pvc.image)},
+    Setting{"pvc.image", "the name of an image", kAtStart, kNoVariable,
+            "Image of the pod of a test, for a storage class that waits for the first consumer. The pod need "
+            "not run.",
+            AUTOPILOT_READ(read_word(m, s, &is_image, c.pvc.image)), AUTOPILOT_SHOW(c.pvc.image)},
     Setting{"deep_test.every", "0s, or 10m to 365d", kAtStart, kVariable,
-            "How often all GPUs of the node are tested, when nobody uses them (docs/deep-test.md). Nodes are "
-            "spread over it. 0s: never.",
+            "Interval of the tests of all GPUs of the node while it is idle (docs/deep-test.md). Nodes are "
+            "spread over the interval. 0s: never.",
             AUTOPILOT_READ(read_every(m, s, minutes{10}, hours{24 * 365}, c.deep_test.every)),
             AUTOPILOT_SHOW(format_duration(c.deep_test.every))},
-    Setting{"deep_test.deadline", "1m to 12h", kAtStart, kNoVariable, "How long such a test may take.",
+    Setting{"deep_test.deadline", "1m to 12h", kAtStart, kNoVariable, "Deadline of a deep test.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), minutes{1}, hours{12}, c.deep_test.deadline)),
             AUTOPILOT_SHOW(format_duration(c.deep_test.deadline))},
-    Setting{
-        "deep_test.tests", "auto, dcgm or own", kAtStart, kNoVariable,
-        "What is run. dcgm: `deep_test.command`. own: all tests of the GPU probe, which need no DCGM, with "
-        "`gpu_probe.memory_percent` and `gpu_probe.kernels` (docs/deep-test.md). auto: own where neither "
-        "`deep_test.image` nor `deep_test.command` is set, for the image of the agent has no dcgmi; else "
-        "dcgm.",
-        AUTOPILOT_READ(read_word(m, s, &is_deep_test, c.deep_test.tests)), AUTOPILOT_SHOW(c.deep_test.tests)},
+    Setting{"deep_test.tests", "auto, dcgm or own", kAtStart, kNoVariable,
+            "The tests to run. dcgm: `deep_test.command`. own: all tests of the GPU probe, which need no "
+            "DCGM, with `gpu_probe.memory_percent` and `gpu_probe.kernels` (docs/deep-test.md). auto: own if "
+            "neither `deep_test.image` nor `deep_test.command` is set, because the agent's image has no "
+            "dcgmi; otherwise dcgm.",
+            AUTOPILOT_READ(read_word(m, s, &is_deep_test, c.deep_test.tests)),
+            AUTOPILOT_SHOW(c.deep_test.tests)},
     Setting{"deep_test.time", "100ms to 10m", kAtStart, kNoVariable,
-            "How long each of our own tests measures in a deep test.",
+            "Duration of each test of the GPU probe in a deep test.",
             AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), milliseconds{100}, minutes{10},
                                          c.deep_test.time)),
             AUTOPILOT_SHOW(format_duration(c.deep_test.time))},
     Setting{"deep_test.level", "1 to 4", kAtStart, kNoVariable,
-            "The level of `dcgmi diag`, and of the label that tells the result.",
+            "Level of `dcgmi diag`, and of the label with the result.",
             AUTOPILOT_READ(read_integer(m, s, 1, 4, c.deep_test.level)),
             AUTOPILOT_SHOW(std::to_string(c.deep_test.level))},
-    Setting{
-        "deep_test.image", "the name of an image, or nothing in quotes", kAtStart, kVariable,
-        "The image of the test: with `autopilot` and the program that tests. Empty: that of the agent, which "
-        "has all that `deep_test.tests: own` needs.",
-        AUTOPILOT_READ(read_word(m, s, &is_image_or_empty, c.deep_test.image)),
-        AUTOPILOT_SHOW(c.deep_test.image)},
+    Setting{"deep_test.image", "the name of an image, or nothing in quotes", kAtStart, kVariable,
+            "Image of the test, with `autopilot` and the test program. Empty: the agent's image, which "
+            "contains everything for `deep_test.tests: own`.",
+            AUTOPILOT_READ(read_word(m, s, &is_image_or_empty, c.deep_test.image)),
+            AUTOPILOT_SHOW(c.deep_test.image)},
     Setting{"deep_test.command", "a list: a program and its arguments", kAtStart, kNoVariable,
-            "What tests, and prints what `dcgmi diag -j` does. None: dcgmi, of that level.",
+            "Test program that prints the output of `dcgmi diag -j`. Empty: dcgmi, with the level above.",
             AUTOPILOT_READ(read_words(m, s, &is_argument, c.deep_test.command)),
             AUTOPILOT_SHOW(join(c.deep_test.command))},
     Setting{"deep_test.fatal", "a list of names of tests", kAtStart, kNoVariable,
-            "A failure of a test with such a name in its own makes the node EVICT, any other one WARN.",
+            "A failed test whose name contains one of these texts gives the node the verdict EVICT; other "
+            "failed tests give WARN.",
             AUTOPILOT_READ(read_words(m, s, &is_argument, c.deep_test.fatal)),
             AUTOPILOT_SHOW(join(c.deep_test.fatal))},
     Setting{"deep_test.tolerate", "a list of keys of taints", kAtStart, kNoVariable,
-            "Taints that GPU nodes have all the time. A node with another one is not tested.",
+            "Taints that GPU nodes always have. A node with another taint is not tested.",
             AUTOPILOT_READ(read_words(m, s, &is_taint_key, c.deep_test.tolerate)),
             AUTOPILOT_SHOW(join(c.deep_test.tolerate))},
     Setting{"deep_test.pull_secrets", "a list of names of Secrets", kAtStart, kNoVariable,
-            "What the image is pulled with; in the namespace of the agent.",
+            "Image pull secrets, in the namespace of the agent.",
             AUTOPILOT_READ(read_words(m, s, &is_dns_name, c.deep_test.pull_secrets)),
             AUTOPILOT_SHOW(join(c.deep_test.pull_secrets))},
     Setting{"deep_test.ask_controller", "true or false", kAtStart, kNoVariable,
-            "Whether the controller of the cluster is asked before the node is reserved for a test "
+            "Requests a slot from the controller of the cluster before the node is reserved for a test "
             "(docs/remediation.md).",
             AUTOPILOT_READ(read_flag(m, s, c.deep_test.ask_controller)),
             AUTOPILOT_SHOW(c.deep_test.ask_controller ? "true" : "false")},
     Setting{"dcgm.level", "1 to 4", kAtStart, kNoVariable,
-            "The level of `dcgmi diag` in the test gpu.dcgm (docs/dcgm.md).",
+            "Level of `dcgmi diag` in the test gpu.dcgm (docs/dcgm.md).",
             AUTOPILOT_READ(read_integer(m, s, 1, 4, c.dcgm.level)),
             AUTOPILOT_SHOW(std::to_string(c.dcgm.level))},
     Setting{"dcgm.command", "a list: a program and its arguments", kAtStart, kNoVariable,
-            "What tests there, and prints what `dcgmi diag -j` does. None: /usr/bin/dcgmi or "
-            "/usr/local/bin/dcgmi, of that level. A simulated machine makes the test with such a program "
-            "only. Of "
-            "the agent's environment it gets PATH, HOME, TMPDIR, LD_LIBRARY_PATH, LANG, LC_*, TZ, CUDA_*, "
-            "DCGM_*, "
-            "NCCL_*, NVIDIA_* and UCX_*.",
+            "Test program of gpu.dcgm that prints the output of `dcgmi diag -j`. Empty: /usr/bin/dcgmi or "
+            "/usr/local/bin/dcgmi, with that level. A simulated machine runs the test only with such a "
+            "program. Of the agent's environment it gets PATH, HOME, TMPDIR, LD_LIBRARY_PATH, LANG, LC_*, TZ, "
+            "CUDA_*, DCGM_*, NCCL_*, NVIDIA_* and UCX_*.",
             AUTOPILOT_READ(read_words(m, s, &is_argument, c.dcgm.command)),
             AUTOPILOT_SHOW(join(c.dcgm.command))},
     Setting{"dcgm.deadline", "10s to 12h", kAtStart, kNoVariable,
-            "How long that test may take. Level 1 takes seconds, 2 minutes, 3 up to half an hour, 4 hours.",
+            "Deadline of that test. Level 1 takes seconds, level 2 minutes, level 3 up to half an hour, "
+            "level 4 hours.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{12}, c.dcgm.deadline)),
             AUTOPILOT_SHOW(format_duration(c.dcgm.deadline))},
     Setting{"gpu_probe.time", "100ms to 10m", kAtStart, kNoVariable,
-            "How long each test of the GPU probe measures (docs/gpu-probe.md).",
+            "Duration of each test of the GPU probe (docs/gpu-probe.md).",
             AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), milliseconds{100}, minutes{10},
                                          c.gpu_probe.time)),
             AUTOPILOT_SHOW(format_duration(c.gpu_probe.time))},
     Setting{"gpu_probe.memory_percent", "1 to 90", kAtStart, kNoVariable,
-            "How much of the memory of each GPU gpu.memory_test writes and reads.",
+            "Share of each GPU's memory that gpu.memory_test writes and reads.",
             AUTOPILOT_READ(read_integer(m, s, 1, 90, c.gpu_probe.memory_percent)),
             AUTOPILOT_SHOW(std::to_string(c.gpu_probe.memory_percent))},
     Setting{"gpu_probe.deadline", "10s to 1h", kAtStart, kNoVariable,
-            "How long a test of the GPU probe may take as a whole.",
+            "Deadline of a complete test of the GPU probe.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{1}, c.gpu_probe.deadline)),
             AUTOPILOT_SHOW(format_duration(c.gpu_probe.deadline))},
     Setting{"gpu_probe.kernels", "best, sm_90, sm_80 or sm_70", kAtStart, kNoVariable,
-            "The highest level of kernels in tests of the GPU probe; best: what each GPU takes. sm_90 leaves "
-            "the kernel gemm_bf16_wgmma out (docs/gpu-probe.md).",
+            "Highest level of kernels in tests of the GPU probe; best: the highest that each GPU supports. "
+            "sm_90 excludes the kernel gemm_bf16_wgmma (docs/gpu-probe.md).",
             AUTOPILOT_READ(read_word(m, s, &is_kernel_level, c.gpu_probe.kernels)),
             AUTOPILOT_SHOW(c.gpu_probe.kernels)},
     Setting{"nccl.command", "a list: a program and its arguments", kAtStart, kNoVariable,
-            "What measures in the test gpu.nccl_allreduce, as all_reduce_perf of nccl-tests does "
-            "(docs/gpu-tests.md). None: "
-            "that program, in PATH or where packages put it. A simulated machine makes the test with such a "
-            "program only. It gets the environment that `dcgm.command` gets.",
+            "Program of the test gpu.nccl_allreduce with the output of all_reduce_perf of nccl-tests "
+            "(docs/gpu-tests.md). Empty: all_reduce_perf, from PATH or its packaged location. A simulated "
+            "machine runs the test only with such a program. It gets the environment of `dcgm.command`.",
             AUTOPILOT_READ(read_words(m, s, &is_argument, c.nccl.command)),
             AUTOPILOT_SHOW(join(c.nccl.command))},
-    Setting{"nccl.deadline", "10s to 1h", kAtStart, kNoVariable, "How long that test may take.",
+    Setting{"nccl.deadline", "10s to 1h", kAtStart, kNoVariable, "Deadline of that test.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{10}, hours{1}, c.nccl.deadline)),
             AUTOPILOT_SHOW(format_duration(c.nccl.deadline))},
     Setting{"gpu_tests.every", "0s, or 10m to 365d", kLive, kNoVariable,
-            "How often each idle GPU is tested without anybody asking for it (docs/gpu-tests.md). 0s: never.",
+            "Interval of the scheduled tests of each idle GPU (docs/gpu-tests.md). 0s: never.",
             AUTOPILOT_READ(read_every(m, s, minutes{10}, hours{24 * 365}, c.gpu_tests.every)),
             AUTOPILOT_SHOW(format_duration(c.gpu_tests.every))},
     Setting{"gpu_tests.checks",
             "a list of gpu.pcie_bandwidth, gpu.memory_bandwidth, gpu.compute, gpu.memory_test, gpu.sdc, "
             "gpu.p2p, gpu.nccl_allreduce and gpu.dcgm",
             kLive, kNoVariable,
-            "What is tested then, in this order; a test that this machine cannot make is left out.",
+            "Tests to run, in this order; a test that this machine does not support is skipped.",
             AUTOPILOT_READ(read_words(m, s, &is_gpu_test, c.gpu_tests.checks)),
             AUTOPILOT_SHOW(join(c.gpu_tests.checks))},
-    Setting{
-        "peers", "a list of names and addresses such as node-b=10.0.0.2:3333", kAtStart, kNoVariable,
-        "The agents of other nodes, where no cluster lists them: /status asks them, and the network tests "
-        "do (docs/network-tests.md). With TLS on, the port where they speak it.",
-        AUTOPILOT_READ(read_words(m, s, &is_peer, c.peers)), AUTOPILOT_SHOW(join(c.peers))},
-    Setting{
-        "network.interfaces", "a list of names such as eth0", kAtStart, kNoVariable,
-        "The interfaces at which other nodes reach this one, for network tests. Empty: those that are a "
-        "device or stand on one; in a pod all. A simulated machine takes part in them only with some named: "
-        "interfaces of the machine that it runs on.",
-        AUTOPILOT_READ(read_words(m, s, &is_interface, c.network.interfaces)),
-        AUTOPILOT_SHOW(join(c.network.interfaces))},
+    Setting{"peers", "a list of names and addresses such as node-b=10.0.0.2:3333", kAtStart, kNoVariable,
+            "Agents of other nodes, if no cluster lists them, for /status and network tests "
+            "(docs/network-tests.md). With TLS, use the TLS port.",
+            AUTOPILOT_READ(read_words(m, s, &is_peer, c.peers)), AUTOPILOT_SHOW(join(c.peers))},
+    Setting{"network.interfaces", "a list of names such as eth0", kAtStart, kNoVariable,
+            "Interfaces that other nodes connect to in network tests. Empty: physical interfaces and those "
+            "on top of them; in a pod all. A simulated machine takes part only if you name interfaces of the "
+            "machine that it runs on.",
+            AUTOPILOT_READ(read_words(m, s, &is_interface, c.network.interfaces)),
+            AUTOPILOT_SHOW(join(c.network.interfaces))},
     Setting{"network.leaf", "a name, or nothing in quotes", kAtStart, kNoVariable,
-            "The switch that this node is plugged into, for tests of bandwidth: pairs below one switch are "
-            "compared with each other.",
+            "Switch of this node, for bandwidth tests: pairs under one switch are compared with each other.",
             AUTOPILOT_READ(read_word(m, s, &is_node_name, c.network.leaf)), AUTOPILOT_SHOW(c.network.leaf)},
     Setting{"network.leaf_label", "the name of a label", kAtStart, kNoVariable,
-            "The label of the Node object that says so in a cluster.",
+            "Label of the Node object with that switch, in a cluster.",
             AUTOPILOT_READ(read_word(m, s, &is_label_name, c.network.leaf_label)),
             AUTOPILOT_SHOW(c.network.leaf_label)},
     Setting{"network.most_percent", "1 to 100", kLive, kNoVariable,
-            "How much of the rate of a line a test of bandwidth that this agent makes takes at most, where "
-            "others "
-            "use the fabric as well. Below 100 lines of which nobody knows the rate are not tested.",
+            "Highest share of the line rate that a bandwidth test of this agent uses, if the fabric carries "
+            "other traffic. Below 100, ports of unknown rate are not tested.",
             AUTOPILOT_READ(read_integer(m, s, 1, 100, c.network.most_percent)),
             AUTOPILOT_SHOW(std::to_string(c.network.most_percent))},
-    Setting{
-        "network.all_pairs", "true or false", kLive, kNoVariable,
-        "Whether a test between nodes that this agent makes tests every pair, of 128 nodes at most, and not "
-        "as few in three rounds as show who is slow.",
-        AUTOPILOT_READ(read_flag(m, s, c.network.all_pairs)),
-        AUTOPILOT_SHOW(c.network.all_pairs ? "true" : "false")},
+    Setting{"network.all_pairs", "true or false", kLive, kNoVariable,
+            "A test between nodes, started by this agent, covers every pair, of at most 128 nodes, instead "
+            "of the fewest pairs that identify slow nodes in three rounds.",
+            AUTOPILOT_READ(read_flag(m, s, c.network.all_pairs)),
+            AUTOPILOT_SHOW(c.network.all_pairs ? "true" : "false")},
     Setting{"ping.every", "0s, or 10s to 1d", kLive, kNoVariable,
-            "How often other nodes are asked whether they answer (docs/network-tests.md). 0s: when somebody "
-            "asks for a test, and at no other time.",
+            "Interval of the ping test to other nodes (docs/network-tests.md). 0s: only on request.",
             AUTOPILOT_READ(read_every(m, s, seconds{10}, hours{24}, c.ping.every)),
             AUTOPILOT_SHOW(format_duration(c.ping.every))},
     Setting{"ping.full_mesh", "true or false", kLive, kNoVariable,
-            "Whether all nodes are asked each time also where there are more than 64; else each asks 16 of "
-            "them, others each time.",
+            "Each round covers all nodes, also with more than 64 nodes; otherwise each node pings 16 others, "
+            "different ones in each round.",
             AUTOPILOT_READ(read_flag(m, s, c.ping.full_mesh)),
             AUTOPILOT_SHOW(c.ping.full_mesh ? "true" : "false")},
     Setting{"ping.echoes", "1 to 100", kLive, kNoVariable,
-            "How many questions each address gets; one that misses some gets 20 more.",
+            "Echo requests to each address; an address with missing replies gets 20 more.",
             AUTOPILOT_READ(read_integer(m, s, 1, 100, c.ping.echoes)),
             AUTOPILOT_SHOW(std::to_string(c.ping.echoes))},
     Setting{"preflight.tests", "a list of tests that pods can ask for (docs/preflight.md)", kLive,
             kNoVariable,
-            "What the GPUs of a pod must have passed before it begins, where the pod names no tests "
+            "Tests that the GPUs of a pod must have passed before it starts, if the pod names no tests "
             "(docs/preflight-gate.md).",
             AUTOPILOT_READ(read_words(m, s, &is_pod_test, c.preflight.tests)),
             AUTOPILOT_SHOW(join(c.preflight.tests))},
     Setting{"preflight.deadline", "1s to 30m", kLive, kNoVariable,
-            "How long a pod that names no deadline waits for its tests.",
+            "Time that a pod without a deadline of its own waits for its tests.",
             AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{30},
                                          c.preflight.deadline)),
             AUTOPILOT_SHOW(format_duration(c.preflight.deadline))},
     Setting{"preflight.max_age", "0s to 365d", kLive, kNoVariable,
-            "How long a GPU that passed a test need not be tested again. 0s: always.",
+            "Time in which a GPU that passed a test need not be tested again. 0s: test every time.",
             AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{0}, hours{24 * 365},
                                          c.preflight.max_age)),
             AUTOPILOT_SHOW(format_duration(c.preflight.max_age))},
     Setting{"preflight.max_age_on_probation", "0s to 365d", kLive, kNoVariable,
-            "The same on a node that came back not long ago.",
+            "The same on a node that returned to service recently.",
             AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{0}, hours{24 * 365},
                                          c.preflight.max_age_on_probation)),
             AUTOPILOT_SHOW(format_duration(c.preflight.max_age_on_probation))},
     Setting{"preflight.could_not_look", "start or stop", kLive, kNoVariable,
-            "What a pod does whose GPUs could not be tested: nothing is proven of them.",
+            "Start or stop a pod whose GPUs could not be tested, so that nothing is proven.",
             AUTOPILOT_READ(read_word(m, s, &is_start_or_stop, c.preflight.could_not_look)),
             AUTOPILOT_SHOW(c.preflight.could_not_look)},
     Setting{"preflight.failed", "start or stop", kLive, kNoVariable,
@@ -664,9 +642,8 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(read_word(m, s, &is_start_or_stop, c.preflight.failed)),
             AUTOPILOT_SHOW(c.preflight.failed)},
     Setting{"preflight.gang_wait", "0s to 1h", kLive, kNoVariable,
-            "How long a pod whose GPUs are proven waits for the other pods of its job. Then it starts. 0s: "
-            "not at "
-            "all. Needs `tls.controller`, `tls.token` and `tls.authorities`.",
+            "Time that a pod whose GPUs have passed waits for the other pods of its job. Then it starts. 0s: "
+            "do not wait. Needs `tls.controller`, `tls.token` and `tls.authorities`.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{0}, hours{1}, c.preflight.gang_wait)),
             AUTOPILOT_SHOW(format_duration(c.preflight.gang_wait))},

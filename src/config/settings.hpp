@@ -9,8 +9,8 @@
 
 namespace autopilot::config {
 
-// THE table of settings of the agent: its file, environment, live reload and docs/configuration.md are made
-// from it.
+// The table of the agent's settings. The file reader, environment variables, live reload and
+// docs/configuration.md use it.
 using Setting = SettingRow<Config>;
 
 // In the order of the documentation.

@@ -6,22 +6,17 @@ namespace autopilot::config {
 std::string settings_page() {
   std::string page =
       "# Configuration\n\n"
-      "A YAML file, then the environment, then flags: the later one wins. Every key is optional. An unknown "
-      "key, a\n"
-      "wrong type, a key that stands twice or a value out of range refuses the whole file and names each "
-      "place;\n"
-      "`autopilot agent` then keeps the configuration it has.\n\n"
-      "The file is `/etc/autopilot/config.yaml` for root and `$XDG_CONFIG_HOME/autopilot/config.yaml` "
-      "(below\n"
-      "`~/.config` without that variable) for anybody else, or the one that `--config` names. A user's "
-      "journal is\n"
-      "below `$XDG_STATE_HOME/autopilot`, the socket below `$XDG_RUNTIME_DIR/autopilot`; a service takes\n"
-      "`STATE_DIRECTORY` and `RUNTIME_DIRECTORY` from systemd. A new version of the file is read within "
-      "seconds, or "
-      "at\n"
-      "SIGHUP; \"start\" below means that a setting waits for the next start.\n\n"
-      "| setting | what it is | default | form | variable | from |\n|---|---|---|---|---|---|\n";
-  // The folders of a service; the page says where a user's are.
+      "A YAML file, then the environment, then flags: the later one takes precedence. Every key is\n"
+      "optional. If the file has an unknown key, a wrong type, a duplicate key or a value out of range,\n"
+      "it is refused as a whole, and the error names each place. A running agent then keeps its\n"
+      "configuration.\n\n"
+      "The file is `/etc/autopilot/config.yaml` for root and `$XDG_CONFIG_HOME/autopilot/config.yaml`\n"
+      "(below `~/.config` without that variable) for other users, or the file of `--config`. A user's\n"
+      "journal is below `$XDG_STATE_HOME/autopilot`, the socket below `$XDG_RUNTIME_DIR/autopilot`; a\n"
+      "service uses `STATE_DIRECTORY` and `RUNTIME_DIRECTORY` from systemd. A new version of the file\n"
+      "is read within seconds, or at SIGHUP. \"start\" below: the setting takes effect at the next start.\n\n"
+      "| setting | meaning | default | format | variable | takes effect |\n|---|---|---|---|---|---|\n";
+  // Folders of a service; the text above names a user's folders.
   const Config defaults = default_config({}, true);
   for (const Setting& setting : settings()) {
     page += "| `" + std::string(setting.name) + "` | " + std::string(setting.meaning) + " | " +

@@ -11,14 +11,14 @@ namespace autopilot::telemetry {
 enum class LogLevel : unsigned char { debug, info, warning, error };
 enum class LogFormat : unsigned char { text, json };
 
-// Once, at start, before threads. Default: info, text, standard error.
+// Call it once at start, before threads. Default: info, text, standard error.
 void set_log(LogLevel level, LogFormat format);
 
 using LogFields = std::initializer_list<std::pair<std::string_view, std::string>>;
 
-// One line on standard error: time, level, message, key=value fields. Control characters in values are
-// escaped, values are cut at 4 KiB. Thread-safe. Not for checks, judges or the state machine: they return
-// what they have to say.
+// Writes one line to standard error: time, level, message, key=value fields. Control characters in values are
+// escaped; values are truncated at 4 KiB. Thread-safe. Not for checks, judges or the state machine: they
+// return results instead.
 void log(LogLevel level, std::string_view message, LogFields fields = {});
 
 inline void log_debug(std::string_view message, LogFields fields = {}) {

@@ -15,7 +15,7 @@ bool is_plain(char c) {
   return c >= 0x20 && c < 0x7f && c != '\\' && c != '"';
 }
 
-// Each of these writes at `at`, where there is room, and returns where it ended.
+// Each of these writes at `at`, where space is reserved, and returns the end.
 char* put(char* at, std::string_view text) {
   return std::ranges::copy(text, at).out;
 }
@@ -31,7 +31,7 @@ char* put_escaped(char* at, std::string_view value) {
   at = std::copy(value.begin(), first, at);
   for (const char c : std::string_view(first, value.end())) {
     if (c == '\\' || c == '"' || c == '\n') *at++ = '\\';
-    // Prometheus refuses a scrape that is not UTF-8; what a machine calls itself may be anything.
+    // Prometheus refuses a scrape that is not UTF-8, and names from the machine can contain any bytes.
     *at++ = c == '\n' ? 'n' : is_plain(c) || c == '\\' || c == '"' ? c : '?';
   }
   return at;

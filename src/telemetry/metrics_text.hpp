@@ -13,14 +13,14 @@ enum class MetricType : std::uint8_t { gauge, counter };
 
 using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-// Prometheus text format 0.0.4. A family is opened once, its samples follow; a family without samples leaves
-// no trace. Label values are escaped and cut at 512 bytes; NaN and infinities are written as Prometheus
-// spells them.
+// Prometheus text format 0.0.4. Open a family once, then add its samples; a family without samples is not
+// written. Label values are escaped and truncated at 512 bytes; NaN and infinities are written in Prometheus'
+// spelling.
 class MetricsText {
  public:
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-  // Writes into the memory of `room`; what it holds is forgotten.
+  // Reuses the memory of `room`; its content is discarded.
   explicit MetricsText(std::string room = {}) : text_(std::move(room)) { text_.clear(); }
 
   void family(std::string_view name, MetricType type, std::string_view help);

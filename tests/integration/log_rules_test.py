@@ -148,7 +148,7 @@ class LogRulesTest(unittest.TestCase):
         self.assertIn("/nonexistent/rules.yaml cannot be read", answer.stderr)
         answer = self.autopilot("check", "--config", self.config(required_checks=["custom.log_rules"]))
         self.assertEqual(answer.returncode, 78)
-        self.assertIn("`log_rules` names no file", answer.stderr)
+        self.assertIn("`log_rules` is empty", answer.stderr)
 
 
 if __name__ == "__main__":
