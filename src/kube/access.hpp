@@ -12,36 +12,36 @@
 
 namespace autopilot::kube {
 
-// The whole of a file; symbolic links are followed. Errors name the path; not_found: there is no such file.
-// Has a limit of its own, may block, and is called on the threads of those that it is given to.
+// Returns the content of a file; follows symbolic links. Errors name the path; not_found: the file is
+// missing. It limits the size, can block, and is called on the threads of its users.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
-// A program that gives credentials (client.authentication.k8s.io/v1 or v1beta1).
+// An exec plugin, a program that prints credentials (client.authentication.k8s.io/v1 or v1beta1).
 struct ExecPlugin {
   std::string command;
   std::vector<std::string> arguments;
-  std::map<std::string, std::string> environment;  // beside that of this process
+  std::map<std::string, std::string> environment;  // added to the environment of this process
   std::string api_version;
-  bool wants_cluster = false;  // provideClusterInfo: it is told which cluster it is asked for
+  bool wants_cluster = false;  // provideClusterInfo: the plugin receives the cluster
 };
 
-// Where an API server is, how it is known, and who asks: one context of a kubeconfig, or the service account
-// of a pod.
+// How to reach an API server and authenticate: one context of a kubeconfig, or the service account of a pod.
 struct Access {
   net::ServerUrl server;
-  std::string authorities;  // PEM; empty: those of the system
-  std::string server_name;  // that the server's certificate must bear; empty: that of the URL
+  std::string authorities;  // PEM; empty: the system's
+  std::string server_name;  // name that the server's certificate must have; empty: the host of the URL
   bool trusts_any_server = false;
-  std::string name_space;  // where things are looked for when nothing else is said
+  std::string name_space;  // default namespace
 
-  // How it shows who it is: all that are set.
+  // Credentials of the client; all that are set are used.
   std::string certificate;  // PEM
   std::string key;          // PEM
   std::string token;
-  std::string token_file;  // read again and again: its content changes; wins over token
+  std::string token_file;  // read repeatedly, because its content changes; takes precedence over token
   std::optional<ExecPlugin> exec;
 
-  // Where these came from, to be read again: their content changes. Empty: they stood in the configuration.
+  // Source files of the fields above, read again because their content changes. Empty: the configuration has
+  // the content itself.
   std::string authorities_file;
   std::string certificate_file;
   std::string key_file;

@@ -7,7 +7,7 @@
 
 namespace autopilot::kube {
 
-// Whole seconds: that is how the API of a cluster keeps times.
+// Whole seconds, the precision of times in the Kubernetes API.
 [[nodiscard]] inline std::string api_time(WallTime time) {
   const std::string text = format_time(time);
   return text.substr(0, text.find('.')) + "Z";

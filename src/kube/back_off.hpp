@@ -8,26 +8,26 @@
 
 namespace autopilot::kube {
 
-// A wish of the server beyond this is not taken at its word: it would stop us until somebody restarts us.
+// Limit of the server's Retry-After: a longer one would stop us until a restart.
 inline constexpr Duration kLongestRetryAfter = std::chrono::minutes{10};
 
 struct BackOffTimes {
   Duration first = std::chrono::milliseconds{200};
   Duration last = std::chrono::minutes{1};
   double factor = 2.0;   // >= 1
-  double jitter = 0.25;  // >= 0: each wait grows by up to this share of itself
+  double jitter = 0.25;  // >= 0: each wait grows by up to this share
 };
 
-// How long to wait before one thing is tried again: longer with every failure in a row, up to a limit. Pure.
+// Waits before retries of one operation: longer with every consecutive failure, up to a limit. Pure.
 class BackOff {
  public:
-  // One more failure: the wait until the next try. `dice` in [0, 1) picks the jitter. `retry_after` is what
-  // the server asked for (at most kLongestRetryAfter counts): the wait is never shorter, and varies above it.
+  // Records one more failure and returns the wait before the next try. `dice` in [0, 1) selects the jitter.
+  // `retry_after` is the server's request (at most kLongestRetryAfter counts): the wait is never shorter.
   [[nodiscard]] Duration fail(const BackOffTimes& times, double dice,
                               std::optional<Duration> retry_after = {});
-  // The next failure is the first one again.
+  // The next failure counts as the first one.
   void reset() { failures_ = 0; }
-  // In a row.
+  // Consecutive failures.
   [[nodiscard]] std::uint32_t failures() const { return failures_; }
 
  private:

@@ -7,10 +7,10 @@
 
 namespace autopilot::kube {
 
-// RFC 4648, section 4, with padding: how bytes stand in the JSON and YAML of Kubernetes.
+// RFC 4648, section 4, with padding, as in the JSON and YAML of Kubernetes.
 [[nodiscard]] std::string encode_base64(std::string_view bytes);
-// Blanks and ends of lines between the letters are skipped. Nothing where anything else stands there, where
-// the padding is missing or where bits are left over.
+// Skips spaces and line ends between the letters. nullopt for other characters, missing padding or leftover
+// bits.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace autopilot::kube

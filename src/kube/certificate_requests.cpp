@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 namespace {
 
-// What a condition says, where it is true or, for another status, as `status` has it.
+// The message of a condition that is true, or has the status `status`.
 std::optional<std::string> condition(const json::object& object, std::string_view type,
                                      std::string_view status, std::string_view reason = "") {
   const json::array* all = array_at(object, {"status", "conditions"});
@@ -63,16 +63,16 @@ Result<IssuedCertificate> parse_certificate_request(std::string_view text) {
   const json::value value = json::parse({text.data(), text.size()}, error);
   const json::object* object = error ? nullptr : value.if_object();
   if (object == nullptr || text_at(*object, {"kind"}) != "CertificateRequest")
-    return fail(Errc::malformed, "the answer is no CertificateRequest");
+    return fail(Errc::malformed, "the response is not a CertificateRequest");
   if (const auto why = refusal(*object))
-    return fail(Errc::denied, "cert-manager gives no certificate: " + *why);
+    return fail(Errc::denied, "cert-manager refused the certificate: " + *why);
   if (!condition(*object, "Ready", "True"))
-    return fail(Errc::unavailable, "cert-manager has not answered yet");
+    return fail(Errc::unavailable, "cert-manager has not issued the certificate yet");
   const auto certificate = decode_base64(text_at(*object, {"status", "certificate"}));
   const auto authority = decode_base64(text_at(*object, {"status", "ca"}));
   if (!certificate || certificate->empty() || !authority || authority->empty())
     return fail(Errc::denied,
-                "cert-manager gives a certificate without its authority: an Issuer of the kind ca does");
+                "cert-manager issued a certificate without its authority; use an Issuer of the kind ca");
   return IssuedCertificate{*certificate, *authority};
 }
 

@@ -7,8 +7,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 
-// The objects by which cert-manager is asked for a certificate (cert-manager.io/v1, CertificateRequest).
-// Pure.
+// Objects that request a certificate from cert-manager (cert-manager.io/v1, CertificateRequest). Pure.
 namespace autopilot::kube {
 
 struct CertificateQuestion {
@@ -21,11 +20,11 @@ struct CertificateQuestion {
 [[nodiscard]] std::string certificate_request_json(const CertificateQuestion& question);
 
 struct IssuedCertificate {
-  std::string certificate;  // PEM, with those between it and its authority
+  std::string certificate;  // PEM, with intermediate certificates
   std::string authority;    // PEM
 };
-// unavailable: nothing yet. denied: somebody decided against it, or it failed, with what is said of it.
-// malformed: no such object.
+// unavailable: not issued yet. denied: refused or failed; the text has the reason. malformed: not a
+// CertificateRequest.
 [[nodiscard]] Result<IssuedCertificate> parse_certificate_request(std::string_view text);
 
 }  // namespace autopilot::kube

@@ -52,13 +52,13 @@ TEST(CertificateRequest, waits_for_who_has_not_decided) {
 TEST(CertificateRequest, says_why_there_is_none) {
   EXPECT_EQ(why_request_is_refused(
                 object(R"({"conditions":[{"type":"Denied","status":"True","message":"not you"}]})")),
-            "denied: cert-manager gives no certificate: not you");
+            "denied: cert-manager refused the certificate: not you");
   EXPECT_EQ(why_request_is_refused(
                 object(R"({"conditions":[{"type":"InvalidRequest","status":"True","message":"no"}]})")),
-            "denied: cert-manager gives no certificate: no");
+            "denied: cert-manager refused the certificate: no");
   EXPECT_EQ(why_request_is_refused(object(
                 R"({"conditions":[{"type":"Ready","status":"False","reason":"Failed","message":"key"}]})")),
-            "denied: cert-manager gives no certificate: key");
+            "denied: cert-manager refused the certificate: key");
   EXPECT_THAT(why_request_is_refused(
                   object(R"({"conditions":[{"type":"Ready","status":"True"}],"certificate":"Y2VydA=="})")),
               HasSubstr("without its authority"));

@@ -51,7 +51,7 @@ const char* content_type(Patch kind) {
   return "";
 }
 
-// A watch under way: its head may be a refusal, whose body then comes in pieces.
+// A watch in progress: its head can be a refusal, whose body then arrives in parts.
 class Watching {
  public:
   Watching(std::string path, WatchHandler handler, std::size_t line_bytes)

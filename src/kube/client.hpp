@@ -18,23 +18,24 @@
 
 namespace autopilot::kube {
 
-// Why an API server did not do what it was asked.
+// Why a request to an API server failed.
 struct ApiError {
-  // code: of a refusal by its outcome, else of net::HttpSession. what: method, path, and the server's words.
+  // code: for a refusal by its outcome, else that of net::HttpSession. what: method, path, and the server's
+  // message.
   Error error;
-  int status = 0;      // of HTTP; 0: no answer
+  int status = 0;      // HTTP status; 0: no response
   std::string reason;  // of the Status object: "Expired", "AlreadyExists", "Conflict", ...
-  ApiVerdict verdict;  // what it means, and what to do next
+  ApiVerdict verdict;  // its meaning and the next step
 };
 
 template <class T>
 using ApiResult = tl::expected<T, ApiError>;
 using OnObject = std::function<void(ApiResult<std::string> json)>;
 
-// How a patch is to be read.
+// Format of a patch.
 enum class Patch { merge, strategic_merge, apply, json };
 
-// Where an object or a list of them is: "/api/v1/nodes/node-1", "/apis/batch/v1/namespaces/autopilot/jobs".
+// Path of an object or a list: "/api/v1/nodes/node-1", "/apis/batch/v1/namespaces/autopilot/jobs".
 struct ApiPath {
   std::string path;
   std::map<std::string, std::string, std::less<>> query;
@@ -43,41 +44,41 @@ struct ApiPath {
 struct WatchHandler {
   // One line of the stream: {"type": "ADDED", "object": {...}}.
   std::function<void(std::string_view line)> on_line;
-  // Once, the last of all: nothing when the server ended the watch in its own time.
+  // Called once, as the last; nullopt if the server ended the watch normally.
   std::function<void(std::optional<ApiError>)> on_end;
 };
 
-// How requests ended since the client was made, by ApiOutcome; of watches only those that were refused.
+// Number of ended requests since construction, by ApiOutcome; of watches only refused ones.
 using ApiCounts = std::array<std::uint64_t, kApiOutcomes>;
 
 struct ClientOptions {
   std::string user_agent;
-  std::string field_manager;  // of everything it writes
+  std::string field_manager;  // for all writes
   Duration deadline = std::chrono::seconds{15};
-  std::size_t line_bytes = std::size_t{4} << 20;  // of a watch; exhausted beyond
-  std::function<void()> on_unauthorized = {};     // after each 401: the credentials are not taken any more
+  std::size_t line_bytes = std::size_t{4} << 20;  // of a watch; beyond: exhausted
+  std::function<void()> on_unauthorized = {};     // after each 401: the server rejects the credentials
 };
 
-// What is asked of an API server, over one session. On the loop's thread, like everything it calls; never
-// from within the call that takes the function. Nothing is tried again here.
+// Requests to an API server over one session. On the loop's thread, as are its callbacks; a callback is never
+// called from within the call that takes it. Does not retry.
 class Client {
  public:
   Client(net::EventLoop& loop, net::ServerUrl server, ClientOptions options);
 
-  // What requests carry from now on. Empty token: none.
+  // Sets the credentials of later requests. Empty token: none.
   void use(std::shared_ptr<const net::TlsContext> tls);
   void use_token(std::string token);
 
   [[nodiscard]] net::Exchange get(ApiPath path, OnObject on_answer);
   [[nodiscard]] net::Exchange create(ApiPath path, std::string json, OnObject on_answer);
   [[nodiscard]] net::Exchange replace(ApiPath path, std::string json, OnObject on_answer);
-  // apply: server-side, and takes fields over from other managers where `force`.
+  // apply: server-side apply, which takes over fields of other managers if `force`.
   [[nodiscard]] net::Exchange patch(ApiPath path, Patch kind, std::string body, OnObject on_answer,
                                     bool force = false);
   // body: DeleteOptions; empty: none.
   [[nodiscard]] net::Exchange remove(ApiPath path, std::string options_json, OnObject on_answer);
   // path: of a list, with resourceVersion, allowWatchBookmarks and timeoutSeconds in its query. silence:
-  // without a byte for so long it ends as timed_out.
+  // longest time without a byte; then the watch ends as timed_out.
   [[nodiscard]] net::Exchange watch(ApiPath path, Duration silence, WatchHandler handler);
   [[nodiscard]] const ApiCounts& counts() const { return counts_; }
 
@@ -92,7 +93,8 @@ class Client {
   net::HttpSession session_;
 };
 
-// Of an answer that is no success; method and path are for the text. Reads the Status object in the body.
+// The error of a response without success; method and path are for the text. Reads the Status object in the
+// body.
 [[nodiscard]] ApiError api_error(const net::HttpResponse& response, std::string_view method,
                                  std::string_view path);
 

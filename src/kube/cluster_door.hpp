@@ -8,13 +8,13 @@
 
 namespace autopilot::kube {
 
-// How the cluster is reached: what only the one who started the process knows.
+// Access to the cluster, as given by the process that uses it.
 struct ClusterDoor {
   Access access;
   ReadFile read_file;
   RunPlugin run_plugin;
-  std::string name_space;  // of what is ours
-  std::string pod = {};    // that this process runs in, of that namespace; empty: not known, or none
+  std::string name_space;  // namespace of Autopilot's objects
+  std::string pod = {};    // pod of this process, in that namespace; empty: unknown, or not in a pod
 };
 
 }  // namespace autopilot::kube

@@ -12,7 +12,7 @@ namespace json = boost::json;
 
 namespace {
 
-// Older runtimes say how it was got as well: "docker-pullable://".
+// Older runtimes add a scheme: "docker-pullable://".
 std::string pinned_of(std::string_view id) {
   if (const auto scheme = id.find("://"); scheme != std::string_view::npos) id.remove_prefix(scheme + 3);
   return id.find("@sha256:") == std::string_view::npos ? "" : std::string(id);
@@ -32,7 +32,7 @@ std::string pinned_of(const json::object& pod, std::string_view container) {
 Result<std::vector<ContainerImage>> parse_container_images(std::string_view pod) {
   json::error_code error;
   const json::value value = json::parse({pod.data(), pod.size()}, error);
-  if (error || !value.is_object()) return fail(Errc::malformed, "no JSON object");
+  if (error || !value.is_object()) return fail(Errc::malformed, "not a JSON object");
   std::vector<ContainerImage> images;
   const json::array* containers = array_at(value.get_object(), {"spec", "containers"});
   if (containers == nullptr) return images;

@@ -10,7 +10,7 @@ namespace autopilot::kube {
 
 namespace {
 
-// Several errors become one, with the code of the first.
+// Combines several errors into one, with the code of the first.
 void add(Status& all, const Error& error) {
   if (all)
     all = fail(error);
@@ -22,7 +22,7 @@ bool is_same(const net::TlsIdentity& a, const net::TlsIdentity& b) {
   return a.authorities == b.authorities && a.certificate == b.certificate && a.key == b.key;
 }
 
-// When to renew what ends then.
+// The time to renew credentials that end at `end`.
 WallTime renewal_of(WallTime end, WallTime now) {
   if (end <= now) return end;
   return end - std::min<Duration>(Credentials::kMargin, (end - now) / 4);
@@ -98,7 +98,8 @@ Result<ExecCredential> Credentials::run(const ExecPlugin& plugin) const {
     return fail(error.code, "exec plugin " + plugin.command + ": " + error.what);
   };
   if (!run_plugin_)
-    return failed({Errc::unsupported, "no program is run here; use a token or a client certificate"});
+    return failed(
+        {Errc::unsupported, "exec plugins are not available here; use a token or a client certificate"});
   const auto output = run_plugin_(plugin, exec_info_json(access_));
   if (!output) return failed(output.error());
   auto credential = parse_exec_credential(*output, plugin.api_version);

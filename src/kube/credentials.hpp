@@ -15,48 +15,50 @@
 
 namespace autopilot::kube {
 
-// Runs a plugin with that text as KUBERNETES_EXEC_INFO and gives what it wrote to its standard output. May
-// block, for as long as its own deadline. Its errors hold nothing of the output.
+// Runs a plugin with that text as KUBERNETES_EXEC_INFO and returns its standard output. Can block until its
+// own deadline. Errors contain no part of the output.
 using RunPlugin = std::function<Result<std::string>(const ExecPlugin& plugin, const std::string& exec_info)>;
 
-// What a client of an Access shows now: files are read again, because somebody renews them, and an exec
-// plugin is run again before what it gave ends. Thread-safe; only refresh() blocks, and the others do not
+// The current credentials of an Access: files are read again because they can be renewed, and an exec plugin
+// runs again before its credentials end. Thread-safe; only refresh() blocks, and the other functions do not
 // wait for it.
 //
-// Use: refresh() once, then token() and take_changed_identity(); later, before a request or every few
-// seconds, refresh() on a thread that may block where needs_refresh().
+// Usage: call refresh() once, then token() and take_changed_identity(); later, before a request or every few
+// seconds, call refresh() on a worker thread if needs_refresh().
 class Credentials {
  public:
   static constexpr Duration kFilesEvery = std::chrono::seconds{60};
   // After a failure or a rejection; doubled with each further failure of a plugin.
   static constexpr Duration kPause = std::chrono::seconds{5};
   static constexpr Duration kLongestPause = std::chrono::seconds{60};
-  // Before its end a plugin's answer is renewed: so much, or a quarter of its life if that is less.
+  // Credentials of a plugin are renewed this long before their end, or after three quarters of their life if
+  // that is later.
   static constexpr Duration kMargin = std::chrono::seconds{60};
 
-  // run_plugin: empty where no program may be run; a plugin is then an error of refresh().
+  // run_plugin: empty if programs cannot run; a plugin is then an error of refresh().
   Credentials(Access access, ReadFile read_file, RunPlugin run_plugin);
 
-  // Whether refresh() would read or run something. False while one is under way.
+  // True if refresh() would read files or run a plugin. False while a refresh runs.
   [[nodiscard]] bool needs_refresh(const Instant& now) const;
-  // Reads and runs what is due; at once where nothing is, or where another thread is at it. What fails keeps
-  // its old value, is tried again after a pause, and is the error: all of them, with the code of the first.
+  // Reads and runs what is due; returns immediately if nothing is due, or if another thread does it. A source
+  // that fails keeps its old value and is retried after a pause. Returns all errors, with the code of the
+  // first.
   [[nodiscard]] Status refresh(const Instant& now);
 
-  // What the Authorization header bears; empty: no such header. The file's token, else that of the
-  // configuration, else the plugin's.
+  // Token of the Authorization header; empty: no header. The token of the file, else of the configuration,
+  // else of the plugin.
   [[nodiscard]] std::string token() const;
-  // The server said 401 to that token (empty: to none). Unless there is a newer one by now, all is due again,
-  // after kPause since it last was.
+  // The server answered 401 to that token (empty: to none). Unless a newer token exists, all sources become
+  // due, at least kPause after the last refresh.
   void reject(const std::string& token);
 
-  // What to make a TlsContext of: at the first call, and after each change. A certificate and its key that
-  // were read while somebody replaced them may not fit each other: keep the old context then, for the next
-  // round reads both again.
+  // The identity for a new TlsContext: at the first call, and after each change. A certificate and a key that
+  // were read during a replacement may not match: keep the old context then; the next refresh reads both
+  // again.
   [[nodiscard]] std::optional<net::TlsIdentity> take_changed_identity();
 
  private:
-  // How often something may be done.
+  // Shortest interval between repetitions.
   struct Pace {
     std::optional<MonoTime> last;
     Duration wait = kPause;
@@ -86,15 +88,15 @@ class Credentials {
   const RunPlugin run_plugin_;
   const bool has_files_;
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // protects all members below
   bool is_refreshing_ = false;
   Texts texts_;
   Pace files_pace_;
   ExecCredential plugin_;
   Pace plugin_pace_;
-  Duration pause_after_failure_ = kPause;  // of the plugin, the next time
-  bool plugin_is_due_ = true;              // it never answered, or the server rejected its answer
-  std::optional<WallTime> plugin_ends_;    // when it is due by itself
+  Duration pause_after_failure_ = kPause;  // of the plugin, after its next failure
+  bool plugin_is_due_ = true;              // it never answered, or the server rejected its credentials
+  std::optional<WallTime> plugin_ends_;    // end of the plugin's credentials, when it becomes due
   std::optional<net::TlsIdentity> taken_;
 };
 

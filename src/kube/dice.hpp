@@ -5,7 +5,7 @@
 
 namespace autopilot::kube {
 
-// Numbers in [0, 1), for the jitter of pauses: no two processes have the same. On one thread.
+// Random numbers in [0, 1) for the jitter of pauses, different in each process. Use on one thread.
 [[nodiscard]] std::function<double()> dice();
 
 }  // namespace autopilot::kube

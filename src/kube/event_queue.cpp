@@ -47,9 +47,9 @@ void EventQueue::refused(ApiOutcome outcome) {
   if (!under_way_) return;
   const bool is_patch = under_way_->kind == EventWrite::Kind::patch;
   if (is_patch && outcome == ApiOutcome::not_found) {
-    under_way_->kind = EventWrite::Kind::create;  // the server has forgotten it
+    under_way_->kind = EventWrite::Kind::create;  // the server no longer has it
   } else if (!is_patch && outcome == ApiOutcome::conflict) {
-    under_way_->kind = EventWrite::Kind::patch;  // it arrived, although no answer said so
+    under_way_->kind = EventWrite::Kind::patch;  // it arrived, although the response was lost
   } else if (outcome == ApiOutcome::invalid) {
     drop();
   }

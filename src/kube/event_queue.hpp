@@ -13,24 +13,24 @@
 
 namespace autopilot::kube {
 
-// Facts that wait to become Events, the newest `most` of them: one is under way at a time, until the server
-// has it or will never take it. On one thread.
+// Facts that wait to become Events, at most the newest `most`. One is in progress at a time, until the server
+// accepts it or rejects it for good. On one thread.
 class EventQueue {
  public:
   explicit EventQueue(std::size_t most, const EventLimits& limits = {}) : most_(most), recorder_(limits) {}
 
   void note(const EventFact& fact, const Instant& now);
-  // What is to be written now, the same until written() or refused(); null: nothing waits.
+  // The next write, the same until written() or refused(); null: none waits.
   [[nodiscard]] EventWrite* next();
-  // The server has it.
+  // The server has stored it.
   void written() { under_way_.reset(); }
-  // The server answered so; what can be written otherwise is, what never can is dropped.
+  // The server's outcome: retries the write in another form if possible, otherwise drops it.
   void refused(ApiOutcome outcome);
-  // It is given up.
+  // Drops the write in progress.
   void drop();
 
   [[nodiscard]] bool has_next() const { return under_way_ || !waiting_.empty(); }
-  // Events that were never written: too many waited, their object talks too much, or the server takes none.
+  // Events that were dropped: too many waited, their object exceeded its rate, or the server refused them.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_ + recorder_.dropped(); }
 
  private:
@@ -41,13 +41,13 @@ class EventQueue {
   std::uint64_t dropped_ = 0;
 };
 
-// Who tells it: "autopilot-agent" on a host.
+// The reporting component: "autopilot-agent" on a host.
 struct EventSource {
   std::string component;
   std::string host;
 };
 
-// The body of the request that makes it, or of the patch that brings it up to date.
+// Body of the request that creates the Event, or of the patch that updates it.
 [[nodiscard]] std::string event_json(const EventWrite& write, const EventSource& source);
 [[nodiscard]] net::Exchange send_event(Client& client, const EventWrite& write, const EventSource& source,
                                        OnObject on_answer);

@@ -15,10 +15,10 @@ namespace autopilot::kube {
 namespace {
 
 constexpr std::string_view kCombined = "(combined from similar events): ";
-// Names of objects have at most 253 bytes; a dot and the hexadecimal part need 17.
+// Object names have at most 253 bytes; a dot and the hexadecimal part need 17.
 constexpr std::size_t kLongestObject = 253 - 17;
 
-// No part contains the separator: the API server refuses it in names, and reasons are ours.
+// No part contains the separator: the API server refuses it in names, and reasons are our own.
 std::string joined(const EventObject& object) {
   std::string key;
   for (const std::string* part :
@@ -28,7 +28,7 @@ std::string joined(const EventObject& object) {
 }
 
 std::string shortened(std::string_view text) {
-  // More than that much does not count: to_utf8 never shortens.
+  // Further bytes are not needed: to_utf8 never shortens.
   const std::string valid = to_utf8(text.substr(0, 2 * EventRecorder::kLongestMessage));
   return std::string(cut_utf8(valid, EventRecorder::kLongestMessage));
 }
@@ -50,7 +50,7 @@ std::optional<EventWrite> EventRecorder::record(const EventFact& fact, const Ins
   const std::string object = joined(fact.object);
   const std::string kind = object + std::string(to_string(fact.type)) + '\0' + fact.reason;
   std::string message = shortened(fact.message);
-  std::string key = kind;  // of what is combined
+  std::string key = kind;  // key of combined messages
   if (is_one_too_many(kind, message, now.mono))
     message = shortened(std::string(kCombined) + message);
   else
@@ -101,13 +101,13 @@ EventRecorder::Event& EventRecorder::count(const std::string& key, const EventFa
   return event;
 }
 
-// Never the same name twice, also when the clock stands still or goes back.
+// Names are unique, also if the clock stops or goes back.
 std::string EventRecorder::new_name(const std::string& object, WallTime now) {
   last_name_ns_ = std::max<std::int64_t>(now.time_since_epoch().count(), last_name_ns_ + 1);
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), last_name_ns_, 16).ptr;
   std::string name = object.substr(0, kLongestObject);
-  // Where it was cut: what stands before a dot ends with a letter or digit.
+  // After truncation: the text before a dot must end with a letter or digit.
   while (name.ends_with('.') || name.ends_with('-'))
     name.pop_back();
   return name.append(1, '.').append(digits.data(), end);

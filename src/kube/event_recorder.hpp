@@ -22,28 +22,28 @@ enum class EventType : std::uint8_t { normal, warning };
 struct EventObject {
   std::string api_version;
   std::string kind;
-  std::string name_space;  // empty: an object of the cluster, whose Events are in "default"
+  std::string name_space;  // empty: a cluster-scoped object, whose Events are in "default"
   std::string name;
   std::string uid;
 
   friend bool operator==(const EventObject&, const EventObject&) = default;
 };
 
-// Something that people who look at the object should read.
+// A message for people who inspect the object.
 struct EventFact {
   EventObject object;
   EventType type = EventType::normal;
-  std::string reason;   // one word in CamelCase, of a few
-  std::string message;  // for people; may come from outside
+  std::string reason;   // one word in CamelCase, out of a small set
+  std::string message;  // for people; can come from outside
 };
 
-// A core/v1 Event to write. Core/v1 and not events.k8s.io/v1: the first has `count`, which is what `kubectl
-// describe` shows as "x12 over 3m".
+// A core/v1 Event to write. Not events.k8s.io/v1: only core/v1 has `count`, which `kubectl describe` shows as
+// "x12 over 3m".
 struct EventWrite {
   enum class Kind : std::uint8_t {
     create,
-    // count, last and message change. The server forgets Events after an hour or so: when it has none of
-    // that name, create it with the same fields.
+    // Updates count, last and message. The server deletes Events after about an hour: if the name does not
+    // exist, create it with the same fields.
     patch,
   };
   Kind kind = Kind::create;
@@ -59,29 +59,30 @@ struct EventWrite {
 };
 
 struct EventLimits {
-  Duration window = std::chrono::minutes{10};  // what was not repeated for that long begins anew
-  std::size_t messages = 10;                   // different ones with one object, type and reason
-  int burst = 25;                              // Events of one object, then one every `spacing`
+  Duration window =
+      std::chrono::minutes{10};  // a fact that was not repeated for this long starts a new Event
+  std::size_t messages = 10;     // different messages of one object, type and reason
+  int burst = 25;                // Events of one object, then one every `spacing`
   Duration spacing = std::chrono::minutes{5};
-  std::size_t names = 1024;  // of each kind of memory
+  std::size_t names = 1024;  // entries of each table
 };
 
-// Decides how facts become Events, so that the API server is not flooded: a fact that is repeated raises a
-// count; too many different messages of one kind become one "(combined from similar events)"; an object that
-// talks too much is heard rarely. Pure; on one thread.
+// Turns facts into Events without flooding the API server: a repeated fact increases a count; too many
+// different messages of one kind become one "(combined from similar events)"; an object with too many facts
+// is rate limited. Pure; on one thread.
 class EventRecorder {
  public:
   explicit EventRecorder(const EventLimits& limits = {});
 
   static constexpr std::size_t kLongestMessage = 1024;
 
-  // What to write about the fact; nothing when its object talks too much. It is counted all the same, and
-  // shows in the count of the next Event of its kind.
+  // The Event to write for the fact; nullopt if its object exceeds its rate. The fact is counted, and
+  // included in the count of the next Event of its kind.
   [[nodiscard]] std::optional<EventWrite> record(const EventFact& fact, const Instant& now);
 
-  // Facts about which nothing was written.
+  // Facts without an Event.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
-  // How often something was forgotten before its time because there were too many names.
+  // Number of entries removed early because there were too many names.
   [[nodiscard]] std::uint64_t forgotten() const;
 
  private:

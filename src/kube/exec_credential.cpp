@@ -20,11 +20,11 @@ tl::unexpected<Error> malformed(const std::string& what) {
   return fail(Errc::malformed, "ExecCredential: " + what);
 }
 
-// Empty where the member is missing or null.
+// Empty if the member is missing or null.
 Result<std::string> read_text(const json::object& object, std::string_view name) {
   const auto* value = object.if_contains(json::string_view(name.data(), name.size()));
   if (value == nullptr || value->is_null()) return std::string();
-  if (!value->is_string()) return malformed("`" + std::string(name) + "`: expected a text");
+  if (!value->is_string()) return malformed("`" + std::string(name) + "`: expected a string");
   return std::string(std::string_view(value->get_string()));
 }
 
@@ -44,7 +44,7 @@ Result<ExecCredential> read_credential(const json::object& status) {
   credential.certificate = TRY(read_text(status, "clientCertificateData"));
   credential.key = TRY(read_text(status, "clientKeyData"));
   if (credential.certificate.empty() != credential.key.empty())
-    return malformed("`clientCertificateData` and `clientKeyData` come together, and one is missing");
+    return malformed("`clientCertificateData` and `clientKeyData` must both be set");
   if (!credential.certificate.empty()) {
     TRY_STATUS(named(check_certificates(credential.certificate), "clientCertificateData"));
     TRY_STATUS(named(check_key(credential.key), "clientKeyData"));
@@ -80,10 +80,10 @@ Result<ExecCredential> parse_exec_credential(std::string_view text, std::string_
   const json::value value = json::parse(json::string_view(text.data(), text.size()), error, {}, options);
   if (error || !value.is_object()) return malformed("the output is not a JSON object");
   const auto& object = value.get_object();
-  if (TRY(read_text(object, "kind")) != kExecCredential) return malformed("the output is of another kind");
+  if (TRY(read_text(object, "kind")) != kExecCredential) return malformed("the output has another `kind`");
   const std::string version = TRY(read_text(object, "apiVersion"));
   if (version != api_version)
-    return malformed("the output is of version '" + to_printable(version, 64) + "', asked for was '" +
+    return malformed("the output has version '" + to_printable(version, 64) + "', expected '" +
                      std::string(api_version) + "'; write the plugin's version into `exec.apiVersion`");
   const auto* status = object.if_contains("status");
   if (status == nullptr || !status->is_object()) return malformed("`status` is missing");

@@ -12,7 +12,7 @@
 
 namespace autopilot::kube {
 
-// What an exec plugin answers: a token, a certificate with its key, or both.
+// Credentials from an exec plugin: a token, a certificate with its key, or both.
 struct ExecCredential {
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 
@@ -22,13 +22,13 @@ struct ExecCredential {
   std::optional<WallTime> expires;
 };
 
-// An ExecCredential of exactly that version of client.authentication.k8s.io. malformed: names the member and
-// no content.
+// Parses an ExecCredential of that version of client.authentication.k8s.io. malformed: names the member,
+// without its content.
 [[nodiscard]] Result<ExecCredential> parse_exec_credential(std::string_view text,
                                                            std::string_view api_version);
 
-// What a plugin finds in KUBERNETES_EXEC_INFO: an ExecCredential that asks. The cluster stands in it where
-// the plugin wants it. access.exec is set.
+// Value of KUBERNETES_EXEC_INFO for a plugin: an ExecCredential, with the cluster if the plugin requests it.
+// access.exec must be set.
 [[nodiscard]] std::string exec_info_json(const Access& access);
 
 }  // namespace autopilot::kube

@@ -198,7 +198,7 @@ Result<HealthCheckReport> parse_health_check_report(std::string_view text) {
   json::error_code error;
   const json::value value = json::parse({text.data(), text.size()}, error);
   const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr) return fail(Errc::malformed, "no JSON object");
+  if (object == nullptr) return fail(Errc::malformed, "not a JSON object");
   return parse_health_check_report(JsonObject{*object});
 }
 

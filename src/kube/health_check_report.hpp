@@ -14,25 +14,24 @@
 #include "core/result.hpp"
 #include "kube/objects.hpp"
 
-// HealthCheckReport: what the tests of one pod's GPUs said before it began, and what was done about it
-// (deploy/helm/autopilot/crds/healthcheckreports.yaml). `spec` is written by the agent of the node, `status`
-// by the controller. A field that is missing or of another kind is as empty as it stands here.
+// HealthCheckReport: results of the tests of one pod's GPUs before it started, and the actions taken
+// (deploy/helm/autopilot/crds/healthcheckreports.yaml). The agent of the node writes `spec`, the controller
+// writes `status`. A field that is missing or has another type gets its default here.
 namespace autopilot::kube {
 
 // "/apis/autopilot.ibm.com/v1alpha1/namespaces/<name_space>/healthcheckreports"
 [[nodiscard]] std::string health_check_reports_path(std::string_view name_space);
-// "<node>-<10 digits>": the same for the same pod and tests, in whatever order.
+// "<node>-<10 digits>": equal for the same pod and tests, in any order.
 [[nodiscard]] std::string health_check_report_name(std::string_view node, std::string_view pod_uid,
                                                    std::vector<std::string> tests);
 
-// started: the pod was let in without a proof. failed: a test failed, or the node is to be left.
-// could_not_look: the policy keeps a pod out that could not be tested.
+// started: the pod was admitted without proof. failed: a test failed, or pods should leave the node.
+// could_not_look: the policy refuses a pod that could not be tested.
 enum class ReportedOutcome : std::uint8_t { started, failed, could_not_look };
 [[nodiscard]] std::string_view to_string(ReportedOutcome outcome);
 [[nodiscard]] std::optional<ReportedOutcome> parse_reported_outcome(std::string_view word);
 
-// What became of it: nothing yet; a RemediationPlan names it; that was carried out; and taken back; or nobody
-// needs it any more.
+// Progress: pending; named by a RemediationPlan; carried out; reverted; or no longer needed.
 enum class ReportPhase : std::uint8_t { pending, planned, acted, undone, expired };
 [[nodiscard]] std::string_view to_string(ReportPhase phase);  // "Pending"
 [[nodiscard]] std::optional<ReportPhase> parse_report_phase(std::string_view word);
@@ -69,41 +68,41 @@ struct HealthCheckReport {
   static constexpr std::size_t kMostFindings = 32;
   static constexpr std::size_t kMostEvidence = 16;
   static constexpr std::size_t kLongestText = 1024;  // bytes of a message
-  static constexpr std::size_t kLongestWord = 253;   // of names and the like
+  static constexpr std::size_t kLongestWord = 253;   // bytes of names and similar texts
   static constexpr std::size_t kLongestEvidence = 512;
 
   Meta meta;
-  std::optional<WallTime> created;  // by the API server
+  std::optional<WallTime> created;  // set by the API server
 
   std::string node;
   ReportedPod pod;
   std::optional<ReportedJob> job;
-  std::vector<std::string> tests;          // that were asked for
-  std::vector<std::string> gpus;           // UUIDs of those that the pod has; none where nobody tells
-  std::optional<ReportedOutcome> outcome;  // nothing: a word that nobody knows
-  bool is_let_in = false;                  // the pod starts though a test failed: it is only reported
-  std::string message;                     // all of it in a sentence
+  std::vector<std::string> tests;          // requested tests
+  std::vector<std::string> gpus;           // UUIDs of the pod's GPUs; empty if unknown
+  std::optional<ReportedOutcome> outcome;  // nullopt: an unknown value
+  bool is_let_in = false;                  // the pod starts although a test failed: failures are only reported
+  std::string message;                     // the whole result as a sentence
   std::vector<ReportedFinding> findings;
-  std::string issuer;  // the agent, as it calls itself on the Node object
+  std::string issuer;  // the agent, under its name on the Node object
   std::optional<WallTime> time;
   bool is_simulated = false;
 
   ReportPhase phase = ReportPhase::pending;
   std::string plan;  // name of the RemediationPlan
-  std::string said;  // what was done, or why nothing is
+  std::string said;  // the action taken, or why there is none
   std::optional<WallTime> acted;
   std::optional<WallTime> undone;
 };
 
 [[nodiscard]] HealthCheckReport parse_health_check_report(const JsonObject& object);
-// malformed: no JSON object.
+// malformed: not a JSON object.
 [[nodiscard]] Result<HealthCheckReport> parse_health_check_report(std::string_view text);
 
-// Metadata and spec, to be created, or with a resourceVersion to replace what is there. What is beyond the
-// limits is cut or left out: a server would refuse all of it.
+// Metadata and spec, to create an object, or with a resourceVersion to replace it. Data beyond the limits is
+// truncated or omitted: the server would refuse the whole object.
 [[nodiscard]] std::string health_check_report_json(const HealthCheckReport& report);
-// The status alone, as a merge patch of the subresource; what is empty is removed there. With a
-// resourceVersion it is refused where the report has changed.
+// The status as a merge patch of the subresource; empty fields are removed. With a resourceVersion, the
+// server refuses it if the report has changed.
 [[nodiscard]] std::string health_check_status_patch(const HealthCheckReport& report);
 
 }  // namespace autopilot::kube

@@ -16,7 +16,7 @@ Health health_at(const json::object& object) {
   return parse_health(text_at(object, {"health"})).value_or(Health::unknown);
 }
 
-// Where there is no accelerator there is no word.
+// Without an accelerator there is no verdict.
 std::optional<Verdict> written_in(const json::object& status) {
   const std::string_view word = text_at(status, {"written", "verdict"});
   return word.empty() ? std::optional(Verdict::none) : parse_verdict(word);

@@ -10,9 +10,9 @@
 #include "core/clock.hpp"
 #include "core/health.hpp"
 
-// What a person wants to know of a NodeHealthReport, which agents write
-// (deploy/helm/autopilot/crds/nodehealthreports.yaml). A field that is missing or of another kind is as empty
-// as it stands here; whoever may write the object may have put any text into it.
+// The displayed part of a NodeHealthReport, which agents write
+// (deploy/helm/autopilot/crds/nodehealthreports.yaml). A field that is missing or has another type gets its
+// default here. Texts are untrusted: any client that can write the object can set them.
 namespace autopilot::kube {
 
 struct JsonObject;  // json_object.hpp
@@ -24,7 +24,7 @@ struct HealthReport {
   std::string node;
   std::optional<WallTime> observed;
   Health health = Health::unknown;
-  std::optional<Verdict> written;  // the word that stands on the node; nothing: one that nobody knows
+  std::optional<Verdict> written;  // the verdict on the node; nullopt: an unknown value
   std::string looked;              // "30 of 31"
   std::string worst_incident;
   bool is_simulated = false;
@@ -34,7 +34,7 @@ struct HealthReport {
 struct ReportedIncident {
   std::string id;
   std::string state;   // "open", "recovering"
-  std::string check;   // that found its cause
+  std::string check;   // the check that found its cause
   std::string reason;  // "xid_79"
   std::string cause;   // id in the catalog of causes; empty: none
   std::string blamed;  // "gpu/0000:3b:00.0"
@@ -53,29 +53,29 @@ struct ReportedCheck {
   std::string message;
 };
 
-// An incident that holds the word EVICT.
+// An incident that holds the verdict EVICT.
 struct ReportedEviction {
   std::string incident;
   std::optional<WallTime> closed;
   bool is_acknowledged = false;
 };
 
-// A GPU passed an active test.
+// An active test that a GPU passed.
 struct ReportedPass {
   std::string gpu_uuid;
   std::string test;
   std::optional<WallTime> time;
 };
 
-// What the list of all nodes does not need.
+// Data that the list of all nodes does not need.
 struct ReportDetails {
   std::vector<std::string> missing_rights;
   std::vector<ReportedIncident> incidents;
   std::int64_t incidents_left_out = 0;
   std::vector<ReportedCheck> checks;
   std::vector<ReportedEviction> evicting;
-  std::string why_evicted;        // why EVICT stays, and what ends it; empty: nothing holds it
-  std::vector<std::string> gpus;  // their UUIDs; empty where it is not known
+  std::string why_evicted;        // why EVICT remains, and what ends it; empty: EVICT is not held
+  std::vector<std::string> gpus;  // UUIDs; empty if unknown
   std::vector<ReportedPass> passes;
 };
 [[nodiscard]] ReportDetails parse_report_details(const JsonObject& object);

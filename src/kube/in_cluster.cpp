@@ -33,7 +33,7 @@ Result<std::string> read_token(const std::string& path, const ReadFile& read_fil
 
 Result<std::string> read_name_space(const std::string& path, const ReadFile& read_file) {
   auto text = read_file(path);
-  // A volume that somebody put together by hand need not have it.
+  // A volume that was created by hand can lack it.
   if (!text && text.error().code == Errc::not_found) return std::string("default");
   if (!text) return text;
   std::string name(trim(*text));
@@ -46,8 +46,9 @@ Result<std::string> read_name_space(const std::string& path, const ReadFile& rea
 Result<Access> in_cluster_access(const std::string& host, const std::string& port,
                                  const ReadFile& read_file) {
   if (host.empty() || port.empty())
-    return fail(Errc::not_found,
-                "this is no pod of a cluster: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
+    return fail(
+        Errc::not_found,
+        "not running in a pod of a cluster: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
   Access access;
   access.server = TRY(read_server(host, port));
   access.token_file = kFolder + "token";

@@ -8,8 +8,8 @@
 
 namespace autopilot::kube {
 
-// Of a pod, as its service account. host, port: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, empty
-// where they are not set. not_found: this is no pod of a cluster. denied: it is one, but has no token.
+// Access of a pod, with its service account. host, port: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT,
+// empty if not set. not_found: not in a pod of a cluster. denied: the pod has no token.
 [[nodiscard]] Result<Access> in_cluster_access(const std::string& host, const std::string& port,
                                                const ReadFile& read_file);
 

@@ -5,7 +5,7 @@
 
 namespace autopilot::kube {
 
-// A JSON object as others may hand it on: what it holds is seen in this folder alone.
+// An opaque JSON object for other folders; only this folder reads its content.
 struct JsonObject {
   const boost::json::object& value;
 };

@@ -19,8 +19,8 @@ using Files = std::vector<KubeconfigFile>;
 
 const std::string kExecGroup = "client.authentication.k8s.io/";
 
-// Those that exist. A file that cannot be read or is no YAML is an error, for it might say something else
-// than the others.
+// Reads the files that exist. A file that is unreadable or not YAML is an error, because it could override
+// the others.
 Result<Files> read_files(const std::vector<std::string>& paths, const ReadFile& read_file) {
   Files files;
   for (const std::string& path : paths) {
@@ -38,8 +38,8 @@ Result<Files> read_files(const std::vector<std::string>& paths, const ReadFile& 
   std::string tried;
   for (const std::string& path : paths)
     tried += (tried.empty() ? "" : ", ") + path;
-  return fail(Errc::not_found, tried.empty() ? "no kubeconfig: neither KUBECONFIG nor a home is known"
-                                             : tried + ": no such kubeconfig");
+  return fail(Errc::not_found, tried.empty() ? "no kubeconfig: neither KUBECONFIG nor HOME is set"
+                                             : tried + ": kubeconfig not found");
 }
 
 Status problems_of(const Files& files) {
@@ -61,7 +61,8 @@ std::string names_of(const KubeconfigEntries& entries) {
   return text.empty() ? "none" : text;
 }
 
-// An error of a file that holds a secret: a person may have written the secret itself where its path belongs.
+// Removes the path from an error about a file with a secret: a person can have written the secret in place of
+// its path.
 std::string without(const std::string& path, std::string text) {
   if (path.empty()) return text;
   for (auto at = text.find(path); at != std::string::npos; at = text.find(path, at))
@@ -69,7 +70,7 @@ std::string without(const std::string& path, std::string text) {
   return text;
 }
 
-// Fills an Access from the files; what is wrong becomes a problem of one of them.
+// Fills an Access from the files; errors become problems of the files.
 class Reader {
  public:
   Reader(Files& files, const ReadFile& read_file) : files_(files), read_file_(read_file) {}
@@ -81,14 +82,14 @@ class Reader {
       TRY_STATUS(problems_of(files_));
       return fail(Errc::malformed, files_.front().path +
                                        ": no `current-context`: name a context, or choose one with kubectl "
-                                       "config use-context; there are: " +
+                                       "config use-context; contexts: " +
                                        names_of(contexts));
     }
     const auto at = contexts.find(name);
     if (at == contexts.end()) {
       TRY_STATUS(problems_of(files_));
       return fail(Errc::malformed,
-                  files_.front().path + ": no context `" + name + "`; there are: " + names_of(contexts));
+                  files_.front().path + ": unknown context `" + name + "`; contexts: " + names_of(contexts));
     }
     KubeconfigMap context = open(at->second, "context `" + name + '`');
     access_.name_space = context.word("namespace");
@@ -124,7 +125,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // The content of `<key>-data`, or else of the file that `<key>` names, whose path goes into `path`.
+  // The content of `<key>-data`, or of the file that `<key>` names; its path is written to `path`.
   std::string read_part(KubeconfigMap& map, const std::string& key, Status (*check)(std::string_view),
                         std::string& path) {
     const std::string data_key = key + "-data";
@@ -151,7 +152,7 @@ class Reader {
   }
 
   void read_cluster(KubeconfigMap& map) {
-    // The text is not shown: a person may have put a password into it.
+    // The value is not shown, because it can contain a password.
     if (auto server = net::parse_server_url(map.word("server")))
       access_.server = *std::move(server);
     else
@@ -161,13 +162,12 @@ class Reader {
     if (access_.trusts_any_server &&
         (map.has("certificate-authority") || map.has("certificate-authority-data")))
       map.problem("insecure-skip-tls-verify",
-                  "the authorities that are named as well would not be asked; remove one of the two");
+                  "certificate authorities are set as well and would be ignored; remove one of the two");
     else
       access_.authorities =
           read_part(map, "certificate-authority", check_certificates, access_.authorities_file);
     if (map.has("proxy-url"))
-      map.problem("proxy-url",
-                  "a proxy is not supported; remove it and name an address that is reached directly");
+      map.problem("proxy-url", "a proxy is not supported; remove it and use an address without a proxy");
     for (const YamlNode& item : map.list("extensions"))
       if (map.item(item, "extensions").word("name") == kExecGroup + "exec") has_exec_extension_ = true;
   }
@@ -177,16 +177,15 @@ class Reader {
     constexpr std::array others = {"as", "as-uid", "as-groups", "as-user-extra"};
     for (const char* key : passwords)
       if (map.has(key))
-        map.problem(
-            key, "Kubernetes 1.19 took passwords away; use a token, a client certificate or an exec plugin");
+        map.problem(key,
+                    "Kubernetes 1.19 removed passwords; use a token, a client certificate or an exec plugin");
     for (const char* key : others)
       if (map.has(key))
-        map.problem(key, "acting as somebody else is not supported; give this user the rights that it needs");
+        map.problem(key, "impersonation is not supported; give this user the permissions that it needs");
     if (map.has("auth-provider"))
-      map.problem(
-          "auth-provider",
-          "exec plugins took its place; use `exec`, with gke-gcloud-auth-plugin for gcp and kubelogin "
-          "for azure and oidc");
+      map.problem("auth-provider",
+                  "exec plugins replaced it; use `exec`, with gke-gcloud-auth-plugin for gcp and kubelogin "
+                  "for azure and oidc");
   }
 
   void read_user(KubeconfigMap& map) {
@@ -199,10 +198,9 @@ class Reader {
     const bool has_key = map.has("client-key") || map.has("client-key-data");
     access_.certificate = read_part(map, "client-certificate", check_certificates, access_.certificate_file);
     access_.key = read_part(map, "client-key", check_key, access_.key_file);
-    if (has_certificate && !has_key)
-      map.problem("client-key", "missing; the certificate is of no use without it");
+    if (has_certificate && !has_key) map.problem("client-key", "missing; the certificate needs its key");
     if (has_key && !has_certificate)
-      map.problem("client-certificate", "missing; the key is of no use without it");
+      map.problem("client-certificate", "missing; the key needs its certificate");
     if (map.has("exec")) {
       KubeconfigMap exec = map.map("exec");
       read_exec(exec);
@@ -221,26 +219,26 @@ class Reader {
     ExecPlugin plugin;
     plugin.command = map.word("command");
     if (plugin.command.empty())
-      map.problem("command", "missing; name the program that gives the credentials");
-    // A bare name is looked for in PATH, by whoever runs it.
+      map.problem("command", "missing; name the program that prints the credentials");
+    // A name without a slash is searched in PATH when the plugin runs.
     if (plugin.command.find('/') != std::string::npos) plugin.command = map.path("command");
     plugin.arguments = map.words("args");
     read_environment(map, plugin);
     plugin.api_version = map.word("apiVersion");
     if (plugin.api_version != kExecGroup + "v1" && plugin.api_version != kExecGroup + "v1beta1")
       map.problem("apiVersion", "expected " + kExecGroup + "v1 or " + kExecGroup +
-                                    "v1beta1; Kubernetes 1.24 took the others away, renew the plugin");
+                                    "v1beta1; Kubernetes 1.24 removed the others, update the plugin");
     const std::string mode = map.word("interactiveMode");
     if (mode == "Always")
       map.problem("interactiveMode",
-                  "the plugin must ask a person, and none is there; use one that need not");
+                  "the plugin needs a terminal, which is not available; use a plugin that runs without one");
     else if (!mode.empty() && mode != "Never" && mode != "IfAvailable")
       map.problem("interactiveMode", "expected Never, IfAvailable or Always");
     plugin.wants_cluster = map.flag("provideClusterInfo");
     if (plugin.wants_cluster && has_exec_extension_)
       map.problem("provideClusterInfo",
                   "the cluster has an extension " + kExecGroup +
-                      "exec, which is not handed on; tell the plugin by `args` or `env`");
+                      "exec, which is not passed on; configure the plugin by `args` or `env`");
     access_.exec = std::move(plugin);
   }
 
@@ -249,7 +247,7 @@ class Reader {
       KubeconfigMap variable = map.item(item, "env");
       const std::string name = variable.word("name");
       if (name.empty() || name.find('=') != std::string::npos)
-        variable.problem("name", "expected the name of a variable");
+        variable.problem("name", "expected the name of an environment variable");
       plugin.environment[name] = variable.word("value");
     }
   }

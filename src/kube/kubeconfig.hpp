@@ -10,17 +10,16 @@
 
 namespace autopilot::kube {
 
-// The files that kubectl would read, in its order. variable: KUBECONFIG, files with ':' between them; where
-// it is empty, .kube/config below `home`. Empty without either.
+// The files that kubectl reads, in its order. variable: KUBECONFIG, files separated by ':'; if it is empty,
+// .kube/config in `home`. Empty without either.
 [[nodiscard]] std::vector<std::string> kubeconfig_paths(std::string_view variable, std::string_view home);
 
-// One context of these files; empty: the current one. As with kubectl, what stands in several of them counts
-// where it stands first, a file that does not exist is passed over, and relative paths begin at the folder of
-// the file that names them. Keys that nobody needs here are passed over, and so is what is wrong with other
-// contexts. Files of certificates, keys and tokens are read as well.
-// not_found: none of the files exists. malformed: "file:line: what", one per line, with the cure and without
-// any token or key; so is what would need more than we can: a proxy, passwords, acting as somebody else, a
-// plugin that must ask a person.
+// One context of these files; empty: the current one. As with kubectl, the first file that has a key takes
+// precedence, missing files are skipped, and relative paths start at the folder of their file. Keys that are
+// not needed and errors in other contexts are ignored. Reads the files of certificates, keys and tokens as
+// well. not_found: none of the files exists. malformed: "file:line: what", one per line, with a remedy and
+// without any token or key. Unsupported features are malformed as well: a proxy, passwords, impersonation, a
+// plugin that needs a terminal.
 [[nodiscard]] Result<Access> read_kubeconfig(const std::vector<std::string>& paths,
                                              const std::string& context, const ReadFile& read_file);
 

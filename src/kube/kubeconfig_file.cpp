@@ -40,12 +40,12 @@ std::string KubeconfigMap::word(std::string_view key) {
   const YamlNode* node = find(key);
   if (node == nullptr) return {};
   if (node->kind != YamlNode::Kind::scalar) {
-    problem(key, "expected a word");
+    problem(key, "expected a string");
     return {};
   }
-  // Behind it the rest would be lost wherever the text goes.
+  // The text after the NUL would be lost where the value is used.
   if (node->text.find('\0') != std::string::npos) {
-    problem(key, "has a NUL character in it");
+    problem(key, "contains a NUL character");
     return {};
   }
   return node->text;
@@ -78,7 +78,7 @@ std::vector<std::string> KubeconfigMap::words(std::string_view key) {
   for (const YamlNode& item : list(key)) {
     if (item.kind == YamlNode::Kind::map || item.kind == YamlNode::Kind::list ||
         item.text.find('\0') != std::string::npos)
-      problem(key, "expected a list of words");
+      problem(key, "expected a list of strings");
     words.push_back(item.kind == YamlNode::Kind::scalar ? item.text : std::string());
   }
   return words;
@@ -108,7 +108,7 @@ KubeconfigEntries entries_of(std::vector<KubeconfigFile>& files, std::string_vie
       }
       const auto [at, is_new] =
           entries.try_emplace(name, KubeconfigEntry{&file, item.find(member), item.line});
-      if (!is_new && at->second.file == &file) named.problem("name", "`" + name + "` stands here twice");
+      if (!is_new && at->second.file == &file) named.problem("name", "duplicate name `" + name + "`");
     }
   }
   return entries;

@@ -134,19 +134,19 @@ TEST_F(Kubeconfig, an_exec_plugin_that_cannot_be_run_says_why) {
   const std::string begin =
       "    exec:\n      command: login\n      apiVersion: client.authentication.k8s.io/";
   EXPECT_EQ(problem("", begin + "v1\n      interactiveMode: Never\n"), "nothing");
-  EXPECT_THAT(problem("", begin + "v1\n      interactiveMode: Always\n"), HasSubstr("must ask a person"));
+  EXPECT_THAT(problem("", begin + "v1\n      interactiveMode: Always\n"), HasSubstr("needs a terminal"));
   EXPECT_THAT(problem("", begin + "v1\n      interactiveMode: Often\n"),
               HasSubstr("expected Never, IfAvailable"));
-  EXPECT_THAT(problem("", begin + "v1alpha1\n"), HasSubstr("renew the plugin"));
+  EXPECT_THAT(problem("", begin + "v1alpha1\n"), HasSubstr("update the plugin"));
   EXPECT_THAT(problem("", begin + "v1\n      env: [{value: secret}]\n"),
-              HasSubstr("expected the name of a variable"));
+              HasSubstr("expected the name of an environment variable"));
   EXPECT_THAT(problem("", begin + "v1\n      args: secret\n"), HasSubstr("`args`: expected a list"));
   EXPECT_THAT(problem("", begin + "v1\n      args: [[secret]]\n"), HasSubstr("expected a list of strings"));
   EXPECT_THAT(problem("", "    exec: {apiVersion: client.authentication.k8s.io/v1}\n"),
               HasSubstr("`command`: missing"));
   EXPECT_THAT(problem("    extensions: [{name: client.authentication.k8s.io/exec, extension: {a: b}}]\n",
                       begin + "v1\n      provideClusterInfo: true\n"),
-              HasSubstr("is not handed on"));
+              HasSubstr("is not passed on"));
 }
 
 TEST_F(Kubeconfig, what_is_not_supported_is_refused_with_the_cure) {
@@ -155,8 +155,8 @@ TEST_F(Kubeconfig, what_is_not_supported_is_refused_with_the_cure) {
   EXPECT_THAT(problem("", "    username: ada\n    password: secret\n"),
               HasSubstr("client certificate or an exec plugin"));
   EXPECT_THAT(problem("", "    auth-provider: {name: gcp}\n"), HasSubstr("gke-gcloud-auth-plugin"));
-  EXPECT_THAT(problem("", "    as: system:admin\n"), HasSubstr("give this user the rights"));
-  EXPECT_THAT(problem("", "    as-groups: [system:masters]\n"), HasSubstr("give this user the rights"));
+  EXPECT_THAT(problem("", "    as: system:admin\n"), HasSubstr("give this user the permissions"));
+  EXPECT_THAT(problem("", "    as-groups: [system:masters]\n"), HasSubstr("give this user the permissions"));
   // As kubectl writes what is not set.
   EXPECT_EQ(
       problem("    proxy-url: \"\"\n", "    username: \"\"\n    as-groups: []\n    auth-provider: null\n"),
@@ -187,7 +187,7 @@ TEST_F(Kubeconfig, keys_and_certificates_that_are_none_are_told_without_their_co
                               "\n    client-key-data: " + secret + "\n"),
               HasSubstr("expected a private key"));
   EXPECT_THAT(problem("", "    token: [secret]\n"), HasSubstr("`token`: expected a string"));
-  EXPECT_THAT(problem("", "    token: secret secret\n"), HasSubstr("`token`: the token has blanks"));
+  EXPECT_THAT(problem("", "    token: secret secret\n"), HasSubstr("`token`: the token contains spaces"));
   EXPECT_THAT(problem("", "    token: \"secret\\0\"\n"), HasSubstr("NUL"));
   EXPECT_THAT(problem("", "    tokenFile: gone\n"), HasSubstr("`tokenFile`: the file: No such file"));
   files_.texts["/home/ada/.kube/empty"] = "\n";
@@ -241,8 +241,8 @@ TEST_F(KubeconfigContexts, one_that_is_missing_is_told_with_those_that_are_there
   const auto access = read(text_, "stage");
   ASSERT_FALSE(access);
   EXPECT_EQ(access.error().code, Errc::malformed);
-  EXPECT_THAT(access.error().what, HasSubstr("no context `stage`; there are: dev, empty, lost, prod"));
-  EXPECT_THAT(read("contexts: null\n").error().what, HasSubstr("use-context; there are: none"));
+  EXPECT_THAT(access.error().what, HasSubstr("unknown context `stage`; contexts: dev, empty, lost, prod"));
+  EXPECT_THAT(read("contexts: null\n").error().what, HasSubstr("use-context; contexts: none"));
   EXPECT_THAT(read("").error().what, HasSubstr("no `current-context`"));
 }
 
@@ -259,7 +259,7 @@ TEST_F(KubeconfigContexts, lists_that_are_none_are_told) {
               HasSubstr("config:1: kubeconfig: `contexts`: expected a list"));
   EXPECT_THAT(read("contexts: [5]\n", "a").error().what, HasSubstr("`contexts`: expected a map"));
   EXPECT_THAT(read("contexts: [{context: {}}]\n", "a").error().what, HasSubstr("`name`: missing"));
-  EXPECT_THAT(read("contexts: [{name: a}, {name: a}]\n", "a").error().what, HasSubstr("duplicate key `a`"));
+  EXPECT_THAT(read("contexts: [{name: a}, {name: a}]\n", "a").error().what, HasSubstr("duplicate name `a`"));
 }
 
 TEST_F(KubeconfigContexts, what_is_no_kubeconfig_is_refused) {

@@ -17,45 +17,45 @@ namespace autopilot::kube {
 struct LeaderOptions {
   std::string name_space;
   std::string lease;
-  std::string identity;  // of this process, and of no other
+  std::string identity;  // unique to this process
   LeaseTimes times = {};
 };
 
-// Takes part in the election of one leader by a Lease of the cluster, for as long as it lives. Without rights
-// or an API server it tries on. On the loop's thread.
+// Takes part in the election of one leader with a Lease of the cluster, as long as it lives. Without
+// permissions or an API server it keeps trying. On the loop's thread.
 class Leader {
  public:
-  // They may ask whether we lead, and call nothing else of this.
+  // Callbacks can call is_leader(), but no other function.
   struct Listener {
     std::function<void()> on_lead;
-    // What only the leader does has to stop now; what was sent before may still be done.
+    // The work of the leader must stop now; requests sent before can still take effect.
     std::function<void()> on_step_down;
-    // Why nothing is known of the lease: once for each cause in a row.
+    // Why the state of the lease is unknown: once for each consecutive cause.
     std::function<void(const Error& why)> on_problem;
   };
 
-  // options.times has passed check(). dice: in [0, 1).
+  // options.times must have passed check(). dice: in [0, 1).
   Leader(net::EventLoop& loop, Client& client, const Clock& clock, LeaderOptions options, Listener listener,
          std::function<double()> dice);
   Leader(const Leader&) = delete;
   Leader& operator=(const Leader&) = delete;
-  // Gives nothing back: see release().
+  // Does not release the lease: see release().
   ~Leader() = default;
 
   void start() { advance(); }
-  // To be asked before everything that only the leader may do.
+  // Call it before each action that only the leader can do.
   [[nodiscard]] bool is_leader() const { return election_.is_leader(clock_.now()); }
-  // Steps down for good and gives the lease back, so that nobody waits for its end; on_released is called
-  // when that is done, which it never is where the API server does not answer.
+  // Steps down for good and releases the lease, so that others need not wait for its end. on_released is
+  // called when that is done; never if the API server does not answer.
   void release(std::function<void()> on_released);
 
-  // Who held it when we looked last; empty: nobody, or not known.
+  // Last known holder; empty: none or unknown.
   [[nodiscard]] std::string holder() const { return election_.holder(); }
-  // How often it changed hands, as the Lease has it.
+  // Number of changes of the holder, from the Lease.
   [[nodiscard]] std::int32_t transitions() const { return transitions_; }
-  // Requests that were refused or got no answer. A conflict is none: somebody else was quicker.
+  // Requests that were refused or got no response. A conflict does not count: another candidate was faster.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
-  // The last of them; empty since one succeeded.
+  // The last failure; empty since a success.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -76,7 +76,7 @@ class Leader {
   std::uint64_t failures_ = 0;
   std::string problem_;
   net::Exchange exchange_;
-  net::Subscription patience_;  // with the request under way
+  net::Subscription patience_;  // with the request in progress
   net::Subscription next_;
 };
 

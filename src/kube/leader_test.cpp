@@ -130,7 +130,7 @@ TEST_F(LeaderTest, what_is_no_lease_is_a_problem_and_nothing_to_lead_by) {
   one->leader->start();
   ASSERT_TRUE(run_until([&] { return one->leader->failures() >= 2; }));
   EXPECT_FALSE(one->leader->is_leader());
-  EXPECT_THAT(one->leader->problem(), HasSubstr("no Lease"));
+  EXPECT_THAT(one->leader->problem(), HasSubstr("not a Lease"));
   EXPECT_THAT(api_.writes, IsEmpty());
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Later than what we wrote before, whatever our clock does: a renewal that changes nothing is none, neither
-// for the server nor for those that watch.
+// Later than our previous write, regardless of the clock: a renewal without a change is not a renewal for the
+// server and for watchers.
 WallTime time_of_renewal(WallTime now, std::optional<WallTime> before) {
   const auto time = std::chrono::floor<microseconds>(now);
   return before ? std::max<WallTime>(time, *before + microseconds{1}) : time;
@@ -32,7 +32,7 @@ Status check(const LeaseTimes& times) {
   if (times.lease <= times.renew_deadline)
     return complain("the lease", times.lease, "the renew deadline", times.renew_deadline);
   if (times.lease.count() > std::numeric_limits<std::int32_t>::max())
-    return fail(Errc::malformed, "the lease is longer than a Lease can say");
+    return fail(Errc::malformed, "the lease is longer than a Lease object allows");
   return {};
 }
 
@@ -78,7 +78,7 @@ LeaseStep LeaderElection::give_back(const Instant& now) {
   AUTOPILOT_ASSERT(record_.has_value());  // or we could not hold it
   LeaseRecord record = *record_;
   record.holder.clear();
-  record.duration_s = 1;  // the least that a Lease may say
+  record.duration_s = 1;  // the minimum of a Lease
   record.renewed = time_of_renewal(now.wall, record.renewed);
   return request(LeaseStep::Kind::release, std::move(record), now);
 }
@@ -107,7 +107,7 @@ LeaseRecord LeaderElection::own_record(const Instant& now) const {
   return record;
 }
 
-// Nothing: nobody else holds it.
+// nullopt: no other holder.
 std::optional<MonoTime> LeaderElection::end_of_others() const {
   if (!record_ || record_->holder.empty() || is_ours()) return std::nullopt;
   return changed_ + (record_->duration_s > 0 ? std::chrono::seconds{record_->duration_s} : times_.lease);
@@ -148,7 +148,7 @@ void LeaderElection::wrote(const LeaseRecord& record, const Instant& now) {
 
 void LeaderElection::failed(MonoTime now) {
   AUTOPILOT_ASSERT(flight_ != Flight::none);
-  if (flight_ == Flight::write) may_hold_ = true;  // it may have been done
+  if (flight_ == Flight::write) may_hold_ = true;  // the write can have succeeded
   flight_ = Flight::none;
   known_ = Known::nothing;
   next_try_ = std::max(now, sent_.mono + varied_retry());

@@ -12,82 +12,84 @@
 
 namespace autopilot::kube {
 
-// The part of a Lease (coordination.k8s.io/v1) that says who leads.
+// The part of a Lease (coordination.k8s.io/v1) that identifies the leader.
 struct LeaseRecord {
-  std::string holder;            // holderIdentity; empty: nobody
-  std::int32_t duration_s = 0;   // leaseDurationSeconds; 0 or less: it does not say
+  std::string holder;            // holderIdentity; empty: none
+  std::int32_t duration_s = 0;   // leaseDurationSeconds; 0 or less: not set
   std::int32_t transitions = 0;  // leaseTransitions
-  // On the holder's clock, in microseconds: for people, and to see that something changed.
+  // On the holder's clock, in microseconds: for people, and to detect changes.
   std::optional<WallTime> acquired;
   std::optional<WallTime> renewed;
-  std::string resource_version;  // what an update must find; empty for one that is to be created
+  std::string resource_version;  // expected version of an update; empty for a Lease to be created
 
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };
 
 struct LeaseTimes {
-  std::chrono::seconds lease{15};                      // others wait that long before they take over
-  Duration renew_deadline = std::chrono::seconds{10};  // without a renewal for that long, it leads no more
-  Duration retry = std::chrono::seconds{2};  // between renewals, and between looks of those that wait
-  static constexpr double kJitter = 0.2;     // a retry comes later by up to this share
+  std::chrono::seconds lease{15};  // others wait this long before they take over
+  Duration renew_deadline =
+      std::chrono::seconds{10};              // without a renewal for this long, the leader steps down
+  Duration retry = std::chrono::seconds{2};  // between renewals, and between reads of waiting candidates
+  static constexpr double kJitter = 0.2;     // a retry is delayed by up to this share
 
-  // Half of what there is: a request that gets no answer leaves time for another.
+  // Half of the renew deadline: after a request without a response, there is time for another one.
   [[nodiscard]] Duration request_deadline() const { return renew_deadline / 2; }
 };
 
-// lease > renew_deadline > two retries with their jitter. malformed, with the two times that do not fit.
+// lease > renew_deadline > two retries with their jitter. malformed: names the two times in conflict.
 [[nodiscard]] Status check(const LeaseTimes& times);
 
-// What to do next about the lease.
+// The next step about the lease.
 struct LeaseStep {
   enum class Kind : std::uint8_t {
-    wait,       // nothing before `until`, or before something is reported
+    wait,       // wait until `until`, or until a report
     read,       // get the lease
     create,     // create it with `record`
-    take_over,  // update it to `record`; somebody else held it, or nobody
-    renew,      // update it to `record`; it is ours
-    release,    // update it to `record`: nobody holds it
-    lead,       // we lead from now on
-    step_down,  // we do not lead any more: stop what only the leader does
-    finished,   // after release(): nothing more to do
+    take_over,  // update it to `record`; another candidate held it, or none
+    renew,      // update it to `record`; we hold it
+    release,    // update it to `record`: without a holder
+    lead,       // we are the leader from now on
+    step_down,  // we are no longer the leader: stop the leader's work
+    finished,   // after release(): no further step
   };
   Kind kind = Kind::wait;
   LeaseRecord record;
   std::optional<MonoTime> until;
 };
 
-// Elects one leader among those that want the same Lease. Pure: it decides, the caller talks to the server
-// and reports. Safe as long as the server refuses updates of an old resource_version and monotonic clocks run
-// alike: no time that another machine wrote is compared with a clock here. A lease is over when it has not
-// changed, since *we* saw its last change, for as long as its holder promised.
+// Elects one leader among the candidates of one Lease. Pure: it decides, the caller sends requests to the
+// server and reports results. Safe as long as the server refuses updates of an old resource_version and
+// monotonic clocks run at the same rate: times written by another machine are not compared with a local
+// clock. A lease has expired if *we* saw no change of it for its duration.
 class LeaderElection {
  public:
-  // `identity` must differ for every process, restarts included, and not be empty. `times` have passed
-  // check(). `dice` gives numbers in [0, 1).
+  // `identity` must be unique for every process, also after restarts, and not empty. `times` must have passed
+  // check(). `dice` returns numbers in [0, 1).
   LeaderElection(std::string identity, const LeaseTimes& times, std::function<double()> dice);
 
-  // To be called after every report, after release() and when a wait is over, until it says wait or finished.
-  // A request that it gives (read to release) is ended by one report: saw or saw_none for a read, wrote for
-  // the others, failed for any.
+  // Call it after every report, after release() and at the end of a wait, until it returns wait or finished.
+  // One report ends each request that it returns (read to release): saw or saw_none for a read, wrote for the
+  // others, failed for any.
   [[nodiscard]] LeaseStep step(const Instant& now);
 
-  // The lease is so. Also at any other time, as news from a watch.
+  // Reports the current lease. Can be called at any other time with data of a watch.
   void saw(const LeaseRecord& record, MonoTime now);
   void saw_none(MonoTime now);
-  // The server did what was asked; the record is that of its answer.
+  // The server did the request; the record is from its response.
   void wrote(const LeaseRecord& record, const Instant& now);
-  // It refused, or gave no answer in LeaseTimes::request_deadline: what is there now is not known.
+  // The request was refused, or got no response in LeaseTimes::request_deadline: the current state is
+  // unknown.
   void failed(MonoTime now);
 
-  // We lead no more, and never again; the steps from here give the lease back, so that nobody has to wait for
-  // its end. To be called when what only the leader does has stopped.
+  // Steps down for good; the next steps release the lease, so that others need not wait for its end. Call it
+  // after the leader's work has stopped.
   void release();
 
-  // Whether we lead at this moment: to be asked before everything that only the leader may do. True only for
-  // renew_deadline from when the last renewal that succeeded was *sent*, on both of our own clocks: the
-  // monotonic one stands still while a machine is suspended, the other does not.
+  // True if we are the leader now; call it before each action that only the leader can do. True only for
+  // renew_deadline after the last successful renewal was *sent*, on both local clocks: the monotonic clock
+  // stops while a machine is suspended, the other one does not.
   [[nodiscard]] bool is_leader(const Instant& now) const;
-  // Who held it when we looked last, for people; empty: nobody, or not known.
+  // Last known holder, for people; empty: none or unknown.
   [[nodiscard]] std::string holder() const;
 
  private:
@@ -109,19 +111,19 @@ class LeaderElection {
   std::function<double()> dice_;
 
   Known known_ = Known::nothing;
-  std::optional<LeaseRecord> record_;  // the last one seen; kept when the lease was deleted
-  MonoTime changed_{};                 // when we saw that it had changed
+  std::optional<LeaseRecord> record_;  // last known; kept if the lease was deleted
+  MonoTime changed_{};                 // when we saw it change
 
   Flight flight_ = Flight::none;
   Instant sent_{};       // the last request
-  MonoTime next_try_{};  // no request before
+  MonoTime next_try_{};  // no request earlier
   MonoTime next_look_{};
 
-  bool holds_ = false;     // our last write said so and nothing since said otherwise
-  Instant holds_until_{};  // and until then we may rely on it
-  bool leads_ = false;     // what the caller was told
+  bool holds_ = false;     // our last write succeeded and no later data contradicts it
+  Instant holds_until_{};  // and we can rely on it until then
+  bool leads_ = false;     // last state reported to the caller
   bool is_released_ = false;
-  bool may_hold_ = false;  // the server may have our name
+  bool may_hold_ = false;  // the server can have our name
 };
 
 }  // namespace autopilot::kube

@@ -16,7 +16,7 @@ namespace json = boost::json;
 
 namespace {
 
-// The API takes exactly six digits behind the second.
+// The API accepts exactly six fraction digits.
 std::string micro_time(WallTime time) {
   const auto second = std::chrono::floor<std::chrono::seconds>(time);
   const auto micros = std::chrono::floor<std::chrono::microseconds>(time - second).count();
@@ -62,7 +62,7 @@ std::string lease_patch_json(const LeaseRecord& record) {
 
 Result<LeaseRecord> parse_lease_record(std::string_view text) {
   const Lease lease = TRY(parse_lease(text));
-  if (lease.meta.version.empty()) return fail(Errc::malformed, "the answer is no Lease");
+  if (lease.meta.version.empty()) return fail(Errc::malformed, "the response is not a Lease");
   LeaseRecord record;
   record.holder = lease.holder;
   if (lease.duration)

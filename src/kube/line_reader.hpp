@@ -10,13 +10,13 @@
 
 namespace autopilot::kube {
 
-// Bytes as they come, line by line.
+// Splits a stream of bytes into lines.
 class LineReader {
  public:
   explicit LineReader(std::size_t longest) : longest_(longest) {}
 
-  // Calls `on_line` for each that is complete, without its end; empty ones are left out. exhausted: a line is
-  // longer than allowed, and nothing more is read.
+  // Calls `on_line` for each complete line, without its end; skips empty lines. exhausted: a line is too
+  // long; then reading stops.
   [[nodiscard]] Status feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line);
 
  private:

@@ -16,7 +16,7 @@ Result<std::string> read_list_page(std::string_view json,
   const json::value value = json::parse({json.data(), json.size()}, error);
   const json::object* list = error ? nullptr : value.if_object();
   const json::array* items = list == nullptr ? nullptr : array_at(*list, {"items"});
-  if (items == nullptr) return fail(Errc::malformed, "no list of the API");
+  if (items == nullptr) return fail(Errc::malformed, "not a list of the API");
   for (const json::value& item : *items)
     if (const json::object* object = item.if_object()) take({*object});
   return std::string(text_at(*list, {"metadata", "continue"}));
@@ -26,7 +26,7 @@ Status read_object(std::string_view json, const std::function<void(const JsonObj
   json::error_code error;
   const json::value value = json::parse({json.data(), json.size()}, error);
   const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr) return fail(Errc::malformed, "no JSON object");
+  if (object == nullptr) return fail(Errc::malformed, "not a JSON object");
   take({*object});
   return {};
 }

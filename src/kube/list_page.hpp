@@ -11,12 +11,12 @@ namespace autopilot::kube {
 
 struct JsonObject;  // json_object.hpp
 
-// Calls `take` with each object of one page of a list; gives where the next page begins (`continue` of its
-// query), empty on the last one. malformed: no list.
+// Calls `take` with each object of one page of a list. Returns the `continue` token of the next page; empty
+// on the last page. malformed: not a list.
 [[nodiscard]] Result<std::string> read_list_page(std::string_view json,
                                                  const std::function<void(const JsonObject& object)>& take);
 
-// What `take` makes of the object that the text holds. malformed: no JSON object.
+// Calls `take` with the object in the text. malformed: not a JSON object.
 [[nodiscard]] Status read_object(std::string_view json,
                                  const std::function<void(const JsonObject& object)>& take);
 

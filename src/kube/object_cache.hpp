@@ -17,25 +17,25 @@
 
 namespace autopilot::kube {
 
-// "ml/train-0", and "gpu-7" of what belongs to the whole cluster.
+// "ml/train-0", and "gpu-7" for a cluster-scoped object.
 [[nodiscard]] inline std::string cache_key(std::string_view name_space, std::string_view name) {
   return name_space.empty() ? std::string(name) : std::string(name_space) + '/' + std::string(name);
 }
 
-// The objects that a Watch follows, as they were told last, of each what T keeps of it (T::meta is its Meta).
-// Readers always see a whole list: while a new one comes in, the old one stands. On one thread.
+// The last known state of the objects that a Watch follows, reduced to T (T::meta is its Meta). Readers
+// always get a complete list: while a new list arrives, the old one remains. On one thread.
 template <class T>
 class ObjectCache {
  public:
   using Objects = std::map<std::string, T, std::less<>>;
   struct Options {
-    std::size_t most = 100'000;  // of more, those that come later are left out, and counted
-    // Others are not kept. It may change its mind about an object with every version.
+    std::size_t most = 100'000;  // beyond, later objects are left out and counted
+    // Other objects are not kept. The result can change with each version of an object.
     std::function<bool(const T& object)> is_wanted = [](const T&) { return true; };
-    // This object is there, is another version, or is gone. Not for what a new list tells as it was.
+    // The object was added, changed or removed. Not called for unchanged objects of a new list.
     std::function<void(const std::string& key)> on_changed = [](const std::string&) {};
     std::function<void()> on_synced = [] {};  // after every list
-    std::function<void()> on_heard = [] {};   // whenever the watch has told that it lives
+    std::function<void()> on_heard = [] {};   // whenever the watch shows that it is alive
   };
 
   ObjectCache(T (*parse)(const JsonObject& object), Options options)
@@ -44,7 +44,7 @@ class ObjectCache {
   ObjectCache& operator=(const ObjectCache&) = delete;
   ~ObjectCache() = default;
 
-  // For the Watch, which this must outlive.
+  // For the Watch, which must be destroyed before this object.
   [[nodiscard]] WatchEvents events() {
     WatchEvents events;
     events.on_list_begin = [this] {
@@ -60,8 +60,8 @@ class ObjectCache {
     return events;
   }
 
-  // What the server answered to a write of ours. Until the watch tells as much, what it tells is older and
-  // not taken for true. One that is not here was deleted meanwhile, unless it `is_new`.
+  // Records the server's response to our own write. Older versions from the watch are ignored until the watch
+  // catches up. An object that is missing here was deleted meanwhile, unless it `is_new`.
   void note_written(T object, bool is_new = false) {
     std::string key = key_of(object);
     if (!is_new && !objects_.contains(key)) return;
@@ -69,22 +69,22 @@ class ObjectCache {
     if (options_.is_wanted(object) && keep(objects_, std::move(object))) options_.on_changed(key);
   }
 
-  // Null: there is none, or none is known.
+  // Null: missing or unknown.
   [[nodiscard]] const T* find(std::string_view name_space, std::string_view name) const {
     const auto found = objects_.find(cache_key(name_space, name));
     return found == objects_.end() ? nullptr : &found->second;
   }
   // By cache_key.
   [[nodiscard]] const Objects& objects() const { return objects_; }
-  // False until the first list was complete: what is missing may be there.
+  // False until the first list is complete: a missing object can exist.
   [[nodiscard]] bool is_synced() const { return is_synced_; }
-  // Why the objects grow old; nothing: they are followed.
+  // Why the objects are not up to date; nullopt: they are.
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
-  // Objects left out, since the last list began.
+  // Objects left out since the last list began.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
  private:
-  // Versions are numbers wherever there is an API server; of others nobody can say which is older.
+  // Versions of an API server are numbers; others cannot be ordered.
   [[nodiscard]] bool is_older_than_ours(const std::string& key, const T& object) const {
     const auto ours = written_.find(key);
     if (ours == written_.end()) return false;
@@ -93,7 +93,7 @@ class ObjectCache {
     return known && told && *told < *known;
   }
 
-  // The watch goes on.
+  // The watch is alive.
   void hear() {
     problem_.reset();
     options_.on_heard();
@@ -101,7 +101,7 @@ class ObjectCache {
 
   static std::string key_of(const T& object) { return cache_key(object.meta.name_space, object.meta.name); }
 
-  // False: there is no room.
+  // False: the limit is reached.
   bool keep(Objects& objects, T object) {
     std::string key = key_of(object);
     if (objects.size() >= options_.most && !objects.contains(key)) {
@@ -145,7 +145,7 @@ class ObjectCache {
     hear();
     const Objects before = std::exchange(objects_, std::exchange(listed_, {}));
     is_synced_ = true;
-    // Who goes is told before who comes: one may come in the place of the other.
+    // Removals are reported before additions, because an addition can replace a removed object.
     for (const auto& [key, object] : before)
       if (!objects_.contains(key)) options_.on_changed(key);
     for (const auto& [key, object] : objects_) {
@@ -160,8 +160,9 @@ class ObjectCache {
   T (*const parse_)(const JsonObject& object);
   const Options options_;
   Objects objects_;
-  Objects listed_;                                           // of the list that comes in
-  std::map<std::string, std::string, std::less<>> written_;  // versions of ours that the watch has not told
+  Objects listed_;  // of the list that is arriving
+  std::map<std::string, std::string, std::less<>>
+      written_;  // versions that we wrote and the watch has not reported
   bool is_synced_ = false;
   std::optional<Error> problem_;
   std::uint64_t left_out_ = 0;

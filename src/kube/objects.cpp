@@ -39,12 +39,13 @@ void each_at(const json::object& object, Names names, const Take& take) {
     if (const json::object* member = item.if_object()) take(*member);
 }
 
-// Of one container or node. Beyond, it is that many: sums of them are exact.
+// Limit of one container or node. A larger number becomes the limit, so that sums are exact.
 constexpr std::int64_t kMostDevices = std::int64_t{1} << 31;
-// What the API allows.
+// The limit of the API.
 constexpr std::int64_t kLongestLeaseSeconds = std::numeric_limits<std::int32_t>::max();
 
-// A quantity of devices stands as a text ("8") or a number; processors ("500m") and bytes ("1Gi") are none.
+// A quantity of devices is a string ("8") or a number; processors ("500m") and bytes ("1Gi") are not device
+// quantities.
 Devices devices_at(const json::object& object, Names names) {
   Devices devices;
   const json::object* found = object_at(object, names);
@@ -70,8 +71,8 @@ Devices most(Devices one, const Devices& other) {
   return one;
 }
 
-// Containers run side by side. Before them run those that begin, one after the other, of which some stay. A
-// device is asked for by its limit.
+// Containers run at the same time. Init containers run before them, one after the other, and sidecars keep
+// running. The limit is the number of requested devices.
 Devices devices_of_pod(const json::object& pod) {
   Devices staying;
   Devices needed;
@@ -141,13 +142,13 @@ Placement placement_of(const json::object& pod) {
   return placement;
 }
 
-// What `parse` makes of the object that the text holds.
+// Applies `parse` to the object in the text.
 template <class T>
 Result<T> parse_text(std::string_view text, T (*parse)(const JsonObject&)) {
   json::error_code error;
   const json::value value = json::parse({text.data(), text.size()}, error);
   const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr) return fail(Errc::malformed, "no JSON object");
+  if (object == nullptr) return fail(Errc::malformed, "not a JSON object");
   return parse(JsonObject{*object});
 }
 

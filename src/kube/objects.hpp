@@ -12,15 +12,15 @@
 #include "core/result.hpp"
 #include "kube/placement.hpp"
 
-// What is needed of the objects of the API, and no more: the rest of an object is not kept. Read from JSON; a
-// field that is missing is as empty as it stands here.
+// The needed parts of API objects, read from JSON; the rest is dropped. A missing field gets its default
+// here.
 namespace autopilot::kube {
 
 struct JsonObject;  // json_object.hpp
 
 struct Meta {
   std::string name;
-  std::string name_space;  // empty for objects of the whole cluster
+  std::string name_space;  // empty for cluster-scoped objects
   std::string uid;
   std::string version;  // resourceVersion
   std::map<std::string, std::string, std::less<>> labels;
@@ -33,7 +33,7 @@ struct Taint {
   std::string key;
   std::string value;
   std::string effect;
-  std::optional<WallTime> added;  // of those that take pods away
+  std::optional<WallTime> added;  // set for taints that evict pods
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
@@ -46,7 +46,7 @@ struct NodeCondition {
   std::optional<WallTime> transition;
 };
 
-// How many of a resource there are, by its name. Whole numbers alone: what devices are counted in.
+// Number of each resource by its name. Integers only, as used for devices.
 using Devices = std::map<std::string, std::int64_t, std::less<>>;
 
 struct Node {
@@ -54,11 +54,11 @@ struct Node {
   bool is_unschedulable = false;
   std::vector<Taint> taints;
   std::vector<NodeCondition> conditions;
-  Devices capacity;  // also what cannot be used now
+  Devices capacity;  // includes devices that cannot be used now
   Devices allocatable;
 };
 [[nodiscard]] Node parse_node(const JsonObject& object);
-// malformed: no JSON object.
+// malformed: not a JSON object.
 [[nodiscard]] Result<Node> parse_node(std::string_view text);
 
 // How a container ended.
@@ -66,16 +66,16 @@ struct ContainerEnd {
   std::string name;
   std::int64_t exit_code = 0;
   std::string reason;   // "Completed", "Error", "OOMKilled"
-  std::string message;  // what it left in its termination log
+  std::string message;  // its termination message
   friend bool operator==(const ContainerEnd&, const ContainerEnd&) = default;
 };
 
-// A container that begins before others do.
+// An init container.
 struct InitContainer {
   std::string name;
-  std::optional<std::int64_t> exit_code;  // nothing: it waits or runs
-  bool stays = false;                     // runs on beside the others (restartPolicy Always)
-  bool has_devices = false;               // asks for such as Devices counts
+  std::optional<std::int64_t> exit_code;  // nullopt: waiting or running
+  bool stays = false;                     // sidecar (restartPolicy Always)
+  bool has_devices = false;               // requests devices
   friend bool operator==(const InitContainer&, const InitContainer&) = default;
 };
 
@@ -92,11 +92,11 @@ struct Pod {
   std::vector<InitContainer> init_containers;  // in their order
   std::vector<std::string> addresses;
   Placement placement;
-  Devices devices;                         // that its containers ask for together
+  Devices devices;                         // total of its containers
   std::vector<std::string> device_claims;  // names of ResourceClaims
-  std::vector<ContainerEnd> ends;          // of its containers, those that begin not among them
-  std::string waiting;                     // why the first container that waits does: "ImagePullBackOff"
-  std::string unscheduled;                 // why the scheduler finds no node for it, in its words
+  std::vector<ContainerEnd> ends;          // of its containers, without init containers
+  std::string waiting;                     // reason of the first waiting container: "ImagePullBackOff"
+  std::string unscheduled;                 // the scheduler's message if it finds no node
   [[nodiscard]] bool is_over() const { return phase == "Succeeded" || phase == "Failed"; }
 };
 [[nodiscard]] Pod parse_pod(const JsonObject& object);
@@ -105,10 +105,10 @@ struct Pod {
 struct StorageClass {
   Meta meta;
   std::string provisioner;
-  bool waits_for_consumer = false;  // binds a claim when a pod uses it, not before
-  bool keeps_volumes = false;       // a volume stays when its claim goes
+  bool waits_for_consumer = false;  // binds a claim only when a pod uses it
+  bool keeps_volumes = false;       // a volume remains after its claim is deleted
 };
-// malformed: no JSON object.
+// malformed: not a JSON object.
 [[nodiscard]] Result<StorageClass> parse_storage_class(std::string_view text);
 
 struct PersistentVolumeClaim {
@@ -121,35 +121,35 @@ struct PersistentVolumeClaim {
 
 struct Job {
   Meta meta;
-  std::int64_t active = 0;  // pods, also those that wait for their node
+  std::int64_t active = 0;  // pods, including pods that wait for a node
   std::int64_t succeeded = 0;
   std::int64_t failed = 0;
-  bool is_complete = false;  // by its conditions: a Job is over when it says so, whatever its numbers are
+  bool is_complete = false;  // from its conditions: a condition decides whether a Job is over, not its counts
   bool is_failed = false;
   std::string reason;  // of the condition: "DeadlineExceeded", "BackoffLimitExceeded"
   std::string message;
   [[nodiscard]] bool is_over() const { return is_complete || is_failed; }
 };
 [[nodiscard]] Job parse_job(const JsonObject& object);
-// malformed: no JSON object.
+// malformed: not a JSON object.
 [[nodiscard]] Result<Job> parse_job(std::string_view text);
 
-// One address of those who serve a Service.
+// One address that serves a Service.
 struct Endpoint {
   std::string address;   // of the slice's kind: an IP address or a name
-  bool is_ready = true;  // also where nobody says so
+  bool is_ready = true;  // true if the slice does not state it
   std::string node;
-  std::string pod;  // empty: something else serves
-  // Names of the ports of the Service that it serves: those of its slice.
+  std::string pod;  // empty: not a pod
+  // Names of the Service ports that it serves: those of its slice.
   std::vector<std::string> ports = {};
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 struct EndpointPort {
-  std::string name;  // empty: it has none
+  std::string name;  // empty: no name
   std::uint16_t number = 0;
   friend bool operator==(const EndpointPort&, const EndpointPort&) = default;
 };
-// A part of the endpoints of a Service. A port of no number of its own is left out.
+// A part of the endpoints of a Service. A port without a number is left out.
 struct EndpointSlice {
   Meta meta;
   std::string address_type;  // "IPv4", "IPv6", "FQDN"
@@ -157,7 +157,7 @@ struct EndpointSlice {
   std::vector<EndpointPort> ports;
 };
 [[nodiscard]] EndpointSlice parse_endpoint_slice(const JsonObject& object);
-// The items of a list. malformed: no JSON object.
+// The items of a list. malformed: not a JSON object.
 [[nodiscard]] Result<std::vector<EndpointSlice>> parse_endpoint_slices(std::string_view text);
 [[nodiscard]] Result<std::vector<Pod>> parse_pods(std::string_view text);
 [[nodiscard]] Result<std::vector<PersistentVolumeClaim>> parse_claims(std::string_view text);
@@ -172,7 +172,7 @@ struct Lease {
   std::int64_t transitions = 0;
 };
 [[nodiscard]] Lease parse_lease(const JsonObject& object);
-// malformed: no JSON object.
+// malformed: not a JSON object.
 [[nodiscard]] Result<Lease> parse_lease(std::string_view text);
 
 }  // namespace autopilot::kube

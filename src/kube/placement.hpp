@@ -7,23 +7,23 @@
 #include <string_view>
 #include <vector>
 
-// Where a pod may be placed, as far as its spec and a Node object tell: the selector, what it requires of its
-// nodes, taints. Not what it requires of other pods, nor what is left of cores and memory.
+// Possible placement of a pod, from its spec and a Node object: the selector, node affinity and taints.
+// Excludes pod affinity and the remaining CPU and memory.
 namespace autopilot::kube {
 
 using Labels = std::map<std::string, std::string, std::less<>>;
 
 struct NodeRequirement {
   std::string key;
-  std::string op;  // "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"; another one is met by no node
+  std::string op;  // "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"; no node matches another operator
   std::vector<std::string> values;
   friend bool operator==(const NodeRequirement&, const NodeRequirement&) = default;
 };
 
-// All of it must be met. One without any requirement is met by no node.
+// All requirements must match. A term without requirements matches no node.
 struct NodeTerm {
   std::vector<NodeRequirement> labels;
-  std::vector<NodeRequirement> fields;  // of which there is one, metadata.name
+  std::vector<NodeRequirement> fields;  // the only field is metadata.name
   friend bool operator==(const NodeTerm&, const NodeTerm&) = default;
 };
 
@@ -37,14 +37,14 @@ struct Toleration {
 
 struct Placement {
   Labels selector;
-  std::optional<std::vector<NodeTerm>> terms;  // one must be met; nothing: any node
+  std::optional<std::vector<NodeTerm>> terms;  // at least one must match; nullopt: any node
   std::vector<Toleration> tolerations;
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 struct Taint;  // objects.hpp
 
-// Whether the scheduler may place it on the node of that name.
+// True if the scheduler can place the pod on the node of that name.
 [[nodiscard]] bool may_be_placed(const Placement& placement, std::string_view node, const Labels& labels,
                                  const std::vector<Taint>& taints);
 

@@ -11,14 +11,14 @@
 
 namespace autopilot::kube {
 
-// At most so many values by name; those not asked for the longest are forgotten.
+// At most that many values by name; the least recently used are removed.
 template <class Value>
 class RecentMap {
  public:
   // limit >= 1.
   explicit RecentMap(std::size_t limit) : limit_(limit) {}
 
-  // The value of that name; a new one is `fresh`. Valid until the next call.
+  // The value of that name; a new one starts as `fresh`. Valid until the next call.
   [[nodiscard]] Value& get(std::string_view name, const Value& fresh) {
     if (const auto found = by_name_.find(name); found != by_name_.end()) {
       values_.splice(values_.begin(), values_, found->second);
@@ -40,7 +40,7 @@ class RecentMap {
   using Values = std::list<std::pair<std::string, Value>>;
 
   std::size_t limit_;
-  Values values_;  // the most recent one first
+  Values values_;  // most recently used first
   std::unordered_map<std::string_view, typename Values::iterator> by_name_;
   std::uint64_t forgotten_ = 0;
 };

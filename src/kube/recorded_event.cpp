@@ -20,7 +20,7 @@ std::string_view first_text(std::string_view one, std::string_view other) {
 
 }  // namespace
 
-// Who writes by events.k8s.io/v1 leaves count and the timestamps empty, for series and eventTime.
+// Clients of events.k8s.io/v1 leave count and the timestamps empty, and set series and eventTime.
 RecordedEvent parse_recorded_event(const JsonObject& object) {
   const json::object& members = object.value;
   RecordedEvent event;
@@ -36,7 +36,7 @@ RecordedEvent parse_recorded_event(const JsonObject& object) {
   event.first = parse_time(text_at(members, {"firstTimestamp"}));
   if (!event.first) event.first = parse_time(text_at(members, {"eventTime"}));
   if (!event.first) event.first = parse_time(text_at(members, {"metadata", "creationTimestamp"}));
-  // Nothing is less than any time.
+  // A missing time sorts before any other.
   event.last = std::max({event.first, parse_time(text_at(members, {"lastTimestamp"})),
                          parse_time(text_at(members, {"series", "lastObservedTime"}))});
   return event;

@@ -11,11 +11,11 @@ namespace autopilot::kube {
 
 struct JsonObject;  // json_object.hpp
 
-// A core/v1 Event as it stands in the cluster. A field that is missing is empty.
+// A core/v1 Event of the cluster. A missing field is empty.
 struct RecordedEvent {
-  std::string kind;  // of what it is about: "Node"
+  std::string kind;  // of the involved object: "Node"
   std::string name;
-  std::string component;  // that told it: "autopilot-agent"
+  std::string component;  // the reporting component: "autopilot-agent"
   std::string type;       // "Normal", "Warning"
   std::string reason;
   std::string message;

@@ -16,7 +16,7 @@ namespace json = boost::json;
 
 namespace {
 
-// What the schema allows.
+// Limits of the schema.
 constexpr std::size_t kLongestPlanName = 253;
 constexpr std::size_t kLongestCause = 256;
 constexpr std::size_t kLongestStep = 512;
@@ -31,13 +31,13 @@ std::string plan_text(std::string_view text, std::size_t longest) {
   return std::string(cut_utf8(clean, longest));
 }
 
-// Absent, in a patch: what stands there goes.
+// An empty text is null, which removes the value in a patch.
 json::value plan_text_or_null(std::string_view text, std::size_t longest) {
   if (text.empty()) return nullptr;
   return json::value(plan_text(text, longest));
 }
 
-// The first and the newest.
+// Keeps the first and the newest.
 json::array list_of(const std::vector<std::string>& texts, std::size_t most, std::size_t longest) {
   json::array list;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -193,7 +193,7 @@ std::string plans_json(std::span<const RemediationPlan> plans) {
     json::object item{{"name", plan.meta.name}};
     for (const auto& member : plan_spec_json(plan.spec))
       item[member.key()] = member.value();
-    // What stands there now goes before what was decided first.
+    // The current status comes before the original decision.
     const json::object status = plan.status ? status_json(*plan.status) : json::object();
     for (const auto& member : status)
       if (!member.value().is_null()) item[member.key()] = member.value();

@@ -11,15 +11,15 @@
 #include "core/result.hpp"
 #include "kube/objects.hpp"
 
-// A decision about one node as it stands in the cluster (deploy/helm/autopilot/crds/remediationplans.yaml). A
-// field that is missing is as empty as it stands here; texts that are too long for the schema are cut where
-// they are written, and of lists the first and the newest stay.
+// A decision about one node as an object of the cluster (deploy/helm/autopilot/crds/remediationplans.yaml). A
+// missing field gets its default here. Writing truncates texts that are too long for the schema, and keeps
+// the first and the newest items of lists.
 namespace autopilot::kube {
 
 // "/apis/autopilot.ibm.com/v1alpha1/namespaces/<name_space>/remediationplans"
 [[nodiscard]] std::string remediation_plans_path(std::string_view name_space);
 
-// What was decided. It never changes.
+// The decision. It never changes.
 struct PlanSpec {
   std::string node;
   std::string node_uid;
@@ -52,7 +52,8 @@ struct PlanStatus {
   bool is_released = false;
   std::optional<WallTime> updated;
   std::optional<WallTime> begun;
-  std::optional<WallTime> would_hold;  // of one that is recorded alone: since when it would hold its node
+  std::optional<WallTime>
+      would_hold;  // of a plan that is only recorded: the time from which it would hold its node
   std::optional<WallTime> returned;
   std::optional<WallTime> latest_evidence;
   std::vector<std::string> evidence;
@@ -68,19 +69,19 @@ struct PlanStatus {
 struct RemediationPlan {
   Meta meta;
   PlanSpec spec;
-  std::optional<PlanStatus> status;  // nothing: made, and not said yet how far it is
+  std::optional<PlanStatus> status;  // nullopt: created, without progress yet
 };
 [[nodiscard]] RemediationPlan parse_remediation_plan(const JsonObject& object);
-// malformed: no JSON object.
+// malformed: not a JSON object.
 [[nodiscard]] Result<RemediationPlan> parse_remediation_plan(std::string_view text);
 
-// The object that is to be created. Without its status, which no creation takes.
+// The object to create. Without its status, which a creation ignores.
 [[nodiscard]] std::string remediation_plan_json(std::string_view name, const PlanSpec& spec);
-// A merge patch of the subresource `status` that leaves nothing of the one before. Refused (conflict) when
-// the object is another version.
+// A merge patch of the subresource `status` that replaces the previous one completely. Refused (conflict) if
+// the object has another version.
 [[nodiscard]] std::string plan_status_patch(const PlanStatus& status, std::string_view version);
 
-// All of them for people and programs: `items`, with the words of the schema (docs/remediation.md).
+// All plans for people and programs: `items`, with the names of the schema (docs/remediation.md).
 [[nodiscard]] std::string plans_json(std::span<const RemediationPlan> plans);
 
 }  // namespace autopilot::kube

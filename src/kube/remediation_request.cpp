@@ -17,7 +17,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr const char* kVersion = "autopilot.ibm.com/v1alpha1";
-// What the schema allows.
+// Limits of the schema.
 constexpr std::size_t kLongestRequestName = 253;
 constexpr std::size_t kLongestSubject = 256;
 constexpr std::size_t kLongestRequestMessage = 1024;

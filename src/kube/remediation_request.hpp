@@ -9,9 +9,8 @@
 #include "core/result.hpp"
 #include "kube/objects.hpp"
 
-// What somebody else must do about a node (deploy/helm/autopilot/crds/remediationrequests.yaml). A field that
-// is missing is as empty as it stands here; texts that are too long for the schema are cut where they are
-// written.
+// An action about a node that another program must do (deploy/helm/autopilot/crds/remediationrequests.yaml).
+// A missing field gets its default here; writing truncates texts that are too long for the schema.
 namespace autopilot::kube {
 
 // "/apis/autopilot.ibm.com/v1alpha1/namespaces/<name_space>/remediationrequests"
@@ -32,16 +31,16 @@ struct RequestSpec {
 struct RemediationRequest {
   Meta meta;
   RequestSpec spec;
-  std::string phase;  // "accepted", "done", "refused"; empty: nobody took it
+  std::string phase;  // "accepted", "done", "refused"; empty: not accepted yet
   std::string by;
-  std::string message;  // of who acts
+  std::string message;  // from the acting program
   std::optional<WallTime> finished;
 };
 [[nodiscard]] RemediationRequest parse_remediation_request(const JsonObject& object);
-// malformed: no JSON object.
+// malformed: not a JSON object.
 [[nodiscard]] Result<RemediationRequest> parse_remediation_request(std::string_view text);
 
-// The object that is to be created. It belongs to the plan of that Meta, and goes with it.
+// The object to create. The plan of that Meta owns it, and it is deleted with the plan.
 [[nodiscard]] std::string remediation_request_json(std::string_view name, const RequestSpec& spec,
                                                    const Meta& plan);
 

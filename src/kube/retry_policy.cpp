@@ -33,7 +33,7 @@ std::optional<Duration> parse_retry_after(std::string_view text) {
   text = trim(text);
   const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   if (!is_number) return std::nullopt;
-  // A number that no integer holds is a long time as well.
+  // A number that overflows is a long time as well.
   const auto seconds = parse_number<std::uint64_t>(text).value_or(std::numeric_limits<std::uint64_t>::max());
   const auto longest = std::chrono::duration_cast<std::chrono::seconds>(kLongestRetryAfter);
   return std::chrono::seconds{std::min<std::uint64_t>(seconds, static_cast<std::uint64_t>(longest.count()))};
@@ -79,7 +79,7 @@ ApiVerdict judge_error(Errc code) {
       return {ApiOutcome::too_large, ApiNext::give_up, {}};
     case Errc::unsupported:
       return {ApiOutcome::unexpected, ApiNext::give_up, {}};
-    case Errc::malformed:  // a proxy, or a server that is going down
+    case Errc::malformed:  // a proxy, or a server that shuts down
     case Errc::unavailable:
     case Errc::timed_out:
     case Errc::not_found:

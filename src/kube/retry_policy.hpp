@@ -11,54 +11,53 @@
 
 namespace autopilot::kube {
 
-// What the answer of an API server, or its silence, means to whoever asked.
+// The meaning of an API server's response, or of a missing response, for the client.
 enum class ApiOutcome : std::uint8_t {
   ok,
-  not_found,     // 404: the object, or its kind, is not there
-  conflict,      // 409: it was changed since it was read, or exists already
-  expired,       // 410: that version is history; list anew
-  invalid,       // 400, 422: the server does not take what was sent
-  unauthorized,  // 401, or TLS refused: who we are, or who the server is, was not accepted
-  forbidden,     // 403: a right is missing
-  busy,          // 429: too much at once
+  not_found,     // 404: the object or its kind does not exist
+  conflict,      // 409: it changed since it was read, or exists already
+  expired,       // 410: that version is no longer available; list again
+  invalid,       // 400, 422: the server rejects the request body
+  unauthorized,  // 401, or TLS refused: the credentials or the server's certificate were not accepted
+  forbidden,     // 403: a permission is missing
+  busy,          // 429: too many requests
   server_error,  // 408, 5xx
-  unreachable,   // no whole answer came in time
-  too_large,     // 413, or the answer is larger than our limit
-  unexpected,    // anything else: no API server answers so
+  unreachable,   // no complete response in time
+  too_large,     // 413, or the response exceeds our limit
+  unexpected,    // any other status: an API server does not send it
 };
 inline constexpr std::size_t kApiOutcomes = static_cast<std::size_t>(ApiOutcome::unexpected) + 1;
 
-// What to do next.
+// The next step.
 enum class ApiNext : std::uint8_t {
-  go_on,                // it is done
-  give_up,              // the same request would get the same answer
-  look_again,           // read what is there now, then decide anew
-  list_again,           // read everything anew
-  refresh_credentials,  // read them anew, then send the same request once more
-  back_off,             // the same again, but later. It may have been done in spite of the answer.
+  go_on,                // the request succeeded
+  give_up,              // the same request would get the same response
+  look_again,           // read the current state, then decide again
+  list_again,           // list again
+  refresh_credentials,  // refresh the credentials, then send the same request once more
+  back_off,             // retry later. The request can have succeeded nevertheless.
 };
 
 struct ApiVerdict {
   ApiOutcome outcome = ApiOutcome::ok;
   ApiNext next = ApiNext::go_on;
-  // back_off: not earlier; the caller's BackOff says how much later.
+  // back_off: not earlier; the caller's BackOff can add to it.
   std::optional<Duration> retry_after;
 
   friend bool operator==(const ApiVerdict&, const ApiVerdict&) = default;
 };
 
-// `retry_after`: the header of that name, empty where there is none.
+// `retry_after`: the header of that name, empty if missing.
 [[nodiscard]] ApiVerdict judge_status(int status, std::string_view retry_after);
-// For a request without a whole answer: the errors of net::HttpSession.
+// For a request without a complete response: errors of net::HttpSession.
 [[nodiscard]] ApiVerdict judge_error(Errc code);
 
-// The same in the words of the rest of the program. denied: unauthorized, forbidden; not_found: not_found,
-// expired; conflict; exhausted: busy, too_large; malformed: invalid, unexpected; unavailable: server_error,
-// unreachable, ok.
+// The outcome as an error code. denied: unauthorized, forbidden; not_found: not_found, expired; conflict;
+// exhausted: busy, too_large; malformed: invalid, unexpected; unavailable: server_error, unreachable, ok.
 [[nodiscard]] Errc code_of(ApiOutcome outcome);
 
-// The seconds of a Retry-After header, at most kLongestRetryAfter. Nothing for anything else: its other form,
-// a date, would be read on two clocks.
+// The seconds of a Retry-After header, at most kLongestRetryAfter. nullopt for other text: its other form, a
+// date, would compare two clocks.
 [[nodiscard]] std::optional<Duration> parse_retry_after(std::string_view text);
 
 // "not_found": for logs and labels.

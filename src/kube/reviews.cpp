@@ -16,7 +16,7 @@ namespace json = boost::json;
 
 namespace {
 
-// The status of a review; nothing where the answer is none of that kind.
+// The status of a review; nullopt if the response is not of that kind.
 std::optional<json::object> review_status_of(std::string_view answer, std::string_view kind) {
   json::error_code error;
   const json::value value = json::parse({answer.data(), answer.size()}, error);
@@ -81,10 +81,10 @@ std::string token_review_json(std::string_view token, std::string_view audience)
                    {"spec", json::object{{"token", token}, {"audiences", json::array{audience}}}}});
 }
 
-// A server that knows nothing of audiences names none: its word is about itself, and not about us.
+// A server without support for audiences returns none: its verification is then for itself, not for us.
 Result<UserInfo> parse_token_review(std::string_view answer, std::string_view audience) {
   const auto status = review_status_of(answer, "TokenReview");
-  if (!status) return fail(Errc::malformed, "the answer is no TokenReview");
+  if (!status) return fail(Errc::malformed, "the response is not a TokenReview");
   if (!flag_at(*status, {"authenticated"}))
     return fail(Errc::denied, "the token is not accepted" + because(text_at(*status, {"error"})));
   const auto audiences = texts_of(array_at(*status, {"audiences"}));
@@ -92,7 +92,7 @@ Result<UserInfo> parse_token_review(std::string_view answer, std::string_view au
     return fail(Errc::denied, "the token is not for the audience " + std::string(audience));
   const json::object* object = object_at(*status, {"user"});
   UserInfo user = object == nullptr ? UserInfo{} : parse_user(*object);
-  if (user.name.empty()) return fail(Errc::denied, "the token is nobody's");
+  if (user.name.empty()) return fail(Errc::denied, "the token has no user");
   return user;
 }
 
@@ -106,11 +106,11 @@ Result<BoundPod> bound_pod(const UserInfo& user) {
   const auto words =
       name.starts_with(prefix) ? split(name.substr(prefix.size()), ':') : std::vector<std::string_view>{};
   if (words.size() != 2)
-    return fail(Errc::denied, "the token is that of " + user.name + ", which is no service account");
+    return fail(Errc::denied, "the token belongs to " + user.name + ", which is not a service account");
   BoundPod pod{std::string(words[0]), std::string(words[1]), extra("pod-name"), extra("pod-uid"),
                extra("node-name")};
   if (pod.name.empty() || pod.uid.empty())
-    return fail(Errc::denied, "the token of " + user.name + " is bound to no pod");
+    return fail(Errc::denied, "the token of " + user.name + " is not bound to a pod");
   return pod;
 }
 
@@ -121,18 +121,18 @@ Result<std::string> user_text(const UserInfo& user) {
                             {"extra", extra_of(user)}};
   std::string text = encode_base64(json::serialize(object));
   if (text.size() > kLongestUser)
-    return fail(Errc::exhausted, "what is known of " + user.name + " is too long to be passed on");
+    return fail(Errc::exhausted, "the data of user " + user.name + " is too long to be passed on");
   return text;
 }
 
 Result<UserInfo> parse_user_text(std::string_view text) {
   const auto decoded = text.size() > kLongestUser ? std::nullopt : decode_base64(text);
-  if (!decoded) return fail(Errc::malformed, "no user");
+  if (!decoded) return fail(Errc::malformed, "missing user");
   json::error_code error;
   const json::value value = json::parse({decoded->data(), decoded->size()}, error);
   const json::object* object = error ? nullptr : value.if_object();
   UserInfo user = object == nullptr ? UserInfo{} : parse_user(*object);
-  if (user.name.empty()) return fail(Errc::malformed, "no user");
+  if (user.name.empty()) return fail(Errc::malformed, "missing user");
   return user;
 }
 
@@ -151,7 +151,7 @@ std::string access_review_json(const UserInfo& user, const AccessQuestion& quest
 
 Status parse_access_review(std::string_view answer) {
   const auto status = review_status_of(answer, "SubjectAccessReview");
-  if (!status) return fail(Errc::malformed, "the answer is no SubjectAccessReview");
+  if (!status) return fail(Errc::malformed, "the response is not a SubjectAccessReview");
   if (flag_at(*status, {"allowed"}) && !flag_at(*status, {"denied"})) return {};
   return fail(Errc::denied, "not allowed" + because(text_at(*status, {"reason"})));
 }

@@ -9,15 +9,15 @@
 
 #include "core/result.hpp"
 
-// What an API server is asked about somebody who calls us: whose a token is (TokenReview), and what that user
-// may do (SubjectAccessReview). Pure.
+// Requests to an API server about a caller of ours: the user of a token (TokenReview), and the permissions of
+// that user (SubjectAccessReview). Pure.
 namespace autopilot::kube {
 
 inline constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
 inline constexpr const char* kAccessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-// Of tokens that are shown to us. Those for other ears are refused: one that was stolen from here opens
-// nothing else, and one that somebody sent elsewhere opens nothing here.
+// Audience of tokens for us. Other tokens are refused: a token stolen from us is useless elsewhere, and a
+// token sent to another service is useless here.
 inline constexpr const char* kTokenAudience = "autopilot.ibm.com";
 
 struct UserInfo {
@@ -28,19 +28,19 @@ struct UserInfo {
   friend bool operator==(const UserInfo&, const UserInfo&) = default;
 };
 
-// The pod that a token was given to, by what the API server reads in it.
+// The pod of a token, as the API server reads it from the token.
 struct BoundPod {
   std::string name_space;
   std::string account;
   std::string name;
   std::string uid;
-  std::string node;  // empty: a server before Kubernetes 1.30, which does not tell
+  std::string node;  // empty: a server before Kubernetes 1.30, which does not report it
   friend bool operator==(const BoundPod&, const BoundPod&) = default;
 };
-// denied: the token is that of no service account, or bound to no pod.
+// denied: the token is not of a service account, or not bound to a pod.
 [[nodiscard]] Result<BoundPod> bound_pod(const UserInfo& user);
 
-// In the words of RBAC rules.
+// In the terms of RBAC rules.
 struct AccessQuestion {
   std::string verb;
   std::string group;
@@ -54,18 +54,18 @@ struct AccessQuestion {
 [[nodiscard]] std::string to_string(const AccessQuestion& question);
 
 [[nodiscard]] std::string token_review_json(std::string_view token, std::string_view audience);
-// denied: nobody's token, or one that is for other ears than `audience`. malformed: no such answer.
+// denied: the token has no user, or is for another audience than `audience`. malformed: not a TokenReview.
 [[nodiscard]] Result<UserInfo> parse_token_review(std::string_view answer, std::string_view audience);
 
-// What one of us tells another of a user: everything that decides what the user may, in letters of base64.
-// exhausted: longer than kLongestUser.
+// A user as passed between agents: all data that decides the user's permissions, in base64. exhausted: longer
+// than kLongestUser.
 inline constexpr std::size_t kLongestUser = std::size_t{8} << 10;
 [[nodiscard]] Result<std::string> user_text(const UserInfo& user);
-// malformed: no such text.
+// malformed: not such a text.
 [[nodiscard]] Result<UserInfo> parse_user_text(std::string_view text);
 
 [[nodiscard]] std::string access_review_json(const UserInfo& user, const AccessQuestion& question);
-// denied: the user may not, with what the server says of it. malformed: no such answer.
+// denied: the user has no permission; the text has the server's reason. malformed: not a SubjectAccessReview.
 [[nodiscard]] Status parse_access_review(std::string_view answer);
 
 }  // namespace autopilot::kube

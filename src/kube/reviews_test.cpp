@@ -56,7 +56,7 @@ TEST(TokenReview, refuses_what_is_nobodys_or_for_others) {
             "denied the token is not for the audience autopilot.ibm.com");
   EXPECT_EQ(
       why_review_is_refused(review(R"({"authenticated":true,"audiences":["autopilot.ibm.com"],"user":{}})")),
-      "denied the token is nobody's");
+      "denied the token has no user");
   EXPECT_EQ(why_review_is_refused(review(R"({"authenticated":"true","audiences":["autopilot.ibm.com"]})")),
             "denied the token is not accepted");
 }
@@ -111,7 +111,7 @@ TEST(AccessReview, is_a_yes_only_where_it_says_so) {
   EXPECT_EQ(answer(R"({"allowed":true,"denied":true})"), "denied not allowed");
   EXPECT_EQ(answer(R"({"allowed":"true"})"), "denied not allowed");
   EXPECT_EQ(answer("{}"), "denied not allowed");
-  EXPECT_EQ(answer("7"), "malformed the answer is no SubjectAccessReview");
+  EXPECT_EQ(answer("7"), "malformed the response is not a SubjectAccessReview");
 }
 
 TEST(Reviews, a_token_of_a_pod_names_it) {

@@ -12,7 +12,7 @@
 #include "net/scripted_server.hpp"
 #include "net/test_server.hpp"
 
-// For tests of what asks an API server.
+// For tests of clients of an API server.
 namespace autopilot::kube::testing {
 
 class SetClock final : public Clock {
@@ -24,7 +24,7 @@ class SetClock final : public Clock {
   Duration time{0};
 };
 
-// A client of a server that says what it is told to, and a clock that stands still.
+// A client, a server with scripted responses, and a clock that does not advance.
 class ScriptedApi : public ::testing::Test {
  protected:
   void serve(std::vector<net::testing::Scripted> script) {

@@ -19,7 +19,7 @@ Result<std::string> parse_bearer_token(std::string_view text) {
   const std::string_view token = trim(text);
   if (token.empty()) return fail(Errc::malformed, "the token is empty");
   if (!std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; }))
-    return fail(Errc::malformed, "the token has blanks, control characters or letters beyond ASCII in it");
+    return fail(Errc::malformed, "the token contains spaces, control characters or non-ASCII characters");
   return std::string(token);
 }
 
@@ -31,9 +31,9 @@ Status check_certificates(std::string_view pem) {
 Status check_key(std::string_view pem) {
   if (!contains(pem, "-----BEGIN ") || !contains(pem, "PRIVATE KEY-----"))
     return fail(Errc::malformed, "expected a private key in PEM (-----BEGIN PRIVATE KEY-----)");
-  // The TLS library would ask for the password on the terminal, and wait.
+  // The TLS library would prompt for the password on the terminal, and block.
   if (contains(pem, "-----BEGIN ENCRYPTED ") || contains(pem, "Proc-Type: 4,ENCRYPTED"))
-    return fail(Errc::malformed, "the private key asks for a password; give one without");
+    return fail(Errc::malformed, "the private key has a password; use a key without one");
   return {};
 }
 

@@ -9,16 +9,16 @@
 
 namespace autopilot::kube {
 
-// Texts that show who somebody is, looked at before they are used. No error holds any part of such a text.
+// Validates credentials before they are used. Errors contain no part of them.
 
-// Without the blanks around it. malformed: empty, or with characters that no HTTP header takes.
+// Without surrounding white space. malformed: empty, or with characters that an HTTP header does not allow.
 [[nodiscard]] Result<std::string> parse_bearer_token(std::string_view text);
-// malformed: no PEM with at least one certificate. Whether they are valid is for TLS to find out.
+// malformed: not PEM with at least one certificate. TLS verifies the certificates later.
 [[nodiscard]] Status check_certificates(std::string_view pem);
-// malformed: no PEM with a private key, or one that asks for a password.
+// malformed: not PEM with a private key, or the key has a password.
 [[nodiscard]] Status check_key(std::string_view pem);
 
-// The same of a file, whose path stands in every error.
+// The same for a file; every error names its path.
 [[nodiscard]] Result<std::string> read_bearer_token(const std::string& path, const ReadFile& read_file);
 [[nodiscard]] Result<std::string> read_pem(const std::string& path, Status (*check)(std::string_view),
                                            const ReadFile& read_file);

@@ -8,10 +8,10 @@
 namespace autopilot::kube {
 namespace {
 
-// A slice has a hundred endpoints at most where nobody changed that.
+// By default a slice has at most a hundred endpoints.
 constexpr const char* kMostSlices = "500";
 
-// An address that one slice says is ready is, and it serves what one of them names: slices overlap while
+// An address is ready if one slice states it, and serves the ports of all its slices: slices overlap while
 // endpoints move between them.
 std::vector<Endpoint> endpoints_in(std::vector<EndpointSlice> slices) {
   std::vector<Endpoint> all;
@@ -38,7 +38,7 @@ Result<std::vector<Endpoint>> endpoints_of(const ApiResult<std::string>& answer)
 
 }  // namespace
 
-// Version 0: what the server remembers is good enough for what we remember as well.
+// Version 0: the server's cache is recent enough, because the result is cached here as well.
 ServiceEndpoints::ServiceEndpoints(Client& client, const Clock& clock, const std::string& name_space,
                                    const std::string& service, Duration remembered)
     : client_(client),
@@ -47,7 +47,7 @@ ServiceEndpoints::ServiceEndpoints(Client& client, const Clock& clock, const std
              {"limit", kMostSlices},
              {"resourceVersion", "0"}}},
       answers_(clock, {.remembered = remembered, .most_remembered = 1, .most_at_once = 1},
-               fail(Errc::exhausted, "endpoints are listed already")) {}
+               fail(Errc::exhausted, "too many concurrent requests for endpoints")) {}
 
 void ServiceEndpoints::get(OnEndpoints on_answer) {
   if (!answers_.ask(path_.path, std::move(on_answer))) return;

@@ -13,12 +13,12 @@
 
 namespace autopilot::kube {
 
-// Who serves one Service. Listed when somebody asks, and remembered for seconds: every agent that watched
-// them would be told of every start of every other agent. On the loop's thread.
+// Endpoints of one Service. Listed on request, and cached for seconds: with a watch, every agent would
+// receive every start of every other agent. On the loop's thread.
 class ServiceEndpoints {
  public:
-  // Each address once, also where several slices name it, in order of their addresses. The error of the
-  // server is not remembered.
+  // Each address once, also if several slices have it, ordered by address. Errors of the server are not
+  // cached.
   using OnEndpoints = std::function<void(const Result<std::vector<Endpoint>>& endpoints)>;
 
   ServiceEndpoints(Client& client, const Clock& clock, const std::string& name_space,
@@ -27,17 +27,17 @@ class ServiceEndpoints {
   ServiceEndpoints& operator=(const ServiceEndpoints&) = delete;
   ~ServiceEndpoints() = default;
 
-  // Answers at once what it remembers. Those who ask while it is listed get the same answer. `on_answer` may
-  // ask again, but not end this.
+  // Answers immediately from the cache. Requests during a list share its result. `on_answer` can call get(),
+  // but not destroy this object.
   void get(OnEndpoints on_answer);
-  // Lists that were begun.
+  // Number of started lists.
   [[nodiscard]] std::uint64_t lists() const { return lists_; }
 
  private:
   Client& client_;
   const ApiPath path_;
   std::uint64_t lists_ = 0;
-  SharedAnswers<std::string, Result<std::vector<Endpoint>>> answers_;  // by path, of which there is one
+  SharedAnswers<std::string, Result<std::vector<Endpoint>>> answers_;  // by path; there is only one
 };
 
 }  // namespace autopilot::kube

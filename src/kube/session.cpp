@@ -14,7 +14,7 @@ namespace autopilot::kube {
 namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds{500};
-// Nothing can be asked of the cluster without the first ones.
+// Short, because no request is possible before the first credentials.
 constexpr Duration kFirstLook = std::chrono::milliseconds{10};
 
 ClientOptions options_of(const std::string& name, std::function<void()> on_unauthorized) {
@@ -57,7 +57,7 @@ void Session::start(std::function<void()> on_ready) {
   look();
 }
 
-// The other thread may outlast this object; so it leaves what it has to say where it is looked for.
+// The worker thread can outlast this object, so it leaves its result in shared state.
 void Session::look() {
   if (const auto refreshed = refreshed_->take()) use(*refreshed);
   const Instant now = clock_.now();
@@ -77,7 +77,7 @@ void Session::use(const Status& refreshed) {
       problem = context.error().what;
   }
   client_.use_token(credentials_->token());
-  if (!problem.empty()) problem.insert(0, "the credentials for the cluster are not what they should be: ");
+  if (!problem.empty()) problem.insert(0, "cannot refresh the credentials for the cluster: ");
   if (problem != problem_ && !problem.empty()) telemetry::log_warning(problem);
   problem_ = std::move(problem);
   if (!on_ready_) return;

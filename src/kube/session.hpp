@@ -14,30 +14,30 @@
 
 namespace autopilot::kube {
 
-// Has a task done on a thread that may block. One that is dropped is asked for again.
+// Runs a task on a worker thread. A dropped task is submitted again.
 using RunBlocking = std::function<void(std::function<void()> task)>;
 
-// A client of one cluster whose credentials stay fresh: they are read and run beside the loop, again and
-// again, and once more when the server rejects them. On the loop's thread.
+// A client of one cluster with fresh credentials: they are refreshed on a worker thread at intervals, and
+// once more when the server rejects them. On the loop's thread.
 class Session {
  public:
-  // name: by which the server knows who asks and who wrote what: "autopilot-agent".
+  // name: user agent and field manager of our requests: "autopilot-agent".
   Session(net::EventLoop& loop, const Clock& clock, const ClusterDoor& door, const std::string& name,
           RunBlocking run_blocking);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() = default;
 
-  // on_ready: once, when the credentials were looked at for the first time, also where that failed: then the
-  // server will say what it thinks of a client without any.
+  // on_ready: called once after the first refresh of the credentials, also if it failed: then the server
+  // decides about a client without credentials.
   void start(std::function<void()> on_ready);
   [[nodiscard]] Client& client() { return client_; }
   [[nodiscard]] const Client& client() const { return client_; }
-  // What is wrong with the credentials; empty: nothing.
+  // Problem of the credentials; empty: none.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
-  struct Refreshed;  // what comes back from the other thread
+  struct Refreshed;  // result of the worker thread
 
   void look();
   void use(const Status& refreshed);
@@ -47,8 +47,8 @@ class Session {
   const RunBlocking run_blocking_;
   const std::shared_ptr<Credentials> credentials_;
   const std::shared_ptr<Refreshed> refreshed_;
-  std::function<void()> on_ready_;  // until it was called
-  std::string problem_;             // the one that was said last
+  std::function<void()> on_ready_;  // until it is called
+  std::string problem_;             // last reported
   bool has_asked_ = false;
   Client client_;
   net::Subscription watch_;

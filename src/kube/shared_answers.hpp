@@ -13,15 +13,15 @@
 
 namespace autopilot::kube {
 
-// What callers ask of others through us: those who ask the same at once are one question, and its answer is
-// remembered for a while. However many ask, few questions are under way. On the loop's thread.
+// Shares requests between callers: concurrent requests for the same key become one, and its result is cached
+// for a while. The number of concurrent requests is limited. On the loop's thread.
 template <class Key, class Value>
 class SharedAnswers {
  public:
   struct Limits {
     Duration remembered{0};
-    std::size_t most_remembered = 0;  // beyond, the oldest goes
-    std::size_t most_at_once = 0;     // beyond, `too_many` is the answer
+    std::size_t most_remembered = 0;  // beyond, the oldest is removed
+    std::size_t most_at_once = 0;     // beyond, the result is `too_many`
   };
   using OnValue = std::function<void(const Value& value)>;
 
@@ -31,8 +31,8 @@ class SharedAnswers {
   SharedAnswers& operator=(const SharedAnswers&) = delete;
   ~SharedAnswers() = default;
 
-  // Answers at once what is remembered. True: nobody has asked yet, and who calls must see to it that
-  // settle() is called. `on_value` may ask again, but not end this.
+  // Answers immediately from the cache. True: this is the first request for the key, and the caller must
+  // ensure that settle() is called. `on_value` can call ask(), but not destroy this object.
   [[nodiscard]] bool ask(const Key& key, OnValue on_value) {
     const auto found = entries_.find(key);
     const bool is_known = found != entries_.end();
@@ -53,9 +53,9 @@ class SharedAnswers {
     entries_.insert_or_assign(key, Entry{}).first->second.waiting.push_back(std::move(on_value));
     return true;
   }
-  // The request that finds out the answer; it ends with this.
+  // Keeps the request that determines the result; it ends with this object.
   void hold(const Key& key, net::Exchange exchange) { entries_.at(key).exchange = std::move(exchange); }
-  // Whoever is told may ask again, and what is remembered may go meanwhile.
+  // Callbacks can call ask(), which can remove cached results.
   void settle(const Key& key, const Value& value, bool is_remembered) {
     Entry& entry = entries_.at(key);
     const auto waiting = std::exchange(entry.waiting, {});
@@ -73,14 +73,14 @@ class SharedAnswers {
     std::vector<OnValue> waiting;
     Value value{};
     MonoTime until{};
-    net::Exchange exchange;  // last: it calls
+    net::Exchange exchange;  // declared last: its destructor can call back
   };
 
   [[nodiscard]] std::size_t under_way() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(entries_, [](const auto& one) { return one.second.is_asked(); }));
   }
-  // Those under way are never the oldest: they are not remembered yet.
+  // Requests in progress are never the oldest, because they are not cached yet.
   void make_room() {
     const MonoTime now = clock_.now().mono;
     std::erase_if(entries_,

@@ -52,7 +52,7 @@ Result<StoredTexts> parse(std::string_view text, std::string_view kind) {
   const json::value value = json::parse({text.data(), text.size()}, error);
   const json::object* object = error ? nullptr : value.if_object();
   if (object == nullptr || text_at(*object, {"kind"}) != kind)
-    return fail(Errc::malformed, "the answer is no " + std::string(kind));
+    return fail(Errc::malformed, "the response is not a " + std::string(kind));
   StoredTexts stored;
   stored.meta = parse_meta({*object});
   if (const json::object* data = object_at(*object, {"data"}))
@@ -77,7 +77,7 @@ Result<StoredTexts> parse_secret(std::string_view text) {
   for (auto& [name, value] : stored.texts) {
     auto decoded = decode_base64(value);
     if (!decoded)
-      return fail(Errc::malformed, "the Secret " + stored.meta.name + ": " + name + " is no base64");
+      return fail(Errc::malformed, "the Secret " + stored.meta.name + ": " + name + " is not base64");
     value = std::move(*decoded);
   }
   return stored;

@@ -44,7 +44,7 @@ TEST(StoredTexts, what_cannot_be_understood_is_named_and_not_shown) {
   const auto bad =
       parse_secret(R"({"kind":"Secret","metadata":{"name":"keys"},"data":{"tls.key":"s3cret!"}})");
   ASSERT_FALSE(bad);
-  EXPECT_THAT(bad.error().what, HasSubstr("tls.key is no base64"));
+  EXPECT_THAT(bad.error().what, HasSubstr("tls.key is not base64"));
   EXPECT_THAT(bad.error().what, Not(HasSubstr("s3cret")));
   EXPECT_TRUE(parse_secret(R"({"kind":"Secret"})")->texts.empty());
 }

@@ -12,7 +12,7 @@ namespace autopilot::kube {
 inline const std::string kTestCertificate = "-----BEGIN CERTIFICATE-----\nMIIa\n-----END CERTIFICATE-----\n";
 inline const std::string kTestKey = "-----BEGIN PRIVATE KEY-----\nMIIb\n-----END PRIVATE KEY-----\n";
 
-// For tests: files by their path. Those of `broken` cannot be read.
+// For tests: files by path. Files in `broken` are unreadable.
 struct TestFiles {
   std::map<std::string, std::string> texts;
   std::map<std::string, Errc> broken;

@@ -5,21 +5,21 @@
 
 namespace autopilot::kube {
 
-// So many at once, then one every so often. Pure. Full at the start.
+// A burst, then one at each spacing. Pure. Full at the start.
 class TokenBucket {
  public:
-  // burst >= 1. A spacing of 0 limits nothing.
+  // burst >= 1. A spacing of 0 means no limit.
   TokenBucket(int burst, Duration spacing) : credit_((burst - 1) * spacing), spacing_(spacing) {}
 
-  // Whether one may pass; if so it has passed.
+  // True if a token is available; takes it.
   [[nodiscard]] bool take(MonoTime now);
-  // When the next one may pass: `now` or later.
+  // Time of the next token: `now` or later.
   [[nodiscard]] MonoTime next(MonoTime now) const;
 
  private:
   Duration credit_;
   Duration spacing_;
-  MonoTime paid_{};  // when all that passed would have passed without a burst
+  MonoTime paid_{};  // time by which all taken tokens are due without a burst
 };
 
 }  // namespace autopilot::kube

@@ -15,12 +15,12 @@ namespace {
 
 ApiError not_a(const char* what, const ApiPath& list) {
   ApiError told;
-  told.error = {Errc::malformed, list.path + ": the answer is no " + what + " of objects"};
+  told.error = {Errc::malformed, list.path + ": the response is not a " + what + " of objects"};
   told.verdict = judge_error(told.error.code);
   return told;
 }
 
-// Of the Status object that a watch ends with.
+// The error in the Status object that ends a watch.
 ApiError error_of(const json::object& status, const ApiPath& list) {
   ApiError told;
   told.status = static_cast<int>(number_at(status, {"code"}).value_or(0));
@@ -70,7 +70,7 @@ void Watch::list_page(const std::string& from) {
 
 void Watch::take_page(const ApiResult<std::string>& page) {
   if (!page) {
-    // The rest of a list that the server has forgotten: from the beginning, and what is newest.
+    // The server no longer has the rest of the list: starts over with the newest version.
     if (page.error().verdict.next == ApiNext::list_again) is_exact_ = true;
     retry(page.error(), [this] { list_when_allowed(); });
     return;
@@ -103,7 +103,7 @@ void Watch::follow() {
   ApiPath path = options_.list;
   path.query["resourceVersion"] = version_;
   path.query["allowWatchBookmarks"] = "true";
-  // Not all at the same time: somewhere in the last half.
+  // Spreads clients over the last half of the interval.
   const double part = 0.5 + random_() / 2;
   const auto serve = std::chrono::duration_cast<std::chrono::seconds>(options_.serve * part);
   path.query["timeoutSeconds"] = std::to_string(serve.count());
@@ -144,7 +144,8 @@ void Watch::give_up_on_watch(const ApiError& why) {
   take_end(why);
 }
 
-// Whatever comes next begins in a turn of its own: this one may still be within the exchange that ended.
+// Starts the next step in a new turn of the loop: the current call can still be within the exchange that
+// ended.
 void Watch::take_end(const std::optional<ApiError>& why) {
   if (has_news_ || !why) back_off_.reset();
   if (why && why->verdict.next == ApiNext::list_again) {

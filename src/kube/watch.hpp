@@ -17,35 +17,35 @@ namespace autopilot::kube {
 
 struct JsonObject;  // json_object.hpp
 
-// What a watch tells, in order. After on_list() the objects of the list are all there are; on_change() goes
-// on from there.
+// Callbacks of a watch, in order. After on_list() the objects of the list are complete; on_changed() and
+// on_removed() continue from there.
 struct WatchEvents {
   std::function<void()> on_list_begin;
   std::function<void(const JsonObject& object)> on_listed;
   std::function<void()> on_list_end;
-  std::function<void(const JsonObject& object)> on_changed;  // added, or changed
+  std::function<void(const JsonObject& object)> on_changed;  // added or changed
   std::function<void(const JsonObject& object)> on_removed;
-  // Everything until now was told, changes or not: about once in a minute.
+  // All changes until now are reported, also if there were none: about once a minute.
   std::function<void()> on_current = [] {};
-  // What is known grows old from now on, until the next call of another function. Each time it fails again.
+  // The data is out of date from now on, until the next call of another callback. Called at each failure.
   std::function<void(const ApiError& error)> on_problem;
 };
 
 struct WatchOptions {
   ApiPath list;  // with selectors in its query
   std::size_t page = 500;
-  // Every list is what the server's store has, never what one server of several still believes. It costs the
+  // Every list is a consistent read from the server's store, not from the cache of one server. It costs the
   // cluster more.
   bool is_exact = false;
-  Duration serve = std::chrono::minutes{5};     // how long the server is asked to go on with one watch
-  Duration silence = std::chrono::seconds{90};  // without a byte, bookmarks among them
+  Duration serve = std::chrono::minutes{5};     // requested duration of one watch
+  Duration silence = std::chrono::seconds{90};  // longest time without a byte, including bookmarks
   Duration between_lists = std::chrono::seconds{10};
   BackOffTimes back_off;
 };
 
-// Lists once, then follows the changes from there: over cut watches, silence and restarts of the server it
-// goes on where it was; it lists again only when the server has forgotten that place (410), and never more
-// often than once in `between_lists`. On the loop's thread. Ends with its destruction.
+// Lists once, then follows changes: after closed watches, silence and server restarts it continues from its
+// last version. It lists again only if the server no longer has that version (410), and at most once per
+// `between_lists`. On the loop's thread. Ends with its destruction.
 class Watch {
  public:
   // random: in [0, 1), for the jitter of pauses.
@@ -56,9 +56,9 @@ class Watch {
   ~Watch() = default;
 
   void start();
-  // False until the first list was complete.
+  // False until the first list is complete.
   [[nodiscard]] bool is_synced() const { return is_synced_; }
-  // Lists and watches that were begun.
+  // Number of started lists and watches.
   [[nodiscard]] std::uint64_t lists() const { return lists_; }
   [[nodiscard]] std::uint64_t watches() const { return watches_; }
 
@@ -80,14 +80,14 @@ class Watch {
 
   net::Exchange exchange_;
   net::Subscription pause_;
-  net::Subscription list_again_;  // active while no list may begin
+  net::Subscription list_again_;  // active while a list must wait
   BackOff back_off_;
-  std::string version_;      // where the next watch goes on
-  bool wants_list_ = false;  // as soon as one may begin
-  bool is_exact_ = false;    // the next list must be the newest, not the server's cached one
+  std::string version_;      // start of the next watch
+  bool wants_list_ = false;  // list as soon as allowed
+  bool is_exact_ = false;    // the next list must be a consistent read, not from the server's cache
   bool is_first_page_ = false;
   bool is_synced_ = false;
-  bool has_news_ = false;  // the watch under way has told something
+  bool has_news_ = false;  // the watch in progress has delivered data
   std::uint64_t lists_ = 0;
   std::uint64_t watches_ = 0;
 };

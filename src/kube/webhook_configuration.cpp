@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 namespace {
 
-// One that is no object keeps its place: patches count places.
+// An entry that is not an object keeps its position, because patches use positions.
 CalledWebhook parse_called(const json::value& value) {
   const json::object* webhook = value.if_object();
   if (webhook == nullptr) return {};
@@ -34,7 +34,7 @@ Result<WebhookConfiguration> parse_webhook_configuration(std::string_view text) 
   const json::value value = json::parse({text.data(), text.size()}, error);
   const json::object* object = error ? nullptr : value.if_object();
   if (object == nullptr || text_at(*object, {"kind"}) != "MutatingWebhookConfiguration")
-    return fail(Errc::malformed, "the answer is no MutatingWebhookConfiguration");
+    return fail(Errc::malformed, "the response is not a MutatingWebhookConfiguration");
   WebhookConfiguration configuration;
   configuration.meta = parse_meta({*object});
   if (const json::array* webhooks = array_at(*object, {"webhooks"}))

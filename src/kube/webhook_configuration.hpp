@@ -9,14 +9,14 @@
 #include "core/result.hpp"
 #include "kube/objects.hpp"
 
-// Whom an API server believes that asks webhooks (admissionregistration.k8s.io/v1,
+// The authorities that an API server trusts when it calls webhooks (admissionregistration.k8s.io/v1,
 // MutatingWebhookConfiguration). Pure.
 namespace autopilot::kube {
 
 struct CalledWebhook {
-  std::string service;  // that it calls; empty: an URL
+  std::string service;  // the Service that it calls; empty: a URL
   std::string name_space;
-  std::string authorities;  // PEM; empty: those of the server
+  std::string authorities;  // PEM; empty: the server's own
 };
 struct WebhookConfiguration {
   Meta meta;
@@ -24,10 +24,10 @@ struct WebhookConfiguration {
 };
 
 [[nodiscard]] std::string webhook_configuration_path(const std::string& name);
-// malformed: no such object.
+// malformed: not such an object.
 [[nodiscard]] Result<WebhookConfiguration> parse_webhook_configuration(std::string_view text);
-// A JSON patch after which those webhooks that call that Service are believed by `authorities`; the server
-// refuses it where the object is not of that version any more. Nothing: they are already.
+// A JSON patch that sets `authorities` on all webhooks that call that Service; the server refuses it if the
+// object no longer has that version. nullopt: they are set already.
 [[nodiscard]] std::optional<std::string> authorities_patch(const WebhookConfiguration& configuration,
                                                            const std::string& name_space,
                                                            const std::string& service,

@@ -72,7 +72,7 @@ void WorkQueue::failed(std::string_view key, MonoTime now, std::optional<Duratio
   Entry& entry = found->second;
   const MonoTime again = now + entry.back_off.fail(limits_.back_off, dice_(), retry_after);
   if (retry_after) entry.rested = now + std::min(*retry_after, kLongestRetryAfter);
-  // What was added meanwhile has to rest as well.
+  // A key that was added meanwhile must wait as well.
   const MonoTime wanted = entry.wish ? std::min(entry.wish->when, again) : again;
   unwant(found->first, entry);
   want(found->first, entry, wanted);

@@ -73,7 +73,7 @@ class PreflightTest(unittest.TestCase):
         self.assertEqual((code, "the pod has no GPU, so there is nothing to test; the job may start" in said), (0, True), said)
         for token, words in ((self.token("elsewhere"), f"403.*of another node, {OTHER}"),
                              (self.token("begun"), "403.*has left its gate"),
-                             (self.token("train-0", bound=False), "403.*bound to no pod"),
+                             (self.token("train-0", bound=False), "403.*not bound to a pod"),
                              (self.token("train-0", audience=PREFIX), "401")):
             with self.subTest(words):
                 code, said = self.preflight(token, "--when-unknown", "stop")

@@ -205,7 +205,7 @@ class KubectlPluginTest(unittest.TestCase):
         for text in ("<html>hello</html>", "", "[]", '{"items": 7}', "[" * 5000):
             with self.subTest(text[:20]):
                 self.server.raw = {REPORTS: text}
-                self.assertIn("no list of the API", self.refused("nodes", code=70))
+                self.assertIn("not a list of the API", self.refused("nodes", code=70))
 
     def test_who_may_not_see_node_objects_sees_the_reports(self):
         self.put_fleet()
@@ -249,13 +249,13 @@ class KubectlPluginTest(unittest.TestCase):
         broken = self.folder / "broken"
         broken.write_text("# mine\nkind: Other\n", encoding="utf-8")
         for arguments, words in (
-            (("--kubeconfig", "/nonexistent"), "/nonexistent: no such kubeconfig; name one with --kubeconfig"),
+            (("--kubeconfig", "/nonexistent"), "/nonexistent: kubeconfig not found; name one with --kubeconfig"),
             (("--kubeconfig", str(self.folder)), str(self.folder)), (("--kubeconfig", "/dev/zero"), "/dev/zero: too long"), (("--kubeconfig", str(broken)), f"{broken}:2"),
-            (("--context", "mars"), "no context `mars`; there are: here"),
+            (("--context", "mars"), "unknown context `mars`; contexts: here"),
         ):
             with self.subTest(arguments):
                 self.assertIn(words, self.refused("nodes", *arguments, code=78))
-        self.assertIn("no such kubeconfig", self.refused("nodes", code=78, KUBECONFIG=""))
+        self.assertIn("kubeconfig not found", self.refused("nodes", code=78, KUBECONFIG=""))
 
     def test_a_plugin_gives_the_credentials(self):
         plugin = self.folder / "give-token"

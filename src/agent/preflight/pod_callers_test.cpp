@@ -105,8 +105,8 @@ TEST_F(PodCallersTest, nobody_else_is_believed) {
   refuses({{answer(201, R"({"kind":"TokenReview","status":{"error":"it has expired"}})")}}, 401,
           "it has expired");
   refuses({token_of_pod("gpu-7", "autopilot.ibm.com")}, 401, "not for the audience autopilot");
-  refuses({token_of("alice")}, 403, "no service account");
-  refuses({token_of("system:serviceaccount:team-a:ci")}, 403, "bound to no pod");
+  refuses({token_of("alice")}, 403, "not a service account");
+  refuses({token_of("system:serviceaccount:team-a:ci")}, 403, "not bound to a pod");
   refuses({token_of_pod("gpu-8")}, 403, "a pod of another node, gpu-8");
   refuses({token_of_pod(), pod_answer("u2")}, 403, "another one than that of the token");
   refuses({token_of_pod(), pod_answer("u1", "gpu-8")}, 403, "not on this node");
@@ -142,7 +142,7 @@ TEST_F(PodCallersTest, a_pod_is_served_in_its_gate_alone) {
 TEST_F(PodCallersTest, a_server_that_is_away_is_no_no) {
   refuses({{answer(503, "{}")}}, 503, "cannot be asked");
   refuses({token_of_pod(), {answer(500, "{}")}}, 503, "cannot be asked");
-  refuses({{answer(201, "{}")}}, 503, "no TokenReview");
+  refuses({{answer(201, "{}")}}, 503, "not a TokenReview");
 }
 
 TEST_F(PodCallersTest, those_who_ask_at_once_are_one_and_who_asks_again_is_asked_about_anew) {

@@ -172,7 +172,7 @@ TEST_F(IssuedKeysTest, who_does_not_decide_is_waited_for_and_not_for_ever) {
   EXPECT_THAT(refused_, IsEmpty());
   clock_.time += 2h;
   ASSERT_TRUE(run_until([this] { return !refused_.empty(); }));
-  EXPECT_THAT(refused_, ElementsAre("cert-manager has not answered yet"));
+  EXPECT_THAT(refused_, ElementsAre("cert-manager has not issued the certificate yet"));
 }
 
 TEST_F(IssuedKeysTest, a_certificate_of_another_key_is_not_used) {
