@@ -17,7 +17,7 @@ namespace autopilot::net {
 struct ReceivedBody {
   using value_type = std::string;
 
-  class reader {  // NOLINT(readability-identifier-naming): the name that Beast looks for
+  class reader {  // NOLINT(readability-identifier-naming): the name that Beast requires
    public:
     template <bool IsRequest, class Fields>
     reader(boost::beast::http::header<IsRequest, Fields>& /*header*/, value_type& body) : body_(body) {}

@@ -18,7 +18,7 @@ namespace autopilot::store {
 // 0: the journal has no count.
 [[nodiscard]] Result<std::uint64_t> commits_of(const sqlite::Connection& connection);
 
-// malformed: rows differ from those that were written. A journal without a checksum, from an older agent, is
+// malformed: rows changed after they were written. A journal without a checksum, from an older agent, is
 // accepted.
 [[nodiscard]] Status check_sum(const sqlite::Connection& connection);
 

@@ -17,7 +17,7 @@ struct CheckName {
   std::string_view check;       // id of our check
   std::string_view preamble;    // first text of the reply at its own path; see preamble_of
   bool is_active = false;       // puts load on the tested device: the reply has its last result
-  std::string_view other = {};  // a second check of ours; the one whose test ended last gives the result
+  std::string_view other = {};  // a second check of ours; the result is from the later test
 };
 
 // First text of the reply at the check's own path. pcie_bandwidth_limit: GB/s below which a GPU is slow.

@@ -9,7 +9,7 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// Of the checks of that name, the one whose test ended last; before any test has ended, the configured one.
+// The check of that name with the latest test; before any test has ended, the configured check.
 // Null if none runs on this node.
 [[nodiscard]] const CheckResult* result_of(const CheckName& name, const NodeSnapshot& snapshot);
 

@@ -42,7 +42,7 @@ std::string user_of_gpu(const CheckResult& result, std::string_view outcome) {
   const Observation* last = find_of(result, host_subject(), outcome);
   if (last == nullptr || word_of(*last) != "in_use") return {};
   const std::string user = to_lower(on_one_line(attribute_text(*last, "by")));
-  return user.empty() ? "somebody" : user;
+  return user.empty() ? "an unknown process" : user;
 }
 
 Said in_use(std::string_view tag, const std::string& user) {

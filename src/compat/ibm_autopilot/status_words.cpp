@@ -20,7 +20,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kTags{{
     {"GPU-MEM", "GPU MEM Test Failed"},
     {"PVC", "PVC Create-Delete Test Failed"},
     {"Disconnected", "Connection to Server Failed"},
-    // Not of the original, whose network test never fails; it stands in no reply of one node to another.
+    // Not in the original, whose network test never fails. Replies between nodes do not contain it.
     {"[IPERF]", "IPERF Failed"},
 }};
 

@@ -159,7 +159,7 @@ class Count {
   }
 
   // All low flows of a leaf go to one other leaf: the cause is the path between both, or one of them if there
-  // is no third leaf.
+  // are only two.
   std::optional<PathFault> between(LeafNumber leaf, LeafNumber other, const Some& votes) {
     Some flows;
     std::ranges::copy_if(of_leaf_[leaf], std::back_inserter(flows),

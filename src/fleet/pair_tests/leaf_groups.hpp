@@ -37,7 +37,7 @@ struct MetPair {
 
 // True if the NICs of the pairs fit under several leaves with at least two NICs each, so that exactly the low
 // pairs are between two leaves. With more than 31 NICs, only two leaves are tried. of_gone: pairs of NICs
-// that no longer count; those that were as usual still connect others.
+// that no longer count; pairs that were as usual still connect others.
 [[nodiscard]] bool fit_leaves(std::span<const MetPair> pairs, std::span<const MetPair> of_gone = {});
 
 }  // namespace autopilot::fleet

@@ -114,7 +114,7 @@ class LaterRound {
           tests_.pair(left[slow].node, left[fast].node, samples_);
   }
 
-  // Healthy NICs of unknown leaf can be low with some others. Of few, pairs first those that no chain of
+  // Healthy NICs of unknown leaf can be low with some others. Of few, first pairs NICs that no chain of
   // passed tests connects, because they can be under two leaves.
   void pair_fine_of_no_leaf() {
     std::vector<NodeNumber> fine = fine_[known_.fabric.no_leaf()];
@@ -178,7 +178,7 @@ class LaterRound {
     });
   }
 
-  // First NICs that need one more partner for a decision, then those that need two, then those to be
+  // First NICs that need one more partner for a decision, then NICs that need two, then NICs to be
   // confirmed; the slowest first within each group.
   [[nodiscard]] std::vector<Want> wants_of() const {
     std::vector<Want> wants;
