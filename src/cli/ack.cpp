@@ -23,7 +23,7 @@ struct AckOptions {
   OutputFormat format = OutputFormat::table;
 };
 
-// Nothing that would leave its place in the path of a request.
+// The id becomes part of a request path.
 bool is_incident_id(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-';
@@ -34,7 +34,7 @@ std::string sentence_of(const Incident& incident) {
   const std::string text =
       incident.id + " acknowledged by " + (incident.acknowledged ? incident.acknowledged->by : "you");
   if (incident.state == IncidentState::closed) return text + "; it is closed";
-  return text + "; it stays " + std::string(to_string(incident.state)) + " until its findings are gone";
+  return text + "; it remains " + std::string(to_string(incident.state)) + " until its findings clear";
 }
 
 int usage_error(const std::string& what) {
@@ -44,7 +44,7 @@ int usage_error(const std::string& what) {
 
 int acknowledge(const AckOptions& options) {
   if (!is_incident_id(options.incident))
-    return usage_error("INCIDENT: expected an id such as 0123abcd-12, as 'autopilot status' shows it");
+    return usage_error("INCIDENT: expected an id such as 0123abcd-12, listed by: autopilot status");
   const std::string body = api::to_json(api::AcknowledgeRequest{options.reason});
   if (const auto request = api::parse_acknowledge_request(body); !request)
     return usage_error("--" + request.error().what);
@@ -66,19 +66,18 @@ int acknowledge(const AckOptions& options) {
 
 void add_ack(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AckOptions>();
-  auto* verb =
-      app.add_subcommand("ack", "Tell the agent that a person has seen an incident, and why it may rest");
-  verb->add_option("INCIDENT", options->incident, "Its id, as 'autopilot status' shows it")->required();
-  verb->add_option("-r,--reason", options->reason, "Why: what is being done, or why nothing is needed")
+  auto* verb = app.add_subcommand("ack", "Acknowledge an incident, with a note");
+  verb->add_option("INCIDENT", options->incident, "Incident id, from: autopilot status")->required();
+  verb->add_option("-r,--reason", options->reason, "Note: what is being done, or why nothing is needed")
       ->type_name("TEXT")
       ->required();
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   verb->footer(
-      "Who, when and why are kept in the journal. Findings that wait for an operator\n"
-      "clear; any other stays until its own rule fires. Only over the agent's Unix\n"
-      "socket.\n"
-      "Exit code: 0 noted, 64 usage, 70 no such open incident or no agent.\n"
+      "The journal records user, time and note. Findings that an acknowledgement\n"
+      "clears are cleared; other findings remain until their clear condition holds.\n"
+      "Works only over the agent's Unix socket.\n"
+      "Exit status: 0 acknowledged, 64 usage, 70 no such open incident or no agent.\n"
       "Examples:\n  autopilot ack 0123abcd-12 --reason 'disk replaced, ticket 4711'\n"
       "  autopilot ack 0123abcd-12 -r 'known, next window' -o json");
   verb->callback([options, &exit_code] { exit_code = acknowledge(*options); });

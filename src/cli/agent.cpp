@@ -19,7 +19,7 @@
 namespace autopilot::cli {
 namespace {
 
-// The file, the environment, then the flags.
+// Later sources override earlier ones: the file, the environment, the flags.
 Result<config::Config> load(const AgentVerbOptions& options) {
   auto settings = TRY(load_settings(options.config_file, options.base));
   if (options.listen) settings.listen = *options.listen;
@@ -32,7 +32,7 @@ int run_agent_verb(const AgentVerbOptions& options) {
   auto settings = load(options);
   if (!settings) return report(settings.error());
   for (const std::string& name : options.not_used)
-    tell(name + " is taken and not used: docs/ibm-autopilot.md");
+    tell(name + " is accepted and has no effect: docs/ibm-autopilot.md");
   set_log(settings->log_level, settings->log_format);
   const auto variables = environment();
   const config::Config opened_with = *settings;
@@ -62,7 +62,7 @@ int run_agent_verb(const AgentVerbOptions& options) {
       return report({cluster.error().code, "kubernetes.write_node is on: " + cluster.error().what});
     agent_options.cluster = std::move(*cluster);
   }
-  // Whoever reads its log may end before it does.
+  // The reader of the log may exit first.
   std::signal(SIGPIPE, SIG_IGN);
   const auto ended = agent::run_agent(std::move(agent_options));
   return ended ? kExitHealthy : report(ended.error());
@@ -70,19 +70,18 @@ int run_agent_verb(const AgentVerbOptions& options) {
 
 void add_agent(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AgentVerbOptions>();
-  auto* verb = app.add_subcommand("agent", "Watch this machine and answer questions about it");
-  verb->add_option("--listen", options->listen, "TCP address of the read-only API; empty: none")
+  auto* verb = app.add_subcommand("agent", "Monitor this machine and serve the API");
+  verb->add_option("--listen", options->listen, "TCP address of the read-only API; empty: no TCP")
       ->type_name("ADDR:PORT")
       ->check(listen_problem);
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
-  verb->add_flag("--allow-simulated", options->allow_simulated,
-                 "Let a simulated machine write to a cluster as well");
+  verb->add_flag("--allow-simulated", options->allow_simulated, "Let a simulated machine write to a cluster");
   verb->footer(
       "Examples:\n  autopilot agent\n  autopilot agent --listen 127.0.0.1:3334\n"
       "  autopilot agent --simulate hgx-h100-8\n"
-      "SIGHUP, or a new version of the file, loads the configuration again; SIGTERM\n"
-      "ends.");
+      "The agent reloads the configuration on SIGHUP and when the file changes. It\n"
+      "exits on SIGTERM.");
   verb->callback([options, &exit_code] { exit_code = run_agent_verb(*options); });
 }
 

@@ -32,8 +32,9 @@ Result<std::string> AgentClient::exchange(const net::HttpRequest& request, Durat
   if (!response) {
     Error error = response.error();
     if (error.code == Errc::unavailable || error.code == Errc::not_found)
-      error.what +=
-          "; is the agent running? Start it with 'autopilot agent', or look without it: 'autopilot check'";
+      error.what = "no agent answers (" + error.what +
+                   "); start it (sudo systemctl start autopilot, or: autopilot agent), or check without an "
+                   "agent (autopilot check)";
     return fail(std::move(error));
   }
   if (response->status >= 200 && response->status < 300) return std::move(response->body);

@@ -10,16 +10,16 @@
 
 namespace autopilot::cli {
 
-// The agent of this machine (or another target), asked by a verb. Errors name the cure.
+// Client of the API of the agent on this machine, or at another target. Errors name the remedy.
 class AgentClient {
  public:
   explicit AgentClient(net::HttpTarget target) : target_(std::move(target)) {}
 
-  // True when something accepts connections there.
+  // True when /healthz answers 200 within 2 s.
   [[nodiscard]] bool answers() const;
-  // True when each of its checks has looked once.
+  // True when /readyz answers 200 within 2 s: every check has run once.
   [[nodiscard]] bool is_ready() const;
-  // The body of a 2xx answer; an error answer becomes its Error.
+  // Body of a 2xx response; any other response becomes the Error that it contains.
   [[nodiscard]] Result<std::string> get(const std::string& path,
                                         std::map<std::string, std::string, std::less<>> query = {}) const;
   [[nodiscard]] Result<std::string> send(const std::string& method, const std::string& path, std::string body,

@@ -14,11 +14,11 @@ struct AgentVerbOptions {
   std::string config_file;
   MachineChoice machine;
   bool allow_simulated = false;
-  std::string base;                   // settings that lie below the configuration file; see load_settings
-  std::vector<std::string> not_used;  // what was said and changes nothing: told once
+  std::string base;                   // settings that the configuration file overrides; see load_settings
+  std::vector<std::string> not_used;  // accepted flags and variables without effect: reported once
 };
 
-// Runs the agent until it is told to end. Gives the exit code.
+// Runs the agent until SIGTERM. Returns the exit code.
 [[nodiscard]] int run_agent_verb(const AgentVerbOptions& options);
 
 }  // namespace autopilot::cli

@@ -53,7 +53,7 @@ Result<std::vector<checks::Check>> selected(const CheckOptions& options,
     if (std::find(known.begin(), known.end(), id) != known.end()) continue;
     std::string what = "no check '" + printable(id) + "'";
     if (const auto near = nearest_word(id, known)) what += "; did you mean " + *near + "?";
-    return fail(Errc::not_found, what + " (autopilot check --list shows all)");
+    return fail(Errc::not_found, what + " (list all checks with: autopilot check --list)");
   }
   std::vector<checks::Check> chosen;
   for (const auto& check : all) {
@@ -66,7 +66,8 @@ Result<std::vector<checks::Check>> selected(const CheckOptions& options,
     if (named && tagged) chosen.push_back(check);
   }
   if (chosen.empty())
-    return fail(Errc::not_found, "no check has all of these tags; autopilot check --list shows them");
+    return fail(Errc::not_found,
+                "no check has all of these tags; list checks and tags with: autopilot check --list");
   return chosen;
 }
 
@@ -90,7 +91,8 @@ void print_list(const std::vector<checks::Check>& chosen, bool simulated, Output
     print_json(api::to_json(infos, {.simulated = simulated}), format);
     return;
   }
-  std::cout << cell("CHECK", 24) << cell("EVERY", 6) << cell("COST", 9) << cell("NEEDS", 14) << "WHAT\n";
+  std::cout << cell("CHECK", 24) << cell("EVERY", 6) << cell("COST", 9) << cell("NEEDS", 14)
+            << "DESCRIPTION\n";
   std::set<std::string> tags;
   for (const auto& check : chosen) {
     const auto& info = check.info;
@@ -106,7 +108,7 @@ void print_list(const std::vector<checks::Check>& chosen, bool simulated, Output
     std::cout << line << "\n";
 }
 
-// What the agent knows, reduced to what was asked for. Checks that were named are required.
+// The snapshot, reduced to the selected checks. Checks selected by id are required.
 NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen,
                      const CheckOptions& options) {
   std::vector<CheckInfo> infos;
@@ -132,7 +134,8 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<chec
     const AgentClient agent(TRY(agent_target(options.socket)));
     if (agent.answers()) return agent.node();
     if (!options.socket.empty())
-      return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()));
+      return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()) +
+                                         "; leave --socket out to check without an agent");
   }
   const LookRequest request{.machine = options.machine,
                             .config_file = options.config_file,
@@ -141,7 +144,7 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<chec
   return look(request, chosen, facts);
 }
 
-// A list does not look at the machine, but a machine that was named must be there.
+// --list runs no check, but a machine named by an option must exist.
 Status is_there(const MachineChoice& machine, const config::Config& settings) {
   if (machine.is_this_machine()) return {};
   (void)TRY(open_machine(machine, settings, Timeline::at_end, {}));
@@ -151,7 +154,7 @@ Status is_there(const MachineChoice& machine, const config::Config& settings) {
 int check(const CheckOptions& options) {
   if (options.window > kLongestWindow) {
     std::cerr << "autopilot: --window: at most " << format_duration(kLongestWindow)
-              << "; an agent (autopilot agent) looks for longer\n";
+              << "; run an agent for longer observation: autopilot agent\n";
     return kExitUsage;
   }
   const auto settings = load_settings(options.config_file);
@@ -179,23 +182,24 @@ int check(const CheckOptions& options) {
 
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CheckOptions>();
-  auto* verb = app.add_subcommand("check", "Look at this machine and say what is healthy and what is not");
-  verb->add_option("ID", options->ids, "Checks to run; all without");
-  verb->add_option("-t,--tag", options->tags, "Only checks with this tag; repeat for more")->type_name("TAG");
-  verb->add_flag("-l,--list", options->list,
-                 "List the checks with what they need and cost, and the tags; run none");
+  auto* verb = app.add_subcommand("check", "Check the health of this machine");
+  verb->add_option("ID", options->ids, "Checks to run (default: all)");
+  verb->add_option("-t,--tag", options->tags,
+                   "Run only checks with this tag; with several tags, checks that have all of them")
+      ->type_name("TAG");
+  verb->add_flag("-l,--list", options->list, "List checks with their permissions, cost and tags; run none");
   add_duration_option(*verb, "--window", options->window,
-                      "Let every check that judges growth look twice, so long apart; 0s: one look.\n"
-                      "Without it only those that can say nothing after one look do (2s)");
-  verb->add_flag("--no-agent", options->no_agent, "Look now, even when an agent runs here");
-  verb->add_flag("--strict", options->strict, "Exit 3 when any check could not look");
+                      "Time between two runs of checks that judge growth; 0s: one run.\n"
+                      "Default: 2s, only for checks that need two runs for any result");
+  verb->add_flag("--no-agent", options->no_agent, "Run the checks now, even if an agent runs here");
+  verb->add_flag("--strict", options->strict, "Exit with 3 if any check could not run");
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   verb->footer(
-      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 a required check could not look\n"
-      "or there was nothing to look at, 64 usage, 78 configuration, 70 internal.\n"
+      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 a required check could not run\n"
+      "or no check applies to this machine, 64 usage, 78 configuration, 70 internal.\n"
       "Examples:\n  autopilot check\n  autopilot check gpu.xid gpu.ecc --no-agent\n"
       "  autopilot check --tag storage -o json\n  autopilot check --simulate hgx-h100-8");
   verb->callback([options, &exit_code] { exit_code = check(*options); });

@@ -35,7 +35,7 @@ bool is_option(const CLI::App& app, const std::string& word) {
   return word.starts_with('-') && app.get_option_no_throw(word.substr(0, word.find('='))) != nullptr;
 }
 
-// CLI11 would only say that a subcommand is missing.
+// CLI11 alone reports only that a subcommand is missing.
 bool is_verb_missing(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
     std::cerr << app.help();
@@ -46,7 +46,7 @@ bool is_verb_missing(const CLI::App& app, int argc, char** argv) {
   if (is_option(app, word) || !known.empty()) return false;
   std::cerr << "autopilot: no verb '" << printable(word) << "'";
   if (const auto near = nearest_word(word, verbs_of(app))) std::cerr << "; did you mean " << *near << "?";
-  std::cerr << "\n" << app.get_name() << " --help lists them.\n";
+  std::cerr << "\n" << app.get_name() << " --help lists the verbs.\n";
   return true;
 }
 
@@ -54,7 +54,7 @@ std::string failure_text(const CLI::App*, const CLI::Error& error) {
   return std::string("autopilot: ") + error.what() + "\nRun with --help for more information.\n";
 }
 
-// Runs what the verbs of the program say; their callbacks store the exit code.
+// Parses and runs the verb; its callback stores the exit code.
 int run_program(CLI::App& app, int argc, char** argv, const int& exit_code) {
   app.require_subcommand(1);
   app.failure_message(failure_text);
@@ -65,9 +65,9 @@ int run_program(CLI::App& app, int argc, char** argv, const int& exit_code) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    std::ostringstream said;
-    app.exit(error, said, said);
-    std::string text = said.str();
+    std::ostringstream output;
+    app.exit(error, output, output);
+    std::string text = output.str();
     if (text.ends_with('\n')) text.pop_back();
     tell(text, "");
     return kExitUsage;
@@ -77,7 +77,7 @@ int run_program(CLI::App& app, int argc, char** argv, const int& exit_code) {
   }
 }
 
-// Called as the daemon of IBM Autopilot is: by flags alone.
+// IBM Autopilot's daemon is started by flags alone, without a verb.
 int run_as_daemon(const std::vector<std::string>& words) {
   const auto settings = compat::ibm_autopilot::daemon_settings(words, environment());
   if (!settings) {
@@ -96,9 +96,11 @@ int run_autopilot(int argc, char** argv) {
   if (argc > 1 && compat::ibm_autopilot::is_daemon_flag(argv[1]))
     return run_as_daemon({argv + 1, argv + argc});
 
-  CLI::App app{"Autopilot says what is healthy on this machine, what is not, what it could not see, and why.",
-               "autopilot"};
-  app.formatter(std::make_shared<HelpFormat>());  // which the verbs inherit
+  CLI::App app{
+      "Autopilot reports what is healthy on this machine, what is not, what it could not check, and the "
+      "reason for each.",
+      "autopilot"};
+  app.formatter(std::make_shared<HelpFormat>());  // verbs inherit it
   ClusterOptions cluster;
   int exit_code = kExitHealthy;
   add_check(app, exit_code);
@@ -124,7 +126,7 @@ int run_autopilot(int argc, char** argv) {
 }
 
 int run_kubectl(Program program, int argc, char** argv) {
-  CLI::App app{"Autopilot says which nodes of a cluster are healthy, which are not, and why.",
+  CLI::App app{"Autopilot reports which nodes of a cluster are healthy, which are not, and why.",
                "kubectl autopilot"};
   app.formatter(std::make_shared<HelpFormat>());
   ClusterOptions cluster;
@@ -144,7 +146,8 @@ int run(int argc, char** argv) {
       program == Program::autopilot ? run_autopilot(argc, argv) : run_kubectl(program, argc, argv);
   std::cout.flush();
   if (std::cout.good()) return exit_code;
-  std::cerr << "autopilot: the output could not be written; is standard output open, and is there room?\n";
+  std::cerr << "autopilot: the output could not be written; check that standard output is open and the disk "
+               "has room\n";
   return kExitInternal;
 }
 

@@ -3,7 +3,7 @@
 
 namespace autopilot::cli {
 
-// Exit codes that every verb keeps to.
+// Exit codes of every verb.
 inline constexpr int kExitHealthy = 0;
 inline constexpr int kExitDegraded = 1;
 inline constexpr int kExitFailed = 2;
@@ -12,7 +12,7 @@ inline constexpr int kExitUsage = 64;
 inline constexpr int kExitInternal = 70;
 inline constexpr int kExitConfiguration = 78;
 
-// Picks the verb, runs it, returns the exit code.
+// Runs the verb that the arguments name; returns the exit code.
 [[nodiscard]] int run(int argc, char** argv);
 
 }  // namespace autopilot::cli

@@ -19,8 +19,7 @@ Result<kube::ClusterDoor> open_cluster(const std::string& kubeconfig, const std:
   if (!access)
     return fail(
         access.error().code,
-        access.error().what +
-            (kubeconfig.empty() ? "; `kubernetes.kubeconfig` names the cluster outside of a pod" : ""));
+        access.error().what + (kubeconfig.empty() ? "; outside a pod, set `kubernetes.kubeconfig`" : ""));
   std::string own = name_space;
   if (own.empty()) own = kubeconfig.empty() ? access->name_space : "autopilot";
   const bool is_of_pod = kubeconfig.empty() && own == access->name_space;

@@ -9,8 +9,8 @@
 
 namespace autopilot::cli {
 
-// How a cluster is reached: by that kubeconfig, else by the account of the pod that this process runs in.
-// name_space: of Autopilot; empty: that of the pod, or `autopilot` with a kubeconfig.
+// Access to a cluster: from the kubeconfig; if empty, from the service account of the pod of this process.
+// name_space: namespace of Autopilot; empty: the pod's namespace, or `autopilot` with a kubeconfig.
 [[nodiscard]] Result<kube::ClusterDoor> open_cluster(const std::string& kubeconfig,
                                                      const std::string& name_space,
                                                      const std::map<std::string, std::string>& variables);

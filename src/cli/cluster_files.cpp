@@ -40,14 +40,14 @@ std::string open_key_problem(const std::string& key, const std::map<std::string,
   const auto mode = std::filesystem::status(key, missing).permissions();
   if (missing || (mode & std::filesystem::perms::others_read) == std::filesystem::perms::none) return "";
   return "every user of this machine can read the private key " + key +
-         ", and pass for this program; chmod o-r " + key + ", and make a new key";
+         " and impersonate this program; run: chmod o-r " + key + ", then create a new key";
 }
 
 Result<std::string> run_credential_plugin(const kube::ExecPlugin& plugin, const std::string& exec_info) {
   host::Command command{
       .program = "/usr/bin/env", .arguments = {"--", plugin.command}, .environment = host::own_environment()};
   command.arguments.insert(command.arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
-  // The first of equal names counts.
+  // Of equal names the first takes effect.
   std::vector<std::string> own{"KUBERNETES_EXEC_INFO=" + exec_info};
   for (const auto& [name, value] : plugin.environment) {
     own.push_back(name);
@@ -58,7 +58,8 @@ Result<std::string> run_credential_plugin(const kube::ExecPlugin& plugin, const 
   host::ChildRunner runner;
   const auto report = TRY(runner.run(command, host::mono_now() + kPluginDeadline));
   if (report.end == host::ChildEnd::timed_out)
-    return fail(Errc::timed_out, plugin.command + ": no credentials in " + format_duration(kPluginDeadline));
+    return fail(Errc::timed_out,
+                plugin.command + ": no credentials within " + format_duration(kPluginDeadline));
   if (report.end != host::ChildEnd::exited || report.status.code != 0)
     return fail(Errc::unavailable, plugin.command + ": ended with " + to_string(report.status));
   return report.output;

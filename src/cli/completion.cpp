@@ -74,11 +74,11 @@ std::string script(const CLI::App& app) {
 
 void add_completion(CLI::App& app, int& exit_code) {
   auto shell = std::make_shared<std::string>();
-  auto* verb = app.add_subcommand("completion", "Print the completion script of a shell");
+  auto* verb = app.add_subcommand("completion", "Print a shell completion script");
   verb->add_option("SHELL", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
   verb->footer("Examples:\n  source <(autopilot completion bash)\n  source <(autopilot completion zsh)");
   verb->callback([&app, shell, &exit_code] {
-    // zsh runs completions of bash once it is told to.
+    // bashcompinit lets zsh run completions of bash.
     if (*shell == "zsh")
       std::cout << "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n";
     std::cout << script(app);

@@ -7,7 +7,7 @@
 
 namespace autopilot::cli {
 
-// What may stand behind a verb: its options, and the words that it knows.
+// Completions after a verb: its options, and for `check` and `explain` the ids of all checks.
 [[nodiscard]] std::vector<std::string> completion_words(const CLI::App& verb);
 
 }  // namespace autopilot::cli

@@ -25,7 +25,7 @@
 namespace autopilot::cli {
 namespace {
 
-// What of the credentials may block: files, programs.
+// For blocking reads of credentials: files and plugins.
 constexpr runtime::Lanes::Limits kLanes{.lanes = 1, .max_stuck = 1, .max_queued = 4};
 
 struct Options {
@@ -44,7 +44,7 @@ std::string name_space_problem(const std::string& text) {
   return "expected the name of a namespace, not '" + text + "'";
 }
 
-// The file, then the flags.
+// Flags override the file.
 Result<config::ControllerConfig> load(const Options& options) {
   config::ControllerConfig config;
   if (!options.config_file.empty()) {
@@ -66,7 +66,7 @@ int run_controller_verb(const Options& options) {
     telemetry::log_warning(problem);
   auto cluster = open_cluster(config->kubernetes.kubeconfig, config->kubernetes.name_space, environment());
   if (!cluster) return report(cluster.error());
-  // Whoever reads its log may end before it does.
+  // The reader of the log may exit first.
   std::signal(SIGPIPE, SIG_IGN);
   const host::SystemClock clock;
   runtime::Lanes lanes(kLanes);
@@ -91,23 +91,23 @@ int run_controller_verb(const Options& options) {
 void add_controller(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   auto* verb = app.add_subcommand("controller",
-                                  "Serve a cluster: webhooks, certificates of agents, plans for bad nodes");
-  verb->add_option("--listen", options->listen, "Where it answers inside TLS (:9443)")
+                                  "Run the cluster controller: webhooks, agent certificates, remediation");
+  verb->add_option("--listen", options->listen, "TLS address of webhooks and API (:9443)")
       ->type_name("ADDR:PORT")
       ->check(address_problem);
-  verb->add_option("--metrics", options->metrics, "Where it tells its health and metrics (:8082)")
+  verb->add_option("--metrics", options->metrics, "Address of health probes and metrics (:8082)")
       ->type_name("ADDR:PORT")
       ->check(address_problem);
-  verb->add_option("--namespace", options->name_space, "Where Autopilot is installed")
+  verb->add_option("--namespace", options->name_space, "Namespace of Autopilot")
       ->type_name("NAME")
       ->check(name_space_problem);
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   verb->footer(
       "Examples:\n  autopilot controller --config /etc/autopilot/controller.yaml\n"
       "  autopilot controller --listen 127.0.0.1:9443 --metrics 127.0.0.1:8082\n"
-      "It runs in a pod of the cluster, or where `kubernetes.kubeconfig` says one.\n"
-      "Several may run; one of them leads. SIGHUP, or a new version of the file,\n"
-      "loads the configuration again; SIGTERM ends.");
+      "Runs in a pod of the cluster, or elsewhere if `kubernetes.kubeconfig` is set.\n"
+      "Of several replicas one is the leader. The controller reloads the configuration\n"
+      "on SIGHUP and when the file changes. It exits on SIGTERM.");
   verb->callback([options, &exit_code] { exit_code = run_controller_verb(*options); });
 }
 

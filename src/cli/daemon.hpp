@@ -5,13 +5,13 @@
 
 namespace autopilot::cli {
 
-// What the verbs that run until they are told to end have in common.
+// Shared by the verbs that run until SIGTERM: agent and controller.
 
-// By the words of `log_level` and `log_format`.
+// Values as in the settings `log_level` and `log_format`.
 void set_log(const std::string& level, const std::string& format);
-// Another file, or the same one written anew, looks different; empty: there is none.
+// Changes when the file is replaced or rewritten; empty: no such file.
 [[nodiscard]] std::string version_of_file(const std::string& path);
-// Of a flag with an address to listen at; empty when it can be taken.
+// Problem with a listen address given as a flag; empty: valid.
 [[nodiscard]] std::string listen_problem(const std::string& text);
 
 }  // namespace autopilot::cli

@@ -41,7 +41,7 @@ json::value to_json(const Value& value) {
   return std::visit([](const auto& held) { return json::value(held); }, value);
 }
 
-// Facts whose names begin with "nvlink" become members of one object.
+// Attributes whose names begin with "nvlink" become members of one object.
 json::object to_json(const checks::DecodedRecord& decoded, Health health,
                      const std::vector<std::string>& data, Instant time) {
   json::object object;
@@ -55,7 +55,7 @@ json::object to_json(const checks::DecodedRecord& decoded, Health health,
     member.front() = static_cast<char>(member.front() - 'A' + 'a');
     object["nvlink"].as_object()[member] = to_json(value);
   }
-  // A rule of the catalog need not have either.
+  // A rule of the catalog may lack either.
   if (!object.contains("class")) object["class"] = "unknown";
   if (!object.contains("action")) object["action"] = to_string(decoded.action);
   object["health"] = health == Health::healthy ? "none" : to_string(health);
@@ -77,7 +77,7 @@ std::string place_of(const checks::DecodedRecord& decoded) {
   return "-";
 }
 
-// Prints one record after the other; rows of registers go to the record before them.
+// Prints one record after the other; register rows belong to the preceding record.
 class Printer {
  public:
   Printer(DecodeFormat format, const catalog::Catalog& facts) : format_(format), facts_(facts) {}
@@ -125,7 +125,7 @@ class Printer {
               << padded(decoded.fault_class.empty() ? "-" : decoded.fault_class, 10) << ' '
               << (decoded.fault_class.empty() ? "-" : std::string(to_string(decoded.action)))
               << (decoded.injected ? " (injected)" : "")
-              << (decoded.from_user ? " (written by user space: never acts)" : "") << '\n';
+              << (decoded.from_user ? " (written by user space: never triggers an action)" : "") << '\n';
     std::string text = decoded.text;
     std::ranges::replace(text, '\n', ' ');
     for (const auto& line : wrapped(printable(text), 72))
@@ -155,7 +155,7 @@ Result<File> open_log(const std::string& path) {
   return file;
 }
 
-// By its first bytes. A crash leaves zeroes in the middle of a log; those make it no other file.
+// Detected by magic bytes alone: after a crash a text log may contain zero bytes.
 bool is_packed(std::string_view text) {
   using namespace std::string_view_literals;
   constexpr std::array kBeginnings = {"\x1f\x8b"sv,
@@ -169,7 +169,7 @@ bool is_packed(std::string_view text) {
   return std::ranges::any_of(kBeginnings, [text](std::string_view one) { return text.starts_with(one); });
 }
 
-// Calls `take` for every line. A longer line than a record can be is cut, so that memory stays small.
+// Calls `take` for every line. Cuts lines longer than any record, which bounds memory.
 template <class Take>
 Status for_each_line(std::FILE* file, const std::string& path, Take take) {
   std::vector<char> chunk(std::size_t{1} << 18);
@@ -183,7 +183,8 @@ Status for_each_line(std::FILE* file, const std::string& path, Take take) {
     }
     std::string_view text(chunk.data(), size);
     if (std::exchange(is_first, false) && is_packed(text))
-      return fail(Errc::malformed, path + ": is no text; decompress it, or export a journal with journalctl");
+      return fail(Errc::malformed,
+                  path + ": not a text file; decompress it, or export the journal with journalctl");
     for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
       line += text.substr(0, end);
       take(line);
@@ -219,7 +220,7 @@ int decode_log(const std::string& path, DecodeFormat format, const std::vector<s
     for (const auto& record : records) {
       const auto decoded = decoder.decode(record);
       if (decoded) printer.add(*decoded, record);
-      // What a driver's own form takes first is judged by the operator's rule as well.
+      // A line in a driver's own form is matched against the operator's rules too.
       const auto more = own.decoder().decode_by_rules(record);
       if (more && (!decoded || more->rule != decoded->rule)) printer.add(*more, record);
     }
@@ -234,7 +235,7 @@ int decode_log(const std::string& path, DecodeFormat format, const std::vector<s
     return kExitUsage;
   }
   if (printer.printed() == 0)
-    std::cerr << "autopilot decode: nothing recognised in " << reader.lines()
+    std::cerr << "autopilot decode: no known record in " << reader.lines()
               << (reader.lines() == 1 ? " line\n" : " lines\n");
   return kExitHealthy;
 }
@@ -245,20 +246,18 @@ void add_decode(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("table");
   auto rules = std::make_shared<std::vector<std::string>>();
-  auto* verb =
-      app.add_subcommand("decode", "Say what the records of a kernel log mean, whoever wrote it down");
-  verb->add_option("FILE", *path, "A log in any usual form; - or nothing: standard input");
-  verb->add_option("-o,--output", *format, "table, or json: one object per line and record")
+  auto* verb = app.add_subcommand("decode", "Explain the records of a kernel log, in any log format");
+  verb->add_option("FILE", *path, "Log in any common format; - or missing: standard input");
+  verb->add_option("-o,--output", *format, "table, or json: one object per record, one per line")
       ->check(CLI::IsMember({"table", "json"}))
       ->type_name("FORMAT");
-  verb->add_option("--rules", *rules,
-                   "A file with log rules of your own (docs/configuration.md); repeat for more")
+  verb->add_option("--rules", *rules, "File with your own log rules (docs/configuration.md); repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
   verb->footer(
-      "Reads dmesg and journalctl in every output, talosctl dmesg, syslog files,\n"
-      "consoles and raw /dev/kmsg records, also behind the marks of grep, pdsh and\n"
-      "container logs, and finds the form of each line by itself.\n\n"
+      "Reads every output format of dmesg and journalctl, talosctl dmesg, syslog files,\n"
+      "consoles and raw /dev/kmsg records, also with prefixes of grep, pdsh and\n"
+      "container logs. The format of each line is detected.\n\n"
       "Examples:\n"
       "  dmesg | autopilot decode\n"
       "  journalctl -k -b -1 -o json | autopilot decode -o json\n"

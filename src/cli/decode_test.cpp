@@ -77,7 +77,7 @@ TEST(DecodeVerb, says_when_there_is_nothing) {
   const auto outcome = decode({folder.path() + "/log"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find("nothing recognised in 1 line\n"), std::string::npos);
+  EXPECT_NE(outcome.err.find("no known record in 1 line\n"), std::string::npos);
 }
 
 TEST(DecodeVerb, refuses_what_is_no_log_with_the_reason) {
@@ -89,7 +89,7 @@ TEST(DecodeVerb, refuses_what_is_no_log_with_the_reason) {
   EXPECT_NE(decode({folder.path() + "/missing"}).err.find("No such file"), std::string::npos);
   EXPECT_EQ(decode({folder.path()}).exit_code, kExitUsage);
   EXPECT_EQ(decode({folder.path() + "/binary"}).exit_code, kExitUsage);
-  EXPECT_NE(decode({folder.path() + "/binary"}).err.find("is no text"), std::string::npos);
+  EXPECT_NE(decode({folder.path() + "/binary"}).err.find("not a text file"), std::string::npos);
   EXPECT_EQ(decode({"-o", "xml", folder.path() + "/binary"}).exit_code, kExitUsage);
 }
 

@@ -9,7 +9,7 @@
 
 namespace autopilot::cli {
 
-// An option that takes "500ms", "2s", "1h30m"; anything else is an error of usage.
+// An option that accepts "500ms", "2s", "1h30m"; other text is a usage error.
 void add_duration_option(CLI::App& verb, const std::string& name, std::optional<Duration>& duration,
                          const std::string& description);
 

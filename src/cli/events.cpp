@@ -25,7 +25,7 @@ struct EventsOptions {
   OutputFormat format = OutputFormat::table;
 };
 
-// "10m" before now, or a time.
+// Text: a duration before now ("10m"), or a time.
 Result<std::optional<WallTime>> since_of(const std::string& text) {
   if (text.empty()) return std::optional<WallTime>{};
   if (const auto ago = parse_duration(text))
@@ -55,7 +55,7 @@ void print_event(const Event& event, OutputFormat format) {
   std::cout << printable(line) << "\n" << std::flush;
 }
 
-// Without an agent: what it left in its journal.
+// Used while no agent runs.
 Result<std::vector<Event>> from_journal(std::optional<WallTime> since) {
   const auto settings = TRY(load_settings(""));
   const auto journal = TRY(store::Journal::open_read_only(settings.journal_path()));
@@ -108,10 +108,10 @@ int show(const EventsOptions& options) {
 
 void add_events(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<EventsOptions>();
-  auto* verb = app.add_subcommand("events", "Show what happened on this machine");
-  verb->add_option("--since", options->since, "Only events after this: 30m, 12h, 7d or a time")
+  auto* verb = app.add_subcommand("events", "Show the events of this machine");
+  verb->add_option("--since", options->since, "Show only newer events: 30m, 12h, 7d or a time")
       ->type_name("WHEN");
-  verb->add_flag("-f,--follow", options->follow, "Go on with new events until Ctrl-C");
+  verb->add_flag("-f,--follow", options->follow, "Keep printing new events until Ctrl-C");
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   verb->footer("Examples:\n  autopilot events --since 1h\n  autopilot events --follow -o json");

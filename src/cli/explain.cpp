@@ -37,6 +37,7 @@ std::optional<std::string> explain_id(const catalog::Catalog& facts, std::string
   if (const auto* check = facts.check(id)) return explain(*check, facts);
   if (const auto* reason = facts.reason(id)) return explain(*reason);
   if (const auto* threshold = facts.threshold(id)) return explain(*threshold);
+  if (const auto action = parse_action(id)) return explain(*action, facts);
   return std::nullopt;
 }
 
@@ -49,7 +50,7 @@ Result<std::uint32_t> code_in(std::string_view text, const std::string& kind, co
 
 std::string not_in_catalog(const std::string& name, std::uint32_t code) {
   return name + " " + std::to_string(code) +
-         ": not in the catalog. It is kept as an event of class unknown and never acts by itself.\n";
+         ": not in the catalog. Autopilot records it as an event of class unknown and takes no action.\n";
 }
 
 Result<std::string> explain_xid(const catalog::Catalog& facts, std::string_view text) {
@@ -62,10 +63,10 @@ Result<std::string> explain_sxid(const catalog::Catalog& facts, std::string_view
   const std::uint32_t code = TRY(code_in(text, "sxid", "20034"));
   const auto* sxid = facts.sxid(code);
   if (sxid != nullptr) return explain(*sxid, facts);
-  return not_in_catalog("SXid", code) + "Where its line says Fatal, the driver's word counts.\n";
+  return not_in_catalog("SXid", code) + "If its line contains Fatal, the severity of the driver applies.\n";
 }
 
-// A line from a log: what it is, then what is known of that.
+// Page of a log line; nullopt: no known record in the line.
 std::optional<std::string> explain_line(const catalog::Catalog& facts, const std::string& line) {
   const checks::Decoder decoder(facts);
   host::TextLogReader reader(
@@ -87,9 +88,11 @@ Result<std::string> explanation_of(const std::vector<std::string>& words) {
     text += (text.empty() ? "" : " ") + word;
   if (const auto known = explain_id(facts, text)) return *known;
   if (const auto line = explain_line(facts, text)) return *line;
-  std::string what =
-      "'" + text + "' is no check, reason or threshold, and no kernel log line that means something to us";
+  std::string what = "nothing is known about '" + text + "'";
   if (const auto near = nearest_word(text, every_id(facts))) what += "; did you mean " + *near + "?";
+  what +=
+      "\nTry an Xid (autopilot explain xid 79), a check (autopilot explain gpu.xid), or a whole log line in "
+      "quotes.";
   return fail(Errc::not_found, what);
 }
 
@@ -97,11 +100,12 @@ Result<std::string> explanation_of(const std::vector<std::string>& words) {
 
 void add_explain(CLI::App& app, int& exit_code) {
   auto first = std::make_shared<std::string>();
-  auto* verb = app.add_subcommand("explain", "Say what a finding, an Xid or a log line means and what to do");
+  auto* verb = app.add_subcommand("explain", "Explain a finding, an Xid or a log line, and what to do");
   verb->add_option("what", *first,
-                   "A check, reason or threshold; 'xid N', 'sxid N'; or a kernel log line in quotes")
+                   "A check, reason, action or threshold; 'xid N', 'sxid N'; or a kernel log line in\n"
+                   "quotes")
       ->required();
-  // Not as one option of many words: CLI11 takes "[ 1.5] usb 1-1: [x]" for a list in brackets.
+  // A multi-word option would not work: CLI11 parses "[ 1.5] usb 1-1: [x]" as a list in brackets.
   verb->allow_extras();
   verb->footer(
       "Examples:\n  autopilot explain row_remap_pending\n  autopilot explain gpu.row_remap\n"

@@ -6,9 +6,9 @@
 namespace autopilot::cli {
 namespace {
 
-// Where the lines that continue this one begin.
+// Indent of the continuation lines of `line`.
 std::size_t hanging_indent(std::string_view line) {
-  constexpr std::size_t kLast = 40;  // further right, two blanks are no column
+  constexpr std::size_t kLast = 40;  // further right, two blanks do not start a column
   const std::size_t first = line.find_first_not_of(' ');
   const std::size_t gap = line.find("  ", first);
   const std::size_t second = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
@@ -25,7 +25,7 @@ void append_wrapped(std::string& text, std::string_view line) {
     const std::size_t before = is_first ? 0 : indent;
     const std::size_t room = kHelpColumns - before;
     std::size_t end = line.size() <= room ? line.size() : line.rfind(' ', room);
-    // A word that has no room anywhere stays whole.
+    // A word wider than the page is not broken.
     if (end == std::string_view::npos || (is_first && end <= indent))
       end = line.find(' ', is_first ? indent : 0);
     if (!is_first) text.append("\n").append(before, ' ');

@@ -11,8 +11,8 @@ namespace autopilot::cli {
 
 inline constexpr std::size_t kHelpColumns = 80;
 
-// The text with its long lines broken between words; what follows stands under the description that the line
-// has in its second column, else under its own beginning.
+// The text with long lines broken between words. Continuation lines are indented to the second column of the
+// line, or to its first word if it has one column.
 [[nodiscard]] std::string wrapped(std::string_view help);
 
 // Help pages as CLI11 makes them, at most kHelpColumns wide.

@@ -32,7 +32,7 @@
 namespace autopilot::cli {
 namespace {
 
-// Every kind of helper process; `arguments` is what followed the kind on the command line.
+// `arguments`: the words after the kind on the command line.
 struct HelperKind {
   std::string_view name;
   int (*run)(const std::vector<std::string>& arguments);
@@ -83,10 +83,10 @@ int run_helper(const std::string& name, const std::vector<std::string>& argument
 }  // namespace
 
 void add_helper(CLI::App& app, int& exit_code) {
-  auto* verb =
-      app.add_subcommand("helper", "Started by the agent: asks what may hang, crash or need a right");
+  auto* verb = app.add_subcommand(
+      "helper", "Started by the agent: runs calls that may hang, crash or need a permission");
   verb->group("");
-  verb->prefix_command();  // all of what follows the kind is the helper's, '--' and --help among it
+  verb->prefix_command();  // the helper gets every word after the kind, including '--' and --help
   auto kind = std::make_shared<std::string>();
   verb->add_option("KIND", *kind)->required();
   verb->callback([verb, kind, &exit_code] { exit_code = run_helper(*kind, verb->remaining()); });

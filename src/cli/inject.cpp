@@ -15,7 +15,7 @@
 namespace autopilot::cli {
 namespace {
 
-// The agent itself waits up to 20 s for the machine to be changed.
+// The agent waits up to 20 s for the simulated machine to change.
 constexpr Duration kAgentPatience = std::chrono::seconds{30};
 
 struct InjectOptions {
@@ -52,7 +52,8 @@ int inject(const InjectOptions& options) {
   if (!answer) return report(answer.error());
   const bool is_chosen_there = options.subject == "host";
   std::cout << options.fault << " injected"
-            << (is_chosen_there ? "; autopilot events shows where" : " on " + printable(options.subject))
+            << (is_chosen_there ? "; show the subject with: autopilot events"
+                                : " on " + printable(options.subject))
             << "\n";
   return kExitHealthy;
 }
@@ -61,18 +62,18 @@ int inject(const InjectOptions& options) {
 
 void add_inject(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InjectOptions>();
-  auto* verb =
-      app.add_subcommand("inject", "Make a fault appear on the simulated machine that the agent watches");
-  verb->add_option("FAULT", options->fault, "A fault of the simulator: row_remap_pending, xid, ...")
+  auto* verb = app.add_subcommand("inject", "Inject a fault into the simulated machine of the agent");
+  verb->add_option("FAULT", options->fault, "Fault of the simulator: row_remap_pending, xid, ...")
       ->required();
-  verb->add_option("--subject", options->subject, "What it befalls: gpu/0000:3b:00.0, mount//data, ...")
+  verb->add_option("--subject", options->subject, "Faulty subject: gpu/0000:3b:00.0, mount//data, ...")
       ->type_name("KIND/KEY");
-  verb->add_option("--magnitude", options->magnitude, "How strong: a code, a number of errors, a share")
+  verb->add_option("--magnitude", options->magnitude,
+                   "Size of the fault: a code, a number of errors, a fraction")
       ->type_name("NUMBER");
-  add_duration_option(*verb, "--for", options->duration, "Take it back after this time");
+  add_duration_option(*verb, "--for", options->duration, "Remove the fault after this time");
   add_socket_option(*verb, options->socket);
   verb->footer(
-      "On a real machine this is refused unless the configuration says 'inject: true'.\n"
+      "A real machine refuses faults unless its configuration has 'inject: true'.\n"
       "Examples:\n  autopilot inject row_remap_pending --subject gpu/0000:19:00.0\n"
       "  autopilot inject xid --magnitude 79 --for 30s");
   verb->callback([options, &exit_code] { exit_code = inject(*options); });

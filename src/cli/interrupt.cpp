@@ -19,7 +19,7 @@ struct sigaction old_terminate {};
 
 void on_signal(int /*signal*/) {
   interrupted = true;
-  // The write end is never full of anything that matters: one byte wakes, more change nothing.
+  // A full pipe is harmless: one byte is enough to wake the reader.
   const char byte = 0;
   [[maybe_unused]] const auto written = ::write(wake_pipe[1], &byte, 1);
 }

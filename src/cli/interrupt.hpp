@@ -7,7 +7,7 @@
 
 namespace autopilot::cli {
 
-// Takes over SIGINT and SIGTERM while it lives, so that a long verb can end in order. One at a time.
+// Handles SIGINT and SIGTERM during its lifetime, for an orderly end of a long verb. At most one instance.
 class Interrupt {
  public:
   Interrupt();
@@ -16,9 +16,9 @@ class Interrupt {
   ~Interrupt();
 
   [[nodiscard]] bool requested() const;
-  // Returns early when interrupted, once for what came since the wait before.
+  // Waits for `at_most`. Returns early on a signal, and at once if one came since the previous wait.
   void wait(Duration at_most) const;
-  // For loops of others that look at a flag.
+  // For loops that poll a flag.
   [[nodiscard]] const std::atomic<bool>& flag() const;
 };
 

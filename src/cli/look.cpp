@@ -30,7 +30,7 @@ Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::
   one_shot.options.profile = settings.profile;
   one_shot.options.simulated = machine.simulated;
   one_shot.options.has_accelerator = machine.has_accelerator;
-  // Everything at once: where a driver hangs, those that ask it wait, and nobody else waits for them.
+  // One worker per check: a driver that hangs delays only the checks that call it.
   one_shot.options.lanes.lanes = static_cast<int>(checks.size());
   one_shot.settings.expectation = settings.expectation;
   one_shot.settings.expectation.required_checks = machine.required_checks(settings);

@@ -14,12 +14,12 @@ namespace autopilot::cli {
 struct LookRequest {
   MachineChoice machine;
   std::string config_file;
-  Duration window{0};           // between the two looks of checks that need them; 0: one look
-  bool watches_growth = false;  // checks that judge growth among other things look twice as well
+  Duration window{0};           // between the two runs of checks that need two; 0: one run
+  bool watches_growth = false;  // also run checks twice that judge growth among other things
 };
 
-// Looks at the machine without an agent. On this machine the last samples of its agent's journal count as an
-// earlier look.
+// Runs the checks once, without an agent. On this machine the last samples in the agent's journal serve as an
+// earlier run.
 [[nodiscard]] Result<NodeSnapshot> look(const LookRequest& request, const std::vector<checks::Check>& checks,
                                         const catalog::Catalog& facts);
 

@@ -6,10 +6,10 @@
 namespace autopilot::cli {
 
 void add_machine_options(CLI::App& verb, MachineChoice& choice) {
-  auto* root = verb.add_option("--root", choice.root, "Look at a machine tree instead (docs/machine-tree.md)")
+  auto* root = verb.add_option("--root", choice.root, "Check a machine tree instead (docs/machine-tree.md)")
                    ->type_name("TREE");
   verb.add_option("--simulate", choice.simulate,
-                  "Look at a machine that does not exist: hgx-h100-8, ..., or a scenario file")
+                  "Check a simulated machine: hgx-h100-8, ..., or a scenario file")
       ->type_name("SCENARIO")
       ->excludes(root);
 }

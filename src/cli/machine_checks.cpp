@@ -17,7 +17,7 @@ namespace autopilot::cli {
 namespace {
 
 constexpr std::size_t kMaxOutput = std::size_t{64} << 10;
-// The check's deadline counts for the whole look; the script gets what is left after its end was seen.
+// The deadline of the check covers the whole run; the script gets the rest after the time to end it.
 constexpr Duration kGrace = std::chrono::milliseconds{200};
 constexpr Duration kPatience = std::chrono::milliseconds{100};
 
@@ -45,7 +45,7 @@ Result<std::vector<catalog::LogRule>> read_log_rules(const std::vector<std::stri
   return catalog::parse_operator_rules(texts, catalog::builtin());
 }
 
-// The log of a tree is what it is: rules apply to it as to that of this machine.
+// Log rules apply to the log of a machine tree as to the log of this machine.
 Result<MachineChecks> checks_of(const MachineChoice& choice, const config::Config& config) {
   MachineChecks all;
   const auto builtin = checks::builtin_checks();
@@ -60,7 +60,9 @@ Result<MachineChecks> checks_of(const MachineChoice& choice, const config::Confi
   }
   if (!choice.is_this_machine()) {
     if (!config.scripts.empty())
-      telemetry::log_warning("the scripts of the configuration are not run: they would look at this machine");
+      telemetry::log_warning(
+          "scripts of the configuration are skipped: they would check this machine instead of the chosen "
+          "one");
     return all;
   }
   const auto runner = std::make_shared<host::ChildRunner>();

@@ -12,17 +12,17 @@
 
 namespace autopilot::cli {
 
-// What is built in and, on this machine, what its operator added.
+// Built-in checks and, on this machine, the checks that its operator added.
 struct MachineChecks {
-  std::vector<checks::Check> checks;  // own what they need
+  std::vector<checks::Check> checks;  // own their dependencies
   std::shared_ptr<const catalog::Catalog> facts;
-  std::shared_ptr<const checks::OperatorRules> operator_rules;  // null: none
+  std::shared_ptr<const checks::OperatorRules> operator_rules;  // null: no rules
 };
 
-// malformed names every problem of the files with log rules.
+// malformed: lists every problem of the log rule files.
 [[nodiscard]] Result<MachineChecks> checks_of(const MachineChoice& choice, const config::Config& config);
 
-// The log rules in these files. malformed lists every problem, with file and line.
+// malformed: lists every problem, with file and line.
 [[nodiscard]] Result<std::vector<catalog::LogRule>> read_log_rules(const std::vector<std::string>& files);
 
 }  // namespace autopilot::cli

@@ -37,7 +37,7 @@ constexpr const char* kNccl = "nccl";
 constexpr const char* kPing = "ping";
 constexpr const char* kHostMemory = "host";
 constexpr const char* kGpuMemory = "gpu";
-// In which others have the lines.
+// Leaves the links to other traffic.
 constexpr Duration kBetweenTests = std::chrono::seconds{5};
 
 struct NetworkTestOptions {
@@ -46,11 +46,11 @@ struct NetworkTestOptions {
   std::vector<std::string> nodes;
   NodeSelection selection;
   ClusterOptions cluster;
-  TestPlace place;  // without a node and a selection: here
+  TestPlace place;  // no node and no selection: this node
   std::optional<Duration> deadline;
-  bool together = false;  // by NCCL, in place of pairs
-  bool plan = false;      // only
-  bool watch = false;     // again and again
+  bool together = false;  // one NCCL all-reduce over many nodes instead of pairs
+  bool plan = false;      // show the plan, measure nothing
+  bool watch = false;     // repeat until interrupted
   OutputFormat format = OutputFormat::table;
   std::string socket;
 };
@@ -69,7 +69,7 @@ std::string operation_of(const NetworkTestOptions& options) {
   return options.memory == kGpuMemory ? "network.rdma_gpu" : "network.rdma_bandwidth";
 }
 
-// The nodes are what nobody else may test meanwhile.
+// Reserves the nodes, so that no other diagnostic runs there meanwhile.
 api::OperationRequest request_of(const NetworkTestOptions& options) {
   api::OperationRequest request{operation_of(options), {}, options.deadline};
   for (const std::string& node : options.nodes) {
@@ -90,7 +90,7 @@ void print(const FinishedTest& test, const NetworkTestOptions& options) {
             << render_tests({test}, style);
 }
 
-// For the agent of another node.
+// Command line for the agent of another node.
 std::vector<std::string> words_of(const NetworkTestOptions& options) {
   std::vector<std::string> words{"network", "test", "--kind=" + options.kind,
                                  "--output=" + format_name(options.format)};
@@ -102,7 +102,7 @@ std::vector<std::string> words_of(const NetworkTestOptions& options) {
   return words;
 }
 
-// The first of the nodes tests where nobody says which.
+// Without --node the first of the selected nodes runs the diagnostic.
 int test_in_cluster(NetworkTestOptions options) {
   if (!options.selection.is_empty()) {
     auto nodes = select_nodes(options.cluster, options.selection);
@@ -134,7 +134,7 @@ int show_plan(const AgentClient& agent, const NetworkTestOptions& options) {
   return 0;
 }
 
-// Who asks for a kind of test wants it made: that this node has nothing for it is no answer.
+// A requested diagnostic that this node does not support has proven nothing: unknown.
 int exit_code_of_test(const FinishedTest& test) {
   const Health health = health_of(test);
   return exit_code_of(health == Health::unsupported ? Health::unknown : health);
@@ -150,7 +150,7 @@ int test_once(TestFollower& follower, const NetworkTestOptions& options) {
   return exit_code_of_test(*test);
 }
 
-// The last one before an interrupt decides; an agent that begins none ends it.
+// The last complete run decides the exit code. Stops when the agent refuses to start one.
 int test_again_and_again(const AgentClient& agent, const NetworkTestOptions& options) {
   TestFollower follower(agent);
   int code = test_once(follower, options);
@@ -175,62 +175,63 @@ int test_network(const NetworkTestOptions& options) {
   return test_once(follower, options);
 }
 
-// CLI11 asks for names that exclude each other, and not for values.
+// CLI11 can exclude options by name, not by value.
 std::string why_not(const NetworkTestOptions& options) {
-  if (options.plan && options.kind == kPing) return "--plan: pings have none; leave --kind out";
+  if (options.plan && options.kind == kPing)
+    return "--plan: not available with --kind ping; leave --kind out";
   if (options.memory != kHostMemory && options.kind != kRdma)
-    return "--memory gpu: by RDMA alone; add --kind rdma";
-  return options.together && options.kind != kNccl ? "--together: an all-reduce; add --kind nccl" : "";
+    return "--memory gpu: needs RDMA; add --kind rdma";
+  return options.together && options.kind != kNccl ? "--together: needs NCCL; add --kind nccl" : "";
 }
 
 }  // namespace
 
 void add_network(CLI::App& app, int& exit_code) {
-  auto* network = app.add_subcommand("network", "Find the node, interface or way that is slow or dead");
+  auto* network = app.add_subcommand("network", "Find the slow or dead node, interface or path");
   network->require_subcommand(1);
   auto options = std::make_shared<NetworkTestOptions>();
-  auto* verb = network->add_subcommand("test", "Have the agents of several nodes measure between them");
-  verb->add_option("--kind", options->kind, "tcp, rdma, nccl: bandwidth, in pairs; ping: who answers")
+  auto* verb = network->add_subcommand("test", "Measure bandwidth or latency between nodes");
+  verb->add_option("--kind", options->kind, "tcp, rdma, nccl: bandwidth of pairs; ping: reachability")
       ->check(CLI::IsMember({kTcp, kRdma, kNccl, kPing}))
       ->capture_default_str();
   verb->add_option("--memory", options->memory,
-                   "By RDMA: out of the memory of the host, or of the GPU beside each port")
+                   "With rdma: transfer from host memory, or from the GPU beside each port")
       ->check(CLI::IsMember({kHostMemory, kGpuMemory}))
       ->capture_default_str();
   verb->add_option("--nodes", options->nodes,
-                   "These nodes only: in pairs between them, two or more; by ping from this one")
+                   "Only these nodes: two or more for pairs; with ping, the targets of this node")
       ->delimiter(',')
       ->type_name("NAME,...");
   verb->add_option("--job", options->selection.job,
-                   "The nodes that these pods are or were on; not beside GPUs that they hold")
+                   "Nodes where these pods run or ran; not while they hold GPUs")
       ->type_name("NAMESPACE:SELECTOR")
       ->excludes("--nodes");
-  verb->add_option("--nodelabel", options->selection.node_label, "The nodes that this selects")
+  verb->add_option("--nodelabel", options->selection.node_label, "Nodes that this label selector matches")
       ->type_name("SELECTOR")
       ->excludes("--nodes");
   add_node_option(*verb, options->place.node);
   add_namespace_option(*verb, options->place.name_space);
   add_cluster_options(*verb, options->cluster);
-  add_duration_option(*verb, "--deadline", options->deadline, "End a test that takes longer");
+  add_duration_option(*verb, "--deadline", options->deadline, "Stop the diagnostic after this time");
   auto* together = verb->add_flag("--together", options->together,
-                                  "By nccl: many nodes in one all-reduce, in place of pairs");
-  verb->add_flag("--plan", options->plan, "Only tell who would be measured with whom, and how long it takes")
+                                  "With nccl: one all-reduce over many nodes, instead of pairs");
+  verb->add_flag("--plan", options->plan, "Print the planned pairs and the duration; measure nothing")
       ->excludes(together);
-  verb->add_flag("--watch", options->watch, "Test again and again, until Ctrl-C")->excludes("--plan");
+  verb->add_flag("--watch", options->watch, "Repeat until Ctrl-C")->excludes("--plan");
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
-  // In a pod it would go on when nobody looks any more.
+  // In a pod, --watch would continue after the terminal is closed.
   for (const char* other : {"--node", "--job", "--nodelabel"})
     verb->get_option(other)->excludes("--socket")->excludes("--watch");
   verb->footer(
-      "Three rounds of pairs find out whom slow pairs have in common. They fill the\n"
-      "lines meanwhile: not beside jobs. Ctrl-C ends it. By RDMA every node needs the\n"
-      "programs of perftest, with --memory gpu such that are built with CUDA, and idle\n"
-      "GPUs; by NCCL idle GPUs and libnccl.so.2, of AMD HIP and librccl.so.1.\n"
-      "In a matrix `.` is a pair that was not tested, `?` one that could not be, `!`\n"
-      "one whose GPUs sum up wrongly together.\n"
-      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not or not wholly tested, even if\n"
-      "somebody is suspect; 64 usage, 70 the agent refuses or does not answer.\n"
+      "Three rounds of pairs locate what slow pairs have in common. They saturate the\n"
+      "links: do not run them beside jobs. Ctrl-C stops them. With rdma every node\n"
+      "needs perftest; with --memory gpu, perftest built with CUDA, and idle GPUs. With\n"
+      "nccl every node needs idle GPUs and libnccl.so.2; on AMD, HIP and librccl.so.1.\n"
+      "In a matrix `.` is a pair not measured, `?` a pair that could not be measured,\n"
+      "`!` a pair whose GPUs computed a wrong sum.\n"
+      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not or not completely measured,\n"
+      "even with a suspect; 64 usage, 70 the agent refuses or does not answer.\n"
       "Examples:\n  autopilot network test\n  autopilot network test --nodes gpu-1,gpu-2,gpu-7\n"
       "  autopilot network test --plan\n  autopilot network test --watch --nodes gpu-1,gpu-7\n"
       "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"

@@ -36,7 +36,7 @@ std::vector<std::string> required_checks(const config::Config& config, const hos
   return required;
 }
 
-// A record is news when it means something to us; most of a kernel log does not.
+// Parts of the log with a known record in this batch; most kernel log records are not known.
 LogParts news_in(const std::vector<host::SourcedRecord>& batch, const checks::OperatorRules* rules) {
   LogParts news = LogParts::none;
   for (const auto& [record, lost] : batch) {
@@ -48,15 +48,15 @@ LogParts news_in(const std::vector<host::SourcedRecord>& batch, const checks::Op
   return news;
 }
 
-// Where whoever runs active tests leaves what they found. Nobody has yet.
+// Store of diagnostic results, empty except for the reason why no result exists yet.
 std::shared_ptr<host::TestBoard> make_board(const config::Config& config) {
   auto board = std::make_shared<host::TestBoard>();
   if (config.pvc.is_on())
     board->put("storage.pvc",
-               fail(Errc::unavailable, "storage classes are tested by the agent; no test has ended here"));
+               fail(Errc::unavailable, "the agent tests storage classes; no such test has completed here"));
   if (config.deep_test.every > Duration{0})
     board->put("gpu.diagnosis", fail(Errc::unavailable,
-                                     "what deep tests found stands on the Node object, "
+                                     "the Node object holds the results of deep diagnostics, "
                                      "which the agent reads"));
   return board;
 }
@@ -77,12 +77,13 @@ agent::Machine to_machine(host::OpenedHost opened, const config::Config& config,
   machine.complete_self = std::move(opened.complete_self);
   machine.inject = [](const api::InjectRequest&) -> Status {
     return fail(Errc::denied,
-                "faults are injected on simulated machines (autopilot agent --simulate), not on this one");
+                "faults can be injected only into simulated machines (autopilot agent --simulate), not into "
+                "this one");
   };
   return machine;
 }
 
-// What `probes` of a machine tree says can be tested.
+// The diagnostics that `probes` of a machine tree lists.
 std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory) {
   constexpr Duration kDeadline = std::chrono::minutes{1};
   std::vector<runtime::OperationKind> kinds;
@@ -98,14 +99,14 @@ std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory) 
   return kinds;
 }
 
-// Unless it is there already.
+// Does nothing if the kind is already in the list.
 void add_kind(std::vector<runtime::OperationKind>& kinds, runtime::OperationKind kind) {
   if (std::ranges::find(kinds, kind.id, &runtime::OperationKind::id) == kinds.end())
     kinds.push_back(std::move(kind));
 }
 
-// Of a machine that does not exist: the GPU probe where it has a driver of CUDA, then what its tree says; and
-// programs that would test this one only by a stand-in that somebody names.
+// Diagnostics of a simulated machine: the GPU probe if it has a CUDA driver, then those of its tree. Programs
+// that would test the real machine run only if the configuration names a substitute.
 std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory, const config::Config& config,
                                                   const std::string& library) {
   std::vector<runtime::OperationKind> kinds;
@@ -122,7 +123,7 @@ std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory, 
   return kinds;
 }
 
-// A machine without DCGM has no such test, and says what would give it one.
+// Without DCGM the result states what to install.
 void offer_dcgm(agent::Machine& machine, const config::Config& config) {
   if (!host::has_devices(machine.host->files, "nvidia_gpu")) return;
   if (host::has_dcgmi() || !config.dcgm.command.empty())
@@ -131,7 +132,7 @@ void offer_dcgm(agent::Machine& machine, const config::Config& config) {
     machine.tests->put("gpu.dcgm", fail(Errc::unsupported, host::without_dcgmi()));
 }
 
-// A machine without the program has no such tests, and says where it belongs.
+// Without the program the result states where to install it.
 void offer_gpu_probe(agent::Machine& machine, const config::Config& config) {
   if (!host::has_devices(machine.host->files, "nvidia_gpu")) return;
   const auto program = host::gpu_probe_program();
@@ -151,12 +152,11 @@ void offer_nccl(agent::Machine& machine, const config::Config& config) {
     machine.tests->put("gpu.nccl_allreduce", fail(Errc::unsupported, program.error().what));
 }
 
-// A real machine gets a marked kernel record at most, and only where the operator allowed it.
+// On a real machine injection writes only a marked kernel record, and only if the operator allows it.
 Status inject_for_real(const api::InjectRequest& request) {
   if (request.fault != "xid" || request.subject.kind != SubjectKind::gpu || !request.magnitude)
-    return fail(
-        Errc::unsupported,
-        "on a real machine only 'xid --subject gpu/<PCI address> --magnitude <code>' can be injected");
+    return fail(Errc::unsupported,
+                "a real machine accepts only: xid --subject gpu/<PCI address> --magnitude <code>");
   return host::inject_kernel_record("NVRM: Xid (PCI:" + request.subject.key +
                                     "): " + to_string(Value{static_cast<std::int64_t>(*request.magnitude)}) +
                                     ", injected for a test");
@@ -167,7 +167,7 @@ Result<host::OpenedHost> open_tree(const std::string& root, const host::OpenOpti
   if (!opened && opened.error().code == Errc::not_found)
     return fail(Errc::malformed, opened.error().what +
                                      "; a machine tree is a folder with that file "
-                                     "(`autopilot record DIR` makes one)");
+                                     "(create one with: autopilot record DIR)");
   return opened;
 }
 
@@ -200,7 +200,7 @@ Result<agent::Machine> open_machine(const MachineChoice& choice, const config::C
   options.part_of = [](const host::KernelRecord& record) { return checks::log_part_of(record.text); };
   options.on_kernel_news = kernel_news.tell;
   options.kernel_log_socket = config.kernel_log.helper_socket;
-  // What was recorded tells of its own pods.
+  // A recording contains its own pods.
   if (choice.root.empty()) options.kubelet_socket = config.kubelet.helper_socket;
   options.trusts_injected = config.inject;
   auto tests = make_board(config);

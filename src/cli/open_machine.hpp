@@ -12,7 +12,7 @@
 
 namespace autopilot::cli {
 
-// Which machine a verb looks at: the running one unless a tree or a scenario is named.
+// The machine of a verb: the running one, unless a tree or a scenario is named.
 struct MachineChoice {
   std::string root;      // a machine tree
   std::string simulate;  // a built-in machine, a scenario file or a tree with a timeline
@@ -20,18 +20,18 @@ struct MachineChoice {
   [[nodiscard]] bool is_this_machine() const { return root.empty() && simulate.empty(); }
 };
 
-// at_end: the timeline of a scenario has run to its end, for one look. live: it runs in real time and faults
-// can be injected.
+// at_end: the scenario's timeline has run to its end, for one run of the checks. live: it runs in real time
+// and faults can be injected.
 enum class Timeline : unsigned char { at_end, live };
 
-// Who is told that the kernel log has news.
+// Notification of new kernel log records.
 struct KernelNews {
   OnKernelNews tell = [](LogParts) {};
-  std::shared_ptr<const checks::OperatorRules> operator_rules = nullptr;  // their lines are news as well
+  std::shared_ptr<const checks::OperatorRules> operator_rules = nullptr;  // notify for their lines too
 };
 
-// Opens it with everything that the agent and one-shot looks need. What was started for it (a simulated
-// machine's player, its folder) ends with the last copy of the result.
+// Opens the machine with everything that the agent and single runs need. Resources of a simulated machine
+// (its player process, its folder) end with the last copy of the result.
 [[nodiscard]] Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
                                                   Timeline timeline, const KernelNews& kernel_news);
 

@@ -61,7 +61,7 @@ int show(const ClusterOptions& options, const PlanOptions& own) {
     print_json(kube::plans_json(*plans), own.format);
   else if (plans->empty())
     std::cout << "No plan" << (own.node.empty() ? "" : " of node " + own.node) << ": nothing is held"
-              << (own.wants_all ? "" : "; --all shows those that are over") << ".\n";
+              << (own.wants_all ? "" : "; show finished plans with --all") << ".\n";
   else
     std::cout << text_of(*plans, own);
   return kExitHealthy;
@@ -71,14 +71,14 @@ int show(const ClusterOptions& options, const PlanOptions& own) {
 
 void add_plan(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   auto options = std::make_shared<PlanOptions>();
-  auto* verb = app.add_subcommand("plan", "Show what is done about bad nodes of a cluster, and why");
-  add_node_argument(*verb, options->node, "Only of this node, and all of it");
-  verb->add_flag("--all", options->wants_all, "Also plans that are over");
+  auto* verb = app.add_subcommand("plan", "Show the remediation plans of a cluster, with their causes");
+  add_node_argument(*verb, options->node, "Show all details of the plans of this node");
+  verb->add_flag("--all", options->wants_all, "Include finished plans");
   add_format_option(*verb, options->format);
   add_namespace_option(*verb, options->name_space);
   add_cluster_options(*verb, cluster);
   verb->footer(
-      "A plan that is only recorded shows what would be done in another mode.\n"
+      "A recorded plan (dry run) shows the actions that another mode would take.\n"
       "Examples:\n  autopilot plan\n  autopilot plan gpu-7\n"
       "  autopilot plan --all -o json | jq -r '.items[] | select(.holds).node'");
   verb->callback([&cluster, options, &exit_code] { exit_code = show(cluster, *options); });

@@ -25,9 +25,9 @@ namespace {
 
 using std::chrono::seconds;
 
-// Of a container that names none: how long an agent that is not there is waited for.
+// Deadline of a container that sets none: how long it waits for an agent that does not answer.
 constexpr Duration kDeadline = seconds{60};
-// From the end of a test to the end of its answer, which is written down before.
+// From the end of a diagnostic to the end of its answer; the agent commits the result in between.
 constexpr Duration kGrace = seconds{15};
 constexpr Duration kPause = seconds{1};
 constexpr std::size_t kLongestToken = std::size_t{64} << 10;
@@ -46,12 +46,12 @@ struct PreflightOptions {
   std::string termination_log = "/dev/termination-log";
 };
 
-// What the container, or a person, wants.
+// The request of the container or user, from flags and environment.
 struct Wish {
-  std::optional<GateDoor> door;  // nothing: there is no agent
+  std::optional<GateDoor> door;  // nullopt: no agent is configured
   std::string token_file;
   std::string node;
-  std::string pod;  // "team-a/train-0"; empty: not told
+  std::string pod;  // "team-a/train-0"; empty: not set
   api::PreflightRequest request;
   bool starts_when_unknown = true;
   Duration hold = seconds{300};
@@ -65,13 +65,13 @@ Result<std::string> read_token(const std::string& path) {
   text.resize(static_cast<std::size_t>(file.gcount()));
   const std::string token(trim(text));
   if (token.empty() || text.size() > kLongestToken)
-    return fail(
-        Errc::malformed,
-        path + ": expected the token of the pod for the audience autopilot; --token-file names another file");
+    return fail(Errc::malformed, path +
+                                     ": expected the token of the pod for the audience autopilot; name "
+                                     "another file with --token-file");
   return token;
 }
 
-// The flag, else what the container was given.
+// The flag; if empty, the variable.
 std::string flag_or(const std::string& flag, const std::map<std::string, std::string>& variables,
                     const std::string& name) {
   return flag.empty() ? variable(variables, name) : flag;
@@ -101,13 +101,14 @@ Result<std::optional<GateDoor>> door_of(const PreflightOptions& options, const s
   const std::string url = flag_or(options.agent, variables, "AUTOPILOT_AGENT_URL");
   if (url.empty()) return std::nullopt;
   if (node.empty())
-    return fail(Errc::malformed, "AUTOPILOT_NODE is not set: the agent's certificate must bear that name");
+    return fail(Errc::malformed,
+                "AUTOPILOT_NODE is not set; set it to the node name in the agent's certificate");
   std::string authority = variable(variables, "AUTOPILOT_AUTHORITY");
   if (!options.authority_file.empty())
     authority = TRY(read_settings_text(options.authority_file, "the authority of the agents"));
   if (authority.empty())
     return fail(Errc::malformed,
-                "AUTOPILOT_AUTHORITY is not set: nobody says who signs the certificates of agents");
+                "AUTOPILOT_AUTHORITY is not set; set it to the CA of the agents' certificates, in PEM");
   return TRY(gate_door(url, node, authority));
 }
 
@@ -141,7 +142,7 @@ class Preflight {
   explicit Preflight(Wish wish) : wish_(std::move(wish)) {}
 
   int run() {
-    if (!wish_.door) return without_agent("there is no agent to ask (AUTOPILOT_AGENT_URL is not set)");
+    if (!wish_.door) return without_agent("no agent is configured (AUTOPILOT_AGENT_URL is not set)");
     say("asking the agent of node " + (wish_.node.empty() ? "this machine" : wish_.node) + " about " +
         (wish_.pod.empty() ? "its GPUs" : "the GPUs of pod " + wish_.pod));
     const GateDoor& door = *wish_.door;
@@ -151,15 +152,15 @@ class Preflight {
       if (!answer) return report(answer.error());
       const std::optional<api::PreflightResult>& result = answer->result;
       if (result) return take(*result);
-      if (interrupt_.requested()) return leave("ended before the GPUs were tested", kExitUnknown);
+      if (interrupt_.requested()) return leave("stopped before the GPUs were tested", kExitUnknown);
       if (!answer->may_come || host::mono_now() + kPause >= until_) return without_agent(answer->why);
-      if (std::exchange(said_, answer->why) != answer->why) say("waits for the agent: " + answer->why);
+      if (std::exchange(said_, answer->why) != answer->why) say("waiting for the agent: " + answer->why);
       interrupt_.wait(kPause);
     }
   }
 
  private:
-  // An agent that begins anew is asked for what is left of the time.
+  // After a restart of the agent the request carries the remaining time.
   Result<GateAnswer> ask(const GateDoor& door) {
     const std::string token = door.socket.socket_path.empty() ? TRY(read_token(wish_.token_file)) : "";
     api::PreflightRequest request = wish_.request;
@@ -189,9 +190,9 @@ class Preflight {
     return hold(line);
   }
 
-  // Whoever moves the pod ends this container; nobody may come.
+  // A pod that is moved ends this container; if it is not moved, the hold time ends the wait.
   int hold(const std::string& line) {
-    say("waits at most " + format_duration(wish_.hold) + " to be moved to another node");
+    say("waiting at most " + format_duration(wish_.hold) + " to be moved to another node");
     const MonoTime until = host::mono_now() + wish_.hold;
     for (Duration left = wish_.hold; left > Duration{0} && !interrupt_.requested();
          left = until - host::mono_now())
@@ -199,18 +200,18 @@ class Preflight {
     return leave(line, kExitFailed);
   }
 
-  // What can be seen from within a container proves nothing of GPUs.
+  // A container cannot check GPUs by itself.
   int without_agent(const std::string& why) {
     const std::string what =
         (wish_.node.empty() ? "" : "node " + wish_.node + ": ") + "the GPUs could not be tested: " + why;
     const std::string line =
-        what + (wish_.starts_when_unknown ? "; nothing is proven, and the job starts"
-                                          : "; nothing is proven, and the job does not start");
+        what + (wish_.starts_when_unknown ? "; the GPUs are unproven, and the job starts"
+                                          : "; the GPUs are unproven, and the job does not start");
     say(line);
     return wish_.starts_when_unknown ? kExitHealthy : leave(line, kExitUnknown);
   }
 
-  // Where the kubelet looks for the last words; by hand there is no such file, and none is made.
+  // The kubelet reads this file. It does not exist outside a container, and is not created.
   [[nodiscard]] int leave(const std::string& line, int exit_code) const {
     std::fstream log(wish_.termination_log, std::ios::in | std::ios::out);
     if (log) log << printable(line.substr(0, kLongestMessage)) << "\n";
@@ -221,7 +222,7 @@ class Preflight {
   const Wish wish_;
   const Interrupt interrupt_;
   const MonoTime begun_ = host::mono_now();
-  MonoTime until_{};  // an agent that is away is waited for
+  MonoTime until_{};  // end of the wait for an agent that does not answer
   std::string said_;
   std::optional<api::PreflightProgress> progress_;
 };
@@ -236,39 +237,41 @@ int preflight(const PreflightOptions& options) {
 
 void add_preflight(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PreflightOptions>();
-  auto* verb =
-      app.add_subcommand("preflight", "Ask the agent of the node whether a pod may start on its GPUs");
-  auto* socket = verb->add_option("--socket", options->socket, "Ask there about all GPUs of this machine")
+  auto* verb = app.add_subcommand("preflight", "Ask the node's agent whether a pod may start on its GPUs");
+  auto* socket = verb->add_option("--socket", options->socket,
+                                  "Agent's Unix socket; asks about all GPUs of this machine")
                      ->type_name("PATH");
-  verb->add_option("--agent", options->agent, "Where the agent answers inside TLS (AUTOPILOT_AGENT_URL)")
+  verb->add_option("--agent", options->agent, "HTTPS address of the agent (AUTOPILOT_AGENT_URL)")
       ->type_name("URL")
       ->excludes(socket);
-  verb->add_option("--node", options->node, "Whose certificate it must show (AUTOPILOT_NODE)")
+  verb->add_option("--node", options->node, "Node name in the agent's certificate (AUTOPILOT_NODE)")
       ->type_name("NAME");
   verb->add_option("--authority", options->authority_file,
-                   "Who signs these, PEM (AUTOPILOT_AUTHORITY holds the text)")
+                   "CA of the agents, PEM file (AUTOPILOT_AUTHORITY: the text)")
       ->type_name("FILE");
-  verb->add_option("--token-file", options->token_file, "The token of the pod")
+  verb->add_option("--token-file", options->token_file, "Token of the pod")
       ->type_name("FILE")
       ->capture_default_str();
   verb->add_option("--tests", options->tests,
-                   "What to test, with commas (AUTOPILOT_TESTS); else what the node tests")
+                   "Diagnostics, comma-separated (AUTOPILOT_TESTS; default: those of the node)")
       ->type_name("IDS");
-  add_duration_option(*verb, "--deadline", options->deadline, "How long that may take (AUTOPILOT_DEADLINE)");
-  add_duration_option(*verb, "--hold", options->hold, "Wait so long to be moved when a test failed; else 5m");
+  add_duration_option(*verb, "--deadline", options->deadline,
+                      "Deadline of the diagnostics (AUTOPILOT_DEADLINE)");
+  add_duration_option(*verb, "--hold", options->hold,
+                      "After a failure wait this long to be moved (default: 5m)");
   verb->add_option("--when-unknown", options->when_unknown,
-                   "What to do when no agent answers: start or stop (AUTOPILOT_WHEN_UNKNOWN)")
+                   "Decision when no agent answers: start or stop (AUTOPILOT_WHEN_UNKNOWN)")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"start", "stop"}));
   verb->add_option("--termination-log", options->termination_log,
-                   "Where the cause is left, if the file is there")
+                   "Write the failure reason here if the file exists")
       ->type_name("FILE")
       ->capture_default_str();
   verb->footer(
-      "The init container that Autopilot puts before a pod runs this; it is told all by\n"
-      "its environment. An agent that is being restarted is waited for.\n"
-      "Exit status: 0 the pod may start, 2 a test failed, 3 nothing is proven and the\n"
-      "policy keeps it out; 64 usage, 78 configuration, 70 anything else.\n"
+      "Autopilot's init container runs this verb, configured by its environment. The\n"
+      "verb waits for an agent that is restarting.\n"
+      "Exit status: 0 the pod may start, 2 a diagnostic failed, 3 the GPUs are unproven\n"
+      "and the policy keeps the pod out; 64 usage, 78 configuration, 70 other errors.\n"
       "Examples:\n  autopilot preflight\n  autopilot preflight --socket /run/autopilot/agent.sock --hold 0s\n"
       "  autopilot preflight --tests gpu.pcie_bandwidth --deadline 2m");
   verb->callback([options, &exit_code] { exit_code = preflight(*options); });

@@ -31,7 +31,7 @@ int record(const RecordOptions& options) {
     return report(written.error());
   for (const std::string& gap : recording->gaps)
     tell(gap, "not recorded: ");
-  std::cout << options.directory << ": " << recording->files.size() << " files; look at it again: autopilot "
+  std::cout << options.directory << ": " << recording->files.size() << " files; check them with: autopilot "
             << "check --root " << options.directory << "\n";
   return kExitHealthy;
 }
@@ -40,15 +40,16 @@ int record(const RecordOptions& options) {
 
 void add_record(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
-  auto* verb = app.add_subcommand("record", "Write this machine as a machine tree");
-  verb->add_option("DIR", options->directory, "The new directory, or an empty one of yours")->required();
-  verb->add_flag("--scrub", options->scrub, "Replace serials, UUIDs, addresses and host names by stand-ins");
+  auto* verb = app.add_subcommand("record", "Record this machine as a machine tree");
+  verb->add_option("DIR", options->directory, "New directory, or your own empty directory")->required();
+  verb->add_flag("--scrub", options->scrub,
+                 "Replace serials, UUIDs, addresses and host names by placeholders");
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
   verb->footer(
-      "A recording can be looked at again (autopilot check --root DIR), made a test\n"
-      "case, or sent to somebody who wants to help (--scrub). The kernel log and disk\n"
-      "health need rights: sudo. Only the user who recorded may read it.\n"
+      "You can check a recording again (autopilot check --root DIR), make it a test\n"
+      "case, or send it for support (--scrub). The kernel log and disk health need\n"
+      "permissions: sudo. Only the user that recorded can read the files.\n"
       "Examples:\n  sudo autopilot record node-17 --scrub\n  sudo autopilot check --root node-17");
   verb->callback([options, &exit_code] { exit_code = record(*options); });
 }

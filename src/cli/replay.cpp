@@ -48,7 +48,7 @@ std::string action_text(const PlannedAction& action) {
 }
 
 void print_line(WallTime time, const PlannedAction& action) {
-  // What becomes of reports follows from the rest.
+  // The other actions imply the state of the report.
   if (action.kind == ActionKind::mark_report) return;
   std::cout << printable(format_time(time) + "  " + action_text(action) + "  " + target_text(action.target) +
                          ": " + action.why)
@@ -85,7 +85,7 @@ void add_json(api::JsonWriter& json, WallTime time, const Decision& decision, co
   json.end_object();
 }
 
-// What is printed of the plans, as they are made.
+// Prints the actions of each plan as it is made.
 class ReplayPrinter {
  public:
   explicit ReplayPrinter(OutputFormat format) : format_(format) {
@@ -148,7 +148,7 @@ Status replay_file(const std::string& path, controller::Replay& replay) {
     if (const auto taken = take_line(replay, line.data()); !taken)
       return fail(taken.error().code, place + taken.error().what);
   }
-  if (!file.eof()) return fail(Errc::malformed, "events " + path + " cannot be read");
+  if (!file.eof()) return fail(Errc::malformed, "cannot read events " + path);
   return replay.finish();
 }
 
@@ -168,11 +168,11 @@ int replay(const ReplayOptions& options) {
 void add_replay(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReplayOptions>();
   auto* verb =
-      app.add_subcommand("replay", "Show what a remediation policy would have done with a recorded history");
-  verb->add_option("--events", options->events, "The history: one JSON object a line (docs/remediation.md)")
+      app.add_subcommand("replay", "Show the actions of a remediation policy for a recorded history");
+  verb->add_option("--events", options->events, "History: one JSON object per line (docs/remediation.md)")
       ->type_name("FILE")
       ->required();
-  verb->add_option("--policy", options->policy, "The policy, a YAML document")->type_name("FILE")->required();
+  verb->add_option("--policy", options->policy, "Policy, a YAML document")->type_name("FILE")->required();
   add_format_option(*verb, options->format);
   verb->footer("Example:\n  autopilot replay --events history.jsonl --policy policy.yaml");
   verb->callback([options, &exit_code] { exit_code = replay(*options); });

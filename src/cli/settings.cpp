@@ -22,13 +22,13 @@ Result<std::string> read_settings_text(const std::string& path, const std::strin
   std::error_code ignored;
   const auto kind = std::filesystem::status(path, ignored).type();
   if (kind == std::filesystem::file_type::directory)
-    return fail(Errc::malformed, what + " " + path + " is a folder; name the file in it");
+    return fail(Errc::malformed, what + " " + path + " is a folder; name a file in it");
   if (kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket)
     return fail(Errc::malformed, what + " " + path + " is a pipe or a socket; name a file");
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return fail(Errc::malformed,
-                what + " " + path + " cannot be read: " + std::generic_category().message(errno));
+                "cannot read " + what + " " + path + ": " + std::generic_category().message(errno));
   std::string text(kMaxFile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
@@ -69,7 +69,7 @@ Result<config::Config> load_settings(const std::string& file, const std::string&
 }
 
 void add_socket_option(CLI::App& verb, std::string& socket) {
-  verb.add_option("--socket", socket, "The agent to ask: its socket, or HOST:PORT")->type_name("PATH");
+  verb.add_option("--socket", socket, "Address of the agent: its socket, or HOST:PORT")->type_name("PATH");
 }
 
 Result<net::HttpTarget> agent_target(const std::string& socket) {

@@ -14,22 +14,22 @@ namespace autopilot::cli {
 // The environment of this process.
 [[nodiscard]] std::map<std::string, std::string> environment();
 
-// Of these; empty where it is not set.
+// The value of the variable; empty if not set.
 [[nodiscard]] std::string variable(const std::map<std::string, std::string>& variables,
                                    const std::string& name);
 
-// The named file, else the default one (which need not exist).
+// `file`; if empty, the default file (which may be missing).
 [[nodiscard]] std::string settings_file(const std::string& file);
-// Configuration for a verb: the file (named, else the default one where it exists), the environment over it,
-// and below it `base`, settings in YAML that something else than a file says.
+// Configuration for a verb. Later sources override earlier ones: `base` (settings in YAML that do not come
+// from a file), the file (`file`, or the default file if it exists), the environment.
 [[nodiscard]] Result<config::Config> load_settings(const std::string& file, const std::string& base = {});
 
-// A file that belongs to the configuration, at most 1 MiB; `what` it is, for the error.
+// Reads a file of the configuration, at most 1 MiB. `what` names its role in errors.
 [[nodiscard]] Result<std::string> read_settings_text(const std::string& path, const std::string& what);
 
-// --socket PATH|HOST:PORT: which agent to ask.
+// --socket PATH|HOST:PORT
 void add_socket_option(CLI::App& verb, std::string& socket);
-// What --socket says, else where the agent of this user or machine listens.
+// The value of --socket; if empty, the configured socket of this user's or machine's agent.
 [[nodiscard]] Result<net::HttpTarget> agent_target(const std::string& socket);
 
 }  // namespace autopilot::cli

@@ -21,24 +21,24 @@ namespace autopilot::cli {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{20};
-// For a machine, which is 12 MiB, and what happens to it.
+// A machine has 12 MiB, and grows with its events.
 constexpr std::uintmax_t kRoom = std::uintmax_t{32} << 20;
-// Beginning of the names of our folders among the temporary ones.
+// Prefix of the folder names.
 constexpr std::string_view kFolder = "autopilot-sim-";
-// What follows is what somebody named, who may be a client, and never an option.
+// The words that follow may come from a client and are never options.
 constexpr const char* kNoMoreOptions = "--";
-// One that is younger may not be claimed yet.
+// A younger folder may not be locked yet.
 constexpr auto kClaimedBy = std::chrono::minutes{1};
 
-// Open and locked for as long as it is in use; nothing when somebody else uses it.
+// The folder, open and locked while in use; empty if another process holds the lock.
 host::Fd claimed(const std::string& folder) {
   host::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   return {};
 }
 
-// A machine is thousands of files, which a disk takes seconds for: memory where there is some, unless TMPDIR
-// names another folder.
+// A machine has thousands of files, which take seconds on a disk: use memory if there is room, unless TMPDIR
+// is set.
 Result<std::filesystem::path> folder_of_machines() {
   std::error_code error;
   const auto temporary = std::filesystem::temp_directory_path(error);
@@ -52,7 +52,7 @@ Result<std::filesystem::path> folder_of_machines() {
   return !is_named && may_write && !error && space.available >= kRoom ? memory : temporary;
 }
 
-// What a process that was killed has left.
+// Folders of killed processes.
 void remove_abandoned_folders(const std::filesystem::path& where) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(where, ignored)) {
@@ -72,11 +72,11 @@ Result<std::string> beside_this_program(const std::string& name) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     return fail(Errc::not_found,
-                path.string() + " does not exist: simulated machines need it beside autopilot");
+                path.string() + " does not exist; install it beside autopilot to use simulated machines");
   return path.string();
 }
 
-// Runs autopilot-sim; what it complains about becomes the error.
+// Runs autopilot-sim; its standard error becomes the error.
 Status run_to_end(const std::string& program, std::vector<std::string> arguments) {
   host::Command command{program, std::move(arguments), host::own_environment()};
   host::ChildRunner runner;
@@ -127,7 +127,7 @@ void Simulation::play(std::function<void()> on_change) {
     const auto report =
         runner.run(command, MonoTime::max(), {}, stop, [&on_change](std::string_view) { on_change(); });
     if (stop.stop_requested()) return;
-    telemetry::log_error("the simulated machine stands still: its player ended",
+    telemetry::log_error("the simulated machine has stopped: its player process exited",
                          {{"cause", report ? std::string(trim(report->errors)) : report.error().what}});
   });
 }

@@ -13,12 +13,12 @@
 
 namespace autopilot::cli {
 
-// The driver library of simulated machines, beside this program.
+// Path of the driver library of simulated machines, beside this program.
 [[nodiscard]] Result<std::string> simulated_library();
-// The same of CUDA.
+// Path of their CUDA library, beside this program.
 [[nodiscard]] Result<std::string> simulated_cuda_library();
 
-// A machine tree made by the program autopilot-sim, in a folder of its own that goes with this object.
+// A machine tree that autopilot-sim creates, in a private folder. The destructor removes it.
 class Simulation {
  public:
   // `source`: a built-in machine, a scenario file or a tree.
@@ -29,7 +29,7 @@ class Simulation {
   ~Simulation();
 
   [[nodiscard]] std::string directory() const { return folder_ + "/machine"; }
-  // Lets its time run; `on_change` is called on another thread after each fault that came or went.
+  // Starts the timeline. Calls `on_change` on another thread after each fault appears or disappears.
   void play(std::function<void()> on_change);
   [[nodiscard]] Status inject(const api::InjectRequest& request) const;
 
@@ -39,7 +39,7 @@ class Simulation {
 
   std::string program_;
   std::string folder_;
-  host::Fd claim_;  // on folder_: one that nobody claims is removed by the next simulation
+  host::Fd claim_;  // lock on folder_; the next simulation removes unlocked folders
   std::jthread player_;
 };
 

@@ -33,7 +33,7 @@ void print_readings(const NodeSnapshot& node) {
   for (const CheckResult& result : node.results) {
     std::cout << "\n" << result.check;
     for (const auto& witness : result.witnesses)
-      std::cout << (&witness == &result.witnesses.front() ? "  by " : ", ") << printable(witness);
+      std::cout << (&witness == &result.witnesses.front() ? "  source: " : ", ") << printable(witness);
     std::cout << "\n";
     for (const Observation& observation : result.observations)
       std::cout << "  " << printable(to_string(observation.subject)) << "  " << printable(observation.name)
@@ -62,8 +62,7 @@ int snapshot(const SnapshotOptions& options) {
 
 void add_snapshot(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<SnapshotOptions>();
-  auto* verb =
-      app.add_subcommand("snapshot", "Show everything that can be read of this machine, without a verdict");
+  auto* verb = app.add_subcommand("snapshot", "Show all observations of this machine, without a verdict");
   add_machine_options(*verb, options->machine);
   add_format_option(*verb, options->format);
   verb->footer("Examples:\n  autopilot snapshot\n  autopilot snapshot -o json > before.json");

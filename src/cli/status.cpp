@@ -25,7 +25,7 @@ struct StatusOptions {
   OutputFormat format = OutputFormat::table;
 };
 
-// Says nothing of the machine: an agent is not to be ended because its machine is sick.
+// Independent of the machine's health: an unhealthy machine must not get its agent restarted.
 int probe(const AgentClient& agent, const std::string& what) {
   if (what == "live" ? agent.answers() : agent.is_ready()) return kExitHealthy;
   std::cerr << "autopilot: " << to_string(agent.target())
@@ -40,7 +40,7 @@ int show_once(const AgentClient& agent, const StatusOptions& options) {
   return exit_code_of(*node, false);
 }
 
-// Every second until interrupted; an agent that goes away stays on the screen as its error.
+// Refreshes every second until interrupted. Shows the error while the agent does not answer.
 int watch(const AgentClient& agent) {
   Interrupt interrupt;
   LiveScreen screen;
@@ -49,7 +49,7 @@ int watch(const AgentClient& agent) {
     const auto node = agent.node();
     if (node) {
       exit_code = exit_code_of(*node, false);
-      screen.show(render_node(*node, terminal_style()) + "\nCtrl-C ends this view.\n");
+      screen.show(render_node(*node, terminal_style()) + "\nPress Ctrl-C to exit.\n");
     } else {
       exit_code = kExitInternal;
       screen.show("autopilot: " + printable(node.error().what) + "\n");
@@ -63,10 +63,10 @@ int watch(const AgentClient& agent) {
 
 void add_status(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<StatusOptions>();
-  auto* verb = app.add_subcommand("status", "Show what the running agent knows about this machine");
-  verb->add_flag("-w,--watch", options->watch, "Keep the table on the screen until Ctrl-C");
+  auto* verb = app.add_subcommand("status", "Show the health of this machine, as reported by its agent");
+  verb->add_flag("-w,--watch", options->watch, "Refresh the table every second until Ctrl-C");
   verb->add_option("--probe", options->probe,
-                   "Only whether the agent answers (live), and has looked at all once (ready): 0 or 3")
+                   "Exit with 0 if the agent answers (live), or every check has run once (ready); else 3")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"live", "ready"}));
   add_format_option(*verb, options->format);
@@ -85,7 +85,7 @@ void add_status(CLI::App& app, int& exit_code) {
       return;
     }
     if (options->watch && !stdout_is_terminal()) {
-      std::cerr << "autopilot: --watch needs a terminal; leave it out to print the table once\n";
+      std::cerr << "autopilot: --watch needs a terminal; to print the table once, leave it out\n";
       exit_code = kExitUsage;
       return;
     }

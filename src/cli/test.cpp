@@ -27,7 +27,7 @@ struct TestOptions {
   TestRequest request;
   std::string socket;
   ClusterOptions cluster;
-  TestPlace place;  // without a node: here
+  TestPlace place;  // no node: this machine
 };
 
 int list(const AgentClient& agent, OutputFormat format) {
@@ -51,7 +51,7 @@ void print(const std::vector<FinishedTest>& tests, OutputFormat format) {
     print_json(tests_json(tests), format);
 }
 
-// One that cannot be made keeps no other from being made.
+// Continues with the next diagnostic when one is refused.
 int make(const AgentClient& agent, const TestRequest& request) {
   TestFollower follower(agent);
   std::vector<FinishedTest> tests;
@@ -59,7 +59,7 @@ int make(const AgentClient& agent, const TestRequest& request) {
   int exit_code = kExitHealthy;
   for (const std::string& id : request.ids) {
     if (follower.is_interrupted()) {
-      tell(id + " is not tested: interrupted");
+      tell(id + " was not run: interrupted");
       health = worst(health, Health::unknown);
       continue;
     }
@@ -89,17 +89,17 @@ int test(const TestOptions& options) {
 
 void add_test(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TestOptions>();
-  auto* verb = app.add_subcommand("test", "Make the agent test something now, and follow it to its end");
+  auto* verb = app.add_subcommand("test", "Run a diagnostic now and wait for its result");
   add_test_options(*verb, options->request);
   add_socket_option(*verb, options->socket);
   add_node_option(*verb, options->place.node)->excludes("--socket");
   add_namespace_option(*verb, options->place.name_space);
   add_cluster_options(*verb, options->cluster);
   verb->footer(
-      "A test puts load on what it tests, or asks a cluster for something. What is in\n"
-      "use is not tested: skipped. Ctrl-C cancels the one that is under way.\n"
-      "Exit status: the worst of the tests: 0 healthy, 1 degraded, 2 failed, 3 not\n"
-      "tested; 64 usage, no such test or node, 70 the agent refuses or does not answer.\n"
+      "A diagnostic puts load on the hardware, or creates objects in a cluster. It skips\n"
+      "hardware in use. Ctrl-C stops the running diagnostic.\n"
+      "Exit status: the worst result: 0 healthy, 1 degraded, 2 failed, 3 not tested;\n"
+      "64 usage, no such diagnostic or node, 70 the agent refuses or does not answer.\n"
       "Examples:\n  autopilot test\n  autopilot test storage.pvc\n"
       "  autopilot test gpu.diagnosis --deadline 1h -o json\n  autopilot test storage.pvc --node gpu-7");
   verb->callback([options, &exit_code] { exit_code = test(*options); });

@@ -13,7 +13,7 @@ namespace autopilot::cli {
 namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds{200};
-// From the end of a test to the judgement of its check.
+// From the end of a diagnostic to the judgement of its check.
 constexpr Duration kJudgement = std::chrono::seconds{20};
 constexpr Duration kJudgementOfInterrupted = std::chrono::seconds{3};
 
@@ -37,7 +37,7 @@ Status TestFollower::follow(Operation& operation) {
     say(operation);
     interrupt_.wait(kLook);
     if (is_interrupted() && !std::exchange(is_cancelled, true)) {
-      tell(operation.id + " is being cancelled");
+      tell("stopping " + operation.id);
       (void)agent_.send("DELETE", path, "");
     }
     const std::string now = TRY(agent_.get(path));
@@ -48,7 +48,7 @@ Status TestFollower::follow(Operation& operation) {
 
 void TestFollower::say(const Operation& operation) {
   const std::string line =
-      operation.kind + ": " + (operation.message.empty() ? "begun as " + operation.id : operation.message);
+      operation.kind + ": " + (operation.message.empty() ? "started as " + operation.id : operation.message);
   if (std::exchange(said_, line) != line) tell(line);
 }
 
@@ -71,7 +71,11 @@ Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& o
     if (has_judged(operation, result)) return result;
     interrupt_.wait(kLook);
   }
-  return fail(Errc::timed_out, operation.kind + " was tested, and its check has not judged what was found");
+  return fail(
+      Errc::timed_out,
+      operation.kind +
+          " has ended, but its check has not judged the result in time; show it with: autopilot check " +
+          operation.kind);
 }
 
 int exit_code_of(const Error& refusal) {

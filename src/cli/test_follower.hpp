@@ -12,28 +12,28 @@
 
 namespace autopilot::cli {
 
-// Has an agent make tests, one after the other, and tells on standard error how far each is, until an
-// interrupt: that cancels the one which is under way.
+// Runs diagnostics on an agent, one after the other, and prints their progress on standard error. An
+// interrupt stops the running one.
 class TestFollower {
  public:
   // `agent` outlives this.
   explicit TestFollower(const AgentClient& agent) : agent_(agent) {}
 
   [[nodiscard]] bool is_interrupted() const { return interrupt_.requested(); }
-  // For so long, or until an interrupt.
+  // Waits for `duration`, or until an interrupt.
   void pause(Duration duration) { interrupt_.wait(duration); }
-  // Whether the agent began the last one.
+  // True if the agent accepted the last diagnostic.
   [[nodiscard]] bool has_begun() const { return has_begun_; }
-  // When it is over, and its check has judged what was found, also by one that was ended before its time.
-  // Errors: those of the agent, timed_out.
+  // Returns when the diagnostic has ended and its check has judged the result, also the partial result of a
+  // diagnostic that was stopped. Errors: those of the agent, timed_out.
   [[nodiscard]] Result<FinishedTest> make(const api::OperationRequest& wanted);
 
  private:
   [[nodiscard]] Status follow(Operation& operation);
   void say(const Operation& operation);
-  // Nothing: it had found nothing that is known.
+  // nullopt: the stopped diagnostic has no result.
   [[nodiscard]] std::optional<CheckResult> found_before(const Operation& ended);
-  // Nothing: no check of this agent has that name.
+  // nullopt: no check of this agent has that name.
   [[nodiscard]] Result<std::optional<CheckResult>> judgement_of(const Operation& operation);
 
   const AgentClient& agent_;
@@ -42,7 +42,7 @@ class TestFollower {
   std::string said_;
 };
 
-// For an agent that did not begin a test.
+// Exit code when the agent refuses a diagnostic.
 [[nodiscard]] int exit_code_of(const Error& refusal);
 
 }  // namespace autopilot::cli

@@ -6,13 +6,14 @@
 
 namespace autopilot::cli {
 
-// By its deadline or by somebody.
+// True if the deadline or a request stopped it.
 [[nodiscard]] bool was_ended(const Operation& operation);
 
-// Whether the result tells what this test found; what an earlier one found says nothing of it.
+// True if the result contains observations of this diagnostic, not only of an earlier one.
 [[nodiscard]] bool tells_of(const Operation& operation, const CheckResult& result);
 
-// Whether the look saw what the test left. One that was under way when a test was ended may not have.
+// True if the check ran after the diagnostic left its results. A run that overlaps the stop of a diagnostic
+// may have missed them.
 [[nodiscard]] bool has_judged(const Operation& operation, const CheckResult& result);
 
 }  // namespace autopilot::cli

@@ -8,8 +8,8 @@
 namespace autopilot::cli {
 
 void add_test_options(CLI::App& verb, TestRequest& request) {
-  verb.add_option("ID", request.ids, "Tests, one after the other; without one: those that there are");
-  add_duration_option(verb, "--deadline", request.deadline, "End a test that takes longer");
+  verb.add_option("ID", request.ids, "Diagnostics to run in this order; without an ID: list them");
+  add_duration_option(verb, "--deadline", request.deadline, "Stop a diagnostic after this time");
   add_format_option(verb, request.format);
 }
 

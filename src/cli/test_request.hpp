@@ -11,9 +11,9 @@
 
 namespace autopilot::cli {
 
-// What an agent is to test.
+// A request for diagnostics.
 struct TestRequest {
-  std::vector<std::string> ids;  // one after the other; empty: which there are
+  std::vector<std::string> ids;  // run in this order; empty: list the diagnostics
   std::optional<Duration> deadline;
   OutputFormat format = OutputFormat::table;
 };

@@ -7,7 +7,7 @@
 
 namespace autopilot::cli {
 
-// Each verb is one file: it adds its subcommand, and its callback stores the exit code.
+// Each verb is one file: it adds its subcommand, whose callback stores the exit code.
 void add_version(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_snapshot(CLI::App& app, int& exit_code);
@@ -24,7 +24,7 @@ void add_network(CLI::App& app, int& exit_code);
 void add_preflight(CLI::App& app, int& exit_code);
 void add_inject(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
-// Of a cluster, which outlives the program of verbs.
+// `cluster` outlives `app`.
 void add_plan(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent

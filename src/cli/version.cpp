@@ -31,7 +31,7 @@ int version(OutputFormat format) {
 
 void add_version(CLI::App& app, int& exit_code) {
   auto format = std::make_shared<OutputFormat>(OutputFormat::table);
-  auto* verb = app.add_subcommand("version", "Show version, commit and compiler of this program");
+  auto* verb = app.add_subcommand("version", "Show version, commit, compiler and build type");
   add_format_option(*verb, *format);
   verb->footer("Examples:\n  autopilot version\n  autopilot version -o json");
   verb->callback([format, &exit_code] { exit_code = version(*format); });

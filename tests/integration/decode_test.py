@@ -122,7 +122,7 @@ class DecodeWrongFilesTest(unittest.TestCase):
             with self.subTest(content):
                 code, found, error = decode(content)
                 self.assertEqual((code, found), (0, []))
-                self.assertIn("nothing recognised " + words, error)
+                self.assertIn("no known record " + words, error)
 
     def test_zeroes_that_a_crash_left_hide_no_record(self):
         line = ("[    1.000000] " + RECORDS[2][0] + "\n").encode()
@@ -132,7 +132,7 @@ class DecodeWrongFilesTest(unittest.TestCase):
     def test_what_is_no_text_is_refused(self):
         code, found, error = decode(b"\x7fELF\0\0\0\0")
         self.assertEqual((code, found), (64, []))
-        self.assertIn("is no text", error)
+        self.assertIn("not a text file", error)
 
     def test_a_line_of_ten_megabytes_hides_no_other(self):
         line = ("[    1.000000] " + RECORDS[2][0] + "\n").encode()

@@ -36,7 +36,7 @@ class IbmDaemonTest(unittest.TestCase):
         self.assertEqual(status, 200)
         self.assertNotIn("pciebw", text)
         for name in ("--logfile", "INVASIVE_JOB_TTLSEC"):
-            daemon.wait_says(f"{name} is taken and not used")
+            daemon.wait_says(f"{name} is accepted and has no effect")
         daemon.child.send_signal(signal.SIGTERM)
         self.assertEqual(daemon.child.wait(timeout=20), 0)
 

@@ -106,7 +106,7 @@ class KubectlPluginTest(unittest.TestCase):
         lines = self.table("nodes").splitlines()
         self.assertEqual(lines[0].split(), ["NODE", "VERDICT", "HEALTH", "CHECKED", "WORST"])
         self.assertRegex("\n".join(lines), r"gpu-3 +EVICT +failed +\d+s +the GPU is lost")
-        self.assertRegex("\n".join(lines), r"gpu-4 +UNKNOWN +unknown +16m +not looked at for 16m")
+        self.assertRegex("\n".join(lines), r"gpu-4 +UNKNOWN +unknown +16m +no report for 16m")
         self.assertRegex("\n".join(lines), r"sim-1 +PASS +healthy +\d+s +\[SIMULATED\]")
         self.assertTrue(all(len(line) <= 80 for line in lines), lines)
 
@@ -149,10 +149,10 @@ class KubectlPluginTest(unittest.TestCase):
     def test_a_node_is_told_in_full(self):
         self.put_fleet()
         text = self.table("status", "gpu-3", code=2)
-        for expected in ("gpu-3  failed  verdict EVICT  checked ", "30 of 31 checks looked; missing: CAP_SYSLOG\n",
+        for expected in ("gpu-3  failed  verdict EVICT  checked ", "30 of 31 checks ran; missing permissions: CAP_SYSLOG\n",
                          "power_cycle", "2 more are in the agent's journal.", "Failed: gpu: Xid 79 (for 2h)"):
             self.assertIn(expected, text)
-        self.assertRegex(text, r"0a1b-1 +failed +gpu/0000:3b:00.0: the GPU is lost \[open\]")
+        self.assertRegex(text, r"0a1b-1 +failed +GPU 0000:3b:00.0: the GPU is lost \[open\]")
         self.assertNotIn("Ready ", text)
         self.assertNotIn("host.clock", text)
         told = self.json("status", "gpu-3", code=2)
@@ -164,7 +164,7 @@ class KubectlPluginTest(unittest.TestCase):
         self.put_fleet()
         self.server.objects[NODES].append(node("bare"))
         self.assertIn("verdict UNKNOWN  checked 16m ago", self.table("status", "gpu-4", code=3))
-        self.assertIn("no agent has said anything of it", self.table("status", "bare", code=3))
+        self.assertIn("no agent has reported this node", self.table("status", "bare", code=3))
         self.assertIn("no node 'gone' in this cluster", self.refused("status", "gone", code=64))
 
     def test_events_are_those_of_autopilot_the_newest_last(self):
@@ -184,9 +184,9 @@ class KubectlPluginTest(unittest.TestCase):
 
     def test_errors_of_the_server_name_the_cure(self):
         for path, status, verb, words in (
-            (REPORTS, 401, "nodes", "log in again"), (REPORTS, 403, "nodes", "the right to list nodehealthreports"),
+            (REPORTS, 401, "nodes", "log in again"), (REPORTS, 403, "nodes", "permission to list nodehealthreports"),
             (REPORTS, 404, "status", "kubectl apply --server-side -f deploy/helm/autopilot/crds/"), (REPORTS, 503, "nodes", "try again"),
-            (EVENTS, 403, "events", "list events in the namespace default"), (REPORTS, 418, "nodes", "is `server` of the kubeconfig"),
+            (EVENTS, 403, "events", "list events in the namespace default"), (REPORTS, 418, "nodes", "check that `server` of the kubeconfig"),
         ):
             with self.subTest(status=status, verb=verb):
                 self.server.refusals = {path: status}
@@ -199,7 +199,7 @@ class KubectlPluginTest(unittest.TestCase):
         self.server.silent = True
         self.assertIn("--request-timeout", self.refused("nodes", "--request-timeout", "200ms", code=70))
         closed = write_kubeconfig(self.folder / "closed", {"here": "http://127.0.0.1:1"}, "here")
-        self.assertIn("--context asks another one", self.refused("nodes", "--kubeconfig", closed, code=70))
+        self.assertIn("choose another cluster with --context", self.refused("nodes", "--kubeconfig", closed, code=70))
 
     def test_an_answer_that_is_none_of_an_api_server_is_an_error(self):
         for text in ("<html>hello</html>", "", "[]", '{"items": 7}', "[" * 5000):
@@ -216,7 +216,7 @@ class KubectlPluginTest(unittest.TestCase):
         self.assertIn("gpu-2", answer.stdout)
         answer = self.run_plugin("status", "gpu-2")
         self.assertEqual(answer.returncode, 1, answer.stderr)
-        self.assertIn("the right to get nodes", answer.stderr)
+        self.assertIn("permission to get nodes", answer.stderr)
 
     def test_a_cluster_without_reports_says_where_to_look(self):
         answer = self.run_plugin("status")

@@ -145,7 +145,7 @@ class LogRulesTest(unittest.TestCase):
     def test_a_missing_file_and_a_check_without_rules_are_configuration_errors(self):
         answer = self.autopilot("check", "--config", self.config("/nonexistent/rules.yaml"))
         self.assertEqual(answer.returncode, 78)
-        self.assertIn("/nonexistent/rules.yaml cannot be read", answer.stderr)
+        self.assertIn("cannot read log rules /nonexistent/rules.yaml", answer.stderr)
         answer = self.autopilot("check", "--config", self.config(required_checks=["custom.log_rules"]))
         self.assertEqual(answer.returncode, 78)
         self.assertIn("`log_rules` is empty", answer.stderr)

@@ -207,7 +207,7 @@ class OperationsTest(unittest.TestCase):
             self.assertRegex(out, r"self_test +passed")
         code, _, error = harness.run("test", "self_test", "--socket", agent.socket)
         self.assertEqual(code, 70)
-        self.assertIn("is the agent running?", error)
+        self.assertIn("no agent answers", error)
 
     def test_an_interrupt_cancels_the_test_that_is_followed(self):
         with harness.Agent() as agent:
@@ -219,7 +219,7 @@ class OperationsTest(unittest.TestCase):
             self.assertEqual(follower.child.wait(timeout=20), 3)
             self.assertEqual(find(agent, operation["id"])["state"], "cancelled")
             # The one behind it has not begun, and that is said.
-            harness.wait_until(lambda: follower.find("self_test is not tested: interrupted"), "it is told")
+            harness.wait_until(lambda: follower.find("self_test was not run: interrupted"), "it is told")
             self.assertEqual(len(json.loads(agent.get("/v1/operations"))["items"]), 1)
 
 

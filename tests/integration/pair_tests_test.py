@@ -69,7 +69,7 @@ class PairTestsTest(unittest.TestCase):
         shown, found = self.measure(host, codes=(3,))
         self.assertEqual(found, [("nic_port/h2:net0", "nic_slower_than_others"), ("nic_port/h5:net0", "nic_slower_than_others"),
                                  ("peer/h8", "could_not_look")], self.said)
-        self.assertRegex(shown, r"\nNOT TESTED +WHY\npeer/h8 ")
+        self.assertRegex(shown, r"\nNOT TESTED +REASON\npeer/h8 ")
         self.assertIn("without h8", " ".join(self.said.split()))
         self.assertEqual(self.suspect(host, "nic_port/h2:net0")["kind"], "nic_receives")
         self.assertEqual(self.suspect(host, "nic_port/h5:net0")["kind"], "nic")
@@ -188,7 +188,7 @@ class PairTestsTest(unittest.TestCase):
         code, out, err = host.command("network", "test", "--plan")
         self.assertEqual(code, 0, out + err)
         self.assertIn("net0  8 ", out)
-        self.assertIn("Nothing has been tested.", out)
+        self.assertIn("Nothing was measured.", out)
         self.assertFalse(any(map(self.is_listening, self.lab.hosts.values())))
 
     def test_it_is_tested_again_until_somebody_ends_it(self):
@@ -196,7 +196,7 @@ class PairTestsTest(unittest.TestCase):
         with tempfile.TemporaryFile("w+") as shown:
             verb = harness.Process([harness.AUTOPILOT, "network", "test", "--watch", "--nodes", "h1,h4,h6"],
                                    {**os.environ, "AUTOPILOT_SOCKET": host.socket}, shown)
-            harness.wait_until(lambda: sum("begun as" in line for line in verb.log) == 2, "the second test begins", 120)
+            harness.wait_until(lambda: sum("started as" in line for line in verb.log) == 2, "the second test begins", 120)
             self.assertEqual(verb.stop(signal.SIGINT), 0, verb.log)
             shown.seek(0)
             self.assertIn("Suspects: none", shown.read())

@@ -232,7 +232,7 @@ class PreflightTest(unittest.TestCase):
         child = self.begin()
         self.addCleanup(child.kill)
         self.assertIn("asking", child.stdout.readline())
-        self.assertRegex(child.stdout.readline(), "waits for the agent: the agent says 503")
+        self.assertRegex(child.stdout.readline(), "waiting for the agent: the agent answers 503")
         del self.api.refusals[fake_api_server.TOKEN_REVIEWS]
         out, _ = child.communicate(timeout=120)
         self.assertEqual(child.returncode, 0, out)
@@ -257,7 +257,7 @@ class PreflightTest(unittest.TestCase):
             child = self.begin(deadline="35s")
             self.addCleanup(child.kill)
             self.assertIn("asking", child.stdout.readline())
-            self.assertRegex(child.stdout.readline(), "waits for the agent: .*no answer before the deadline")
+            self.assertRegex(child.stdout.readline(), "waiting for the agent: .*no answer before the deadline")
         self.start(port=self.port)
         out, _ = child.communicate(timeout=120)
         self.assertEqual(child.returncode, 0, out)
@@ -278,7 +278,7 @@ class PreflightTest(unittest.TestCase):
         child = self.begin(hold="5m")
         self.addCleanup(child.kill)
         lines = iter(child.stdout.readline, "")
-        self.assertTrue(any("waits at most 5m to be moved" in line for line in lines))
+        self.assertTrue(any("waiting at most 5m to be moved" in line for line in lines))
         child.terminate()
         child.communicate(timeout=60)
         self.assertEqual(child.returncode, 2)
@@ -321,7 +321,7 @@ class PreflightTest(unittest.TestCase):
         self.assertIn("could not be tested", self.preflight(deadline="2s")[1])
         code, out, errors = self.preflight("--when-unknown", "stop", AUTOPILOT_AGENT_URL="")
         self.assertEqual((code, out.count("\n")), (3, 1))
-        self.assertIn("there is no agent to ask", errors)
+        self.assertIn("no agent is configured", errors)
 
 
 if __name__ == "__main__":

@@ -130,8 +130,8 @@ class ReplayTest(unittest.TestCase):
 
     def test_a_file_that_is_not_there_or_has_no_lines_is_named(self):
         policy = self.write("policy.yaml", "mode: act\n")
-        for events, expected in ((os.path.join(self.folder, "gone"), "gone cannot be read"),
-                                 (self.folder, "cannot be read"),
+        for events, expected in ((os.path.join(self.folder, "gone"), "cannot read events"),
+                                 (self.folder, "cannot read events"),
                                  (self.write("long", "x" * (2 << 20)), "long:1: longer than 1 MiB")):
             with self.subTest(expected):
                 answer = subprocess.run([harness.AUTOPILOT, "replay", "--events", events, "--policy", policy],

@@ -100,7 +100,7 @@ class ScriptTest(ScriptCase):
         items = json.loads(answer.stdout)["items"]
         self.assertNotIn("custom.pump", [item["check"] for item in items])
         self.assertNotIn("health", items[0])
-        self.assertIn("the scripts of the configuration are not run", answer.stderr)
+        self.assertIn("scripts of the configuration are skipped", answer.stderr)
 
     @unittest.skipUnless(IS_ROOT, "needs root: only root can become nobody")
     def test_scripts_have_no_rights_and_no_network_unless_configured(self):

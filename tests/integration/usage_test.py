@@ -55,7 +55,7 @@ class UsageTest(unittest.TestCase):
         answer = autopilot("explain", "x" * 100_000)
         self.assertEqual(answer.returncode, 64)
         self.assertLess(len(answer.stderr), 3000)
-        self.assertIn("is no check, reason or threshold", answer.stderr)
+        self.assertIn("a whole log line in quotes", answer.stderr)
 
     def test_output_that_is_lost_is_an_error(self):
         for arguments in (("explain", "gpu.xid"), ("check", "--list"), ("version",), ("--help",)):
@@ -109,7 +109,7 @@ class UsageTest(unittest.TestCase):
     def test_a_line_of_the_log_is_explained_to_its_end(self):
         answer = autopilot("explain", "[ 1.234567] watchdog: BUG: soft lockup - CPU#7 stuck for 22s! [kworker/7:1:4242]")
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        for label in ("cpu_stuck: ", "What ", "How sure ", "Do now ", "Clears ", "Wrong if "):
+        for label in ("cpu_stuck: ", "What ", "Confidence ", "Do now ", "Clears ", "Wrong if "):
             self.assertIn("\n" + label, answer.stdout)
 
     def test_the_version_is_json_too(self):

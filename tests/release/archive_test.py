@@ -93,7 +93,7 @@ class Starts:
     def test_a_simulated_machine_is_looked_at(self):
         done = self.run_there("autopilot", "check", "--simulate", "hgx-h100-8")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"healthy.*\n.*\b(\d+) of \1 checks looked")
+        self.assertRegex(done.stdout, r"healthy.*\n.*\b(\d+) of \1 checks ran")
         # An exception of a library that says what is wrong, and the exit code of a configuration that is.
         (self.root / "tmp/wrong.yaml").write_text("expectation: {gpus: [8\n", encoding="ascii")
         done = self.run_there("autopilot", "check", "--config", "/tmp/wrong.yaml")
@@ -125,7 +125,7 @@ class Starts:
 
     def test_the_agent_of_this_machine_answers_and_keeps_a_journal(self):
         journal = self.root / "tmp/state/journal.db"
-        self.agent_says(lambda said: "checks looked" in said and journal.exists() and journal.stat().st_size > 0)
+        self.agent_says(lambda said: "checks ran" in said and journal.exists() and journal.stat().st_size > 0)
 
     def test_the_probes_measure(self):
         done = self.run_there("autopilot-gpu-probe")

@@ -13,14 +13,14 @@ namespace autopilot::cli {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-// Within it an agent says that it lives. The pod of one that was replaced answers nothing at all, and its
-// successor has another address.
+// Deadline of /healthz. The address of a replaced pod does not answer at all, and its successor has another
+// one.
 constexpr Duration kReach = std::chrono::seconds{3};
-// The agent asks its API server whose the token is before it says anything.
+// Before its first byte the agent lets the API server review the token.
 constexpr Duration kHead = std::chrono::seconds{40};
-// A comment comes every 15 s.
+// The agent sends a comment every 15 s.
 constexpr Duration kSilence = std::chrono::seconds{45};
-// From the end of what an agent waits for to its answer, which is written down before.
+// From the end of the agent's wait to its answer; the agent commits the result in between.
 constexpr Duration kGrace = std::chrono::seconds{15};
 constexpr Duration kLook = std::chrono::milliseconds{100};
 
@@ -42,13 +42,13 @@ net::HttpRequest sign_of_life() {
   return request;
 }
 
-// What is told of events, until the result.
+// Reads the events of one answer, until the result.
 class Reader {
  public:
   explicit Reader(const std::function<void(const api::PreflightProgress&)>& on_progress)
       : on_progress_(on_progress) {}
 
-  // False when all has been said. Events that nobody knows are left alone.
+  // False after the result. Ignores unknown events.
   bool take(const net::ServerEvent& event) {
     if (event.event == "progress") {
       const auto progress = api::parse_preflight_progress(event.data);
@@ -59,22 +59,22 @@ class Reader {
     }
     if (event.event != "result") return true;
     auto result = api::parse_preflight_result(event.data);
-    answer.why = result ? "" : "the agent's answer makes no sense: " + result.error().what;
+    answer.why = result ? "" : "malformed answer of the agent: " + result.error().what;
     if (result) answer.result = *std::move(result);
     return false;
   }
 
-  GateAnswer answer{std::nullopt, true, "the agent has gone away"};
-  std::optional<Duration> wait;  // what the agent has said since this was taken
+  GateAnswer answer{std::nullopt, true, "the agent closed the connection"};
+  std::optional<Duration> wait;  // latest announced wait, until the caller takes it
 
  private:
   const std::function<void(const api::PreflightProgress&)>& on_progress_;
 };
 
-// Of an answer that is no stream: an agent that begins, or is asked too much, says so.
+// Handles an answer without an event stream, as from an agent that is starting or overloaded.
 void take_refusal(int status, const std::string& body, GateAnswer& answer) {
   answer.may_come = status >= 500 || status == 429;
-  answer.why = "the agent says " + std::to_string(status);
+  answer.why = "the agent answers " + std::to_string(status);
   const Error error = api::parse_error(body);
   if (!error.what.empty()) answer.why += ": " + error.what;
 }
@@ -148,7 +148,8 @@ GateAnswer ask_at_socket(const GateDoor& door, const net::HttpRequest& request, 
 Result<GateDoor> gate_door(const std::string& url, const std::string& node, const std::string& authority) {
   GateDoor door;
   door.url = TRY(net::parse_server_url(url));
-  if (!door.url.is_tls) return fail(Errc::malformed, url + ": expected https://...: a token is sent there");
+  if (!door.url.is_tls)
+    return fail(Errc::malformed, url + ": expected https://..., because the request carries a token");
   net::TlsIdentity identity;
   identity.authorities = authority;
   identity.server_name = node;

@@ -16,25 +16,25 @@
 
 namespace autopilot::cli {
 
-// Which agent is asked.
+// Address of the agent.
 struct GateDoor {
-  net::HttpTarget socket;                      // with a path: over the Unix socket, without a token
-  net::ServerUrl url;                          // else there, inside TLS
-  std::shared_ptr<const net::TlsContext> tls;  // with whom it trusts, and the name of the node
+  net::HttpTarget socket;                      // if it has a path: this Unix socket, without a token
+  net::ServerUrl url;                          // else this address, over TLS
+  std::shared_ptr<const net::TlsContext> tls;  // trusted CA and expected node name
 };
-// malformed: what is wrong with one of these. authority: PEM.
+// authority: PEM. malformed: an argument is not valid.
 [[nodiscard]] Result<GateDoor> gate_door(const std::string& url, const std::string& node,
                                          const std::string& authority);
 
-// What became of asking once.
+// Outcome of one request.
 struct GateAnswer {
   std::optional<api::PreflightResult> result;
-  bool may_come = false;  // without a result: it may, when the agent is asked again
-  std::string why;        // likewise, in a sentence
+  bool may_come = false;  // without a result: a retry may succeed
+  std::string why;        // without a result: the reason, in a sentence
 };
 
-// Asks, follows what the agent tells, and gives its answer. Gives up after `patience`, later where the agent
-// says that it waits longer, or within 200 ms when `stop` becomes true.
+// Sends the request, reports progress and returns the answer. Gives up after `patience`, later if the agent
+// announces a longer wait, or within 200 ms after `stop` becomes true.
 [[nodiscard]] GateAnswer ask_gate(const GateDoor& door, const std::string& token,
                                   const api::PreflightRequest& request, Duration patience,
                                   const std::function<void(const api::PreflightProgress&)>& on_progress,

@@ -15,8 +15,9 @@ std::string consequence_of(const api::PreflightResult& result) {
                                 "would be held back"
                               : "the job does not start on this node";
     default:
-      return result.may_start ? "nothing is proven, and the policy of the node lets the job start"
-                              : "nothing is proven, and the policy of the node keeps the job from starting";
+      return result.may_start
+                 ? "the GPUs are unproven, and the policy of the node lets the job start"
+                 : "the GPUs are unproven, and the policy of the node keeps the job from starting";
   }
 }
 

@@ -8,13 +8,13 @@
 
 namespace autopilot::cli {
 
-// What was asked of an API server, for who reads the error.
+// Describes a request to the API server, for its error text.
 struct Asked {
   std::string right;           // "list nodes"
-  std::string when_not_there;  // what helps when the server does not know it; empty: nothing
+  std::string when_not_there;  // remedy for not found; empty: no remedy
 };
 
-// What went wrong, and what helps. Pure.
+// The error with its remedy. Pure.
 [[nodiscard]] Error problem_of(const kube::ApiError& error, const Asked& asked);
 
 }  // namespace autopilot::cli

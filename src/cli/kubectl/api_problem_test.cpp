@@ -30,7 +30,7 @@ TEST(ApiProblem, says_what_happened_and_what_helps) {
   EXPECT_EQ(problem_of(refusal(404), kAsked).what, "GET /p: 404; install it");
   EXPECT_EQ(problem_of(refusal(404), {"list nodes", ""}).what, "GET /p: 404");
   EXPECT_THAT(problem_of(refusal(401), kAsked).what, HasSubstr("log in again"));
-  EXPECT_THAT(problem_of(refusal(403), kAsked).what, HasSubstr("needs the right to list nodes"));
+  EXPECT_THAT(problem_of(refusal(403), kAsked).what, HasSubstr("needs permission to list nodes"));
   EXPECT_THAT(problem_of(refusal(410), kAsked).what, HasSubstr("try again"));
   EXPECT_THAT(problem_of(refusal(429), kAsked).what, HasSubstr("try again"));
   EXPECT_THAT(problem_of(silence(Errc::denied), kAsked).what, HasSubstr("certificate-authority"));

@@ -18,18 +18,18 @@ std::string name_problem(const std::string& text) {
 }  // namespace
 
 bool is_object_name(std::string_view text) {
-  const auto may_stand = [](char c) {
+  const auto is_allowed = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
   };
   return !text.empty() && text.size() <= kLongestName && !text.starts_with('.') &&
-         std::ranges::all_of(text, may_stand);
+         std::ranges::all_of(text, is_allowed);
 }
 
 void add_cluster_options(CLI::App& verb, ClusterOptions& options) {
-  verb.add_option("--context", options.context, "Context of the kubeconfig; the current one without")
+  verb.add_option("--context", options.context, "Context of the kubeconfig (default: the current context)")
       ->type_name("NAME");
   verb.add_option("--kubeconfig", options.kubeconfig,
-                  "The kubeconfig; without it those of KUBECONFIG, else ~/.kube/config")
+                  "Kubeconfig file (default: $KUBECONFIG, else ~/.kube/config)")
       ->type_name("FILE");
   verb.add_option_function<std::string>(
           "--request-timeout",
@@ -40,20 +40,19 @@ void add_cluster_options(CLI::App& verb, ClusterOptions& options) {
                                          "expected a duration such as 5s, at most 10m, not '" + text + "'");
             options.request_timeout = *timeout;
           },
-          "How long one answer of the API server may take; 15s without")
+          "Deadline of each request to the API server (default: 15s)")
       ->type_name("DURATION");
 }
 
 void add_namespace_option(CLI::App& verb, std::string& name_space) {
-  verb.add_option("-n,--namespace", name_space, "Where Autopilot is installed; autopilot without")
+  verb.add_option("-n,--namespace", name_space, "Namespace of Autopilot (default: autopilot)")
       ->type_name("NAME")
       ->check(name_problem);
 }
 
 void add_installation_options(CLI::App& verb, InstallationOptions& options) {
   add_namespace_option(verb, options.name_space);
-  verb.add_option("--label-prefix", options.label_prefix,
-                  "What its labels begin with; autopilot.ibm.com without")
+  verb.add_option("--label-prefix", options.label_prefix, "Label prefix (default: autopilot.ibm.com)")
       ->type_name("PREFIX")
       ->check(name_problem);
 }

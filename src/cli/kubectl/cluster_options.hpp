@@ -9,26 +9,26 @@
 
 namespace autopilot::cli {
 
-// Which cluster is asked, in the words of kubectl.
+// The cluster, with the names of kubectl's options.
 struct ClusterOptions {
-  std::string kubeconfig;  // empty: those of KUBECONFIG, else ~/.kube/config
+  std::string kubeconfig;  // empty: the files of KUBECONFIG, else ~/.kube/config
   std::string context;     // empty: the current one
   Duration request_timeout = std::chrono::seconds{15};
 };
 void add_cluster_options(CLI::App& verb, ClusterOptions& options);
 
-// What of the cluster belongs to Autopilot.
+// The installation of Autopilot in the cluster.
 struct InstallationOptions {
-  std::string name_space = "autopilot";            // of the reports
-  std::string label_prefix = "autopilot.ibm.com";  // of labels and annotations
+  std::string name_space = "autopilot";            // namespace of the reports
+  std::string label_prefix = "autopilot.ibm.com";  // prefix of labels and annotations
 };
 void add_namespace_option(CLI::App& verb, std::string& name_space);
-// That and --label-prefix.
+// --namespace and --label-prefix.
 void add_installation_options(CLI::App& verb, InstallationOptions& options);
 
-// Whether an object may have that name: it stands in a path.
+// True if the text is valid as an object name in a request path.
 [[nodiscard]] bool is_object_name(std::string_view text);
-// NODE of a verb; anything that no node can be called is an error of usage.
+// Argument NODE of a verb; a name that no node can have is a usage error.
 CLI::Option* add_node_argument(CLI::App& verb, std::string& node, const std::string& description);
 
 }  // namespace autopilot::cli

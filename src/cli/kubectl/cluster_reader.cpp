@@ -22,7 +22,7 @@ Result<kube::Access> read_access(const ClusterOptions& options) {
   auto access = kube::read_kubeconfig(paths, options.context, read_cluster_file);
   if (access) return access;
   std::string what = access.error().what;
-  if (access.error().code == Errc::not_found) what += "; name one with --kubeconfig, or in KUBECONFIG";
+  if (access.error().code == Errc::not_found) what += "; name one with --kubeconfig or KUBECONFIG";
   return fail(Errc::malformed, std::move(what));
 }
 
@@ -70,7 +70,7 @@ Status ClusterReader::list(const kube::ApiPath& path, std::size_t page, const As
     });
     if (!rest) return fail(Errc::unavailable, "GET " + path.path + ": " + rest.error().what);
     if (rest->empty() && count <= kMostObjects) return {};
-    // An empty page that is not the last would be followed by another one for ever.
+    // A server could send empty pages that are not the last forever.
     if (count >= kMostObjects || count == before)
       return fail(Errc::exhausted,
                   "GET " + path.path + ": more than " + std::to_string(kMostObjects) + " objects");
@@ -81,7 +81,7 @@ Status ClusterReader::list(const kube::ApiPath& path, std::size_t page, const As
 Result<bool> ClusterReader::find(const std::string& path, const Asked& asked, const Take& take) {
   const auto answer = get({path, {}});
   if (!answer) {
-    // Where the kind itself is unknown there is no Status object.
+    // For an unknown kind the server sends no Status object.
     if (answer.error().verdict.outcome == kube::ApiOutcome::not_found && answer.error().reason == "NotFound")
       return false;
     return fail(problem_of(answer.error(), asked));

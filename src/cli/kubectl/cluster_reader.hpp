@@ -14,22 +14,22 @@
 
 namespace autopilot::cli {
 
-// Reads objects of a cluster, one question after the other: each call waits for its answer. Errors name the
-// cure.
+// Reads objects of a cluster. Each call blocks until its answer arrives. Errors name the remedy.
 class ClusterReader {
  public:
-  static constexpr std::size_t kMostObjects = 20'000;  // of one list; exhausted beyond
+  static constexpr std::size_t kMostObjects = 20'000;  // of one list; more: exhausted
 
   using Take = std::function<void(const kube::JsonObject& object)>;
 
-  // Reads the kubeconfig, and runs its plugin where it has one. malformed: what is wrong with them.
+  // Reads the kubeconfig and runs its credential plugin, if any. malformed: the kubeconfig is missing or not
+  // valid.
   [[nodiscard]] static Result<std::unique_ptr<ClusterReader>> open(const ClusterOptions& options);
   ClusterReader(const net::ServerUrl& server, kube::ClientOptions options);
 
-  // Each object of a list, in pages of at most `page` objects.
+  // Calls `take` for each object of a list, in pages of at most `page` objects.
   [[nodiscard]] Status list(const kube::ApiPath& path, std::size_t page, const Asked& asked,
                             const Take& take);
-  // One object. False: there is none of that name.
+  // Calls `take` for one object. False: no object has that name.
   [[nodiscard]] Result<bool> find(const std::string& path, const Asked& asked, const Take& take);
 
  private:

@@ -30,8 +30,9 @@ std::string age_text(const kube::RecordedEvent& event, WallTime now) {
 
 bool is_own_event(const kube::RecordedEvent& event, const std::string& node) {
   constexpr std::string_view own = "autopilot";
-  const bool is_told_by_us = event.component == own || event.component.starts_with(std::string(own) + "-");
-  return is_told_by_us && event.kind == "Node" && (node.empty() || event.name == node);
+  const bool has_own_component =
+      event.component == own || event.component.starts_with(std::string(own) + "-");
+  return has_own_component && event.kind == "Node" && (node.empty() || event.name == node);
 }
 
 void sort_newest_last(std::vector<kube::RecordedEvent>& events) {

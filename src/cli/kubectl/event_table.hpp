@@ -11,9 +11,9 @@
 
 namespace autopilot::cli {
 
-// Whether Autopilot told it of a node, of that one where `node` is not empty.
+// True if Autopilot recorded the event for `node`, or for any node if `node` is empty.
 [[nodiscard]] bool is_own_event(const kube::RecordedEvent& event, const std::string& node);
-// Those of which nobody knows when come first.
+// Events without a time come first.
 void sort_newest_last(std::vector<kube::RecordedEvent>& events);
 
 // docs/kubernetes.md describes the JSON. Pure.

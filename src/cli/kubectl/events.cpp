@@ -20,7 +20,7 @@ namespace autopilot::cli {
 namespace {
 
 constexpr std::size_t kEventsInAPage = 500;
-// Where Kubernetes has those of objects without a namespace.
+// Kubernetes keeps events of objects without a namespace here.
 const std::string kEvents = "/api/v1/namespaces/default/events";
 
 struct EventsOptions {
@@ -28,7 +28,7 @@ struct EventsOptions {
   OutputFormat format = OutputFormat::table;
 };
 
-// The server chooses, so that not all Events of the cluster are sent.
+// Filters on the server, which then does not send all Events of the cluster.
 std::string selector_of(const std::string& node) {
   return "involvedObject.kind=Node,reportingComponent=autopilot-agent" +
          (node.empty() ? "" : ",involvedObject.name=" + node);
@@ -57,14 +57,14 @@ int show(const ClusterOptions& options, const EventsOptions& own) {
   return kExitHealthy;
 }
 
-// "node/gpu-7", as `kubectl events` has it.
+// "node/gpu-7", as in `kubectl events --for`.
 std::string node_of(const std::string& object) {
   const auto parts = split(object, '/');
   const bool is_node = parts.size() == 2 && (parts[0] == "node" || parts[0] == "nodes" || parts[0] == "no") &&
                        is_object_name(parts[1]);
   if (!is_node)
-    throw CLI::ValidationError("--for",
-                               "expected node/NAME, for Autopilot tells of nodes, not '" + object + "'");
+    throw CLI::ValidationError(
+        "--for", "expected node/NAME, not '" + object + "'; Autopilot records events of nodes only");
   return std::string(parts[1]);
 }
 
@@ -72,17 +72,17 @@ std::string node_of(const std::string& object) {
 
 void add_cluster_events(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   auto options = std::make_shared<EventsOptions>();
-  auto* verb = app.add_subcommand("events", "Show what Autopilot told of the nodes, the newest last");
-  auto* node = add_node_argument(*verb, options->node, "Only of this node");
+  auto* verb = app.add_subcommand("events", "Show Autopilot's events of nodes, newest last");
+  auto* node = add_node_argument(*verb, options->node, "Show only events of this node");
   verb->add_option_function<std::string>(
           "--for", [options](const std::string& object) { options->node = node_of(object); },
-          "The same, as kubectl events has it")
+          "Same, in the form of kubectl events")
       ->type_name("node/NAME")
       ->excludes(node);
   add_format_option(*verb, options->format);
   add_cluster_options(*verb, cluster);
   verb->footer(
-      "The API server keeps Events for an hour, unless it was told otherwise.\n"
+      "The API server keeps Events for one hour by default (--event-ttl).\n"
       "Examples:\n  kubectl autopilot events\n  kubectl autopilot events gpu-7\n"
       "  kubectl autopilot events -o json | jq '.items[] | select(.type == \"Warning\")'");
   verb->callback([&cluster, options, &exit_code] { exit_code = show(cluster, *options); });

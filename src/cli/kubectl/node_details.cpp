@@ -9,9 +9,11 @@
 
 #include "api/json_writer.hpp"
 #include "cli/kubectl/node_table.hpp"
+#include "cli/output/action_text.hpp"
 #include "cli/output/age.hpp"
 #include "cli/output/columns.hpp"
 #include "cli/output/paint.hpp"
+#include "cli/output/subject_text.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -28,18 +30,19 @@ std::string headline(const NodeDetails& details, WallTime now, const TableStyle&
   return text + "  checked " + (view.checked ? age_of(*view.checked, now) + " ago" : "never") + "\n";
 }
 
-std::string what_was_looked_at(const NodeDetails& details, const TableStyle& style) {
-  std::string text = details.view.looked.empty() ? "" : details.view.looked + " checks looked";
+std::string coverage_lines(const NodeDetails& details, const TableStyle& style) {
+  std::string text = details.view.looked.empty() ? "" : details.view.looked + " checks ran";
   if (!details.report.missing_rights.empty())
-    text += (text.empty() ? "missing: " : "; missing: ") + joined(details.report.missing_rights);
+    text += (text.empty() ? "missing permissions: " : "; missing permissions: ") +
+            joined(details.report.missing_rights);
   std::string lines;
   for (const auto& line : wrapped(printable(text), style.width))
     lines += line + "\n";
   return lines;
 }
 
-// What is stale is not shown as what is wrong now.
-std::string why_nobody_knows(const NodeDetails& details, const TableStyle& style) {
+// Reason for UNKNOWN. Stale findings are not shown as current.
+std::string why_unknown(const NodeDetails& details, const TableStyle& style) {
   if (details.view.verdict) return "";
   std::string lines;
   for (const auto& line : wrapped(printable(details.view.worst), style.width))
@@ -55,13 +58,18 @@ std::string why_evicted(const NodeDetails& details, const TableStyle& style) {
   return lines;
 }
 
+std::string culprit_of(const kube::ReportedIncident& incident) {
+  const auto subject = parse_subject(incident.blamed);
+  return subject ? subject_text(*subject) : incident.blamed;
+}
+
 std::string text_of(const kube::ReportedIncident& incident, WallTime now) {
-  std::string text = incident.blamed.empty() ? "" : incident.blamed + ": ";
-  text += incident.summary;
+  std::string text = culprit_of(incident);
+  text += (text.empty() ? "" : ": ") + incident.summary;
   if (incident.is_injected) text += " [injected]";
   text += " [" + incident.state + (incident.is_acknowledged ? ", acknowledged]" : "]");
   if (incident.opened) text += " (for " + age_of(*incident.opened, now) + ")";
-  if (!incident.action.empty() && incident.action != "none") text += " -> " + incident.action;
+  append_action(text, incident.action);
   return text;
 }
 
@@ -72,7 +80,7 @@ std::string incidents_table(const kube::ReportDetails& report, WallTime now, con
                     {std::string(to_string(incident.health)), color_of(incident.health)},
                     {text_of(incident, now)}});
   std::string text =
-      rows.empty() ? "" : "\n" + render_columns({"INCIDENT", "HEALTH", "WHAT"}, std::move(rows), style);
+      rows.empty() ? "" : "\n" + render_columns({"INCIDENT", "HEALTH", "MESSAGE"}, std::move(rows), style);
   if (report.incidents_left_out > 0)
     text += std::to_string(report.incidents_left_out) + " more are in the agent's journal.\n";
   return text;
@@ -84,7 +92,7 @@ std::string checks_table(const kube::ReportDetails& report, const TableStyle& st
     if (check.health != Health::healthy && check.health != Health::unsupported)
       rows.push_back(
           {{check.id}, {std::string(to_string(check.health)), color_of(check.health)}, {check.message}});
-  return rows.empty() ? "" : "\n" + render_columns({"CHECK", "HEALTH", "WHAT"}, std::move(rows), style);
+  return rows.empty() ? "" : "\n" + render_columns({"CHECK", "HEALTH", "MESSAGE"}, std::move(rows), style);
 }
 
 std::string_view color_of_status(std::string_view status) {
@@ -102,7 +110,7 @@ std::string conditions_table(const std::vector<kube::NodeCondition>& conditions,
     rows.push_back(
         {{condition.type}, {condition.status, color_of_status(condition.status)}, {std::move(text)}});
   }
-  return rows.empty() ? "" : "\n" + render_columns({"CONDITION", "STATUS", "WHY"}, std::move(rows), style);
+  return rows.empty() ? "" : "\n" + render_columns({"CONDITION", "STATUS", "REASON"}, std::move(rows), style);
 }
 
 void write(api::JsonWriter& out, const kube::ReportedIncident& incident) {
@@ -156,10 +164,9 @@ std::vector<kube::NodeCondition> own_conditions(const kube::Node& node) {
 }
 
 std::string render_details(const NodeDetails& details, WallTime now, const TableStyle& style) {
-  return headline(details, now, style) + what_was_looked_at(details, style) +
-         why_nobody_knows(details, style) + why_evicted(details, style) +
-         incidents_table(details.report, now, style) + conditions_table(details.conditions, now, style) +
-         checks_table(details.report, style);
+  return headline(details, now, style) + coverage_lines(details, style) + why_unknown(details, style) +
+         why_evicted(details, style) + incidents_table(details.report, now, style) +
+         conditions_table(details.conditions, now, style) + checks_table(details.report, style);
 }
 
 std::string details_json(const NodeDetails& details, WallTime now) {

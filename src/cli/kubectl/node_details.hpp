@@ -11,14 +11,14 @@
 
 namespace autopilot::cli {
 
-// All that its cluster knows of one node.
+// Everything that the cluster stores about one node.
 struct NodeDetails {
   NodeView view;
-  kube::ReportDetails report;                   // empty where there is none
-  std::vector<kube::NodeCondition> conditions;  // those of Autopilot
+  kube::ReportDetails report;                   // empty: the node has no report
+  std::vector<kube::NodeCondition> conditions;  // Autopilot's conditions
 };
 
-// Of the conditions of a Node object those that agents write.
+// The conditions of a Node object that agents write.
 [[nodiscard]] std::vector<kube::NodeCondition> own_conditions(const kube::Node& node);
 
 // docs/kubernetes.md describes the JSON. Pure.

@@ -9,27 +9,27 @@
 #include "cli/kubectl/node_view.hpp"
 #include "cli/output/table.hpp"
 
-// Nodes of a cluster for people and programs; docs/kubernetes.md describes the JSON. Pure.
+// Tables and JSON of the nodes of a cluster; docs/kubernetes.md describes the JSON. Pure.
 namespace autopilot::cli {
 
-// "PASS", "UNKNOWN" where nobody knows, "-" where there is no accelerator.
+// "PASS"; "UNKNOWN" without a current verdict; "-" without accelerator.
 [[nodiscard]] std::string_view verdict_text(const NodeView& view);
-// What is wrong, and whether the machine exists.
+// The worst incident, and a mark for a simulated machine.
 [[nodiscard]] std::string worst_text(const NodeView& view);
 
 [[nodiscard]] std::string render_nodes(std::span<const NodeView> views, WallTime now,
                                        const TableStyle& style);
 [[nodiscard]] std::string nodes_json(std::span<const NodeView> views, WallTime now);
 
-// How many there are of each verdict, and those that need a look, the worst first.
+// Number of nodes for each verdict, and the nodes that need attention, worst first.
 [[nodiscard]] std::string render_cluster(std::span<const NodeView> views, WallTime now,
                                          const TableStyle& style);
 [[nodiscard]] std::string cluster_json(std::span<const NodeView> views, WallTime now);
 
-// The worst of all; unknown without any.
+// The worst health; unknown if `views` is empty.
 [[nodiscard]] Health health_of(std::span<const NodeView> views);
 
-// One whole item of a list.
+// All members of one list item.
 void write_node_members(api::JsonWriter& out, const NodeView& view);
 
 }  // namespace autopilot::cli

@@ -94,9 +94,9 @@ NodeDetails sick_node() {
 TEST(NodeDetails, say_what_is_wrong_and_what_to_do) {
   const auto text = render_details(sick_node(), kTableNow, {.color = false, .width = 120});
   EXPECT_THAT(text, HasSubstr("gpu-2  failed  verdict EVICT  SIMULATED  checked 3m ago\n"
-                              "30 of 31 checks looked; missing: CAP_SYSLOG\n"));
-  EXPECT_THAT(text,
-              HasSubstr("gpu/0000:3b:00.0: the GPU is lost [open, acknowledged] (for 2h) -> power_cycle\n"));
+                              "30 of 31 checks ran; missing permissions: CAP_SYSLOG\n"));
+  EXPECT_THAT(text, HasSubstr("GPU 0000:3b:00.0: the GPU is lost [open, acknowledged] (for 2h). Action: "
+                              "power-cycle the node\n"));
   EXPECT_THAT(text, HasSubstr("4 more are in the agent's journal.\n"));
   EXPECT_THAT(text, HasSubstr("GpuHealthy  False   Failed: Xid 79 (for 2h)\n"));
   EXPECT_THAT(text, HasSubstr("gpu.xid  failed  Xid 79\n"));
@@ -107,17 +107,16 @@ TEST(NodeDetails, say_why_evict_stays) {
   NodeDetails details = sick_node();
   details.report.why_evicted = "EVICT stood here before";
   EXPECT_THAT(render_details(details, kTableNow, {.color = false, .width = 120}),
-              HasSubstr("missing: CAP_SYSLOG\nEVICT stood here before\n"));
+              HasSubstr("missing permissions: CAP_SYSLOG\nEVICT stood here before\n"));
   EXPECT_THAT(details_json(details, kTableNow), HasSubstr(R"("whyEvicted":"EVICT stood here before")"));
 }
 
 TEST(NodeDetails, of_a_node_that_nobody_watches_say_so_first) {
   NodeDetails details = sick_node();
   details.view = fleet()[2];
-  EXPECT_THAT(
-      render_details(details, kTableNow, {}),
-      HasSubstr(
-          "gpu-3  unknown  verdict UNKNOWN  checked never\nmissing: CAP_SYSLOG\nnot looked at for 1h\n"));
+  EXPECT_THAT(render_details(details, kTableNow, {}),
+              HasSubstr("gpu-3  unknown  verdict UNKNOWN  checked never\nmissing permissions: "
+                        "CAP_SYSLOG\nnot looked at for 1h\n"));
 }
 
 TEST(NodeDetails, json_has_all_of_it) {

@@ -12,13 +12,13 @@
 namespace autopilot::cli {
 namespace {
 
-// What is known of one node.
+// The objects of one node.
 struct Known {
   const kube::HealthReport* report = nullptr;
   const kube::Node* node = nullptr;
 };
 
-// What somebody said of it at one time.
+// Statement of the agent at one time.
 struct Word {
   std::optional<WallTime> time;
   std::optional<Verdict> verdict;
@@ -46,7 +46,7 @@ bool is_fresh(std::optional<WallTime> time, WallTime now) {
   return time && *time <= now + kStaleAfter && *time >= now - kStaleAfter;
 }
 
-// TESTING says nothing of the node but that it is reserved.
+// TESTING means only that the node is reserved.
 Health health_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::pass:
@@ -63,11 +63,11 @@ Health health_of(Verdict verdict) {
 }
 
 std::string why_unknown(const Word& word, WallTime now) {
-  if (!word.time) return "nobody says when it was looked at";
-  if (is_fresh(word.time, now)) return "its word is none that this version knows";
+  if (!word.time) return "its last report has no time";
+  if (is_fresh(word.time, now)) return "this version does not know its verdict; update autopilot";
   if (*word.time > now)
-    return "looked at in the future, at " + format_time(*word.time) + ": a clock is wrong";
-  return "not looked at for " + age_of(*word.time, now) + ": is its agent running?";
+    return "its last report is in the future, at " + format_time(*word.time) + ": check the clocks";
+  return "no report for " + age_of(*word.time, now) + ": is its agent running?";
 }
 
 std::string word_text(std::optional<Verdict> verdict) {
@@ -77,7 +77,7 @@ std::string word_text(std::optional<Verdict> verdict) {
 void forget(NodeView& view, const Word& word, WallTime now) {
   view.last_word = word_text(word.verdict);
   view.worst = why_unknown(word, now);
-  if (!view.last_word.empty()) view.worst += "; it was " + view.last_word;
+  if (!view.last_word.empty()) view.worst += "; last verdict " + view.last_word;
   if (!word.worst.empty()) view.worst += "; " + word.worst;
 }
 
@@ -89,7 +89,7 @@ NodeView view_of(const std::string& name, const Known& known, const std::string&
   if (known.report != nullptr) {
     view.looked = known.report->looked;
     view.is_simulated = known.report->is_simulated;
-    // Nothing is before every time.
+    // nullopt is less than every time.
     if (known.report->observed >= word.time)
       word = {known.report->observed, known.report->written, known.report->worst_incident};
   }
@@ -102,7 +102,7 @@ NodeView view_of(const std::string& name, const Known& known, const std::string&
   view.worst = std::move(word.worst);
   view.health = health_of(*word.verdict);
   if (known.report != nullptr && is_fresh(known.report->observed, now)) {
-    // It says more than the node, also where it is the older one.
+    // The report has more detail than the Node object, even if it is older.
     view.worst = known.report->worst_incident;
     view.health =
         view.health == Health::unknown ? known.report->health : worst(view.health, known.report->health);

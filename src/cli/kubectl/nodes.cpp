@@ -37,12 +37,12 @@ int show(const ClusterOptions& options, const NodesOptions& own) {
 
 void add_cluster_nodes(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   auto options = std::make_shared<NodesOptions>();
-  auto* verb = app.add_subcommand("nodes", "Show every node of the cluster, as its agent sees it");
+  auto* verb = app.add_subcommand("nodes", "List all nodes with their health");
   add_format_option(*verb, options->format);
   add_installation_options(*verb, options->installation);
   add_cluster_options(*verb, cluster);
   verb->footer(
-      "A node of which nothing was heard for 15 minutes is UNKNOWN, whatever was last said\nof it.\n"
+      "A node without a report for 15 minutes is UNKNOWN, whatever its last verdict.\n"
       "Examples:\n  kubectl autopilot nodes\n  kubectl autopilot nodes --context production\n"
       "  kubectl autopilot nodes -o json | jq -r '.items[] | select(.health != \"healthy\").node'");
   verb->callback([&cluster, options, &exit_code] { exit_code = show(cluster, *options); });

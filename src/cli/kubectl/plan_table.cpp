@@ -23,7 +23,7 @@ std::string_view color_of(const kube::RemediationPlan& plan) {
   return holds ? cli::color_of(Health::degraded) : std::string_view();
 }
 
-// A step that cannot be done is what a person should know first.
+// A step that fails is the most important information.
 std::string message_of(const kube::RemediationPlan& plan) {
   if (!plan.status) return plan.spec.cause;
   return plan.status->problem.empty() ? plan.status->message : "not done yet: " + plan.status->problem;
@@ -85,11 +85,11 @@ std::string render_plan(const kube::RemediationPlan& plan, WallTime now, const T
   lines.add("node", plan.spec.node);
   lines.add("phase", phase_of(plan));
   lines.add("message", status.message);
-  lines.add("waits for", status.brake);
+  lines.add("waiting for", status.brake);
   lines.add("not done yet", status.problem);
   lines.add("cause", plan.spec.cause);
   lines.add("evidence", joined(plan.status ? status.evidence : plan.spec.evidence));
-  lines.add("tests that failed", joined(plan.status ? status.tests : plan.spec.tests));
+  lines.add("failed diagnostics", joined(plan.status ? status.tests : plan.spec.tests));
   lines.add("pool", plan.spec.pool);
   lines.add("failure domain", plan.spec.domain);
   lines.add("budget", plan.status ? status.budget : plan.spec.budget);

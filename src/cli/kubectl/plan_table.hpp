@@ -11,14 +11,14 @@
 
 namespace autopilot::cli {
 
-// Something of it is still to be done, or to be undone, or it only shows what would be.
+// True if the plan is not over: it has steps to do or to undo, or it is a dry run.
 [[nodiscard]] bool is_of_now(const kube::RemediationPlan& plan);
 // The newest first.
 void sort_newest_first(std::vector<kube::RemediationPlan>& plans);
 
 [[nodiscard]] std::string render_plans(std::span<const kube::RemediationPlan> plans, WallTime now,
                                        const TableStyle& style);
-// All of one plan.
+// All details of one plan.
 [[nodiscard]] std::string render_plan(const kube::RemediationPlan& plan, WallTime now,
                                       const TableStyle& style);
 

@@ -14,11 +14,11 @@
 namespace autopilot::cli {
 namespace {
 
-// Of the shell library of kubectl.
+// Directives of kubectl's completion scripts.
 constexpr std::string_view kOfferFiles = ":0";
 constexpr std::string_view kOfferNothingElse = ":4";
 
-// Its examples are those of another name.
+// Examples of shared verbs use the name `autopilot`.
 void rename_examples(CLI::App& verb) {
   std::string footer = verb.get_footer();
   const std::string name = "  autopilot ";

@@ -17,15 +17,16 @@ constexpr std::size_t kNodesInAPage = 500;
 Asked asked_for_reports(const char* verb, const InstallationOptions& installation) {
   return {
       std::string(verb) + " nodehealthreports.autopilot.ibm.com in the namespace " + installation.name_space,
-      "the cluster does not know the kind NodeHealthReport: kubectl apply --server-side -f "
+      "the kind NodeHealthReport is not installed; run: kubectl apply --server-side -f "
       "deploy/helm/autopilot/crds/"};
 }
 
-// Reports alone say most of it: who may not see Node objects sees them.
+// Reports contain most information: without permission for Node objects the verb shows reports alone.
 Result<std::string> what_is_missing(const Status& read) {
   if (read) return std::string();
   if (read.error().code != Errc::denied) return fail(read.error());
-  return read.error().what + "; nodes without a report are missing here, and so is what stands on the others";
+  return read.error().what +
+         "; nodes without a report are missing here, and so are the labels and conditions of the others";
 }
 
 }  // namespace
@@ -52,8 +53,8 @@ void tell_missing(const ClusterNodes& nodes, const InstallationOptions& installa
   if (!nodes.missing.empty()) tell(nodes.missing);
   if (nodes.views.empty())
     tell("no node has a report in the namespace " + installation.name_space +
-         "; is Autopilot installed elsewhere (--namespace), and may its agents write "
-         "(kubernetes.write_node)?");
+         "; check the namespace of Autopilot (--namespace), and that its agents write reports "
+         "(kubernetes.write_node)");
 }
 
 Result<ClusterNode> read_node(ClusterReader& cluster, const InstallationOptions& installation,
@@ -75,10 +76,10 @@ Result<ClusterNode> read_node(ClusterReader& cluster, const InstallationOptions&
   if (!has_node) found.missing = TRY(what_is_missing(fail(has_node.error())));
   if (!has_report && has_node && !*has_node)
     return fail(Errc::not_found,
-                "no node '" + node + "' in this cluster (kubectl autopilot nodes lists them)");
+                "no node '" + node + "' in this cluster; list nodes with: kubectl autopilot nodes");
   const auto views = node_views(reports, nodes, installation.label_prefix, now);
   found.details.view =
-      views.empty() ? NodeView{.node = node, .worst = "no agent has said anything of it"} : views.front();
+      views.empty() ? NodeView{.node = node, .worst = "no agent has reported this node"} : views.front();
   return found;
 }
 

@@ -14,12 +14,12 @@ namespace autopilot::cli {
 
 struct ClusterNodes {
   std::vector<NodeView> views;  // by name
-  std::string missing;          // what could not be read beside the reports; empty: nothing
+  std::string missing;          // error of the Node objects, while reports were read; empty: no error
 };
 [[nodiscard]] Result<ClusterNodes> read_nodes(ClusterReader& cluster, const InstallationOptions& installation,
                                               WallTime now);
 
-// Says on standard error what is missing, and what to do where there is no node at all.
+// Prints on standard error what is missing, and a remedy if no node was found.
 void tell_missing(const ClusterNodes& nodes, const InstallationOptions& installation);
 
 struct ClusterNode {

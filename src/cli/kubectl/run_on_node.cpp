@@ -18,7 +18,7 @@ constexpr const char* kProgram = "/usr/bin/autopilot";  // in the image
 constexpr const char* kAgents = "app.kubernetes.io/name=autopilot,app.kubernetes.io/component=agent";
 constexpr std::size_t kPodsInAPage = 50;
 
-// That runs; one that is being replaced may stand beside it.
+// The running pod; a pod that is being replaced may exist beside it.
 Result<std::string> agent_pod(ClusterReader& cluster, const TestPlace& place) {
   const std::string& name_space = place.name_space;
   std::string running;
@@ -32,7 +32,7 @@ Result<std::string> agent_pod(ClusterReader& cluster, const TestPlace& place) {
   if (running.empty())
     return fail(Errc::not_found,
                 "no agent runs on a node " + place.node + " in the namespace " + name_space +
-                    "; 'kubectl autopilot nodes' shows the nodes, --namespace names another one");
+                    "; list nodes with: kubectl autopilot nodes; choose another namespace with --namespace");
   return running;
 }
 
@@ -45,7 +45,7 @@ bool has_terminal() {
 std::vector<std::string> test_words(const TestRequest& request) {
   std::vector<std::string> words{"test", "--output=" + format_name(request.format)};
   if (request.deadline) words.push_back("--deadline=" + format_duration(*request.deadline));
-  // What begins with - is an ID all the same.
+  // Words after it are ids, even with a leading dash.
   words.emplace_back("--");
   words.insert(words.end(), request.ids.begin(), request.ids.end());
   return words;
@@ -66,7 +66,7 @@ std::vector<std::string> exec_arguments(const ClusterOptions& cluster, const std
 }
 
 CLI::Option* add_node_option(CLI::App& verb, std::string& node) {
-  return verb.add_option("--node", node, "Whose agent tests: by 'kubectl exec' in its pod")
+  return verb.add_option("--node", node, "Run on the agent of this node, with 'kubectl exec' in its pod")
       ->type_name("NAME")
       ->check(
           [](const std::string& text) { return is_object_name(text) ? "" : "expected the name of a node"; });
@@ -83,7 +83,7 @@ int run_on_node(const ClusterOptions& cluster, const TestPlace& place,
   }
   const Error why = host::replace_process(
       "kubectl", exec_arguments(cluster, place.name_space, *pod, words, has_terminal()));
-  return report({why.code, why.what + "; a test of another node is begun by kubectl, which must be in PATH"});
+  return report({why.code, why.what + "; a diagnostic on another node needs kubectl in PATH"});
 }
 
 }  // namespace autopilot::cli

@@ -19,7 +19,7 @@ Status check_job(const std::string& job) {
       colon != std::string::npos && is_object_name(job.substr(0, colon)) && colon + 1 < job.size();
   if (job.empty() || is_one) return {};
   return fail(Errc::malformed,
-              "--job: expected NAMESPACE:SELECTOR, such as ml:job-name=train, and not '" + job + "'");
+              "--job: expected NAMESPACE:SELECTOR, such as ml:job-name=train, not '" + job + "'");
 }
 
 Result<Names> nodes_of_pods(ClusterReader& cluster, const std::string& job) {
@@ -57,7 +57,7 @@ Result<std::vector<std::string>> select_nodes(const ClusterOptions& cluster, con
     else
       std::erase_if(nodes, [&labelled](const std::string& node) { return !labelled.contains(node); });
   }
-  if (nodes.empty()) return fail(Errc::not_found, "no node of the cluster is what --job and --nodelabel say");
+  if (nodes.empty()) return fail(Errc::not_found, "no node matches --job and --nodelabel");
   return std::vector<std::string>(nodes.begin(), nodes.end());
 }
 

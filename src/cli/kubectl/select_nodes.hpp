@@ -9,16 +9,16 @@
 
 namespace autopilot::cli {
 
-// Which nodes of a cluster are meant.
+// Selection of nodes of a cluster.
 struct NodeSelection {
-  std::string job;         // "<namespace>:<label selector>" of pods: the nodes that they are on
+  std::string job;         // "<namespace>:<label selector>" of pods: the nodes of these pods
   std::string node_label;  // a label selector of nodes
 
   [[nodiscard]] bool is_empty() const { return job.empty() && node_label.empty(); }
 };
 
-// Their names, in order, each once; of both selections those that are in both. Asks the API server.
-// not_found: there is none; malformed: `job` is none.
+// Node names, sorted, each once; with both selections, the nodes in both. Reads from the API server.
+// not_found: no node matches; malformed: `job` is not NAMESPACE:SELECTOR.
 [[nodiscard]] Result<std::vector<std::string>> select_nodes(const ClusterOptions& cluster,
                                                             const NodeSelection& selection);
 

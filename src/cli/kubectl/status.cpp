@@ -58,15 +58,14 @@ int show(const ClusterOptions& cluster, const StatusOptions& options) {
 
 void add_cluster_status(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   auto options = std::make_shared<StatusOptions>();
-  auto* verb =
-      app.add_subcommand("status", "Show how many nodes are how, and which need a look; or one node");
-  add_node_argument(*verb, options->node, "All that the cluster knows of this node");
+  auto* verb = app.add_subcommand("status", "Summarize node health; with NODE, show one node");
+  add_node_argument(*verb, options->node, "Show all details of this node");
   add_format_option(*verb, options->format);
   add_installation_options(*verb, options->installation);
   add_cluster_options(*verb, cluster);
   verb->footer(
-      "Exit status: that of the worst node: 0 healthy, 1 degraded, 2 failed, 3 unknown\n"
-      "or no node at all; 64 usage or no such node, 78 kubeconfig, 70 no answer.\n"
+      "Exit status: of the worst node: 0 healthy, 1 degraded, 2 failed, 3 unknown or no\n"
+      "nodes; 64 usage or no such node, 78 kubeconfig, 70 no answer.\n"
       "Examples:\n  kubectl autopilot status\n  kubectl autopilot status gpu-7\n"
       "  kubectl autopilot status -o json | jq .counts");
   verb->callback([&cluster, options, &exit_code] { exit_code = show(cluster, *options); });

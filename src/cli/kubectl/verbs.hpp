@@ -7,8 +7,8 @@
 
 namespace autopilot::cli {
 
-// The verbs of `kubectl autopilot` that ask a cluster. `cluster` outlives the program of verbs; options that
-// stand in front of the verb fill it too.
+// The verbs of `kubectl autopilot` that read a cluster. `cluster` outlives `app`; options before the verb
+// fill it too.
 void add_cluster_nodes(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_cluster_status(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_cluster_test(CLI::App& app, ClusterOptions& cluster, int& exit_code);

@@ -7,7 +7,7 @@ namespace autopilot::cli {
 
 std::string age_of(WallTime then, WallTime now) {
   using namespace std::chrono;
-  // Between years that are far apart there is more time than a Duration holds.
+  // The difference of two distant years overflows a Duration.
   const Duration age = std::max(std::max(now, WallTime{}) - std::max(then, WallTime{}), Duration{0});
   if (age < minutes{1}) return std::to_string(floor<seconds>(age).count()) + "s";
   if (age < hours{1}) return std::to_string(floor<minutes>(age).count()) + "m";

@@ -7,7 +7,7 @@
 
 namespace autopilot::cli {
 
-// "45s", "12m", "3h", "5d": one unit, rounded down. "0s" of what is yet to come.
+// "45s", "12m", "3h", "5d": one unit, rounded down. "0s" for a time in the future.
 [[nodiscard]] std::string age_of(WallTime then, WallTime now);
 
 }  // namespace autopilot::cli

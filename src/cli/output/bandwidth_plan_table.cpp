@@ -32,27 +32,27 @@ std::string left_out_table(const api::BandwidthPlan& plan, const TableStyle& sty
   std::vector<Row> rows;
   for (const api::LeftOut& left : plan.left_out)
     rows.push_back({{left.node}, {left.why}});
-  return "\n" + render_columns({"LEFT OUT", "WHY"}, std::move(rows), style);
+  return "\n" + render_columns({"LEFT OUT", "REASON"}, std::move(rows), style);
 }
 
-// share: " with 40 % of each line"
+// share: " with 40 % of the line rate"
 std::string rounds_text(const api::BandwidthPlan& plan, const std::string& share) {
   const std::string seconds = std::to_string(plan.seconds) + " s";
   if (plan.rounds > 1)
     return "All pairs are tested, in " + std::to_string(plan.rounds) + " rounds of about " + seconds + share +
-           ".\nOne more tests those again that seem to have a bad way between them.";
+           ".\nOne more round repeats the pairs with a suspect path.";
   return "The first round takes about " + seconds + share +
-         ". What it shows chooses the pairs\nof the second; a third confirms.";
+         ". Its results select the pairs\nof the second round; a third round confirms.";
 }
 
 }  // namespace
 
 std::string render_plan(const api::BandwidthPlan& plan, const TableStyle& style) {
   const std::string share = plan.most_percent < 100
-                                ? " with " + std::to_string(plan.most_percent) + " % of each line"
-                                : " with all that the lines carry";
+                                ? " with " + std::to_string(plan.most_percent) + " % of the line rate"
+                                : " at the full line rate";
   return simulated_line(plan.simulated, style) + rails_table(plan, style) + "\n" + rounds_text(plan, share) +
-         " Nothing has been tested.\n" + left_out_table(plan, style);
+         " Nothing was measured.\n" + left_out_table(plan, style);
 }
 
 }  // namespace autopilot::cli

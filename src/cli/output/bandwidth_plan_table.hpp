@@ -9,11 +9,11 @@
 
 namespace autopilot::cli {
 
-// Of a rail with more pairs in the first round the others are counted.
+// A rail with more pairs in its first round shows the number of the others.
 inline constexpr std::size_t kMostPairsShown = 12;
 
-// For a person: of each rail how many nodes have it and which of them are measured first, how long that
-// takes, and who is left out.
+// Table of a bandwidth plan: for each rail the number of nodes and the pairs of the first round; then the
+// duration, and the nodes left out.
 [[nodiscard]] std::string render_plan(const api::BandwidthPlan& plan, const TableStyle& style);
 
 }  // namespace autopilot::cli

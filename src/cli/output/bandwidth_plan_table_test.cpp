@@ -20,8 +20,8 @@ TEST(BandwidthPlanTable, tells_who_is_measured_with_whom_for_how_long_and_who_is
   const std::string text = render_plan(plan, {});
   EXPECT_THAT(text, HasSubstr("ib0   3      a with c\n"));
   EXPECT_THAT(text, HasSubstr("ib1   1      none\n"));
-  EXPECT_THAT(text, HasSubstr("about 10 s with 40 % of each line"));
-  EXPECT_THAT(text, HasSubstr("LEFT OUT  WHY\nd         does not answer\n"));
+  EXPECT_THAT(text, HasSubstr("about 10 s with 40 % of the line rate"));
+  EXPECT_THAT(text, HasSubstr("LEFT OUT  REASON\nd         does not answer\n"));
 }
 
 TEST(BandwidthPlanTable, of_many_pairs_the_rest_is_counted) {
@@ -29,7 +29,7 @@ TEST(BandwidthPlanTable, of_many_pairs_the_rest_is_counted) {
   plan.pairs.assign(kMostPairsShown + 3, {"ib0", "a", "b"});
   const std::string text = render_plan(plan, {});
   EXPECT_THAT(text, HasSubstr("and 3 more"));
-  EXPECT_THAT(text, HasSubstr("with all that the lines carry"));
+  EXPECT_THAT(text, HasSubstr("at the full line rate"));
   EXPECT_THAT(text, Not(HasSubstr("LEFT OUT")));
 }
 
@@ -39,7 +39,8 @@ TEST(BandwidthPlanTable, of_all_pairs_says_how_many_rounds_they_take) {
                                 .seconds = 10,
                                 .rounds = 3,
                                 .left_out = {}};
-  EXPECT_THAT(render_plan(plan, {}), HasSubstr("All pairs are tested, in 3 rounds of about 10 s with all"));
+  EXPECT_THAT(render_plan(plan, {}),
+              HasSubstr("All pairs are tested, in 3 rounds of about 10 s at the full line rate"));
 }
 
 TEST(BandwidthPlanTable, says_that_a_machine_does_not_exist) {

@@ -20,17 +20,17 @@
 namespace autopilot::cli {
 namespace {
 
-constexpr double kLowShare = 0.9;  // of what is usual: worth a colour, not a verdict
+constexpr double kLowShare = 0.9;  // of the typical rate: colours the cell, without a verdict
 constexpr std::size_t kMostPairs = 20;
 constexpr std::size_t kMostSuspects = 20;
 
-// One way of a pair.
+// One direction of a pair.
 struct Way {
   std::string source;
   std::string destination;
-  std::optional<double> received;  // bits/s; nothing: not measured
-  std::optional<double> share;     // of what is usual, where that is known
-  bool is_wrong = false;           // what was summed up there
+  std::optional<double> received;  // bits/s; nullopt: not measured
+  std::optional<double> share;     // of the typical rate; nullopt: not known
+  bool is_wrong = false;           // the sum that its GPUs computed
 };
 using Ways = std::vector<Way>;
 
@@ -50,7 +50,7 @@ Way way_of(const Observation& pair) {
   return way;
 }
 
-// Both of a pair.
+// Both directions of a pair.
 void add_wrong(const Observation& pair, Ways& ways) {
   const std::string source = attribute_text(pair, "source");
   const std::string destination = attribute_text(pair, "destination");
@@ -73,7 +73,7 @@ Cell cell_of(const Way& way) {
   return {gigabits(*way.received), is_low ? color_of(Health::degraded) : std::string_view{}};
 }
 
-// Names are told once, at the left; above stand their numbers.
+// Rows have numbers and names, columns only numbers.
 std::string matrix(const Ways& ways, const std::set<std::string>& nodes, const TableStyle& style) {
   std::map<std::pair<std::string, std::string>, const Way*> known;
   for (const Way& way : ways)
@@ -92,7 +92,7 @@ std::string matrix(const Ways& ways, const std::set<std::string>& nodes, const T
   return render_columns(titles, std::move(rows), style);
 }
 
-// Those of which nothing is known stand before all that is known.
+// Directions that were not measured come first.
 double order_of(const Way& way) {
   return way.received || way.is_wrong ? way.share.value_or(1) : -1;
 }
@@ -107,8 +107,8 @@ std::string lowest(Ways ways, const TableStyle& style) {
                     {way.destination},
                     cell_of(way),
                     {way.share ? format("%.0f %%", 100 * *way.share) : "?"}});
-  return render_columns({"FROM", "TO", "GBIT/S", "OF WHAT IS USUAL"}, std::move(rows), style) +
-         (more > 0 ? "and " + std::to_string(more) + " that are no lower\n" : "");
+  return render_columns({"FROM", "TO", "GBIT/S", "OF TYPICAL"}, std::move(rows), style) +
+         (more > 0 ? "and " + std::to_string(more) + " more that are not slower\n" : "");
 }
 
 std::string interface_table(const std::string& title, const Ways& ways, const TableStyle& style) {
@@ -116,7 +116,7 @@ std::string interface_table(const std::string& title, const Ways& ways, const Ta
   for (const Way& way : ways)
     nodes.insert({way.source, way.destination});
   const bool has_room = nodes.size() <= kMostMatrixNodes;
-  return title + (has_room ? ", Gbit/s\n" : ", the lowest\n") +
+  return title + (has_room ? ", Gbit/s\n" : ", slowest pairs\n") +
          (has_room ? matrix(ways, nodes, style) : lowest(ways, style));
 }
 
@@ -125,7 +125,7 @@ std::string not_tested_table(const std::vector<const Observation*>& left_out, co
   std::vector<Row> rows;
   for (const Observation* left : left_out)
     rows.push_back({{to_string(left->subject)}, {attribute_text(*left, "error")}});
-  return "\n" + render_columns({"NOT TESTED", "WHY"}, std::move(rows), style);
+  return "\n" + render_columns({"NOT TESTED", "REASON"}, std::move(rows), style);
 }
 
 std::string suspects_table(std::vector<const Observation*> suspects, bool is_complete,
@@ -144,8 +144,8 @@ std::string suspects_table(std::vector<const Observation*> suspects, bool is_com
                     {format("%.0f %%", 100 * number_of(*suspect, "loss", 0))},
                     {format("%.2f", confidence_of(suspect))},
                     {attribute_text(*suspect, "sentence")}});
-  return render_columns({"SUSPECT", "KIND", "LESS", "SURE", "WHY"}, std::move(rows), style) +
-         (more > 0 ? "and " + std::to_string(more) + " more, less sure\n" : "");
+  return render_columns({"SUSPECT", "KIND", "SLOWER BY", "CONFIDENCE", "REASON"}, std::move(rows), style) +
+         (more > 0 ? "and " + std::to_string(more) + " more with lower confidence\n" : "");
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 
 namespace autopilot::cli {
 
-// Of more nodes the pairs that have least of what is usual are told in place of a matrix.
+// With more nodes a list of the slowest pairs replaces the matrix.
 inline constexpr std::size_t kMostMatrixNodes = 12;
 
-// What the check network.bandwidth observed, for a person: of each interface a matrix in Gbit/s, who sends at
-// its left and who receives above it, and whom the run suspects, with what speaks for it. Empty where nothing
-// was measured. out_of: what stands beside the name of an interface ("GPU memory"); empty: nothing.
+// Tables of the observations of network.bandwidth: for each interface a matrix in Gbit/s, with senders in
+// rows and receivers in columns, and the suspects with their evidence. Empty if nothing was measured. out_of:
+// added to the interface name ("GPU memory"); may be empty.
 [[nodiscard]] std::string render_bandwidth(const Observations& observations, std::string_view out_of,
                                            const TableStyle& style);
 

@@ -53,8 +53,8 @@ TEST(BandwidthTable, of_many_nodes_the_lowest_pairs_are_told) {
   for (std::size_t i = 0; i < 2 * kMostMatrixNodes; ++i)
     pairs.push_back(way("n" + std::to_string(i), "hub", i == 5 ? 5e9 : 25e9));
   const std::string shown = render_bandwidth(pairs, "", {});
-  EXPECT_THAT(shown, StartsWith("eth2, the lowest\n"));
-  EXPECT_THAT(shown, HasSubstr("OF WHAT IS USUAL\nn5    hub  5.00    20 %\n"));
+  EXPECT_THAT(shown, StartsWith("eth2, slowest pairs\n"));
+  EXPECT_THAT(shown, HasSubstr("OF TYPICAL\nn5    hub  5.00    20 %\n"));
 }
 
 TEST(BandwidthTable, pairs_of_which_nothing_is_known_stand_first) {
@@ -63,9 +63,9 @@ TEST(BandwidthTable, pairs_of_which_nothing_is_known_stand_first) {
     pairs.push_back(way("n" + std::to_string(i), "hub", 25e9));
   pairs.back().value.reset();
   const std::string shown = render_bandwidth(pairs, "", {});
-  EXPECT_THAT(shown, HasSubstr("OF WHAT IS USUAL\nn" + std::to_string(2 * kMostMatrixNodes - 1)));
+  EXPECT_THAT(shown, HasSubstr("OF TYPICAL\nn" + std::to_string(2 * kMostMatrixNodes - 1)));
   EXPECT_THAT(shown, HasSubstr(" ?       ?\n"));
-  EXPECT_THAT(shown, HasSubstr("that are no lower\n"));
+  EXPECT_THAT(shown, HasSubstr(" more that are not slower\n"));
 }
 
 TEST(BandwidthTable, who_was_not_tested_is_told_with_the_reason) {
@@ -74,7 +74,7 @@ TEST(BandwidthTable, who_was_not_tested_is_told_with_the_reason) {
   left.subject = {SubjectKind::peer, "h6", {}, {}, {}};
   left.attributes = {{"error", std::string("does not answer")}};
   EXPECT_THAT(render_bandwidth({way("a", "b", 24.5e9), left}, "", {}),
-              HasSubstr("NOT TESTED  WHY\npeer/h6     does not answer\n"));
+              HasSubstr("NOT TESTED  REASON\npeer/h6     does not answer\n"));
 }
 
 TEST(BandwidthTable, suspects_come_with_the_surest_first) {
@@ -88,9 +88,9 @@ TEST(BandwidthTable, suspects_come_with_the_surest_first) {
     return said;
   };
   EXPECT_THAT(render_bandwidth({way("a", "b", 1e9), suspect("a", 0.6), suspect("b", 0.99)}, "", {}),
-              HasSubstr("SUSPECT  KIND  LESS  SURE  WHY\n"
-                        "peer/b   node  40 %  0.99  b is slow\n"
-                        "peer/a   node  40 %  0.60  a is slow\n"));
+              HasSubstr("SUSPECT  KIND  SLOWER BY  CONFIDENCE  REASON\n"
+                        "peer/b   node  40 %       0.99        b is slow\n"
+                        "peer/a   node  40 %       0.60        a is slow\n"));
 }
 
 TEST(BandwidthTable, one_that_is_not_complete_says_so) {

@@ -12,10 +12,10 @@ namespace autopilot::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kLeastRoom = 24;   // of the last column beside the others
-constexpr std::size_t kWidestCell = 64;  // a longer one moves the rest of its row alone
+constexpr std::size_t kLeastRoom = 24;   // minimum width of the last column beside the others
+constexpr std::size_t kWidestCell = 64;  // a longer cell shifts only its own row
 
-// Of all columns but the last.
+// Widths of all columns except the last.
 std::vector<std::size_t> widths_of(const std::vector<std::string>& titles, const std::vector<Row>& rows) {
   std::vector<std::size_t> widths;
   for (std::size_t column = 0; column + 1 < titles.size(); ++column) {

@@ -15,9 +15,9 @@ struct Cell {
 };
 using Row = std::vector<Cell>;
 
-// A table for a person: each column as wide as its longest cell, the last one wrapped to the width of the
-// style, on lines of its own where the others leave no room. Control characters never reach the terminal.
-// Every row has as many cells as there are titles.
+// A text table. Each column is as wide as its longest cell. The last column is wrapped to the width of the
+// style, on separate lines if the other columns leave no room. Control characters are replaced (see
+// printable). Every row has as many cells as `titles`.
 [[nodiscard]] std::string render_columns(const std::vector<std::string>& titles, std::vector<Row> rows,
                                          const TableStyle& style);
 

@@ -8,7 +8,7 @@ namespace autopilot::cli {
 
 // 0 healthy, 1 degraded, 2 failed, 3 unknown.
 [[nodiscard]] int exit_code_of(Health health);
-// The node's health decides; strict: a check that could not look does too.
+// From the node's health; strict: 3 also if any check could not run.
 [[nodiscard]] int exit_code_of(const NodeSnapshot& snapshot, bool strict);
 
 }  // namespace autopilot::cli

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "checks/kernel_log/driver_advice.hpp"
+#include "cli/output/action_text.hpp"
 #include "cli/output/table.hpp"
 
 namespace autopilot::cli {
@@ -14,7 +15,7 @@ namespace {
 constexpr std::size_t kLabel = 15;
 constexpr std::size_t kWidth = 80;
 
-// A page of labelled paragraphs; empty ones are left out.
+// A page of labelled paragraphs. Omits empty paragraphs.
 class Page {
  public:
   explicit Page(std::string_view title) : text_(printable(title) + "\n\n") {}
@@ -47,12 +48,12 @@ std::string percent(double share) {
   return std::to_string(std::lround(share * 100)) + " %";
 }
 
-std::string rounds(int count) {
-  return count == 1 ? "one round" : std::to_string(count) + " rounds in a row";
+std::string runs(int count) {
+  return count == 1 ? "one run" : std::to_string(count) + " runs in a row";
 }
 
 std::string action_of(Action action) {
-  return action == Action::none ? "nothing" : std::string(to_string(action));
+  return action == Action::none ? "no action" : action_text(action);
 }
 
 bool is_about(const catalog::Threshold& threshold, std::string_view check) {
@@ -60,18 +61,18 @@ bool is_about(const catalog::Threshold& threshold, std::string_view check) {
          threshold.id[check.size()] == '.';
 }
 
-// Of one that makes no finding: its lines may open an incident all the same, which the last of them ends.
+// A reason without findings may still open an incident of log lines, which ends after the last line.
 std::string how_its_incident_ends(const catalog::Reason& reason) {
-  if (reason.clear_after == Duration{0}) return "nothing stays of such a line but its event";
-  return "an incident of such lines alone is over " + format_duration(reason.clear_after) +
-         " after the last of them";
+  if (reason.clear_after == Duration{0}) return "at once; only the event of the line remains";
+  return "an incident of such lines alone closes " + format_duration(reason.clear_after) +
+         " after the last line";
 }
 
-// Of an Xid or SXid; `reason` is that of the findings it makes.
+// An Xid or SXid; `reason` is the reason of its findings.
 template <class DriverError>
-void add_driver_error(Page& page, const DriverError& error, const std::string& how_sure,
+void add_driver_error(Page& page, const DriverError& error, const std::string& confidence,
                       const catalog::Reason* reason) {
-  page.add("What", error.meaning).add("Class", joined(error.classes)).add("How sure", how_sure);
+  page.add("What", error.meaning).add("Class", joined(error.classes)).add("Confidence", confidence);
   page.add("Health", error.health == Health::healthy ? std::string("an event only, no finding")
                                                      : std::string(to_string(error.health)));
   page.add("Do now", action_of(error.action_now)).add("If it repeats", action_of(error.action_later));
@@ -83,31 +84,31 @@ void add_driver_error(Page& page, const DriverError& error, const std::string& h
   page.add(error.provenance);
 }
 
-std::string said_by_check(const checks::DecodedRecord& record, const checks::LineVerdict& verdict) {
+std::string verdict_text(const checks::DecodedRecord& record, const checks::LineVerdict& verdict) {
   if (verdict.health != Health::healthy)
-    return verdict.check + " says " + std::string(to_string(verdict.health)) + " (" + verdict.reason +
-           "), action: " + action_of(verdict.action);
-  if (record.from_user) return "nothing: user space wrote the line";
-  return "nothing of this line alone";
+    return verdict.check + " reports " + std::string(to_string(verdict.health)) + " (" + verdict.reason +
+           "). Action: " + action_of(verdict.action);
+  if (record.from_user) return "no finding: user space wrote the line";
+  return "no finding from this line alone";
 }
 
-// A line that tells of no driver error.
+// A line that contains no driver error.
 std::string explain_rule(const catalog::LogRule& rule, const checks::LineVerdict& verdict,
                          const catalog::Catalog& facts) {
   Page page(rule.id + ": " + rule.title);
   const auto* reason = facts.reason(rule.reason.empty() ? verdict.reason : rule.reason);
-  if (reason == nullptr) page.add("Health", "an event only, no finding: it counts for nothing by itself");
+  if (reason == nullptr) page.add("Health", "an event only, no finding: the line alone changes no verdict");
   for (const auto& check : facts.checks())
     if (std::ranges::find(check.log_rules, rule.id) != check.log_rules.end()) page.add("Read by", check.id);
   if (!rule.not_judged.empty()) page.add("Not judged", rule.not_judged);
   if (!rule.kernels.empty()) page.add("Kernels", rule.kernels);
-  if (rule.unproven) page.add("Unproven", "nobody has shown that the line is written so: degraded at worst");
+  if (rule.unproven) page.add("Unproven", "no source proves this form of the line: degraded at worst");
   page.add(rule.provenance);
   if (reason != nullptr) page.more(explain(*reason));
   return page.text();
 }
 
-// What is known of the code or of the rule that the record names.
+// The catalog page of the record's code or rule.
 std::string explain_kind(const checks::DecodedRecord& record, const checks::LineVerdict& verdict,
                          const catalog::Catalog& facts) {
   if (record.code && record.kind == "xid")
@@ -124,12 +125,24 @@ std::string explain(const catalog::Reason& reason) {
   Page page(reason.id + ": " + reason.title);
   page.add("What", reason.meaning).add("At worst", to_string(reason.max_health));
   if (reason.confidence > 0)
-    page.add("How sure", percent(reason.confidence) + " that the named subject is at fault");
-  page.add("Do now", reason.cure + " (action: " + action_of(reason.action) + ")");
+    page.add("Confidence", percent(reason.confidence) + " that the named subject is at fault");
+  page.add("Do now", reason.cure);
+  if (reason.action != Action::none) page.add("Action", action_text(reason.action));
   page.add("Raised",
-           "after " + rounds(reason.raise_rounds) + (reason.asks_again ? ", the second at once" : ""))
+           "after " + runs(reason.raise_rounds) + (reason.asks_again ? ", the second at once" : ""))
       .add("Clears", catalog::how_it_clears(reason));
-  page.add("Wrong if", reason.disproof).add("Said by", joined(reason.checks)).add(reason.provenance);
+  page.add("Wrong if", reason.disproof).add("Reported by", joined(reason.checks)).add(reason.provenance);
+  return page.text();
+}
+
+std::string explain(Action action, const catalog::Catalog& facts) {
+  Page page("Action " + std::string(to_string(action)));
+  page.add("Do now", action_of(action));
+  if (takes_device_out_of_service(action)) page.add("Until then", "run no job on the device");
+  std::vector<std::string> reasons;
+  for (const auto& reason : facts.reasons())
+    if (reason.action == action) reasons.push_back(reason.id);
+  page.add("Reasons", joined(reasons));
   return page.text();
 }
 
@@ -154,7 +167,7 @@ std::string explain(const catalog::Sxid& sxid, const catalog::Catalog& facts) {
       std::to_string(sxid.code) + (sxid.is_unit() ? " to " + std::to_string(sxid.last) : std::string());
   Page page("SXid " + codes + ": " + sxid.name);
   add_driver_error(page, sxid,
-                   percent(sxid.confidence) + " that the switch or the end of its link is at fault",
+                   percent(sxid.confidence) + " that the switch or the endpoint of its link is at fault",
                    facts.reason(checks::kReasonOfSxids));
   return page.text();
 }
@@ -162,8 +175,8 @@ std::string explain(const catalog::Sxid& sxid, const catalog::Catalog& facts) {
 std::string explain(const catalog::CheckPage& check, const catalog::Catalog& facts) {
   Page page(check.id + ": " + check.title);
   page.add("What", check.summary)
-      .add("Witnesses", joined(check.witnesses))
-      .add("Needs", joined(check.rights));
+      .add("Data sources", joined(check.witnesses))
+      .add("Permissions", joined(check.rights));
   page.add("Wrong if", check.how_wrong).add("False alarm", check.false_positive);
   for (const auto& threshold : facts.thresholds())
     if (is_about(threshold, check.id))
@@ -172,7 +185,7 @@ std::string explain(const catalog::CheckPage& check, const catalog::Catalog& fac
                                 threshold.meaning);
   for (const auto& reason : facts.reasons())
     if (std::find(reason.checks.begin(), reason.checks.end(), check.id) != reason.checks.end())
-      page.add("May say", reason.id + ": " + reason.title);
+      page.add("Reasons", reason.id + ": " + reason.title);
   return page.text();
 }
 
@@ -182,9 +195,9 @@ std::string explain(const checks::DecodedRecord& record, const checks::LineVerdi
   // A line on the command line has no number.
   for (const auto& [name, value] : checks::to_attributes(record))
     if (name != "line") page.add(name, to_string(value));
-  page.add("check", said_by_check(record, verdict));
+  page.add("check", verdict_text(record, verdict));
   if (const std::string known = explain_kind(record, verdict, facts); !known.empty())
-    page.more("What is known of its kind; where this line says more, the line counts:\n\n" + known);
+    page.more("Catalog entry of this kind; details of the line take precedence:\n\n" + known);
   return page.text();
 }
 

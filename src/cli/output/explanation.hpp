@@ -9,14 +9,14 @@
 
 namespace autopilot::cli {
 
-// Facts of the catalog for a person, 80 columns: what it is, how sure, what to do now, how it clears, what
-// would prove it wrong.
+// Pages of the catalog, 80 columns: meaning, confidence, action, clear condition, evidence against. Pure.
+[[nodiscard]] std::string explain(Action action, const catalog::Catalog& facts);
 [[nodiscard]] std::string explain(const catalog::CheckPage& check, const catalog::Catalog& facts);
 [[nodiscard]] std::string explain(const catalog::Reason& reason);
 [[nodiscard]] std::string explain(const catalog::Threshold& threshold);
 [[nodiscard]] std::string explain(const catalog::Xid& xid, const catalog::Catalog& facts);
 [[nodiscard]] std::string explain(const catalog::Sxid& sxid, const catalog::Catalog& facts);
-// Of a line: what is in it, what `check` says of it (verdict_on), and what is known of its kind.
+// A log line: its attributes, the verdict of its check (verdict_on), and the catalog page of its kind.
 [[nodiscard]] std::string explain(const checks::DecodedRecord& record, const checks::LineVerdict& verdict,
                                   const catalog::Catalog& facts);
 

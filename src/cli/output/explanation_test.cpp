@@ -24,7 +24,7 @@ std::string of_line(const std::string& text) {
 
 // Whatever makes a finding is explained with all that a person asks.
 void expect_whole(const std::string& page) {
-  for (const char* label : {"\nWhat ", "\nHow sure ", "\nDo now ", "\nClears ", "\nWrong if ", "\nSource "})
+  for (const char* label : {"\nWhat ", "\nConfidence ", "\nDo now ", "\nClears ", "\nWrong if ", "\nSource "})
     EXPECT_THAT(page, HasSubstr(label));
   for (const std::string_view line : split(page, '\n'))
     EXPECT_LE(line.size(), 80U) << line;
@@ -41,7 +41,7 @@ TEST(Explanation, of_every_driver_error_says_how_it_clears_and_what_would_prove_
 TEST(Explanation, of_a_code_is_that_of_the_finding_it_makes) {
   const auto& facts = catalog::builtin();
   EXPECT_THAT(explain(*facts.xid(79), facts), HasSubstr("Several GPUs at once"));
-  EXPECT_THAT(explain(*facts.xid(31), facts), HasSubstr("is over 10m after the last"));
+  EXPECT_THAT(explain(*facts.xid(31), facts), HasSubstr("closes 10m after the last line"));
 }
 
 TEST(Explanation, of_a_line_that_makes_a_finding_is_that_of_its_reason) {
@@ -62,10 +62,10 @@ TEST(Explanation, of_a_line_that_is_an_event_only_says_so_and_who_reads_it) {
 
 TEST(Explanation, of_a_line_says_what_the_check_that_reads_it_finds) {
   EXPECT_THAT(of_line("NVRM: GPU 0000:18:00.0: GPU has fallen off the bus."),
-              AllOf(HasSubstr("gpu.xid says failed (gpu_fallen_off_bus), action: power_cycle"),
+              AllOf(HasSubstr("gpu.xid reports failed (gpu_fallen_off_bus). Action: power-cycle"),
                     HasSubstr("\nDo now "), Not(HasSubstr("an event only"))));
   EXPECT_THAT(of_line("EXT4-fs (nvme0n1p2): mounted filesystem with ordered data mode. Quota mode: none."),
-              HasSubstr("nothing of this line alone"));
+              HasSubstr("no finding from this line alone"));
 }
 
 TEST(Explanation, of_a_line_names_its_kernels_and_says_when_its_form_is_unproven) {

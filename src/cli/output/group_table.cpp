@@ -22,7 +22,7 @@ Row row_of(const Observation& group) {
           {rate ? attribute_text(group, "members") : attribute_text(group, "error")}};
 }
 
-// The subject is the node whose GPU got it, or the group where nobody knows which.
+// The subject is the node whose GPU got the wrong sum, or the group if the node is not known.
 Row wrong_row_of(const Observation& wrong) {
   const std::string group = attribute_text(wrong, "group");
   const std::string at = wrong.subject.key == group ? "" : wrong.subject.key + ": ";
@@ -38,7 +38,8 @@ std::string render_groups(const Observations& observations, const TableStyle& st
     if (one.name == "group.wrong") rows.push_back(wrong_row_of(one));
   }
   if (rows.empty()) return "";
-  return render_columns({"TOGETHER", "NODES", "GPUS", "GBIT/S", "WHO, OR WHY NOT"}, std::move(rows), style);
+  return render_columns({"ALL-REDUCE", "NODES", "GPUS", "GBIT/S", "MEMBERS, OR ERROR"}, std::move(rows),
+                        style);
 }
 
 }  // namespace autopilot::cli

@@ -8,9 +8,9 @@
 
 namespace autopilot::cli {
 
-// What the check network.nccl_group observed, for a person: a line for each all-reduce with what it had in
-// Gbit/s, `?` where it was not measured and `!` where GPUs summed up wrongly; and who took no part. Empty
-// where there is nothing of it.
+// Table of the observations of network.nccl_group: for each all-reduce its rate in Gbit/s, `?` if not
+// measured, `!` if GPUs computed a wrong sum; and the nodes that took no part. Empty without such
+// observations.
 [[nodiscard]] std::string render_groups(const Observations& observations, const TableStyle& style);
 
 }  // namespace autopilot::cli

@@ -26,10 +26,10 @@ TEST(GroupTable, each_all_reduce_is_a_line_with_what_it_had_or_why_not) {
       said("group.wrong", "a2",
            {{"group", std::string("all nodes")}, {"problem", std::string("119 in place of 136")}});
   EXPECT_EQ(render_groups({leaf, wrong, absent}, {}),
-            "TOGETHER   NODES  GPUS  GBIT/S  WHO, OR WHY NOT\n"
-            "leaf L1    2      16    3004    a1, a2\n"
-            "all nodes               !       a2: 119 in place of 136\n"
-            "b2                      ?       gpu 3 is in use\n");
+            "ALL-REDUCE  NODES  GPUS  GBIT/S  MEMBERS, OR ERROR\n"
+            "leaf L1     2      16    3004    a1, a2\n"
+            "all nodes                !       a2: 119 in place of 136\n"
+            "b2                       ?       gpu 3 is in use\n");
 }
 
 TEST(GroupTable, of_pairs_there_is_none) {

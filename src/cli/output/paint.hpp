@@ -10,15 +10,15 @@
 
 namespace autopilot::cli {
 
-// What switches a colour on.
+// Escape sequence of the colour.
 [[nodiscard]] std::string_view color_of(Health health);
-// The text in that colour where the style has colours; as it is where `color` is empty.
+// The text in that colour; unchanged if the style has no colours or `color` is empty.
 [[nodiscard]] std::string painted(std::string_view text, std::string_view color, const TableStyle& style);
-// What is said of a machine that does not exist.
+// "SIMULATED", painted.
 [[nodiscard]] std::string simulated_word(const TableStyle& style);
-// The line with it above what is told of such a machine; of another one empty.
+// Heading line for output about a simulated machine; empty otherwise.
 [[nodiscard]] std::string simulated_line(bool is_simulated, const TableStyle& style);
-// With blanks behind it, at least one.
+// Right-padded with blanks, at least one.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t width);
 
 }  // namespace autopilot::cli

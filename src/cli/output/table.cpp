@@ -5,7 +5,9 @@
 #include <array>
 #include <utility>
 
+#include "cli/output/action_text.hpp"
 #include "cli/output/paint.hpp"
+#include "cli/output/subject_text.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::cli {
@@ -18,15 +20,14 @@ struct CodePoints {
   char32_t first;
   char32_t last;
 };
-// Control characters (terminals take U+009B for the beginning of an escape sequence), and those that are not
-// seen or turn the direction of the text behind them.
+// Control characters (U+009B starts an escape sequence), invisible characters, and changes of text direction.
 constexpr std::array kNotShown{
     CodePoints{0x00, 0x1f},     CodePoints{0x7f, 0x9f},      CodePoints{0xad, 0xad},
     CodePoints{0x61c, 0x61c},   CodePoints{0x180e, 0x180e},  CodePoints{0x200b, 0x200f},
     CodePoints{0x2028, 0x202e}, CodePoints{0x2060, 0x206f},  CodePoints{0xfeff, 0xfeff},
     CodePoints{0xfff9, 0xfffb}, CodePoints{0xe0000, 0xe007f}};
 
-// Of the character of valid UTF-8 that begins with this byte.
+// Length of the valid UTF-8 character that begins with this byte.
 std::size_t length_of(char first) {
   const auto byte = static_cast<unsigned char>(first);
   if (byte < 0x80) return 1;
@@ -34,7 +35,7 @@ std::size_t length_of(char first) {
   return byte < 0xf0 ? 3 : 4;
 }
 
-// character: one of valid UTF-8.
+// character: one valid UTF-8 character.
 char32_t code_point_of(std::string_view character) {
   const auto first = static_cast<unsigned char>(character.front());
   char32_t point = character.size() == 1 ? first : first & (0x7fU >> character.size());
@@ -48,17 +49,11 @@ bool is_shown(char32_t point) {
       kNotShown, [point](const CodePoints& range) { return range.first <= point && point <= range.last; });
 }
 
-std::string label_of(const Subject& subject) {
-  if (subject.kind == SubjectKind::host) return "";
-  std::string label(to_string(subject.kind));
-  if (subject.index) label += " " + std::to_string(*subject.index);
-  return label + " " + subject.key + ": ";
-}
-
-// Most messages name their subject themselves.
-std::string told(const Subject& subject, const std::string& message) {
-  if (subject.key.empty() || message.find(subject.key) != std::string::npos) return message;
-  return label_of(subject) + message;
+// Most messages contain their subject.
+std::string with_subject(const Subject& subject, const std::string& message) {
+  const std::string name = subject_text(subject);
+  if (name.empty() || message.find(subject.key) != std::string::npos) return message;
+  return name + ": " + message;
 }
 
 template <class Unit>
@@ -66,7 +61,7 @@ std::string age(WallTime then, WallTime now) {
   return format_duration(std::chrono::floor<Unit>(now - then));
 }
 
-// "for 3h, last seen 20s ago"; nothing in the first minute.
+// "for 3h, last seen 20s ago"; empty in the first minute.
 std::string times_of(WallTime since, WallTime last_seen, WallTime now) {
   using std::chrono::minutes;
   if (since == WallTime{} || now <= since + minutes{1}) return {};
@@ -79,7 +74,7 @@ std::string times_of(WallTime since, WallTime last_seen, WallTime now) {
   return text;
 }
 
-// " (TIMES; clears WHEN)", of what is known.
+// " (TIMES; clears WHEN)", without the empty parts.
 std::string in_brackets(const std::string& times, const std::string& clears_when) {
   std::string text = times;
   if (!clears_when.empty()) text += (text.empty() ? "clears " : "; clears ") + clears_when;
@@ -87,12 +82,12 @@ std::string in_brackets(const std::string& times, const std::string& clears_when
 }
 
 std::string line_of(const Finding& finding, WallTime now) {
-  std::string text = told(finding.subject, finding.message);
+  std::string text = with_subject(finding.subject, finding.message);
   if (finding.injected) text += " [injected]";
   if (finding.held) text += " [gone]";
   if (finding.health != Health::unknown)
     text += in_brackets(times_of(finding.since, finding.last_seen, now), finding.clears_when);
-  if (finding.action != Action::none) text += " -> " + std::string(to_string(finding.action));
+  append_action(text, to_string(finding.action));
   return text;
 }
 
@@ -113,7 +108,7 @@ void append_row(std::string& out, std::string_view check, Health health,
     }
   }
   if (first) out += "\n";
-  // A padded cell of an empty row leaves blanks at the end of its line.
+  // Removes the trailing blanks of a row without text.
   if (const auto end = out.find_last_not_of(" \n");
       texts.empty() && !style.color && end != std::string::npos) {
     out.resize(end + 1);
@@ -134,13 +129,13 @@ std::string consequences_of(const Incident& incident) {
   std::vector<std::string> words;
   for (const IncidentMember& member : incident.members)
     if (member.sympathetic && words.size() < shown)
-      words.push_back(told(member.finding.subject, member.finding.message));
+      words.push_back(with_subject(member.finding.subject, member.finding.message));
   const auto all =
       std::ranges::count(incident.members, true, &IncidentMember::sympathetic) + incident.further;
   const auto more = all - static_cast<std::int64_t>(words.size());
   std::string text;
   for (const auto& word : words)
-    text += (text.empty() ? "with it: " : "; ") + word;
+    text += (text.empty() ? "secondary findings: " : "; ") + word;
   if (more > 0) text += " and " + std::to_string(more) + " more";
   return text;
 }
@@ -162,18 +157,18 @@ WallTime last_seen(const Incident& incident) {
   return latest;
 }
 
-// Of the cause, while it has not cleared.
+// Clear condition of the cause; empty if it has cleared.
 std::string clears_when(const Incident& incident) {
   const auto cause = std::ranges::find(incident.members, false, &IncidentMember::sympathetic);
   return cause == incident.members.end() || cause->cleared ? "" : cause->finding.clears_when;
 }
 
 std::vector<std::string> texts_of(const Incident& incident, WallTime now) {
-  std::string first = told(incident.blamed, incident.summary);
+  std::string first = with_subject(incident.blamed, incident.summary);
   if (incident.injected) first += " [injected]";
   first += " [" + std::string(to_string(incident.state)) + (incident.acknowledged ? ", acknowledged]" : "]");
   first += in_brackets(times_of(incident.opened, last_seen(incident), now), clears_when(incident));
-  if (incident.action != Action::none) first += " -> " + std::string(to_string(incident.action));
+  append_action(first, to_string(incident.action));
   std::vector<std::string> texts{std::move(first)};
   if (incident.end) texts.push_back(std::string(to_string(*incident.end)) + ": " + incident.because);
   if (auto text = consequences_of(incident); !text.empty()) texts.push_back(std::move(text));
@@ -189,21 +184,24 @@ std::string headline(const NodeSnapshot& snapshot, const TableStyle& style) {
   return text + "  " + format_time(snapshot.time) + "\n";
 }
 
-// What no check has read, so that more may have happened than is shown.
+// Kernel records that no check has read; the table may be incomplete.
 std::string losses_of(const SelfStatus& self) {
   std::string text;
   if (self.kernel_records_lost > 0)
-    text = std::to_string(self.kernel_records_lost) + " records were gone before they could be read";
+    text = std::to_string(self.kernel_records_lost) + " records were overwritten before they were read";
   if (self.kernel_records_missed > 0)
     text += (text.empty() ? "" : "; ") + std::to_string(self.kernel_records_missed) +
-            " were more than the checks could read";
+            " records exceeded the capacity of the checks";
   return text;
 }
 
-std::string coverage_line(const Coverage& coverage) {
-  std::string text =
-      std::to_string(coverage.looked) + " of " + std::to_string(coverage.of) + " checks looked";
-  if (!coverage.missing_rights.empty()) text += "; missing: " + joined(coverage.missing_rights);
+std::string coverage_line(const NodeSnapshot& snapshot) {
+  const Coverage& coverage = snapshot.coverage;
+  const auto unsupported = std::ranges::count(snapshot.results, Health::unsupported, &CheckResult::health);
+  std::string text = std::to_string(coverage.looked) + " of " + std::to_string(coverage.of) + " checks ran";
+  if (unsupported == 1) text += " (1 does not apply to this machine)";
+  if (unsupported > 1) text += " (" + std::to_string(unsupported) + " do not apply to this machine)";
+  if (!coverage.missing_rights.empty()) text += "; missing permissions: " + joined(coverage.missing_rights);
   return text + "\n";
 }
 
@@ -263,8 +261,8 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
 
 std::string render_node(const NodeSnapshot& snapshot, const TableStyle& style) {
   std::string out = headline(snapshot, style);
-  out += coverage_line(snapshot.coverage);
-  out += "\n" + padded("CHECK", kCheckColumn) + padded("HEALTH", kHealthColumn) + "WHAT\n";
+  out += coverage_line(snapshot);
+  out += "\n" + padded("CHECK", kCheckColumn) + padded("HEALTH", kHealthColumn) + "MESSAGE\n";
   for (const CheckResult& result : snapshot.results)
     append_row(out, result.check, result.health, texts_of(result, snapshot.time), style);
   if (!snapshot.incidents.empty()) {

@@ -11,21 +11,21 @@ namespace autopilot::cli {
 
 struct TableStyle {
   bool color = false;
-  std::size_t width = 80;  // columns; never less than 60
+  std::size_t width = 80;  // columns, at least 60
 };
 
-// A node for a person: one line per check, below it what was found. Control characters never reach the
-// terminal.
+// Table of a node: one row per check with its findings, then the incidents. Control characters are replaced
+// (see printable).
 [[nodiscard]] std::string render_node(const NodeSnapshot& snapshot, const TableStyle& style);
 
-// Words of `text` in lines of at most `width` columns; a word longer than that is cut into pieces.
+// Breaks `text` into lines of at most `width` columns, and words that are longer into pieces.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
-// With commas between them.
+// The words, separated by ", ".
 [[nodiscard]] std::string joined(const std::vector<std::string>& words);
 
-// The door to the terminal for text that others wrote: a '?' for each control character and for each that is
-// not seen or turns the direction of what follows (U+202E), U+FFFD for bytes that are no UTF-8.
+// Makes untrusted text safe for a terminal: '?' replaces control characters, invisible characters and changes
+// of text direction (U+202E); U+FFFD replaces bytes that are not valid UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace autopilot::cli

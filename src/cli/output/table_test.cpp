@@ -41,9 +41,9 @@ std::string one_line(const std::string& table) {
 TEST(NodeTable, says_what_where_and_what_to_do) {
   const auto text = render_node(sample(), {});
   EXPECT_THAT(text, HasSubstr("node-a  degraded  verdict WARN"));
-  EXPECT_THAT(text, HasSubstr("1 of 2 checks looked; missing: CAP_SYSLOG"));
-  EXPECT_THAT(text, HasSubstr("gpu 3 0000:3b:00.0:"));
-  EXPECT_THAT(text, HasSubstr("drain_then_reset_gpu"));
+  EXPECT_THAT(text, HasSubstr("1 of 2 checks ran; missing permissions: CAP_SYSLOG"));
+  EXPECT_THAT(text, HasSubstr("GPU 3 (0000:3b:00.0):"));
+  EXPECT_THAT(one_line(text), HasSubstr("Action: drain the GPU, then reset it (drain_then_reset_gpu)"));
   EXPECT_THAT(text, Not(HasSubstr("SIMULATED")));
 }
 
@@ -99,10 +99,10 @@ TEST(NodeTable, says_which_kernel_records_nobody_read) {
   EXPECT_THAT(render_node(snapshot, {}), Not(HasSubstr("KERNEL LOG")));
   snapshot.self.kernel_records_lost = 12;
   EXPECT_THAT(render_node(snapshot, {}),
-              HasSubstr("\nKERNEL LOG  12 records were gone before they could be read\n"));
+              HasSubstr("\nKERNEL LOG  12 records were overwritten before they were read\n"));
   snapshot.self.kernel_records_missed = 3;
   EXPECT_THAT(one_line(render_node(snapshot, {})),
-              HasSubstr("be read; 3 were more than the checks could read"));
+              HasSubstr("were read; 3 records exceeded the capacity of the checks"));
 }
 
 TEST(NodeTable, a_simulated_machine_says_so) {

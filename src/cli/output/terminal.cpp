@@ -23,7 +23,7 @@ bool wants_color() {
   return (no_color == nullptr || *no_color == '\0') && term != nullptr && std::strcmp(term, "dumb") != 0;
 }
 
-// An error quotes what it was given, which may be a file.
+// An error may quote long input, such as a file.
 constexpr std::size_t kLongestErrorLine = 2000;
 
 std::string shortened(std::string line) {

@@ -8,23 +8,22 @@
 
 namespace autopilot::cli {
 
-// Colour only where standard output is a terminal that wants it (NO_COLOR, TERM=dumb); its width, at least
-// 60, else 80.
+// Colour if standard output is a terminal, unless NO_COLOR is set or TERM is dumb. Width of the terminal from
+// 60 to 160, else 80.
 [[nodiscard]] TableStyle terminal_style();
 [[nodiscard]] bool stdout_is_terminal();
 
-// "autopilot: <what>" on standard error, and the exit code that fits: 78 for malformed configuration,
-// else 70.
+// Prints "autopilot: <what>" on standard error. Returns the exit code: 78 for malformed, else 70.
 int report(const Error& error);
 
-// The same line on standard error, where the whole does not fail. A line that is longer than a screen
-// keeps its beginning and its end.
+// Prints the same lines on standard error without an exit code. Shortens a line of more than 2000 bytes in
+// the middle.
 void tell(std::string_view text, std::string_view before = "autopilot: ");
 
-// Lines of a document for a program, JSON or YAML, on standard output. On a terminal they are printable().
+// Prints JSON or YAML on standard output; on a terminal through printable().
 void print_document(std::string_view lines);
 
-// Shows frame after frame in place on a terminal; restores it at the end.
+// Shows frames in place on a terminal. The destructor restores the screen.
 class LiveScreen {
  public:
   LiveScreen();

@@ -5,11 +5,13 @@
 
 #include "cli/output/columns.hpp"
 #include "cli/output/paint.hpp"
+#include "cli/output/subject_text.hpp"
 
 namespace autopilot::cli {
 namespace {
 
-// What the check says stands in place of the end of the test; findings are told one below the other.
+// RESULT shows the health from the check instead of the state of the operation. Findings follow in rows
+// below.
 Row row_of(const FinishedTest& test) {
   const bool has_ended = test.operation.state == OperationState::succeeded;
   const Health health = health_of(test);
@@ -18,12 +20,12 @@ Row row_of(const FinishedTest& test) {
   return {{test.operation.kind}, {std::move(word), color_of(health)}, {test.operation.message}};
 }
 
-// What could not be looked at often has one cause.
+// Unknown findings often have one cause.
 constexpr std::size_t kMostUnknown = 8;
 
 std::string text_of(const Finding& finding) {
   const bool needs_name = finding.health == Health::unknown && finding.subject.kind != SubjectKind::host;
-  return (needs_name ? to_string(finding.subject) + ": " : "") + finding.message;
+  return (needs_name ? subject_text(finding.subject) + ": " : "") + finding.message;
 }
 
 void add_findings(const Findings& findings, std::vector<Row>& rows) {
@@ -35,7 +37,7 @@ void add_findings(const Findings& findings, std::vector<Row>& rows) {
     rows.push_back(
         {{""},
          {""},
-         {"and " + std::to_string(unknown - kMostUnknown) + " more that are unknown; -o json tells all",
+         {"and " + std::to_string(unknown - kMostUnknown) + " more that are unknown; show all with -o json",
           color_of(Health::unknown)}});
 }
 
@@ -56,7 +58,7 @@ std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyl
     rows.push_back(row_of(test));
     if (test.result) add_findings(test.result->findings, rows);
   }
-  return render_columns({"TEST", "RESULT", "SAID"}, std::move(rows), style);
+  return render_columns({"DIAGNOSTIC", "RESULT", "MESSAGE"}, std::move(rows), style);
 }
 
 std::string tests_json(const std::vector<FinishedTest>& tests) {
@@ -76,7 +78,7 @@ std::string render_test_list(const std::vector<api::TestInfo>& tests, const Tabl
   std::vector<Row> rows;
   for (const api::TestInfo& test : tests)
     rows.push_back({{test.id}, {format_duration(test.deadline)}, {test.title}});
-  return render_columns({"TEST", "AT MOST", "WHAT IT DOES"}, std::move(rows), style);
+  return render_columns({"DIAGNOSTIC", "DEADLINE", "DESCRIPTION"}, std::move(rows), style);
 }
 
 }  // namespace autopilot::cli

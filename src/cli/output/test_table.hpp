@@ -13,17 +13,17 @@
 
 namespace autopilot::cli {
 
-// A test that is over, and what its check says since; nothing: no check has its name, or the test was ended
-// before it found anything.
+// A finished diagnostic and the result of its check. nullopt: no check has its name, or the diagnostic was
+// stopped before it had a result.
 struct FinishedTest {
   Operation operation;
   std::optional<CheckResult> result;
 };
 
-// What it says of the machine: unknown where it did not come to its end.
+// Health according to the diagnostic; unknown if it did not succeed.
 [[nodiscard]] Health health_of(const FinishedTest& test);
 
-// Their machine, which is one, does not exist.
+// True if the machine of the diagnostics is simulated.
 [[nodiscard]] bool are_simulated(const std::vector<FinishedTest>& tests);
 [[nodiscard]] std::string render_tests(const std::vector<FinishedTest>& tests, const TableStyle& style);
 // `{"simulated":false,"items":[{"operation":..,"result":..}]}`

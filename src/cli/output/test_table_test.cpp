@@ -38,8 +38,8 @@ TEST(TestTable, what_is_unknown_is_told_with_its_name_and_not_without_end) {
   slow.health = Health::degraded;
   slow.message = "it is slow";
   const std::string shown = render_tests({test}, {});
-  EXPECT_THAT(shown, HasSubstr("gpu/0000:07:00.0: does not answer"));
-  EXPECT_THAT(shown, Not(HasSubstr("gpu/0000:08:00.0")));
+  EXPECT_THAT(shown, HasSubstr("GPU 0000:07:00.0: does not answer"));
+  EXPECT_THAT(shown, Not(HasSubstr("0000:08:00.0")));
   EXPECT_THAT(shown, HasSubstr("it is slow"));
   EXPECT_THAT(shown, HasSubstr("and 4 more that are unknown"));
 }

@@ -8,7 +8,7 @@
 
 namespace autopilot::cli {
 
-// An entry of `tests` in machine.yaml, of a tree that is taken now.
+// An entry of `tests` in machine.yaml. Ages are relative to `now`.
 [[nodiscard]] YamlNode active_test(const Result<Observations>& found, Instant now);
 
 }  // namespace autopilot::cli

@@ -18,7 +18,7 @@ namespace {
 using host::DriverState;
 using host::GpuState;
 
-// The code from init that makes the simulated library say the same.
+// Return code of nvmlInit with which the simulated library reproduces the state.
 int init_code(DriverState state) {
   switch (state) {
     case DriverState::driver_not_loaded:

@@ -9,8 +9,8 @@
 
 namespace autopilot::cli {
 
-// A report with every group of readings as nvml.yaml; nothing where there is no NVML library. The PCI ids of
-// the GPUs come from sysfs.
+// The report, with every group of readings, as nvml.yaml; nullopt without an NVML library. PCI ids of the
+// GPUs come from sysfs.
 [[nodiscard]] std::optional<YamlNode> driver_answers(const host::GpuReport& report, const host::Files& files);
 
 }  // namespace autopilot::cli

@@ -8,7 +8,7 @@ namespace autopilot::cli {
 namespace {
 
 void add_error(YamlNode& node, const Error& error) {
-  // A machine tree has no bugs of ours.
+  // A machine tree has no internal errors.
   const Errc code = error.code == Errc::internal ? Errc::unavailable : error.code;
   yaml_member(node, "error") = yaml_word(to_string(code));
 }

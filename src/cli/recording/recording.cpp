@@ -25,14 +25,14 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr Duration kPatience = 5s;  // with one door, or one mount or disk of it
+constexpr Duration kPatience = 5s;  // for each backend, mount and disk
 
 const std::vector<host::GpuGroup> kAllGroups{
     host::GpuGroup::identity,    host::GpuGroup::row_remap, host::GpuGroup::ecc,    host::GpuGroup::clocks,
     host::GpuGroup::temperature, host::GpuGroup::pcie,      host::GpuGroup::nvlink, host::GpuGroup::power,
     host::GpuGroup::processes,   host::GpuGroup::fabric,    host::GpuGroup::inforom};
 
-// Asks every door and keeps what it says, its refusals as well.
+// Reads every backend and keeps its answers, including errors.
 class MachineRecorder {
  public:
   explicit MachineRecorder(const host::Host& host) : host_(host) {}
@@ -58,7 +58,7 @@ class MachineRecorder {
   void gap(const std::string& what, const Error& error) {
     recording_.gaps.push_back(what + ": " + error.what);
   }
-  // One that a machine tree can hold.
+  // Error code that a machine tree can represent.
   static Errc tree_code(const Error& error) {
     switch (error.code) {
       case Errc::unsupported:
@@ -109,13 +109,13 @@ class MachineRecorder {
   }
 
   void name_servers() {
-    const auto seen = host_.name_servers.ask(deadline());
-    if (!seen) {
-      if (seen.error().code != Errc::unsupported) gap("name servers", seen.error());
+    const auto servers = host_.name_servers.ask(deadline());
+    if (!servers) {
+      if (servers.error().code != Errc::unsupported) gap("name servers", servers.error());
       return;
     }
     YamlNode& list = yaml_member(recording_.machine, "name_servers");
-    for (const host::NameServerAnswer& answer : seen->answers) {
+    for (const host::NameServerAnswer& answer : servers->answers) {
       YamlNode& node = yaml_member(list, answer.address);
       yaml_member(node, "outcome") = yaml_word(to_string(answer.outcome));
       yaml_member(node, "code") = yaml_integer(answer.code);
@@ -196,7 +196,7 @@ class MachineRecorder {
       yaml_member(recording_.machine, "driver_library") = yaml_word("broken");
   }
 
-  // The driver's own answers are among the files.
+  // The recorded files contain the driver's other answers.
   void amd_owners() {
     const auto report = host_.amd_gpus.read({host::GpuGroup::processes}, deadline());
     if (!report) return;
@@ -204,7 +204,7 @@ class MachineRecorder {
       owners(gpu);
   }
 
-  // What the processes on the GPU belong to.
+  // Control groups of the processes on the GPU.
   void owners(const host::GpuDevice& gpu) {
     const host::GpuReading* pids = gpu.find(host::reading::kProcessPids);
     if (pids == nullptr || !pids->value) return;
@@ -216,7 +216,7 @@ class MachineRecorder {
     }
   }
 
-  // None is made for a recording: what the last ones found, where somebody makes them.
+  // A recording runs no diagnostic: it contains the results of the last ones, if any.
   void active_tests() {
     for (const std::string& check : host_.tests.checks()) {
       const auto found = host_.tests.last(check);
@@ -225,7 +225,7 @@ class MachineRecorder {
     }
   }
 
-  // Records that are lost and that no gap between the numbers of the others shows.
+  // Lost records that the gaps in the sequence numbers do not show.
   static std::uint64_t lost_before(const host::KernelRecords& log) {
     std::uint64_t shown = 0;
     for (std::size_t i = 1; i < log.records.size(); ++i)
@@ -259,7 +259,7 @@ class MachineRecorder {
   Recording recording_;
 };
 
-// Addresses are the only words of eight or thirty-two digits there; masks and flags are no secret.
+// The only words of 8 or 32 digits are addresses; masks and flags are not secret.
 void learn_from_routes(const std::string& text, Scrubber& scrubber) {
   for (const std::string_view line : split(text, '\n')) {
     const auto words = split_words(line);
@@ -269,7 +269,7 @@ void learn_from_routes(const std::string& text, Scrubber& scrubber) {
   }
 }
 
-// The domains that names are looked up in; addresses are found anyway.
+// Search domains; apply() finds addresses without learning.
 void learn_from_resolvers(const std::string& text, Scrubber& scrubber) {
   for (const std::string_view line : split(text, '\n')) {
     const auto words = split_words(line);
@@ -285,7 +285,7 @@ void learn_from_cgroups(const std::string& text, Scrubber& scrubber) {
   scrubber.learn(Scrubber::Kind::container, owner.container);
 }
 
-// AMD's GPUs by the numbers that their compute driver gives them; unique_id is that of the file as well.
+// Numbers of AMD GPUs in their compute driver; unique_id equals the content of the file unique_id.
 void learn_from_node(const std::string& text, Scrubber& scrubber) {
   using Kind = Scrubber::Kind;
   for (const std::string_view line : split(text, '\n')) {
@@ -348,28 +348,28 @@ Scrubber scrubber_for(const Recording& recording) {
 using TextFilter = std::function<std::string(const std::string&)>;
 
 Status write_link(const std::string& path, const std::string& target, host::OwnFolder& tree) {
-  // A driver's directory holds nothing that is recorded, but its name is what the link tells.
+  // The directory of a driver is empty in a recording; only its name matters to the link.
   TRY_STATUS(tree.make_folder("/root" + target));
   return tree.link("/root" + path, fs::path(target).lexically_relative(fs::path(path).parent_path()));
 }
 
-Status write_files(const host::RecordedFiles& files, host::OwnFolder& tree, const TextFilter& told) {
+Status write_files(const host::RecordedFiles& files, host::OwnFolder& tree, const TextFilter& filter) {
   for (const auto& [path, file] : files) {
     if (file.is_link)
       TRY_STATUS(write_link(path, file.text, tree));
     else if (file.is_folder)
       TRY_STATUS(tree.make_folder("/root" + path));
     else
-      TRY_STATUS(tree.write("/root" + path, told(file.text)));
+      TRY_STATUS(tree.write("/root" + path, filter(file.text)));
   }
   return {};
 }
 
-Status write_parts(const Recording& recording, host::OwnFolder& tree, const TextFilter& told) {
-  TRY_STATUS(write_files(recording.files, tree, told));
-  TRY_STATUS(tree.write("/kmsg.jsonl", told(recording.kernel_log)));
-  if (recording.nvml) TRY_STATUS(tree.write("/nvml.yaml", told(to_yaml(*recording.nvml))));
-  return tree.write("/machine.yaml", told(to_yaml(recording.machine)));
+Status write_parts(const Recording& recording, host::OwnFolder& tree, const TextFilter& filter) {
+  TRY_STATUS(write_files(recording.files, tree, filter));
+  TRY_STATUS(tree.write("/kmsg.jsonl", filter(recording.kernel_log)));
+  if (recording.nvml) TRY_STATUS(tree.write("/nvml.yaml", filter(to_yaml(*recording.nvml))));
+  return tree.write("/machine.yaml", filter(to_yaml(recording.machine)));
 }
 
 }  // namespace
@@ -382,9 +382,9 @@ Result<Recording> record_machine(const host::Host& host, const std::string& node
 Status write_recording(const Recording& recording, const std::string& directory, bool scrub) {
   host::OwnFolder tree = TRY(host::OwnFolder::create(directory));
   Scrubber scrubber = scrubber_for(recording);
-  const TextFilter told = [&](const std::string& text) { return scrub ? scrubber.apply(text) : text; };
-  Status written = write_parts(recording, tree, told);
-  // A part of a machine would be taken for the whole one.
+  const TextFilter filter = [&](const std::string& text) { return scrub ? scrubber.apply(text) : text; };
+  Status written = write_parts(recording, tree, filter);
+  // An incomplete tree would look like a complete machine.
   if (!written) tree.clear();
   return written;
 }

@@ -16,18 +16,18 @@ namespace autopilot::cli {
 struct Recording {
   host::RecordedFiles files;
   YamlNode machine;               // machine.yaml
-  std::optional<YamlNode> nvml;   // nvml.yaml; nothing: there is no NVML library
+  std::optional<YamlNode> nvml;   // nvml.yaml; nullopt: no NVML library
   std::string kernel_log;         // kmsg.jsonl
-  std::vector<std::string> gaps;  // what could not be recorded, for a person
+  std::vector<std::string> gaps;  // messages about data that could not be recorded
 };
 
-// Looks at everything a check may look at. Blocks for as long as the slowest door takes to give up.
+// Reads everything that checks may read. Blocks until the slowest backend answers or gives up.
 [[nodiscard]] Result<Recording> record_machine(const host::Host& host, const std::string& node,
                                                const std::string& boot_id);
 
-// Writes the tree into a directory that must not exist, or be empty (conflict) and of this user (denied);
-// what it holds is read by this user alone, for the kernel log is among it. With `scrub` serials, UUIDs,
-// addresses and host names are replaced by stand-ins, the same one for the same value everywhere.
+// Writes the tree into a new directory, or into an empty one (else conflict) of this user (else denied). Only
+// this user can read the files, because they include the kernel log. `scrub` replaces serials, UUIDs,
+// addresses and host names by placeholders, the same one for the same value everywhere.
 [[nodiscard]] Status write_recording(const Recording& recording, const std::string& directory, bool scrub);
 
 }  // namespace autopilot::cli

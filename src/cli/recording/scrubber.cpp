@@ -32,14 +32,14 @@ bool is_word_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Shorter ones mean something else too often.
+// Shorter values often have another meaning.
 bool is_long_hex(std::string_view value) {
   constexpr std::size_t kShortestHex = 8;
   return value.size() >= kShortestHex &&
          std::ranges::all_of(value, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
 }
 
-// Whether no word goes on at `at`, or only the 0x of a number does.
+// True if a word begins at `at`, or only the 0x of a number precedes it.
 bool begins_at(std::string_view text, std::size_t at, std::string_view value) {
   const auto begins_word = [text](std::size_t place) {
     return place == 0 || !is_word_letter(text[place - 1]);
@@ -105,20 +105,20 @@ void Scrubber::learn_number(Kind kind, std::uint64_t number) {
   const auto digits = static_cast<unsigned long long>(number);
   const std::string padded = print("%016llx", digits);
   learn(kind, padded);
-  const std::string told = known_.at(padded);
+  const std::string placeholder = known_.at(padded);
   for (const std::string& spelled : {print("%llx", digits), print("%llu", digits)})
-    if (spelled.size() >= kShortest) known_.try_emplace(spelled, told);
+    if (spelled.size() >= kShortest) known_.try_emplace(spelled, placeholder);
 }
 
 void Scrubber::learn_pod(const std::string& uid) {
   if (uid.empty() || known_.contains(uid)) return;
   std::string spelled = uid;
-  std::string told = print("00000000-0000-4000-8000-%012d", ++pods_);
-  known_[spelled] = told;
-  known_["pod" + spelled] = "pod" + told;
+  std::string placeholder = print("00000000-0000-4000-8000-%012d", ++pods_);
+  known_[spelled] = placeholder;
+  known_["pod" + spelled] = "pod" + placeholder;
   std::ranges::replace(spelled, '-', '_');
-  std::ranges::replace(told, '-', '_');
-  known_["pod" + spelled] = "pod" + told;
+  std::ranges::replace(placeholder, '-', '_');
+  known_["pod" + spelled] = "pod" + placeholder;
 }
 
 void Scrubber::learn_address_in_hex(std::string_view digits) {
@@ -132,9 +132,9 @@ void Scrubber::learn_address_in_hex(std::string_view digits) {
   std::array<unsigned char, 4> address{};
   std::memcpy(address.data(), &*number, address.size());
   std::array<char, INET_ADDRSTRLEN> text{};
-  const std::string told = stand_in(::inet_ntop(AF_INET, address.data(), text.data(), text.size()));
+  const std::string placeholder = stand_in(::inet_ntop(AF_INET, address.data(), text.data(), text.size()));
   std::uint32_t other = 0;
-  ::inet_pton(AF_INET, told.c_str(), &other);
+  ::inet_pton(AF_INET, placeholder.c_str(), &other);
   known_[std::string(digits)] = print("%08X", other);
 }
 
@@ -143,7 +143,7 @@ std::string Scrubber::replace_known(std::string_view text) const {
   for (const auto& [value, stand_in] : known_) {
     for (std::size_t at = out.find(value); at != std::string::npos; at = out.find(value, at)) {
       const std::size_t end = at + value.size();
-      // A name inside a longer word is another word.
+      // A value inside a longer word is not a match.
       if (!begins_at(out, at, value) || (end < out.size() && is_word_letter(out[end]))) {
         at = end;
         continue;
@@ -181,7 +181,7 @@ std::string Scrubber::apply(std::string_view text) {
     std::size_t end = at;
     while (begins_word && end < named.size() && is_address_letter(named[end]))
       ++end;
-    // "10.0.0.1:" in front of a path, "10.0.0.1." at the end of a sentence.
+    // "10.0.0.1:" precedes a path, "10.0.0.1." ends a sentence.
     std::size_t last = end;
     while (last > at && (named[last - 1] == '.' || (named[last - 1] == ':' && end - at < 39)))
       --last;

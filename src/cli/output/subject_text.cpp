@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/subject_text.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+std::string_view noun_of(SubjectKind kind) {
+  switch (kind) {
+    case SubjectKind::gpu_instance:
+      return "GPU instance";
+    case SubjectKind::nvswitch:
+      return "NVSwitch";
+    case SubjectKind::domain:
+      return "NVLink domain";
+    default:
+      return to_string(kind);
+  }
+}
+
+std::string gpu_text(const Subject& gpu) {
+  return gpu.index ? "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")" : "GPU " + gpu.key;
+}
+
+}  // namespace
+
+std::string subject_text(const Subject& subject) {
+  const auto slash = subject.key.rfind('/');
+  const bool has_part = slash != std::string::npos;
+  switch (subject.kind) {
+    case SubjectKind::host:
+      return "";
+    case SubjectKind::gpu:
+      return gpu_text(subject);
+    case SubjectKind::disk:
+      return subject.key;
+    case SubjectKind::nic_port:
+      return has_part ? subject.key.substr(0, slash) + " port " + subject.key.substr(slash + 1) : subject.key;
+    case SubjectKind::nvlink:
+      if (has_part)
+        return "NVLink " + subject.key.substr(slash + 1) + " of GPU " + subject.key.substr(0, slash);
+      [[fallthrough]];
+    default:
+      return std::string(noun_of(subject.kind)) + " " + subject.key;
+  }
+}
+
+}  // namespace autopilot::cli
