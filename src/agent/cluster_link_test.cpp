@@ -149,7 +149,7 @@ TEST_F(ClusterLinkTest, an_evict_of_an_agent_without_this_journal_stays) {
   EXPECT_THAT(link_->why_evicted(),
               ::testing::EndsWith("or a person: kubectl label node gpu-7 autopilot.ibm.com/gpuhealth-"));
   end_keeping();
-  EXPECT_TRUE(run_until([this] { return has_written("EVICT stood here before this agent"); }));
+  EXPECT_TRUE(run_until([this] { return has_written("the node had EVICT before this agent started"); }));
   EXPECT_TRUE(run_until([this] {
     return std::ranges::any_of(told_events_, [](const std::string& body) {
       return body.find(R"("reason":"EvictStays")") != std::string::npos;

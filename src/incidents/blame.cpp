@@ -13,7 +13,7 @@
 namespace autopilot::incidents {
 namespace {
 
-// The process that the record names; where it names none, what it is about.
+// The process that the record names; if it names none, its subject.
 Subject program_of(const Finding& finding) {
   const std::string pid = word_of(finding, "pid");
   if (pid.empty()) return finding.subject;
@@ -28,17 +28,17 @@ bool names_root(const catalog::Cause& cause, const Finding& finding) {
                              [&finding](const std::string& word) { return has_word(finding, word); });
 }
 
-// Several links of one GPU have the GPU in common; one that lost all of them may tell that itself.
+// Several faulty links of one GPU point to the GPU, and so does one link whose GPU reports the cause too.
 bool has_lost_several_links(const Incident& incident, const catalog::Cause& cause, const Subject& device) {
   std::set<Subject> links;
-  bool is_told_by_device = false;
+  bool has_device_report = false;
   for (const IncidentMember& member : incident.members) {
     const Subject& subject = member.finding.subject;
     if (device_of(subject) != device) continue;
     if (subject.kind == SubjectKind::nvlink) links.insert(subject);
-    is_told_by_device |= subject == device && names_root(cause, member.finding);
+    has_device_report |= subject == device && names_root(cause, member.finding);
   }
-  return links.size() > 1 || (!links.empty() && is_told_by_device);
+  return links.size() > 1 || (!links.empty() && has_device_report);
 }
 
 std::size_t devices_with_cause(const Incident& incident) {

@@ -6,13 +6,13 @@
 
 namespace autopilot::incidents {
 
-// A finding that has not gone away.
+// True for a finding that has not cleared; false for a record.
 [[nodiscard]] bool stands(const IncidentMember& member);
-// The first member that is no consequence. The incident must have a member.
+// The first member that is not secondary; without one, the first member. The incident must have a member.
 [[nodiscard]] const IncidentMember& cause_member(const Incident& incident);
 
-// What the rule concludes from the members: the end and why, and where several devices show the cause, who
-// is blamed instead of the first, with which action and confidence. Pure.
+// Applies the rule to the members: sets the kind of fault and its sentence; if several devices show the
+// cause, also culprit, action and confidence. Pure.
 void blame(Incident& incident, const catalog::Cause& cause);
 
 }  // namespace autopilot::incidents

@@ -16,8 +16,7 @@ namespace {
 constexpr std::string_view kXid = "xid_";
 constexpr std::string_view kSxid = "sxid_";
 
-// The driver names the earlier error that a record follows: where that one was lost, its consequence tells
-// it.
+// A record may name the earlier error that it follows; it then stands for a lost record of that error.
 bool is_code_of(const Finding& finding, std::string_view digits) {
   for (const std::string_view name : {"code", "causedBy"})
     if (const Value* code = find_attribute(finding.evidence, name);
@@ -30,7 +29,7 @@ bool has_any(const Finding& finding, const std::vector<std::string>& words) {
   return std::ranges::any_of(words, [&](const std::string& word) { return has_word(finding, word); });
 }
 
-// A record may be told again and again; a finding lasts, so that only its beginning counts.
+// A record may repeat, so its last time counts too; of a finding only its beginning counts.
 bool is_within(const catalog::Cause& cause, const Finding& root, const Finding& other) {
   const WallTime last = is_record(other) ? std::max(other.since, other.last_seen) : other.since;
   return other.since <= root.since + cause.window && last + cause.window_before >= root.since;
@@ -40,7 +39,7 @@ bool is_same_device(const Finding& a, const Finding& b) {
   return device_of(a.subject) == device_of(b.subject) || is_on_same_disk(a, b) || is_at_same_address(a, b);
 }
 
-// Threads of one process have names of their own; processes of one job have a name in common.
+// Threads of one process may differ in name; processes of one job share a name.
 bool is_same_program(const Finding& a, const Finding& b) {
   const Value* pid = find_attribute(a.evidence, "pid");
   const Value* other_pid = find_attribute(b.evidence, "pid");
@@ -101,7 +100,7 @@ bool is_root(const catalog::Cause& cause, const Finding& finding) {
 }
 
 bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands, const Finding& other) {
-  // An error that the rule names as its cause is none of its consequences.
+  // A root of the rule is not one of its consequences.
   if (!is_record(other) && is_same_device(root, other) && is_named_root(cause, other)) return false;
   const bool concerns_device = is_same_device(root, other) || other.subject.kind == SubjectKind::host;
   if (root_stands && concerns_device && !is_record(other) && has_any(other, cause.explains)) return true;

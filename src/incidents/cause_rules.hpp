@@ -10,37 +10,37 @@
 
 namespace autopilot::incidents {
 
-// Its reason, or the xid_<code> (also of the error that it says it follows), sxid_<code>, sxid_fatal or
-// sxid_nonfatal of its record.
+// True if `word` is the finding's reason, or matches its driver record: xid_<code> (also the code of the
+// error that the record follows), sxid_<code>, sxid_fatal or sxid_nonfatal.
 [[nodiscard]] bool has_word(const Finding& finding, std::string_view word);
 
-// What the catalog's rules say about two findings (or records; see IncidentMember). Pure.
+// Relations between two findings (or records; see IncidentMember) by the catalog's cause rules. Pure.
 class CauseRules {
  public:
-  // They must outlive it.
+  // `causes` must outlive this.
   explicit CauseRules(const std::vector<catalog::Cause>& causes) : causes_(&causes) {}
 
-  // The first rule that has it as a root; null where none has.
+  // The first rule with this finding as a root; null without such a rule.
   [[nodiscard]] const catalog::Cause* cause_of(const Finding& finding) const;
   [[nodiscard]] const catalog::Cause* find(std::string_view id) const;
-  // As a consequence, by any rule.
+  // True if any rule takes the finding as a consequence.
   [[nodiscard]] bool may_take(const Finding& finding) const;
-  // Of all rules, how long a consequence may be told before its cause.
+  // The longest time, over all rules, by which a consequence may precede its cause.
   [[nodiscard]] Duration longest_window() const;
-  // a stands further up in the catalog.
+  // True if a precedes b in the catalog.
   [[nodiscard]] static bool outranks(const catalog::Cause& a, const catalog::Cause& b) { return &a < &b; }
 
  private:
   const std::vector<catalog::Cause>* causes_;
 };
 
-// It shows the cause by itself.
+// True if the finding alone proves the cause.
 [[nodiscard]] bool is_root(const catalog::Cause& cause, const Finding& finding);
-// `other` is a consequence of `root`. root_stands: the finding of the root has not been cleared.
+// True if `other` is a consequence of `root`. root_stands: the finding of the root has not cleared.
 [[nodiscard]] bool takes(const catalog::Cause& cause, const Finding& root, bool root_stands,
                          const Finding& other);
-// `other` shows the same cause: on the same device, or at once on another one where the rule counts several.
-// Of programs only those of one name belong together.
+// True if `other` shows the same cause: on the same device, or within the window on another device if the
+// rule counts several. Records of programs belong together only with the same name or pid.
 [[nodiscard]] bool is_same_cause(const catalog::Cause& cause, const Finding& root, const Finding& other);
 
 }  // namespace autopilot::incidents

@@ -6,8 +6,8 @@
 
 namespace autopilot::incidents {
 
-// That the subject of the finding is at fault, 0..1: what the catalog says of the error itself (evidence
-// "confidence"), else of the reason.
+// Probability that the subject of the finding is at fault, 0..1: from the evidence "confidence", else from
+// the catalog's reason.
 [[nodiscard]] double confidence_of(const Finding& finding, const ReasonLookup& reasons);
 
 }  // namespace autopilot::incidents

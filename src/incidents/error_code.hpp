@@ -9,8 +9,8 @@
 
 namespace autopilot::incidents {
 
-// The number of the driver's error that the finding is about, part of its identity here: errors of one reason
-// do not hide each other. Nothing for any other finding.
+// Number of the driver error of the finding, nullopt for other findings. It is part of the finding's
+// identity, so that errors of one reason do not hide each other.
 [[nodiscard]] inline std::optional<std::int64_t> error_code(const Finding& finding) {
   const Value* code = find_attribute(finding.evidence, "code");
   const auto* number = code == nullptr ? nullptr : std::get_if<std::int64_t>(code);

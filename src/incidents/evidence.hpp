@@ -8,7 +8,7 @@
 
 namespace autopilot::incidents {
 
-// What the evidence says under that name, as a word; empty where it says nothing.
+// The evidence of that name as text; empty if missing.
 inline std::string word_of(const Finding& finding, std::string_view name) {
   const Value* value = find_attribute(finding.evidence, name);
   return value == nullptr ? std::string() : to_string(*value);
@@ -18,7 +18,8 @@ inline bool is_bad(Health health) {
   return health == Health::degraded || health == Health::failed;
 }
 
-// A record of a log has a number, and only another one is news: which of them is shown is not.
+// True if `now` has new evidence. For log records only another sequence number is new, not another choice of
+// the record shown.
 inline bool is_news(const Finding& before, const Finding& now) {
   const auto newest = [](const Finding& finding) {
     const Value* last = find_attribute(finding.evidence, "lastSequence");

@@ -18,13 +18,13 @@ bool is_worse(Health a, Health b) {
   return a == Health::failed && b == Health::degraded;
 }
 
-// Under these rules the condition's absence proves nothing, so a milder report does not lower the health.
+// Under these rules absence proves nothing, so a milder report does not lower the health.
 bool keeps_worst(ClearRule rule) {
   return rule != ClearRule::healthy_rounds && rule != ClearRule::expiry;
 }
 
-// Devices that answer in every round: silence of one is not health. A mount or an instance may just be gone,
-// and a test between nodes tells of a port only what is wrong with it.
+// Devices that answer in every run: silence is not health. A mount or an instance may be removed, and a
+// diagnostic between nodes reports only faulty ports.
 bool is_hardware(const Subject& subject) {
   const SubjectKind kind = subject.kind;
   return kind == SubjectKind::gpu || kind == SubjectKind::nvlink || kind == SubjectKind::nvswitch ||
@@ -39,12 +39,12 @@ void count_up(int& counter) {
   if (counter < std::numeric_limits<int>::max()) ++counter;
 }
 
-// A monotonic time of another boot means nothing in this one: only the wall clock spans both.
+// Monotonic times of two boots are not comparable: only the wall clock spans both.
 Duration age_by_wall_clock(Instant then, Instant now) {
   return std::max(Duration{0}, now.wall - then.wall);
 }
 
-// "0123abcd" of a boot id; other letters than digits and a-z would not survive in a URL or a label.
+// "0123abcd" of a boot id. Keeps only characters that are safe in URLs and labels.
 std::string id_prefix(std::string_view boot_id) {
   constexpr std::size_t kDigits = 8;
   std::string prefix;
@@ -58,7 +58,7 @@ std::string id_prefix(std::string_view boot_id) {
 
 struct FindingTracker::Round {
   Instant now;
-  std::vector<std::pair<Subject, std::vector<std::string>>> unseen;  // with the reasons it hides; none: all
+  std::vector<std::pair<Subject, std::vector<std::string>>> unseen;  // with the hidden reasons; empty: all
   std::set<Subject> listed;
   std::set<Subject> answered;
 
@@ -75,7 +75,7 @@ struct FindingTracker::Round {
     }
   }
 
-  // Without a reason: whether nothing at all was seen of it.
+  // Without a reason: true if an unknown finding covers the subject.
   [[nodiscard]] bool is_unseen(const Subject& subject, std::string_view reason = {}) const {
     return std::ranges::any_of(unseen, [&](const auto& other) {
       const auto& [unseen_subject, hides] = other;
@@ -237,7 +237,7 @@ void FindingTracker::raise_or_change(Tracked& tracked, const Key& key, const Fin
   transitions.push_back({TransitionKind::raised, key.check, shown, memory.incident});
 }
 
-// A GPU that was not even listed and is back has been through a reset.
+// A GPU that was missing from the list and returns was reset.
 void FindingTracker::note_return(const Key& key, Tracked& tracked, const Round& round) {
   if (!tracked.memory.gone || !round.listed.contains(key.subject)) return;
   tracked.memory.gone = false;
@@ -247,7 +247,7 @@ void FindingTracker::note_return(const Key& key, Tracked& tracked, const Round& 
 void FindingTracker::note_resets(std::string_view check, const Round& round, const Observations& observations,
                                  std::vector<Transition>& transitions) {
   auto reset = resets_.note(check, observations);
-  // Whoever still has it as gone would tell of the same reset again.
+  // Otherwise other checks would detect the same reset again.
   for (const Subject& gpu : reset)
     for (auto& [other, gpus] : listed_gpus_)
       if (const auto known = gpus.find(gpu); known != gpus.end()) known->second = false;
@@ -309,7 +309,7 @@ bool FindingTracker::may_clear(const Key& key, const Tracked& tracked, Instant n
     case ClearRule::acknowledged:
       return memory.released;
     case ClearRule::replaced:
-      return false;  // follow_cards sees it
+      return false;  // follow_cards clears it
   }
   return false;
 }
@@ -338,7 +338,8 @@ void FindingTracker::follow_cards(std::vector<Transition>& transitions) {
       clear(entry, ClearRule::replaced, transitions);
     }
   }
-  // Only now: two cards may have changed places. What still sits in the slot is of a card nobody could name.
+  // After the loop, because two cards may have swapped slots. A finding still in the slot has a card without
+  // identity.
   for (auto& [key, tracked] : moved) {
     if (const auto there = entries_.find(key); there != entries_.end())
       clear(there, ClearRule::replaced, transitions);
@@ -362,7 +363,7 @@ std::vector<Transition> FindingTracker::release(
   return transitions;
 }
 
-// What is said of the node is about one of its GPUs, nobody knows which: if it was another one it is said
+// A finding about the node may concern any of its GPUs. If it concerns another GPU, the next run reports it
 // again.
 std::vector<Transition> FindingTracker::gpu_was_reset(const Subject& gpu) {
   return release([&](const Key& key, const Tracked&) {
@@ -374,9 +375,9 @@ std::vector<Transition> FindingTracker::gpu_was_reset(const Subject& gpu) {
 
 std::vector<Transition> FindingTracker::taken_back(const Subject& gpu, std::uint32_t code) {
   return release([&](const Key& key, const Tracked& tracked) {
-    const Value* told = find_attribute(tracked.finding.evidence, "code");
-    return !key.injected && device_of(key.subject) == gpu && told != nullptr &&
-           *told == Value{std::int64_t{code}};
+    const Value* reported = find_attribute(tracked.finding.evidence, "code");
+    return !key.injected && device_of(key.subject) == gpu && reported != nullptr &&
+           *reported == Value{std::int64_t{code}};
   });
 }
 

@@ -23,81 +23,82 @@
 
 namespace autopilot::incidents {
 
-// The catalog's facts about a reason; nothing for an unknown word, which then gets the cautious defaults of
+// Finds a reason in the catalog; null for an unknown id, which gets the cautious defaults of
 // catalog::Reason.
 using ReasonLookup = std::function<const catalog::Reason*(std::string_view)>;
 
-// One finding as it survives a restart. `state` is opaque outside this folder; the fields are those of the
-// journal's StoredFinding.
+// A finding in the journal. `state` is opaque outside this folder; the fields equal those of the journal's
+// StoredFinding.
 struct SavedFinding {
   std::string check;
   Finding finding;
   std::string boot_id;
   std::string state;
 };
-// The incident it belongs to; empty where its state cannot be read.
+// Incident of the finding; empty if its state cannot be parsed.
 [[nodiscard]] std::string incident_of(const SavedFinding& saved);
-// Its GPU was reset since it was told last.
+// Marks the finding as released: its GPU was reset after its last evidence.
 void release(SavedFinding& saved);
 
-// Turns what the judges say round by round into findings with hysteresis, memory and clear rules. Pure: no
-// clock, no I/O; one owner.
+// Turns the findings of each run into findings with hysteresis, memory and clear rules. Pure: no clock, no
+// I/O; one owner.
 //
-// - A finding counts after Reason::raise_rounds rounds in a row; the same number is needed to get worse.
-// - It goes away only when its clear rule fires; until then it is shown as held. Another card in its slot
-//   ends it whatever its rule, and it follows its card (serial, else UUID) to another slot.
-// - A GPU that a check does not list for a while, and then again, was reset, and so was one of which looks
-//   prove it otherwise (see ResetWitness): all checks' findings about it learn so.
-// - A round in which the check could not look at the subject counts for nothing: neither up nor down. It
-//   could not look where it said `unknown` about the subject, its GPU or the host, or where a device that
-//   used to answer it did not answer. A judge says unknown about a subject only if it saw nothing of
-//   it, or with a reason whose Reason::hides tells which findings it could not look for.
-// - Findings of health unknown or unsupported last exactly as long as they are said.
-// - Injected findings are kept apart from real ones and end with the injection.
+// - A finding is raised after Reason::raise_rounds runs in a row; it gets worse after the same number.
+// - It clears only when its clear rule fires; until then it is shown as held. Another card in its slot clears
+//   it under any rule, and it follows its card (serial, else UUID) to another slot.
+// - A GPU that disappears from the list of a check and returns was reset, and so was a GPU with other proof
+//   (see ResetWitness). A reset applies to the findings of all checks about the GPU.
+// - A run that could not check the subject changes no counter. The subject was not checked if the run reports
+//   `unknown` for it, its GPU or the host, or if a device that used to answer did not answer. A judge reports
+//   unknown only for a subject without any observation, or with a reason whose Reason::hides lists the
+//   findings that could not be checked.
+// - Findings of health unknown or unsupported last exactly as long as they are reported.
+// - Injected findings are separate from real ones and end with the injection.
 class FindingTracker {
  public:
   static constexpr std::size_t kMaxFindingsPerCheck = 1024;
 
   FindingTracker(ReasonLookup reasons, std::string boot_id);
 
-  // One completed round: the judge's findings and what observe returned.
+  // Applies one completed run: the judge's findings and the observations.
   std::vector<Transition> complete_round(std::string_view check, Instant now, const Findings& findings,
                                          const Observations& observations);
-  // Somebody saw this GPU being reset (the kernel log, the driver, our own action). The host stands for all
-  // of its GPUs and switches.
+  // The GPU was reset, according to the kernel log, the driver or our own action. The host means all of its
+  // GPUs and switches.
   std::vector<Transition> gpu_was_reset(const Subject& gpu);
-  // The driver says that what its error of that code told about the GPU is over.
+  // The driver retracted its error of that code for the GPU.
   std::vector<Transition> taken_back(const Subject& gpu, std::uint32_t code);
-  // An operator has seen the finding of that incident. Clears it where that is its rule and the condition is
-  // gone, or as soon as it is gone.
+  // An operator acknowledged the incident. Clears its findings with the clear rule `acknowledged`, at once or
+  // as soon as the condition is gone.
   std::vector<Transition> acknowledge(std::string_view incident);
 
-  // Its findings belong to another incident from now on.
+  // Moves the findings of one incident to another.
   void move_to_incident(std::string_view from, const std::string& to);
-  // The number of an incident that is not of a finding.
+  // Id for an incident without findings.
   [[nodiscard]] std::string new_incident_id();
 
-  // What counts now, in order of subject and reason.
+  // The current findings of a check, sorted by subject and reason.
   [[nodiscard]] Findings findings(std::string_view check) const;
 
-  // Every raised degraded or failed finding. Those still on their way through hysteresis begin anew.
+  // Every raised degraded or failed finding. Findings that are not raised yet start again after a restart.
   [[nodiscard]] std::vector<SavedFinding> save() const;
-  // A finding of an earlier boot waits for the first look of this boot. One whose state cannot be read keeps
-  // its health, starts its clear rule anew and gets another incident. One that is raised already stays.
+  // A finding of an earlier boot remains until the first run of this boot. A finding whose state cannot be
+  // parsed keeps its health, restarts its clear rule and gets a new incident. An already raised finding is
+  // not changed.
   void restore(const std::vector<SavedFinding>& saved, Instant now);
-  // The finding of the same check, subject and reason is raised.
+  // True if a finding of the same check, subject and reason is raised.
   [[nodiscard]] bool has(std::string_view check, const Finding& finding) const;
 
-  // GPUs that complete_round found to have been reset, by looks alone, since the last call.
+  // GPUs whose reset complete_round detected from observations, since the last call.
   [[nodiscard]] std::vector<Subject> take_seen_resets() { return std::exchange(seen_resets_, {}); }
 
-  // Every raised degraded or failed finding as if it were raised now.
+  // A `raised` transition for every raised degraded or failed finding.
   [[nodiscard]] std::vector<Transition> raised() const;
-  // The number of the next incident: must be saved and restored, so that ids stay unique.
+  // Number of the next incident. Save and restore it, so that ids remain unique.
   [[nodiscard]] std::uint64_t next_incident() const { return next_incident_; }
   void restore_next_incident(std::uint64_t number);
 
-  // Findings not taken because a check had too many.
+  // Findings dropped because a check exceeded kMaxFindingsPerCheck.
   [[nodiscard]] std::size_t dropped() const { return dropped_ + passing_.dropped(); }
 
  private:
@@ -133,7 +134,7 @@ class FindingTracker {
   Entries entries_;
   PassingFindings passing_;
   Placement placement_;
-  // By check: the GPUs it has listed in this boot, true while they are gone.
+  // By check: GPUs listed in this boot; true while a GPU is missing.
   std::map<std::string, std::map<Subject, bool>, std::less<>> listed_gpus_;
   ResetWitness resets_;
   std::vector<Subject> seen_resets_;

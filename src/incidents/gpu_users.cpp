@@ -22,7 +22,7 @@ bool is_inside(std::string_view part, std::string_view whole) {
   return part == whole || (part.starts_with(whole) && part[whole.size()] == '/');
 }
 
-// Whether what happens at `subject` happens to who was seen at `place`.
+// True if a fault of `subject` concerns the workloads observed at `place`.
 bool concerns(const Subject& subject, const Subject& place) {
   return is_inside(subject.key, place.key) || is_inside(place.key, subject.key);
 }
@@ -46,12 +46,12 @@ void GpuUsers::note(const Subject& gpu, Workload workload) {
   const auto same = std::ranges::find_if(known, [&](const Workload& one) { return one.is_same(workload); });
   if (same != known.end()) {
     same->last_seen = workload.last_seen;
-    // A clock may have been set back.
+    // The clock may have been set back.
     same->first_seen = std::min(same->first_seen, workload.last_seen);
     learn(same->owner, workload.owner);
     return;
   }
-  // A pod is told by its processes as well: it goes before them.
+  // Drop pods before processes: a process identifies its pod too.
   const auto worth = [](const Workload& one) { return std::pair(one.last_seen, one.is_process()); };
   if (known.size() == kMaxPerGpu) known.erase(std::ranges::min_element(known, {}, worth));
   known.push_back(std::move(workload));

@@ -10,23 +10,22 @@
 
 namespace autopilot::incidents {
 
-// Who used which GPU, or held it, and when: what looks at the GPUs saw, kept for a while after the process or
-// the pod is gone. Pure; one owner.
+// Processes and pods that used or held each GPU, with times, from observations. Remembers them for kKept
+// after they end. Pure; one owner.
 class GpuUsers {
  public:
   static constexpr std::size_t kMaxPerGpu = 64;
-  // A look sees only who is there at its moment: a process may have begun, or ended, this much outside of
-  // what was seen.
+  // Runs sample the users: a process may have started or ended this long outside of its observed time.
   static constexpr Duration kBetweenLooks = std::chrono::minutes{2};
   static constexpr Duration kKept = std::chrono::hours{1};
 
-  // Those among the observations that tell of one; false when there is none.
+  // Records the workloads among the observations; false without any.
   bool note(const Observations& observations);
-  // Of this GPU and of its parts in that time, those seen first before others. Of a part: of it, and those
-  // that nobody can place within the GPU. Those that were seen at the host hold some GPU of it: it may be
-  // this one where there was only one of them.
+  // Workloads of this GPU and its parts in that time, ordered by first sighting. For a part: its workloads,
+  // and those of the GPU whose part is not known. A workload observed at the host holds an unknown GPU:
+  // included if it is the only one.
   [[nodiscard]] std::vector<Workload> of(const Subject& gpu, WallTime from, WallTime to) const;
-  // Of all GPUs. No candidates: whoever holds any is among them.
+  // Workloads of all GPUs, without candidates, because every holder is included.
   [[nodiscard]] std::vector<Workload> of_any(WallTime from, WallTime to) const;
 
  private:

@@ -15,7 +15,7 @@
 namespace autopilot::incidents {
 namespace {
 
-// What the driver says last about a GPU outranks what follows from any code.
+// The driver's final verdict on a GPU outranks the actions of single codes.
 constexpr std::string_view kDriverVerdict = "xid_verdict";
 
 std::string closing_word(const Transition& transition) {
@@ -28,7 +28,7 @@ bool has_findings(const Incident& incident) {
                              [](const IncidentMember& member) { return !is_record(member.finding); });
 }
 
-// One process may repeat its fault for as long as it lives.
+// A process may repeat its fault during its whole lifetime.
 bool is_of_same_process(const Finding& a, const Finding& b) {
   const std::string pid = word_of(a, "pid");
   return !pid.empty() && pid == word_of(b, "pid") && a.subject == b.subject;
@@ -92,7 +92,7 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
       continue;
     add_count(known->finding, record);
     recounted_.insert(open_id);
-    // Another program may repeat the fault of the first: then the incident names it too.
+    // Another program may repeat the fault: the incident then names both.
     if (!add_workloads(incident, {std::string(check), record, false, std::nullopt}, users_))
       return std::nullopt;
     return Applied{incident, false, {}};
@@ -121,7 +121,7 @@ std::vector<Incident> IncidentBook::take_recounted() {
   return recounted;
 }
 
-// A finding counts the record, so it is a member only where it tells of another process than the finding.
+// A finding already counts the record. It becomes a member only if it names another process.
 std::optional<IncidentBook::Applied> IncidentBook::note_line(std::string_view check, const Finding& record,
                                                              WallTime now) {
   for (auto& [id, incident] : open_) {
@@ -146,7 +146,7 @@ std::optional<IncidentBook::Applied> IncidentBook::note_line(std::string_view ch
   return std::nullopt;
 }
 
-// What was told before its cause joins it.
+// Adds the waiting records that are consequences of the cause.
 void IncidentBook::take_waiting(Incident& incident) {
   const catalog::Cause* rule = rules_.find(incident.cause);
   if (rule == nullptr) return;
@@ -157,8 +157,8 @@ void IncidentBook::take_waiting(Incident& incident) {
     add(incident, std::move(member));
 }
 
-// The open incident that the member belongs to, the one of the same device first, then the newest; tells the
-// member its part in it.
+// The open incident that the member belongs to: preferably of the same device, then the newest. Sets
+// member.sympathetic.
 IncidentBook::Open::iterator IncidentBook::that_takes(IncidentMember& member) {
   auto best = open_.end();
   bool best_is_near = false;
@@ -217,7 +217,7 @@ IncidentBook::Open::iterator IncidentBook::place(const IncidentMember& newcomer,
     take_waiting(found->second);
     return found;
   }
-  // Its consequences were told first: the oldest of their incidents becomes that of the cause.
+  // The consequences came first: the oldest of their incidents becomes the incident of the cause.
   const auto kept = taken.front();
   for (IncidentMember& one : kept->second.members)
     one.sympathetic = true;
@@ -237,7 +237,7 @@ IncidentBook::Open::iterator IncidentBook::place(const IncidentMember& newcomer,
   return kept;
 }
 
-// The cause is always kept.
+// Never drops the cause.
 void IncidentBook::add(Incident& incident, IncidentMember member) const {
   if (incident.members.size() >= Incident::kMaxMembers) {
     const auto last = std::ranges::find_if(incident.members.rbegin(), incident.members.rend(),
@@ -267,7 +267,7 @@ void IncidentBook::show(Incident& incident) const {
     if (incident.health != Health::failed) incident.health = member.finding.health;
     is_held = is_held && member.finding.held;
     if (member.finding.reason == kDriverVerdict) verdict = member.finding.action;
-    // Of the errors that show the cause the strongest counts, whichever came first.
+    // The strongest action of all root findings on this device applies.
     if (rule == nullptr || !is_root(*rule, member.finding)) continue;
     if (device_of(member.finding.subject) != device_of(cause.finding.subject)) continue;
     incident.action = stronger(incident.action, member.finding.action);

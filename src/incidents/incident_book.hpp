@@ -18,18 +18,17 @@
 
 namespace autopilot::incidents {
 
-// The incidents that are not closed: findings and driver records with one cause, by the catalog's rules. A
-// member stays in its incident; a cause that shows after its consequences takes their incidents over. Pure;
-// one owner.
+// The incidents that are not closed: groups of findings and driver records with one cause, by the catalog's
+// rules. A member stays in its incident; a cause reported after its consequences takes over their incidents.
+// Pure; one owner.
 class IncidentBook {
  public:
-  // Incidents of records alone that are open at once; the oldest makes room.
+  // Most open incidents without findings; a new one closes the oldest.
   static constexpr std::size_t kMaxOfRecords = 64;
 
   IncidentBook(ReasonLookup reasons, const std::vector<catalog::Cause>& causes);
 
-  // Who uses the GPUs, as a look saw it: an incident names those whom it concerns. Gives the incidents that
-  // name more of them now.
+  // Adds GPU users from observations to the incidents that concern them. Returns the incidents that changed.
   std::vector<Incident> note_users(const Observations& observations);
 
   void restore(const std::vector<Incident>& incidents);
@@ -38,26 +37,26 @@ class IncidentBook {
   struct Applied {
     Incident incident;  // as the transition leaves it; its id may differ from the transition's
     bool is_new = false;
-    std::vector<Incident> merged;  // closed, because their members are part of `incident` now
+    std::vector<Incident> merged;  // closed: their members moved to `incident`
   };
-  // The transition must name an incident; of a new finding that belongs to an open one that name is not used.
+  // The transition must name an incident. A new finding that belongs to an open incident does not use that
+  // name.
   Applied apply(const Transition& transition, WallTime now);
-  // A record of that check: one that makes no finding (see is_record), or one of the health of the finding
-  // that counts it. Nothing where no rule knows it, or where it only repeats what an open incident has:
-  // then it is counted there, for take_recounted() to tell. One that only ever is a consequence waits for its
-  // cause.
+  // Adds a record of that check: without a finding (see is_record), or with the health of the finding that
+  // counts it. nullopt if no rule matches, or if the record only repeats a member: then it is counted there
+  // (see take_recounted). A record that can only be a consequence waits for its cause.
   std::optional<Applied> note_record(std::string_view check, const Finding& record,
                                      const std::function<std::string()>& new_id, WallTime now);
-  // Incidents of which note_record changed no more than counts, since the last call.
+  // Incidents in which note_record changed only counts and times, since the last call.
   [[nodiscard]] std::vector<Incident> take_recounted();
   [[nodiscard]] bool has_recounted() const { return !recounted_.empty(); }
-  // Closes incidents of records whose last one is older than their reason's clear_after.
+  // Closes incidents without findings whose last record is older than the clear_after of their reason.
   std::vector<Incident> expire(WallTime now);
-  // Values in the evidence change from round to round without a transition.
+  // Updates the evidence of members, which may change without a transition.
   void refresh(std::string_view check, const Findings& findings);
-  // Null when there is none of that id.
+  // Null: no open incident has that id.
   const Incident* acknowledge(std::string_view id, Acknowledgement acknowledgement);
-  // Closes those with findings of which none is among `live` (ids of incidents).
+  // Closes incidents with findings whose id is not in `live`.
   std::vector<Incident> close_orphans(const std::set<std::string, std::less<>>& live, WallTime now);
 
   [[nodiscard]] std::vector<Incident> incidents() const;

@@ -29,7 +29,7 @@ std::vector<Workload> users_of(const IncidentMember& member, const GpuUsers& use
   return is_of_all ? users.of_any(finding.since, end_of(finding)) : std::vector<Workload>{};
 }
 
-// The program that the line names. Where no look has seen it, what the line says of it, and the pod that held
+// The program in the log line. If it was not observed: its name and pid from the line, and the pod that held
 // the GPU if it was the only one.
 std::vector<Workload> program_among(std::vector<Workload> workloads, const Finding& finding) {
   const auto pid = parse_number<std::int64_t>(word_of(finding, "pid"));
@@ -50,13 +50,13 @@ std::vector<Workload> program_among(std::vector<Workload> workloads, const Findi
   return workloads;
 }
 
-// True when it was not known, or is known better now.
+// True if the workload is new or has new details.
 bool remember(Workload workload, std::vector<Workload>& workloads) {
-  // A pod is told by its processes as soon as one of them is seen.
-  const auto tells_more = [&](const Workload& one) {
+  // An observed process replaces its pod in the list.
+  const auto is_more_specific = [&](const Workload& one) {
     return one.is_process() && !workload.is_process() && is_same_pod(one.owner, workload.owner);
   };
-  if (std::ranges::any_of(workloads, tells_more)) return false;
+  if (std::ranges::any_of(workloads, is_more_specific)) return false;
   std::erase_if(workloads, [&](const Workload& one) {
     return workload.is_process() && !one.is_process() && is_same_pod(one.owner, workload.owner);
   });
@@ -77,8 +77,8 @@ bool remember(Workload workload, std::vector<Workload>& workloads) {
   return is_news;
 }
 
-// Of a program's fault a pod without a process is a guess: it was the only one on the GPU. True when a look
-// has found the program, and a guess had to go.
+// For a fault of a program, a pod without a process is a guess: it was the only one on the GPU. Removes
+// guesses once the program was observed. True if one was removed.
 bool forget_guesses(const std::vector<Workload>& found, std::vector<Workload>& workloads) {
   const bool is_found = std::ranges::any_of(
       found, [](const Workload& one) { return one.is_process() && one.started_ticks != 0; });

@@ -6,12 +6,12 @@
 
 namespace autopilot::incidents {
 
-// Adds to the incident whom its members concern, of those who used or held the GPUs while the member lasted:
-// all of the GPU, or of any GPU where it is about all of them; of a fault of a program the one that its line
-// names. A pod of which a process is known is not told beside it. True when that is news. An injected
-// incident concerns nobody.
+// Adds the affected workloads to the incident: the workloads that used or held the GPU of a member while the
+// member lasted, or any GPU if the member concerns all of them; for a fault of a program, the program in its
+// log line. A pod with a known process is not listed separately. True if the list changed. An injected
+// incident affects no workload.
 bool add_workloads(Incident& incident, const GpuUsers& users);
-// The same of what is no member of its own: a record that only repeats one.
+// The same for a record that only repeats a member.
 bool add_workloads(Incident& incident, const IncidentMember& member, const GpuUsers& users);
 
 }  // namespace autopilot::incidents

@@ -6,7 +6,7 @@
 namespace autopilot::incidents {
 namespace {
 
-// A later layout gets another first word; this one is then not understood and the finding starts anew.
+// A later layout has another first word. A program that does not know it restarts the finding.
 constexpr std::string_view kMemoryLayout = "m1";
 
 std::string ticks_of(Duration duration) {

@@ -9,19 +9,19 @@
 
 namespace autopilot::incidents {
 
-// What the state machine remembers of one raised finding beside the finding itself.
+// State of the state machine for one finding.
 struct Memory {
   std::string incident;     // empty: not raised yet
-  int reported_rounds = 0;  // in a row, until raised or worse
-  int clear_rounds = 0;     // looked at and not reported, in a row
-  Instant reported;         // last time
-  Instant fresh;            // last time with new evidence
+  int reported_rounds = 0;  // runs in a row, until raised or worse
+  int clear_rounds = 0;     // runs in a row that checked the subject and did not report the finding
+  Instant reported;         // last report
+  Instant fresh;            // last report with new evidence
   bool answered = false;    // the device answered while the finding was reported
-  bool gone = false;        // the device was not even listed in the last round that looked
-  bool released = false;    // reset, rebooted, acknowledged or taken back since the last new evidence
+  bool gone = false;        // the device was missing from the list in the last run that checked
+  bool released = false;    // reset, rebooted, acknowledged or retracted since the last new evidence
 };
 
-// One line of text; parse gives nothing unless every word is there and well-formed.
+// One line of text. parse returns nullopt unless every word is present and valid.
 [[nodiscard]] std::string to_text(const Memory& memory);
 [[nodiscard]] std::optional<Memory> parse_memory(std::string_view text);
 

@@ -123,7 +123,7 @@ Changes NodeState::complete_round(std::string_view check, Instant now, const Fin
                                   const Observations& observations, const Findings& records) {
   auto concerned = book_.note_users(observations);
   auto changes = apply(tracker_.complete_round(check, now, findings, observations), now);
-  // Before what the round itself changed: an incident may be over by now.
+  // First, because the run itself may close an incident.
   changes.incidents.insert(changes.incidents.begin(), std::make_move_iterator(concerned.begin()),
                            std::make_move_iterator(concerned.end()));
   for (const Finding& record : records)
@@ -164,7 +164,7 @@ Result<Changes> NodeState::acknowledge(std::string_view incident, const Acknowle
 
 Changes NodeState::apply(std::vector<Transition> transitions, Instant now) {
   Changes changes;
-  // What began first is told first: a cause before its consequences.
+  // Oldest first: a cause before its consequences.
   std::ranges::stable_sort(transitions, {}, [](const Transition& one) { return one.finding.since; });
   for (auto& transition : transitions) {
     if (transition.incident.empty()) continue;

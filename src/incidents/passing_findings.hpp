@@ -17,7 +17,7 @@
 
 namespace autopilot::incidents {
 
-// What makes two findings the same one.
+// Identity of a finding.
 struct FindingKey {
   std::string check;
   Subject subject;
@@ -31,15 +31,16 @@ struct FindingKey {
 }
 using KeyedFindings = std::map<FindingKey, Finding>;
 
-// Findings of health unknown or unsupported: they last exactly as long as they are said, without hysteresis,
-// memory or incident. Pure; one owner.
+// Findings of health unknown or unsupported. They last exactly as long as they are reported, without
+// hysteresis, memory or incident. Pure; one owner.
 class PassingFindings {
  public:
-  // Takes the place of what the check said before. Only `unknown` is told; of too many the last are left out.
-  void replace(std::string_view check, KeyedFindings said, WallTime now, std::size_t limit,
+  // Replaces the findings of the check. Appends transitions for `unknown` only. Drops findings beyond
+  // `limit`.
+  void replace(std::string_view check, KeyedFindings reported, WallTime now, std::size_t limit,
                std::vector<Transition>& transitions);
   void append_to(Findings& findings, std::string_view check) const;
-  // Findings not taken because a check had too many.
+  // Findings dropped because a check exceeded its limit.
   [[nodiscard]] std::size_t dropped() const { return dropped_; }
 
  private:

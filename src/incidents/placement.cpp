@@ -17,12 +17,12 @@ std::string part_of(const Subject& subject) {
   return slash == std::string::npos ? std::string{} : subject.key.substr(slash);
 }
 
-// One card may answer as several NIC ports with one serial: they are not followed.
+// NIC ports are not followed: several ports of one card share a serial.
 bool is_followed(SubjectKind kind) {
   return kind == SubjectKind::gpu || kind == SubjectKind::nvswitch || kind == SubjectKind::disk;
 }
 
-// Known to be the same card, known to be two.
+// Both are false if a card has no identity.
 bool is_same_card(const Subject& a, const Subject& b) {
   return same_card(a, b).value_or(false);
 }
@@ -53,7 +53,7 @@ void Placement::learn(const Observations& observations) {
     if (observation.is_event()) continue;
     const Subject& subject = observation.subject;
     if (subject.serial.empty() && subject.uuid.empty()) continue;
-    // A part names its GPU's card; its own UUID (a GPU instance has one) says nothing about the slot.
+    // The UUID of a part (a GPU instance has one) does not identify the card in the slot.
     if (is_part_of_gpu(subject.kind)) continue;
     const auto [known, is_new] = cards_.emplace(subject, subject);
     if (is_new) continue;
@@ -69,7 +69,7 @@ void Placement::learn(const Observations& observations) {
 Subject Placement::identified(Subject subject) const {
   const auto card = cards_.find(device_of(subject));
   if (card == cards_.end()) return subject;
-  // Never half of one card and half of another.
+  // Never mix the identities of two cards.
   if (is_other_card(subject, card->second)) return subject;
   if (subject.serial.empty()) subject.serial = card->second.serial;
   if (subject.uuid.empty()) subject.uuid = card->second.uuid;

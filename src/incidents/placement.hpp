@@ -10,21 +10,21 @@
 
 namespace autopilot::incidents {
 
-// True or false where serials, else UUIDs, say so; nothing where one side has neither.
+// Compares serials, else UUIDs; nullopt if one side has neither.
 [[nodiscard]] std::optional<bool> same_card(const Subject& a, const Subject& b);
 
-// The device a subject is part of: the GPU of an NVLink or a GPU instance, anything else itself.
+// The device of a subject: the GPU of an NVLink or a GPU instance; other subjects are their own device.
 [[nodiscard]] Subject device_of(const Subject& subject);
 
-// Which card sits in which slot, in this boot, as the checks' observations say.
+// Card in each slot in this boot, from observations.
 class Placement {
  public:
   void learn(const Observations& observations);
-  // The subject with the serial and UUID of the card in its slot, where it named none itself.
+  // The subject, completed with serial and UUID of the card in its slot.
   [[nodiscard]] Subject identified(Subject subject) const;
-  // Another card sits in the subject's slot.
+  // True if another card is in the subject's slot.
   [[nodiscard]] bool is_replaced(const Subject& subject) const;
-  // Where the subject's card sits now: the same subject with another key, or nothing when it did not move.
+  // The subject with the key of its card's new slot; nullopt: not moved.
   [[nodiscard]] std::optional<Subject> moved_to(const Subject& subject) const;
 
  private:

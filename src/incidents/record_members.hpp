@@ -10,37 +10,37 @@
 
 namespace autopilot::incidents {
 
-// Records as members of an incident: each error of each process has a member with its own line. Pure.
+// Records as members of an incident: each error of each process is a member with its own log line. Pure.
 
-// Of one code on one subject; what further processes say is counted in the member of the newest.
+// Limit for one code on one subject; records of further processes are counted in the newest member.
 inline constexpr std::size_t kMaxProcessesOfOneError = 16;
 
-// The member is that finding (with its code), or a record of the same identity.
+// True if the member is the same finding (with its code), or a record of the same identity.
 [[nodiscard]] bool is_same(const IncidentMember& member, std::string_view check, const Finding& finding);
-// The same error of the same process, or the same log rule.
+// True for the same error and log rule of the same process.
 [[nodiscard]] bool is_same_record(const IncidentMember& member, std::string_view check,
                                   const Finding& record);
-// By pid, since threads have names of their own; by name where there is no pid.
+// Compares pids, because names of threads differ; without pids compares names.
 [[nodiscard]] bool is_of_one_process(const Finding& a, const Finding& b);
 
-// `more` is the same again.
+// Adds the count and last time of a repeated record.
 void add_count(Finding& record, const Finding& more);
-// The member that counts a record which has none of its own: the same one, or the newest where there are too
-// many processes. Null: the record becomes a member.
+// The member that counts the record: the same error of the same process, or the newest if too many processes
+// are members. Null: the record becomes a member.
 [[nodiscard]] IncidentMember* counted_by(Incident& incident, std::string_view check, const Finding& record);
 
-// The finding as it is now. A member that stands keeps the line of its process: another process has a member
-// of its own.
+// Updates the member from the current finding. A member that has not cleared keeps the evidence of its own
+// process, because another process is a separate member.
 void retell(IncidentMember& member, const Finding& current);
 
-// Records that may turn out to be the consequence of something told later. Bounded; one owner.
+// Records that may be consequences of a cause reported later. Bounded; one owner.
 class WaitingRecords {
  public:
   static constexpr std::size_t kMax = 64;
 
-  // The oldest makes room.
+  // Drops the oldest record beyond kMax.
   void keep(std::string_view check, const Finding& record);
-  // Those for which `belongs` is true; they wait no longer.
+  // Removes and returns the records for which `belongs` is true.
   template <class Belongs>
   std::vector<IncidentMember> take(const Belongs& belongs) {
     std::vector<IncidentMember> taken;

@@ -7,11 +7,11 @@
 namespace autopilot::incidents {
 namespace {
 
-// What every look at a driver tells of each GPU.
+// Observation of each GPU in every run that reads a driver.
 constexpr std::string_view kState = "gpu.state";
 constexpr std::string_view kWell = "ok";
 constexpr std::array<std::string_view, 2> kEndedByResetAlone{"lost", "reset_required"};
-// Volatile ECC counts are none of them: `nvidia-smi --reset-ecc-errors=0` clears them on a sick GPU.
+// Without volatile ECC counts, which `nvidia-smi --reset-ecc-errors=0` clears on a faulty GPU.
 constexpr std::array<std::string_view, 9> kSetBackByResetAlone{
     "pcie.replays",        "throttle.power_cap",   "throttle.thermal",
     "throttle.sync_boost", "throttle.board_limit", "throttle.reliability",
@@ -33,27 +33,27 @@ void add_once(std::vector<Subject>& gpus, const Subject& gpu) {
 
 std::vector<Subject> ResetWitness::note(std::string_view check, const Observations& round) {
   std::vector<Subject> reset;
-  std::set<Subject> told;  // well or not, or silent: the look knows of it
-  std::optional<MonoTime> looked;
+  std::set<Subject> listed;  // in any state, or without an answer
+  std::optional<MonoTime> completed;
   for (const Observation& observation : round) {
     if (observation.is_event() || observation.subject.kind != SubjectKind::gpu) continue;
     const bool is_state = observation.name == kState;
-    if (is_state) told.insert(observation.subject);
+    if (is_state) listed.insert(observation.subject);
     if (!observation.value || !(is_state || is_in(kSetBackByResetAlone, observation.name))) continue;
     Gpu* gpu = gpu_of(observation.subject);
     if (gpu == nullptr) continue;
     if (is_state) {
       gpu->listed_by.emplace(check);
-      looked = std::max(looked.value_or(MonoTime{}), observation.time.mono);
+      completed = std::max(completed.value_or(MonoTime{}), observation.time.mono);
     }
     if (is_state ? note_state(*gpu, observation) : note_count(*gpu, observation))
       add_once(reset, observation.subject);
   }
-  if (looked) note_absent(check, told, *looked);
+  if (completed) note_absent(check, listed, *completed);
   return reset;
 }
 
-// Null when there are too many. Of another card nothing is known yet.
+// Null beyond kMaxGpus. A new card starts without history.
 ResetWitness::Gpu* ResetWitness::gpu_of(const Subject& subject) {
   if (!gpus_.contains(subject) && gpus_.size() >= kMaxGpus) return nullptr;
   Gpu& gpu = gpus_[subject];
@@ -75,7 +75,7 @@ bool ResetWitness::note_state(Gpu& gpu, const Observation& state) {
   return true;
 }
 
-// Looks of several checks may end in another order than they began.
+// Runs of several checks may end in another order than they started.
 void ResetWitness::set_gone(Gpu& gpu, MonoTime time) {
   if (time > gpu.well) gpu.gone = time;
 }
@@ -91,9 +91,9 @@ bool ResetWitness::note_count(Gpu& gpu, const Observation& count) {
   return has_fallen;
 }
 
-void ResetWitness::note_absent(std::string_view check, const std::set<Subject>& told, MonoTime time) {
+void ResetWitness::note_absent(std::string_view check, const std::set<Subject>& listed, MonoTime time) {
   for (auto& [subject, gpu] : gpus_) {
-    if (told.contains(subject)) continue;
+    if (listed.contains(subject)) continue;
     const auto lister = gpu.listed_by.find(check);
     if (lister == gpu.listed_by.end()) continue;
     gpu.listed_by.erase(lister);

@@ -14,18 +14,18 @@
 
 namespace autopilot::incidents {
 
-// Resets of GPUs that no driver's record told of, by what the looks of all checks saw together:
-// - a check listed a GPU with its state, then the others without it, and a later look of any check found it
-//   well;
-// - its state was `lost` or `reset_required`, and a later look found it well: nothing but a reset ends that;
-// - a counter fell that only a reset or a new driver sets back.
-// One card in the place of another is no reset. Pure; one owner. What happened while nobody looked at such
-// counters, and left no line in the log, stays unseen.
+// Detects resets of GPUs without a driver record, from the observations of all checks:
+// - a check listed a GPU with its state, then did not list it, and a later run of any check reports the state
+// `ok`;
+// - the state was `lost` or `reset_required`, which only a reset ends, and a later run reports `ok`;
+// - a counter decreased that only a reset or a new driver sets back.
+// A replaced card is not a reset. A reset between two runs without any of these is not detected. Pure; one
+// owner.
 class ResetWitness {
  public:
   static constexpr std::size_t kMaxGpus = 256;
 
-  // The GPUs of which this round proves a reset, each once.
+  // The GPUs whose reset this run proves, each once.
   [[nodiscard]] std::vector<Subject> note(std::string_view check, const Observations& round);
 
  private:
@@ -35,9 +35,9 @@ class ResetWitness {
   };
   struct Gpu {
     std::string card;                              // serial, else UUID; empty where unknown
-    std::set<std::string, std::less<>> listed_by;  // checks whose last look had it
-    std::optional<MonoTime> gone;  // since then it was not there, lost, or waiting for a reset
-    MonoTime well{};               // when a look found it well last
+    std::set<std::string, std::less<>> listed_by;  // checks whose last run listed the GPU
+    std::optional<MonoTime> gone;                  // last time it was missing, lost, or waiting for a reset
+    MonoTime well{};                               // last time with state `ok`
     std::map<std::string, Count, std::less<>> counts;
   };
 
@@ -45,7 +45,7 @@ class ResetWitness {
   [[nodiscard]] static bool note_state(Gpu& gpu, const Observation& state);
   static void set_gone(Gpu& gpu, MonoTime time);
   [[nodiscard]] static bool note_count(Gpu& gpu, const Observation& count);
-  void note_absent(std::string_view check, const std::set<Subject>& told, MonoTime time);
+  void note_absent(std::string_view check, const std::set<Subject>& listed, MonoTime time);
 
   std::map<Subject, Gpu> gpus_;
 };

@@ -16,8 +16,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// "sda1" of "sda", "nvme0n1p2" of "nvme0n1", "nvme0n1" of "nvme0"; neither "sdab" of "sda" nor "nvme10" of
-// "nvme1". A whole is its own part.
+// True for "sda1" and "sda", "nvme0n1p2" and "nvme0n1", "nvme0n1" and "nvme0", and equal names; false for
+// "sdab" and "sda", "nvme10" and "nvme1".
 bool is_part_of(std::string_view part, std::string_view whole) {
   if (whole.empty() || !part.starts_with(whole)) return false;
   std::string_view rest = part.substr(whole.size());
@@ -44,8 +44,7 @@ std::vector<std::string> disks_of(const Finding& finding) {
   return names;
 }
 
-// One of these is the whole disk of another's part, or they are the same; partitions of one disk have the
-// disk in common, which neither names.
+// True if a name equals or contains a name of the other list. Two partitions of one disk have no common name.
 bool have_common(const std::vector<std::string>& disks, const std::vector<std::string>& others) {
   return std::ranges::any_of(disks, [&others](const std::string& disk) {
     return std::ranges::any_of(others, [&disk](const std::string& other) {
@@ -54,7 +53,7 @@ bool have_common(const std::vector<std::string>& disks, const std::vector<std::s
   });
 }
 
-// "sda" of "sda1", "nvme0n1" of "nvme0n1p2".
+// "sda" for "sda1", "nvme0n1" for "nvme0n1p2".
 std::string whole_of(const std::string& name) {
   const auto digits = name.find_last_not_of("0123456789");
   if (digits == std::string::npos || digits + 1 == name.size()) return name;

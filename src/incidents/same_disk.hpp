@@ -5,12 +5,14 @@
 
 namespace autopilot::incidents {
 
-// Both are about one disk, as the names of its parts say: a controller, its namespaces and their partitions
-// (nvme0, nvme0n1, nvme0n1p2), a disk and its partitions (sda, sda1). A mount lies on its evidence "source",
-// an array on those of its members that are "faulty" there. Names of volumes (/dev/mapper/x) tell no disk.
+// True if both findings concern one disk, by the names of its parts: a controller, its namespaces and their
+// partitions (nvme0, nvme0n1, nvme0n1p2), a disk and its partitions (sda, sda1). The disk of a mount is its
+// evidence "source", the disks of an array are its evidence "faulty". Volume names (/dev/mapper/x) identify
+// no disk.
 [[nodiscard]] bool is_on_same_disk(const Finding& a, const Finding& b);
 
-// Of two arrays: both say which members are faulty and have no disk of these in common, or one alone says it.
+// True for two arrays whose faulty members have no disk in common; also if only one of them lists faulty
+// members.
 [[nodiscard]] bool lost_different_disks(const Finding& a, const Finding& b);
 
 }  // namespace autopilot::incidents

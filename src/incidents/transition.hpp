@@ -12,14 +12,14 @@ namespace autopilot::incidents {
 
 enum class TransitionKind : std::uint8_t { raised, changed, cleared };
 
-// changed: another health or action, the condition went away or came back (finding.held), or its card sits in
+// changed: new health or action, the condition disappeared or returned (finding.held), or the card moved to
 // another slot.
 struct Transition {
   TransitionKind kind = TransitionKind::raised;
   std::string check;
   Finding finding;
   std::string incident;                      // empty for findings of health unknown
-  std::optional<catalog::ClearRule> rule{};  // cleared: the rule that fired; nothing where none was needed
+  std::optional<catalog::ClearRule> rule{};  // cleared: the rule that fired; nullopt: no rule was needed
 };
 
 }  // namespace autopilot::incidents

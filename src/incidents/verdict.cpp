@@ -9,14 +9,14 @@
 namespace autopilot::incidents {
 namespace {
 
-// That the blamed end is at fault, for EVICT: architecture, table of the verdict.
+// Minimum confidence in the culprit for EVICT: architecture, table of the verdict.
 constexpr double kEvictConfidence = 0.8;
 
 bool is_completed(const CheckResult& result) {
   return result.completed != WallTime{};
 }
 
-// Beside a failed subject another one may be unknown, which alone would decide the word of the whole check.
+// A check with a failed and an unknown subject has the health unknown as a whole.
 bool has_finding(const CheckResult& result, Health health) {
   return result.health == health || std::ranges::any_of(result.findings, [health](const Finding& finding) {
            return finding.health == health && !finding.injected;
@@ -28,14 +28,14 @@ bool is_evicting_end(const Subject& end, double confidence, Action action) {
          takes_device_out_of_service(action);
 }
 
-// Other network, storage and host findings have their own conditions; one about a GPU is a GPU's whichever
-// check makes it.
+// Other network, storage and host findings have their own conditions. A finding about a GPU counts whichever
+// check reports it.
 bool counts_for_warn(std::string_view check, const Finding& finding) {
   return check.starts_with("gpu.") || check == "network.ping" || check == "storage.pvc" ||
          is_accelerator_part(finding.subject.kind);
 }
 
-// Of the node or of the GPUs, whichever device it names, or none.
+// From deep diagnostics or DCGM, for any subject.
 bool has_fatal_dcgm_test(const CheckResult& result) {
   const bool is_of_dcgm = result.check == kDeepTest || result.check == kDcgm;
   return is_of_dcgm && std::ranges::any_of(result.findings, [](const Finding& finding) {
@@ -109,7 +109,7 @@ bool makes_evict(const Incident& incident, const ReasonLookup& reasons) {
   return std::ranges::any_of(incident.members, [&](const IncidentMember& member) {
     const Finding& finding = member.finding;
     if (finding.health != Health::failed || member.cleared) return false;
-    // What the devices have in common is blamed; that makes none of them work.
+    // The host is the culprit, but its failed devices still do not work.
     return is_of_end || (has_several_ends && !member.sympathetic &&
                          is_evicting_end(finding.subject, confidence_of(finding, reasons), finding.action));
   });

@@ -11,42 +11,42 @@
 
 namespace autopilot::incidents {
 
-// Completed, and every subject it should see was seen.
+// True if the check has completed and no subject is unknown.
 [[nodiscard]] bool has_looked(const CheckResult& result);
 
-// failed, else unknown when a required check has not looked or nobody has, else degraded, else healthy. What
-// an unrequired check could not see shows only in the coverage.
+// failed; else unknown if a required check did not run or no check ran; else degraded; else healthy. Subjects
+// that an optional check could not check appear only in the coverage.
 [[nodiscard]] Health node_health(const CheckResults& results);
 
-// Checks that are unsupported here do not count. Rights are those of `checks` (the same order is not needed)
-// whose result says it was denied.
+// Does not count unsupported checks. missing_rights: the rights of those `checks` (in any order) whose result
+// was denied.
 [[nodiscard]] Coverage coverage_of(const CheckResults& results, std::span<const CheckInfo> checks);
 
 struct VerdictInput {
   const CheckResults& results;          // with `required` set
   std::span<const Incident> incidents;  // open and recovering
-  bool has_accelerator = false;         // by the PCI scan
+  bool has_accelerator = false;         // from the PCI scan
   bool reserved_for_deep_test = false;
-  ReasonLookup reasons{};  // without it every reason has the confidence of catalog::Reason
+  ReasonLookup reasons{};  // empty: every reason has the default confidence of catalog::Reason
 };
 
-// The check that judges the deep tests of the node.
+// The check that judges deep diagnostics of the node.
 inline constexpr std::string_view kDeepTest = "gpu.diagnosis";
-// The one that judges DCGM's diagnostic of this machine.
+// The check that judges DCGM's diagnostic of this machine.
 inline constexpr std::string_view kDcgm = "gpu.dcgm";
 
-// The reason of a finding that says: what was found before may be forgotten. It alone makes the verdict WARN.
+// Reason of a finding: earlier findings may be lost. It alone makes the verdict WARN.
 inline constexpr std::string_view kMemoryLost = "memory_lost";
 
-// A finding about one of these is the GPUs', whichever check makes it.
+// A finding about one of these kinds is a GPU finding, whichever check reports it.
 [[nodiscard]] bool is_accelerator_part(SubjectKind kind);
 
-// That it alone makes the verdict EVICT.
+// True if the incident alone makes the verdict EVICT.
 [[nodiscard]] bool makes_evict(const Incident& incident, const ReasonLookup& reasons);
 
-// The table of the architecture: TESTING, EVICT, WARN, PASS; none before every required check has completed
-// once, and in place of PASS where there is no accelerator. Injected findings never count. Where an incident
-// blames the host for what several devices show, each of these is an end as well (docs/adr/0015).
+// The verdict by the table of the architecture: TESTING, EVICT, WARN, PASS. none: a required check has not
+// completed yet; also instead of PASS without accelerator. Injected findings never count. If the host is the
+// culprit for faults of several devices, each device counts as a culprit too (docs/adr/0015).
 [[nodiscard]] Verdict verdict_of(const VerdictInput& input);
 
 }  // namespace autopilot::incidents

@@ -14,7 +14,7 @@ const Incident* find(std::span<const Incident> incidents, const std::string& id)
   return found == incidents.end() ? nullptr : &*found;
 }
 
-EvictingIncident looked_at(EvictingIncident one, const WrittenVerdictInput& input) {
+EvictingIncident updated(EvictingIncident one, const WrittenVerdictInput& input) {
   const Incident* incident = find(input.incidents, one.id);
   if (incident != nullptr) {
     one.closed.reset();
@@ -25,22 +25,21 @@ EvictingIncident looked_at(EvictingIncident one, const WrittenVerdictInput& inpu
   return one;
 }
 
-// Beyond what the verdict says of it.
+// True if the incident requires EVICT independently of the verdict.
 bool holds(const EvictingIncident& one, const WrittenVerdictInput& input) {
   if (one.is_acknowledged) return false;
   const auto& passed = input.deep_test_passed;
   return !one.closed || !passed || *passed <= *one.closed || *passed > input.now;
 }
 
-// A deep test alone says that a device is bad: the next one that passes says that it is not, and no further
-// one is needed.
+// True if only a deep diagnostic reports failures. The next passing diagnostic is then proof enough.
 bool is_of_deep_test(const Incident& incident) {
   return std::ranges::all_of(incident.members, [](const IncidentMember& member) {
     return member.check == kDeepTest || member.cleared || member.finding.health != Health::failed;
   });
 }
 
-// A later layout gets another first word; this one is then not understood.
+// A later layout has another first word, and is then not parsed.
 constexpr std::string_view kVerdictLayout = "w1";
 constexpr std::string_view kNone = "-";
 constexpr char kNodeMark = '@';
@@ -62,13 +61,13 @@ std::optional<EvictingIncident> parse_evicting(std::string_view word) {
 WrittenVerdict next_written(const WrittenVerdict& before, const WrittenVerdictInput& input) {
   WrittenVerdict after{input.verdict, {}, before.node_uid};
   for (const EvictingIncident& one : before.evicting)
-    if (EvictingIncident now = looked_at(one, input); holds(now, input))
+    if (EvictingIncident now = updated(one, input); holds(now, input))
       after.evicting.push_back(std::move(now));
   for (const Incident& incident : input.incidents) {
     if (!makes_evict(incident, input.reasons) || is_of_deep_test(incident)) continue;
     const bool is_known =
         std::ranges::find(after.evicting, incident.id, &EvictingIncident::id) != after.evicting.end();
-    if (!is_known) after.evicting.push_back(looked_at({incident.id, {}, false}, input));
+    if (!is_known) after.evicting.push_back(updated({incident.id, {}, false}, input));
   }
   if (!after.evicting.empty() && input.verdict != Verdict::testing) after.word = Verdict::evict;
   return after;
@@ -93,13 +92,14 @@ std::string why_it_stays(std::span<const EvictingIncident> evicting, std::string
   if (evicting.empty()) return {};
   const auto open = std::ranges::find_if(evicting, [](const EvictingIncident& one) { return !one.closed; });
   if (open != evicting.end())
-    return "incident " + open->id + " stands; EVICT stays until it has closed and a deep test has passed, " +
-           "or until a person acknowledges it: autopilot ack " + open->id;
+    return "incident " + open->id +
+           " is open; EVICT remains until it has closed and a deep diagnostic has passed, " +
+           "or until you acknowledge it: autopilot ack " + open->id;
   const bool is_guess = std::ranges::find(evicting, kPredecessor, &EvictingIncident::id) != evicting.end();
-  const std::string why = is_guess ? "EVICT stood here before this agent, which does not know why"
-                                   : "EVICT stays after incident " + evicting.front().id;
-  return why + "; a deep test that passes ends it, or a person: kubectl label node " + std::string(node) +
-         " " + std::string(label) + "-";
+  const std::string why = is_guess ? "the node had EVICT before this agent started, for an unknown reason"
+                                   : "EVICT remains after incident " + evicting.front().id;
+  return why + "; to end it, pass a deep diagnostic, or remove the label: kubectl label node " +
+         std::string(node) + " " + std::string(label) + "-";
 }
 
 std::string to_text(const WrittenVerdict& written) {

@@ -194,14 +194,15 @@ TEST(WrittenVerdict, says_why_it_stays_and_what_ends_it) {
   constexpr const char* label = "autopilot.ibm.com/gpuhealth";
   EXPECT_EQ(why_it_stays({}, "gpu-7", label), "");
   const std::vector<EvictingIncident> guess{{std::string(kPredecessor), WallTime{}, false}};
-  EXPECT_EQ(
-      why_it_stays(guess, "gpu-7", label),
-      "EVICT stood here before this agent, which does not know why; a deep test that passes ends it, or a "
-      "person: kubectl label node gpu-7 autopilot.ibm.com/gpuhealth-");
+  EXPECT_EQ(why_it_stays(guess, "gpu-7", label),
+            "the node had EVICT before this agent started, for an unknown reason; to end it, pass a deep "
+            "diagnostic, "
+            "or remove the label: kubectl label node gpu-7 autopilot.ibm.com/gpuhealth-");
   std::vector<EvictingIncident> both{{"i-1", WallTime{}, false}, {"i-2", std::nullopt, false}};
   EXPECT_THAT(why_it_stays(both, "gpu-7", label), ::testing::HasSubstr("autopilot ack i-2"));
   both.pop_back();
-  EXPECT_THAT(why_it_stays(both, "gpu-7", label), ::testing::StartsWith("EVICT stays after incident i-1; "));
+  EXPECT_THAT(why_it_stays(both, "gpu-7", label),
+              ::testing::StartsWith("EVICT remains after incident i-1; "));
 }
 
 }  // namespace
