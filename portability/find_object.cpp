@@ -7,7 +7,7 @@
 
 #include "portability/glibc.hpp"
 
-// The beginning of what this is linked into, a name that linkers define.
+// Start of the program or library that contains this code; linkers define the symbol.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,readability-identifier-naming): the linker's name
 extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
@@ -20,10 +20,10 @@ struct Search {
 };
 
 void* pointer(std::uintptr_t address) {
-  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): the loader tells numbers
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): the loader returns numbers
 }
 
-// Whether the address is in one of the segments; then found says where these begin and end.
+// True if the address is in one of the segments; `found` then describes the object.
 bool find_in(std::uintptr_t base, std::span<const ElfW(Phdr)> segments, const Search& search) {
   bool is_here = false;
   std::uintptr_t frames = 0;
@@ -65,8 +65,8 @@ bool find_in_own(const Search& search) {
 
 int find_object(void* address, dl_find_object* found) noexcept {
   Search search{reinterpret_cast<std::uintptr_t>(address), found};
-  // Nearly every frame is here, and to look takes no lock: exceptions of many threads do not wait for one
-  // another, nor for a thread that loads a library.
+  // Nearly every frame is in this object, and this search takes no lock: exceptions in many threads do not
+  // wait for each other, nor for a thread that loads a library.
   if (find_in_own(search)) return 0;
   return ::dl_iterate_phdr(look_at, &search) == 1 ? 0 : -1;
 }

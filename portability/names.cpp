@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names under which programs and libraries look for what is newer than the oldest glibc. Only what
-// this is linked into sees them: the folder is compiled with hidden visibility.
+// glibc names that the oldest supported glibc lacks. They are visible only inside the program or library that
+// contains this code, because the folder is compiled with hidden visibility.
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
@@ -11,8 +11,8 @@
 namespace autopilot::portability {
 namespace {
 
-// Of glibc where it has it, ours where it does not: what depends on the inside of a glibc, or does less than
-// that one does.
+// The function of glibc if it has one, else ours. For functions that depend on internals of glibc, or do less
+// than the glibc function.
 template <typename Function>
 Function* newest(const char* name, Function* ours) {
   void* found = ::dlsym(RTLD_DEFAULT, name);
@@ -25,8 +25,8 @@ Function* newest(const char* name, Function* ours) {
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming): names
 // of glibc
 
-// Since 2.32 glibc says here whether there is one thread, for which libstdc++ counts references without
-// atomic operations. Here it is always 0, so it counts with them.
+// Since 2.32 glibc sets this flag while the process has one thread, and libstdc++ then counts references
+// without atomic operations. It is always 0 here, so libstdc++ always uses atomic operations.
 extern "C" {
 char __libc_single_threaded = 0;
 }

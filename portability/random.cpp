@@ -9,7 +9,7 @@ namespace autopilot::portability {
 
 unsigned int random_word() noexcept {
   unsigned int word = 0;
-  // So few bytes come whole, or not at all.
+  // The kernel returns so few bytes completely or fails.
   while (::getrandom(&word, sizeof word, 0) != sizeof word)
     if (errno != EINTR) std::abort();
   return word;

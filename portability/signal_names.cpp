@@ -7,7 +7,7 @@
 namespace autopilot::portability {
 
 const char* describe_signal(int number) noexcept {
-  // Of these strsignal has constant texts; of others it makes one, in a place that threads share.
+  // For these signals strsignal returns constant texts; for others it writes into a shared buffer.
   if (number < 1 || number > SIGSYS) return nullptr;
   return ::strsignal(number);
 }

@@ -25,7 +25,7 @@ int add_close_from(posix_spawn_file_actions_t* actions, int first) {
     const char* name = entry->d_name;
     if (std::from_chars(name, name + std::strlen(name), number).ec != std::errc()) continue;
     if (number < first || number == ::dirfd(folder.get())) continue;
-    // A descriptor that is closed before the child begins is not an error there.
+    // A descriptor that is closed before the child starts causes no error.
     const int error = ::posix_spawn_file_actions_addclose(actions, number);
     if (error != 0) return error;
   }
