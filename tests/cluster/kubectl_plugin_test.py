@@ -129,7 +129,7 @@ class KubectlPluginTest(unittest.TestCase):
 
     def test_the_server_refuses_and_the_cure_is_named(self):
         for kubeconfig, words in ((self.user("stranger", token="nonsense"), "log in again"),
-                                  (self.user_with_certificate("kubectl-plugin-test"), "the right to list nodehealthreports")):
+                                  (self.user_with_certificate("kubectl-plugin-test"), "permission to list nodehealthreports")):
             answer = self.plugin("nodes", kubeconfig=kubeconfig)
             self.assertEqual((answer.returncode, answer.stdout), (70, ""), answer.stderr)
             self.assertIn(words, answer.stderr)

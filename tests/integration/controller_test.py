@@ -209,7 +209,7 @@ class ControllerTest(unittest.TestCase):
     def test_outside_of_a_cluster_it_says_how_to_name_one(self):
         code, _, errors = harness.run("controller", environment={"KUBERNETES_SERVICE_HOST": ""})
         self.assertNotEqual(code, 0)
-        self.assertIn("`kubernetes.kubeconfig` names the cluster", errors)
+        self.assertIn("outside a pod, set `kubernetes.kubeconfig`", errors)
 
     # Certificates
 
