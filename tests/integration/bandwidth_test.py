@@ -219,7 +219,7 @@ class PartsOfIbmTest(unittest.TestCase):
                            ("/iperfclients?dstip=10.2.0.1&dstport=6000", "Invalid numclients"),
                            ("/iperfclients?dstip=10.2.0.77&dstport=6000&numclients=1", "no other agent names 10.2.0.77"),
                            ("/iperfclients?dstip=../x&dstport=6000&numclients=1", "no other agent names ../x"),
-                           (f"/iperfclients?dstip={self.asking.address(RAIL)}&dstport=6000&numclients=1", "nobody listens there")):
+                           (f"/iperfclients?dstip={self.asking.address(RAIL)}&dstport=6000&numclients=1", "no program listens on the port")):
             self.assertIn(word, self.get(self.listening, path))
         self.assertEqual(self.listeners(), [])
 

@@ -53,7 +53,7 @@ class BothEnds(NetProbeCase):
                 # A client ends before its server does: the test is over there once another socket listens.
                 harness.wait_until(lambda: listeners_at(*there()) - before, "the server listens for the next test")
         self.assertEqual(serving.stop(), 128 + signal.SIGTERM)
-        self.assertTrue(serving.process.find(r"port 5201: tests that came to their end: 4"), serving.process.log)
+        self.assertTrue(serving.process.find(r"port 5201: finished tests: 4"), serving.process.log)
 
     def test_several_processes_and_streams_are_one_bandwidth(self):
         self.serve("--count", "3")
@@ -203,12 +203,12 @@ class WordsAndTime(NetProbeCase):
         for words, said in (
             ([], "A subcommand is required"),
             (["measure"], "--to"),
-            (["measure", "--to", "node-a"], "'node-a' is no address"),
-            (["measure", "--to", THERE, "--limit", "fast"], "'fast' is no rate such as 900M"),
+            (["measure", "--to", "node-a"], "'node-a' is not an address"),
+            (["measure", "--to", THERE, "--limit", "fast"], "'fast' is not a rate such as 900M"),
             (["measure", "--to", THERE, "--limit", "1K", "--streams", "8"], "less than 1000 bits per second for each stream"),
             (["measure", "--to", THERE, "--reverse", "--both"], "excludes"),
             (["measure", "--to", THERE, "--bind", HERE_6], "of another family"),
-            (["measure", "--to", THERE, "--cpus", "3-1"], "no range of ids"),
+            (["measure", "--to", THERE, "--cpus", "3-1"], "not an id or a range of ids"),
             (["measure", "--to", THERE, "--samples", "100"], "a sample lasts between 0.1 s and 60 s"),
             (["measure", "--to", THERE, "--port", "5201,5202"], "one for each of --processes"),
             (["serve", "--bind", THERE, "--allow", HERE_6], "of another family"),

@@ -188,12 +188,12 @@ class Faults(RdmaProbeTest):
     def test_what_is_wrong_is_said(self):
         measure = ["rdma-measure", "--to", HERE, "--bind", HERE, *DEVICE, "--port"]
         for words, said in (
-            ([*measure, "1,2"], "no three ports"),
-            ([*measure, "1,2,3", "--limit", "10K"], "no rate of 1M or more"),
-            (["rdma-serve", "--bind", "::1", *DEVICE], "over IPv4 alone"),
-            (["rdma-serve", "--bind", HERE, "--device", "-x"], "no device such as mlx5_0"),
+            ([*measure, "1,2"], "expected three ports"),
+            ([*measure, "1,2,3", "--limit", "10K"], "not a rate of at least 1M"),
+            (["rdma-serve", "--bind", "::1", *DEVICE], "need IPv4"),
+            (["rdma-serve", "--bind", HERE, "--device", "-x"], "not a device such as mlx5_0"),
             (["rdma-loopback"], "--device"),
-            (["rdma-loopback", *DEVICE, "--gpu", "gpu0"], "no PCI address such as 0000:1b:00.0"),
+            (["rdma-loopback", *DEVICE, "--gpu", "gpu0"], "not a PCI address such as 0000:1b:00.0"),
         ):
             with self.subTest(words):
                 done = subprocess.run([PROBE, *words], capture_output=True, text=True, check=False, timeout=60)
@@ -220,7 +220,7 @@ class Faults(RdmaProbeTest):
         self.environment["PATH"] = os.environ["PATH"]
         report = self.loopback(code=3)
         self.assertEqual(report["reason"], "no_address")
-        self.assertIn("device mlx5_0 is none of this machine", report["error"])
+        self.assertIn("this machine has no device mlx5_0", report["error"])
 
 
 class Ends(RdmaProbeTest):

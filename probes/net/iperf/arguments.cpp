@@ -49,7 +49,7 @@ std::vector<std::string> client_arguments(const ClientTest& test) {
   if (test.stream_bits_per_second) add("--bitrate", std::to_string(*test.stream_bits_per_second));
   if (test.flow == Flow::both) words.emplace_back("--bidir");
   if (test.flow == Flow::from_peer) words.emplace_back("--reverse");
-  // Of a client that only sends libiperf refuses it.
+  // libiperf refuses it for a client that only sends.
   if (test.flow != Flow::to_peer) add("--rcv-timeout", milliseconds(test.silence_seconds));
   return words;
 }

@@ -10,36 +10,36 @@
 
 namespace autopilot::probes::net {
 
-// Which way data flows in a test, seen from whoever asks for it.
+// Direction of the data in a test, from the client's view.
 enum class Flow : std::uint8_t { to_peer, from_peer, both };
 
 // One test by one client process.
 struct ClientTest {
   std::string to;
   int port = 0;
-  std::optional<std::string> source;     // its own address
-  std::optional<std::string> interface;  // and no other way
+  std::optional<std::string> source;     // local address
+  std::optional<std::string> interface;  // local interface; no other is used
   int streams = 1;
   int seconds = 1;
-  int omit_seconds = 0;  // at the beginning, not counted
+  int omit_seconds = 0;  // at the start, not counted
   double sample_seconds = 1;
   Flow flow = Flow::to_peer;
-  std::optional<std::uint64_t> stream_bits_per_second;  // the most that one stream may take
-  bool wants_peer_report = true;  // its version; it has a line for each stream and second
+  std::optional<std::uint64_t> stream_bits_per_second;  // limit of one stream
+  bool wants_peer_report = true;  // iperf3's own report, with a line for each stream and second
   int connect_seconds = 5;
-  int silence_seconds = 10;  // without anything acknowledged or received: over
+  int silence_seconds = 10;  // without an acknowledgement or received data: the test ends
 };
 
-// One server process: one test at a time, one after the other.
+// One server process: runs one test at a time, one after the other.
 struct ServerTest {
   std::string address;
   int port = 0;
-  std::vector<Address> allowed;  // everybody where it is empty
-  bool is_once = false;          // one test, and no other
+  std::vector<Address> allowed;  // empty: all
+  bool is_once = false;          // one test only
   int silence_seconds = 10;
 };
 
-// The same as arguments of the program iperf3, the first of them its name.
+// The test as arguments of the program iperf3, starting with its name.
 [[nodiscard]] std::vector<std::string> client_arguments(const ClientTest& test);
 [[nodiscard]] std::vector<std::string> server_arguments(const ServerTest& test);
 

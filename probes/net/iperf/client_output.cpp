@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// libiperf's words for the error, where its report has them.
+// The error message of libiperf, if its report has one.
 std::string words_in(std::string_view text) {
   json::error_code error;
   const json::value parsed = json::parse(text, error);
@@ -20,7 +20,7 @@ std::string words_in(std::string_view text) {
   return told != nullptr && told->is_string() ? std::string(told->get_string()) : std::string();
 }
 
-// Whether a stream of data was connected.
+// True if a data stream was connected.
 bool had_begun(std::string_view text) {
   json::error_code error;
   const json::value parsed = json::parse(text, error);
@@ -43,7 +43,7 @@ std::variant<IperfResult, Failure> read_client_output(std::string_view output, c
   const auto code = parse_number<int>(numbers.empty() ? std::string_view() : numbers[0]);
   const auto errno_value = parse_number<int>(numbers.size() != 2 ? std::string_view() : numbers[1]);
   if (line == output.size() || !code || !errno_value)
-    return Failure{Reason::internal, place + ": the process that measured said nothing"};
+    return Failure{Reason::internal, place + ": the measuring process wrote nothing"};
   const std::string_view report = output.substr(line + 1);
   const std::string words = words_in(report);
   if (!words.empty()) {

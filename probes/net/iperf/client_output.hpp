@@ -10,16 +10,16 @@
 
 namespace autopilot::probes::net {
 
-// What a client process says at its end: on a line libiperf's number of its last error and that of the first
-// call on a socket that failed, then libiperf's JSON, which says whether the error ended the test.
+// Output of a client process at its end: a line with the number of libiperf's last error and that of the
+// first failed socket call, then libiperf's JSON, which shows whether the error ended the test.
 [[nodiscard]] std::string client_output(int code, int errno_value, std::string_view json);
 
-// What it measured, or why not. `place` is whom it was about.
+// The measurement, or why it failed. `place` names the peer.
 [[nodiscard]] std::variant<IperfResult, Failure> read_client_output(std::string_view output,
                                                                     const std::string& place);
 
-// Whether it failed before it began, at a peer that may be between two tests: for a while it does not listen,
-// and breaks the connections that nobody took.
+// True if it failed before the test started, at a peer that can be between two tests: such a peer does not
+// listen for a moment, and resets connections that it has not accepted.
 [[nodiscard]] bool may_be_a_pause(std::string_view output);
 
 }  // namespace autopilot::probes::net

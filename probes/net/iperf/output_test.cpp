@@ -23,7 +23,8 @@ TEST(ClientOutput, the_words_of_libiperf_tell_what_the_kernel_said) {
   const Failure failure = failure_in(client_output(
       IECONNECT, 0, R"({"start":{},"error":"unable to connect to server: Connection refused"})"));
   EXPECT_EQ(failure.reason, Reason::refused);
-  EXPECT_THAT(failure.text, HasSubstr("10.0.0.2 port 5201: nobody listens there (unable"));
+  EXPECT_THAT(failure.text,
+              HasSubstr("10.0.0.2 port 5201: connection refused: no program listens on the port (unable"));
 }
 
 TEST(ClientOutput, the_call_that_failed_first_counts_and_not_what_followed) {

@@ -33,11 +33,11 @@ constexpr WordTable<Reason, 16> kWords{{
     {Reason::internal, "internal"},
 }};
 
-// Numbers of Linux are below it.
+// Error numbers of Linux are below this.
 constexpr int kEndOfErrnos = 134;
 constexpr std::size_t kLongestText = 300;
 
-// While a connection is made.
+// During connection setup.
 Reason reason_of_connecting(int errno_value) {
   switch (errno_value) {
     case ECONNREFUSED:
@@ -47,7 +47,7 @@ Reason reason_of_connecting(int errno_value) {
       return Reason::unreachable;
     case ENETUNREACH:
     case ENETDOWN:
-    case EINVAL:  // a route of the kind blackhole
+    case EINVAL:  // a blackhole route
       return Reason::no_route;
     case EADDRNOTAVAIL:
     case ENODEV:
@@ -81,7 +81,7 @@ Reason reason_of_listening(int errno_value) {
   }
 }
 
-// While a connection is used.
+// On an established connection.
 Reason reason_of_talking(int errno_value) {
   switch (errno_value) {
     case ETIMEDOUT:
@@ -141,33 +141,33 @@ Reason reason_of(const IperfError& error) {
 std::string_view sentence_of(Reason reason) {
   switch (reason) {
     case Reason::refused:
-      return "nobody listens there";
+      return "connection refused: no program listens on the port";
     case Reason::unreachable:
-      return "nobody answers for the address";
+      return "the address is unreachable";
     case Reason::no_route:
-      return "this machine knows no way there";
+      return "this machine has no route to the address";
     case Reason::no_address:
-      return "the address or interface to use is not of this machine";
+      return "this machine does not have the given address or interface";
     case Reason::timed_out:
-      return "no answer within the time";
+      return "no response within the time limit";
     case Reason::busy:
-      return "the peer is in another test";
+      return "the peer is running another test";
     case Reason::wrong_version:
-      return "the peer does not speak the protocol of iperf3";
+      return "the peer does not use the iperf3 protocol";
     case Reason::peer_vanished:
       return "the connection broke";
     case Reason::port_taken:
-      return "somebody else listens on the port";
+      return "another program listens on the port";
     case Reason::denied:
-      return "it is not permitted";
+      return "permission denied";
     case Reason::garbage:
-      return "what the peer measured cannot be read";
+      return "the peer's results are malformed";
     case Reason::killed:
     case Reason::no_program:
     case Reason::no_cuda:
     case Reason::no_end:
     case Reason::internal:
-      return "libiperf gave up";
+      return "libiperf failed";
   }
   return {};
 }

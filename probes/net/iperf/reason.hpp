@@ -7,23 +7,23 @@
 
 namespace autopilot::probes::net {
 
-// Why something could not be measured or served; docs/net-probe.md explains the words.
+// Why a measurement or a server failed; see docs/net-probe.md.
 enum class Reason : std::uint8_t {
-  refused,        // nobody listens there
-  unreachable,    // a router or the kernel says that nobody has the address
-  no_route,       // this machine knows no way
-  no_address,     // what was to be bound is not of this machine
-  timed_out,      // no answer within the time
-  busy,           // the peer is in another test
-  wrong_version,  // the peer does not speak the protocol of iperf3
-  peer_vanished,  // the connection broke in the middle
-  port_taken,     // somebody else listens on the port
+  refused,        // connection refused: no program listens on the port
+  unreachable,    // a router or the kernel reports the address as unreachable
+  no_route,       // this machine has no route
+  no_address,     // the address to bind is not of this machine
+  timed_out,      // no response within the time limit
+  busy,           // the peer is running another test
+  wrong_version,  // the peer does not use the iperf3 protocol
+  peer_vanished,  // the connection broke during the test
+  port_taken,     // another program listens on the port
   denied,         // this machine or the peer does not permit it
-  garbage,        // what was measured cannot be read
-  killed,         // a signal ended the process that measured
-  no_program,     // what measures is not installed here
-  no_cuda,        // a program of perftest that cannot use the memory of a GPU
-  no_end,         // a test that had begun did not end in its time, and nobody knows why
+  garbage,        // the results are malformed
+  killed,         // a signal ended the measuring process
+  no_program,     // the measuring program is not installed
+  no_cuda,        // the perftest program does not support GPU memory
+  no_end,         // a started test did not end in time, for an unknown reason
   internal,       // anything else
 };
 
@@ -34,18 +34,17 @@ struct Failure {
   std::string text;  // one sentence
 };
 
-// What libiperf says of a test that failed.
+// Error of a failed libiperf test.
 struct IperfError {
-  int code = 0;         // its own number
-  int errno_value = 0;  // of the call that failed, where one did
-  std::string text;     // its words
+  int code = 0;         // libiperf's own number
+  int errno_value = 0;  // of the failed call, if there is one
+  std::string text;     // libiperf's message
 };
 
-// The reason, and libiperf's words. `place` is whom it was about: "10.0.0.2 port 5201".
+// The reason and libiperf's message. `place` names the peer: "10.0.0.2 port 5201".
 [[nodiscard]] Failure failure_of(const IperfError& error, const std::string& place);
 
-// The number of the error that libiperf's words end with, as in "...: Connection refused"; 0 where they end
-// otherwise.
+// The errno whose text ends the message of libiperf, as in "...: Connection refused"; 0 if there is none.
 [[nodiscard]] int errno_at_end_of(std::string_view text);
 
 }  // namespace autopilot::probes::net

@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// No link and no processor reaches it: a larger number is no measurement.
+// Above every link and processor: a larger number is not a measurement.
 constexpr double kMostAmount = 1e15;
 constexpr std::size_t kLongestVersion = 80;
 
@@ -23,7 +23,8 @@ const json::value* find(const json::object& parent, std::string_view name) {
 Result<const json::object*> object_at(const json::object& parent, std::string_view name,
                                       const std::string& path) {
   const json::value* found = find(parent, name);
-  if (found == nullptr || !found->is_object()) return fail(Errc::malformed, path + ": missing or no object");
+  if (found == nullptr || !found->is_object())
+    return fail(Errc::malformed, path + ": missing or not an object");
   return &found->get_object();
 }
 
@@ -34,7 +35,7 @@ Result<double> amount_of(const json::value& value, const std::string& path) {
   if (value.is_int64()) number = static_cast<double>(value.get_int64());
   if (value.is_uint64()) number = static_cast<double>(value.get_uint64());
   if (!std::isfinite(number) || number < 0 || number > kMostAmount)
-    return fail(Errc::malformed, path + ": no amount: " + to_printable(json::serialize(value), 40));
+    return fail(Errc::malformed, path + ": invalid amount: " + to_printable(json::serialize(value), 40));
   return number;
 }
 
@@ -53,15 +54,15 @@ Result<std::optional<double>> optional_amount_at(const json::object& parent, std
   return amount;
 }
 
-// -1 stands for an end that does not know.
+// -1 means unknown.
 Result<std::optional<std::int64_t>> count_at(const json::object& parent, std::string_view name,
                                              const std::string& path) {
   const json::value* found = find(parent, name);
   if (found == nullptr) return std::nullopt;
   if (found->is_int64() && found->get_int64() == -1) return std::nullopt;
   if (!found->is_int64() || found->get_int64() < 0)
-    return fail(Errc::malformed,
-                path + "." + std::string(name) + ": no count: " + to_printable(json::serialize(*found), 40));
+    return fail(Errc::malformed, path + "." + std::string(name) +
+                                     ": invalid count: " + to_printable(json::serialize(*found), 40));
   return found->get_int64();
 }
 
@@ -70,7 +71,7 @@ Result<bool> flag_at(const json::object& parent, std::string_view name, const st
   if (found != nullptr && found->is_bool()) return found->get_bool();
   if (found != nullptr && found->is_int64() && (found->get_int64() == 0 || found->get_int64() == 1))
     return found->get_int64() == 1;
-  return fail(Errc::malformed, path + "." + std::string(name) + ": missing or neither yes nor no");
+  return fail(Errc::malformed, path + "." + std::string(name) + ": missing or not a boolean");
 }
 
 std::string version_in(const json::object& start) {
@@ -79,7 +80,7 @@ std::string version_in(const json::object& start) {
   return to_printable(found->get_string(), kLongestVersion);
 }
 
-// Of a peer that reports in JSON as well.
+// Only from a peer that reports in JSON.
 const json::object* peer_report_in(const json::object& report) {
   const json::value* theirs = find(report, "server_output_json");
   return theirs != nullptr ? theirs->if_object() : nullptr;
@@ -91,7 +92,7 @@ std::string peer_version_in(const json::object& report) {
   return start != nullptr && start->is_object() ? version_in(start->get_object()) : std::string();
 }
 
-// The totals of one way; those of the way back have a longer name where there are two.
+// The totals of one direction; with two directions, names of the reverse direction have a suffix.
 Result<OneWay> totals_of(const json::object& end, const std::string& suffix) {
   OneWay way;
   const std::string sent_path = "end.sum_sent" + suffix;
@@ -117,19 +118,20 @@ Status take_sample(const json::object& interval, std::string_view name, const st
 
 struct Samples {
   std::vector<Sample> all;
-  std::vector<Sample> of_way_back;  // where there are two
+  std::vector<Sample> of_way_back;  // in a test of both directions
 };
 
 Result<Samples> samples_in(const json::object& report, bool has_both) {
   const json::value* found = find(report, "intervals");
-  if (found == nullptr || !found->is_array()) return fail(Errc::malformed, "intervals: missing or no list");
+  if (found == nullptr || !found->is_array())
+    return fail(Errc::malformed, "intervals: missing or not a list");
   const json::array& intervals = found->get_array();
   if (intervals.size() > kMostSamples)
-    return fail(Errc::exhausted, "intervals: more than this probe asks for");
+    return fail(Errc::exhausted, "intervals: more than this probe requests");
   Samples samples;
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     const std::string path = "intervals[" + std::to_string(i) + "]";
-    if (!intervals[i].is_object()) return fail(Errc::malformed, path + ": no object");
+    if (!intervals[i].is_object()) return fail(Errc::malformed, path + ": not an object");
     const json::object& interval = intervals[i].get_object();
     TRY_STATUS(take_sample(interval, "sum", path + ".sum", samples.all));
     if (has_both)
@@ -139,7 +141,7 @@ Result<Samples> samples_in(const json::object& report, bool has_both) {
   return samples;
 }
 
-// None where it reports in words, or not at all.
+// Empty if the peer reports as text, or not at all.
 std::vector<Sample> peer_samples_in(const json::object& report) {
   const json::object* theirs = peer_report_in(report);
   if (theirs == nullptr) return {};
@@ -147,7 +149,7 @@ std::vector<Sample> peer_samples_in(const json::object& report) {
   return samples ? std::move(samples->all) : std::vector<Sample>();
 }
 
-// The peer has an interval of its own. It may tell one more that lasted no time.
+// The peer has intervals of its own, and can have an extra one without duration.
 bool are_of_the_same_times(const std::vector<Sample>& theirs, const std::vector<Sample>& ours) {
   constexpr double kMostApart = 0.2;
   if (theirs.size() < ours.size()) return false;
@@ -156,8 +158,8 @@ bool are_of_the_same_times(const std::vector<Sample>& theirs, const std::vector<
   return true;
 }
 
-// What left the sender in a second may wait where it does not see it: the peer's words, or, where it told no
-// such seconds, the share that arrived of all.
+// Data that left the sender in a second can be queued where the sender does not see it. Uses the peer's
+// numbers, or without them the received share of the total.
 std::vector<Sample> arrived_of(std::vector<Sample> received, const OneWay& way, std::vector<Sample> sent) {
   if (are_of_the_same_times(received, sent)) {
     received.resize(sent.size());
@@ -174,7 +176,7 @@ Status take_samples(const json::object& report, IperfResult& result) {
   const bool has_both = result.to_peer && result.from_peer;
   Samples samples = TRY(samples_in(report, has_both));
   if (result.from_peer) result.from_peer->samples = has_both ? std::move(samples.of_way_back) : samples.all;
-  // Of both ways at once the peer tells under names of its own.
+  // In a test of both directions, the peer uses other names.
   auto received = has_both ? std::vector<Sample>() : peer_samples_in(report);
   if (result.to_peer)
     result.to_peer->samples = arrived_of(std::move(received), *result.to_peer, std::move(samples.all));
@@ -186,7 +188,7 @@ Status take_totals(const json::object& report, IperfResult& result) {
   const json::object* asked = TRY(object_at(*start, "test_start", "start.test_start"));
   const bool is_reverse = TRY(flag_at(*asked, "reverse", "start.test_start"));
   const json::object* end = TRY(object_at(report, "end", "end"));
-  // iperf3 3.12 does not write down that it was asked for both ways.
+  // iperf3 3.12 does not record that both directions were requested.
   if (find(*end, "sum_sent_bidir_reverse") != nullptr) {
     result.to_peer = TRY(totals_of(*end, ""));
     result.from_peer = TRY(totals_of(*end, "_bidir_reverse"));
@@ -202,7 +204,7 @@ Status take_totals(const json::object& report, IperfResult& result) {
     result.peer_cpu_percent = TRY(optional_amount_at(cpu->get_object(), "remote_total", path));
   }
   result.version = version_in(*start);
-  // The name depends on whether somebody asked for one.
+  // The name depends on whether a segment size was requested.
   result.mss_bytes = TRY(count_at(*start, "tcp_mss", "start"));
   if (!result.mss_bytes) result.mss_bytes = TRY(count_at(*start, "tcp_mss_default", "start"));
   return {};
@@ -213,11 +215,11 @@ Status take_totals(const json::object& report, IperfResult& result) {
 Result<IperfResult> parse_iperf_result(std::string_view report_text) {
   json::error_code error;
   const json::value parsed = json::parse(report_text, error);
-  if (error) return fail(Errc::malformed, "no JSON: " + error.message());
-  if (!parsed.is_object()) return fail(Errc::malformed, "no report of iperf3");
+  if (error) return fail(Errc::malformed, "not JSON: " + error.message());
+  if (!parsed.is_object()) return fail(Errc::malformed, "not an iperf3 report");
   const json::object& report = parsed.get_object();
   if (const json::value* told = find(report, "error"))
-    return fail(Errc::malformed, "iperf3 says: " + to_printable(json::serialize(*told), 200));
+    return fail(Errc::malformed, "iperf3 reports: " + to_printable(json::serialize(*told), 200));
   IperfResult result;
   TRY_STATUS(take_totals(report, result));
   TRY_STATUS(take_samples(report, result));

@@ -12,24 +12,24 @@
 
 namespace autopilot::probes::net {
 
-// More samples in one test than this probe asks for.
+// More samples than this probe requests in one test.
 inline constexpr std::size_t kMostSamples = 3600;
 
 struct Sample {
-  double seconds = 0;  // that it lasted
+  double seconds = 0;  // duration
   double bits_per_second = 0;
 };
 
-// One way of a test.
+// One direction of a test.
 struct OneWay {
-  double sent_bits_per_second = 0;      // by the word of who sent
-  double received_bits_per_second = 0;  // by the word of who received
+  double sent_bits_per_second = 0;      // from the sender
+  double received_bits_per_second = 0;  // from the receiver
   std::optional<std::int64_t> retransmits;
-  std::vector<Sample> samples;  // of what arrived; none of what was omitted
+  std::vector<Sample> samples;  // of received data, without the omitted seconds
 };
 
-// What one client process measured. All numbers are of the report; none is a default for one that is not
-// there.
+// Results of one client process. All numbers are from the report; a missing number is not replaced by a
+// default.
 struct IperfResult {
   std::optional<OneWay> to_peer;
   std::optional<OneWay> from_peer;
@@ -37,12 +37,11 @@ struct IperfResult {
   std::optional<double> peer_cpu_percent;
   std::optional<std::int64_t> mss_bytes;
   std::string version;       // "iperf 3.12"
-  std::string peer_version;  // empty where the peer does not say
+  std::string peer_version;  // empty if the peer does not report it
 };
 
-// Reads a report of iperf3 3.x (JSON) of a client whose test over TCP came to its end. malformed: it is none,
-// a number that belongs there is missing, is no number, or no amount; the text names it. exhausted: more than
-// kMostSamples.
+// Parses the JSON report of an iperf3 3.x client whose TCP test has finished. malformed: not such a report,
+// or a number is missing or invalid; the text names it. exhausted: more than kMostSamples.
 [[nodiscard]] Result<IperfResult> parse_iperf_result(std::string_view report_text);
 
 }  // namespace autopilot::probes::net

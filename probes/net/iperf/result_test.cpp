@@ -113,12 +113,12 @@ TEST(IperfResult, what_is_no_amount_is_refused) {
   for (const char* number : {"-1", "\"985 Mbits/sec\"", "[985]", "true", "1e300", "1e16", "{}"})
     EXPECT_THAT(
         error_of(changed(R"("bits_per_second":985000000)", std::string(R"("bits_per_second":)") + number)),
-        HasSubstr("end.sum_received.bits_per_second: no amount"))
+        HasSubstr("end.sum_received.bits_per_second: invalid amount"))
         << number;
   EXPECT_THAT(error_of(changed(R"("host_total":12.5)", R"("host_total":-3)")),
-              HasSubstr("host_total: no amount"));
+              HasSubstr("host_total: invalid amount"));
   EXPECT_THAT(error_of(changed(R"("retransmits":3)", R"("retransmits":1.5)")),
-              HasSubstr("retransmits: no count"));
+              HasSubstr("retransmits: invalid count"));
 }
 
 TEST(IperfResult, an_end_that_does_not_know_says_so) {

@@ -10,18 +10,18 @@
 
 namespace autopilot::probes::net {
 
-// The lines that a server process says.
+// Lines that a server process writes.
 [[nodiscard]] std::string line_of_listening();
 [[nodiscard]] std::string line_of_test();
 [[nodiscard]] std::string line_of_failure(int code, int errno_value);
 
 struct ServerState {
   bool is_listening = false;
-  std::size_t tests = 0;                // that came to their end
-  std::optional<IperfError> failure{};  // nobody can listen
+  std::size_t tests = 0;                // finished tests
+  std::optional<IperfError> failure{};  // set if listening failed
 };
 
-// What a server has said so far. A line that is cut off, or that no server says, counts for nothing.
+// The state of a server from its output so far. Truncated and unknown lines are ignored.
 [[nodiscard]] ServerState read_server_output(std::string_view output);
 
 }  // namespace autopilot::probes::net

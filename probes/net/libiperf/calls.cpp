@@ -12,7 +12,7 @@
 #include "probes/net/libiperf/session.hpp"
 #include "probes/net/machine/packet_filter.hpp"
 
-// By the names that the linker gives them.
+// Under the names that the linker uses.
 extern "C" {
 int listen_itself(int socket, int backlog) __asm__("__real_listen");
 int listen_for_some(int socket, int backlog) __asm__("__wrap_listen");
@@ -33,8 +33,8 @@ struct Calls {
   std::span<const Address> allowed;
   int output = -1;
   bool has_listened = false;
-  bool has_no_filter = false;  // the kernel lets everybody in
-  bool has_peer = false;       // since the last socket began to listen one of those who may came
+  bool has_no_filter = false;  // the kernel does not filter clients
+  bool has_peer = false;       // an allowed client has connected since the last socket started to listen
   int first_errno = 0;
   std::function<void()> before_streams;
 };
@@ -45,7 +45,7 @@ ssize_t noted(ssize_t result) {
   return result;
 }
 
-// The peer tells its state in one byte; data come in blocks.
+// The peer sends its state in one byte; data arrive in blocks.
 bool is_told_to_connect(const void* place, ssize_t size) {
   return size == 1 && *static_cast<const signed char*>(place) == CREATE_STREAMS;
 }
@@ -70,7 +70,7 @@ int listened(int socket, int backlog) {
   return 0;
 }
 
-// Without a filter. A test that is under way is not broken: libiperf turns away who does not know its cookie.
+// Without a filter. A running test is not disturbed: libiperf rejects clients without its cookie.
 int accepted(int socket) {
   if (socket < 0 || !calls.has_no_filter || calls.has_peer) return socket;
   if (is_from_one_of(socket, calls.allowed)) {

@@ -8,24 +8,24 @@
 
 namespace autopilot::probes::net {
 
-// libiperf makes its sockets itself, shows none, and tells of errors the last one, which is often about what
-// it does after the one that mattered. So the linker leads its calls of listen(), accept(), read(), write()
-// and sendfile() through functions of ours (CMakeLists.txt). All this is of the whole process.
+// libiperf creates its sockets itself, does not expose them, and reports only the last error, which often
+// follows from an earlier one. Therefore the linker redirects its calls of listen(), accept(), read(),
+// write() and sendfile() to functions of ours (CMakeLists.txt). All this applies to the whole process.
 
-// From now on nobody is heard but these addresses; everybody where there are none. They must outlive the last
-// call. Where the kernel permits this process no filter, who else connects is turned away as soon as it is
-// accepted, and the server begins anew.
+// Restricts clients to these addresses from now on; no restriction if the list is empty. The addresses must
+// outlive the last call. If this process has no permission to set a filter, other clients are rejected after
+// accept(), and the server starts again.
 void listen_only_for(std::span<const Address> allowed);
-// Where the first socket that listens writes line_of_listening().
+// Sets the output to which the first listening socket writes line_of_listening().
 void tell_of_listening(int output);
-// Whether a socket has listened yet.
+// True if a socket has listened.
 [[nodiscard]] bool has_listened();
 
-// What is done each time that a client has agreed with its peer about the test and has not connected the
-// streams of data yet.
+// Sets a function that runs each time a client has agreed with its peer on the test, before it connects the
+// data streams.
 void before_streams(std::function<void()> work);
 
-// The number of the first call on a descriptor that failed since forget_errors(); 0: none did.
+// Errno of the first failed descriptor call since forget_errors(); 0: none.
 [[nodiscard]] int first_errno();
 void forget_errors();
 

@@ -12,15 +12,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{3};  // with the peer, and with the others at the line
+constexpr std::chrono::seconds kPatience{3};  // to retry the peer, and to wait at the start line
 constexpr std::chrono::milliseconds kConnectPause{50};
 
-// The output of one try.
+// The output of one attempt.
 std::string try_once(const ClientTest& test) {
   const Session session(client_arguments(test));
   if (session.test() == nullptr) return client_output(i_errno, 0, "");
   forget_errors();
-  // What it returns says nothing: with JSON a test that failed is one more report.
+  // The return value is not needed: with JSON, a failed test is one more report.
   (void)::iperf_run_client(session.test());
   return client_output(i_errno, first_errno(), session.json());
 }

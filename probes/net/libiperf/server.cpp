@@ -12,7 +12,7 @@ namespace autopilot::probes::net {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{20};
-// Somebody may take the port between two tests, and give it back.
+// Another program can use the port between two tests for a while.
 constexpr int kMostFailures = 100;
 
 }  // namespace

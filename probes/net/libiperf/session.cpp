@@ -16,7 +16,7 @@ Session::Session(std::vector<std::string> arguments)
   for (std::string& argument : arguments_)
     words.push_back(argument.data());
   words.push_back(nullptr);
-  // Another list than the last time, for the parser of the C library.
+  // Resets the parser of the C library for a new list.
   optind = 0;
   i_errno = IENONE;
   is_ready_ = ::iperf_parse_arguments(test_.get(), static_cast<int>(words.size()) - 1, words.data()) == 0;

@@ -10,13 +10,13 @@
 
 namespace autopilot::probes::net {
 
-// A test of libiperf, told what to do as the program iperf3 is told.
+// A libiperf test, configured by the arguments of the program iperf3.
 class Session {
  public:
   explicit Session(std::vector<std::string> arguments);
-  // Null where libiperf does not take the arguments; i_errno says why.
+  // Null if libiperf rejects the arguments; i_errno has the reason.
   [[nodiscard]] iperf_test* test() const { return is_ready_ ? test_.get() : nullptr; }
-  // The report in JSON; empty where there is none.
+  // The report in JSON; empty if missing.
   [[nodiscard]] std::string json() const;
 
  private:
@@ -29,8 +29,8 @@ class Session {
   bool is_ready_ = false;
 };
 
-// libiperf maps a file of its own for each stream. It lies in memory where that can be, for a container may
-// have no folder that it may write to.
+// libiperf maps a temporary file for each stream. Places it in memory if possible, because a container can
+// lack a writable folder.
 void use_scratch_in_memory();
 
 void write_all(int output, std::string_view text);

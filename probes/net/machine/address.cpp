@@ -31,7 +31,7 @@ Result<Address> parse_address(std::string_view text) {
       ::inet_ntop(family, address.bytes.data(), written.data(), written.size()) == nullptr ||
       (has_zone && !(is_zone && address.is_ipv6 && address.is_link_local())))
     return fail(Errc::malformed,
-                "'" + to_printable(text, 80) + "' is no address such as 10.0.0.1 or fe80::1%eth0");
+                "'" + to_printable(text, 80) + "' is not an address such as 10.0.0.1 or fe80::1%eth0");
   address.text = written.data();
   if (has_zone) address.text += "%" + address.zone;
   return address;

@@ -10,20 +10,20 @@
 
 namespace autopilot::probes::net {
 
-// A numeric address of IP. Never a name: whoever measures a path wants no resolver in it.
+// A numeric IP address. Never a host name, so that no resolver affects a measurement.
 struct Address {
   bool is_ipv6 = false;
-  std::array<std::uint8_t, 16> bytes{};  // in the order of the network; of IPv4 the first four
+  std::array<std::uint8_t, 16> bytes{};  // in network byte order; IPv4 uses the first four
   std::string zone;                      // "eth0" of "fe80::1%eth0"
-  std::string text;                      // as the kernel writes it, with the zone
+  std::string text;                      // in the kernel's format, with the zone
 
   [[nodiscard]] bool is_link_local() const;
 };
 
-// The same machine, whatever the zone.
+// Equal addresses, regardless of the zone.
 [[nodiscard]] bool is_same_address(const Address& a, const Address& b);
 
-// "10.0.0.1", "2001:db8::1", "fe80::1%eth0". malformed: anything else.
+// "10.0.0.1", "2001:db8::1", "fe80::1%eth0". malformed: other text.
 [[nodiscard]] Result<Address> parse_address(std::string_view text);
 
 }  // namespace autopilot::probes::net

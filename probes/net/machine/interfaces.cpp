@@ -28,7 +28,7 @@ std::optional<Address> address_in(const sockaddr* place) {
   return std::move(*address);
 }
 
-// Of a mask; 0: there is none.
+// Prefix length of a mask; 0: no mask.
 int bits_of(const sockaddr* mask) {
   if (mask == nullptr || (mask->sa_family != AF_INET && mask->sa_family != AF_INET6)) return 0;
   std::array<std::uint8_t, 16> bytes{};
@@ -43,7 +43,7 @@ int bits_of(const sockaddr* mask) {
 }
 
 sockaddr_storage place_of(const Address& address, socklen_t& size) {
-  // Any port but none: the kernel looks for a way only.
+  // Any port except 0: only a route lookup follows.
   constexpr std::uint16_t kDiscard = 9;
   sockaddr_storage storage{};
   if (address.is_ipv6) {
@@ -69,7 +69,7 @@ sockaddr_storage place_of(const Address& address, socklen_t& size) {
 
 Result<std::vector<InterfaceAddress>> read_interface_addresses() {
   ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return fail_errno(errno, "addresses of the interfaces");
+  if (::getifaddrs(&list) != 0) return fail_errno(errno, "cannot read the addresses of the interfaces");
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, &::freeifaddrs);
   std::vector<InterfaceAddress> known;
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next)
@@ -81,7 +81,7 @@ Result<std::vector<InterfaceAddress>> read_interface_addresses() {
 Result<Address> read_source_towards(const Address& target) {
   const int family = target.is_ipv6 ? AF_INET6 : AF_INET;
   const int socket = ::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return fail_errno(errno, "a socket");
+  if (socket < 0) return fail_errno(errno, "cannot open a socket");
   socklen_t size = 0;
   sockaddr_storage place = place_of(target, size);
   sockaddr_storage own{};
@@ -90,9 +90,9 @@ Result<Address> read_source_towards(const Address& target) {
                      ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) == 0;
   const int error = errno;
   ::close(socket);
-  if (!found) return fail_errno(error, "the way to " + target.text);
+  if (!found) return fail_errno(error, "the route to " + target.text);
   auto address = address_in(reinterpret_cast<const sockaddr*>(&own));
-  if (!address) return fail(Errc::malformed, "the way to " + target.text + " begins at no address");
+  if (!address) return fail(Errc::malformed, "the route to " + target.text + " has no source address");
   return std::move(*address);
 }
 

@@ -11,11 +11,11 @@
 namespace autopilot::probes::net {
 namespace {
 
-// The kernel tells those that listen first, and there may be a million of others.
+// The kernel lists listening sockets first, and there can be a million of other sockets.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 constexpr std::string_view kListening = "0A";
 
-// "0100007F:1F90", the address as the processor sees it.
+// "0100007F:1F90", the address in host byte order.
 std::optional<Listener> place_in(std::string_view text) {
   constexpr std::size_t kAddressDigits = 8;
   constexpr std::size_t kPortDigits = 4;

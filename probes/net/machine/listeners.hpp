@@ -13,19 +13,19 @@
 
 namespace autopilot::probes::net {
 
-// A socket of TCP over IPv4 that listens.
+// A listening TCP socket over IPv4.
 struct Listener {
-  std::array<std::uint8_t, 4> address{};  // in the order of the network
+  std::array<std::uint8_t, 4> address{};  // in network byte order
   int port = 0;
 };
 
-// Those of the kernel's table of sockets. A line that cannot be read counts for nothing.
+// Listening sockets in the kernel's table. Malformed lines are skipped.
 [[nodiscard]] std::vector<Listener> listeners_in(std::string_view table);
 
-// Those of the network that this process is in. Whoever asks connects to nobody.
+// Listening sockets in the network namespace of this process. Opens no connection.
 [[nodiscard]] Result<std::vector<Listener>> read_listeners(const std::string& path = "/proc/self/net/tcp");
 
-// At this address itself, not at all of them together.
+// True for this address itself, not for the wildcard address.
 [[nodiscard]] bool is_listened_at(std::span<const Listener> listeners, const Address& address, int port);
 
 }  // namespace autopilot::probes::net

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A VLAN on a bond of adapters.
+// Such as a VLAN on a bond of adapters.
 constexpr int kMostStories = 3;
 
 std::optional<std::string> first_line(const std::string& path) {
@@ -78,7 +78,8 @@ Status run_only_on(const std::vector<int>& processors) {
   for (const int processor : processors)
     if (processor >= 0 && processor < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(processor), &set);
   if (::sched_setaffinity(0, sizeof set, &set) == 0) return {};
-  if (errno == EINVAL) return fail(Errc::denied, "this process may run on none of the processors");
+  if (errno == EINVAL)
+    return fail(Errc::denied, "this process is not allowed to run on any of the processors");
   return fail_errno(errno, "sched_setaffinity");
 }
 

@@ -14,17 +14,17 @@ struct Locality {
   std::vector<int> processors;
 };
 
-// Where the adapter behind an interface sits. An interface that stands on others (a bond, a VLAN) is where
-// the first of them by name is. Nothing: the kernel does not say, as of virtual interfaces and machines
-// without nodes.
+// NUMA location of the adapter behind an interface. For an interface on top of others (a bond, a VLAN), the
+// location of the first of them by name. nullopt: unknown, as for virtual interfaces and machines without
+// NUMA.
 [[nodiscard]] std::optional<Locality> read_locality(const std::string& interface,
                                                     const std::string& sysfs = "/sys");
 
-// Those that this process may run on, in ascending order.
+// Processors that this process is allowed to use, in ascending order.
 [[nodiscard]] std::vector<int> read_allowed_processors();
 
-// The calling process runs on these processors alone from now on, and what it touches first lies near them.
-// denied: this process may run on none of them.
+// Restricts the calling process to these processors, so that memory it touches first is local to them.
+// denied: this process is not allowed to use any of them.
 [[nodiscard]] Status run_only_on(const std::vector<int>& processors);
 
 }  // namespace autopilot::probes::net

@@ -13,7 +13,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-// Where a packet says who sent it: offsets within the header of IP.
+// Offsets of the source address within the IP header.
 constexpr std::uint32_t kSourceOfIpv4 = 12;
 constexpr std::uint32_t kSourceOfIpv6 = 8;
 constexpr std::uint32_t kWholePacket = 0xffffffff;
@@ -29,7 +29,7 @@ std::uint32_t word_at(const Address& address, std::size_t index) {
   return word;
 }
 
-// For each peer: its words one after the other; the first that differs leads to the next peer.
+// For each peer, compares its words one by one; the first difference jumps to the next peer.
 std::vector<sock_filter> program_for(std::span<const Address> peers, bool is_ipv6) {
   const std::size_t words = is_ipv6 ? 4 : 1;
   const std::uint32_t source = is_ipv6 ? kSourceOfIpv6 : kSourceOfIpv4;
@@ -52,7 +52,7 @@ std::vector<sock_filter> program_for(std::span<const Address> peers, bool is_ipv
 
 Status accept_only_from(int socket, std::span<const Address> peers) {
   if (peers.size() > kMostPeers)
-    return fail(Errc::exhausted, "more than " + std::to_string(kMostPeers) + " addresses that may connect");
+    return fail(Errc::exhausted, "more than " + std::to_string(kMostPeers) + " allowed addresses");
   int family = 0;
   socklen_t size = sizeof family;
   if (::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0) return fail_errno(errno, "SO_DOMAIN");

@@ -9,15 +9,15 @@
 
 namespace autopilot::probes::net {
 
-// What the kernel takes for one socket, whatever the family.
+// Limit of the kernel for one socket, for either family.
 inline constexpr std::size_t kMostPeers = 64;
 
-// From now on the kernel drops every packet to this TCP socket of IPv4 or IPv6 that comes from no address of
-// the list of its family, the first one of a connection among them: a stranger gets no answer, and the port
-// looks as if nobody were there. Connections that are accepted inherit it. exhausted: more than kMostPeers.
-// denied: some kernels want a right for it.
+// Makes the kernel drop every packet to this TCP socket (IPv4 or IPv6) whose source is not in the list,
+// including the first packet of a connection: other clients get no response, as if the port were filtered.
+// Accepted connections inherit the filter. exhausted: more than kMostPeers. denied: some kernels require a
+// permission.
 [[nodiscard]] Status accept_only_from(int socket, std::span<const Address> peers);
-// Of a connection: whether the other end has one of these addresses.
+// True if the peer of a connection has one of these addresses.
 [[nodiscard]] bool is_from_one_of(int socket, std::span<const Address> peers);
 
 }  // namespace autopilot::probes::net

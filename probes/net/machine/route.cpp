@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBitsOfByte = 8;
 
-// What is asked of the kernel, as it lies in memory.
+// A request to the kernel in memory layout.
 class Question {
  public:
   explicit Question(bool is_ipv6) : size_(is_ipv6 ? 16 : 4) {
@@ -51,10 +51,10 @@ class Question {
   std::size_t used_ = NLMSG_LENGTH(sizeof(rtmsg));
 };
 
-// Of an answer that lies whole in `bytes`.
+// The interface in a complete response.
 Result<std::string> interface_in(std::span<const char> bytes, const std::string& what) {
   nlmsghdr head{};
-  if (bytes.size() < sizeof head) return fail(Errc::malformed, what + ": the kernel's answer is cut off");
+  if (bytes.size() < sizeof head) return fail(Errc::malformed, what + ": the kernel's response is truncated");
   std::memcpy(&head, bytes.data(), sizeof head);
   if (head.nlmsg_type == NLMSG_ERROR && bytes.size() >= NLMSG_LENGTH(sizeof(nlmsgerr))) {
     nlmsgerr error{};
@@ -81,7 +81,7 @@ Result<std::string> interface_in(std::span<const char> bytes, const std::string&
 }  // namespace
 
 Result<std::string> way_out(const Address& from, const Address& to) {
-  const std::string what = "the way from " + from.text + " to " + to.text;
+  const std::string what = "the route from " + from.text + " to " + to.text;
   Question question(to.is_ipv6);
   question.add(RTA_DST, to);
   question.add(RTA_SRC, from);

@@ -8,8 +8,8 @@
 
 namespace autopilot::probes::net {
 
-// The interface by which the kernel sends from an address of this machine to another one, by its tables and
-// their rules; nothing is sent. Errors of the kernel: it knows no way.
+// The interface that the kernel uses for packets between two addresses, from its routing tables and rules;
+// sends nothing. Returns the kernel's error if it has no route.
 [[nodiscard]] Result<std::string> way_out(const Address& from, const Address& to);
 
 }  // namespace autopilot::probes::net

@@ -15,7 +15,7 @@ TEST(WayOut, to_this_machine_is_by_its_loopback) {
 TEST(WayOut, from_an_address_of_others_there_is_none) {
   const auto way = way_out(*parse_address("192.0.2.1"), *parse_address("127.0.0.1"));
   ASSERT_FALSE(way);
-  EXPECT_THAT(way.error().what, testing::HasSubstr("the way from 192.0.2.1 to 127.0.0.1"));
+  EXPECT_THAT(way.error().what, testing::HasSubstr("the route from 192.0.2.1 to 127.0.0.1"));
 }
 
 }  // namespace

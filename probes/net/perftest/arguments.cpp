@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 63;
 constexpr int kMostDevicePort = 254;
-// Of messages to and fro.
+// Number of messages in each direction.
 constexpr int kIterations = 5000;
 constexpr std::string_view kGpuOption = "--use_cuda_bus_id";
 
@@ -72,7 +72,7 @@ std::optional<Device> parse_device(std::string_view text) {
 }
 
 std::optional<SourceOption> source_option_in(std::string_view help) {
-  // Where a version has both, the other one is for packets that it makes itself.
+  // If a version has both options, the other one is for raw packets.
   if (names(help, "--bind_source_ip")) return SourceOption::bind_source_ip;
   if (names(help, "--source_ip")) return SourceOption::source_ip;
   return std::nullopt;
@@ -89,7 +89,7 @@ std::vector<std::string> perftest_arguments(const PerftestTest& test) {
   if (test.tool == Tool::send_latency) {
     words.insert(words.end(), {"-n", std::to_string(kIterations), "-s", std::to_string(kLatencyBytes)});
   } else {
-    // What perftest calls the duration has the margins in it.
+    // perftest's duration includes the margins.
     words.insert(words.end(), {"--report_gbits", "-D", std::to_string(test.seconds + 2 * kMarginSeconds),
                                "-f", std::to_string(kMarginSeconds), "-s", std::to_string(kBandwidthBytes),
                                "-q", std::to_string(test.queues)});

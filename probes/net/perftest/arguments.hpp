@@ -9,17 +9,17 @@
 
 namespace autopilot::probes::net {
 
-// What a program of perftest does, seen from the end that asks.
+// The test of a perftest program, from the client's view.
 enum class Tool : std::uint8_t {
   write_bandwidth,  // writes into the peer's memory
   read_bandwidth,   // reads the peer's memory
-  send_latency,     // messages to and fro
+  send_latency,     // messages in both directions
 };
 
 // "ib_write_bw"
 [[nodiscard]] std::string_view program_of(Tool tool);
 
-// The size of a message: both ends must mean the same.
+// Message size; both sides must use the same.
 inline constexpr int kBandwidthBytes = 65536;
 inline constexpr int kLatencyBytes = 2;
 
@@ -27,42 +27,42 @@ inline constexpr int kLatencyBytes = 2;
 struct Device {
   std::string name;
   int port = 1;
-  // In whose memory the buffers of tests of bandwidth are, by its PCI address; empty: in that of the host.
+  // PCI address of the GPU whose memory holds the buffers of bandwidth tests; empty: memory of the host.
   std::string gpu{};
 };
 
-// "mlx5_0" or "mlx5_0/2". Nothing: anything else.
+// "mlx5_0" or "mlx5_0/2". nullopt: other text.
 [[nodiscard]] std::optional<Device> parse_device(std::string_view text);
 
-// How a version of perftest is told which own address to use.
+// Option of a perftest version for the local address.
 enum class SourceOption : std::uint8_t { source_ip, bind_source_ip };
 
-// Of what a program prints when it is asked for help. Nothing: it knows no such option.
+// From the help text of the program. nullopt: it has no such option.
 [[nodiscard]] std::optional<SourceOption> source_option_in(std::string_view help);
 
-// Likewise: whether it can have its buffers in the memory of a GPU, for which it is built with CUDA.
+// From the help text: true if it supports buffers in GPU memory, which needs a build with CUDA.
 [[nodiscard]] bool has_cuda_in(std::string_view help);
 
-// One end of a test. Both must be told the same seconds and queues.
+// One side of a test. Both sides must have the same seconds and queues.
 struct PerftestTest {
   Tool tool = Tool::write_bandwidth;
   Device device;
-  std::string address;  // own
+  std::string address;  // local address
   std::optional<SourceOption> source_option{};
-  std::string to{};  // empty: this end is the server
-  int port = 0;      // of TCP: both ends agree over it
-  int seconds = 1;   // that count
+  std::string to{};  // empty: this side is the server
+  int port = 0;      // TCP port of the control connection
+  int seconds = 1;   // measured time
   int queues = 1;
-  std::optional<std::uint64_t> bits_per_second{};  // the most; of a client
+  std::optional<std::uint64_t> bits_per_second{};  // limit; client only
 };
 
-// Seconds of a test of bandwidth before and after those that count.
+// Seconds of a bandwidth test before and after the measured time.
 inline constexpr int kMarginSeconds = 1;
 
-// As arguments of the program, the first of them its name.
+// The test as arguments of the program, starting with its name.
 [[nodiscard]] std::vector<std::string> perftest_arguments(const PerftestTest& test);
 
-// Whom an end is about: "ib_write_bw to 10.0.0.2 port 4000".
+// Name of a test in messages: "ib_write_bw to 10.0.0.2 port 4000".
 [[nodiscard]] std::string place_of(const PerftestTest& test);
 
 }  // namespace autopilot::probes::net

@@ -10,7 +10,7 @@ namespace autopilot::probes::net {
 namespace {
 
 constexpr std::size_t kLastLines = 3;
-// The peer's adapter acknowledged nothing, however often it was asked.
+// The peer's adapter did not acknowledge in all retries.
 constexpr int kRetriesExceeded = 12;
 
 struct Words {
@@ -18,7 +18,7 @@ struct Words {
   Reason reason;
 };
 
-// The first that is found counts: what comes of a cause is told as well. No other order than that.
+// The first match counts. The order only ensures that a cause precedes its consequences.
 constexpr std::array kKnown{
     Words{"Couldn't connect to", Reason::refused},
     Words{"Couldn't listen to port", Reason::port_taken},
@@ -34,7 +34,7 @@ constexpr std::array kKnown{
     Words{"Failed to exchange data between server and client", Reason::peer_vanished},
 };
 
-// Of the words of a program what matters.
+// The cause of a failure in the output of a program.
 struct Cause {
   Reason reason = Reason::internal;
   std::string_view line;
@@ -70,7 +70,7 @@ std::optional<Cause> cause_in(std::string_view output) {
   return std::nullopt;
 }
 
-// What is written on the way to every test.
+// True for lines that every test prints before its results.
 bool is_of_the_banner(std::string_view line) {
   constexpr std::array<std::string_view, 8> kBeginnings{
       "---",  "RDMA_",           "Send Latency", "local address:", "remote address:",
@@ -95,13 +95,13 @@ std::string last_words(std::string_view output) {
 std::string sentence_of(const Cause& cause, const PerftestTest& test) {
   switch (cause.reason) {
     case Reason::refused:
-      return "nobody listens there";
+      return "connection refused: no program listens on the port";
     case Reason::port_taken:
-      return "somebody else listens on the port";
+      return "another program listens on the port";
     case Reason::wrong_version:
-      return "the versions of the two ends do not go together";
+      return "the perftest versions of both sides are incompatible";
     case Reason::no_address:
-      return "device " + test.device.name + " is none of this machine";
+      return "this machine has no device " + test.device.name;
     case Reason::denied:
       return test.device.gpu.empty()
                  ? "no memory for the adapter: is the limit of locked memory (memlock) too low?"
@@ -137,8 +137,8 @@ std::optional<Failure> failure_without_cuda(const PerftestTest& test, bool has_c
 
 Failure failure_of_end(const PerftestTest& test, const ChildEnd& end, std::string_view output) {
   const std::string words = in_brackets(last_words(output));
-  // Whether the adapter is silent, or who is asked over TCP, or the program itself hangs, nobody can say.
-  if (end.was_overdue) return failure_at(test, Reason::no_end, "no end within its time" + words);
+  // The silent part is unknown: the adapter, the peer's program over TCP, or this program.
+  if (end.was_overdue) return failure_at(test, Reason::no_end, "no end within its time limit" + words);
   if (end.said_too_much)
     return failure_at(test, Reason::garbage, "more than " + std::to_string(kMostOutputBytes) + " bytes");
   if (end.signal)
@@ -151,7 +151,7 @@ Failure failure_of_end(const PerftestTest& test, const ChildEnd& end, std::strin
 }
 
 Failure failure_of_figures(const PerftestTest& test, const Error& error) {
-  return failure_at(test, Reason::garbage, "what it printed cannot be read: " + error.what);
+  return failure_at(test, Reason::garbage, "malformed output: " + error.what);
 }
 
 }  // namespace autopilot::probes::net

@@ -10,22 +10,22 @@
 
 namespace autopilot::probes::net {
 
-// The longest text of such a failure.
+// Longest text of such a failure.
 inline constexpr std::size_t kLongestFailure = 300;
 
-// No folder of PATH has the program.
+// The program is not in PATH.
 [[nodiscard]] Failure failure_without_program(Tool tool);
 
-// It is to use the memory of a GPU, and is built without CUDA.
+// The test needs GPU memory, and the program is built without CUDA.
 [[nodiscard]] std::optional<Failure> failure_without_cuda(const PerftestTest& test, bool has_cuda);
 
-// A program that ended otherwise than it should: the reason out of its words, and the last of them.
+// A program that failed: the reason from its output, and its last lines.
 [[nodiscard]] Failure failure_of_end(const PerftestTest& test, const ChildEnd& end, std::string_view output);
 
-// A program that ended well, and whose figures cannot be read for this.
+// A program that succeeded, but whose results are malformed; the text has the cause.
 [[nodiscard]] Failure failure_of_figures(const PerftestTest& test, const Error& error);
 
-// Of the whole sentence.
+// Adds the name of the test to the sentence.
 [[nodiscard]] Failure failure_at(const PerftestTest& test, Reason reason, const std::string& sentence);
 
 }  // namespace autopilot::probes::net

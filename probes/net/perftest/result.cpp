@@ -12,14 +12,14 @@
 namespace autopilot::probes::net {
 namespace {
 
-// No link reaches it, and no message takes so long: a larger number is no measurement.
+// Above every link rate and message time: a larger number is not a measurement.
 constexpr double kMostBits = 1e15;
 constexpr double kMostMicroseconds = 1e9;
 constexpr double kGigabit = 1e9;
 constexpr std::string_view kFirstColumn = "#bytes";
 constexpr std::size_t kLongestQuote = 60;
 
-// The names of the columns and the numbers of the only row, one for each.
+// The column names and the numbers of the only row.
 struct Table {
   std::vector<std::string> columns;
   std::vector<double> row;
@@ -33,7 +33,7 @@ std::string in_quotes(std::string_view text) {
   return "'" + to_printable(text, kLongestQuote) + "'";
 }
 
-// A name has a unit in brackets at its end, or begins with '#', and may have several words.
+// A name can end with a unit in brackets or begin with '#', and can have several words.
 std::vector<std::string> columns_in(std::string_view header) {
   std::vector<std::string> columns;
   std::string name;
@@ -56,12 +56,11 @@ bool begins_with_number(const std::vector<std::string_view>& words) {
 }
 
 Status take_header(std::string_view line, Table& table) {
-  if (!table.columns.empty()) return refuse("there is more than one table");
+  if (!table.columns.empty()) return refuse("more than one table");
   table.columns = columns_in(line);
   std::vector<std::string> sorted = table.columns;
   std::sort(sorted.begin(), sorted.end());
-  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-    return refuse("two columns have one name");
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return refuse("duplicate column");
   return {};
 }
 
@@ -72,7 +71,7 @@ Status take_row(const std::vector<std::string_view>& words, int bytes, Table& ta
                   std::to_string(table.columns.size()) + " columns");
   for (const std::string_view word : words) {
     const auto number = parse_number<double>(word);
-    if (!number) return refuse(in_quotes(word) + " is no number");
+    if (!number) return refuse(in_quotes(word) + " is not a number");
     table.row.push_back(*number);
   }
   if (parse_number<int>(words[0]) != bytes)
@@ -80,7 +79,7 @@ Status take_row(const std::vector<std::string_view>& words, int bytes, Table& ta
   return {};
 }
 
-// Other lines may stand anywhere.
+// Other lines can be anywhere.
 Result<Table> table_in(std::string_view output, int bytes) {
   Table table;
   for (const std::string_view line : split(output, '\n')) {
@@ -90,20 +89,21 @@ Result<Table> table_in(std::string_view output, int bytes) {
     else if (!table.columns.empty() && begins_with_number(words))
       TRY_STATUS(take_row(words, bytes, table));
   }
-  if (table.columns.empty()) return refuse("there is no table");
+  if (table.columns.empty()) return refuse("missing table");
   if (table.row.empty()) return refuse("the table has no row");
   return table;
 }
 
 Result<double> amount_of(const Table& table, const std::string& name, double most) {
   const auto found = std::find(table.columns.begin(), table.columns.end(), name);
-  if (found == table.columns.end()) return refuse("there is no column " + in_quotes(name));
+  if (found == table.columns.end()) return refuse("missing column " + in_quotes(name));
   const double amount = table.row[static_cast<std::size_t>(found - table.columns.begin())];
-  if (amount <= 0 || amount >= most) return refuse(name + " is no amount: " + std::to_string(amount));
+  if (amount <= 0 || amount >= most)
+    return refuse(name + " is not a valid amount: " + std::to_string(amount));
   return amount;
 }
 
-// The unit that stands there in place of the one that was asked for.
+// The unit in the table, if it is not the expected one.
 std::optional<std::string> other_unit_of(const Table& table, const std::string& name) {
   for (const std::string& column : table.columns)
     if (column.starts_with(name + "[")) return column.substr(name.size());
@@ -135,7 +135,7 @@ Result<PerftestLatency> parse_perftest_latency(std::string_view output) {
   latency.max_microseconds = TRY(measured_in(table, "t_max", "usec", kMostMicroseconds));
   if (latency.max_microseconds < latency.typical_microseconds ||
       latency.max_microseconds < latency.p99_microseconds)
-    return refuse("the longest time is not the longest");
+    return refuse("the maximum is not the largest value");
   return latency;
 }
 

@@ -84,9 +84,9 @@ TEST(PerftestBandwidth, what_does_not_fit_the_table_is_refused) {
   EXPECT_THAT(refusal(bandwidth(" 2 5 0.0 98.0 0.1\n")), HasSubstr("not of 65536"));
   EXPECT_THAT(refusal(bandwidth("")), HasSubstr("no row"));
   EXPECT_THAT(refusal(bandwidth(" 65536 5 98.0\n", " #bytes #iterations BW peak[Gb/sec]\n")),
-              HasSubstr("no column 'BW average[Gb/sec]'"));
+              HasSubstr("missing column 'BW average[Gb/sec]'"));
   EXPECT_THAT(refusal(bandwidth(" 65536 98.0 99.0\n", " #bytes BW average[Gb/sec] BW average[Gb/sec]\n")),
-              HasSubstr("one name"));
+              HasSubstr("duplicate column"));
   const std::string whole = bandwidth(" 65536 5 0.0 98.0 0.1\n");
   EXPECT_THAT(refusal(whole + whole), HasSubstr("more than one table"));
 }
@@ -100,9 +100,9 @@ TEST(PerftestBandwidth, what_is_no_amount_is_refused) {
 }
 
 TEST(PerftestBandwidth, without_a_table_nothing_is_measured) {
-  EXPECT_THAT(refusal(""), HasSubstr("no table"));
-  EXPECT_THAT(refusal(std::string(1U << 20U, '9')), HasSubstr("no table"));
-  EXPECT_THAT(refusal(std::string("\0\xff\x7f#bytes\0", 9)), HasSubstr("no table"));
+  EXPECT_THAT(refusal(""), HasSubstr("missing table"));
+  EXPECT_THAT(refusal(std::string(1U << 20U, '9')), HasSubstr("missing table"));
+  EXPECT_THAT(refusal(std::string("\0\xff\x7f#bytes\0", 9)), HasSubstr("missing table"));
   EXPECT_THAT(refusal(latency(" 2 5000 1.24 5.19 1.27 1.27 0.00 1.37 5.19\n")), HasSubstr("not of 65536"));
 }
 
@@ -129,18 +129,18 @@ TEST(PerftestLatency, what_does_not_fit_is_refused) {
   EXPECT_THAT(latency_refusal(latency(" 64 1000 1.24 5.19 1.27 1.27 0.00 1.37 5.19\n")),
               HasSubstr("not of 2"));
   EXPECT_THAT(latency_refusal(latency(" 2 1000 1.24 5.19 nan 1.27 0.00 1.37 5.19\n")),
-              HasSubstr("'nan' is no number"));
+              HasSubstr("'nan' is not a number"));
   EXPECT_THAT(latency_refusal(latency(" 2 1000 1.24 5.19 0.00 1.27 0.00 1.37 5.19\n")),
-              HasSubstr("t_typical[usec] is no amount"));
+              HasSubstr("t_typical[usec] is not a valid amount"));
   EXPECT_THAT(latency_refusal(latency(" 2 1000 1.24 1.30 1.27 1.27 0.00 1.37 1.37\n")),
-              HasSubstr("is not the longest"));
+              HasSubstr("the maximum is not the largest value"));
   EXPECT_THAT(latency_refusal(latency(" 2 1000 1.24 1e12 1.27 1.27 0.00 1.37 1.37\n")),
-              HasSubstr("t_max[usec] is no amount"));
+              HasSubstr("t_max[usec] is not a valid amount"));
   EXPECT_THAT(latency_refusal(" #bytes #iterations t_typical[usec] t_max[usec]\n 2 1000 1.27 5.19\n"),
-              HasSubstr("no column '99% percentile[usec]'"));
+              HasSubstr("missing column '99% percentile[usec]'"));
   EXPECT_THAT(latency_refusal(" #bytes t_typical[msec] 99% percentile[usec] t_max[usec]\n 2 1 1 1\n"),
               HasSubstr("not in usec"));
-  EXPECT_THAT(latency_refusal(""), HasSubstr("no table"));
+  EXPECT_THAT(latency_refusal(""), HasSubstr("missing table"));
 }
 
 }  // namespace

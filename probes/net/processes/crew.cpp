@@ -32,14 +32,14 @@ sigset_t ending_signals() {
 [[noreturn]] void be_child(const Work& work, int output, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kInternal);
-  // Whoever writes to a peer that is gone wants the error.
+  // A write to a closed connection must return an error instead of ending the process.
   ::signal(SIGPIPE, SIG_IGN);
   const sigset_t signals = ending_signals();
   ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) {
     if (::dup2(nothing, stream) == stream) continue;
-    // What the work prints would go where the program's own answer goes.
+    // The output of the work would mix with the program's own output.
     std::perror("autopilot-net-probe: /dev/null");
     ::_exit(kInternal);
   }
@@ -78,8 +78,9 @@ Crew::~Crew() {
 
 Result<std::size_t> Crew::start(const Work& work, MonoTime deadline) {
   std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail_errno(errno, "a pipe to a child process");
-  // Otherwise the child has a copy of what was not written yet.
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
+    return fail_errno(errno, "cannot create a pipe to a child process");
+  // Otherwise the child inherits a copy of unwritten output.
   std::fflush(nullptr);
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
@@ -91,7 +92,7 @@ Result<std::size_t> Crew::start(const Work& work, MonoTime deadline) {
   ::close(pipe[1]);
   if (process < 0) {
     ::close(pipe[0]);
-    return fail_errno(error, "a child process");
+    return fail_errno(error, "cannot start a child process");
   }
   ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
   members_.push_back({.process = process, .pipe = pipe[0], .deadline = deadline, .output = {}, .end = {}});
@@ -138,7 +139,7 @@ void Crew::end_all() {
     if (member.process > 0) collect(member);
 }
 
-// When somebody has to look again.
+// Returns the time of the next check.
 MonoTime Crew::kill_overdue(MonoTime now, MonoTime until) {
   for (Member& member : members_) {
     if (member.process <= 0) continue;
@@ -151,7 +152,7 @@ MonoTime Crew::kill_overdue(MonoTime now, MonoTime until) {
   return until;
 }
 
-// What it started may hold its pipe open: its own end is enough.
+// Its children can hold its pipe open: the end of the child itself is sufficient.
 std::optional<Event> Crew::collect_killed() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
@@ -191,7 +192,7 @@ std::optional<Event> Crew::read_signal() const {
   return Event{.kind = Event::Kind::signal, .child = 0, .signal = static_cast<int>(told.ssi_signo)};
 }
 
-// Nobody writes into its pipe any more, but the process may not have ended for that.
+// The pipe is closed, but the process can still run.
 void Crew::collect(Member& member) {
   ::kill(member.process, SIGKILL);
   int status = 0;

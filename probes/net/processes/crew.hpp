@@ -14,13 +14,13 @@
 
 namespace autopilot::probes::net {
 
-// What a child process does. It writes to `output` and returns; then its process ends with code 0.
+// The work of a child process. It writes to `output` and returns; then its process exits with code 0.
 using Work = std::function<void(int output)>;
 
-// The most that one child may say; one that says more is killed.
+// Limit of a child's output; a child that exceeds it is killed.
 inline constexpr std::size_t kMostOutputBytes = 16U << 20U;
 
-// How a child ended: with a code or by a signal; the latter too where it was killed for one of the first two.
+// How a child ended: by exit code or by signal; a killed child also has one of the first two flags.
 struct ChildEnd {
   bool was_overdue = false;
   bool said_too_much = false;
@@ -30,9 +30,9 @@ struct ChildEnd {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    said,    // the child wrote something
-    ended,   // the child is gone, and has said everything
-    signal,  // SIGTERM, SIGINT or SIGHUP came for this process
+    said,    // the child wrote output
+    ended,   // the child has ended, and all its output was read
+    signal,  // SIGTERM, SIGINT or SIGHUP arrived
     time,    // the time is over
   };
   Kind kind = Kind::time;
@@ -41,35 +41,35 @@ struct Event {
 };
 
 // Child processes that are copies of this one. They stay in its process group, so that one kill reaches all,
-// and the kernel kills them when the thread that made the crew ends. What is done in one of them, exit() and
-// a crash among it, stays there. For programs with one thread.
+// and the kernel kills them when the thread that created the crew ends. Effects of the work, including exit()
+// and a crash, stay in the child. For programs with one thread.
 class Crew {
  public:
-  // From now on SIGTERM, SIGINT and SIGHUP come as events.
+  // Takes over SIGTERM, SIGINT and SIGHUP, which become events.
   [[nodiscard]] static Result<std::unique_ptr<Crew>> create();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
   ~Crew();
 
-  // The number of a new child, which is killed at its deadline. In the child standard input and output are
-  // nothing.
+  // Starts a child and returns its number; it is killed at its deadline. Its standard input and output are
+  // /dev/null.
   [[nodiscard]] Result<std::size_t> start(const Work& work, MonoTime deadline);
-  // The next that happens, or that nothing did until then.
+  // The next event, or Event::time at `until`.
   [[nodiscard]] Event wait(MonoTime until);
-  // Everything that a child has said so far.
+  // All output of a child so far.
   [[nodiscard]] const std::string& output(std::size_t child) const { return members_[child].output; }
-  // Of a child that ended.
+  // How a child ended.
   [[nodiscard]] const ChildEnd& end(std::size_t child) const { return members_[child].end; }
   [[nodiscard]] bool is_running(std::size_t child) const { return members_[child].process > 0; }
   [[nodiscard]] bool is_anybody_running() const;
-  // It ends, and an event will say so.
+  // Kills the child; an event follows.
   void kill(std::size_t child) const;
-  // Kills whoever is left, and waits for them.
+  // Kills all remaining children and waits for them.
   void end_all();
 
  private:
   struct Member {
-    pid_t process = 0;  // none: it ended
+    pid_t process = 0;  // 0: ended
     int pipe = -1;
     MonoTime deadline{};
     std::string output;
@@ -77,7 +77,7 @@ class Crew {
   };
 
   explicit Crew(int signals) : signals_(signals) {}
-  // By us, for one of the first two of ChildEnd.
+  // Killed by the crew, for one of the first two flags of ChildEnd.
   [[nodiscard]] static bool is_killed(const Member& member) {
     return member.end.was_overdue || member.end.said_too_much;
   }

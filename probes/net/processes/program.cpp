@@ -13,7 +13,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-// As shells have it for a program that cannot be started.
+// The shells' exit code for a program that cannot be started.
 constexpr int kNotStarted = 126;
 
 bool is_program(const std::string& file) {
@@ -39,7 +39,7 @@ bool is_program(const std::string& file) {
 std::optional<std::string> find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
-    // A program of the folder where somebody happens to be is none of the machine's.
+    // Relative folders are skipped: a program of the current directory is not an installed one.
     if (!folder.starts_with('/')) continue;
     std::string file = std::string(folder) + "/" + name;
     if (is_program(file)) return file;

@@ -9,11 +9,11 @@
 
 namespace autopilot::probes::net {
 
-// The file of a program, as PATH has it. Nothing: no folder of PATH does.
+// Path of a program from PATH; nullopt if it is not found.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name);
 
-// The child becomes the program in that file: what that writes, errors too, is what the child says. The first
-// argument is the program's name.
+// The child runs the program; its output, including errors, is the child's output. The first argument is the
+// program's name.
 [[nodiscard]] Work work_of_program(std::string file, std::vector<std::string> arguments);
 
 }  // namespace autopilot::probes::net

@@ -11,7 +11,8 @@ namespace autopilot::probes::net {
 
 Result<std::unique_ptr<StartLine>> StartLine::create() {
   std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail_errno(errno, "a pipe between child processes");
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
+    return fail_errno(errno, "cannot create a pipe between child processes");
   return std::unique_ptr<StartLine>(new StartLine(pipe[0], pipe[1]));
 }
 
@@ -27,7 +28,7 @@ void StartLine::step_aside() {
 
 void StartLine::wait(Duration most) {
   step_aside();
-  // Nobody writes: the only news is that the last one has let go.
+  // Nothing is written: the pipe closes when the last process has closed its end.
   pollfd line{.fd = reader_, .events = POLLIN, .revents = 0};
   const MonoTime end = std::chrono::steady_clock::now() + most;
   for (Duration left = most; left > Duration::zero(); left = end - std::chrono::steady_clock::now()) {

@@ -8,8 +8,8 @@
 
 namespace autopilot::probes::net {
 
-// Where processes wait until all of them are as far. It is a pipe of which each of them holds an end: whoever
-// waits has let go of its own, and so has a process that ended. For programs with one thread.
+// Barrier of several processes. It is a pipe of which each process holds an end: a waiting process has closed
+// its end, and so has a process that ended. For programs with one thread.
 class StartLine {
  public:
   [[nodiscard]] static Result<std::unique_ptr<StartLine>> create();
@@ -17,16 +17,16 @@ class StartLine {
   StartLine& operator=(const StartLine&) = delete;
   ~StartLine();
 
-  // In the process that starts the others, when it has started the last one: it does not take part.
+  // In the process that starts the others, after it has started the last one: it does not take part.
   void step_aside();
-  // In each of the others: until all wait here or have ended, or for that time.
+  // In each of the others: waits until all wait here or have ended, or for that time.
   void wait(Duration most);
 
  private:
   StartLine(int reader, int writer) : reader_(reader), writer_(writer) {}
 
   int reader_;
-  int writer_;  // -1: let go of
+  int writer_;  // -1: closed
 };
 
 }  // namespace autopilot::probes::net

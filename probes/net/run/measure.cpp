@@ -14,7 +14,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-// For what is said before and after a test, and a peer that did not listen for a moment.
+// For the control messages before and after a test, and for a peer that does not listen for a moment.
 constexpr std::chrono::seconds kMargin{8};
 
 Duration time_for(const ClientTest& test) {
@@ -29,13 +29,13 @@ Failure failure_of_end(const ChildEnd& end, const ClientTest& test) {
   const std::string place = place_of(test);
   if (end.was_overdue)
     return {Reason::no_end, place + ": no end after " + format_duration(time_for(test)) +
-                                "; the peer took the connection and fell silent"};
+                                "; the peer accepted the connection and then sent nothing"};
   if (end.said_too_much)
     return {Reason::garbage,
             place + ": a report of more than " + std::to_string(kMostOutputBytes) + " bytes"};
   if (end.signal)
     return {Reason::killed,
-            place + ": the process that measured was ended by signal " + std::to_string(*end.signal)};
+            place + ": the measuring process was ended by signal " + std::to_string(*end.signal)};
   return {Reason::internal,
           place + ": libiperf ended its process with code " + std::to_string(end.code.value_or(-1))};
 }
@@ -76,7 +76,7 @@ MeasureReport report_of(const MeasureOptions& options, const Plan& plan) {
   return report;
 }
 
-// Until all have ended, or a signal came: its number.
+// Waits until all have ended, or a signal arrives: returns its number.
 int follow(Crew& crew, const std::vector<std::size_t>& children, const Plan& plan, MeasureReport& report) {
   while (crew.is_anybody_running()) {
     const Event event = crew.wait(MonoTime::max());

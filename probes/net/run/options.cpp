@@ -17,15 +17,15 @@
 namespace autopilot::probes::net {
 namespace {
 
-// Limits of libiperf, but for the number of processes, which is ours.
+// Limits of libiperf, except the number of processes.
 constexpr int kMostStreams = 128;
 constexpr int kMostProcesses = 64;
 constexpr int kMostOmitSeconds = 60;
 constexpr double kShortestSampleSeconds = 0.1;
 constexpr double kLongestSampleSeconds = 60;
-// A report with more would not be read (kMostOutputBytes).
+// A larger report would exceed kMostOutputBytes.
 constexpr int kMostSamplesOfStreams = 10000;
-// libiperf takes less than one bit for no limit at all.
+// libiperf treats less than one bit as unlimited.
 constexpr std::uint64_t kLeastBitsPerSecond = 1000;
 
 constexpr const char* kFooter =
@@ -39,10 +39,10 @@ constexpr const char* kFooter =
     "\n"
     "The other end may be the program iperf3; RDMA needs perftest at both ends.\n"
     "One line of JSON goes to standard output, progress to standard error.\n"
-    "Exit codes: 0 done; 3 something was not measured or not served; 64 usage;\n"
+    "Exit codes: 0 done; 3 a test or a server failed; 64 usage;\n"
     "128 and the number of a signal that ended it.";
 
-// What the command line says, before it is looked at as a whole.
+// The command line before validation across options.
 struct Said {
   std::string bind, to, port = std::to_string(kDefaultPort), interface, limit, cpus, numa;
   std::vector<std::string> allowed;
@@ -60,23 +60,24 @@ std::string is_address(const std::string& text) {
 
 std::string is_bit_rate(const std::string& text) {
   return parse_bit_rate(text) ? std::string()
-                              : "'" + text + "' is no rate such as 900M or 9.9G, in bits per second";
+                              : "'" + text + "' is not a rate such as 900M or 9.9G, in bits per second";
 }
 
 std::string is_processors(const std::string& text) {
   const auto list = parse_id_list(text);
   if (!list) return list.error().what;
-  return list->empty() ? "no processor is named" : std::string();
+  return list->empty() ? "missing processor" : std::string();
 }
 
 std::string is_port_range(const std::string& text) {
-  return parse_port_range(text) ? std::string()
-                                : "'" + text + "' is no port such as 5201, range such as 5201-5300, or 0";
+  return parse_port_range(text)
+             ? std::string()
+             : "'" + text + "' is not a port such as 5201, a range such as 5201-5300, or 0";
 }
 
 std::string is_ports(const std::string& text) {
   return parse_ports(text) ? std::string()
-                           : "'" + text + "' is no port such as 5201, and no list such as 5201,5203";
+                           : "'" + text + "' is not a port such as 5201 or a list such as 5201,5203";
 }
 
 void add_pinning(CLI::App& app, Said& said) {
@@ -90,23 +91,23 @@ void add_pinning(CLI::App& app, Said& said) {
 }
 
 CLI::App* add_serve(CLI::App& app, Said& said) {
-  CLI::App* serve = app.add_subcommand("serve", "Answers tests of others for some time");
+  CLI::App* serve = app.add_subcommand("serve", "Serves tests of other machines for a limited time");
   serve->add_option("--bind", said.bind, "Address of this machine")
       ->required()
       ->check(is_address)
       ->type_name("ADDRESS");
-  serve->add_option("--port", said.port, "First port; or a range, or 0, of which any will do")
+  serve->add_option("--port", said.port, "First port; a range; or 0 for any free port")
       ->check(is_port_range)
       ->type_name("PORT")
       ->capture_default_str();
   serve->add_option("--count", said.serve.count, "Servers, each on a port of its own")
       ->check(CLI::Range(1, kMostProcesses))
       ->capture_default_str();
-  serve->add_option("--seconds", said.serve.seconds, "Then all end")
+  serve->add_option("--seconds", said.serve.seconds, "Time until all servers end")
       ->check(CLI::Range(1, kMostServeSeconds))
       ->capture_default_str();
   serve->add_flag("--once", said.serve.is_once, "Each server ends after one test");
-  serve->add_option("--allow", said.allowed, "Nobody else is heard")
+  serve->add_option("--allow", said.allowed, "Refuse all other clients")
       ->delimiter(',')
       ->check(is_address)
       ->type_name("ADDRESS,...");
@@ -115,45 +116,46 @@ CLI::App* add_serve(CLI::App& app, Said& said) {
 }
 
 CLI::App* add_measure(CLI::App& app, Said& said) {
-  CLI::App* measure = app.add_subcommand("measure", "Measures the bandwidth to a server of iperf3");
+  CLI::App* measure = app.add_subcommand("measure", "Measures the bandwidth to an iperf3 server");
   MeasureOptions& options = said.measure;
   measure->add_option("--to", said.to, "Address of the server")
       ->required()
       ->check(is_address)
       ->type_name("ADDRESS");
-  measure->add_option("--port", said.port, "Of the first server; the others have the next")
+  measure->add_option("--port", said.port, "Port of the first server; further servers use the next ports")
       ->check(is_ports)
       ->type_name("PORT,...")
       ->capture_default_str();
   CLI::Option* bind =
-      measure->add_option("--bind", said.bind, "Own address to use")->check(is_address)->type_name("ADDRESS");
-  measure->add_option("--interface", said.interface, "The only interface to use")
-      ->type_name("IF")
-      ->excludes(bind);
+      measure->add_option("--bind", said.bind, "Local address")->check(is_address)->type_name("ADDRESS");
+  measure->add_option("--interface", said.interface, "Local interface")->type_name("IF")->excludes(bind);
   measure->add_option("--streams", options.streams, "TCP connections of each process")
       ->check(CLI::Range(1, kMostStreams))
       ->capture_default_str();
-  measure->add_option("--processes", options.processes, "Each to a server of its own")
+  measure->add_option("--processes", options.processes, "Client processes, each with its own server")
       ->check(CLI::Range(1, kMostProcesses))
       ->capture_default_str();
-  measure->add_option("--seconds", options.seconds, "That count")
+  measure->add_option("--seconds", options.seconds, "Measured seconds")
       ->check(CLI::Range(1, kMostSeconds))
       ->capture_default_str();
-  measure->add_option("--omit", options.omit_seconds, "Seconds before them")
+  measure->add_option("--omit", options.omit_seconds, "Uncounted seconds before the measurement")
       ->check(CLI::Range(0, kMostOmitSeconds))
       ->capture_default_str();
-  CLI::Option* reverse = measure->add_flag("--reverse", said.is_reverse, "From the server to here");
-  measure->add_flag("--both", said.is_both, "Both ways at once")->excludes(reverse);
-  measure->add_option("--limit", said.limit, "The most that all take, each way, bits per second")
+  CLI::Option* reverse =
+      measure->add_flag("--reverse", said.is_reverse, "Data flows from the server to this machine");
+  measure->add_flag("--both", said.is_both, "Both directions at once")->excludes(reverse);
+  measure
+      ->add_option("--limit", said.limit,
+                   "Limit of all processes together in each direction, bits per second")
       ->check(is_bit_rate)
       ->type_name("BITS");
-  measure->add_option("--samples", said.samples, "Of the whole time; one each second where not said")
+  measure->add_option("--samples", said.samples, "Number of samples (default: one for each second)")
       ->check(CLI::Range(1, kMostSeconds));
   add_pinning(*measure, said);
   return measure;
 }
 
-// Of a text that was looked at when the command line was read.
+// The value of a text that the parser has validated.
 template <class T>
 T value_of(const std::optional<T>& said) {
   AUTOPILOT_ASSERT(said.has_value());
@@ -167,7 +169,7 @@ Pinning pinning_of(const Said& said) {
   return pinning;
 }
 
-// What only both options together show to be wrong: the text says so.
+// Errors of option combinations; the text names the options.
 void refuse(const std::string& text) {
   throw CLI::ValidationError(text);
 }
@@ -237,7 +239,7 @@ std::optional<std::uint64_t> parse_bit_rate(std::string_view text) {
   if (text.ends_with('M')) factor = 1e6;
   if (text.ends_with('G')) factor = 1e9;
   if (factor > 1) text.remove_suffix(1);
-  // Digits and at most one point: no exponent, no sign.
+  // Digits and at most one decimal point: no exponent, no sign.
   if (text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
   const auto number = parse_number<double>(text);
   if (!number) return std::nullopt;

@@ -14,7 +14,7 @@
 
 namespace autopilot::probes::net {
 
-// Where the processes run: one processor for each, in turn, or all that are near the interface, or wherever.
+// Placement of the processes: one processor for each in turn, all near the interface, or anywhere.
 struct Pinning {
   std::vector<int> processors;
   bool is_near_interface = false;
@@ -29,13 +29,13 @@ struct ServeOptions {
   int count = 1;
   int seconds = 60;
   bool is_once = false;
-  std::vector<Address> allowed;  // everybody where it is empty
+  std::vector<Address> allowed;  // empty: all
   Pinning pinning;
 };
 
 struct MeasureOptions {
   Address to;
-  std::vector<int> ports;  // one for each process, or the first of them
+  std::vector<int> ports;  // one for each process, or only the first of them
   std::optional<Address> bind;
   std::optional<std::string> interface;
   int streams = 1;  // of each process
@@ -43,19 +43,19 @@ struct MeasureOptions {
   int seconds = 5;
   int omit_seconds = 0;
   Flow flow = Flow::to_peer;
-  std::optional<std::uint64_t> bits_per_second;  // the most that all may take together, each way
-  int samples = 1;                               // of the whole time
+  std::optional<std::uint64_t> bits_per_second;  // limit for all processes together in each direction
+  int samples = 1;                               // in the whole time
   Pinning pinning;
 };
 
 using Options =
     std::variant<ServeOptions, MeasureOptions, RdmaServeOptions, RdmaMeasureOptions, RdmaLoopbackOptions>;
 
-// The options, or the exit code of a program that has told on standard output or error why it ends.
+// The options, or the exit code of a program that has printed why it ends.
 [[nodiscard]] std::variant<Options, int> parse_options(int argc, const char* const* argv);
 
-// "9900000000", "9900M" or "9.9G", in bits per second: a prefix is a power of 1000. Nothing: anything else,
-// or no whole number of bits.
+// "9900000000", "9900M" or "9.9G", in bits per second: a prefix is a power of 1000. nullopt: other text, or a
+// fraction of a bit.
 [[nodiscard]] std::optional<std::uint64_t> parse_bit_rate(std::string_view text);
 
 }  // namespace autopilot::probes::net

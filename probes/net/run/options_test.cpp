@@ -136,13 +136,13 @@ TEST(Options, of_rdma_that_cannot_be_are_refused) {
   };
   EXPECT_THAT(measure({"--port", "1,2,3"}), HasSubstr("--to"));
   EXPECT_THAT(measure({"--to", "10.0.0.2"}), HasSubstr("--port"));
-  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2"}), HasSubstr("no three ports"));
-  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2,2"}), HasSubstr("no three ports"));
-  EXPECT_THAT(measure({"--to", "2001:db8::1", "--port", "1,2,3"}), HasSubstr("over IPv4 alone"));
-  EXPECT_THAT(measure({"--to", "node-a", "--port", "1,2,3"}), HasSubstr("'node-a' is no address"));
-  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2,3", "--limit", "1K"}), HasSubstr("1M or more"));
+  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2"}), HasSubstr("expected three ports"));
+  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2,2"}), HasSubstr("expected three ports"));
+  EXPECT_THAT(measure({"--to", "2001:db8::1", "--port", "1,2,3"}), HasSubstr("need IPv4"));
+  EXPECT_THAT(measure({"--to", "node-a", "--port", "1,2,3"}), HasSubstr("'node-a' is not an address"));
+  EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2,3", "--limit", "1K"}), HasSubstr("at least 1M"));
   EXPECT_THAT(measure({"--to", "10.0.0.2", "--port", "1,2,3", "--queues", "0"}), HasSubstr("--queues"));
-  EXPECT_THAT(refusal({"rdma-loopback", "--device", "/dev/x"}), HasSubstr("no device such as mlx5_0"));
+  EXPECT_THAT(refusal({"rdma-loopback", "--device", "/dev/x"}), HasSubstr("not a device such as mlx5_0"));
   EXPECT_THAT(refusal({"rdma-serve", "--device", "mlx5_0"}), HasSubstr("--bind"));
 }
 

@@ -10,11 +10,11 @@ namespace {
 constexpr std::chrono::seconds kPatience{5};
 constexpr const char* kHelp = "--help";
 
-// What it ends with says nothing: with some versions even help is an error.
+// The exit code has no meaning: with some versions even help is an error.
 std::optional<Failure> failure_in(const ChildEnd& end, const std::string& place) {
   if (end.was_overdue)
     return Failure{Reason::timed_out, place + ": no end after " + format_duration(kPatience)};
-  if (end.said_too_much) return Failure{Reason::garbage, place + ": no end of words"};
+  if (end.said_too_much) return Failure{Reason::garbage, place + ": too much output"};
   if (end.signal) return Failure{Reason::killed, place + ": ended by signal " + std::to_string(*end.signal)};
   return std::nullopt;
 }

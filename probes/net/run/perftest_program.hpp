@@ -11,14 +11,14 @@
 
 namespace autopilot::probes::net {
 
-// A program of perftest of this machine.
+// An installed perftest program.
 struct PerftestProgram {
   std::string file;
-  std::optional<SourceOption> source_option{};  // as this version has it
+  std::optional<SourceOption> source_option{};  // the option of this version
   bool has_cuda = false;
 };
 
-// Finds it, and asks it for its help. A signal that came meanwhile is left in `signal`.
+// Finds it and runs it with its help option. A signal that arrives meanwhile is stored in `signal`.
 [[nodiscard]] std::variant<PerftestProgram, Failure> ask_program(Crew& crew, Tool tool, int& signal);
 
 }  // namespace autopilot::probes::net

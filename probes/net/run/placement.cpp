@@ -10,7 +10,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-// The most lines, of a stream and a second each, that the peer's own report may have.
+// Limit of lines, one for each stream and second, in the peer's own report.
 constexpr int kMostPeerLines = 5000;
 
 bool contains(const std::vector<int>& list, int number) {
@@ -34,7 +34,7 @@ std::variant<Plan, Failure> path_of(const MeasureOptions& options, const Machine
   plan.address = source->text;
   const auto interface = interface_of(machine.addresses, *source);
   if (!interface && options.bind)
-    return Failure{Reason::no_address, source->text + ": no address of this machine"};
+    return Failure{Reason::no_address, source->text + ": not an address of this machine"};
   plan.interface = interface.value_or("");
   if (options.bind)
     if (auto failure = why_not_over_own(*options.bind, options.to, machine)) return *std::move(failure);
@@ -68,7 +68,7 @@ Result<Machine> read_machine(const std::optional<Address>& peer) {
   machine.addresses = TRY(read_interface_addresses());
   machine.processors = read_allowed_processors();
   if (!peer) return machine;
-  // Without a way there libiperf will say so.
+  // Without a route, libiperf reports the error.
   if (auto source = read_source_towards(*peer)) machine.source = std::move(*source);
   return machine;
 }
@@ -81,7 +81,7 @@ std::optional<Failure> why_not_over_own(const Address& from, const Address& to, 
     if (!used || *used == own.interface) return std::nullopt;
     return Failure{Reason::no_route, "from " + from.text + " of " + own.interface + " the kernel sends to " +
                                          to.text + " by " + *used +
-                                         ": both have the same neighbours, and no rule says which to take"};
+                                         ": both are in the same subnet, and no routing rule selects one"};
   }
   return std::nullopt;
 }
@@ -94,7 +94,7 @@ std::variant<Placement, Failure> place(const Pinning& pinning, int processes, co
     const int processor = pinning.processors[i % pinning.processors.size()];
     if (!contains(machine.processors, processor))
       return Failure{Reason::denied,
-                     "processor " + std::to_string(processor) + ": not one that this process may run on"};
+                     "processor " + std::to_string(processor) + ": this process is not allowed to run on it"};
     placement.processors[i] = {processor};
   }
   if (!pinning.is_near_interface) return placement;

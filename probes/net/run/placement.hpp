@@ -12,42 +12,43 @@
 
 namespace autopilot::probes::net {
 
-// What this machine is, as far as it matters for where a test runs.
+// Properties of this machine that affect the placement of a test.
 struct Machine {
   std::vector<InterfaceAddress> addresses;
-  std::optional<Address> source{};  // that the kernel would take on the way to the peer
-  std::vector<int> processors;      // that this process may run on
+  std::optional<Address> source{};  // selected by the kernel for the route to the peer
+  std::vector<int> processors;      // allowed for this process
   std::string sysfs = "/sys";
 };
 
 [[nodiscard]] Result<Machine> read_machine(const std::optional<Address>& peer);
 
-// Where processes run.
+// Placement of the processes.
 struct Placement {
-  std::optional<int> numa_node{};            // of the interface's adapter; only where it was asked for
+  std::optional<int> numa_node{};            // of the interface's adapter; set only if requested
   std::vector<std::vector<int>> processors;  // of each process; empty: anywhere
 };
 
-// denied: a processor that was named is none for this process. Where the kernel does not tell what is near
-// the interface, or nothing near is for this process, everything runs anywhere.
+// denied: this process is not allowed to use a given processor. If the location of the interface is unknown,
+// or no local processor is allowed, the processes run anywhere.
 [[nodiscard]] std::variant<Placement, Failure> place(const Pinning& pinning, int processes,
                                                      const std::string& interface, const Machine& machine);
 
-// Why a test between these would not go over the interface of the first: it has the other one for a
-// neighbour, and the kernel sends to it by another interface, as where two have addresses of one subnet.
-// Nothing: it would, or nobody knows.
+// Why a test between these addresses would not use the interface of the first: the second address is in its
+// subnet, but the kernel sends to it over another interface, as with two interfaces in one subnet. nullopt:
+// it would use it, or this is unknown.
 [[nodiscard]] std::optional<Failure> why_not_over_own(const Address& from, const Address& to,
                                                       const Machine& machine);
 
-// What a measurement is made of.
+// Parts of a measurement.
 struct Plan {
-  std::string address;    // of this end; empty: the kernel has to choose
-  std::string interface;  // empty: not known
+  std::string address;    // local; empty: the kernel selects it
+  std::string interface;  // empty: unknown
   Placement placement;
   std::vector<ClientTest> tests;  // of each process
 };
 
-// no_address: what was to be used is not of this machine. no_route: the kernel uses another interface.
+// no_address: the given address or interface is not of this machine. no_route: the kernel uses another
+// interface.
 [[nodiscard]] std::variant<Plan, Failure> plan_of(const MeasureOptions& options, const Machine& machine);
 
 }  // namespace autopilot::probes::net

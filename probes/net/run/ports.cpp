@@ -15,7 +15,7 @@ namespace autopilot::probes::net {
 namespace {
 
 constexpr std::size_t kMostPorts = 64;
-// Of ports that others took before the server did.
+// Limit of retries for ports that another program takes first.
 constexpr int kMostTries = 64;
 
 std::optional<int> parse_port(std::string_view text, int lowest) {
@@ -51,7 +51,7 @@ int bind_somewhere(int socket, const Address& address) {
 
 Result<int> free_port(const Address& address) {
   const int socket = ::socket(address.is_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return fail_errno(errno, "a socket");
+  if (socket < 0) return fail_errno(errno, "cannot open a socket");
   const bool is_bound = bind_somewhere(socket, address) == 0;
   const int error = errno;
   const int port = is_bound ? port_of(socket) : 0;
@@ -94,7 +94,7 @@ Ports::Ports(const PortRange& range, int count)
 }
 
 Result<int> Ports::next(const Address& bind) {
-  if (next_ > last_) return fail(Errc::exhausted, "no port is left to try");
+  if (next_ > last_) return fail(Errc::exhausted, "no free port is left");
   if (!is_any_) return next_++;
   ++next_;
   return free_port(bind);

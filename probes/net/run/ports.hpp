@@ -13,13 +13,13 @@ namespace autopilot::probes::net {
 inline constexpr int kDefaultPort = 5201;
 inline constexpr int kMostPort = 65535;
 
-// Where servers may listen.
+// Ports on which servers can listen.
 struct PortRange {
-  int first = kDefaultPort;   // 0: wherever the kernel has room
-  std::optional<int> last{};  // any of them that are free; without it the first ones, free or not
+  int first = kDefaultPort;   // 0: any free port
+  std::optional<int> last{};  // set: any free port of the range; not set: consecutive ports from `first`
 
   [[nodiscard]] bool is_any() const { return first == 0; }
-  // Whether a server that finds its port taken goes on to the next.
+  // True if a server tries another port when its port is taken.
   [[nodiscard]] bool has_choice() const { return is_any() || last.has_value(); }
 };
 
@@ -28,13 +28,13 @@ struct PortRange {
 // "5201" or "5201,5203,5204".
 [[nodiscard]] std::optional<std::vector<int>> parse_ports(std::string_view text);
 
-// Gives each port of a range once.
+// Returns each port of a range once.
 class Ports {
  public:
-  // `count`: how many servers, where the range has no end of its own.
+  // `count`: number of servers, if the range has no end of its own.
   Ports(const PortRange& range, int count);
 
-  // The next one to try. exhausted: there is none left. Of any port: one that was free a moment ago.
+  // The next port to try. exhausted: none is left. For any port: a port that was free a moment ago.
   [[nodiscard]] Result<int> next(const Address& bind);
 
  private:

@@ -11,7 +11,7 @@ namespace autopilot::probes::net {
 namespace {
 
 constexpr int kMostQueues = 128;
-// A limit is held message by message: below it there would be none in a second.
+// The limit works per message: a lower one would send no message within a second.
 constexpr std::uint64_t kLeastRdmaBitsPerSecond = 1'000'000;
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what) {
@@ -25,7 +25,7 @@ void add_address(CLI::App& command, const std::string& name, Address& address, c
           [name, &address](const std::string& text) {
             auto parsed = parse_address(text);
             if (!parsed) refuse(name, parsed.error().what);
-            if (parsed->is_ipv6) refuse(name, parsed->text + ": tests of RDMA go over IPv4 alone");
+            if (parsed->is_ipv6) refuse(name, parsed->text + ": RDMA tests need IPv4");
             address = std::move(*parsed);
           },
           about)
@@ -40,11 +40,12 @@ void add_device(CLI::App& command, Device& device) {
           [&device](const std::string& text) {
             auto parsed = parse_device(text);
             if (!parsed)
-              refuse("--device", "'" + to_printable(text, 80) + "' is no device such as mlx5_0 or mlx5_0/1");
+              refuse("--device",
+                     "'" + to_printable(text, 80) + "' is not a device such as mlx5_0 or mlx5_0/1");
             device.name = std::move(parsed->name);
             device.port = parsed->port;
           },
-          "RDMA device, and its port where that is not 1")
+          "RDMA device, with its port if that is not 1")
       ->required()
       ->type_name("DEVICE[/PORT]");
 }
@@ -56,10 +57,10 @@ void add_gpu(CLI::App& command, Device& device) {
           [&device](const std::string& text) {
             const auto address = canonical_pci_address(text);
             if (!address)
-              refuse("--gpu", "'" + to_printable(text, 80) + "' is no PCI address such as 0000:1b:00.0");
+              refuse("--gpu", "'" + to_printable(text, 80) + "' is not a PCI address such as 0000:1b:00.0");
             device.gpu = *address;
           },
-          "GPU in whose memory the buffers are; without it in that of the host")
+          "GPU with the buffers (default: memory of the host)")
       ->type_name("PCI");
 }
 
@@ -70,10 +71,11 @@ void add_ports(CLI::App& command, std::array<int, kTools.size()>& ports) {
           [&ports](const std::string& text) {
             const auto parsed = parse_ports(text);
             if (!parsed || parsed->size() != ports.size())
-              refuse("--port", "'" + to_printable(text, 80) + "' is no three ports such as 4001,4002,4003");
+              refuse("--port",
+                     "'" + to_printable(text, 80) + "': expected three ports such as 4001,4002,4003");
             std::copy(parsed->begin(), parsed->end(), ports.begin());
           },
-          "Of the three servers, as they tell them")
+          "Ports of the three servers, as printed by rdma-serve")
       ->required()
       ->type_name("WRITE,READ,LATENCY");
 }
@@ -86,9 +88,9 @@ void add_limit(CLI::App& command, std::optional<std::uint64_t>& limit) {
             limit = parse_bit_rate(text);
             if (!limit || *limit < kLeastRdmaBitsPerSecond)
               refuse("--limit",
-                     "'" + to_printable(text, 80) + "' is no rate of 1M or more, in bits per second");
+                     "'" + to_printable(text, 80) + "' is not a rate of at least 1M, in bits per second");
           },
-          "The most that a test takes, bits per second")
+          "Limit of a test, bits per second")
       ->type_name("BITS");
 }
 
@@ -98,30 +100,32 @@ void add_seconds(CLI::App& command, const std::string& name, int& seconds, int m
 }
 
 void add_queues(CLI::App& command, int& queues) {
-  command.add_option("--queues", queues, "Pairs of queues of a test of bandwidth")
+  command.add_option("--queues", queues, "Queue pairs of a bandwidth test")
       ->check(CLI::Range(1, kMostQueues))
       ->capture_default_str();
 }
 
 const CLI::App* add_serve(CLI::App& app, RdmaServeOptions& options) {
-  CLI::App* command = app.add_subcommand("rdma-serve", "Answers one rdma-measure");
+  CLI::App* command = app.add_subcommand("rdma-serve", "Serves one rdma-measure");
   add_address(*command, "--bind", options.bind, "Address of this machine");
   add_device(*command, options.device);
   add_gpu(*command, options.device);
-  add_seconds(*command, "--seconds", options.seconds, kMostServeSeconds, "Then all end");
-  add_seconds(*command, "--test-seconds", options.test_seconds, kMostSeconds, "As the other end's --seconds");
+  add_seconds(*command, "--seconds", options.seconds, kMostServeSeconds, "Time until all servers end");
+  add_seconds(*command, "--test-seconds", options.test_seconds, kMostSeconds,
+              "Must equal --seconds of rdma-measure");
   add_queues(*command, options.queues);
   return command;
 }
 
 const CLI::App* add_measure(CLI::App& app, RdmaMeasureOptions& options) {
-  CLI::App* command = app.add_subcommand("rdma-measure", "Measures RDMA to a rdma-serve");
+  CLI::App* command = app.add_subcommand("rdma-measure", "Measures RDMA to an rdma-serve");
   add_address(*command, "--to", options.to, "Address of the servers");
-  add_address(*command, "--bind", options.bind, "Own address to use");
+  add_address(*command, "--bind", options.bind, "Local address");
   add_device(*command, options.device);
   add_gpu(*command, options.device);
   add_ports(*command, options.ports);
-  add_seconds(*command, "--seconds", options.seconds, kMostSeconds, "That count, of each bandwidth");
+  add_seconds(*command, "--seconds", options.seconds, kMostSeconds,
+              "Measured seconds of each bandwidth test");
   add_queues(*command, options.queues);
   add_limit(*command, options.bits_per_second);
   return command;
@@ -131,7 +135,7 @@ const CLI::App* add_loopback(CLI::App& app, RdmaLoopbackOptions& options) {
   CLI::App* command = app.add_subcommand("rdma-loopback", "Measures RDMA from a device to itself");
   add_device(*command, options.device);
   add_gpu(*command, options.device);
-  add_seconds(*command, "--seconds", options.seconds, kMostSeconds, "That count");
+  add_seconds(*command, "--seconds", options.seconds, kMostSeconds, "Measured seconds");
   add_queues(*command, options.queues);
   return command;
 }

@@ -8,13 +8,13 @@
 
 namespace autopilot::probes::net {
 
-// The part of the command line that is about RDMA.
+// The subcommands of RDMA.
 class RdmaCommands {
  public:
   // Adds them to the program's.
   explicit RdmaCommands(CLI::App& app);
 
-  // What was asked for, once the command line is read. Nothing: it is about something else.
+  // The options, after the command line is parsed. nullopt: another subcommand was used.
   [[nodiscard]] std::optional<Options> asked() const;
 
  private:

@@ -23,7 +23,7 @@ Duration duration_of(const PerftestTest& test) {
   return std::chrono::seconds(seconds);
 }
 
-// Tests one after the other, as long as they succeed.
+// Runs tests one after the other, as long as they succeed.
 class RdmaRun {
  public:
   RdmaRun(Crew& crew, const RdmaPatience& patience, RdmaMeasureReport& report)
@@ -37,7 +37,7 @@ class RdmaRun {
     measure(Tool::send_latency, port, parse_perftest_latency, report_.latency);
   }
 
-  // The number of a signal that ended it.
+  // The number of the signal that ended it.
   [[nodiscard]] int signal() const { return signal_; }
 
   void stop(int signal) {
@@ -70,7 +70,7 @@ class RdmaRun {
               << (report_.failure ? to_string(report_.failure->reason) : "measured") << "\n";
   }
 
-  // Of a program that ended well.
+  // The output of a program that succeeded.
   std::optional<std::string> output_of(PerftestTest& test) {
     int signal = 0;
     auto asked = ask_program(crew_, test.tool, signal);
@@ -86,7 +86,7 @@ class RdmaRun {
     return try_until_heard(test, program.file);
   }
 
-  // The peer's servers may come up late.
+  // The peer's servers can start late.
   std::optional<std::string> try_until_heard(const PerftestTest& test, const std::string& file) {
     const MonoTime end = mono_now() + patience_.connecting;
     while (true) {
@@ -104,7 +104,7 @@ class RdmaRun {
     }
   }
 
-  // A child that has ended.
+  // Runs one child to its end.
   std::optional<std::size_t> try_once(const PerftestTest& test, const std::string& file) {
     const auto child = crew_.start(work_of_program(file, perftest_arguments(test)),
                                    mono_now() + duration_of(test) + patience_.rest);
@@ -124,7 +124,7 @@ class RdmaRun {
     return true;
   }
 
-  // False: a signal came.
+  // False: a signal arrived.
   [[nodiscard]] bool follow(MonoTime until) {
     const Event event = crew_.wait(until);
     if (event.kind == Event::Kind::signal) stop(event.signal);
@@ -141,7 +141,7 @@ std::optional<Failure> failure_of_address(const Address& bind) {
   const auto known = read_interface_addresses();
   if (!known) return Failure{Reason::internal, known.error().what};
   if (interface_of(*known, bind)) return std::nullopt;
-  return Failure{Reason::no_address, bind.text + ": no address of this machine"};
+  return Failure{Reason::no_address, bind.text + ": not an address of this machine"};
 }
 
 RdmaMeasureReport report_of(const RdmaMeasureOptions& options) {

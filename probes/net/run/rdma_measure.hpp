@@ -8,19 +8,18 @@
 namespace autopilot::probes::net {
 
 struct RdmaPatience {
-  Duration connecting = std::chrono::seconds(5);  // while nobody listens
-  Duration rest = std::chrono::seconds(13);       // of a test, beside the time that it lasts
+  Duration connecting = std::chrono::seconds(5);  // to retry while no program listens
+  Duration rest = std::chrono::seconds(13);       // of a test, beyond its duration
 };
 
-// One test after the other, up to the first that fails; each killed at its deadline. SIGTERM, SIGINT and
-// SIGHUP are blocked from then on; one of them ends the measurement, and is left in `signal`. Nobody outlives
-// it.
+// Runs one test after the other, up to the first failure; each is killed at its deadline. Blocks SIGTERM,
+// SIGINT and SIGHUP; one of them ends the measurement and is stored in `signal`. No child outlives the call.
 [[nodiscard]] RdmaMeasureReport run_rdma(const RdmaMeasureOptions& options, const RdmaPatience& patience,
                                          int& signal);
 
-// The whole program after its options: tests, JSON on standard output, exit code.
+// The whole program after option parsing: tests, JSON on standard output, exit code.
 [[nodiscard]] int rdma_measure(const RdmaMeasureOptions& options);
-// The same of a device and itself: one test of bandwidth, with a server of its own.
+// The same between a device and itself: one bandwidth test, with a server of its own.
 [[nodiscard]] int rdma_loopback(const RdmaLoopbackOptions& options);
 
 }  // namespace autopilot::probes::net

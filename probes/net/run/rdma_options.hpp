@@ -10,15 +10,15 @@
 
 namespace autopilot::probes::net {
 
-// In the order in which a measurement asks them.
+// In the order of the tests.
 inline constexpr std::array kTools{Tool::write_bandwidth, Tool::read_bandwidth, Tool::send_latency};
 
-// A server of each of kTools.
+// A server for each of kTools.
 struct RdmaServeOptions {
   Address bind;
   Device device;
   int seconds = 60;
-  int test_seconds = 5;  // of a test of bandwidth, as both ends must know
+  int test_seconds = 5;  // of a bandwidth test; both sides must have the same value
   int queues = 1;
 };
 
@@ -27,12 +27,12 @@ struct RdmaMeasureOptions {
   Address bind;
   Device device;
   std::array<int, kTools.size()> ports{};  // of the servers of kTools
-  int seconds = 5;                         // of each test of bandwidth
+  int seconds = 5;                         // of each bandwidth test
   int queues = 1;
-  std::optional<std::uint64_t> bits_per_second{};  // the most that a test may take
+  std::optional<std::uint64_t> bits_per_second{};  // limit of a test
 };
 
-// Both ends are this machine.
+// Both sides are on this machine.
 struct RdmaLoopbackOptions {
   Device device;
   int seconds = 5;

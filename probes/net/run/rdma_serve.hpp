@@ -5,9 +5,9 @@
 
 namespace autopilot::probes::net {
 
-// The whole program after its options: a server of each program of perftest, one line of JSON on standard
-// output when all listen or have told why they do not, exit code. It ends when all had their test, with its
-// time, or by SIGTERM, SIGINT or SIGHUP: nobody listens any more.
+// The whole program after option parsing: a server for each perftest program, one line of JSON on standard
+// output when all listen or have failed, exit code. It ends after all have served their test, after its time,
+// or by SIGTERM, SIGINT or SIGHUP, and stops all servers.
 [[nodiscard]] int rdma_serve(const RdmaServeOptions& options);
 
 }  // namespace autopilot::probes::net

@@ -12,7 +12,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-// Until the last one listens.
+// Time until the last one listens.
 constexpr std::chrono::seconds kRdmaSettling{10};
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 
@@ -42,7 +42,7 @@ int RdmaServers::settle() {
   }
   for (Slot& slot : slots_)
     if (!is_settled(slot))
-      give_up(slot, failure_at(slot.test, Reason::timed_out, "the server did not begin to listen"));
+      give_up(slot, failure_at(slot.test, Reason::timed_out, "the server did not start to listen"));
   return 0;
 }
 
@@ -71,7 +71,7 @@ bool RdmaServers::all_settled() const {
   return std::all_of(slots_.begin(), slots_.end(), is_settled);
 }
 
-// The kernel may give a port again on which nobody listens yet.
+// The kernel can return a port again on which no program listens yet.
 Result<int> RdmaServers::free_port() {
   while (true) {
     const int port = TRY(ports_.next(bind_));
@@ -80,7 +80,7 @@ Result<int> RdmaServers::free_port() {
   }
 }
 
-// Before any of them is started: nobody else's end is waited for here.
+// Before any server starts, so that no other end is waited for here.
 int RdmaServers::ask(Slot& slot) {
   int signal = 0;
   slot.program = ask_program(crew_, slot.test.tool, signal);
@@ -99,9 +99,10 @@ void RdmaServers::start_on_next_port(Slot& slot) {
   const PerftestProgram& program = std::get<PerftestProgram>(slot.program);
   slot.test.source_option = program.source_option;
   if (!program.source_option)
-    return give_up(slot, failure_at(slot.test, Reason::wrong_version,
-                                    "this version cannot be told where to listen, and would do so at every "
-                                    "address"));
+    return give_up(
+        slot, failure_at(slot.test, Reason::wrong_version,
+                         "this version has no option for the listening address, and would listen at every "
+                         "address"));
   if (auto failure = failure_without_cuda(slot.test, program.has_cuda))
     return give_up(slot, *std::move(failure));
   const auto child = crew_.start(work_of_program(program.file, perftest_arguments(slot.test)), end_);
@@ -132,7 +133,7 @@ void RdmaServers::take(const Event& event) {
   const ChildEnd& end = crew_.end(event.child);
   if (slot->failure || (slot->is_listening && (end.code == 0 || mono_now() >= end_))) return;
   Failure failure = failure_of_end(slot->test, end, crew_.output(event.child));
-  // Somebody else was quicker.
+  // Another program took the port first.
   if (failure.reason == Reason::port_taken) {
     slot->is_listening = false;
     return start_on_next_port(*slot);

@@ -14,19 +14,19 @@
 
 namespace autopilot::probes::net {
 
-// Servers of perftest, each on a port that the kernel has free. Each answers one test and ends.
+// Servers of perftest, each on a free port. Each serves one test and ends.
 class RdmaServers {
  public:
-  // Of each a test whose address and port are not chosen yet. At `end` all are killed.
+  // Tests without address and port, which are chosen here. At `end` all are killed.
   RdmaServers(Crew& crew, Address bind, const std::vector<PerftestTest>& tests, MonoTime end);
 
-  // Starts them, until everybody listens or has failed. The number of a signal that came.
+  // Starts them, and waits until all listen or have failed. Returns the number of a signal that arrived.
   [[nodiscard]] int settle();
-  // Until the time is over or nobody is left. The number of a signal that came.
+  // Waits until the time is over or all have ended. Returns the number of a signal that arrived.
   [[nodiscard]] int follow();
 
   [[nodiscard]] std::vector<ServerReport> reports() const;
-  // Did not listen, or did not come to the end of a test.
+  // True if a server did not listen, or did not finish its test.
   [[nodiscard]] bool has_failed() const;
 
  private:

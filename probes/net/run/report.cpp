@@ -86,7 +86,7 @@ std::optional<OneWay> total_of(const MeasureReport& report, std::optional<OneWay
   return sum_of(ways);
 }
 
-// Of the whole report: the first process that failed.
+// The failure of the whole report: that of the first failed process.
 std::optional<Failure> failure_of(const MeasureReport& report) {
   if (report.failure) return report.failure;
   for (const ProcessReport& process : report.processes)
@@ -101,7 +101,7 @@ json::object server_json(const ServerReport& server) {
   return object;
 }
 
-// Ports of those that listen, and the others with their reason.
+// Ports of listening servers, and reasons of the others.
 void add_servers(json::object& object, const std::vector<ServerReport>& servers) {
   json::array ports;
   json::array failed;
@@ -121,7 +121,7 @@ void add_device(json::object& object, const Device& device) {
   if (!device.gpu.empty()) object["gpu"] = device.gpu;
 }
 
-// Over RDMA nothing is lost on the way: what the peer's adapter acknowledged has arrived.
+// RDMA loses no data: what the peer's adapter acknowledged has arrived.
 std::optional<OneWay> way_of(const std::optional<double>& bits_per_second, int seconds) {
   if (!bits_per_second) return std::nullopt;
   return OneWay{.sent_bits_per_second = *bits_per_second,

@@ -13,26 +13,26 @@
 
 namespace autopilot::probes::net {
 
-// What one client process did.
+// Result of one client process.
 struct ProcessReport {
   int port = 0;
-  std::vector<int> processors;  // that it was kept to
+  std::vector<int> processors;  // its allowed processors
   std::optional<IperfResult> measured;
-  std::optional<Failure> failure;  // why nothing was measured
+  std::optional<Failure> failure;  // why it measured nothing
 };
 
 struct MeasureReport {
   WallTime began{};
   MeasureOptions options;
-  std::string address;             // of this end; empty where the kernel chose and nobody knows
-  std::string interface;           // empty: not known
+  std::string address;             // local; empty if the kernel selected it and it is unknown
+  std::string interface;           // empty: unknown
   std::optional<int> numa_node{};  // of its adapter
   std::vector<ProcessReport> processes;
   std::optional<Failure> failure{};  // why no process was started
   bool stopped = false;              // by a signal, before the end
 };
 
-// One server that was to listen.
+// A server.
 struct ServerReport {
   int port = 0;  // 0: none was found
   std::optional<Failure> failure;
@@ -51,7 +51,7 @@ struct RdmaMeasureReport {
   std::optional<double> to_peer{};  // bits per second
   std::optional<double> from_peer{};
   std::optional<PerftestLatency> latency{};
-  std::optional<Failure> failure{};  // of the first test that failed; none was made after it
+  std::optional<Failure> failure{};  // of the first failed test; later tests did not run
   bool stopped = false;              // by a signal, before the end
 };
 
@@ -61,12 +61,12 @@ struct RdmaServeReport {
   std::vector<ServerReport> servers;
 };
 
-// One line of JSON each; docs/net-probe.md explains it.
+// One line of JSON each; see docs/net-probe.md.
 [[nodiscard]] std::string to_json(const MeasureReport& report);
 [[nodiscard]] std::string to_json(const ServeReport& report);
 [[nodiscard]] std::string to_json(const RdmaMeasureReport& report);
 [[nodiscard]] std::string to_json(const RdmaServeReport& report);
-// Of a report that was not stopped.
+// For a report that was not stopped.
 [[nodiscard]] int exit_code_of(const MeasureReport& report);
 
 }  // namespace autopilot::probes::net

@@ -55,10 +55,13 @@ TEST(Report, what_nobody_told_is_not_there) {
 TEST(Report, without_one_process_there_is_no_sum_but_the_others_are_told) {
   MeasureReport report = measured();
   report.processes[1].measured.reset();
-  report.processes[1].failure = {Reason::refused, "10.0.0.2 port 5202: nobody listens there"};
+  report.processes[1].failure = {Reason::refused,
+                                 "10.0.0.2 port 5202: connection refused: no program listens on the port"};
   const std::string text = to_json(report);
-  EXPECT_THAT(text,
-              HasSubstr(R"("reason":"refused","error":"10.0.0.2 port 5202: nobody listens there","to":)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"("reason":"refused","error":"10.0.0.2 port 5202: connection refused: no program listens on the port","to":)"));
   EXPECT_THAT(text, HasSubstr(R"("directions":[],"processes":[{"port":5201)"));
   EXPECT_THAT(text, HasSubstr(R"("received_bits_per_second":990000000)"));
   EXPECT_EQ(exit_code_of(report), exit_not_looked);

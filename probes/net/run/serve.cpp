@@ -14,19 +14,19 @@
 namespace autopilot::probes::net {
 namespace {
 
-// Until the last one listens.
+// Time until the last one listens.
 constexpr std::chrono::seconds kSettling{20};
-// Of one server whose process ends though it should not.
+// Limit for one server whose process ends unexpectedly.
 constexpr int kMostRestarts = 10;
 
-// One server: its place in the report, and the process that is it now.
+// One server: its entry in the report, and its current process.
 struct Slot {
   ServerReport report;
   std::vector<int> processors;
   std::optional<std::size_t> child{};
   bool is_listening = false;
   int restarts = 0;
-  std::size_t tests = 0;  // of processes that ended
+  std::size_t tests = 0;  // of ended processes
 };
 
 class Service {
@@ -39,7 +39,7 @@ class Service {
       start_on_next_port(slot);
   }
 
-  // Until everybody listens or has failed. The number of a signal that came.
+  // Waits until all listen or have failed. Returns the number of a signal that arrived.
   [[nodiscard]] int settle() {
     const MonoTime end = std::min(end_, mono_now() + kSettling);
     while (!all_settled()) {
@@ -50,11 +50,11 @@ class Service {
     }
     for (Slot& slot : slots_)
       if (!is_settled(slot))
-        give_up(slot, {Reason::timed_out, place_of(slot) + ": the server did not begin to listen"});
+        give_up(slot, {Reason::timed_out, place_of(slot) + ": the server did not start to listen"});
     return 0;
   }
 
-  // Until the time is over or nobody is left.
+  // Waits until the time is over or all have ended.
   [[nodiscard]] int follow() {
     while (crew_.is_anybody_running()) {
       const Event event = crew_.wait(end_);
@@ -79,8 +79,8 @@ class Service {
 
   void tell() const {
     for (const Slot& slot : slots_)
-      std::cerr << "autopilot-net-probe: " << place_of(slot)
-                << ": tests that came to their end: " << tests_of(slot) << "\n";
+      std::cerr << "autopilot-net-probe: " << place_of(slot) << ": finished tests: " << tests_of(slot)
+                << "\n";
   }
 
  private:
@@ -98,7 +98,7 @@ class Service {
   void start_on_next_port(Slot& slot) {
     const auto port = ports_.next(options_.bind);
     if (!port) {
-      // Of the last that was tried the reason is known already.
+      // The reason of the last attempt is known already.
       if (!slot.report.failure)
         slot.report.failure = Failure{reason_without_port(port.error()), port.error().what};
       return;
@@ -160,7 +160,7 @@ class Service {
     }
   }
 
-  // A crash, or somebody's kill.
+  // A crash, or a kill from outside.
   void take_early_end(Slot& slot, const ChildEnd& end) {
     const std::string how = end.signal ? "signal " + std::to_string(*end.signal)
                                        : "code " + std::to_string(end.code.value_or(-1));
@@ -171,7 +171,7 @@ class Service {
       start(slot);
     } else {
       give_up(slot, {end.signal ? Reason::killed : Reason::internal,
-                     place_of(slot) + ": the server's process ended again and again, with " + how});
+                     place_of(slot) + ": the server's process ended repeatedly, with " + how});
     }
   }
 

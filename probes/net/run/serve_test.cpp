@@ -78,7 +78,7 @@ TEST(Serve, a_server_that_crashes_again_and_again_is_given_up) {
         ::raise(SIGKILL);
       });
   EXPECT_EQ(outcome.code, exit_not_looked);
-  EXPECT_THAT(outcome.err, HasSubstr("ended again and again, with signal 9"));
+  EXPECT_THAT(outcome.err, HasSubstr("ended repeatedly, with signal 9"));
 }
 
 TEST(Serve, it_ends_with_its_time_and_tells_how_many_tests_there_were) {
@@ -88,7 +88,7 @@ TEST(Serve, it_ends_with_its_time_and_tells_how_many_tests_there_were) {
         hang();
       });
   EXPECT_EQ(outcome.code, exit_done);
-  EXPECT_THAT(outcome.err, HasSubstr("127.0.0.1 port 1001: tests that came to their end: 2"));
+  EXPECT_THAT(outcome.err, HasSubstr("127.0.0.1 port 1001: finished tests: 2"));
 }
 
 TEST(Serve, a_signal_ends_it) {
