@@ -17,6 +17,7 @@ inline Cluster::Cluster(std::uint64_t seed, const Policy& policy, const Trouble&
     node.pool = i < kNodes * 6 / 10 ? "act" : i < kNodes * 9 / 10 ? "hold" : "observe";
     node.domain = "rack-" + std::to_string(i / kRack);
     node.gpus = 8;
+    node.is_exempt = i % 97 == 0;
     node.verdict = Verdict::pass;
     node.looked = time();
     machines_.push_back({.name = node.name});

@@ -157,6 +157,7 @@ inline void Checks::before_cordon(const PlannedAction& action, const LedgerEntry
   expect(is_known(node), "of a node that nobody knows", action);
   expect(!node.is_unschedulable || (node.held && node.held->plan == action.plan), "of a foreign cordon",
          action);
+  expect(!node.is_exempt, "of a node that is never to be held", action);
   expect(!is_burst(node, seen), "while the breaker has tripped", action);
   const auto is_proof = [&](const std::string& name) {
     const Report* report = seen.report(name);
