@@ -9,21 +9,21 @@
 
 namespace autopilot::simulator::cuda {
 
-// What a call of a simulated library does instead of its work, from the call number `after` on.
+// Misbehaviour of a call of a simulated library, from the call number `after` on.
 struct CallFault {
   enum class Kind { code, hang, abort };
   Kind kind = Kind::code;
-  int code = 0;  // that it returns
+  int code = 0;  // return value
   std::int64_t after = 0;
 };
 using CallFaults = std::map<std::string, CallFault, std::less<>>;
 
-// A map from names of calls to `{result: CODE or hang or abort, after: N}`. `code`: how the library calls
-// what its functions return.
+// A map from names of calls to `{result: CODE or hang or abort, after: N}`. `code`: the library's name for
+// its return codes, for messages.
 [[nodiscard]] CallFaults read_call_faults(const YamlNode& node, const std::string& code,
                                           YamlProblems& problems);
 
-// Does it: gives the code, or never returns.
+// Performs the fault: returns the code, or never returns.
 [[nodiscard]] int act(const CallFault& fault);
 
 }  // namespace autopilot::simulator::cuda

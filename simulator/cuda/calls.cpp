@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that leave the library. Each first does what the table asks of it.
+// The exported functions of the library. Each first applies the faults of the table.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace sim = autopilot::simulator::cuda;
 
 #define AUTOPILOT_CUDA_EXPORT extern "C" __attribute__((visibility("default")))
 
-// The declarations that the probe calls by: a definition that differs does not compile.
+// The declarations that the probe uses: a definition that differs does not compile.
 #define AUTOPILOT_CUDA_DECLARE(member, name, arguments) AUTOPILOT_CUDA_EXPORT Return name arguments;
 AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_DECLARE)
 #undef AUTOPILOT_CUDA_DECLARE
@@ -44,7 +44,7 @@ double seconds_of(std::size_t bytes, double gb_per_s) {
   return static_cast<double>(bytes) / kGiga / gb_per_s;
 }
 
-// What stands behind a word of a text, to the end of its line; empty where it has no such word.
+// The rest of the line after a word of a text; empty if the text lacks the word.
 std::string_view behind(std::string_view text, std::string_view word) {
   const auto at = text.find(word);
   if (at == std::string_view::npos) return {};
@@ -52,7 +52,7 @@ std::string_view behind(std::string_view text, std::string_view word) {
   return text.substr(0, text.find('\n'));
 }
 
-// The GPU has what the text is for: ".target sm_80", or "sm_90a" for that capability alone.
+// True if the GPU supports the target of the text: ".target sm_80", or "sm_90a" for that capability only.
 Return check_target(std::string_view text, int capability) {
   std::string_view level = behind(text, ".target sm_");
   const bool is_for_it_alone = level.ends_with('a');
@@ -62,7 +62,7 @@ Return check_target(std::string_view text, int capability) {
   return (is_for_it_alone ? *needed == capability : *needed <= capability) ? kSuccess : kNoBinaryForGpu;
 }
 
-// CUDA 11.8 (11080) knows PTX up to 7.8, 12.0 up to 8.0, and so on.
+// CUDA 11.8 (11080) supports PTX up to 7.8, 12.0 up to 8.0, and so on.
 Return check_version(std::string_view text, int cuda_version) {
   const auto parts = autopilot::split(behind(text, ".version "), '.');
   const auto major = autopilot::parse_number<int>(parts.front());
@@ -97,7 +97,7 @@ const std::map<Return, const char*>& names() {
 
 }  // namespace
 
-// No real driver has it: so a client knows whom it asks.
+// Real drivers lack this function: it shows a client that the driver is simulated.
 // NOLINTNEXTLINE(readability-identifier-naming): as all of the driver are named
 AUTOPILOT_CUDA_EXPORT int cuAutopilotSimulated() {
   return 1;

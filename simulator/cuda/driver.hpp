@@ -13,7 +13,7 @@
 #include "cuda/host_kernels.hpp"
 #include "probes/gpu/driver/cuda_abi.h"
 
-// What handles of ours are.
+// The objects behind our handles.
 namespace autopilot::probes::gpu::cuda {
 
 struct ContextTag {
@@ -21,21 +21,21 @@ struct ContextTag {
 };
 struct FunctionTag {
   const simulator::cuda::HostKernel* kernel;
-  unsigned most_shared_bytes = 48U << 10;  // that a launch may ask for
+  unsigned most_shared_bytes = 48U << 10;  // limit of a launch
 };
 struct ModuleTag {
   Context context;
   std::string text;
   std::map<std::string, FunctionTag> functions;
 };
-// Time of a stream is what its work would have taken, in seconds; nobody waits for it.
+// The time of a stream is the simulated duration of its work, in seconds; no call waits for it.
 struct StreamTag {
   Context context;
   double now = 0;
 };
 struct EventTag {
   Context context;
-  double at = -1;  // below 0: never recorded
+  double at = -1;  // negative: never recorded
 };
 
 }  // namespace autopilot::probes::gpu::cuda
@@ -44,9 +44,9 @@ namespace autopilot::simulator::cuda {
 
 namespace abi = probes::gpu::cuda;
 
-// The library in one process: the table of $AUTOPILOT_SIM_CUDA, read once, and everything that was made and
-// not freed. At the end of the process it writes what was left into the file $AUTOPILOT_SIM_CUDA_RECORD, if
-// that is set. Thread-safe, as long as a thread uses only streams, events and memory of its own.
+// The library in one process: the table of $AUTOPILOT_SIM_CUDA, read once, and all objects that were created
+// and not freed. At exit it writes the remaining objects to the file $AUTOPILOT_SIM_CUDA_RECORD, if that is
+// set. Thread-safe, as long as a thread uses only streams, events and memory of its own.
 class Driver {
  public:
   static Driver& instance();
@@ -54,7 +54,7 @@ class Driver {
   Driver& operator=(const Driver&) = delete;
   ~Driver();
 
-  // Goes through what the table asks of the call, of this GPU or of none. kSuccess: go on.
+  // Applies the faults of the table for this call, on this GPU or without a GPU. kSuccess: continue.
   [[nodiscard]] abi::Return enter(const char* function, std::optional<std::size_t> gpu = {});
   // The same for the GPU of the calling thread's context.
   [[nodiscard]] abi::Return enter_current(const char* function);
@@ -64,20 +64,20 @@ class Driver {
   [[nodiscard]] const GpuTable& gpu_of(abi::Context context) const { return table_.gpus[context->gpu]; }
 
   [[nodiscard]] abi::Context current() const;
-  abi::Return make_current(abi::Context context);  // null: none
+  abi::Return make_current(abi::Context context);  // null: no context
   [[nodiscard]] abi::Context make_context(std::size_t gpu);
   abi::Return free_context(abi::Context context);
-  // The one context of a GPU that all share who ask for it; it ends when as many have given it back. The
-  // calling thread's current one stays what it was.
+  // The primary context of a GPU, with a reference count; it ends with its last release. Does not change the
+  // calling thread's current context.
   [[nodiscard]] abi::Context retain_primary(std::size_t gpu);
   abi::Return release_primary(std::size_t gpu);
 
   abi::Return allocate(abi::Context context, std::size_t bytes, abi::DevicePointer& pointer);
   abi::Return free_memory(abi::DevicePointer pointer);
   [[nodiscard]] std::uint64_t free_bytes(std::size_t gpu);
-  // The whole range is inside one allocation.
+  // True if the whole range is inside one allocation.
   [[nodiscard]] bool holds(abi::DevicePointer pointer, std::size_t bytes);
-  // Memory of the GPU changes, and no launch is a repetition of the one before.
+  // Records a change of the GPU's memory, so that the next launch is not a repetition.
   void touch(std::size_t gpu);
 
   [[nodiscard]] void* allocate_host(std::size_t bytes);
@@ -86,7 +86,7 @@ class Driver {
   [[nodiscard]] abi::Module load(abi::Context context, std::string text);
   abi::Return unload(abi::Module module);
   abi::Return function_of(abi::Module module, const std::string& name, abi::Function& function);
-  // Bytes of shared memory that a launch may ask for.
+  // Sets the bytes of shared memory that a launch can request.
   abi::Return allow_shared(abi::Function function, int bytes);
   abi::Return launch(abi::Function function, unsigned blocks, unsigned threads, unsigned shared_bytes,
                      abi::Stream stream, void** arguments);
@@ -109,7 +109,7 @@ class Driver {
     std::uint64_t peak = 0;
     abi::Context primary = nullptr;
     int primary_holders = 0;
-    std::vector<std::uint64_t> last;  // launch, since when nothing else changed its memory
+    std::vector<std::uint64_t> last;  // last launch, since which nothing else changed its memory
     std::map<std::string, std::int64_t, std::less<>> calls;
   };
   template <class Tag>
@@ -119,7 +119,7 @@ class Driver {
   void write_record() const;
 
   mutable std::mutex mutex_;
-  const bool caches_kernels_;  // what it makes of their text, in files: $CUDA_CACHE_DISABLE
+  const bool caches_kernels_;  // whether compiled kernels are written to files: $CUDA_CACHE_DISABLE
   DriverTable table_;
   std::vector<GpuState> gpus_;
   std::map<std::string, std::int64_t, std::less<>> calls_;

@@ -13,12 +13,13 @@ namespace {
 constexpr std::size_t kMostGpus = 64;
 constexpr std::int64_t kMostMultiprocessors = 1024;
 constexpr const char* kCode = "CUresult";
-constexpr std::int64_t kMostMiB = 4096;  // it is memory of the host
+constexpr std::int64_t kMostMiB = 4096;  // the memory is allocated on the host
 
 std::uint64_t bits_of(YamlMap& map, std::string_view key) {
   const auto word = map.word(key);
   const auto bits = word ? parse_hex<std::uint64_t>(*word) : std::nullopt;
-  if (!bits) map.problem(map.line_of(key), "`" + std::string(key) + "` is no hexadecimal number such as 0x4");
+  if (!bits)
+    map.problem(map.line_of(key), "`" + std::string(key) + "`: expected a hexadecimal number such as 0x4");
   return bits.value_or(0);
 }
 
@@ -34,7 +35,7 @@ std::int64_t integer_within(YamlMap& map, std::string_view key, std::int64_t lea
 void read_speed(YamlMap& map, std::string_view key, double& speed) {
   speed = map.number(key).value_or(speed);
   if (speed > 0) return;
-  map.problem(map.line_of(key), "`" + std::string(key) + "` is no speed: it must be above 0");
+  map.problem(map.line_of(key), "`" + std::string(key) + "`: expected a number above 0");
   speed = 1;
 }
 
@@ -47,7 +48,7 @@ std::array<unsigned char, 16> read_uuid(YamlMap& map) {
   if (bytes && bytes->size() == uuid.size())
     std::copy(bytes->begin(), bytes->end(), uuid.begin());
   else
-    map.problem(map.line_of("uuid"), "`uuid` is no UUID of a GPU: GPU- and 32 digits");
+    map.problem(map.line_of("uuid"), "`uuid`: expected GPU- and 32 hexadecimal digits");
   return uuid;
 }
 
@@ -58,7 +59,7 @@ int read_capability(YamlMap& map) {
   const auto minor = parse_number<int>(parts.back());
   if (parts.size() == 2 && major && minor && *major > 0 && *major < 100 && *minor >= 0 && *minor < 10)
     return *major * 10 + *minor;
-  map.problem(map.line_of("compute_capability"), "`compute_capability` is not like \"9.0\"");
+  map.problem(map.line_of("compute_capability"), "`compute_capability`: expected a version such as \"9.0\"");
   return 90;
 }
 

@@ -14,7 +14,7 @@
 
 namespace autopilot::simulator::cuda {
 
-// Bits that a word of memory always reads as ones.
+// Bits of a memory word that always read as ones.
 struct StuckWord {
   std::uint64_t offset = 0;  // in an allocation, in bytes
   std::uint64_t bits = 0;
@@ -34,24 +34,24 @@ struct GpuTable {
   double peer_gb_per_s = 400;
   double f64_tflops = 60;
   double bf16_tflops = 600;
-  double wgmma_tflops = 600;  // of bf16 by the instructions of compute capability 9.0
+  double wgmma_tflops = 600;  // bf16, with the instructions of compute capability 9.0
   bool has_peer_access = true;
-  bool runs_kernels = true;                      // false: it takes them and does nothing
-  std::map<unsigned, std::uint64_t> wrong_bits;  // multiprocessor -> what it turns over in what it computes
-  std::uint64_t wrong_wgmma = 0;  // what is turned over in products by those instructions, everywhere
+  bool runs_kernels = true;                      // false: launches succeed without effect
+  std::map<unsigned, std::uint64_t> wrong_bits;  // multiprocessor -> bits that it flips in its results
+  std::uint64_t wrong_wgmma = 0;  // bits that those instructions flip in products, on every multiprocessor
   std::vector<StuckWord> stuck;
-  std::uint64_t copy_bits = 0;  // turned over in the first word of every copy to the host
+  std::uint64_t copy_bits = 0;  // bits flipped in the first word of every copy to the host
   CallFaults calls;
 };
 
-// A machine with a CUDA driver, as the simulated library plays it.
+// A machine with a CUDA driver, as the simulated library presents it.
 struct DriverTable {
   int version = 12040;
   std::vector<GpuTable> gpus;
-  CallFaults calls;  // that concern no GPU, such as cuInit
+  CallFaults calls;  // calls without a GPU, such as cuInit
 };
 
-// The YAML of tests and people; docs/gpu-probe.md explains it. Errc::malformed: every problem with its line.
+// Parses the YAML of tests and users; see docs/gpu-probe.md. Errc::malformed: every problem with its line.
 [[nodiscard]] Result<DriverTable> parse_driver_table(std::string_view text, const std::string& file);
 
 }  // namespace autopilot::simulator::cuda

@@ -64,9 +64,9 @@ TEST(DriverTable, what_is_wrong_is_named_with_its_line) {
   const std::pair<const char*, const char*> cases[] = {
       {"    memory_mib: 0\n", "t.yaml:5: `memory_mib` is not from 1 to 4096"},
       {"    free_mib: 65\n", "`free_mib` is not from 0 to 64"},
-      {"    peer_gb_per_s: -1\n", "`peer_gb_per_s` is no speed"},
-      {"    compute_capability: nine\n", "`compute_capability` is not like"},
-      {"    wrong_bits: [{multiprocessor: 1, bits: no}]\n", "`bits` is no hexadecimal number"},
+      {"    peer_gb_per_s: -1\n", "`peer_gb_per_s`: expected a number above 0"},
+      {"    compute_capability: nine\n", "`compute_capability`: expected a version such as"},
+      {"    wrong_bits: [{multiprocessor: 1, bits: no}]\n", "`bits`: expected a hexadecimal number"},
       {"    calls: {cuInit: {result: never}}\n", "expected hang, abort or the number"},
       {"    colour: green\n", "colour"},
   };
@@ -77,7 +77,7 @@ TEST(DriverTable, what_is_wrong_is_named_with_its_line) {
   }
   const auto table = parse_driver_table("gpus: [{uuid: GPU-12, pci_address: x}]", "t.yaml");
   ASSERT_FALSE(table);
-  EXPECT_THAT(table.error().what, HasSubstr("no UUID of a GPU"));
+  EXPECT_THAT(table.error().what, HasSubstr("`uuid`: expected GPU-"));
 }
 
 TEST(DriverTable, an_empty_text_is_a_driver_without_gpus) {

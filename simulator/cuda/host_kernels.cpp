@@ -21,9 +21,9 @@ namespace kernels = probes::gpu::kernels;
 
 constexpr double kGiga = 1e9;
 constexpr double kTera = 1e12;
-constexpr double kShort = 1e-5;  // seconds of a kernel whose speed nobody measures
+constexpr double kShort = 1e-5;  // seconds of a kernel whose speed is not measured
 
-// A parameter as it lies behind its pointer: addresses have the width of the GPU's.
+// A parameter read through its pointer: addresses have the width of the GPU's.
 template <class T>
 T argument(const void* from) {
   T value;
@@ -86,7 +86,7 @@ void turn_over(double& number, std::uint64_t bits) {
   number = kernels::bits_as<double>(kernels::bits_as<std::uint64_t>(number) ^ bits);
 }
 
-// All elements of each tile that a wrong multiprocessor made.
+// Corrupts all elements of each tile that a wrong multiprocessor computed.
 template <class Sum>
 void spoil(const Launch& launch, Sum* c, unsigned tile_rows, unsigned tile_columns,
            const kernels::BlockShape& tile) {
@@ -114,7 +114,7 @@ void multiply(const Launch& launch) {
   if (!launch.gpu.wrong_bits.empty()) spoil(launch, c, tile_rows, tile_columns, Tile);
 }
 
-// A kernel of ours that is wrong on this GPU, whatever multiprocessor runs it.
+// A kernel that is wrong on this GPU, on every multiprocessor.
 void multiply_by_warpgroups(const Launch& launch) {
   multiply<kernels::gemm_bf16_wgmma, kernels::kWgmmaBlock>(launch);
   const auto [c, a, b, tile_rows, tile_columns, depth] =
@@ -131,7 +131,7 @@ double seconds_of_product(const Launch& launch) {
   return 2.0 * tile_rows * Tile.rows * tile_columns * Tile.columns * depth / kTera / launch.gpu.*Speed;
 }
 
-// Of kernels whose last parameter is the number of pairs.
+// For kernels whose last parameter is the number of pairs.
 template <auto Function, unsigned Buffers>
 double seconds_of_stream(const Launch& launch) {
   const auto arguments = arguments_of(Function, launch.arguments);

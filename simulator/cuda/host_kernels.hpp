@@ -13,23 +13,22 @@ struct Launch {
   const GpuTable& gpu;
   unsigned blocks;
   unsigned threads;
-  void** arguments;  // one for each parameter of the kernel; addresses of the GPU are those of the host
+  void** arguments;  // one for each parameter of the kernel; GPU addresses are host addresses
 };
 
-// A kernel of the probe as the host runs it: the same source for those whose threads do not cooperate, the
-// definition of the product for the others. What a multiprocessor computes wrongly is in what the kernel
-// leaves behind.
+// A kernel of the probe as the host runs it: from the same source if its threads do not cooperate, otherwise
+// from the definition of the product. The output includes the errors of faulty multiprocessors.
 struct HostKernel {
   std::string_view name;
-  bool repeatable;  // doing it again on the same memory changes nothing
+  bool repeatable;  // a second run on the same memory changes nothing
   void (*run)(const Launch& launch);
-  double (*seconds)(const Launch& launch);  // that the simulated GPU takes
-  // The values of the arguments, to tell two launches apart.
+  double (*seconds)(const Launch& launch);  // simulated duration on the GPU
+  // The values of the arguments, to compare two launches.
   std::vector<std::uint64_t> (*values)(void** arguments);
-  unsigned shared_bytes = 0;  // that a launch must ask for
+  unsigned shared_bytes = 0;  // required by a launch
 };
 
-// Null: there is none of that name.
+// Null: unknown name.
 [[nodiscard]] const HostKernel* find_kernel(std::string_view name);
 
 }  // namespace autopilot::simulator::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of GPUs that the driver amdgpu shows in sysfs and in the kernel log.
+// Faults of GPUs that the driver amdgpu reports in sysfs and in the kernel log.
 #include <array>
 #include <cstdio>
 
@@ -13,7 +13,7 @@ void say(FaultEffect& effect, double after, int priority, const std::string& tex
   effect.log(after, priority, "amdgpu " + effect.key + ": amdgpu: " + text);
 }
 
-// "ue: 0" with more of them.
+// Increases the count of a row such as "ue: 0".
 void add_errors(FaultEffect& effect, std::string_view row) {
   const std::string path = effect.pci(effect.key) + "/ras/aca_umc";
   const std::string* text = effect.files.text(path);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to whole cards: a reset, another card in the slot, two cards that changed places. Neither of
-// them is ever undone. Cards are changed while the machine is off: a tree with such a change shows the next
-// boot.
+// Changes of whole cards: a reset, another card in the slot, two cards that changed places. These are never
+// undone. Cards are changed while the machine is off: a tree with such a change shows the next boot.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +11,7 @@
 namespace autopilot::simulator {
 namespace {
 
-// What the card forgets. Counters of its whole life go only with the card.
+// Clears the readings that a reset clears. Lifetime counters change only with the card.
 void clear_readings(YamlNode& gpu, bool is_another_card) {
   yaml_remove(gpu, "state");
   for (YamlMember& reading : yaml_member(gpu, "readings").members) {

@@ -12,7 +12,7 @@
 
 namespace autopilot::simulator {
 
-// What a fault's function works with: the machine, the subject, how long it has lasted.
+// Input of a fault's function: the machine, the subject, and the age of the fault.
 class FaultEffect {
  public:
   FaultEffect(Machine& target, const Fault& fault, Duration elapsed);
@@ -20,47 +20,47 @@ class FaultEffect {
   Machine& machine;
   FileTree& files;
   const std::string key;   // of the subject: PCI address, "mlx5_0/1", "nvme0", mount point, "<gpu>/<link>"
-  const std::string kind;  // empty where the fault has none
+  const std::string kind;  // empty if the fault has no kinds
   const double magnitude;
-  const bool is_active;  // false: it is over, only traces stay
-  const double seconds;  // that it has lasted or lasted
+  const bool is_active;  // false: the fault is over, only traces remain
+  const double seconds;  // age of the fault, or its duration after its end
 
-  // A fault that goes on repeating its records stops after so many: the kernel's ring is no longer.
+  // Limit of repeated records of one fault: the kernel's ring is not larger.
   static constexpr std::int64_t kMaxRepeats = 1000;
-  // When it repeats them: every `interval` seconds, the first time after `first`, for as long as it lasts.
+  // Times of repeated records: every `interval` seconds, first after `first`, during the fault.
   [[nodiscard]] std::vector<double> repeats(double first, double interval,
                                             std::int64_t most = kMaxRepeats) const;
 
-  // magnitude is a share.
+  // The magnitude as a share.
   [[nodiscard]] double share() const { return std::min(1.0, magnitude); }
-  // magnitude is a rate: how much has come together.
+  // The magnitude as a rate: the accumulated amount.
   [[nodiscard]] std::int64_t grown() const { return static_cast<std::int64_t>(magnitude * seconds); }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(magnitude); }
 
-  // When it began, in seconds since 1970.
+  // Start time, in seconds since 1970.
   [[nodiscard]] std::int64_t begin_wall_seconds() const;
 
-  // A kernel record `after` seconds from the beginning; none when the fault did not last so long. Priority 4
-  // is a warning, 3 an error.
+  // Adds a kernel record `after` seconds from the start, if the fault lasted that long. Priority 4 is a
+  // warning, 3 an error.
   void log(double after, int priority, const std::string& text);
-  // A kernel record at the end, where there was one.
+  // Adds a kernel record at the end, if the fault has ended.
   void log_end(int priority, const std::string& text);
 
-  // Readings of a GPU in nvml.yaml; those that the machine does not have are left alone.
+  // Sets a reading of a GPU in nvml.yaml; does nothing if the machine lacks the reading.
   void set(std::string_view gpu, std::string_view reading, YamlNode value);
   void add(std::string_view gpu, std::string_view reading, std::int64_t amount);
   [[nodiscard]] double number(std::string_view gpu, std::string_view reading) const;
   // The map of one NVLink, or null.
   [[nodiscard]] YamlNode* link(std::string_view gpu, std::size_t number);
   static void add_to(YamlNode& readings, std::string_view reading, std::int64_t amount);
-  // The GPU works at full speed.
+  // Sets the readings of a GPU at full load.
   void make_busy(std::string_view gpu);
 
-  // A file of one number.
+  // Adds to a file with one number.
   void add_file(const std::string& path, std::int64_t amount);
-  // A row "NAME N" of an AER file, and its total.
+  // Adds to a row "NAME N" of an AER file, and to its total.
   void add_row(const std::string& path, std::string_view row, std::int64_t amount);
-  // "/sys/devices/..." of a PCI device; empty where it is gone. The port above it likewise.
+  // "/sys/devices/..." of a PCI device; empty if the device is missing. The same for the port above it.
   [[nodiscard]] std::string pci(std::string_view address) const;
   [[nodiscard]] std::string parent(std::string_view address) const;
 
@@ -125,7 +125,7 @@ void apply_ethernet_down(FaultEffect& effect);
 void apply_module_light(FaultEffect& effect);
 void apply_module_heat(FaultEffect& effect);
 void apply_fec_errors(FaultEffect& effect);
-// What the driver says of a link that is down: the kind of ethernet_down.
+// The driver's reason for a link that is down: the kind of ethernet_down.
 void apply_link_reason(FaultEffect& effect);
 void apply_lacp_apart(FaultEffect& effect);
 void apply_adapter_error(FaultEffect& effect);

@@ -28,14 +28,14 @@ const std::vector<FaultType>& table() {
     {"fabric", "The NVLink fabric has trouble with a GPU", "gpu", "", 0, {"in_progress", "not_started", "refused", "bandwidth", "recovering", "route", "configuration", "partition"}, apply_fabric},
     {"repair", "A repair of the GPU waits for a reset, or none is possible", "gpu", "", 0, {"channel", "tpc", "unrepairable"}, apply_repair},
     {"inforom", "The configuration memory of the board is damaged", "gpu", "", 0, {}, apply_inforom},
-    {"persistence_off", "Nobody keeps the GPU on", "gpu", "", 0, {}, apply_persistence_off},
+    {"persistence_off", "Persistence mode of the GPU is off", "gpu", "", 0, {}, apply_persistence_off},
     {"power_limit", "The power limit is low", "gpu", "watts", 400, {"set", "held_down"}, apply_power_limit},
-    {"slow_clock", "The GPU works at a low clock and does not say why", "gpu", "share of the full clock, 0 to 1", 0.7, {}, apply_slow_clock},
+    {"slow_clock", "The GPU runs at a low clock and reports no reason", "gpu", "share of the full clock, 0 to 1", 0.7, {}, apply_slow_clock},
     {"orphan", "Memory of the GPU stays in use by a process that has ended, or by none", "gpu", "share of the memory, 0 to 1", 0.3, {"ended", "unlisted"}, apply_orphan},
     {"slow_copies", "A test finds that the GPU takes data slowly from the host", "gpu", "gigabytes per second", 2, {}, apply_slow_copies},
-    {"test_hang", "Tests that are begun never end", "host", "", 0, {"*", "TEST"}, apply_test_hang},
-    {"fell_off_bus", "The GPU does not answer on PCIe any more", "gpu", "", 0, {"dead", "removed"}, apply_fell_off_bus},
-    {"reset_required", "The driver wants a reset of the GPU", "gpu", "", 0, {}, apply_reset_required},
+    {"test_hang", "Tests never end", "host", "", 0, {"*", "TEST"}, apply_test_hang},
+    {"fell_off_bus", "The GPU no longer answers on PCIe", "gpu", "", 0, {"dead", "removed"}, apply_fell_off_bus},
+    {"reset_required", "The driver requests a reset of the GPU", "gpu", "", 0, {}, apply_reset_required},
     {"gpu_reset", "No fault: the GPU was reset", "gpu", "", 0, {}, apply_gpu_reset},
     {"card_replaced", "No fault: another card sits in the slot of the GPU", "gpu", "", 0, {}, apply_card_replaced},
     {"card_swapped", "No fault: the GPU and the next one changed places", "gpu", "", 0, {}, apply_card_swapped},
@@ -51,40 +51,40 @@ const std::vector<FaultType>& table() {
     {"amd_errors", "The memory of an AMD GPU counts errors", "amd_gpu", "errors", 1, {"uncorrected", "corrected", "deferred"}, apply_amd_errors},
     {"amd_bad_pages", "An AMD GPU has bad memory pages", "amd_gpu", "pages", 16, {"retired", "pending", "unreserved"}, apply_amd_bad_pages},
     {"amd_temperature", "A hot AMD GPU", "amd_gpu", "degrees Celsius", 101, {"junction", "memory"}, apply_amd_temperature},
-    {"amd_asleep", "No fault: an AMD GPU has no power until somebody needs it", "amd_gpu", "", 0, {}, apply_amd_asleep},
-    {"amd_off_bus", "An AMD GPU does not answer on PCIe any more", "amd_gpu", "", 0, {}, apply_amd_off_bus},
+    {"amd_asleep", "No fault: an idle AMD GPU is suspended", "amd_gpu", "", 0, {}, apply_amd_asleep},
+    {"amd_off_bus", "An AMD GPU no longer answers on PCIe", "amd_gpu", "", 0, {}, apply_amd_off_bus},
     {"amd_not_loaded", "The kernel module amdgpu is not loaded", "host", "", 0, {}, apply_amd_not_loaded},
     {"amd_line", "A line of the driver amdgpu in the kernel log", "amd_gpu", "", 0, {"fatal", "poison", "bad_pages", "boot", "init", "lost", "reset_failed", "reset", "firmware", "scheduler", "overheat", "throttle", "power_cap", "page_fault", "timeout"}, apply_amd_line},
     {"ib_port_down", "An InfiniBand port is down", "infiniband", "", 0, {"remote", "cable"}, apply_ib_port_down},
     {"ib_port_flap", "An InfiniBand port goes down and up", "infiniband", "seconds from one fall to the next", 60, {}, apply_ib_port_flap, true},
     {"ib_rate", "An InfiniBand port runs slower", "infiniband", "Gb/s", 200, {}, apply_ib_rate},
     {"ib_errors", "A counter of an InfiniBand port grows", "infiniband", "per second", 10, {"symbol_error", "COUNTER"}, apply_ib_errors, true},
-    {"ib_port_hang", "The firmware of an InfiniBand port answers no question", "infiniband", "", 0, {}, apply_ib_port_hang, true},
+    {"ib_port_hang", "The firmware of an InfiniBand port does not answer", "infiniband", "", 0, {}, apply_ib_port_hang, true},
     {"ethernet_down", "An Ethernet link is down", "ethernet", "", 0, {"untold", "no_cable", "remote_fault", "bad_signal_integrity", "module"}, apply_ethernet_down},
     {"module_light", "The module of an Ethernet port sees too little light", "ethernet", "decibels below a milliwatt", 13, {"received", "sent"}, apply_module_light},
     {"module_heat", "A hot module of an Ethernet port", "ethernet", "degrees Celsius", 72, {}, apply_module_heat},
     {"fec_errors", "Blocks of an Ethernet port arrive damaged", "ethernet", "blocks per second", 1, {"uncorrectable", "corrected"}, apply_fec_errors, true},
     {"lacp_apart", "LACP keeps a member of a bond from carrying traffic", "ethernet", "", 0, {"member", "switch"}, apply_lacp_apart},
     {"adapter_error", "The driver of an adapter reports an error", "infiniband", "", 0, {"firmware", "timeout", "power", "hot", "cable"}, apply_adapter_error},
-    {"gateway_silent", "The way out does not answer", "host", "", 0, {"gateway", "resolver", "route"}, apply_gateway_silent},
-    {"name_servers", "The name servers do not answer as they should", "host", "", 0, {"silent", "closed", "malformed", "unreachable", "helpless", "failing", "slow"}, apply_name_servers},
+    {"gateway_silent", "The default gateway does not answer", "host", "", 0, {"gateway", "resolver", "route"}, apply_gateway_silent},
+    {"name_servers", "The name servers do not answer correctly", "host", "", 0, {"silent", "closed", "malformed", "unreachable", "helpless", "failing", "slow"}, apply_name_servers},
     {"nvme_wear", "The rated endurance of an NVMe disk is used", "disk", "percent", 101, {}, apply_nvme_wear},
     {"nvme_critical", "An NVMe disk raises a critical warning", "disk", "bits of the warning", 4, {}, apply_nvme_critical},
     {"nvme_dead", "An NVMe controller does not come back", "disk", "", 0, {}, apply_nvme_dead, true},
     {"io_errors", "Requests to a disk fail", "block", "requests", 1, {"io", "medium", "discard"}, apply_io_errors},
     {"io_stall", "A disk finishes nothing", "block", "requests in flight", 4, {}, apply_io_stall},
     {"raid_member_lost", "Members of a RAID array fail", "raid", "members", 1, {}, apply_raid_member_lost},
-    {"filesystem_errors", "The kernel finds damage in a filesystem and goes on", "mount", "errors", 1, {}, apply_filesystem_errors},
+    {"filesystem_errors", "The kernel finds damage in a filesystem and continues", "mount", "errors", 1, {}, apply_filesystem_errors},
     {"filesystem_read_only", "A filesystem became read-only after errors", "mount", "", 0, {}, apply_filesystem_read_only},
     {"filesystem_full", "A filesystem is full", "mount", "share in use, 0 to 1", 1, {}, apply_filesystem_full},
     {"inodes_full", "A filesystem has no inodes left", "mount", "share in use, 0 to 1", 1, {}, apply_inodes_full},
     {"mount_hang", "statfs of a mount never returns", "mount", "", 0, {}, apply_mount_hang, true},
     {"nfs_slow", "A file server lets requests time out", "nfs", "requests", 1, {}, apply_nfs_slow},
-    {"clock_unsynchronised", "Nobody keeps the clock", "host", "", 0, {}, apply_clock_unsynchronised},
+    {"clock_unsynchronised", "The clock is not synchronised", "host", "", 0, {}, apply_clock_unsynchronised},
     {"clocksource_fallback", "The kernel gave up its fast clock source", "host", "", 0, {"hpet", "acpi_pm"}, apply_clocksource_fallback},
     {"memory_uncorrected", "Uncorrectable errors of a memory module", "host", "errors", 1, {}, apply_memory_uncorrected},
     {"memory_poison", "The kernel took a poisoned page out of use", "host", "pages", 1, {}, apply_memory_poison},
-    {"oom", "The kernel killed a process for want of memory", "host", "processes", 1, {"global", "cgroup"}, apply_oom},
+    {"oom", "The kernel killed a process because memory ran out", "host", "processes", 1, {"global", "cgroup"}, apply_oom},
     {"edac_corrected", "Corrected errors of a memory module", "host", "errors per second", 1, {}, apply_edac_corrected, true},
     {"lockup", "A processor is stuck in the kernel", "host", "", 0, {"soft", "hard", "rcu"}, apply_lockup, true},
     {"kernel_oops", "The kernel met a fault of its own and went on", "host", "", 0, {}, apply_kernel_oops},
@@ -99,11 +99,11 @@ const std::vector<FaultType>& table() {
 }
 // clang-format on
 
-// Beyond them no machine makes sense, and counters would not fit their type.
+// Larger values make no sense for a machine, and would overflow counters.
 constexpr double kMaxMagnitude = 1e6;
 constexpr Duration kMaxDuration = std::chrono::hours{24 * 366};
 
-// A last kind in capitals stands for any word.
+// A last kind in capitals is a placeholder for any word.
 bool is_kind(const FaultType& type, const std::string& kind) {
   if (kind.empty() || std::find(type.kinds.begin(), type.kinds.end(), kind) != type.kinds.end()) return true;
   return !type.kinds.empty() && type.kinds.back().front() >= 'A' && type.kinds.back().front() <= 'Z';
@@ -128,17 +128,18 @@ Result<Fault> resolve_fault(const Fault& fault, const Machine& machine) {
     for (const FaultType& each : table())
       known.emplace_back(each.id);
     const auto nearest = nearest_word(fault.id, known);
-    return fail(Errc::not_found, "no fault `" + fault.id + "`" +
+    return fail(Errc::not_found, "unknown fault `" + fault.id + "`" +
                                      (nearest ? "; did you mean `" + *nearest + "`?" : "") +
                                      " (autopilot-sim faults lists them)");
   }
-  if (!is_kind(*type, fault.kind)) return fail(Errc::not_found, fault.id + ": no kind `" + fault.kind + "`");
+  if (!is_kind(*type, fault.kind))
+    return fail(Errc::not_found, fault.id + ": unknown kind `" + fault.kind + "`");
   if (fault.until && *fault.until <= fault.at)
-    return fail(Errc::malformed, fault.id + ": `until` lies before its beginning");
+    return fail(Errc::malformed, fault.id + ": `until` is before its start");
   if (fault.magnitude && !(*fault.magnitude >= 0 && *fault.magnitude <= kMaxMagnitude))
-    return fail(Errc::malformed, fault.id + ": `magnitude` must lie between 0 and 1000000");
+    return fail(Errc::malformed, fault.id + ": `magnitude` must be from 0 to 1000000");
   if (std::max({-fault.at, fault.at, fault.until.value_or(fault.at)}) > kMaxDuration)
-    return fail(Errc::malformed, fault.id + ": begins or ends more than a year away");
+    return fail(Errc::malformed, fault.id + ": its start or end is more than a year away");
   auto key = subject_key(type->subject, fault.subject, machine);
   if (!key) return fail(Errc::not_found, fault.id + ": " + key.error().what);
   Fault resolved = fault;

@@ -14,40 +14,40 @@
 
 namespace autopilot::simulator {
 
-// One fault of one machine, as a scenario or `autopilot-sim inject` asks for it.
+// One fault of one machine, from a scenario or `autopilot-sim inject`.
 struct Fault {
   std::string id;
   std::string subject;              // "gpu/3", "nic_port/mlx5_0/1", ...; empty: the first of its kind
-  std::optional<double> magnitude;  // nothing: the default of the kind of fault
+  std::optional<double> magnitude;  // not set: the default of the fault type
   std::string kind;                 // one of FaultType::kinds; empty: the first
-  Duration at{0};                   // since the scenario began; negative: it was there before
-  std::optional<Duration> until;    // nothing: it stays
+  Duration at{0};                   // since the start of the scenario; negative: present before the start
+  std::optional<Duration> until;    // not set: it does not end
 };
 
 class FaultEffect;
 
-// One row of THE table.
+// One row of the table of faults.
 struct FaultType {
   std::string_view id;
   std::string_view title;
   std::string_view subject;  // "gpu", "amd_gpu", "nvlink", "infiniband", "ethernet", "disk", "block", "raid",
                              // "mount", "nfs", "host"
-  std::string_view magnitude;  // what the number means; empty: there is none
+  std::string_view magnitude;  // meaning and unit of the magnitude; empty: none
   double default_magnitude = 0;
-  std::vector<std::string_view> kinds;  // empty: there are none
+  std::vector<std::string_view> kinds;  // empty: no kinds
   void (*apply)(FaultEffect&) = nullptr;
-  bool moves = false;  // the machine changes all the time while it lasts
+  bool moves = false;  // the machine changes continuously during the fault
 };
 
 [[nodiscard]] std::span<const FaultType> fault_types();
 [[nodiscard]] const FaultType* find_fault_type(std::string_view id);
 
-// The fault with its subject as a key and every default filled in. not_found: no such fault, subject or kind
-// on this machine; the text names what there is.
+// The fault with its subject as a key and all defaults set. not_found: unknown fault, subject or kind on this
+// machine; the text names the known ones.
 [[nodiscard]] Result<Fault> resolve_fault(const Fault& fault, const Machine& machine);
 
-// Lays a resolved fault on a machine as it is at `elapsed`: every witness that a real machine would have
-// (driver, sysfs, kernel log), and after its end what it left behind.
+// Applies a resolved fault to a machine as of `elapsed`: to all data sources of a real machine (driver,
+// sysfs, kernel log), and after its end the remaining traces.
 void apply_fault(const Fault& fault, Duration elapsed, Machine& machine);
 
 // Keys fault, subject, magnitude, kind, until, and `at` or `age`.

@@ -54,7 +54,7 @@ std::string gpu_word(FaultEffect& effect, const char* word) {
   return value == nullptr ? "" : value->text;
 }
 
-// Of as many symbols as a link sends in some ten seconds.
+// For the number of symbols that a link sends in some ten seconds.
 void set_symbol_ratio(YamlNode& link, std::int64_t errors) {
   constexpr std::string_view kRatio = "nvlink.symbol_ber";
   constexpr double kSymbols = 1e12;
@@ -67,7 +67,7 @@ void set_symbol_ratio(YamlNode& link, std::int64_t errors) {
 void apply_row_remap_pending(FaultEffect& effect) {
   const std::int64_t rows = effect.count();
   effect.set(effect.key, "row_remap.pending", yaml_flag(effect.is_active));
-  // Too many corrected errors in a row, as the driver replaces them before they become uncorrectable.
+  // Too many corrected errors in a row, which the driver replaces before they become uncorrectable.
   effect.add(effect.key, "row_remap.correctable", rows);
   effect.add(effect.key, "row_remap.banks_max", -rows);
   effect.add(effect.key, "row_remap.banks_high", rows);
@@ -191,7 +191,7 @@ void apply_aer(FaultEffect& effect) {
   effect.add_row(device + "/" + kind.file, kind.row, effect.grown());
   effect.add_file(effect.pci(root) + "/" + kind.root_total, effect.grown());
   effect.add(effect.key, kind.reading, effect.grown());
-  // The kernel limits these lines; one set in ten seconds is what gets through.
+  // The kernel rate-limits these lines; one set passes in ten seconds.
   for (const double after : effect.repeats(0, 10)) {
     effect.log(after, 4, "pcieport " + root + ": AER: " + kind.received + " error received: " + effect.key);
     effect.log(after, 4, "nvidia " + effect.key + ": PCIe Bus Error: severity=" + kind.severity);
@@ -253,7 +253,7 @@ void apply_fell_off_bus(FaultEffect& effect) {
     effect.files.remove("/proc/driver/nvidia/gpus/" + effect.key);
     return;
   }
-  // The kernel keeps the ids; what it asks the device for comes back as ones.
+  // The kernel keeps the ids; reads from the device return ones.
   effect.files.write_value(device + "/current_link_speed", "Unknown");
   effect.files.write_number(device + "/current_link_width", 63);
   effect.files.write_value(device + "/max_link_speed", "Unknown");

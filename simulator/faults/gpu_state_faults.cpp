@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of GPUs that only the driver's answers show.
+// Faults of GPUs that are visible only in the driver's replies.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kNvmlUnknown = 999;
 
-// What the health mask of the fabric says while a kind of fault lasts.
+// Bits of the fabric health mask during a kind of fault.
 struct MaskPart {
   std::string_view kind;
   unsigned shift;
@@ -31,7 +31,7 @@ constexpr std::array kMaskParts{
 constexpr std::int64_t kFirstSlice = 7;
 constexpr std::int64_t kMostInstances = 7;
 
-// "MIG-00000001-..." with the rest of the GPU's own.
+// "MIG-00000001-..." followed by the rest of the GPU's UUID.
 std::string instance_uuid(const YamlNode& gpu, std::int64_t number) {
   constexpr std::size_t kNumbered = std::string_view("GPU-00000000").size();
   const YamlNode* uuid = gpu.find("uuid");

@@ -19,7 +19,7 @@ void apply_lockup(FaultEffect& effect) {
     effect.log(0, 3, "rcu: \t7-...!: (1 GPs behind) idle=0d4c/1/0x4000000000000000 softirq=1184/1185 fqs=2 ");
     return;
   }
-  // The kernel repeats it for as long as it lasts.
+  // The kernel repeats the line at this interval during the lockup.
   constexpr double kAgain = 26;
   constexpr std::int64_t kMost = 64;
   for (const double after : effect.repeats(0, kAgain, kMost))
@@ -29,7 +29,7 @@ void apply_lockup(FaultEffect& effect) {
 }
 
 void apply_kernel_oops(FaultEffect& effect) {
-  // Bit 7 of the taints: died. It stays when the fault is over.
+  // Bit 7 of the taints: died. It remains after the fault.
   const std::string path = "/proc/sys/kernel/tainted";
   const auto before = parse_number<std::int64_t>(effect.files.value(path).value_or("0")).value_or(0);
   effect.files.write_number(path, before | 128);
@@ -38,7 +38,7 @@ void apply_kernel_oops(FaultEffect& effect) {
 }
 
 void apply_hung_task(FaultEffect& effect) {
-  // The kernel stops after ten reports unless it was told otherwise.
+  // By default, the kernel stops after ten reports.
   constexpr std::int64_t kMost = 10;
   for (const double after : effect.repeats(0, effect.magnitude, kMost))
     effect.log(after, 3, "INFO: task python3:4242 blocked for more than 120 seconds.");

@@ -17,7 +17,7 @@ YamlNode& port_of(FaultEffect& effect) {
   return yaml_member(yaml_member(effect.machine.machine, kPorts), effect.key);
 }
 
-// Where the two layouts of the built-in machines keep what they measure.
+// Positions of the monitored values in the two layouts of the built-in machines.
 struct Monitors {
   const char* part;
   std::size_t begin;  // byte of the part's first
@@ -27,7 +27,7 @@ struct Monitors {
 constexpr std::array kMonitors{Monitors{"51/00/96", 96, 96, 104, 102, 1},
                                Monitors{"50/00/22", 22, 22, 34, 50, 4}};
 
-// `count` words from `at` on, as far as there are bytes.
+// Writes up to `count` words from `at` on, as far as there are bytes.
 void write_words(std::string& bytes, std::size_t at, std::size_t count, std::uint16_t word) {
   for (std::size_t end = at + 2 * count; at < end && at + 1 < bytes.size(); at += 2) {
     bytes[at] = static_cast<char>(word >> 8U);
@@ -35,7 +35,7 @@ void write_words(std::string& bytes, std::size_t at, std::size_t count, std::uin
   }
 }
 
-// The first word from `byte` on becomes `word`, or that of each lane; `byte` is chosen by the layout.
+// Sets the first word from `byte` on, or the word of each lane, to `word`; the layout selects `byte`.
 void set_monitor(FaultEffect& effect, std::size_t Monitors::*byte, bool is_of_lanes, std::uint16_t word) {
   YamlNode& module = yaml_member(port_of(effect), "module");
   for (const Monitors& monitors : kMonitors) {

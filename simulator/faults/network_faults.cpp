@@ -11,7 +11,7 @@ namespace {
 struct InfinibandPort {
   std::string path;       // "/sys/class/infiniband/mlx5_0/ports/1"
   std::string pci;        // address
-  std::string interface;  // its directory in /sys/class/net, or empty
+  std::string interface;  // its name in /sys/class/net, or empty
 };
 
 InfinibandPort infiniband_port_of(FaultEffect& effect) {
@@ -29,7 +29,8 @@ void write(FaultEffect& effect, const std::string& path, const std::string& valu
   if (const auto real = effect.files.resolve(path)) effect.files.write_value(*real, value);
 }
 
-// How often the carrier changed: each fall, and each rise but the last while it is down.
+// Sets the number of carrier changes: each drop, and each recovery except after the last drop while the link
+// is down.
 void set_carrier(FaultEffect& effect, const std::string& interface, bool is_up, std::int64_t falls) {
   if (interface.empty()) return;
   const std::int64_t rises = is_up ? falls : falls - 1;
@@ -98,7 +99,7 @@ void apply_ib_errors(FaultEffect& effect) {
     effect.add_file(port.path + group + effect.kind, effect.grown());
 }
 
-// The driver waits a minute for each command, and whoever reads the files of the port waits with it.
+// The driver waits a minute for each command, which blocks readers of the port's files.
 void apply_ib_port_hang(FaultEffect& effect) {
   const InfinibandPort port = infiniband_port_of(effect);
   for (const double after : effect.repeats(60, 60))
@@ -113,7 +114,7 @@ void apply_ib_port_hang(FaultEffect& effect) {
 
 namespace {
 
-// As the bond sees its member.
+// The member's state as the bond shows it.
 void set_member_down(FaultEffect& effect, const std::string& interface) {
   const std::string member = effect.files.resolve(interface).value_or("") + "/bonding_slave";
   effect.add_file(member + "/link_failure_count", 1);

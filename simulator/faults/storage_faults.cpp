@@ -20,7 +20,7 @@ std::int64_t integer_of(const YamlNode& map, std::string_view key) {
   return value == nullptr ? 0 : parse_number<std::int64_t>(value->text).value_or(0);
 }
 
-// In /sys/block: a controller's first namespace.
+// Name in /sys/block: a controller's first namespace.
 std::string block_name(const FaultEffect& effect) {
   return effect.key.starts_with("nvme") ? effect.key + "n1" : effect.key;
 }
@@ -30,7 +30,7 @@ struct MountRow {
   std::string source;
 };
 
-// The row of the mount, and with `read_only` its filesystem (the last word) made so.
+// The row of the mount; with `read_only`, makes its filesystem (the last word) read-only.
 MountRow edit_mount(FaultEffect& effect, bool read_only) {
   MountRow found;
   for (const char* path : {"/proc/self/mountinfo", "/proc/1/mountinfo"}) {
@@ -109,7 +109,7 @@ void apply_io_errors(FaultEffect& effect) {
   }
 }
 
-// Nothing else on a machine tree makes a disk work, so requests in flight are all that there is to change.
+// No process on a machine tree uses a disk, so requests in flight are the only value to change.
 void apply_io_stall(FaultEffect& effect) {
   if (!effect.is_active) return;
   constexpr std::size_t in_flight = 8;
@@ -123,7 +123,7 @@ void apply_io_stall(FaultEffect& effect) {
   effect.files.write(path, row + "\n");
 }
 
-// A level without redundancy breaks; the others go on with what is left.
+// A level without redundancy fails; the others continue with the remaining members.
 void apply_raid_member_lost(FaultEffect& effect) {
   const std::string array = effect.files.resolve("/sys/block/" + effect.key).value_or("") + "/md";
   const std::string level = effect.files.value(array + "/level").value_or("");
@@ -143,7 +143,7 @@ void apply_raid_member_lost(FaultEffect& effect) {
   if (level == "raid0" || lost >= places) effect.files.write_value(array + "/array_state", "broken");
 }
 
-// What an ext4 filesystem remembers until fsck repaired it.
+// Errors that an ext4 filesystem records until fsck repairs it.
 void remember_errors(FaultEffect& effect, const std::string& device, std::int64_t count) {
   const std::string path = "/sys/fs/ext4/" + device;
   effect.add_file(path + "/errors_count", count);
@@ -198,7 +198,7 @@ void apply_inodes_full(FaultEffect& effect) {
       yaml_integer(std::max<std::int64_t>(0, static_cast<std::int64_t>(free)));
 }
 
-// Requests of the mount that no reply came to, and requests that passed their last timeout.
+// Adds requests of the mount without a reply, and requests that exceeded their last timeout.
 void edit_mountstats(FaultEffect& effect, std::int64_t unanswered, std::int64_t timeouts) {
   const std::string* text = effect.files.text("/proc/self/mountstats");
   if (text == nullptr) return;
@@ -243,7 +243,7 @@ void apply_mount_hang(FaultEffect& effect) {
     const std::string server = row.source.substr(0, row.source.find(':'));
     effect.log(0, 5, "nfs: server " + server + " not responding, still trying");
     effect.log_end(5, "nfs: server " + server + " OK");
-    // Somebody asks, and the client asks again every minute.
+    // A program sends a request, and the client repeats it every minute.
     constexpr double repeat_seconds = 60;
     edit_mountstats(effect, 1 + static_cast<std::int64_t>(effect.seconds / repeat_seconds),
                     effect.is_active ? 0 : 1);

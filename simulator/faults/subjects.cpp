@@ -44,7 +44,7 @@ std::vector<std::string> ethernet_ports(const FileTree& files) {
   return keys;
 }
 
-// NVMe by controller, as the checks speak of them; everything else by its name.
+// NVMe controllers, as the checks name them; other disks by name.
 std::vector<std::string> block_disks(const FileTree& files) {
   std::vector<std::string> keys = files.list("/sys/class/nvme");
   for (const std::string& name : files.list("/sys/block"))
@@ -70,7 +70,7 @@ std::vector<std::string> nfs_mounts(const FileTree& files) {
   return keys;
 }
 
-// Kinds of the table whose subjects the core calls otherwise.
+// Kinds of the table that have another name in the core.
 std::string_view core_kind(std::string_view kind) {
   if (kind == "infiniband" || kind == "ethernet") return "nic_port";
   if (kind == "nfs") return "mount";
@@ -95,7 +95,7 @@ std::vector<std::string> subject_keys(std::string_view kind, const Machine& mach
     if (const YamlNode* mounts = machine.machine.find("filesystems"))
       for (const YamlMember& mount : mounts->members)
         keys.push_back(mount.key);
-    // The first is the one that a person means who names none.
+    // The first is the default for a fault without a subject.
     std::stable_partition(keys.begin(), keys.end(), [](const std::string& key) { return key == "/"; });
     return keys;
   }
@@ -124,7 +124,7 @@ Result<std::string> subject_key(std::string_view kind, std::string_view text, co
   std::string known;
   for (std::size_t i = 0; i < std::min<std::size_t>(keys.size(), 12); ++i)
     known += " " + prefix + keys[i];
-  return fail(Errc::not_found, "no subject `" + std::string(text) + "` of kind " + std::string(kind) +
+  return fail(Errc::not_found, "unknown subject `" + std::string(text) + "` of kind " + std::string(kind) +
                                    (known.empty() ? "; the machine has none" : "; there are" + known));
 }
 

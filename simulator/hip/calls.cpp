@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HIP's names for what the simulated driver of CUDA does. Each first does what the table asks of it by either
-// name.
+// HIP's names for functions of the simulated CUDA driver. Each first applies the faults of the table for
+// either name.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,14 +17,14 @@ namespace sim = autopilot::simulator::cuda;
 
 #define AUTOPILOT_HIP_EXPORT extern "C" __attribute__((visibility("default")))
 
-// The declarations that the probe calls by: a definition that differs does not compile.
+// The declarations that the probe uses: a definition that differs does not compile.
 #define AUTOPILOT_HIP_DECLARE(member, name, arguments) AUTOPILOT_HIP_EXPORT Return name arguments;
 AUTOPILOT_HIP_FUNCTIONS(AUTOPILOT_HIP_DECLARE)
 #undef AUTOPILOT_HIP_DECLARE
 #define AUTOPILOT_HIP_DECLARE(result, name, arguments) AUTOPILOT_HIP_EXPORT result name arguments;
 AUTOPILOT_HIP_ERROR_NAME(AUTOPILOT_HIP_DECLARE)
 #undef AUTOPILOT_HIP_DECLARE
-// Those that do it.
+// The functions that implement them.
 #define AUTOPILOT_CUDA_DECLARE(member, name, arguments) extern "C" Return name arguments;
 AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_DECLARE)
 #undef AUTOPILOT_CUDA_DECLARE
@@ -53,8 +53,8 @@ const std::map<Return, const char*>& names() {
   return known;
 }
 
-// From now on this process is among those who use the first GPU, in the folder that stands for
-// /sys/class/kfd/kfd, if one does. It stays there.
+// Registers this process as a user of the first GPU in the folder that replaces /sys/class/kfd/kfd, if it
+// exists. It remains registered.
 void tell_kfd() {
   const char* const folder = std::getenv("AUTOPILOT_SIM_KFD");
   if (folder == nullptr) return;
@@ -69,7 +69,7 @@ void tell_kfd() {
 
 }  // namespace
 
-// No real driver has it: so a client knows whom it asks.
+// Real drivers lack this function: it shows a client that the driver is simulated.
 // NOLINTNEXTLINE(readability-identifier-naming): as all of the driver are named
 AUTOPILOT_HIP_EXPORT int hipAutopilotSimulated() {
   return 1;
@@ -111,7 +111,7 @@ Return hipDeviceTotalMem(std::size_t* bytes, Device device) {
   return cuDeviceTotalMem_v2(bytes, device);
 }
 
-// What a thread makes from then on is in the one context that a GPU has.
+// Later calls of the thread use the only context of the GPU.
 Return hipSetDevice(Device device) {
   AUTOPILOT_HIP_ENTER();
   Context context = nullptr;

@@ -11,7 +11,7 @@
 
 namespace autopilot::simulator {
 
-// A kernel log in memory that is read as /dev/kmsg is: a ring of records that forgets the oldest.
+// A kernel log in memory with the interface of /dev/kmsg: a ring of records that drops the oldest.
 // Thread-safe; readers must not outlive it.
 class KmsgFeeder {
  public:
@@ -19,17 +19,18 @@ class KmsgFeeder {
 
   // priority: facility * 8 + level; microseconds since boot.
   void write(int priority, std::uint64_t microseconds, std::string_view text);
-  // Sequence of the next record to be written.
+  // Sequence number of the next record.
   [[nodiscard]] std::uint64_t next() const;
 
   // One open descriptor. Not thread-safe itself.
   class Reader {
    public:
-    // Begins with the oldest record.
+    // Starts at the oldest record.
     explicit Reader(const KmsgFeeder& feeder) : feeder_(feeder) {}
-    // One record for each call, as "prio,seq,usec,-;text\n" with control characters escaped: its bytes, or -1
-    // and errno: EAGAIN there is none; EPIPE records were overwritten before they were read, the next call
-    // gives the oldest that is left; EINVAL the buffer is too small, the record stays.
+    // Each call returns one record as "prio,seq,usec,-;text
+    // " with control characters escaped: its size, or -1 and errno. EAGAIN: no record. EPIPE: records were
+    // overwritten before they were read; the next call returns the oldest remaining one. EINVAL: the buffer
+    // is too small; the record stays.
     ssize_t read(char* buffer, std::size_t size);
     void seek_to_begin();  // SEEK_SET
     void seek_to_end();    // SEEK_END
@@ -40,16 +41,16 @@ class KmsgFeeder {
     bool is_at_begin_ = true;
   };
 
-  // Sends records of `reader` to a SOCK_SEQPACKET socket until there are no more, or `most` were sent (true),
-  // or the other end is gone (false). Waits while the socket is full: what is overwritten meanwhile shows as
-  // a gap in the sequence, because a socket cannot say EPIPE.
+  // Sends records of `reader` to a SOCK_SEQPACKET socket until none is left or `most` were sent (true), or
+  // the peer has closed (false). Waits while the socket is full: records overwritten meanwhile appear as a
+  // gap in the sequence, because a socket cannot return EPIPE.
   static bool pump(Reader& reader, int socket, std::size_t most = std::numeric_limits<std::size_t>::max());
 
  private:
   const std::size_t capacity_;
   mutable std::mutex mutex_;
-  std::deque<std::string> records_;  // as they are read
-  std::uint64_t first_ = 0;          // sequence of records_.front()
+  std::deque<std::string> records_;  // in the format of a read
+  std::uint64_t first_ = 0;          // sequence number of records_.front()
 };
 
 }  // namespace autopilot::simulator

@@ -22,12 +22,12 @@ constexpr int kStepMilliseconds =
 Result<int> listen_at(const std::string& path) {
   sockaddr_un address{};
   if (path.size() >= sizeof(address.sun_path))
-    return fail(Errc::malformed, path + ": too long for the name of a socket");
+    return fail(Errc::malformed, path + ": the socket path is too long");
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) {
-    if (!S_ISSOCK(status.st_mode)) return fail(Errc::conflict, path + ": is there and is no socket");
+    if (!S_ISSOCK(status.st_mode)) return fail(Errc::conflict, path + ": exists and is not a socket");
     (void)::unlink(path.c_str());  // of a feeder that was killed
   }
   const int listener = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -101,13 +101,13 @@ void KmsgServer::run() {
   }
 }
 
-// Until the reader hangs up.
+// Runs until the reader closes the connection.
 void KmsgServer::serve(int reader) {
   KmsgFeeder::Reader position(feeder_);
   const bool is_slow = options_.records_per_step > 0;
   const std::size_t most = is_slow ? options_.records_per_step : std::numeric_limits<std::size_t>::max();
   while (!is_stopping() && KmsgFeeder::pump(position, reader, most)) {
-    // A reader sends nothing: what can be read from it is its end.
+    // A reader sends nothing: readable means that it has closed.
     std::array<pollfd, 2> waits{{{reader, POLLIN, 0}, {is_slow ? -1 : news_, POLLIN, 0}}};
     if (::poll(waits.data(), waits.size(), is_slow ? kStepMilliseconds : -1) < 0 && errno != EINTR) return;
     if (waits[0].revents != 0) return;

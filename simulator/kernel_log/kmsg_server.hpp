@@ -14,22 +14,22 @@
 
 namespace autopilot::simulator {
 
-// A kernel log that grows, on a SOCK_SEQPACKET socket in place of /dev/kmsg: one record per read, beginning
-// with the oldest. Serves one reader after another on a thread of its own. Thread-safe.
+// A growing kernel log on a SOCK_SEQPACKET socket instead of /dev/kmsg: one record for each read, starting
+// with the oldest. Serves one reader after another on its own thread. Thread-safe.
 class KmsgServer {
  public:
   struct Options {
-    std::size_t records = 8192;  // that the ring holds
-    // What a reader gets at most in each kStep; 0: whatever it takes.
+    std::size_t records = 8192;  // capacity of the ring
+    // Records that a reader gets at most in each kStep; 0: unlimited.
     std::size_t records_per_step = 0;
   };
   static constexpr Duration kStep = std::chrono::milliseconds{10};
 
-  // conflict: something of that name is there and is no socket.
+  // conflict: the path exists and is not a socket.
   [[nodiscard]] static Result<std::unique_ptr<KmsgServer>> listen(const std::string& path, Options options);
   KmsgServer(const KmsgServer&) = delete;
   KmsgServer& operator=(const KmsgServer&) = delete;
-  // Hangs up and takes the socket away.
+  // Closes the connection and removes the socket.
   ~KmsgServer();
 
   // priority: facility * 8 + level; microseconds since boot.
@@ -47,7 +47,7 @@ class KmsgServer {
   const int news_;
   KmsgFeeder feeder_;
   mutable std::mutex mutex_;
-  int reader_ = -1;  // guarded by mutex_, as below
+  int reader_ = -1;  // guarded by mutex_, as are the members below
   bool is_stopping_ = false;
   std::thread thread_;
 };

@@ -10,7 +10,7 @@
 namespace autopilot::simulator {
 namespace {
 
-// FNV-1a with a final mix, so that neighbouring texts differ in every digit.
+// FNV-1a with a final mix, so that similar texts differ in every digit.
 std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
   std::uint64_t hash = 0xcbf29ce484222325ULL ^ seed;
   for (const char c : text)

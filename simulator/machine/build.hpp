@@ -10,10 +10,10 @@
 
 namespace autopilot::simulator {
 
-// The whole tree of a described machine. The same description gives the same tree.
+// The complete tree of a described machine. Equal descriptions give equal trees.
 [[nodiscard]] Machine build_machine(const Description& description);
 
-// Its parts, in the order in which they must be called.
+// The parts of build_machine, in the required order.
 void build_identity(const Description& description, Machine& machine);
 void build_host_files(const Description& description, Machine& machine);
 void build_pci(const Description& description, Machine& machine);
@@ -27,9 +27,9 @@ void build_raid(const Description& description, Machine& machine);
 void build_mounts(const Description& description, Machine& machine);
 void build_boot_log(const Description& description, Machine& machine);
 
-// A UUID that depends on nothing but the text.
+// A UUID that depends only on the text.
 [[nodiscard]] std::string uuid_of(std::string_view text);
-// `digits` hexadecimal digits that depend on nothing but the text.
+// `digits` hexadecimal digits that depend only on the text.
 [[nodiscard]] std::string hex_of(std::string_view text, std::size_t digits);
 // Files of one network interface; `device` is its directory in /sys/devices.
 struct InterfaceFiles {

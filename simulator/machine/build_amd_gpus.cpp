@@ -32,7 +32,7 @@ void write_gpu(const Description& description, const AmdGpuDescription& gpu, con
   }
   files.write_value(folder + "unique_id", hex_of(description.id + slot.address, kUniqueIdDigits));
   files.write_number(folder + "serial_number", gpu.first_serial + index * 17);
-  // No two chips of a machine are equally warm.
+  // The chips of a machine have slightly different temperatures.
   const std::string junction = std::string(folder).append(sensors).append("/temp2_input");
   constexpr std::int64_t kDegree = 1000;
   files.write_number(junction, files.number(junction).value_or(0) + index * 3 % 5 * kDegree);

@@ -4,7 +4,7 @@
 namespace autopilot::simulator {
 namespace {
 
-// Appends records as the kernel would write them at boot, each a little later than the one before.
+// Appends records as the kernel writes them at boot, each slightly later than the previous one.
 class BootLog {
  public:
   explicit BootLog(std::vector<LogRecord>& log) : log_(log) {}

@@ -15,7 +15,7 @@
 namespace autopilot::simulator {
 namespace {
 
-// The hexadecimal number NVML shows: device id above vendor id.
+// The hexadecimal number that NVML reports: device id above vendor id.
 std::string joined_id(const std::string& device, const std::string& vendor) {
   return "0x" + device.substr(2) + vendor.substr(2);
 }
@@ -55,7 +55,7 @@ YamlNode gpu_node(const Description& description, const GpuDescription& gpu, con
   readings = yaml_map();
   yaml_member(readings, "minor") = yaml_integer(index);
   yaml_merge(readings, gpu.readings);
-  // No two chips of a machine are equally warm.
+  // The chips of a machine have slightly different temperatures.
   const YamlNode* temperature = gpu.readings.find("temperature.gpu");
   if (temperature != nullptr)
     yaml_member(readings, "temperature.gpu") = yaml_integer(std::stoi(temperature->text) + index * 3 % 5);
@@ -91,7 +91,7 @@ double reading_of(const GpuDescription& gpu, std::string_view name) {
   return value == nullptr ? 0 : std::stod(value->text);
 }
 
-// Of each lane in GB/s, by the generation of the link, and what copies of pinned memory get of that.
+// GB/s of each lane, by the generation of the link, and the share that copies of pinned memory reach.
 constexpr double kLane[] = {0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
 constexpr double kCopied = 0.87;
 
@@ -111,7 +111,7 @@ LinkUnderLoad link_of(const GpuDescription& gpu) {
           reading("pcie.width_max")};
 }
 
-// What a sound GPU of a model measures; plausible, and measured by nobody.
+// Results of a healthy GPU of a model; plausible, not measured.
 struct Rates {
   std::string_view model;
   double memory = 0;  // GB/s of a copy
@@ -131,7 +131,7 @@ constexpr std::string_view kGigabytes = "gigabytes_per_second";
 constexpr std::string_view kTeraflops = "teraflops";
 constexpr std::string_view kCount = "count";
 
-// What one test finds: `probes` of machine.yaml.
+// Results of one test: `probes` of machine.yaml.
 class ProbeWriter {
  public:
   ProbeWriter(Machine& machine, const std::string& check) : prefix_(check.substr(check.find('.') + 1) + ".") {
@@ -193,7 +193,7 @@ void build_arithmetic(const GpuDescription& description, const Rates& rates, con
   probe.add("wrong", gpu, yaml_integer(0), kCount);
 }
 
-// All GPUs of a machine reach each other.
+// All GPUs of a machine can access each other.
 void build_peers(const Rates& rates, const std::vector<Slot>& gpus, ProbeWriter& probe) {
   for (const Slot& from : gpus) {
     const std::string gpu = "gpu/" + from.address;

@@ -76,7 +76,7 @@ void write_adapter(const Description& description, const InfinibandDescription& 
                   machine);
 }
 
-// The way out: over the bond, else over the first interface.
+// The default route: over the bond, else over the first interface.
 void write_routes(const std::string& interface, Machine& machine) {
   FileTree& files = machine.files;
   files.write("/proc/net/route",

@@ -33,7 +33,7 @@ struct Device {
   std::string path;  // its directory in /sys/devices
   const DeviceKind* kind = nullptr;
   int numa = 0;
-  int width = 0;  // of the link, where it is less than the kind can
+  int width = 0;  // of the link, if below the maximum of the kind
 };
 
 void write_aer(const Device& device, FileTree& files) {

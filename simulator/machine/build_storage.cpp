@@ -50,7 +50,7 @@ void write_controller(const NvmeDescription& model, const Slot& slot, int number
   write_health(model, slot.name, number, machine);
 }
 
-// What sysfs says of a partition or disk with a mounted filesystem.
+// The sysfs files of a partition or disk with a mounted filesystem.
 void write_filesystem(const MountDescription& mount, FileTree& files) {
   const std::string name = mount.source.substr(mount.source.rfind('/') + 1);
   if (!mount.source.starts_with("/dev/")) return;
@@ -67,7 +67,7 @@ void write_filesystem(const MountDescription& mount, FileTree& files) {
     files.write_number("/sys/fs/ext4/" + name + "/" + file, 0);
 }
 
-// The rows of one mount in mountstats; counters stand still, as nobody works on the machine.
+// The rows of one mount in mountstats; counters are constant, because no process uses the machine.
 std::string mountstats_of(const MountDescription& mount) {
   std::string text = "device " + mount.source + " mounted on " + mount.point + " with fstype " + mount.type;
   if (!mount.type.starts_with("nfs")) return text + "\n";

@@ -25,7 +25,7 @@ Result<Description> builtin_description(std::string_view id) {
   std::string known;
   for (const BuiltinMachine& machine : builtin_machines())
     known += " " + machine.id;
-  return fail(Errc::not_found, "no built-in machine `" + std::string(id) + "`; there are:" + known);
+  return fail(Errc::not_found, "unknown built-in machine `" + std::string(id) + "`; known:" + known);
 }
 
 Result<Machine> builtin_machine(std::string_view id) {

@@ -16,9 +16,9 @@ struct BuiltinMachine {
   std::string title;
 };
 
-// The machines of machines/*.yaml, which are compiled in.
+// The compiled-in machines of machines/*.yaml.
 [[nodiscard]] std::vector<BuiltinMachine> builtin_machines();
-// not_found names those that exist.
+// not_found: the text names the known machines.
 [[nodiscard]] Result<Description> builtin_description(std::string_view id);
 [[nodiscard]] Result<Machine> builtin_machine(std::string_view id);
 

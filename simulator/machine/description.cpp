@@ -34,7 +34,7 @@ PciGroup read_group(YamlMap map) {
   for (const std::string& text : map.required_words("slots")) {
     const auto words = split_words(text);
     if (words.size() != 3)
-      map.problem(map.line_of("slots"), "a slot is `ADDRESS KIND NAME`, found `" + text + "`");
+      map.problem(map.line_of("slots"), "expected a slot `ADDRESS KIND NAME`, found `" + text + "`");
     else
       group.slots.push_back({std::string(words[0]), std::string(words[1]), std::string(words[2])});
   }
@@ -164,7 +164,7 @@ void read_devices(YamlMap& map, Description& machine, YamlProblems& problems) {
   for (const PciGroup& group : machine.pci)
     for (const Slot& slot : group.slots)
       if (!machine.kinds.contains(slot.kind))
-        map.problem(map.line_of("pci"), slot.address + ": `devices` has no kind `" + slot.kind + "`");
+        map.problem(map.line_of("pci"), slot.address + ": unknown kind `" + slot.kind + "`");
   if (const YamlNode* node = map.map("gpu")) machine.gpu = read_gpu(YamlMap(*node, "gpu", problems));
   if (const YamlNode* node = map.map("amd_gpu"))
     machine.amd_gpu = read_amd_gpu(YamlMap(*node, "amd_gpu", problems));

@@ -13,7 +13,7 @@
 
 namespace autopilot::simulator {
 
-// What all PCI devices of one kind share.
+// Common properties of all PCI devices of one kind.
 struct DeviceKind {
   std::string vendor;
   std::string device;
@@ -21,21 +21,21 @@ struct DeviceKind {
   std::string subsystem_device;
   std::string class_code;
   std::string driver;
-  std::string speed;       // "32.0 GT/s PCIe": the most that the device can
-  std::string idle_speed;  // what the link shows at rest; empty: the same
+  std::string speed;       // "32.0 GT/s PCIe": the maximum of the device
+  std::string idle_speed;  // speed of an idle link; empty: the same
   int width = 0;
 };
 
 struct Slot {
   std::string address;
   std::string kind;
-  std::string name;  // "mlx5_0", "nvme2"; "-" where the kernel gives none
+  std::string name;  // "mlx5_0", "nvme2"; "-" if the kernel assigns none
 };
 
-// A root port, the switch below it if there is one, and the devices there.
+// A root port, the switch below it if there is one, and their devices.
 struct PciGroup {
   std::string root_port;
-  std::string switch_port;  // empty: the devices sit on the root port
+  std::string switch_port;  // empty: the devices are on the root port
   int numa = 0;
   std::vector<Slot> slots;
 };
@@ -45,12 +45,12 @@ struct GpuDescription {
   std::string vbios;
   std::int64_t first_serial = 0;
   std::vector<int> links_per_switch;  // NVLinks of each GPU to each NVSwitch in PCI order
-  int links_without_switch = 0;       // NVLinks whose other end the driver does not name
+  int links_without_switch = 0;       // NVLinks whose remote end the driver does not report
   YamlNode readings;                  // of each GPU (nvml.yaml)
   YamlNode link_readings;             // of each link
 };
 
-// GPUs of the driver amdgpu: what stands in the folder of their PCI device.
+// GPUs of the driver amdgpu: the files in the folder of their PCI device.
 struct AmdGpuDescription {
   std::int64_t first_serial = 0;
   std::map<std::string, std::string> files;  // path below the folder, "hwmon/..." for its sensors -> text
@@ -96,7 +96,7 @@ struct MountDescription {
   std::int64_t inodes = 0;
 };
 
-// A built-in machine in short: machines/<id>.yaml.
+// The short description of a built-in machine: machines/<id>.yaml.
 struct Description {
   std::string id;
   std::string title;
@@ -128,7 +128,7 @@ struct Description {
   std::vector<RaidDescription> raid;
   std::vector<MountDescription> mounts;
 
-  // Slots of one kind in the order of their addresses.
+  // Slots of one kind, ordered by address.
   [[nodiscard]] std::vector<Slot> slots(std::string_view kind) const;
 };
 

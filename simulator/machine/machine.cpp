@@ -60,13 +60,13 @@ bool read_time(std::string_view key, const value& time, LogRecord& record) {
   return true;
 }
 
-// Fills `record` from one object; says what is wrong, or nothing.
+// Fills `record` from one object; returns a problem, or an empty text.
 std::string read_record(const boost::json::object& object, LogRecord& record) {
   for (const auto& [key, member] : object)
     if (!read_text(key, member, record) && !read_flag(key, member, record) &&
         !read_count(key, member, record) && !read_time(key, member, record))
       return "unknown key or wrong type: `" + std::string(key) + "`";
-  if (!record.error.empty() && object.size() > 1) return "`error` stands alone in its record";
+  if (!record.error.empty() && object.size() > 1) return "`error` excludes other keys in its record";
   if (record.lost == 0 && record.error.empty() && !object.contains("text")) return "`text` is missing";
   return {};
 }

@@ -16,20 +16,21 @@ namespace autopilot::simulator {
 // One record of kmsg.jsonl.
 struct LogRecord {
   int priority = 6;                       // facility * 8 + level
-  std::optional<std::uint64_t> sequence;  // nothing: follows the record before
+  std::optional<std::uint64_t> sequence;  // nullopt: the one after the previous record
   double seconds = 0;                     // since boot
   std::string text;
-  bool injected = false;   // marked by `autopilot inject`
-  bool verified = true;    // false: of a source that has no facility
-  std::uint64_t lost = 0;  // not 0: the ring overwrote so many records here, the rest is empty
-  std::string error{};     // not empty: from here on the log cannot be read, for this reason
+  bool injected = false;  // marked by `autopilot inject`
+  bool verified = true;   // false: from a source without a facility
+  std::uint64_t lost =
+      0;                // not 0: the ring overwrote this number of records here; the other fields are empty
+  std::string error{};  // not empty: the log is unreadable from here on, for this reason
 };
 
 // A whole machine tree in memory (docs/machine-tree.md).
 struct Machine {
   FileTree files;
   YamlNode machine;              // machine.yaml
-  std::optional<YamlNode> nvml;  // nvml.yaml; nothing: no NVML library
+  std::optional<YamlNode> nvml;  // nvml.yaml; nullopt: no NVML library
   std::vector<LogRecord> log;    // oldest first
 
   // Seconds since boot at the time of machine.yaml.

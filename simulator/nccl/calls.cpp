@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that leave the library. Each first does what the table asks of it. Work is done before the
-// call returns, as if a stream were never behind.
+// The exported functions of the library. Each first applies the faults of the table. Work is done before the
+// call returns, as if a stream never lagged.
 #include "nccl/group.hpp"
 #include "nccl/root.hpp"
 
@@ -11,7 +11,7 @@ namespace sim = autopilot::simulator::nccl;
 
 #define AUTOPILOT_NCCL_EXPORT extern "C" __attribute__((visibility("default")))
 
-// The declarations that the probe calls by: a definition that differs does not compile.
+// The declarations that the probe uses: a definition that differs does not compile.
 #define AUTOPILOT_NCCL_DECLARE(result, member, name, arguments) AUTOPILOT_NCCL_EXPORT result name arguments;
 AUTOPILOT_NCCL_FUNCTIONS(AUTOPILOT_NCCL_DECLARE)
 AUTOPILOT_NCCL_OPTIONAL_FUNCTIONS(AUTOPILOT_NCCL_DECLARE)
@@ -32,7 +32,7 @@ Return refuse(const char* why) {
 
 }  // namespace
 
-// No real library has it: so a client knows whom it asks.
+// Real libraries lack this function: it shows a client that the library is simulated.
 // NOLINTNEXTLINE(readability-identifier-naming): as all of the library are named
 AUTOPILOT_NCCL_EXPORT int ncclAutopilotSimulated() {
   return 1;
@@ -61,9 +61,9 @@ const char* ncclGetErrorString(Return code) {
     case kRemoteError:
       return "an error of another process or of the network";
     case kInProgress:
-      return "it goes on";
+      return "in progress";
     default:
-      return "a code that nobody knows";
+      return "an unknown code";
   }
 }
 
@@ -121,7 +121,7 @@ Return ncclGroupStart() {
 }
 
 Return ncclGroupEnd() {
-  // The group ends whatever the table says.
+  // The group ends regardless of the faults of the table.
   const Return told = library().enter(__func__);
   const Return code = sim::Group::here().end();
   return told != kSuccess ? told : code;

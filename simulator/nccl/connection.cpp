@@ -27,7 +27,7 @@ sockaddr_in socket_address(std::uint32_t address, std::uint16_t port) {
   return to;
 }
 
-// Small messages go at once.
+// Sends small messages without delay.
 void hurry(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -43,7 +43,7 @@ Result<std::uint32_t> own_address() {
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next)
     if (name == one->ifa_name && one->ifa_addr != nullptr && one->ifa_addr->sa_family == AF_INET)
       return reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr;
-  return fail(Errc::not_found, "no interface " + name + " with an address of IPv4");
+  return fail(Errc::not_found, "no interface " + name + " with an IPv4 address");
 }
 
 std::uint64_t new_secret() {

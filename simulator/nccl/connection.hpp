@@ -9,7 +9,7 @@
 
 namespace autopilot::simulator::nccl {
 
-// A socket of TCP, closed with its owner.
+// A TCP socket, closed by its owner.
 class Connection {
  public:
   Connection() = default;
@@ -22,7 +22,7 @@ class Connection {
 
   [[nodiscard]] int fd() const { return fd_; }
 
-  // All of it, however long that takes. False: the other end is gone.
+  // Sends all bytes, without a deadline. False: the peer has closed.
   [[nodiscard]] bool send(const void* bytes, std::size_t size) const;
   [[nodiscard]] bool receive(void* bytes, std::size_t size) const;
 
@@ -30,11 +30,11 @@ class Connection {
   int fd_ = -1;
 };
 
-// Listens on a port that the kernel has free, at the address of the interface that NCCL_SOCKET_IFNAME names,
-// as "=eth0", or of loopback. The secret of the place is new.
+// Listens on a free port, at the address of the interface in NCCL_SOCKET_IFNAME, such as "=eth0", or of
+// loopback. The place gets a new secret.
 [[nodiscard]] Result<std::pair<Connection, Place>> listen_at_own_address();
 [[nodiscard]] Result<Connection> connect_to(const Place& place);
-// Nothing waits there any more: -1 in the connection.
+// The connection has descriptor -1 if no client waits any more.
 [[nodiscard]] Connection accept_from(const Connection& listener);
 
 }  // namespace autopilot::simulator::nccl

@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The sign of the last number.
+// Flips the sign of the last number.
 void make_wrong(const AllReduceCall& call) {
   auto* at = static_cast<char*>(call.receive) + (call.count - 1) * sizeof(float);
   float value = 0;
@@ -21,7 +21,7 @@ void make_wrong(const AllReduceCall& call) {
   std::memcpy(at, &value, sizeof value);
 }
 
-// What the table wants a member to be told instead of the word that all have agreed on.
+// Gives a member the wrong word of the table instead of the word that all ranks agreed on.
 void tell_word(abi::CommunicatorTag& member, const AllReduceCall& call,
                const std::optional<WrongWord>& wrong) {
   if (call.type != abi::kUint64) return;
@@ -85,7 +85,8 @@ abi::Return Group::run_joins() {
   return abi::kSuccess;
 }
 
-// Who loses its peers learns it as of a real library: not from the call, but from ncclCommGetAsyncError.
+// A rank that loses its peers gets the error as from a real library: not from the call, but from
+// ncclCommGetAsyncError.
 void Group::run_reductions() {
   const auto begin = Clock::now();
   double seconds = 0;

@@ -17,21 +17,21 @@ struct Reduction {
   AllReduceCall call;
 };
 
-// What one thread has asked for and not got yet: between the begin and the end of a group calls wait, because
-// each of them alone would wait for the next one.
+// Pending calls of one thread: between the start and the end of a group, calls wait, because each of them
+// alone would block on the next one.
 class Group {
  public:
   // Of the calling thread.
   static Group& here();
 
   void begin() { ++depth_; }
-  // Does all of it where the outermost group ends.
+  // Runs all calls when the outermost group ends.
   abi::Return end();
 
-  // A call of the group has failed: the end of the group gives its code, and nothing is done.
+  // A call of the group has failed: the end of the group returns its code and runs nothing.
   abi::Return spoil(abi::Return code);
 
-  // At once where there is no group.
+  // Runs immediately outside a group.
   abi::Return add(const Join& join);
   abi::Return add(const Reduction& reduction);
 

@@ -23,10 +23,10 @@ NcclTable read_table() {
   return {};
 }
 
-// As NCCL does where it is told to say its version and nothing of where.
+// Prints a line to standard output, as NCCL does if it prints its version.
 void talk() {
   if (std::getenv("NCCL_DEBUG") == nullptr) return;
-  std::printf("a word of the simulated library on standard output\n");
+  std::printf("a line of the simulated library on standard output\n");
   std::fflush(stdout);
 }
 
@@ -49,7 +49,7 @@ abi::Return Library::enter(const char* function) {
     if (calls_[function]++ < fault->second.after) return abi::kSuccess;
   }
   const abi::Return code = cuda::act(fault->second);
-  return fail_with({code, std::string(function) + " fails as its table says"});
+  return fail_with({code, std::string(function) + " fails, as configured in its table"});
 }
 
 abi::Return Library::fail_with(MemberError error) {

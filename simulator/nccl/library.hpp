@@ -21,10 +21,10 @@ class Library {
   ~Library() = default;
 
   [[nodiscard]] const NcclTable& table() const { return table_; }
-  // Goes through what the table asks of the call. kSuccess: go on.
+  // Applies the faults of the table for this call. kSuccess: continue.
   [[nodiscard]] abi::Return enter(const char* function);
 
-  // What ncclGetLastError gives, also of another thread.
+  // The result of ncclGetLastError, also in another thread.
   abi::Return fail_with(MemberError error);
   [[nodiscard]] const char* last_error();
 

@@ -12,7 +12,7 @@ Collective head_of(const AllReduceCall& call, std::size_t bytes) {
 
 std::optional<MemberError> say_hello(abi::CommunicatorTag& member, const abi::UniqueId& id, int version) {
   const auto place = parse_id(id);
-  if (!place) return MemberError{abi::kInvalidArgument, "the id is none of this library"};
+  if (!place) return MemberError{abi::kInvalidArgument, "the id is from another library"};
   auto connection = connect_to(*place);
   if (!connection) return MemberError{abi::kSystemError, connection.error().what};
   member.root = *std::move(connection);

@@ -9,7 +9,7 @@
 #include "nccl/connection.hpp"
 #include "nccl/message.hpp"
 
-// What a communicator of ours is: one rank, and its connection to the root.
+// The object behind a communicator: one rank, and its connection to the root.
 namespace autopilot::probes::gpu::nccl {
 
 struct CommunicatorTag {
@@ -17,7 +17,7 @@ struct CommunicatorTag {
   int rank = 0;
   int ranks = 0;
   double bits_per_second = 0;
-  std::int64_t words = 0;  // of 64 bits, that it was told
+  std::int64_t words = 0;  // number of received 64-bit words
   Return async_error = kSuccess;
 };
 
@@ -27,14 +27,14 @@ namespace autopilot::simulator::nccl {
 
 namespace abi = probes::gpu::nccl;
 
-// A call that failed, with the words that ncclGetLastError gives.
+// A failed call, with the text of ncclGetLastError.
 struct MemberError {
   abi::Return code = abi::kSuccess;
   std::string text;
 };
 
-// Both halves of what a rank does together with others, so that several ranks of one thread can do the first
-// halves before one of them waits. Nothing: it went well.
+// The two halves of a collective step, so that several ranks of one thread can do the first halves before one
+// of them waits. nullopt: success.
 [[nodiscard]] std::optional<MemberError> say_hello(abi::CommunicatorTag& member, const abi::UniqueId& id,
                                                    int version);
 [[nodiscard]] std::optional<MemberError> wait_for_welcome(abi::CommunicatorTag& member, int version);
@@ -46,11 +46,11 @@ struct AllReduceCall {
   abi::DataType type = 0;
   abi::Operation operation = 0;
 };
-// False: the others are gone.
+// False: the other ranks have left.
 [[nodiscard]] bool send_windows(const abi::CommunicatorTag& member, const AllReduceCall& call);
 [[nodiscard]] bool receive_windows(const abi::CommunicatorTag& member, const AllReduceCall& call);
 
-// How long the call takes on machines with such a bus.
+// Simulated duration of the call with that bus bandwidth.
 [[nodiscard]] double seconds_of(const abi::CommunicatorTag& member, const AllReduceCall& call);
 
 }  // namespace autopilot::simulator::nccl

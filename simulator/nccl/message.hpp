@@ -5,11 +5,11 @@
 
 #include "nccl/windows.hpp"
 
-// What the ranks and the root of a communicator write to each other, as it lies in memory: both are the same
+// Messages between the ranks and the root of a communicator, in memory layout: both sides use the same
 // library on machines of one kind.
 namespace autopilot::simulator::nccl {
 
-// The first word of a rank: whoever does not know the secret is not heard.
+// The first message of a rank; the root ignores clients without the secret.
 struct Hello {
   std::uint64_t secret;
   double bits_per_second;
@@ -19,16 +19,16 @@ struct Hello {
   std::int32_t unused;
 };
 
-// The answer, when all are there.
+// The response when all ranks have joined.
 struct Welcome {
   double bits_per_second;  // of the slowest
-  std::int32_t code;       // anything else than success: there is no communicator
-  std::int32_t rank;       // the code is about this one,
+  std::int32_t code;       // other than success: the communicator failed
+  std::int32_t rank;       // rank that the code is about,
   std::int32_t version;    // and its version
   std::int32_t unused;
 };
 
-// Of a rank, with the windows of its buffer behind; the root answers with the same and the windows of the
+// From a rank, followed by the windows of its buffer; the root responds with the same and the windows of the
 // result.
 struct Collective {
   std::uint64_t count;

@@ -28,11 +28,11 @@ Result<NcclTable> parse_nccl_table(std::string_view text, const std::string& fil
     YamlMap map(root, "nccl", problems);
     table.version = static_cast<int>(map.integer("version").value_or(table.version));
     if (table.version < kLeastVersion || table.version > kMostVersion)
-      map.problem(map.line_of("version"), "`version` is no version such as 22105, which is 2.21.5");
+      map.problem(map.line_of("version"), "`version`: expected a version such as 22105, which is 2.21.5");
     const auto rate = map.number("bus_gigabits_per_second");
     if (rate && !(*rate > 0))
       map.problem(map.line_of("bus_gigabits_per_second"),
-                  "`bus_gigabits_per_second` is no speed: it must be above 0");
+                  "`bus_gigabits_per_second`: expected a number above 0");
     if (rate) table.bus_bits_per_second = *rate * kGiga;
     if (const auto rank = map.integer("wrong_rank")) table.wrong_rank = static_cast<int>(*rank);
     if (const YamlNode* word = map.map("wrong_word")) table.wrong_word = read_wrong_word(*word, problems);

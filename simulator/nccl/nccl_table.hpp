@@ -11,23 +11,23 @@
 
 namespace autopilot::simulator::nccl {
 
-// What a rank is told in the place of a word of 64 bits that all agree on.
+// A wrong 64-bit word for one rank, instead of the word that all agree on.
 struct WrongWord {
   int rank = 0;
-  std::int64_t call = 0;  // of those with such a word, from 0 on
+  std::int64_t call = 0;  // among calls with such a word, from 0 on
   std::uint64_t value = 0;
 };
 
-// What one process can do, as the simulated library plays it.
+// Properties of one process, as the simulated library presents them.
 struct NcclTable {
   int version = 22105;
-  double bus_bits_per_second = 3200e9;  // the slowest process of a communicator counts for all
-  std::optional<int> wrong_rank;        // gets a wrong sum of floats, at the end
+  double bus_bits_per_second = 3200e9;  // the slowest process of a communicator determines its speed
+  std::optional<int> wrong_rank;        // receives a wrong sum of floats, at the end
   std::optional<WrongWord> wrong_word;
   cuda::CallFaults calls;
 };
 
-// The YAML of tests and people; docs/gpu-probe.md explains it. Errc::malformed: every problem with its line.
+// Parses the YAML of tests and users; see docs/gpu-probe.md. Errc::malformed: every problem with its line.
 [[nodiscard]] Result<NcclTable> parse_nccl_table(std::string_view text, const std::string& file);
 
 }  // namespace autopilot::simulator::nccl

@@ -35,8 +35,9 @@ calls:
 
 TEST(NcclTable, what_is_wrong_is_named_with_its_line) {
   const std::pair<const char*, const char*> cases[] = {
-      {"version: 7\n", "t.yaml:1: `version` is no version"},
-      {"version: 22105\nbus_gigabits_per_second: 0\n", "t.yaml:2: `bus_gigabits_per_second` is no speed"},
+      {"version: 7\n", "t.yaml:1: `version`: expected a version such as"},
+      {"version: 22105\nbus_gigabits_per_second: 0\n",
+       "t.yaml:2: `bus_gigabits_per_second`: expected a number above 0"},
       {"calls: {ncclAllReduce: {result: never}}\n", "expected hang, abort or the number of a ncclResult_t"},
       {"wrong_word: {rank: 1, call: 4}\n", "value"},
       {"colour: green\n", "colour"},

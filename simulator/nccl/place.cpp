@@ -8,7 +8,7 @@
 namespace autopilot::simulator::nccl {
 namespace {
 
-// As it lies in an id; what follows it there is zero.
+// Layout within an id; the rest of the id is zero.
 struct Written {
   char mark[8];
   std::uint64_t secret;

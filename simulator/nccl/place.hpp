@@ -9,15 +9,15 @@
 
 namespace autopilot::simulator::nccl {
 
-// Where the ranks of one communicator meet, which is what its id says.
+// Rendezvous address of the ranks of one communicator, encoded in its id.
 struct Place {
-  std::uint32_t address = 0;  // of IPv4, in the order of the network
-  std::uint16_t port = 0;     // in the order of the host
-  std::uint64_t secret = 0;   // by which they know each other
+  std::uint32_t address = 0;  // IPv4, in network byte order
+  std::uint16_t port = 0;     // in host byte order
+  std::uint64_t secret = 0;   // authenticates the ranks
 };
 
 [[nodiscard]] probes::gpu::nccl::UniqueId to_id(const Place& place);
-// Nothing: another library made it.
+// nullopt: another library created the id.
 [[nodiscard]] std::optional<Place> parse_id(const probes::gpu::nccl::UniqueId& id);
 
 // "127.0.0.1<4711>"

@@ -18,17 +18,17 @@ namespace {
 namespace abi = probes::gpu::nccl;
 
 constexpr std::int32_t kMostRanks = 4096;
-// Ranks and strangers who have not said who they are; more are sent away.
+// Limit of ranks and unidentified clients; more are refused.
 constexpr std::size_t kMostGuests = 4352;
 
 struct Guest {
   Connection connection;
-  std::optional<Hello> hello;  // once it is known to be a rank
-  std::string read;            // what it sent and nobody has taken yet
+  std::optional<Hello> hello;  // set when the client has proved to be a rank
+  std::string read;            // received bytes that are not processed yet
   bool is_gone = false;
 };
 
-// The beginning of what was read, where all of it is there.
+// The message at the front of the received bytes, if it is complete.
 template <class T>
 std::optional<T> head_of(const std::string& read) {
   T head{};
@@ -101,7 +101,7 @@ class Root {
     guest.read.erase(0, sizeof *hello);
   }
 
-  // Who does not fit to the first one, or the first one.
+  // The first rank that does not match the first one, or the first one.
   [[nodiscard]] Hello misfit() const {
     const Hello first = hello_of(guests_.front());
     for (const Guest& guest : guests_) {
@@ -111,7 +111,7 @@ class Root {
     return first;
   }
 
-  // Before all are there one may go, and come again.
+  // Before all ranks have joined, one can leave and join again.
   void welcome() {
     std::erase_if(guests_, [](const Guest& guest) { return guest.is_gone; });
     const auto is_rank = [](const Guest& guest) { return guest.hello.has_value(); };
@@ -147,7 +147,7 @@ class Root {
     if (!is_over_ && std::all_of(guests_.begin(), guests_.end(), is_complete)) reduce_all();
   }
 
-  // All have asked for the same, or there is no communicator any more.
+  // All ranks sent the same request; otherwise the communicator ends.
   void reduce_all() {
     std::string result = std::move(guests_.front().read);
     const Collective asked = *head_of<Collective>(result);

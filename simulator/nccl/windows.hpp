@@ -9,8 +9,8 @@
 
 namespace autopilot::simulator::nccl {
 
-// Of a large buffer the simulated ranks exchange only its beginning, its middle and its end, so that a
-// megabyte costs no more than a page; what lies between is left alone. Of a small one, all.
+// For a large buffer, the simulated ranks exchange only its beginning, its middle and its end, so that a
+// megabyte costs no more than a page; the rest is unchanged. A small buffer is exchanged completely.
 inline constexpr std::size_t kWindowBytes = 8192;
 
 struct Window {
@@ -19,11 +19,10 @@ struct Window {
 };
 [[nodiscard]] std::vector<Window> windows_of(std::size_t bytes);
 
-// Bytes of an element; 0 where the simulated library does not know the type.
+// Bytes of an element; 0 if the simulated library does not support the type.
 [[nodiscard]] std::size_t size_of(probes::gpu::nccl::DataType type);
 
-// Adds `more` to what is in `sum`, or takes the larger or smaller of both, element by element; they have the
-// same size.
+// Adds `more` to `sum`, or takes the larger or smaller of both, element by element; both have the same size.
 void reduce(std::span<std::byte> sum, std::span<const std::byte> more, probes::gpu::nccl::DataType type,
             probes::gpu::nccl::Operation operation);
 

@@ -8,12 +8,12 @@
 
 #include "nvml/session.hpp"
 
-// What the functions of the library have in common: from a reading to an out parameter.
+// Common functions of the library: from a reading to an out parameter.
 #define AUTOPILOT_NVML_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace autopilot::simulator::nvml {
 
-// Absent is NOT_SUPPORTED; a word where a number is needed is a mistake in nvml.yaml: UNKNOWN.
+// A missing reading is NOT_SUPPORTED; a string instead of a number is an error in nvml.yaml: UNKNOWN.
 inline abi::Return number_of(const Readings& readings, std::string_view name, double& number) {
   const auto found = readings.find(name);
   if (found == readings.end()) return abi::kNotSupported;
@@ -24,7 +24,7 @@ inline abi::Return number_of(const Readings& readings, std::string_view name, do
   return abi::kSuccess;
 }
 
-// Writes the reading, times `scale`, as the integer type that the caller gave.
+// Writes the reading, times `scale`, as the caller's integer type.
 template <class T>
 abi::Return put(const Readings& readings, std::string_view name, T* target, double scale = 1) {
   if (target == nullptr) return abi::kInvalidArgument;
@@ -46,7 +46,7 @@ inline Session& session() {
   return Session::instance();
 }
 
-// One reading as the whole answer of a function.
+// Answers a function with one reading.
 template <class T>
 abi::Return answer(const char* function, abi::Device device, std::string_view reading, T* target,
                    double scale = 1) {

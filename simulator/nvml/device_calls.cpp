@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions about one GPU. Each is the reading it answers with.
+// Functions about one GPU. Each returns a reading.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -38,7 +38,7 @@ void fill_pci(const std::string& address, std::uint32_t device_id, std::uint32_t
                 pci.device & 0xffU);
 }
 
-// A mode and its pending value, which are the same here.
+// A mode and its pending value, which are equal here.
 Return answer_mode(const char* function, Device device, std::string_view reading, unsigned* current,
                    unsigned* pending) {
   return session().with_gpu(function, device, [&](const GpuModelState& gpu) {

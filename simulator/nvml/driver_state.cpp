@@ -33,7 +33,7 @@ std::uint32_t read_id(YamlMap& map, std::string_view key) {
   const auto word = map.word(key);
   if (!word) return 0;
   const auto id = parse_hex<std::uint32_t>(*word);
-  if (!id) map.problem(map.line_of(key), "`" + std::string(key) + "` is no hexadecimal number");
+  if (!id) map.problem(map.line_of(key), "`" + std::string(key) + "`: expected a hexadecimal number");
   return id.value_or(0);
 }
 

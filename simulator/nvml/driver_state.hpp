@@ -14,10 +14,10 @@
 
 namespace autopilot::simulator::nvml {
 
-// How one function misbehaves.
+// Misbehaviour of a function.
 enum class Misbehaviour : std::uint8_t { hang, abort, segfault };
 
-// A reading's value, or NVML's code in its place.
+// A reading's value, or NVML's error code.
 using Answer = std::variant<Value, int>;
 using Readings = std::map<std::string, Answer, std::less<>>;
 
@@ -29,8 +29,8 @@ struct InstanceState {
 };
 
 struct GpuModelState {
-  std::string address;  // PCI, as the kernel spells it
-  int state = 0;        // NVML's code of every call about this GPU
+  std::string address;  // PCI address in the kernel's format
+  int state = 0;        // NVML's code for every call about this GPU
   std::string name;
   std::string uuid;
   std::string serial;
@@ -41,14 +41,14 @@ struct GpuModelState {
   std::vector<Readings> links;  // one for each NVLink
   std::vector<InstanceState> instances;
 
-  // Null: there is none at that place any more.
+  // Null: the instance was removed.
   [[nodiscard]] const InstanceState* instance(std::size_t place) const {
     return place < instances.size() ? &instances[place] : nullptr;
   }
 };
 
 struct XidEvent {
-  std::uint64_t id = 0;  // grows
+  std::uint64_t id = 0;  // increases
   std::string gpu;
   std::uint64_t xid = 0;
 };

@@ -80,7 +80,7 @@ constexpr LinkFields kLinkFields[] = {
     {abi::kFieldsNvLinkCrcData, "nvlink.crc_data_errors"},
 };
 
-// Nothing: no such field.
+// nullopt: unknown field.
 std::optional<Return> put_link_field(const GpuModelState& gpu, abi::FieldValue& value) {
   for (const LinkFields& fields : kLinkFields) {
     for (unsigned range = 0; range < std::size(fields.first); ++range) {
@@ -95,8 +95,8 @@ std::optional<Return> put_link_field(const GpuModelState& gpu, abi::FieldValue& 
   return std::nullopt;
 }
 
-// A ratio as mantissa and exponent, as exact as four bits allow: what was decoded once is encoded the same
-// again.
+// A ratio as mantissa and exponent, with the precision of four bits: a decoded ratio is encoded to the same
+// value again.
 unsigned ber_code(double ratio) {
   constexpr double kMaxMantissa = 15;
   if (ratio <= 0) return 0xfff;

@@ -8,7 +8,7 @@ using autopilot::host::nvml::Return;
 
 namespace {
 
-// What NVIDIA's library says of every GPU that can be divided.
+// The value that NVIDIA's library returns for every GPU that can be divided.
 constexpr unsigned kMostInstances = 7;
 
 Return answer_instance(const char* function, Device device, unsigned InstanceState::*number,

@@ -8,7 +8,7 @@ using autopilot::host::nvml::Return;
 
 namespace {
 
-// Puts several readings; the first that fails is the answer.
+// Writes several readings; returns the first failure.
 template <class... Pairs>
 Return put_all(const Readings& readings, Pairs... pairs) {
   Return code = abi::kSuccess;

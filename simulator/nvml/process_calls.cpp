@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions about the processes of one GPU, and its place among other GPUs.
+// Functions about the processes of one GPU, and its position among other GPUs.
 #include <algorithm>
 
 #include "core/parse.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kFirstPid = 4200;
 
-// The numbers of `processes.pids`; where there are only so many processes, any numbers.
+// The numbers of `processes.pids`; arbitrary numbers if only the count is set.
 std::vector<unsigned> pids_of(const GpuModelState& gpu, unsigned count) {
   std::vector<unsigned> pids;
   const auto found = gpu.readings.find("processes.pids");
@@ -40,7 +40,7 @@ void put_uuid(const Readings& readings, unsigned char* bytes) {
         autopilot::parse_hex<unsigned>(std::string_view(text).substr(2 * i, 2)).value_or(0));
 }
 
-// What the state does not yet allow is left at zero.
+// Fields that are not valid in this state are zero.
 template <class Info>
 Return put_fabric(const GpuModelState& gpu, Info& info) {
   const Return code = put(gpu.readings, "fabric.state", &info.state);
@@ -67,7 +67,7 @@ AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetComputeRunningProcesses_v3(Device devi
   });
 }
 
-// No machine of ours draws.
+// No simulated machine has graphics processes.
 AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetGraphicsRunningProcesses_v3(Device device, unsigned* count,
                                                                       abi::ProcessInfo*) {
   return session().with_gpu("nvmlDeviceGetGraphicsRunningProcesses_v3", device, [&](const GpuModelState&) {

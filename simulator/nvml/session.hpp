@@ -13,7 +13,7 @@
 #include "host/gpu/nvml_abi.h"
 #include "nvml/driver_state.hpp"
 
-// What a handle of ours is: a GPU, or the instance of it at a place of nvml.yaml.
+// The object behind a handle: a GPU, or one of its instances by its position in nvml.yaml.
 struct nvmlDevice_st {  // NOLINT(readability-identifier-naming): of the library
   std::string address;
   std::optional<std::size_t> instance;
@@ -32,36 +32,37 @@ namespace autopilot::simulator::nvml {
 
 namespace abi = autopilot::host::nvml;
 
-// The library in one process: what nvml.yaml of $AUTOPILOT_SIM_MACHINE says now, and who called init.
+// The library in one process: the current state of nvml.yaml in $AUTOPILOT_SIM_MACHINE, and the number of
+// init calls.
 class Session {
  public:
   static Session& instance();
 
-  // Goes through the misbehaviour that nvml.yaml asks of `function`: hangs until it no longer should, dies,
-  // or gives the code to return. kSuccess: go on.
+  // Applies the misbehaviour of `function` in nvml.yaml: hangs until it is removed, ends the process, or
+  // returns the code. kSuccess: continue.
   [[nodiscard]] abi::Return enter(const char* function);
 
   [[nodiscard]] abi::Return init();
   [[nodiscard]] abi::Return shutdown();
 
-  // The state now, while it is initialised.
+  // Runs with the current state, if the library is initialised.
   using Body = std::function<abi::Return(const DriverModel&)>;
   [[nodiscard]] abi::Return with_driver(const char* function, const Body& body);
-  // The same for one GPU: its `state` goes before the body.
+  // The same for one GPU: a failing `state` takes precedence.
   using GpuBody = std::function<abi::Return(const GpuModelState&)>;
   [[nodiscard]] abi::Return with_gpu(const char* function, abi::Device device, const GpuBody& body);
 
-  // The same for one instance of a GPU: INVALID_ARGUMENT for a whole one, NOT_FOUND for one that is gone.
+  // The same for one instance of a GPU: INVALID_ARGUMENT for a whole GPU, NOT_FOUND for a removed instance.
   using InstanceBody = std::function<abi::Return(const InstanceState&)>;
   [[nodiscard]] abi::Return with_instance(const char* function, abi::Device device, const InstanceBody& body);
-  // Of a GPU, or of the instance of it at this place; call within a body.
+  // Of a GPU, or of its instance at this position; call it within a body.
   [[nodiscard]] abi::Device handle(const std::string& address, std::optional<std::size_t> instance = {});
 
-  // The GPUs that init saw, in NVML's order; call within a body.
+  // The GPUs at the time of init, in NVML's order; call it within a body.
   [[nodiscard]] const std::vector<abi::Device>& devices() const { return visible_; }
 
  private:
-  // The file's state, read again when it changed. Null: the machine has no NVML library.
+  // The state of the file, read again after a change. Null: the machine has no NVML library.
   std::shared_ptr<const DriverModel> refresh();
 
   std::recursive_mutex mutex_;
@@ -70,7 +71,7 @@ class Session {
   std::int64_t modified_ns_ = 0;
   int initialised_ = 0;
   std::vector<abi::Device> visible_;
-  std::vector<std::unique_ptr<nvmlDevice_st>> handles_;  // never freed: a client may keep one
+  std::vector<std::unique_ptr<nvmlDevice_st>> handles_;  // never freed: a client can keep a handle
 };
 
 }  // namespace autopilot::simulator::nvml

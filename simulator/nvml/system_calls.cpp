@@ -111,7 +111,7 @@ AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetCount(unsigned* count) {
 
 namespace {
 
-// The handle of the GPU that fits. A lost GPU has none.
+// The handle of the matching GPU. A lost GPU has none.
 template <class Fits>
 Return find_device(const char* function, Device* device, const Fits& fits) {
   return session().with_driver(function, [&](const DriverModel& driver) {
@@ -186,7 +186,7 @@ AUTOPILOT_NVML_EXPORT Return nvmlDeviceRegisterEvents(Device device, unsigned lo
   return session().with_gpu("nvmlDeviceRegisterEvents", device, [&](const GpuModelState&) {
     if (set == nullptr) return abi::kInvalidArgument;
     if ((types & abi::kEventXidCriticalError) == 0) return abi::kNotSupported;
-    // What happened before nobody waited is not told.
+    // Events before the first registration are not delivered.
     if (set->devices.empty())
       static_cast<void>(session().with_driver("nvmlDeviceRegisterEvents", [&](const DriverModel& driver) {
         if (!driver.events.empty()) set->seen = driver.events.back().id;
@@ -199,7 +199,7 @@ AUTOPILOT_NVML_EXPORT Return nvmlDeviceRegisterEvents(Device device, unsigned lo
 
 namespace {
 
-// Takes the next event of the set, or TIMEOUT.
+// Takes the next event of the set, or returns TIMEOUT.
 Return next_event(const DriverModel& driver, EventSet set, EventData* data) {
   for (const XidEvent& event : driver.events) {
     if (event.id <= set->seen) continue;

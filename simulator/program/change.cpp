@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs that change a tree once: inject, recover, advance.
+// The commands that change a tree once: inject, recover, advance.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
@@ -37,7 +37,7 @@ Status inject(const ChangeOptions& options, bool has_magnitude) {
 Status recover(const ChangeOptions& options) {
   PlayedTree tree = TRY(PlayedTree::open(options.directory));
   TRY_STATUS(tree.simulation().recover(options.fault.id, tree.elapsed()));
-  // One moment later the fault is over.
+  // The fault ends one moment later.
   return tree.write(tree.elapsed() + std::chrono::milliseconds(1));
 }
 
@@ -45,7 +45,7 @@ Status advance(const ChangeOptions& options) {
   PlayedTree tree = TRY(PlayedTree::open(options.directory));
   const Duration to = options.to == "end" ? tree.simulation().end() : TRY(duration_of("--to", options.to));
   if (tree.simulation().live_elapsed({}))
-    return fail(Errc::conflict, options.directory + ": its clocks are the real ones, nobody can move them");
+    return fail(Errc::conflict, options.directory + ": its clocks are the real ones and cannot be moved");
   if (to < tree.elapsed())
     return fail(Errc::malformed, "--to: the machine is already at " + format_duration(tree.elapsed()));
   return tree.write(to);
@@ -55,29 +55,29 @@ Status advance(const ChangeOptions& options) {
 
 void add_inject(CLI::App& app, Status& outcome) {
   auto options = std::make_shared<ChangeOptions>();
-  auto* verb = app.add_subcommand("inject", "Lay a fault on a machine tree, now");
+  auto* verb = app.add_subcommand("inject", "Inject a fault into a machine tree, now");
   verb->add_option("DIR", options->directory, "a machine tree")->required();
   verb->add_option("FAULT", options->fault.id, "see `autopilot-sim faults`")->required();
   verb->add_option("--subject", options->fault.subject, "gpu/3, nic_port/mlx5_0/1, mount//data, ...");
   verb->add_option("--kind", options->fault.kind, "a kind of the fault");
-  auto* magnitude = verb->add_option("--magnitude", options->magnitude, "how much of it");
-  verb->add_option("--for", options->lasting, "until it goes by itself");
+  auto* magnitude = verb->add_option("--magnitude", options->magnitude, "magnitude of the fault");
+  verb->add_option("--for", options->lasting, "duration of the fault");
   verb->callback([options, magnitude, &outcome] { outcome = inject(*options, magnitude->count() > 0); });
 }
 
 void add_recover(CLI::App& app, Status& outcome) {
   auto options = std::make_shared<ChangeOptions>();
-  auto* verb = app.add_subcommand("recover", "End a fault; what it left behind stays");
+  auto* verb = app.add_subcommand("recover", "End a fault; its traces remain");
   verb->add_option("DIR", options->directory, "a machine tree")->required();
-  verb->add_option("FAULT", options->fault.id, "every fault of this name")->required();
+  verb->add_option("FAULT", options->fault.id, "all faults of this name")->required();
   verb->callback([options, &outcome] { outcome = recover(*options); });
 }
 
 void add_advance(CLI::App& app, Status& outcome) {
   auto options = std::make_shared<ChangeOptions>();
-  auto* verb = app.add_subcommand("advance", "Move the time of a machine tree, without waiting");
+  auto* verb = app.add_subcommand("advance", "Advance the time of a machine tree, without waiting");
   verb->add_option("DIR", options->directory, "a machine tree")->required();
-  verb->add_option("--to", options->to, "since the beginning of its timeline: a duration, or end")
+  verb->add_option("--to", options->to, "time since the start of its timeline: a duration, or end")
       ->required();
   verb->callback([options, &outcome] { outcome = advance(*options); });
 }

@@ -43,8 +43,8 @@ void add_create(CLI::App& app, Status& outcome) {
   auto* verb = app.add_subcommand("create", "Write a machine tree");
   verb->add_option("SOURCE", options->source, "a built-in machine, a scenario file or a tree")->required();
   verb->add_option("--out", options->out, "the new directory")->required();
-  verb->add_option("--at", options->at, "how far the timeline has gone: a duration, or end");
-  verb->add_flag("--now", options->now, "its clocks are the real ones: it is about to be played");
+  verb->add_option("--at", options->at, "position on the timeline: a duration, or end");
+  verb->add_flag("--now", options->now, "use the real clocks, for a tree that will be played");
   verb->callback([options, &outcome] { outcome = create(*options); });
 }
 

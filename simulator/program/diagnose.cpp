@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stand-in for `dcgmi diag -j` of a node: what a deep test runs where there is no GPU.
+// Replaces `dcgmi diag -j` on a node: a deep test runs it if there is no GPU.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -41,7 +41,7 @@ bool is_test(std::string_view name) {
   return std::ranges::any_of(kTests, [&](const auto& test) { return name == test.second; });
 }
 
-// One that fails does so on the last GPU.
+// A test that fails does so on the last GPU.
 json::object run_test(std::string_view name, std::size_t gpus, std::string_view failing) {
   json::array results;
   for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
@@ -84,7 +84,7 @@ Status diagnose(const DiagnoseOptions& options) {
   const std::string_view result = options.result;
   const std::string_view failing = result.starts_with("fail:") ? result.substr(5) : std::string_view();
   if (result == "crash") {
-    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would turn it into an exit code
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would turn the signal into an exit code
     static_cast<void>(std::raise(SIGSEGV));
   } else if (result == "hang") {
     while (true)
@@ -94,7 +94,7 @@ Status diagnose(const DiagnoseOptions& options) {
   }
   std::this_thread::sleep_for(*lasting);
   std::cout << json::serialize(document(machine.gpus().size(), failing)) << std::endl;
-  if (!failing.empty()) return fail(Errc::unavailable, "a test failed");  // dcgmi ends with an error, too
+  if (!failing.empty()) return fail(Errc::unavailable, "a test failed");  // dcgmi exits with an error as well
   return {};
 }
 
@@ -102,15 +102,15 @@ Status diagnose(const DiagnoseOptions& options) {
 
 void add_deep_test(CLI::App& app, Status& outcome) {
   auto options = std::make_shared<DiagnoseOptions>();
-  auto* verb = app.add_subcommand("deep-test", "Print what `dcgmi diag -j` of DCGM 4 would of a machine");
+  auto* verb = app.add_subcommand("deep-test", "Print the output of `dcgmi diag -j` of DCGM 4 for a machine");
   verb->add_option("--machine", options->machine, "a built-in machine")->capture_default_str();
   verb->add_option("--result", options->result, "pass, fail:TEST, hang or crash")->capture_default_str();
-  verb->add_option("--for", options->lasting, "how long it takes")->capture_default_str();
+  verb->add_option("--for", options->lasting, "duration of the run")->capture_default_str();
   std::string tests;
   for (const auto& [category, test] : kTests)
     tests += std::string(" ") + test;
   verb->footer("Tests:" + tests +
-               "\nIn place of dcgmi in the configuration of the agent:\n"
+               "\nConfiguration of the agent with this command instead of dcgmi:\n"
                "  deep_test: {every: 1h, image: ..., command: [autopilot-sim, deep-test]}");
   verb->callback([options, &outcome] { outcome = diagnose(*options); });
 }

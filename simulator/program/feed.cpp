@@ -26,7 +26,7 @@ std::uint64_t microseconds_since_boot() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
 }
 
-// "<prio>text" or "text", as they are written to /dev/kmsg.
+// "<prio>text" or "text", the formats of a write to /dev/kmsg.
 void write_line(KmsgServer& server, std::string_view line) {
   int priority = kWarning;
   const auto end = line.substr(0, 8).find('>');
@@ -43,7 +43,7 @@ Status feed(const FeedOptions& options) {
   auto tree = TRY(PlayedTree::open(options.directory));
   if (!tree.simulation().live_elapsed({}))
     return fail(Errc::conflict,
-                options.directory + ": its clocks stand still; make it with `autopilot-sim create --now`");
+                options.directory + ": its clocks do not run; create it with `autopilot-sim create --now`");
   const auto log = tree.simulation().at(tree.elapsed()).log;
   tree.let_go();
   const auto server = TRY(KmsgServer::listen(options.directory + "/kmsg.sock", options.server));
@@ -54,7 +54,7 @@ Status feed(const FeedOptions& options) {
                   record.text);
     ++written;
   }
-  std::cout << written << " records of the boot log; one more for each line of standard input" << std::endl;
+  std::cout << written << " records of the boot log; each line of standard input adds one" << std::endl;
   for (std::string line; std::getline(std::cin, line);)
     write_line(*server, line);
   return {};
@@ -65,14 +65,14 @@ Status feed(const FeedOptions& options) {
 void add_feed(CLI::App& app, Status& outcome) {
   auto options = std::make_shared<FeedOptions>();
   auto* verb = app.add_subcommand(
-      "feed", "Be the kernel log of a live machine tree, as /dev/kmsg is, until standard input ends");
+      "feed", "Serve the kernel log of a live machine tree, as /dev/kmsg does, until standard input ends");
   verb->add_option("DIR", options->directory, "a machine tree made with --now")->required();
-  verb->add_option("--records", options->server.records, "how many the ring holds before it forgets")
+  verb->add_option("--records", options->server.records, "capacity of the ring in records")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   verb->add_option(
       "--per-step", options->server.records_per_step,
-      "a reader gets at most so many every 10 ms, what is overwritten meanwhile is lost; 0: all");
+      "records that a reader gets at most every 10 ms; overwritten records are lost; 0: unlimited");
   verb->footer(
       "Each line of standard input is one record, '<prio>text' or 'text'. Start it before the agent:\n"
       "  autopilot-sim create hgx-h100-8 --now --out /tmp/machine && autopilot-sim feed /tmp/machine\n"

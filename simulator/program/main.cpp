@@ -15,7 +15,7 @@ constexpr int kInternal = 70;
 
 int main(int argc, char** argv) {
   using namespace autopilot;
-  CLI::App app{"Machines that do not exist: makes, plays and breaks machine trees (docs/machine-tree.md)."};
+  CLI::App app{"Simulated machines: creates, plays and breaks machine trees (docs/machine-tree.md)."};
   app.require_subcommand(1);
   Status outcome;
   for (const auto add : {simulator::add_machines, simulator::add_faults, simulator::add_create,

@@ -24,7 +24,7 @@ void stop(int) {
   stopped = 1;
 }
 
-// Says which faults began or ended in (from, to].
+// Prints the faults that start or end in (from, to].
 void tell_changes(const Simulation& simulation, Duration from, Duration to) {
   const auto tell = [&](Duration when, const Fault& fault, const char* what) {
     if (when <= from || when > to) return;
@@ -59,7 +59,7 @@ Status play(const std::string& directory, bool ends_with_parent) {
     const bool was_moving = tree.simulation().is_moving(before);
     const bool is_new = TRY(tree.take_over(now));
     if (is_new || was_moving || has_changes(tree.simulation(), before, now)) TRY_STATUS(tree.write(now));
-    // Who hears of a change may look at once.
+    // A program that reads this output can read the tree immediately.
     tell_changes(tree.simulation(), before, now);
     before = now;
     tree.let_go();
@@ -71,11 +71,10 @@ Status play(const std::string& directory, bool ends_with_parent) {
 
 void add_play(CLI::App& app, Status& outcome) {
   auto directory = std::make_shared<std::string>();
-  auto* verb = app.add_subcommand("play", "Let the time of a machine tree run until a signal");
+  auto* verb = app.add_subcommand("play", "Run the time of a machine tree until a signal");
   verb->add_option("DIR", *directory, "a machine tree")->required();
   auto ends_with_parent = std::make_shared<bool>(false);
-  verb->add_flag("--end-with-parent", *ends_with_parent,
-                 "end also when the program that started it has ended");
+  verb->add_flag("--end-with-parent", *ends_with_parent, "also end when the parent process has ended");
   verb->callback([directory, ends_with_parent, &outcome] { outcome = play(*directory, *ends_with_parent); });
 }
 

@@ -28,7 +28,7 @@ std::string pristine_file(const std::string& directory) {
   return directory + "/.pristine.json";
 }
 
-// written: the tree on disk is the machine with these faults at that time.
+// written: the tree on disk includes these faults at that time.
 std::string state_text(const std::vector<Fault>& list, Duration elapsed, bool written) {
   YamlNode state = yaml_map();
   yaml_member(state, "schema") = yaml_word(kStateSchema);
@@ -59,7 +59,7 @@ Result<State> parse_state(const std::string& text, const std::string& file) {
   State state;
   {
     YamlMap map(document, "simulation", problems);
-    if (map.required_word("schema") != kStateSchema) map.problem(map.line(), "another schema is expected");
+    if (map.required_word("schema") != kStateSchema) map.problem(map.line(), "unexpected `schema`");
     state.elapsed = map.duration("elapsed").value_or(Duration{0});
     state.written = map.boolean("written").value_or(false);
     if (const YamlNode* list = map.list("faults"))
@@ -86,7 +86,7 @@ Result<FileLock> FileLock::take(const std::string& path, bool wait) {
   FileLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (lock.descriptor_ < 0) return fail_errno(errno, path);
   while (::flock(lock.descriptor_, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
-    if (errno == EWOULDBLOCK) return fail(Errc::conflict, path + ": held by another program");
+    if (errno == EWOULDBLOCK) return fail(Errc::conflict, path + ": locked by another program");
     if (errno != EINTR) return fail_errno(errno, path);
   }
   return lock;
@@ -141,7 +141,8 @@ Result<bool> PlayedTree::take_over(Duration now) {
   const State state = TRY(parse_state(text, state_file(directory_)));
   const std::vector<Fault>& known = simulation_.faults();
   Simulation changed(simulation_.pristine());
-  // A record of the past would take the number of one that was read already: what is new happens now.
+  // A past record would take the sequence number of a record that was already read, so a new fault starts
+  // now.
   for (std::size_t i = 0; i < state.faults.size(); ++i) {
     Fault fault = state.faults[i];
     if (i >= known.size()) {

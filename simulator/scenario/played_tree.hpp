@@ -10,7 +10,7 @@
 
 namespace autopilot::simulator {
 
-// A lock on a file; given back by the destructor.
+// A lock on a file; released by the destructor.
 class FileLock {
  public:
   FileLock() = default;
@@ -19,7 +19,7 @@ class FileLock {
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   FileLock& operator=(FileLock&& other) noexcept;
   ~FileLock();
-  // Waits for it. conflict with `wait` false: somebody else holds it.
+  // Takes the lock, and waits for it if `wait`. conflict, without `wait`: another process holds it.
   [[nodiscard]] static Result<FileLock> take(const std::string& path, bool wait);
 
  private:
@@ -27,27 +27,28 @@ class FileLock {
   int descriptor_ = -1;
 };
 
-// A machine tree on disk that is a simulation: beside the tree stand .pristine.json (the machine without
-// faults) and simulation.yaml (the faults, and how far the time has gone). One program may play it while
-// others add faults; whoever plays writes the tree, the others only simulation.yaml.
+// A machine tree on disk that is a simulation: beside the tree are .pristine.json (the machine without
+// faults) and simulation.yaml (the faults, and the elapsed time). One program can play it while others add
+// faults; the player writes the tree, the others only simulation.yaml.
 class PlayedTree {
  public:
-  // Makes DIR, which must not exist or be empty, and writes the machine as it is at `elapsed`.
+  // Creates the directory, which must be missing or empty, and writes the machine as of `elapsed`.
   [[nodiscard]] static Status create(const std::string& directory, const Simulation& simulation,
                                      Duration elapsed);
-  // Takes the lock and reads. A tree that was never simulated (a recording) becomes its own pristine state.
+  // Takes the lock and reads the tree. A tree that was never simulated (a recording) becomes its own pristine
+  // state.
   [[nodiscard]] static Result<PlayedTree> open(const std::string& directory);
-  // The same for the one who plays it; the machine goes live. conflict: somebody plays it already.
+  // The same for the player; the machine goes live. conflict: another program plays it.
   [[nodiscard]] static Result<PlayedTree> open_to_play(const std::string& directory);
 
   [[nodiscard]] Simulation& simulation() { return simulation_; }
-  // How far the time has gone: of a live machine by the real clock.
+  // The elapsed time; of a live machine by the real clock.
   [[nodiscard]] Duration elapsed() const;
-  // Others may change simulation.yaml until take_over, which takes the lock again, reads what they added and
-  // lets it begin no earlier than `now`. True: there was something.
+  // Other programs can change simulation.yaml until take_over, which takes the lock again and reads added
+  // faults, which start at `now` at the earliest. True: there were some.
   void let_go() { lock_ = FileLock(); }
   [[nodiscard]] Result<bool> take_over(Duration now);
-  // Writes simulation.yaml, and the machine as it is at `elapsed`, unless somebody else plays it and will.
+  // Writes simulation.yaml, and the machine as of `elapsed` unless another program plays it.
   [[nodiscard]] Status write(Duration elapsed);
 
  private:
@@ -63,7 +64,7 @@ class PlayedTree {
   FileLock player_;
   bool is_played_by_other_ = false;
   Simulation simulation_;
-  Duration elapsed_{0};  // at which the tree was written
+  Duration elapsed_{0};  // time of the written tree
   std::string state_;    // text of simulation.yaml as last read or written
   TreeWriter writer_;
 };

@@ -10,9 +10,10 @@ void read_timeline(const YamlNode& list, Scenario& scenario, YamlProblems& probl
   for (const YamlNode& item : list.items) {
     Fault fault = read_fault(item, problems);
     if (!fault.id.empty() && find_fault_type(fault.id) == nullptr)
-      problems.add(item.line, "no fault `" + fault.id.substr(0, 80) + "` (autopilot-sim faults lists them)");
+      problems.add(item.line,
+                   "unknown fault `" + fault.id.substr(0, 80) + "` (autopilot-sim faults lists them)");
     if (fault.until && *fault.until <= fault.at)
-      problems.add(item.line, "`until` lies before the beginning of the fault");
+      problems.add(item.line, "`until` is before the start of the fault");
     scenario.timeline.push_back(std::move(fault));
   }
 }

@@ -19,7 +19,7 @@ struct Scenario {
   Verdict expected = Verdict::none;
 };
 
-// malformed: every problem with file and line. Subjects are checked against a machine later.
+// malformed: every problem with file and line. Subjects are validated later against a machine.
 [[nodiscard]] Result<Scenario> parse_scenario(std::string_view text, const std::string& file);
 
 }  // namespace autopilot::simulator

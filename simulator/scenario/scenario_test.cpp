@@ -34,9 +34,9 @@ TEST(Scenario, NamesTheLineOfEveryMistake) {
         parse_scenario("schema: autopilot.scenario/v1\nmachine: no-gpu\ntimeline:\n" + timeline, "s.yaml");
     return scenario ? "parsed" : scenario.error().what;
   };
-  EXPECT_THAT(problems("  - {at: 1s, fault: explode}\n"), HasSubstr("s.yaml:4: no fault `explode`"));
+  EXPECT_THAT(problems("  - {at: 1s, fault: explode}\n"), HasSubstr("s.yaml:4: unknown fault `explode`"));
   EXPECT_THAT(problems("  - {at: soon, fault: oom}\n"), HasSubstr("s.yaml:4: fault: `at`"));
-  EXPECT_THAT(problems("  - {at: 5s, fault: oom, until: 2s}\n"), HasSubstr("`until` lies before"));
+  EXPECT_THAT(problems("  - {at: 5s, fault: oom, until: 2s}\n"), HasSubstr("`until` is before"));
   EXPECT_THAT(problems("  - {at: 5s, fault: oom, colour: red}\n"), HasSubstr("unknown key `colour`"));
   EXPECT_THAT(problems("  - oom\n"), HasSubstr("expected a map"));
   EXPECT_FALSE(parse_scenario("schema: autopilot.scenario/v2\n", "s.yaml"));

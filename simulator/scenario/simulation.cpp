@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxScenarioBytes = std::size_t{1} << 20;
 
-// Moves the machine's clocks: boot stays where it was.
+// Moves the machine's clocks; the boot time is unchanged.
 void move_clock(Machine& machine, Duration elapsed) {
   const YamlNode* time = machine.machine.find("time");
   const auto wall = time == nullptr ? std::nullopt : parse_time(time->text);
@@ -41,7 +41,7 @@ Status Simulation::recover(std::string_view id, Duration elapsed) {
     fault.until = std::max(elapsed, fault.at + Duration{1});
     found = true;
   }
-  if (!found) return fail(Errc::not_found, "no fault `" + std::string(id) + "` lasts now");
+  if (!found) return fail(Errc::not_found, "no active fault `" + std::string(id) + "`");
   return {};
 }
 
@@ -98,7 +98,7 @@ Result<SimulationSource> open_builtin(const std::string& id) {
 }
 
 Result<SimulationSource> open_scenario(const std::string& file) {
-  // The operator names it, by a link as well.
+  // The operator names the path, which can be a link.
   std::error_code unresolved;
   const auto real = std::filesystem::weakly_canonical(file, unresolved);
   const std::string text = TRY(read_text(unresolved ? file : real.string(), kMaxScenarioBytes));

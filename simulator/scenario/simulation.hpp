@@ -13,31 +13,31 @@
 
 namespace autopilot::simulator {
 
-// A machine and the faults laid on it over time. What it looks like at a moment depends on nothing but that
-// moment: a fault is never undone, the machine is made again without it.
+// A machine and its faults over time. The state at a moment depends only on that moment: a fault is never
+// undone; the machine is built again without it.
 class Simulation {
  public:
   static constexpr std::size_t kMaxFaults = 10'000;
 
   explicit Simulation(Machine pristine) : pristine_(std::move(pristine)) {}
 
-  // See resolve_fault; exhausted beyond kMaxFaults.
+  // See resolve_fault; exhausted: more than kMaxFaults.
   [[nodiscard]] Status add(const Fault& fault);
-  // Ends every such fault that lasts at `elapsed`; not_found when there is none.
+  // Ends all faults of that id that are active at `elapsed`; not_found if there is none.
   [[nodiscard]] Status recover(std::string_view id, Duration elapsed);
 
   [[nodiscard]] Machine at(Duration elapsed) const;
 
-  // From now on the clocks of the machine are the real ones: it is `now`, `elapsed` after the beginning.
+  // Switches to the real clocks: it is `now`, `elapsed` after the start.
   void go_live(Instant now, Duration elapsed);
-  // How far the time of a live machine has gone; nothing for one that stands still.
+  // The elapsed time of a live machine; nullopt if its clocks do not run.
   [[nodiscard]] std::optional<Duration> live_elapsed(MonoTime now) const;
 
   [[nodiscard]] const Machine& pristine() const { return pristine_; }
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
-  // When nothing more begins or ends.
+  // Time after which no fault starts or ends.
   [[nodiscard]] Duration end() const;
-  // True while something changes by itself between beginnings and ends.
+  // True while a value changes continuously.
   [[nodiscard]] bool is_moving(Duration elapsed) const;
 
  private:
@@ -45,7 +45,7 @@ class Simulation {
   std::vector<Fault> faults_;  // resolved
 };
 
-// A machine, where it comes from, and when a golden case looks.
+// A machine, its source, and the run times of a golden case.
 struct SimulationSource {
   Simulation simulation;
   std::vector<Duration> rounds;

@@ -15,7 +15,7 @@ constexpr const char* kKinds[] = {"text", "link", "directory"};
 Result<std::string> text_of(const json::object& object, const char* key, const std::string& file) {
   const json::value* value = object.if_contains(key);
   if (value == nullptr || !value->is_string())
-    return fail(Errc::malformed, file + ": `" + key + "` is missing or no text");
+    return fail(Errc::malformed, file + ": `" + key + "` is missing or not a string");
   return std::string(value->get_string());
 }
 
@@ -33,7 +33,8 @@ Status read_entries(const json::object& object, const std::string& file, FileTre
     if (entries == nullptr || !entries->is_object())
       return fail(Errc::malformed, file + ": `" + kKinds[kind] + "` is missing");
     for (const auto& [path, text] : entries->get_object()) {
-      if (!text.is_string()) return fail(Errc::malformed, file + ": " + std::string(path) + " is no text");
+      if (!text.is_string())
+        return fail(Errc::malformed, file + ": " + std::string(path) + " is not a string");
       files.put(path, {static_cast<FileTree::Kind>(kind), std::string(text.get_string())});
     }
   }
@@ -57,7 +58,7 @@ std::string archive_text(const Machine& machine) {
 
 Result<Machine> parse_archive(std::string_view text, const std::string& file) {
   json::parse_options options;
-  options.allow_invalid_utf8 = true;  // a file of a machine may hold any byte
+  options.allow_invalid_utf8 = true;  // a file of a machine can contain any byte
   boost::system::error_code error;
   const json::value value = json::parse(text, error, {}, options);
   if (error || !value.is_object()) return fail(Errc::malformed, file + ": not a JSON object");

@@ -9,9 +9,9 @@
 
 namespace autopilot::simulator {
 
-// A whole machine in one text, where thousands of small files would be slow to read.
+// A complete machine in one text, because reading thousands of small files is slow.
 [[nodiscard]] std::string archive_text(const Machine& machine);
-// malformed names `file`.
+// malformed: names `file`.
 [[nodiscard]] Result<Machine> parse_archive(std::string_view text, const std::string& file);
 
 }  // namespace autopilot::simulator

@@ -28,7 +28,7 @@ Result<YamlNode> read_yaml(const std::string& path) {
   return node;
 }
 
-// Lays every file below `root` over the tree.
+// Adds every file below `root` to the tree.
 Status read_files(const std::string& root, FileTree& files) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(root, error))) return {};
@@ -60,7 +60,7 @@ Status read_log(const std::string& path, std::vector<LogRecord>& log) {
   return {};
 }
 
-// The keys that only a source has leave machine.yaml here.
+// Removes the keys of a source from machine.yaml.
 Status take_source_keys(YamlNode& document, TreeSource& source) {
   YamlProblems problems(source.file);
   if (const YamlNode* faults = document.find("faults")) {
@@ -77,7 +77,7 @@ Status take_source_keys(YamlNode& document, TreeSource& source) {
     for (const YamlNode& round : rounds->items) {
       const auto time = parse_duration(round.text);
       if (!time || (!source.rounds.empty() && *time <= source.rounds.back()))
-        problems.add(round.line, "`rounds` holds growing durations such as [0s, 60s]");
+        problems.add(round.line, "`rounds`: expected increasing durations such as [0s, 60s]");
       source.rounds.push_back(time.value_or(Duration{0}));
     }
   }
@@ -157,10 +157,10 @@ TreeWriter::TreeWriter(std::string directory, const Machine& known)
 Status TreeWriter::write(const Machine& machine) {
   FileTree::Entries entries = entries_of(machine);
   std::error_code error;
-  // Names that are not there yet are made aside, so that nobody lists a file half written.
+  // New files are written elsewhere first, so that a directory listing never shows an incomplete file.
   fs::create_directories(directory_ + "/.new", error);
   if (error) return fail_errno(error.value(), directory_);
-  // What is in a directory goes before it.
+  // The content of a directory is removed before it.
   for (auto known = written_.rbegin(); known != written_.rend(); ++known)
     if (!entries.contains(known->first)) TRY_STATUS(drop(known->first));
   for (const auto& [path, entry] : entries) {
@@ -205,7 +205,7 @@ Status TreeWriter::drop(const std::string& path) {
   std::error_code error;
   made_.clear();
   fs::remove(target, error);
-  // A directory that is no entry any more may still hold some.
+  // A directory that was removed from the tree can still have content.
   if (error && error != std::errc::directory_not_empty) return fail_errno(error.value(), target.string());
   const fs::path root = directory_ + "/root";
   for (target = target.parent_path(); target != root && target.string().size() > root.string().size();

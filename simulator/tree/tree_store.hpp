@@ -12,29 +12,29 @@
 
 namespace autopilot::simulator {
 
-// What a directory says that is not the machine itself.
+// Content of a directory beside the machine itself.
 struct TreeSource {
-  Machine machine;               // a base is already expanded
+  Machine machine;               // with its base applied
   YamlNode faults;               // the list under `faults:`, or null
-  std::vector<Duration> rounds;  // of a golden case; empty: none given
+  std::vector<Duration> rounds;  // of a golden case; empty: not set
   std::string file;              // its machine.yaml, for messages
 };
 
-// Reads a tree or a source with `base:`. not_found: no machine.yaml; malformed names file and line;
+// Reads a tree, or a source with `base:`. not_found: no machine.yaml; malformed: names file and line;
 // exhausted: more or larger files than a machine has.
 [[nodiscard]] Result<TreeSource> read_tree(const std::string& directory);
 
 // A file of a tree beside its root/ (host/files/tree_file.hpp), of at most `limit` bytes.
 [[nodiscard]] Result<std::string> read_text(const std::string& path, std::size_t limit);
-// Replaces the file in one step.
+// Replaces the file atomically.
 [[nodiscard]] Status write_text(const std::string& path, const std::string& text);
 
-// Writes a machine to its directory, again and again: each time only what changed, and each file in one step,
-// so that a reader never sees half of one.
+// Writes a machine to its directory repeatedly: only the changed files, each atomically, so that a reader
+// never sees an incomplete file.
 class TreeWriter {
  public:
-  // A directory that exists must be empty or hold a tree that this writer may replace: `known` is what it
-  // holds.
+  // An existing directory must be empty or contain a tree that this writer can replace: `known` is its
+  // content.
   explicit TreeWriter(std::string directory) : directory_(std::move(directory)) {}
   TreeWriter(std::string directory, const Machine& known);
 
@@ -47,7 +47,7 @@ class TreeWriter {
   [[nodiscard]] Status drop(const std::string& path);
 
   std::string directory_;
-  bool is_new_ = true;          // nobody reads it yet: no need for replacing in one step
+  bool is_new_ = true;          // the directory has no readers yet, so files need not be replaced atomically
   FileTree::Entries written_;   // by path below directory_
   std::set<std::string> made_;  // directories that exist
 };

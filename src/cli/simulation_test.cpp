@@ -16,7 +16,7 @@ TEST(SimulationOfACommand, a_fault_is_never_an_option) {
     request.subject = host_subject();
     const auto injected = (*simulation)->inject(request);
     ASSERT_FALSE(injected) << word;
-    EXPECT_NE(injected.error().what.find("no fault `" + request.fault + "`"), std::string::npos)
+    EXPECT_NE(injected.error().what.find("unknown fault `" + request.fault + "`"), std::string::npos)
         << injected.error().what;
   }
 }
