@@ -10,8 +10,8 @@
 int main(int argc, char** argv) {
   using namespace autopilot::probes::gpu;
   constexpr int kInternal = 70;
-  // Before the driver looks: what it compiles stays in no file of somebody's home, and no figure depends on
-  // an older run.
+  // Set before the driver starts: it must not write compiled kernels to a home directory, and results must
+  // not depend on an earlier run.
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
   try {
     const auto options = parse_options(argc, argv);

@@ -132,7 +132,7 @@ class OwnDeepTestTest(unittest.TestCase):
     def test_words_that_change_on_their_way_are_of_the_link(self):
         code, summary = self.make(self.machine({1: {"copy_bits": "0x8"}}))
         self.assertEqual((code, self.named(summary, "fail")), (1, {"pcie": [1], "compute": [1]}))
-        self.assertIn("a word that was made wrong was not found", summary["problem"], "other tests cannot trust what they read")
+        self.assertIn("a planted wrong word was not found", summary["problem"], "other tests cannot trust what they read")
         self.assertEqual(list(summary["gpus"]), ["0", "2", "3"])
 
     def test_what_is_slow_is_named_otherwise(self):

@@ -192,7 +192,7 @@ class Faults(ProbeCase):
         self.assertGreater(wrong["count"], 0)
 
     def test_a_gpu_that_runs_nothing_has_passed_nothing(self):
-        planted = "a word that was made wrong was not found: the GPU ran nothing"
+        planted = "a planted wrong word was not found: the GPU ran no kernel"
         for test, said in (("sdc", r"the GPU computed 0 of [0-9]+ digests, on 0 of its 4 multiprocessors"), ("memory", planted), ("p2p", planted)):
             with self.subTest(test):
                 report = self.probe([gpu(1), gpu(2, runs_kernels=False)], "--tests", test, code=3)
@@ -265,12 +265,12 @@ class Faults(ProbeCase):
     def test_a_call_that_hangs_is_given_up_and_the_others_go_on(self):
         report = self.probe([gpu(1), gpu(2, calls={"cuStreamSynchronize": {"result": "hang", "after": 3}})],
                             "--tests", "pcie,hbm", "--patience", PATIENCE, code=3)
-        self.assertEqual(report["gpus"][1]["error"], f"cuStreamSynchronize has not come back for {PATIENCE} s")
+        self.assertEqual(report["gpus"][1]["error"], f"cuStreamSynchronize has not returned for {PATIENCE} s")
         self.assertIn(("hbm", "together"), tests_of(report, 0))
 
     def test_a_driver_that_hangs_at_once_is_given_up(self):
         report = self.probe([gpu(1)], "--patience", PATIENCE, calls={"cuInit": {"result": "hang"}}, code=3)
-        self.assertEqual(report["error"], f"cuInit has not come back for {PATIENCE} s")
+        self.assertEqual(report["error"], f"cuInit has not returned for {PATIENCE} s")
 
     def test_little_memory_shrinks_the_tests_and_too_little_refuses(self):
         report = self.probe([gpu(1, memory_mib=1000, free_mib=8)], "--tests", "hbm", "--memory-share", "0.5")
@@ -290,14 +290,14 @@ class Faults(ProbeCase):
 
     def test_without_a_driver_or_a_gpu_nobody_could_look(self):
         for gpus, library, text in (([], LIBRARY, "cuInit: CUDA_ERROR_NO_DEVICE (100)"),
-                                    ([], "/nowhere/libcuda.so.1", "no CUDA driver is installed here"),
+                                    ([], "/nowhere/libcuda.so.1", "CUDA driver is not installed"),
                                     ([gpu(1)], os.path.join(harness.BIN, "libnvidia-ml-sim.so"), "it lacks cuInit")):
             report = self.probe(gpus, library=library, code=3)
             self.assertIn(text, report["error"])
             self.assertEqual(report["gpus"], [])
 
     def test_an_unknown_gpu_names_those_there_are(self):
-        self.assertIn("there are 0 to 1", self.probe([gpu(1), gpu(2)], "--gpus", "7", code=3)["error"])
+        self.assertIn("expected 0 to 1", self.probe([gpu(1), gpu(2)], "--gpus", "7", code=3)["error"])
 
 
 class Peers(ProbeCase):
@@ -348,7 +348,7 @@ class Peers(ProbeCase):
     def test_one_that_was_given_up_is_left_out(self):
         hanging = gpu(3, calls={"cuStreamSynchronize": {"result": "hang", "after": 3}})
         report = self.probe([gpu(1), gpu(2), hanging], "--tests", "pcie,p2p", "--patience", PATIENCE, code=3)
-        why = f"cuStreamSynchronize has not come back for {PATIENCE} s"
+        why = f"cuStreamSynchronize has not returned for {PATIENCE} s"
         self.assertEqual([one.get("error") for one in report["gpus"]], [None, None, why])
         for index, other in ((0, 2), (1, 1)):
             self.assertEqual(self.pairs(report, index, "together"), ({self.uuid(other)}, {self.uuid(3): why}))
@@ -356,7 +356,7 @@ class Peers(ProbeCase):
     def test_one_that_hangs_with_its_peers_takes_one_of_them_along_and_is_named(self):
         hanging = gpu(4, calls={"cuCtxCreate_v2": {"result": "hang", "after": 1}})
         report = self.probe([gpu(1), gpu(2), gpu(3), hanging], "--tests", "p2p", "--patience", PATIENCE, code=3)
-        why = f"cuCtxCreate_v2 has not come back for {PATIENCE} s, with {self.uuid(4)}"
+        why = f"cuCtxCreate_v2 has not returned for {PATIENCE} s, with {self.uuid(4)}"
         [error, *others] = [one.get("error", "") for one in report["gpus"]]
         self.assertTrue(error.startswith(why), error)
         self.assertEqual(others, ["", "", ""])
@@ -450,14 +450,14 @@ class Sensors(SensorCase):
 
     def test_without_nvml_the_tests_go_on_and_say_so(self):
         report = super(SensorCase, self).probe(self.gpus, "--tests", "pcie,power", "--nvml-library", "/nowhere/nvml.so")
-        self.assertIn("no NVML is installed here", report["sensor_error"])
+        self.assertIn("NVML is not installed", report["sensor_error"])
         self.assertEqual(report["gpus"][0]["sensors"], [])
-        self.assertIn("nobody tells what the GPU draws", tests_of(report)["power", "together"]["skipped"])
+        self.assertIn("the power draw of the GPU is unknown", tests_of(report)["power", "together"]["skipped"])
 
     def test_an_nvml_that_hangs_is_given_up(self):
         self.change("gpus:", "functions: {nvmlDeviceGetHandleByPciBusId_v2: hang}\ngpus:")
         report = self.probe(self.gpus, "--tests", "pcie", "--patience", PATIENCE, code=3)
-        self.assertEqual(report["gpus"][0]["error"], f"NVML has not come back for {PATIENCE} s")
+        self.assertEqual(report["gpus"][0]["error"], f"NVML has not returned for {PATIENCE} s")
 
 
 class Program(ProbeCase):

@@ -221,7 +221,7 @@ class GpuTests(unittest.TestCase):
         code, operation, result = self.make(agent, "gpu.pcie_bandwidth")
         self.assertEqual((code, operation["state"]), (3, "succeeded"), operation)
         self.assertEqual({(key, health) for key, health, _ in self.findings(result)}, {(GPUS[3], "unknown")})
-        self.assertIn("CUDA does not list it", json.dumps(result["findings"]))
+        self.assertIn("CUDA does not list this GPU", json.dumps(result["findings"]))
 
     def test_divided_gpus_are_not_tested(self):
         agent = self.agent(nvml=[("mig: false", "mig: true")])

@@ -115,7 +115,7 @@ class ImageTest(unittest.TestCase):
         done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", self.root, "/usr/bin/autopilot-gpu-probe"],
                               capture_output=True, text=True, env={})
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("no CUDA driver is installed here", json.loads(done.stdout)["error"])
+        self.assertIn("CUDA driver is not installed", json.loads(done.stdout)["error"])
 
     def test_the_network_probe_runs_in_it_without_anything_else(self):
         if os.geteuid() != 0:
@@ -157,7 +157,7 @@ class ImageTest(unittest.TestCase):
         self.addCleanup(library.unlink)
         done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", self.root, "/usr/bin/autopilot-gpu-probe"],
                               capture_output=True, text=True, env={})
-        self.assertIn("is no CUDA driver", json.loads(done.stdout)["error"])
+        self.assertIn("is not a CUDA driver", json.loads(done.stdout)["error"])
 
     def test_perftest_runs_in_it_with_the_parts_for_every_adapter(self):
         if os.geteuid() != 0:

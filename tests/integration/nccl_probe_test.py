@@ -132,7 +132,7 @@ class NcclProbeTest(unittest.TestCase):
 
     def wait_measuring(self, *ends):
         for end in ends:
-            end.process.wait_says("all ranks are there")
+            end.process.wait_says("all ranks have joined")
 
 
 class Healthy(NcclProbeTest):
@@ -239,17 +239,17 @@ class Machines(NcclProbeTest):
         return End(self, "nccl-serve", "--ranks", "4", *words, **tables)
 
     def test_no_nccl(self):
-        report = self.assert_reason(self.alone("--nccl-library", "/nowhere/libnccl.so.2"), "no_library", "no NCCL is installed here; install NCCL")
+        report = self.assert_reason(self.alone("--nccl-library", "/nowhere/libnccl.so.2"), "no_library", "NCCL is not installed; install NCCL")
         self.assertEqual((report["gpus"], report["ranks"]), (2, 4), "what is known is told")
 
     def test_a_library_that_lacks_functions(self):
         self.assert_reason(self.alone("--nccl-library", CUDA), "no_library", "older than 2.4: it lacks ncclGetVersion .*; install NCCL")
 
     def test_no_driver(self):
-        report = self.assert_reason(self.alone("--library", "/nowhere/libcuda.so.1"), "no_driver", "no CUDA driver is installed here")
+        report = self.assert_reason(self.alone("--library", "/nowhere/libcuda.so.1"), "no_driver", "CUDA driver is not installed")
         self.assertNotIn("gpus", report)
         self.assert_reason(self.alone(gpus=[]), "no_driver", "CUDA_ERROR_NO_DEVICE")
-        self.assert_reason(self.alone("--gpus", "7"), "no_driver", "there are 0 to 1")
+        self.assert_reason(self.alone("--gpus", "7"), "no_driver", "expected 0 to 1")
 
     def machine(self, *change):
         """Tables of a machine whose NVML tells of its GPUs; of the first one what is changed."""
@@ -265,7 +265,7 @@ class Machines(NcclProbeTest):
     def test_a_gpu_that_others_use(self):
         tables = self.machine("processes.count: 0", "processes.count: 1")
         busy = self.alone("--nvml-library", NVML, **tables)
-        self.assert_reason(busy, "busy", r"gpu 0 \(0000:4a:00.0\) is in use by 4200; --beside-others")
+        self.assert_reason(busy, "busy", r"gpu 0 \(0000:4a:00.0\) is in use by 4200; use --beside-others")
         self.assertEqual(busy.recorded()["peak_bytes"], [0, 0], "nothing was put on them")
         self.assertRegex(self.alone("--nvml-library", NVML, "--beside-others", **tables).line()["id"], "^[0-9a-f]{256}$")
 
@@ -277,7 +277,7 @@ class Machines(NcclProbeTest):
             self.addCleanup(server.kill)
             tables = self.machine("processes.count: 0", f'processes.count: 1\n      processes.pids: "{server.pid}"')
             self.assert_reason(self.alone("--nvml-library", NVML, **tables), "busy",
-                               f"in use by {server.pid}; .*; {server.pid} is nvidia-cuda-mps-server, through which others use it")
+                               f"in use by {server.pid}; .*; {server.pid} is nvidia-cuda-mps-server, which shares the GPU with other processes")
             server.kill()
 
     def test_a_gpu_of_which_it_is_known_that_nobody_uses_it(self):
@@ -290,7 +290,7 @@ class Machines(NcclProbeTest):
                  (["--nvml-library", NVML], self.machine("processes.count: 0", "processes.count: not_supported"), "does not list its processes")]
         for words, tables, why in cases:
             with self.subTest(why):
-                told = r"^gpu 0 \(0000:..:00.0\) may be in use, and nobody tells by whom; .* driver capability `utility`.*"
+                told = r"^gpu 0 \(0000:..:00.0\) can be in use by an unknown process; .* driver capability `utility`.*"
                 self.assert_reason(self.alone("--require-idle", *words, **tables), "busy", told + why)
                 self.assertIn("id", self.alone(*words, **tables).line(), "who does not ask for it gets it as before")
 
@@ -307,10 +307,10 @@ class Machines(NcclProbeTest):
         self.assertEqual(report["address"], "192.0.2.77")
 
     def test_a_driver_that_hangs_is_blamed_itself(self):
-        self.assert_reason(self.alone("--patience", "1", calls={"cuInit": {"result": "hang"}}), "internal", "cuInit has not come back for 1 s")
+        self.assert_reason(self.alone("--patience", "1", calls={"cuInit": {"result": "hang"}}), "internal", "cuInit has not returned for 1 s")
 
     def test_what_nccl_says_is_told(self):
-        self.assert_reason(self.alone(nccl={"calls": {"ncclGetUniqueId": {"result": 5}}}), "internal", r"ncclGetUniqueId: .*\(5\).*as its table says")
+        self.assert_reason(self.alone(nccl={"calls": {"ncclGetUniqueId": {"result": 5}}}), "internal", r"ncclGetUniqueId: .*\(5\).*as configured in its table")
 
 
 class Amd(NcclProbeTest):
@@ -366,9 +366,9 @@ class Amd(NcclProbeTest):
     def test_what_is_missing_is_told_by_its_name(self):
         self.words = ["--vendor", "amd"]
         self.assert_reason(self.alone("--library", HIP, "--nccl-library", "/nowhere/librccl.so.1"), "no_library",
-                           r"no RCCL is installed here; install RCCL \(rccl\)")
-        self.assert_reason(self.alone("--library", "/nowhere/libamdhip64.so.6"), "no_driver", "no HIP is installed here")
-        self.assert_reason(self.alone("--library", CUDA), "no_driver", "is no HIP, or older than 4.2: it lacks hipInit")
+                           r"RCCL is not installed; install RCCL \(rccl\)")
+        self.assert_reason(self.alone("--library", "/nowhere/libamdhip64.so.6"), "no_driver", "HIP is not installed")
+        self.assert_reason(self.alone("--library", CUDA), "no_driver", "is not HIP, or is older than 4.2: it lacks hipInit")
         self.assert_reason(self.alone("--library", HIP, calls={"hipInit": {"result": 101}}), "no_driver", "hipInit: hipErrorInvalidDevice")
         self.assert_reason(self.alone("--library", HIP, calls={"hipMalloc": {"result": 2}}), "no_memory", "hipMalloc: hipErrorOutOfMemory")
 
@@ -376,7 +376,7 @@ class Amd(NcclProbeTest):
         kfd.use(self.kfd, 4200, number=1)
         for words in ([], ["--require-idle"]):
             busy = self.alone(*words)
-            self.assert_reason(busy, "busy", r"gpu 1 \(0000:02:00.0\) is in use by 4200; --beside-others")
+            self.assert_reason(busy, "busy", r"gpu 1 \(0000:02:00.0\) is in use by 4200; use --beside-others")
             self.assertEqual(busy.recorded()["peak_bytes"], [0, 0], "nothing was put on them")
         self.assertIn("id", self.alone("--beside-others").line())
         self.assertIn("id", self.alone("--require-idle", "--count", "1").line(), "only those that take part have to be idle")
@@ -398,7 +398,7 @@ class Amd(NcclProbeTest):
         for root, why in ((empty, "/sys/class/kfd/kfd/topology/nodes"), (self.root, r"\(KFD\) does not list it")):
             with self.subTest(why):
                 tables = {"gpus": [gpu(7)]}
-                self.assert_reason(self.alone("--require-idle", "--root", root, **tables), "busy", f"may be in use, and nobody tells by whom: .*{why}")
+                self.assert_reason(self.alone("--require-idle", "--root", root, **tables), "busy", f"can be in use by an unknown process: .*{why}")
                 self.assertIn("id", self.alone("--root", root, **tables).line(), "who does not ask for it gets it")
 
     def test_a_divided_gpu_is_busy_where_its_use_must_be_known(self):
@@ -412,12 +412,12 @@ class Others(NcclProbeTest):
 
     def test_nobody_comes(self):
         serving, _ = self.serve("--patience", "1")
-        self.assert_reason(serving, "not_joined", "not all ranks came: ncclGroupEnd has not come back for 1 s")
+        self.assert_reason(serving, "not_joined", "not all ranks joined: ncclGroupEnd has not returned for 1 s")
 
     def test_one_of_three_does_not_come(self):
         serving, told = self.serve("--patience", "2", ranks=6)
         joining = self.join(told["id"], "--patience", "2", ranks=6)
-        self.assert_reason(serving, "not_joined", "not all ranks came")
+        self.assert_reason(serving, "not_joined", "not all ranks joined")
         self.assertIn(self.report(joining, 3)["reason"], ("not_joined", "peer_vanished"))
 
     def test_the_peer_is_killed_in_the_middle(self):
@@ -426,12 +426,12 @@ class Others(NcclProbeTest):
             ends = [serving, self.join(told["id"], "--seconds", "60")]
             self.wait_measuring(*ends)
             os.kill(ends[victim].child.pid, signal.SIGKILL)
-            self.assert_reason(ends[1 - victim], "peer_vanished", "another rank is gone")
+            self.assert_reason(ends[1 - victim], "peer_vanished", "another rank has ended")
 
     def test_a_peer_that_stops_in_the_middle(self):
         serving, told = self.serve("--patience", "2")
         joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": "hang", "after": 7}}})
-        self.assert_reason(serving, "peer_vanished", "ncclGroupEnd has not come back for 2 s")
+        self.assert_reason(serving, "peer_vanished", "ncclGroupEnd has not returned for 2 s")
         joining.process.stop()
 
     def test_a_machine_that_stands_still_in_the_middle(self):
@@ -445,14 +445,14 @@ class Others(NcclProbeTest):
         serving, told = self.serve()
         joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": 1, "after": 7}}})
         self.assert_reason(joining, "internal", r"ncclAllReduce: .*\(1\)")
-        self.assert_reason(serving, "peer_vanished", "another rank is gone")
+        self.assert_reason(serving, "peer_vanished", "another rank has ended")
 
     def test_what_failed_first_is_told_though_nccl_hangs_afterwards(self):
         serving, told = self.serve()
         joining = self.join(told["id"], "--patience", "1",
                             nccl={"calls": {"ncclAllReduce": {"result": 1, "after": 7}, "ncclCommAbort": {"result": "hang"}}})
         self.assert_reason(joining, "internal", r"ncclAllReduce: .*\(1\)")
-        self.assert_reason(serving, "peer_vanished", "another rank is gone")
+        self.assert_reason(serving, "peer_vanished", "another rank has ended")
 
     def test_numbers_that_ranks_cannot_have_agreed_on_are_wrong_sums(self):
         # Of the size, the time, the trial, the iterations of a batch, the time that has passed, and the rank with a wrong sum.
@@ -462,26 +462,26 @@ class Others(NcclProbeTest):
                 for call, value, rank in cases]
         for (call, value, rank), end in zip(cases, ends):
             with self.subTest(call=call, value=value, rank=rank):
-                told = f"^rank {rank} said .* all agree on {value}: sums of NCCL are wrong here"
+                told = f"^rank {rank} sent .* as the agreed value {value}: sums of NCCL are wrong here"
                 self.assert_reason(end, "wrong_result", told, code=2, wrong_rank=rank)
 
     def test_a_size_of_no_whole_pages_is_a_wrong_sum_though_nccl_hangs_afterwards(self):
         table = {"wrong_word": {"rank": 0, "call": 0, "value": 4096 + 2048}, "calls": {"ncclCommAbort": {"result": "hang"}}}
         serving, told = self.serve("--count", "1", "--patience", "1", ranks=2, nccl=table)
         joining = self.join(told["id"], "--count", "1", "--patience", "3", ranks=2, first=1)
-        self.assert_reason(serving, "wrong_result", "^rank 0 said .* all agree on 6144: sums of NCCL", code=2, wrong_rank=0)
-        self.assert_reason(joining, "peer_vanished", "another rank is gone|has not come back")
+        self.assert_reason(serving, "wrong_result", "^rank 0 sent .* as the agreed value 6144: sums of NCCL", code=2, wrong_rank=0)
+        self.assert_reason(joining, "peer_vanished", "another rank has ended|has not returned")
 
     def test_ranks_of_a_machine_that_are_told_different_numbers(self):
         alone, _ = self.serve(ranks=2, nccl={"wrong_word": {"rank": 1, "call": 1, "value": 3_000_000}})
         # Which of them is wrong nobody knows.
-        self.assert_reason(alone, "wrong_result", "^rank 0 was told that all agree on 500000, rank 1 on 3000000: sums of NCCL", code=2)
+        self.assert_reason(alone, "wrong_result", "^rank 0 received as the agreed value 500000, rank 1 received 3000000: sums of NCCL", code=2)
 
     def test_a_process_that_crashes_in_nccl(self):
         serving, told = self.serve()
         joining = self.join(told["id"], nccl={"calls": {"ncclAllReduce": {"result": "abort", "after": 7}}})
         self.assertEqual(joining.end()[0], -signal.SIGABRT)
-        self.assert_reason(serving, "peer_vanished", "another rank is gone")
+        self.assert_reason(serving, "peer_vanished", "another rank has ended")
 
     def test_a_wrong_sum_is_named_and_all_ends_know_it(self):
         serving, told = self.serve()
@@ -509,7 +509,7 @@ class Others(NcclProbeTest):
         joining.process.stop()
 
     def test_a_machine_with_fewer_gpus_than_were_counted_says_so_at_once(self):
-        self.assert_reason(End(self, "nccl-serve", "--ranks", "6", "--count", "3"), "no_driver", "the driver lists 2 GPUs of 3 that shall take part")
+        self.assert_reason(End(self, "nccl-serve", "--ranks", "6", "--count", "3"), "no_driver", "the driver lists only 2 GPUs of 3 requested")
 
     def test_two_versions_of_nccl(self):
         serving, told = self.serve()
@@ -521,10 +521,10 @@ class Others(NcclProbeTest):
         serving, told = self.serve()
         serving.child.kill()
         serving.child.wait(10)
-        self.assert_reason(self.join(told["id"]), "refused", "who made the id does not listen any more: .*Connection refused")
+        self.assert_reason(self.join(told["id"]), "refused", "the process that created the id no longer listens: .*Connection refused")
 
     def test_an_id_that_nobody_made(self):
-        self.assert_reason(self.join("00" * 128), "internal", "ncclGroupEnd: .*the id is none of this library")
+        self.assert_reason(self.join("00" * 128), "internal", "ncclGroupEnd: .*the id is from another library")
 
 
 class Program(NcclProbeTest):
@@ -541,7 +541,7 @@ class Program(NcclProbeTest):
         self.ends_by_a_signal(serving)
         record = serving.recorded()
         self.assertEqual({name: record[name] for name in NOTHING_LEFT}, NOTHING_LEFT)
-        self.assert_reason(joining, "peer_vanished", "another rank is gone")
+        self.assert_reason(joining, "peer_vanished", "another rank has ended")
 
     def ends_by_a_signal(self, end):
         begin = time.monotonic()
@@ -554,8 +554,8 @@ class Program(NcclProbeTest):
         serving, told = self.serve(environment={"NCCL_DEBUG": "VERSION"})
         joining = self.join(told["id"])
         self.assertEqual([len(end.end()[1]) for end in (serving, joining)], [1, 1])
-        serving.process.wait_says("all ranks are there")
-        serving.process.wait_says("a word of the simulated library on standard output")
+        serving.process.wait_says("all ranks have joined")
+        serving.process.wait_says("a line of the simulated library on standard output")
 
     def run_probe(self, *arguments, environment=None):
         return subprocess.run([PROBE, *arguments], capture_output=True, text=True, check=False, timeout=60, env=os.environ | (environment or {}))
@@ -614,7 +614,7 @@ class Program(NcclProbeTest):
     def test_more_gpus_than_ranks_are_usage(self):
         serving = End(self, "nccl-serve", "--ranks", "2", gpus=[gpu(1), gpu(2), gpu(3)])
         self.assertEqual(serving.end(), (64, []))
-        serving.process.wait_says("--ranks: 3 GPUs from rank 0 on are more than 2 ranks; say fewer with --count")
+        serving.process.wait_says("--ranks: 3 GPUs from rank 0 exceed 2 ranks; reduce --count")
 
 
 if __name__ == "__main__":

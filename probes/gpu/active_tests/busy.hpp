@@ -7,8 +7,8 @@
 
 namespace autopilot::probes::gpu {
 
-// The heaviest load that the GPU has kernels for: one matrix product after the other, each of at most 50 ms,
-// as long as `more`, asked between two, says so.
+// Puts the heaviest load on the GPU for which it has kernels: matrix products of at most 50 ms each, while
+// `more` returns true; it is called between two products.
 [[nodiscard]] Status multiply_while(Session& session, const std::function<bool()>& more);
 
 }  // namespace autopilot::probes::gpu

@@ -16,14 +16,14 @@ namespace {
 constexpr double kTera = 1e12;
 constexpr std::uint64_t kSeedA = 1;
 constexpr std::uint64_t kSeedB = 2;
-constexpr std::size_t kMostMatrixBytes = std::size_t{1} << 30;  // of the three matrices together
+constexpr std::size_t kMostMatrixBytes = std::size_t{1} << 30;  // of all three matrices
 constexpr unsigned kMostTileRows = 32;
-constexpr unsigned kWideDepth = 512;       // down to here the depth is shortened before the rows are
-constexpr double kLongestRun = 0.05;       // seconds; a GPU that is slow in this precision gets less to do
-constexpr unsigned kTiles = 512;           // in each of which one element is compared
-constexpr unsigned kShortestRunSteps = 2;  // of the run that shows how slow it is
+constexpr unsigned kWideDepth = 512;  // the depth is shortened down to this value before the rows are
+constexpr double kLongestRun = 0.05;  // seconds; a GPU that is slow in this precision gets a smaller product
+constexpr unsigned kTiles = 512;      // one element is compared in each of them
+constexpr unsigned kShortestRunSteps = 2;  // of the run that shows the speed
 
-// One precision: the kernels, and the tiles of their blocks.
+// One precision: its kernels, and the tiles of their blocks.
 template <class In, class Sum>
 struct Kind {
   const char* name;
@@ -34,7 +34,8 @@ struct Kind {
       multiply;
 };
 
-// The product has a tile in each column for each multiprocessor, so that all of them end at once.
+// The product has one tile in each column for each multiprocessor, so that all of them finish at the same
+// time.
 struct Shape {
   std::size_t tile_rows;
   std::size_t tile_columns;
@@ -48,7 +49,7 @@ std::size_t bytes_of(const Kind<In, Sum>& kind, const Shape& shape) {
   return (rows + columns) * shape.depth * sizeof(In) + rows * columns * sizeof(Sum);
 }
 
-// The largest that fits.
+// The largest product that fits into memory.
 template <class In, class Sum>
 Result<Shape> shape_for(const Session& session, const Kind<In, Sum>& kind) {
   Shape shape{.tile_rows = kMostTileRows,
@@ -84,7 +85,7 @@ class Product {
     return Product(session, kind, shape, std::move(a), std::move(b), std::move(c));
   }
 
-  // Shortens the depth until one run takes no longer than kLongestRun, then makes the matrices.
+  // Shortens the depth until one run takes at most kLongestRun, then allocates the matrices.
   Status prepare() {
     const std::size_t most = shape_.depth;
     shape_.depth = std::size_t{kind_.tile.depth} * kShortestRunSteps;
@@ -112,7 +113,7 @@ class Product {
     return 2.0 * static_cast<double>(rows() * columns() * shape_.depth) / kTera;
   }
 
-  // Of tiles all over the product one element each, another place in every one.
+  // Compares one element of each of the tiles all over the product, at different positions within the tiles.
   Status compare(Measurement& measurement) {
     const std::size_t tiles = shape_.tile_rows * shape_.tile_columns;
     const std::size_t compared = std::min<std::size_t>(tiles, kTiles);
@@ -154,7 +155,7 @@ class Product {
   Buffer c_;
 };
 
-// A kernel that faults ends all tests of the GPU: whoever reads it must know which one.
+// A kernel that faults ends all tests of the GPU, so the error must name it.
 template <class T>
 Result<T> by_kernel(const char* name, Result<T> outcome) {
   if (!outcome) outcome.error().what = std::string(name) + ": " + outcome.error().what;
@@ -228,14 +229,14 @@ Kind<std::uint16_t, float> bf16_wgmma_kind() {
           .multiply = AUTOPILOT_GPU_KERNEL(gemm_bf16_wgmma)};
 }
 
-// By the faster kernel where the GPU has it. It has not proven itself on any: what it gets wrong is the GPU's
-// fault only where the other kernel gets its product wrong as well.
+// Uses the faster kernel if the GPU supports it. That kernel is not proven on any GPU: a wrong result counts
+// as a fault of the GPU only if the other kernel is wrong as well.
 Result<Measurement> measure_bf16(Session& session, double seconds) {
   if (!has(session, bf16_wgmma_kind())) return measure_kind(session, bf16_kind(), seconds);
   Measurement fast = TRY(measure_kind(session, bf16_wgmma_kind(), seconds));
   if (fast.wrong.empty()) return fast;
   auto slower = bf16_kind();
-  slower.name = "bf16_mma_sync";  // nobody shall compare it with what other GPUs have by the faster one
+  slower.name = "bf16_mma_sync";  // prevents a comparison with GPUs that use the faster kernel
   Measurement sure = TRY(measure_kind(session, slower, seconds));
   if (sure.wrong.empty()) {
     std::fprintf(stderr, "gpu %d: gemm: the kernels disagree: %s is wrong where %s is right\n",

@@ -8,11 +8,10 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1}
-                                   << 30;  // of the three buffers together; no cache holds as much
-constexpr unsigned kRuns = 16;             // of a kernel, in one sample
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of all three buffers; no cache is as large
+constexpr unsigned kRuns = 16;                            // of a kernel, in one sample
 constexpr double kFactor = 3;
-constexpr std::size_t kWindow = 512;  // numbers that are compared at the begin, in the middle and at the end
+constexpr std::size_t kWindow = 512;  // numbers compared at the beginning, in the middle and at the end
 
 struct Buffers {
   Session& session;
@@ -22,7 +21,7 @@ struct Buffers {
   std::uint64_t pairs;
 };
 
-// Looks at three windows of `buffer`, where every number is `factor` times the one that was filled in.
+// Compares three windows of `buffer`, where every number is `factor` times its initial value.
 Status compare(const Buffers& buffers, const Buffer& buffer, double factor, const std::string& kernel,
                Measurement& measurement) {
   const std::size_t numbers = 2 * buffers.pairs;
@@ -44,7 +43,7 @@ Status compare(const Buffers& buffers, const Buffer& buffer, double factor, cons
   return {};
 }
 
-// Counts how often daxpy ran, for each run adds to its result.
+// Counts the runs of daxpy, because each run adds to its result.
 struct Daxpy {
   const Buffers& buffers;
   double runs = 0;
@@ -58,7 +57,7 @@ struct Daxpy {
   }
 };
 
-// Each kernel for so many seconds.
+// Runs each kernel for that many seconds.
 Status measure_all(const Buffers& buffers, const Grid& grid, double seconds, Measurement& measurement) {
   Session& session = buffers.session;
   const auto often = [&](const auto& kernel, auto... arguments) {
@@ -82,7 +81,7 @@ Status measure_all(const Buffers& buffers, const Grid& grid, double seconds, Mea
       TRY(measure(session, "daxpy", "GB/s", 3 * amount, seconds, [&] { return daxpy(); })));
   TRY_STATUS(compare(buffers, buffers.sum, kFactor * daxpy.runs, "daxpy", measurement));
 
-  // The first two buffers are read and the third one written.
+  // Reads the first two buffers and writes the third one.
   measurement.series.push_back(
       TRY(measure(session, "triad", "GB/s", 3 * amount, seconds,
                   often(AUTOPILOT_GPU_KERNEL(stream_triad), buffers.sum.pointer(), buffers.in.pointer(),

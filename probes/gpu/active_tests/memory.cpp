@@ -12,8 +12,8 @@ namespace {
 
 using kernels::PatternResult;
 
-// As much of the budget as the GPU has in one piece, and a quarter of it at least: a test of less would pass
-// a GPU of which it saw next to nothing.
+// Allocates the largest single piece within the budget, and at least a quarter of the budget: a test of less
+// memory would pass a GPU almost without testing it.
 Result<Buffer> allocate_most(Session& session, std::size_t budget) {
   constexpr std::size_t kLeastShare = 4;
   for (std::size_t bytes = budget;; bytes /= 2) {
@@ -29,7 +29,7 @@ struct Words {
   [[nodiscard]] std::uint64_t count() const { return memory.bytes() / sizeof(std::uint64_t); }
 };
 
-// Every word written, then every word read.
+// Writes every word, then reads every word.
 Result<PatternResult> pass(const Words& words, std::uint64_t seed, std::uint64_t flip) {
   Session& session = words.session;
   const Grid grid = wide_grid(session.facts());
@@ -43,7 +43,7 @@ Result<PatternResult> pass(const Words& words, std::uint64_t seed, std::uint64_t
   return result;
 }
 
-// Each pattern and its complement, so that every bit was one and zero.
+// Runs each pattern and its complement, so that every bit was one and zero.
 Status run_passes(const Words& words, double seconds, PatternResult& all, std::int64_t& passes) {
   using Clock = std::chrono::steady_clock;
   const auto end =
@@ -69,7 +69,7 @@ Result<Measurement> test_memory(Session& session, const TestLimits& limits) {
   PatternResult all{.wrong = 0, .first = words.count(), .bits = 0};
   std::int64_t passes = 0;
   const Status outcome = run_passes(words, limits.seconds, all, passes);
-  // What comes from a GPU of which this is not seen, may as well have become wrong on its way.
+  // If this check of the GPU's compare kernel fails, reported differences are not reliable.
   if (outcome) TRY_STATUS(find_a_planted_word(session, memory, result));
   Measurement measurement;
   measurement.facts.emplace_back("bytes_tested", memory.bytes());

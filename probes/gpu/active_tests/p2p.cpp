@@ -16,7 +16,7 @@ constexpr std::size_t kMostPeerBytes = std::size_t{64} << 20;
 constexpr unsigned kPeerRuns = 16;  // in one sample
 constexpr std::uint64_t kPeerSeed = 13;
 
-// Memory of ours, and memory of the same size on the other GPU, each in its own context.
+// Memory on this GPU, and memory of the same size on the other GPU, each in its own context.
 struct Pair {
   Session& here;
   Session& there;
@@ -33,7 +33,7 @@ struct Pair {
   }
 };
 
-// Whether copies go from GPU to GPU without the host; where they do, both contexts allow it.
+// True if copies go from GPU to GPU without the host; both contexts are then set up for it.
 Result<bool> connect(Session& here, Session& there) {
   const Driver& driver = here.driver();
   int can = 0;
@@ -47,7 +47,7 @@ Result<bool> connect(Session& here, Session& there) {
   return true;
 }
 
-// What went to the other GPU and came back.
+// Compares the data after a copy to the other GPU and back.
 Status compare(const Pair& pair, const Buffer& result, Measurement& measurement) {
   Session& here = pair.here;
   const Driver& driver = here.driver();
@@ -84,12 +84,12 @@ Status measure_pair(const Pair& pair, double seconds, Measurement& measurement) 
   return {};
 }
 
-// Whether copies between the two go without the host. `pairs`: of this GPU, and at most as many of every
-// other.
+// True if copies between the two bypass the host. `pairs`: pairs of this GPU, and at most as many of every
+// other GPU.
 Result<bool> test_pair(Session& session, const GpuFacts& other, const TestLimits& limits, std::size_t pairs,
                        const Buffer& result, Measurement& measurement) {
   const auto peer = TRY(Session::open(session.driver(), other, limits.memory_share));
-  // Every other GPU takes as much of this one at the same time.
+  // Every other GPU uses the same share of this one at the same time.
   const std::size_t share = std::min(session.budget_bytes(), peer->budget_bytes()) / 2 / (pairs + 1);
   const std::size_t bytes = std::min(kMostPeerBytes, share) / 4096 * 4096;
   const auto theirs = TRY(peer->allocate(bytes));

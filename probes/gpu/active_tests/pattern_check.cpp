@@ -17,7 +17,7 @@ Status find_a_planted_word(Session& session, const Buffer& memory, const Buffer&
                             memory.pointer(), kOneWord, kSeed, std::uint64_t{0}, result.pointer()));
   TRY_STATUS(session.read(&found, result, 0, sizeof found));
   if (found.wrong == kOneWord) return {};
-  return fail(Errc::unavailable, "a word that was made wrong was not found: the GPU ran nothing");
+  return fail(Errc::unavailable, "a planted wrong word was not found: the GPU ran no kernel");
 }
 
 }  // namespace autopilot::probes::gpu

@@ -5,8 +5,8 @@
 
 namespace autopilot::probes::gpu {
 
-// Spoils the first word of `memory` and has the kernel that compares look at it: a GPU that runs nothing
-// finds nothing wrong either. `result` has room for a PatternResult. unavailable: the word was not found.
+// Corrupts the first word of `memory` and runs the compare kernel: a GPU that runs no kernel finds no wrong
+// word either. `result` must have room for a PatternResult. unavailable: the word was not found.
 [[nodiscard]] Status find_a_planted_word(Session& session, const Buffer& memory, const Buffer& result);
 
 }  // namespace autopilot::probes::gpu

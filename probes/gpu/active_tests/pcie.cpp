@@ -30,7 +30,7 @@ struct Copies {
   }
 };
 
-// What went to the GPU and came back.
+// Compares the data after a copy to the GPU and back.
 Status compare(const Copies& copies, Measurement& measurement) {
   TRY_STATUS(copies.in(copies.session.stream()));
   TRY_STATUS(copies.out(copies.gpu_in, copies.session.stream()));

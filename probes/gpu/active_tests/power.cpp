@@ -10,13 +10,13 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-constexpr auto kPeriod = std::chrono::milliseconds{100};  // NVML has a new value no more often
+constexpr auto kPeriod = std::chrono::milliseconds{100};  // NVML updates its value at this interval
 constexpr std::uint64_t kSpinNanoseconds = 20'000'000;    // of one launch
-// As a collective does: so many blocks at most.
+// Limit of blocks, as in a collective.
 constexpr unsigned kSpinBlocks = 32;
 constexpr unsigned kSpinThreads = 512;
 
-// One state of the GPU: what it draws, ten times a second, until the time is over.
+// One state of the GPU: samples its power ten times a second until the time is over.
 class Phase {
   using Clock = std::chrono::steady_clock;
 
@@ -27,7 +27,7 @@ class Phase {
              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.seconds / 3))),
         series_{.name = name, .unit = "W", .samples = {}} {}
 
-  // Looks if it is time to. False: the phase is over, with one sample at least.
+  // Takes a sample if one is due. False: the phase is over, with at least one sample.
   bool goes_on() {
     const auto now = Clock::now();
     if (now >= next_ || (now >= end_ && series_.samples.empty())) {
@@ -40,7 +40,7 @@ class Phase {
 
  private:
   const std::function<std::optional<double>()>& watts_;
-  Clock::time_point next_ = Clock::now() + kPeriod;  // what it draws follows the load
+  Clock::time_point next_ = Clock::now() + kPeriod;  // power follows the load with a delay
   Clock::time_point end_;
   Series series_;
 };
@@ -77,7 +77,8 @@ Result<Series> be_busy(Session& session, const TestLimits& limits) {
 }  // namespace
 
 Result<Measurement> test_power(Session& session, const TestLimits& limits) {
-  if (!limits.watts || !limits.watts()) return fail(Errc::unsupported, "nobody tells what the GPU draws");
+  if (!limits.watts || !limits.watts())
+    return fail(Errc::unsupported, "the power draw of the GPU is unknown");
   Measurement measurement;
   measurement.series.push_back(TRY(stay_idle(session, limits)));
   measurement.series.push_back(TRY(spin(session, limits)));

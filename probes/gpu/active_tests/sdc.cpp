@@ -13,9 +13,9 @@ using kernels::CanaryCount;
 
 constexpr unsigned kRounds = 512;
 constexpr unsigned kBlocksOfMultiprocessor =
-    8;                             // more than run at once on some GPUs, so that none stays idle
+    8;                             // more than run at once on some GPUs, so that all multiprocessors are busy
 constexpr unsigned kLaunches = 4;  // with the digests of one seed
-constexpr unsigned kMostMultiprocessors = 1024;  // ids may have gaps
+constexpr unsigned kMostMultiprocessors = 1024;  // ids can have gaps
 
 std::vector<std::uint64_t> digests_of(std::uint64_t seed) {
   std::vector<std::uint64_t> digests;
@@ -35,7 +35,7 @@ Status run_seed(Session& session, const Buffer& expected, const Buffer& counts, 
   return session.wait();
 }
 
-// A GPU that left some out, or ran nothing, had no wrong one among them.
+// A GPU that skipped digests, or ran no kernel, has no wrong digest either.
 Status all_ran(const std::vector<CanaryCount>& counts, std::uint64_t seeds, unsigned multiprocessors) {
   std::uint64_t digests = 0;
   for (const CanaryCount& count : counts)

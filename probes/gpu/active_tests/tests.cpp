@@ -12,7 +12,7 @@ std::span<const GpuTest> gpu_tests() {
       GpuTest{"gemm", "matrix products in f64 and bf16", true, false, test_gemm},
       GpuTest{"sdc", "silent data corruption, by multiprocessor", true, false, test_sdc},
       GpuTest{"memory", "patterns in the GPU's memory", false, false, test_memory},
-      GpuTest{"power", "what it draws: idle, waiting, busy", false, false, test_power},
+      GpuTest{"power", "power draw: idle, waiting, busy", false, false, test_power},
       GpuTest{"p2p", "copies between GPUs", false, true, test_p2p},
   };
   return kTests;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the CUDA driver's binary interface that we use, in our own words: names of functions are the
-// library's, nothing else is. The probe calls through it, the simulated driver is built against it. Values
-// were compared with the documentation of the driver API (CUDA 12), 2026-11-25.
+// The part of the CUDA driver's binary interface that the probe uses, written independently; only the names
+// of functions are those of the library. The probe calls through it, and the simulated driver is built
+// against it. Values were compared with the documentation of the driver API (CUDA 12), 2026-11-25.
 #pragma once
 
 #include <cstddef>
@@ -59,17 +59,17 @@ inline constexpr int kMultiprocessorCount = 16;
 inline constexpr int kComputeCapabilityMajor = 75;
 inline constexpr int kComputeCapabilityMinor = 76;
 
-// Attribute of a function: bytes of shared memory that a launch may ask for.
+// Attribute of a function: limit of shared memory for a launch, in bytes.
 inline constexpr int kMostSharedBytesOfLaunch = 8;
 
-inline constexpr unsigned kBlockingSync = 4;       // of a context: who waits sleeps
-inline constexpr unsigned kPortable = 1;           // pinned memory of every context
-inline constexpr unsigned kStreamNonBlocking = 1;  // beside the default stream
+inline constexpr unsigned kBlockingSync = 4;       // of a context: a waiting thread sleeps
+inline constexpr unsigned kPortable = 1;           // pinned memory is usable in every context
+inline constexpr unsigned kStreamNonBlocking = 1;  // independent of the default stream
 
 }  // namespace autopilot::probes::gpu::cuda
 
-// Every function that the probe calls: X(member, name, arguments). All of them are in drivers from 450 on,
-// and the simulated driver defines them all.
+// Every function that the probe calls: X(member, name, arguments). Drivers from 450 on have all of them, and
+// the simulated driver defines all of them.
 // clang-format off
 #define AUTOPILOT_CUDA_FUNCTIONS(X) \
   X(init, cuInit, (unsigned flags)) \

@@ -32,11 +32,11 @@ Status Driver::status_of(const char* name, cuda::Return code) const {
 }
 
 tl::unexpected<Error> Driver::not_asked_for(const char* name) {
-  return fail(Errc::unsupported, std::string(name) + ": this driver's library is not asked for it");
+  return fail(Errc::unsupported, std::string(name) + ": not used with this driver's library");
 }
 
 Status Driver::go_on() const {
-  if (watch_->stop) return fail(Errc::conflict, "stopped before its end");
+  if (watch_->stop) return fail(Errc::conflict, "stopped early");
   return {};
 }
 

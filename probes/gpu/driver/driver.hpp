@@ -10,16 +10,16 @@
 
 namespace autopilot::probes::gpu {
 
-// Between who calls the driver and who watches over it. Thread-safe.
+// Shared between the thread that calls the driver and the thread that monitors it. Thread-safe.
 struct Watch {
-  std::atomic<const char*> call = nullptr;    // what the thread is in, and may hang in
-  std::atomic<std::uint64_t> calls = 0;       // how many it has begun
-  std::atomic<const char*> kernel = nullptr;  // that it launched last
-  std::atomic<const char*> peer = nullptr;    // UUID of another GPU that its calls are about as well
-  std::atomic<bool> stop = false;             // it shall free everything and end
+  std::atomic<const char*> call = nullptr;    // call in progress, which can hang
+  std::atomic<std::uint64_t> calls = 0;       // number of started calls
+  std::atomic<const char*> kernel = nullptr;  // last launched kernel
+  std::atomic<const char*> peer = nullptr;    // UUID of another GPU that the calls involve
+  std::atomic<bool> stop = false;             // request to free everything and end
 };
 
-// A call that may hang, from here to the end of the block.
+// Marks a call that can hang, until the end of the block.
 class InCall {
  public:
   InCall(Watch& watch, const char* name) : watch_(watch) {
@@ -37,14 +37,14 @@ class InCall {
 // The library, called by one thread.
 class Driver {
  public:
-  // Both must outlive it.
+  // Both must outlive the driver.
   Driver(const Library& library, Watch& watch) : library_(&library), watch_(&watch) {}
 
   [[nodiscard]] const cuda::Calls& calls() const { return library_->calls(); }
   [[nodiscard]] const Library& library() const { return *library_; }
 
-  // The error says which function gave what: "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2)".
-  // Errc::unsupported also of one that this library is not asked for.
+  // The error names the function and its code: "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2)".
+  // Errc::unsupported also for a function that is not used with this library.
   template <class... Parameters>
   [[nodiscard]] Status run(const cuda::Call<cuda::Return(Parameters...)>& call,
                            std::type_identity_t<Parameters>... arguments) const {
@@ -53,7 +53,7 @@ class Driver {
     return status_of(call.name, call.address(arguments...));
   }
 
-  // Of what may go on beside us: false while it does.
+  // For work that can still be running: false while it runs.
   template <class... Parameters>
   [[nodiscard]] Result<bool> is_through(const cuda::Call<cuda::Return(Parameters...)>& call,
                                         std::type_identity_t<Parameters>... arguments) const {
@@ -65,7 +65,7 @@ class Driver {
     return true;
   }
 
-  // The same for what is given back: nobody can do anything about a GPU that does not take it.
+  // The same for releases: a GPU that fails to release has no remedy.
   template <class... Parameters>
   void give_back(const cuda::Call<cuda::Return(Parameters...)>& call,
                  std::type_identity_t<Parameters>... arguments) const {
@@ -74,13 +74,13 @@ class Driver {
     call.address(arguments...);
   }
 
-  // What is about to be launched, for who watches: a kernel that never ends shows in a later call.
+  // Records the next launch for the monitoring thread: a kernel that never ends shows only in a later call.
   void note_kernel(const char* name) const { watch_->kernel = name; }
 
-  // The other GPU that the next calls are about as well, by its UUID, which stays; null: none.
+  // The UUID of the other GPU that the next calls involve; the text must stay valid. null: none.
   void note_peer(const char* uuid) const { watch_->peer = uuid; }
 
-  // Errc::conflict once the watch says stop.
+  // Errc::conflict after a stop request.
   [[nodiscard]] Status go_on() const;
 
  private:

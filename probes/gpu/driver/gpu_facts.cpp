@@ -26,7 +26,7 @@ Result<int> attribute_of(const Driver& driver, cuda::Device device, int attribut
   return value;
 }
 
-// What tests with kernels need, and how people name a GPU of NVIDIA.
+// Facts that tests with kernels need, and the names of an NVIDIA GPU.
 Status read_what_cuda_tells(const Driver& driver, GpuFacts& gpu) {
   cuda::Uuid uuid{};
   TRY_STATUS(driver.run(driver.calls().device_uuid, &uuid, gpu.device));
@@ -67,10 +67,9 @@ Result<int> index_of(const std::vector<GpuFacts>& all, const std::string& word) 
     if (names(word, gpu)) found.push_back(gpu.index);
   if (found.size() == 1) return found.front();
   if (!found.empty())
-    return fail(Errc::malformed,
-                "--gpus: '" + to_printable(word, 80) + "' is the beginning of several UUIDs");
-  return fail(Errc::not_found, "--gpus: no GPU is '" + to_printable(word, 80) + "'; there are 0 to " +
-                                   std::to_string(all.size() - 1) + ", or say a UUID or a PCI address");
+    return fail(Errc::malformed, "--gpus: '" + to_printable(word, 80) + "' matches several UUIDs");
+  return fail(Errc::not_found, "--gpus: unknown GPU '" + to_printable(word, 80) + "'; expected 0 to " +
+                                   std::to_string(all.size() - 1) + ", a UUID or a PCI address");
 }
 
 // "0000:3b:00.0"

@@ -55,7 +55,7 @@ TEST(ChooseGpus, an_unknown_word_names_what_there_is) {
   for (const char* word : {"3", "-1", "", "GPU", "GPU-cccc", "0000:ff:00.0"}) {
     const auto gpus = choose_gpus(three(), {word});
     ASSERT_FALSE(gpus) << word;
-    EXPECT_THAT(gpus.error().what, HasSubstr("there are 0 to 2"));
+    EXPECT_THAT(gpus.error().what, HasSubstr("expected 0 to 2"));
   }
 }
 

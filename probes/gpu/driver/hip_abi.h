@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of HIP's binary interface that an all-reduce uses, in our own words and with the types of
-// cuda_abi.h: HIP follows CUDA. The codes and flags that we use have the same values, an ordinal is the
-// device, and an address of a GPU, a pointer there, is as wide as our number. Names, arguments and values
-// were compared with the header and the library of HIP 5.2.3 (libamdhip64-dev and libamdhip64-5 5.2.3-8 of
-// Debian 12); the codes from 801 on with hip_runtime_api.h of HIP 7.12 as well, and the names with what its
-// library exports (hip_hcc.map.in), both of ROCm/rocm-systems; 2026-11-27.
+// The part of HIP's binary interface that an all-reduce uses, written independently and with the types of
+// cuda_abi.h, because HIP follows CUDA. The used codes and flags have the same values, an ordinal is the
+// device, and a GPU address, a pointer there, has the width of our number. Names, arguments and values were
+// compared with the header and the library of HIP 5.2.3 (libamdhip64-dev and libamdhip64-5 5.2.3-8 of Debian
+// 12); the codes from 801 on also with hip_runtime_api.h of HIP 7.12, and the names with the exports of its
+// library (hip_hcc.map.in), both of ROCm/rocm-systems; 2026-11-27.
 #pragma once
 
 #include "probes/gpu/driver/cuda_abi.h"
 
-// X(member, name, arguments), in place of CUDA's function of that member. The library has exported all of
-// them since 4.2, under one version of the symbols.
+// X(member, name, arguments), instead of CUDA's function of that member. The library has exported all of them
+// since 4.2, under one symbol version.
 // clang-format off
 #define AUTOPILOT_HIP_FUNCTIONS(X) \
   X(init, hipInit, (unsigned flags)) \
@@ -34,6 +34,7 @@
   X(event_destroy, hipEventDestroy, (Event event)) \
   X(event_record, hipEventRecord, (Event event, Stream stream)) \
   X(event_elapsed, hipEventElapsedTime, (float* milliseconds, Event begin, Event end))
-// The one that CUDA has with other arguments. Of a code that it does not know it gives the name of another.
+// The function whose CUDA counterpart has other arguments. For an unknown code it returns the name of another
+// code.
 #define AUTOPILOT_HIP_ERROR_NAME(X) X(const char*, hipGetErrorName, (Return code))
 // clang-format on

@@ -14,15 +14,15 @@ struct KernelText {
   std::string level;  // "sm_80"
   const std::string* text = nullptr;
 
-  // Levels differ in what their GPUs can do.
+  // Levels differ in the features of their GPUs.
   [[nodiscard]] bool has(std::string_view kernel) const;
 };
 
 // From the lowest to the highest.
 [[nodiscard]] std::vector<std::string> kernel_levels();
 
-// The texts that a GPU of this compute capability ("8.6" is 86) takes, the best first: levels up to its own,
-// and up to `highest` where that is said. A level with an "a" is for exactly its capability.
+// The texts that a GPU of this compute capability ("8.6" is 86) supports, the best first: levels up to its
+// own, and up to `highest` if that is set. A level with an "a" needs exactly its capability.
 // Errc::unsupported: the GPU is older than all of them.
 [[nodiscard]] Result<std::vector<KernelText>> kernel_texts_for(int capability, std::string_view highest = {});
 

@@ -41,7 +41,7 @@ Result<Library> Library::open_first(const std::vector<std::string>& paths, Vendo
     if (&path == &paths.back()) return fail(Errc::not_found, before + library.error().what);
     before += path + ", ";
   }
-  return fail(Errc::internal, "no name of a driver's library");
+  return fail(Errc::internal, "missing name of a driver library");
 }
 
 Status Library::load_cuda(const std::string& path) {
@@ -50,7 +50,7 @@ Status Library::load_cuda(const std::string& path) {
   AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_LOAD)
 #undef AUTOPILOT_CUDA_LOAD
   is_simulated_ = file.find(kSimulatedCuda) != nullptr;
-  return file.complete("is no CUDA driver, or older than 450");
+  return file.complete("is not a CUDA driver, or is older than 450");
 }
 
 Status Library::load_hip(const std::string& path) {
@@ -64,7 +64,7 @@ Status Library::load_hip(const std::string& path) {
   AUTOPILOT_HIP_ERROR_NAME(AUTOPILOT_HIP_LOAD)
 #undef AUTOPILOT_HIP_LOAD
   is_simulated_ = file.find(kSimulatedHip) != nullptr;
-  return file.complete("is no HIP, or older than 4.2");
+  return file.complete("is not HIP, or is older than 4.2");
 }
 
 const char* Library::name_of(cuda::Return code) const {

@@ -71,7 +71,7 @@ TEST_F(HipTest, what_hip_is_not_asked_for_is_an_error) {
   const auto own = open(Session::In::own_context);
   ASSERT_FALSE(own);
   EXPECT_EQ(own.error().code, Errc::unsupported);
-  EXPECT_THAT(own.error().what, HasSubstr("cuCtxCreate_v2: this driver's library is not asked for it"));
+  EXPECT_THAT(own.error().what, HasSubstr("cuCtxCreate_v2: not used with this driver's library"));
   auto session = open(Session::In::primary_context);
   ASSERT_TRUE(session) << session.error().what;
   EXPECT_FALSE((*session)->allocate_on_host(4096));
@@ -85,7 +85,7 @@ TEST(Library, each_usual_name_is_tried_and_told) {
   const auto opened = Library::open_first({"/nowhere/a.so", "/nowhere/b.so"}, Vendor::amd);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::not_found);
-  EXPECT_EQ(opened.error().what, "/nowhere/a.so, /nowhere/b.so: no HIP is installed here");
+  EXPECT_EQ(opened.error().what, "/nowhere/a.so, /nowhere/b.so: HIP is not installed");
   EXPECT_TRUE(Library::open_first({"/nowhere/a.so", paths::program("libamdhip64-sim.so")}, Vendor::amd));
 }
 
@@ -99,7 +99,7 @@ TEST(Library, a_library_of_the_other_vendor_lacks_what_is_asked) {
   const auto opened = Library::open(paths::program("libcuda-sim.so"), Vendor::amd);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::unsupported);
-  EXPECT_THAT(opened.error().what, HasSubstr("is no HIP, or older than 4.2: it lacks hipInit"));
+  EXPECT_THAT(opened.error().what, HasSubstr("is not HIP, or is older than 4.2: it lacks hipInit"));
 }
 
 }  // namespace

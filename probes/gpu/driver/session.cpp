@@ -11,7 +11,7 @@ namespace autopilot::probes::gpu {
 namespace {
 
 constexpr double kMostOfFree = 0.9;
-constexpr unsigned kUsualSharedBytes = 48U << 10;  // that a block gets without being allowed to
+constexpr unsigned kUsualSharedBytes = 48U << 10;  // default limit of a block
 
 void* address_of(cuda::DevicePointer pointer) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the GPU, kept only
@@ -26,7 +26,7 @@ Buffer::Buffer(Buffer&& other) noexcept
       address_(std::exchange(other.address_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)) {}
 
-// Where the GPU is lost these calls fail, and the end of the context frees what they could not.
+// If the GPU is lost, these calls fail, and the end of the context frees the memory.
 Buffer::~Buffer() {
   if (address_ == nullptr) return;
   const Driver& driver = session_->driver_;
@@ -68,7 +68,7 @@ void Session::give_context_back() {
     driver_.give_back(calls.context_destroy, context_);
     return;
   }
-  // It may live on, held by others, and must not stay current in a thread that is done with it.
+  // Other holders can keep the context, so it must not remain current in a thread that no longer uses it.
   driver_.give_back(calls.context_set, nullptr);
   driver_.give_back(calls.primary_context_release, facts_.device);
 }
@@ -91,7 +91,8 @@ Status Session::begin(double memory_share) {
       std::min(static_cast<double>(total) * memory_share, static_cast<double>(free_bytes_) * kMostOfFree));
   if (budget_bytes_ < kLeastBytes)
     return fail(Errc::exhausted, "too little memory: " + std::to_string(free_bytes_ >> 20) + " of " +
-                                     std::to_string(total >> 20) + " MiB are free, of which we may take " +
+                                     std::to_string(total >> 20) +
+                                     " MiB are free, of which this test can use " +
                                      std::to_string(budget_bytes_ >> 20) + "; a test needs " +
                                      std::to_string(kLeastBytes >> 20));
   for (cuda::Stream* stream : {&stream_, &second_stream_})
@@ -117,7 +118,7 @@ Status Session::load_kernels(std::string_view highest) {
   return fail(Errc::unsupported, *refused_kernels_);
 }
 
-// A text is of no use where its best kernel does not get the shared memory that it needs.
+// A text is unusable if its best kernel does not get the shared memory that it needs.
 Status Session::load(const KernelText& text) {
   constexpr auto kWide = AUTOPILOT_GPU_KERNEL(gemm_bf16_wgmma);
   TRY_STATUS(driver_.run(driver_.calls().module_load, &module_, text.text->c_str()));
@@ -147,7 +148,7 @@ Status Session::make_current() const {
 
 Result<Buffer> Session::allocate(std::size_t bytes) {
   if (bytes > budget_bytes_ - used_bytes_)
-    return fail(Errc::exhausted, std::to_string(bytes) + " bytes are more than what is left of our share");
+    return fail(Errc::exhausted, std::to_string(bytes) + " bytes exceed the rest of the memory budget");
   cuda::DevicePointer pointer = 0;
   TRY_STATUS(driver_.run(driver_.calls().memory_allocate, &pointer, bytes));
   used_bytes_ += bytes;

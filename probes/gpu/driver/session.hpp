@@ -15,7 +15,7 @@ namespace autopilot::probes::gpu {
 
 class Session;
 
-// Memory of a GPU or pinned memory of the host; freed with its owner, which must not outlive the session.
+// Memory of a GPU or pinned memory of the host; freed by its owner, which must not outlive the session.
 class Buffer {
  public:
   enum class Where { gpu, host };
@@ -42,7 +42,7 @@ class Buffer {
   std::size_t bytes_;
 };
 
-// A kernel under its name, with what it takes: where its source takes a pointer, an address of the GPU.
+// A kernel with its name and its parameter types: for each pointer of its source, a GPU address.
 template <class... Parameters>
 struct Kernel {
   const char* name;
@@ -59,20 +59,20 @@ constexpr Kernel<OnGpu<Parameters>...> kernel_of(const char* name, void (*)(Para
 struct Grid {
   unsigned blocks;
   unsigned threads;
-  unsigned shared_bytes = 0;  // of a block, for kernels that leave it to the launch
+  unsigned shared_bytes = 0;  // of a block, for kernels that set it at launch
 };
 
-// A context on one GPU, with our kernels once they are loaded. Used by one thread; frees everything at its
-// end.
+// A context on one GPU, with our kernels once they are loaded. Used by one thread; its destructor frees
+// everything.
 class Session {
  public:
-  // NCCL, as all that uses the CUDA runtime in threads of its own, works in the primary context of a GPU and
-  // sees neither memory nor streams of another one. Nobody else in this process shares a context of our own.
-  // HIP has no contexts but the primary ones, which nobody holds: a thread says which GPU it means.
+  // NCCL, like other libraries that use the CUDA runtime in threads of their own, works in the primary
+  // context of a GPU and sees no memory and no streams of another context. A context of our own is not shared
+  // within this process. HIP has only primary contexts, without owners: a thread selects its GPU.
   enum class In { own_context, primary_context };
 
-  // Leaves other users at least a tenth of the memory that is free now, takes no more than `memory_share` (0
-  // to 1) of all of it. Errc::exhausted: that would be less than kLeastBytes.
+  // Leaves at least a tenth of the currently free memory to others, and uses at most `memory_share` (0 to 1)
+  // of all memory. Errc::exhausted: that would be less than kLeastBytes.
   [[nodiscard]] static Result<std::unique_ptr<Session>> open(const Driver& driver, const GpuFacts& facts,
                                                              double memory_share, In where = In::own_context);
   Session(const Session&) = delete;
@@ -83,28 +83,28 @@ class Session {
 
   [[nodiscard]] const GpuFacts& facts() const { return facts_; }
   [[nodiscard]] const Driver& driver() const { return driver_; }
-  // Once, before anything is launched: the best level that GPU and driver take, up to `highest` where that is
-  // said. Errc::unsupported: they take none.
+  // Call it once, before the first launch. Loads the best level that GPU and driver support, up to `highest`
+  // if that is set. Errc::unsupported: they support none.
   [[nodiscard]] Status load_kernels(std::string_view highest = {});
   [[nodiscard]] const KernelText& kernels() const { return kernels_; }
-  // The best level of the GPU and why the driver did not take it; nothing where it did.
+  // The best level of the GPU and why the driver refused it; nullopt if it did not.
   [[nodiscard]] const std::optional<std::string>& refused_kernels() const { return refused_kernels_; }
-  // How long the driver took to make the kernels ready; in no other figure.
+  // Time that the driver needed to load the kernels; not included in other figures.
   [[nodiscard]] double load_seconds() const { return load_seconds_; }
   [[nodiscard]] std::size_t free_bytes() const { return free_bytes_; }  // when it was opened
-  // Of all buffers on the GPU together: what they may have, and what they had at one time.
+  // Limit and highest usage of all buffers on the GPU together.
   [[nodiscard]] std::size_t budget_bytes() const { return budget_bytes_; }
   [[nodiscard]] std::size_t most_used_bytes() const { return most_used_bytes_; }
-  [[nodiscard]] cuda::Context context() const { return context_; }  // null: of HIP
+  [[nodiscard]] cuda::Context context() const { return context_; }  // null with HIP
   [[nodiscard]] cuda::Stream stream() const { return stream_; }
   [[nodiscard]] cuda::Stream second_stream() const { return second_stream_; }
 
   [[nodiscard]] Status make_current() const;
-  // Errc::exhausted: beyond the budget, or the GPU has no such piece.
+  // Errc::exhausted: beyond the budget, or the GPU has no piece of that size.
   [[nodiscard]] Result<Buffer> allocate(std::size_t bytes);
   [[nodiscard]] Result<Buffer> allocate_on_host(std::size_t bytes);
 
-  // Into the stream; what goes wrong there is told by whoever waits for it.
+  // Queues into the stream; errors there are reported by the call that waits for it.
   template <class... Parameters>
   Status launch(const Kernel<Parameters...>& kernel, Grid grid,
                 std::type_identity_t<Parameters>... arguments) {
@@ -112,15 +112,15 @@ class Session {
     return launch_named(kernel.name, grid, pointers);
   }
   Status copy_to_gpu(const Buffer& to, const void* from, std::size_t bytes);
-  // Waits for it.
+  // Waits for completion.
   Status read(void* to, const Buffer& from, std::size_t offset, std::size_t bytes);
   Status wait();
-  // All that was put into the stream has been done. Never waits.
+  // True if all work in the stream has completed. Never waits.
   [[nodiscard]] Result<bool> is_idle() const;
 
-  // Of what `work` puts into the stream, by the clock of the GPU.
+  // Duration of the work that `work` queues, by the clock of the GPU.
   [[nodiscard]] Result<double> seconds_of(const std::function<Status()>& work);
-  // What is put into the second stream begins after what is in the first, and the first waits for its end.
+  // The second stream starts after the work in the first, and the first waits for the second.
   Status fork();
   Status join();
 
@@ -132,7 +132,7 @@ class Session {
   Status make_context();
   void give_context_back();
   Status load(const KernelText& text);
-  // Of a kernel that may be launched with so much of it.
+  // A kernel that can be launched with that much shared memory.
   [[nodiscard]] Result<cuda::Function> function_of(const char* name, unsigned shared_bytes);
   Status launch_named(const char* name, Grid grid, void** arguments);
 

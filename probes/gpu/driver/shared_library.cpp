@@ -7,7 +7,7 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-// The loader says so, and only so, when the file itself is not there.
+// The loader prints this text only if the file itself is missing.
 bool says_not_there(std::string_view message, std::string_view name) {
   return message.starts_with(name) &&
          message.substr(name.size()).starts_with(": cannot open shared object file: No such file");
@@ -19,8 +19,7 @@ Result<SharedLibrary> SharedLibrary::open(const std::string& path, const std::st
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return SharedLibrary(path, handle);
   const std::string message = dlerror();
-  if (says_not_there(message, path))
-    return fail(Errc::not_found, path + ": no " + what + " is installed here");
+  if (says_not_there(message, path)) return fail(Errc::not_found, path + ": " + what + " is not installed");
   return fail(Errc::unsupported, message);
 }
 

@@ -8,26 +8,26 @@
 
 namespace autopilot::probes::gpu {
 
-// A library that is opened while we run and never closed: drivers have threads of their own.
+// A library that is opened at run time and never closed: drivers have threads of their own.
 class SharedLibrary {
  public:
-  // `path`: a file, or a name that the loader looks for. `what`: how a message calls it. Errc::not_found:
-  // there is none. Errc::unsupported: the loader cannot use it.
+  // `path`: a file, or a name that the loader searches. `what`: its name in messages. Errc::not_found: the
+  // library is missing. Errc::unsupported: the loader cannot use it.
   [[nodiscard]] static Result<SharedLibrary> open(const std::string& path, const std::string& what);
 
-  // Null: it has no such symbol.
+  // Null: unknown symbol.
   [[nodiscard]] void* find(const char* name) const;
-  // False: the library has no such function, and its name is added to those that are missing.
+  // False: the library lacks the function, whose name is added to the missing ones.
   template <class Signature>
   bool load(const char* name, Signature*& function) {
     void* address = find(name);
-    // POSIX promises that the object pointer converts to the function's.
+    // POSIX guarantees that the object pointer converts to a function pointer.
     static_assert(sizeof(address) == sizeof(function));
     std::memcpy(&function, &address, sizeof(address));
     if (address == nullptr) missing_ += std::string(" ") + name;
     return address != nullptr;
   }
-  // Errc::unsupported: the names that were missing, after `what_it_is`.
+  // Errc::unsupported: `what_it_is`, followed by the missing names.
   [[nodiscard]] Status complete(const std::string& what_it_is) const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace autopilot::probes::gpu {
 
-// Whose GPUs, and so by whose libraries: CUDA and NCCL, or HIP and RCCL.
+// Vendor of the GPUs, which selects the libraries: CUDA and NCCL, or HIP and RCCL.
 enum class Vendor : std::uint8_t { nvidia, amd };
 
 }  // namespace autopilot::probes::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Silent data corruption: every thread of every block does the same long chain of arithmetic as thread i of
-// any other block, and the host knows its end bit by bit. Each multiprocessor counts its own differences.
+// Silent data corruption: thread i of every block runs the same long chain of arithmetic, and the host knows
+// its result bit by bit. Each multiprocessor counts its own differences.
 #pragma once
 
 #include "probes/gpu/kernels/numbers.hpp"
@@ -9,15 +9,15 @@ namespace autopilot::probes::gpu::kernels {
 
 inline constexpr unsigned kCanaryThreads = 256;
 
-// Of one multiprocessor; zeroed by who launches.
+// Counts of one multiprocessor; the caller of the launch zeroes them.
 struct CanaryCount {
-  uint64_t threads;  // how many ended here
-  uint64_t wrong;    // how many of them with another digest
-  uint64_t bits;     // all bits that differed
+  uint64_t threads;  // digests computed here
+  uint64_t wrong;    // wrong digests
+  uint64_t bits;     // all differing bits
 };
 
-// Integers and both precisions feed each other: a wrong bit in any step changes the digest. The numbers stay
-// between 1 and 8, far from infinities.
+// Integers and both precisions depend on each other: a wrong bit in any step changes the digest. The numbers
+// stay between 1 and 8, far from infinities.
 AUTOPILOT_DEVICE uint64_t canary_digest(unsigned thread, unsigned rounds, uint64_t seed) {
   uint64_t word = mixed(seed ^ thread);
   float single = 1.0F;
@@ -33,7 +33,7 @@ AUTOPILOT_DEVICE uint64_t canary_digest(unsigned thread, unsigned rounds, uint64
   return word;
 }
 
-// `expected`: kCanaryThreads digests. `counts`: one for each id that a multiprocessor may have.
+// `expected`: kCanaryThreads digests. `counts`: one for each possible id of a multiprocessor.
 AUTOPILOT_KERNEL canary(const uint64_t* expected, CanaryCount* counts, unsigned multiprocessors,
                         unsigned rounds, uint64_t seed) {
   const unsigned thread = thread_index();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels need of the machine that runs them, for both: a GPU (clang in CUDA mode, without a
-// toolkit) and the host, which runs the same source for the simulated driver and for tests. On the host a
-// kernel is a function that is called once for each thread of a grid; `place` says which one, and calls that
-// threads make together go through it.
+// Primitives that the kernels need, for both targets: a GPU (clang in CUDA mode, without a toolkit), and the
+// host, which runs the same source for the simulated driver and for tests. On the host a kernel is a function
+// that is called once for each thread of a grid; `place` identifies the thread, and calls that threads make
+// together go through it.
 #pragma once
 
 #ifdef __CUDA__
@@ -17,11 +17,11 @@
 #define AUTOPILOT_KERNEL extern "C" __attribute__((global)) void
 #define AUTOPILOT_DEVICE static inline __attribute__((device, always_inline))
 #define AUTOPILOT_MEMBER __attribute__((device, always_inline))
-// Bytes that the threads of a block share, at most 48 KiB.
+// Bytes shared by the threads of a block, at most 48 KiB.
 #define AUTOPILOT_SHARED(name, bytes) static __attribute__((shared, aligned(16))) unsigned char name[bytes]
-// The same, as many as the launch says: more than 48 KiB where the GPU has them.
+// The same with a size set at launch: more than 48 KiB if the GPU supports it.
 #define AUTOPILOT_SHARED_OF_LAUNCH(name) extern __attribute__((shared, aligned(1024))) unsigned char name[]
-// Of a kernel that is launched with so many threads in a block and needs all registers that they can have.
+// For a kernel that is launched with that many threads in a block and needs as many registers as possible.
 #define AUTOPILOT_BLOCK_OF(threads) __attribute__((launch_bounds(threads, 1)))
 #else
 #define AUTOPILOT_KERNEL inline void
@@ -36,7 +36,7 @@ namespace autopilot::probes::gpu::kernels {
 
 inline constexpr unsigned kWarpThreads = 32;
 
-// 16 bytes, which a thread moves at once.
+// 16 bytes, which a thread moves in one instruction.
 using Pair = double __attribute__((vector_size(16)));
 
 #ifdef __CUDA__
@@ -70,12 +70,12 @@ AUTOPILOT_DEVICE void block_barrier() {
   __syncthreads();
 }
 
-// Where it is in the shared memory of the block, as instructions name it.
+// Address in the block's shared memory, as instructions use it.
 AUTOPILOT_DEVICE uint32_t shared_address(const unsigned char* of) {
   return static_cast<uint32_t>((uint64_t)(__attribute__((address_space(3))) const void*)of);
 }
 
-// Rounded to nearest, never contracted with what stands beside it: the same bits as on the host.
+// Rounded to nearest, never contracted with neighbouring operations: the same bits as on the host.
 AUTOPILOT_DEVICE float fused(float a, float b, float c) {
   return __nvvm_fma_rn_f(a, b, c);
 }
@@ -90,7 +90,7 @@ AUTOPILOT_DEVICE To bits_as(From from) {
 
 #else
 
-// What threads of a host do together. Null where a kernel needs none of it.
+// Operations that threads of a host run together. Null if a kernel needs none.
 class Cooperation {
  public:
   Cooperation() = default;
@@ -98,19 +98,19 @@ class Cooperation {
   Cooperation& operator=(const Cooperation&) = delete;
   virtual ~Cooperation() = default;
   virtual void block_barrier() = 0;
-  // c += a * b of one warp, the fragments as the tensor instruction of the name lays them out.
+  // c += a * b of one warp, with fragments in the layout of the tensor instruction.
   virtual void multiply_bf16(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) = 0;
   virtual void multiply_f64(double (&c)[2], double a, double b) = 0;
-  // c += a * b of a warpgroup, whose factors its tensor cores read from shared memory by descriptors.
+  // c += a * b of a warpgroup; its tensor cores read the factors from shared memory by descriptors.
   virtual void multiply_shared_bf16(float (&c)[128], std::uint64_t a, std::uint64_t b) = 0;
-  // Copies into shared memory and products out of it go on beside the thread, in groups: all begun since the
-  // last commit is one. A wait leaves so many groups, the last ones, in progress.
+  // Copies into shared memory, and products out of it, run beside the thread in groups: all operations since
+  // the last commit form one group. A wait leaves that many of the latest groups in progress.
   virtual void copy(unsigned char* to, const unsigned char* from, std::size_t bytes) = 0;
   virtual void commit_copies() = 0;
   virtual void wait_copies(std::size_t left) = 0;
   virtual void commit_products() = 0;
   virtual void wait_products(std::size_t left) = 0;
-  // Tensor cores that read shared memory themselves see what this thread has copied.
+  // Makes copies of this thread visible to tensor cores that read shared memory themselves.
   virtual void show_copies() = 0;
 };
 
@@ -121,8 +121,8 @@ struct Place {
   unsigned blocks = 1;
   unsigned multiprocessor = 0;
   std::uint64_t wrong_bits =
-      0;  // what this multiprocessor turns over in every fused operation in double precision
-  std::uint64_t nanoseconds = 0;  // that have passed since the thread began
+      0;  // bits that this multiprocessor flips in every fused operation in double precision
+  std::uint64_t nanoseconds = 0;  // since the start of the thread
   unsigned char* shared = nullptr;
   Cooperation* together = nullptr;
 };
@@ -144,7 +144,7 @@ inline unsigned grid_blocks() {
 inline unsigned multiprocessor() {
   return place.multiprocessor;
 }
-// Nobody waits for time on the host: it is a millisecond later at each look.
+// The host does not wait: each call advances the clock by a millisecond.
 inline std::uint64_t nanosecond_clock() {
   return place.nanoseconds += 1'000'000;
 }
@@ -152,7 +152,7 @@ inline void block_barrier() {
   place.together->block_barrier();
 }
 
-inline constexpr std::uint32_t kSharedBegin = 1024;  // as on a GPU it is not 0
+inline constexpr std::uint32_t kSharedBegin = 1024;  // not 0, as on a GPU
 inline std::uint32_t shared_address(const unsigned char* of) {
   return kSharedBegin + static_cast<std::uint32_t>(of - place.shared);
 }

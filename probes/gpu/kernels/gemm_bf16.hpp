@@ -33,8 +33,8 @@ struct ProductBf16 {
   using B = A;
 
   float sums[4][8][4] = {};
-  unsigned row = 0;     // of the tile: the first that this thread reads
-  unsigned column = 0;  // and the first column
+  unsigned row = 0;     // first row of the tile that this thread reads
+  unsigned column = 0;  // first column
   unsigned depth = 0;
 
   AUTOPILOT_MEMBER ProductBf16() {
@@ -45,7 +45,7 @@ struct ProductBf16 {
     depth = lane % 4 * 2;
   }
 
-  // Two neighbours along the depth.
+  // Two adjacent elements along the depth.
   AUTOPILOT_DEVICE uint32_t two(const unsigned char* tile, unsigned line, unsigned at) {
     return *reinterpret_cast<const uint32_t*>(tile + line * kStride + at * 2);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix product of bf16 with sums in single precision, by the tensor instructions of compute capability 9.0
-// (wgmma): four warps multiply together, and the tensor cores read both factors from shared memory. No other
-// capability has these instructions.
+// Matrix product of bf16 with sums in single precision, with the tensor instructions of compute capability
+// 9.0 (wgmma): four warps multiply together, and the tensor cores read both factors from shared memory. Other
+// capabilities lack these instructions.
 #pragma once
 
 #include "probes/gpu/kernels/numbers.hpp"
@@ -9,7 +9,8 @@
 
 namespace autopilot::probes::gpu::kernels {
 
-// A block makes 128 x 256 of the product by two warpgroups, 64 x 256 each, along tiles that are 64 deep.
+// A block computes 128 x 256 of the product with two warpgroups, 64 x 256 each, along tiles with a depth of
+// 64.
 inline constexpr unsigned kWgmmaRows = 128;
 inline constexpr unsigned kWgmmaColumns = 256;
 inline constexpr unsigned kWgmmaDepth = 64;
@@ -17,11 +18,11 @@ inline constexpr unsigned kWgmmaThreads = 256;
 inline constexpr unsigned kWarpgroupThreads = 128;
 inline constexpr unsigned kWarpgroupRows = 64;
 
-// A row of a tile, of 128 bytes, and eight of them, which the swizzle permutes among themselves.
+// A row of a tile, 128 bytes, and eight rows, which the swizzle permutes among themselves.
 inline constexpr unsigned kSwizzleRow = kWgmmaDepth * 2;
 inline constexpr unsigned kSwizzleBlock = 8 * kSwizzleRow;
-// While one pair of tiles is multiplied the next two are on their way, and the fourth is the one before,
-// which the other warpgroup may still read.
+// While one pair of tiles is multiplied, the next two are being copied; the fourth is the previous one, which
+// the other warpgroup can still read.
 inline constexpr unsigned kWgmmaStages = 4;
 inline constexpr unsigned kWgmmaAhead = 2;
 inline constexpr unsigned kWgmmaStageBytes = (kWgmmaRows + kWgmmaColumns) * kSwizzleRow;
@@ -44,7 +45,7 @@ AUTOPILOT_DEVICE void show_chunks() {
   asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 }
 
-// What the registers of the sums hold is there before the next product.
+// Orders accesses to the sum registers before the next product.
 AUTOPILOT_DEVICE void begin_products() {
   asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
 }
@@ -115,15 +116,15 @@ inline void tensor_shared_bf16(float (&c)[128], std::uint64_t a, std::uint64_t b
 #endif
 
 // The descriptor of rows of 128 bytes whose chunks of 16 bytes are swizzled, from a multiple of
-// kSwizzleBlock: from bit 0 on the address, from 16 the distance between columns of chunks, which means
-// nothing here and must be 1, from 32 the distance of eight rows, all in 16 bytes; from 62 the swizzle.
+// kSwizzleBlock. Bits from 0: the address; from 16: the distance between columns of chunks, unused here and
+// required to be 1; from 32: the distance of eight rows (all in units of 16 bytes); from 62: the swizzle.
 AUTOPILOT_DEVICE uint64_t descriptor_of(const unsigned char* rows) {
   return uint64_t{shared_address(rows) >> 4 & 0x3fff} | uint64_t{1} << 16 |
          uint64_t{kSwizzleBlock >> 4} << 32 | uint64_t{1} << 62;
 }
 
-// `Rows` rows of a matrix that are `leading` bytes long there, 128 bytes of each: chunk i of a row goes to
-// the place i ^ row % 8.
+// `Rows` rows of a matrix with `leading` bytes per row, 128 bytes of each: chunk i of a row is stored at
+// position i ^ row % 8.
 template <unsigned Rows>
 AUTOPILOT_DEVICE void begin_swizzled(unsigned char* to, const unsigned char* from, uint64_t leading) {
   constexpr unsigned kChunksOfRow = kSwizzleRow / kChunkBytes;
@@ -151,7 +152,7 @@ struct ProductWgmma {
     commit_products();
   }
 
-  // `c`: the first element of the block in rows of `columns`. Lanes have pairs of neighbours.
+  // `c`: the first element of the block in rows of `columns`. Each lane has pairs of adjacent elements.
   AUTOPILOT_MEMBER void store(float* c, uint64_t columns) const {
     using Two = float __attribute__((vector_size(8)));
     const unsigned lane = thread_index() % kWarpThreads;
@@ -164,7 +165,7 @@ struct ProductWgmma {
   }
 };
 
-// The tiles of one block on their way into shared memory.
+// The tiles of one block that are being copied into shared memory.
 struct TilesWgmma {
   unsigned char* shared;
   const unsigned char* a;
@@ -176,7 +177,7 @@ struct TilesWgmma {
     return shared + step % kWgmmaStages * kWgmmaStageBytes;
   }
 
-  // One group of copies for each step, also where none is left, so that all waits count alike.
+  // One group of copies for each step, also when none is left, so that all waits count alike.
   AUTOPILOT_MEMBER void begin(unsigned step) const {
     if (step < steps) {
       const uint64_t offset = uint64_t{step} * kSwizzleRow;
@@ -187,7 +188,7 @@ struct TilesWgmma {
   }
 };
 
-// c = a * b, both stored along `depth`, which kWgmmaDepth divides. Block i makes the tile in row i %
+// c = a * b, both stored along `depth`, a multiple of kWgmmaDepth. Block i computes the tile in row i %
 // tile_rows.
 AUTOPILOT_KERNEL AUTOPILOT_BLOCK_OF(kWgmmaThreads)
     gemm_bf16_wgmma(float* c, const uint16_t* a, const uint16_t* b, unsigned tile_rows, unsigned tile_columns,
@@ -207,7 +208,7 @@ AUTOPILOT_KERNEL AUTOPILOT_BLOCK_OF(kWgmmaThreads)
   for (unsigned step = 0; step < tiles.steps; ++step) {
     wait_chunks<kWgmmaAhead - 1>();
     show_chunks();
-    block_barrier();  // all have their part of this step, and are through with the last but one
+    block_barrier();  // all threads have their data of this step, and have finished the last step but one
     tiles.begin(step + kWgmmaAhead);
     product.multiply(tiles.stage(step));
     wait_products<1>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix product in double precision (DGEMM): on tensor cores of compute capability 8.0 and newer, else by
-// fused multiplications.
+// Matrix product in double precision (DGEMM): on tensor cores of compute capability 8.0 and newer, otherwise
+// with fused multiply-adds.
 #pragma once
 
 #include "probes/gpu/kernels/numbers.hpp"
@@ -39,8 +39,8 @@ struct TilesF64 {
 // By four warps, 32 x 32 each: four by four fragments of 8 x 8.
 struct TensorProductF64 : TilesF64 {
   double sums[4][4][2] = {};
-  unsigned row = 0;     // of the tile: the first that this thread reads
-  unsigned column = 0;  // and the first column
+  unsigned row = 0;     // first row of the tile that this thread reads
+  unsigned column = 0;  // first column
   unsigned depth = 0;
 
   AUTOPILOT_MEMBER TensorProductF64() {
@@ -119,7 +119,8 @@ AUTOPILOT_KERNEL fill_f64(double* out, uint64_t count, uint64_t seed) {
     out[i] = static_cast<double>(matrix_number(i, seed, kMostF64));
 }
 
-// c = a * b, both stored along `depth`, which kF64Depth divides. Block i makes the tile in row i % tile_rows.
+// c = a * b, both stored along `depth`, a multiple of kF64Depth. Block i computes the tile in row i %
+// tile_rows.
 #if !defined(__CUDA__) || __CUDA_ARCH__ >= 800
 AUTOPILOT_KERNEL gemm_f64_tensor(double* c, const double* a, const double* b, unsigned tile_rows,
                                  unsigned tile_columns, unsigned depth) {

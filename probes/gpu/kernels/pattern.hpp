@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory test: words that depend on their address are written, later read and compared.
+// Memory test: writes words that depend on their address, reads them later and compares.
 #pragma once
 
 #include "probes/gpu/kernels/numbers.hpp"
 
 namespace autopilot::probes::gpu::kernels {
 
-// Zeroed by who launches, but for `first`, which is the number of words.
+// The caller of the launch zeroes it, except `first`, which it sets to the number of words.
 struct PatternResult {
   uint64_t wrong;  // words
-  uint64_t first;  // index of the first of them
-  uint64_t bits;   // all bits that differed anywhere
+  uint64_t first;  // index of the first wrong word
+  uint64_t bits;   // all differing bits
 };
 
-// `flip`: turned over in every word, so that a second pass writes the complement.
+// `flip`: bits to flip in every word, so that a second pass writes the complement.
 AUTOPILOT_KERNEL pattern_write(uint64_t* words, uint64_t count, uint64_t seed, uint64_t flip) {
   for (uint64_t i = grid_thread(); i < count; i += grid_threads())
     words[i] = pattern_word(i, seed) ^ flip;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory bandwidth: whole buffers of double precision, read and written once. `pairs`: their length, in 16
-// bytes.
+// Memory bandwidth: reads and writes whole buffers of double precision once. `pairs`: their length, in units
+// of 16 bytes.
 #pragma once
 
 #include "probes/gpu/kernels/numbers.hpp"

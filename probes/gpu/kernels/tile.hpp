@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a block of threads brings the next tile of a matrix into shared memory while it multiplies the present
+// How a block of threads copies the next tile of a matrix into shared memory while it multiplies the current
 // one.
 #pragma once
 
@@ -10,18 +10,19 @@ namespace autopilot::probes::gpu::kernels {
 inline constexpr unsigned kGemmThreads = 128;
 inline constexpr unsigned kChunkBytes = 16;
 
-// What a block of a kernel makes of a product, and how it is launched.
+// The part of a product that one block computes, and its launch parameters.
 struct BlockShape {
   unsigned rows;
   unsigned columns;
-  unsigned depth;  // of one step: the depth of a product is a multiple of it
+  unsigned depth;  // of one step: the depth of a product must be a multiple of it
   unsigned threads = kGemmThreads;
-  unsigned shared_bytes = 0;  // that the launch must ask for
+  unsigned shared_bytes = 0;  // requested at launch
 };
 
 #ifdef __CUDA__
 
-// GPUs of compute capability 8.0 copy beside their arithmetic; older ones do it with the next instruction.
+// GPUs of compute capability 8.0 and newer copy beside their arithmetic; older ones copy in the next
+// instruction.
 AUTOPILOT_DEVICE void begin_chunk(unsigned char* to, const unsigned char* from) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared_address(to)), "l"(from) : "memory");
@@ -48,14 +49,14 @@ inline void end_chunks() {
 
 #endif
 
-// A tile of `Rows` rows of `RowBytes` bytes each, `StrideBytes` apart in shared memory: so far that the lanes
-// of a warp, which read one column of several rows, meet in no bank.
+// A tile of `Rows` rows of `RowBytes` bytes each, `StrideBytes` apart in shared memory, so that the lanes of
+// a warp, which read one column of several rows, have no bank conflicts.
 template <unsigned Rows, unsigned RowBytes, unsigned StrideBytes>
 struct Tile {
   static constexpr unsigned kBytes = Rows * StrideBytes;
   static constexpr unsigned kChunksOfRow = RowBytes / kChunkBytes;
 
-  // `from`: the first byte of the tile in a matrix whose rows are `leading` bytes long.
+  // `from`: the first byte of the tile in a matrix with `leading` bytes per row.
   AUTOPILOT_DEVICE void begin(unsigned char* to, const unsigned char* from, uint64_t leading) {
     for (unsigned chunk = thread_index(); chunk < Rows * kChunksOfRow; chunk += kGemmThreads) {
       const unsigned row = chunk / kChunksOfRow;
@@ -66,7 +67,7 @@ struct Tile {
 };
 
 // c = a * b of one block, both stored along `depth`: the rows of `b` are columns of the product. `Product`
-// says the tiles, keeps the sums of its thread and multiplies one pair of tiles.
+// defines the tiles, holds the sums of its thread and multiplies one pair of tiles.
 template <class Product>
 AUTOPILOT_DEVICE void multiply_along(Product& product, unsigned char* shared, const unsigned char* a,
                                      const unsigned char* b, uint64_t leading) {

@@ -13,11 +13,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of a first look at the network. A slow one carries even that in good time.
+// Size of the first trial. Even a slow network transfers it in time.
 constexpr std::uint64_t kTrialBytes = std::uint64_t{1} << 20;
-// A machine that was held up once is not a slow network.
+// One delayed trial does not make a network slow.
 constexpr int kMostTrials = 3;
-// Iterations that do not count: the first, and those from which the length of a batch comes.
+// Iterations that do not count: the first one, and the iterations that determine the length of a batch.
 constexpr std::uint64_t kFirst = 1;
 constexpr std::uint64_t kTimed = 4;
 constexpr double kMicro = 1e-6;
@@ -26,10 +26,10 @@ std::uint64_t micros(double seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds / kMicro));
 }
 
-// No rank measures for longer: who waits for it gives it up before.
+// No rank measures longer: a waiting caller gives up earlier.
 constexpr auto kMostMicros = static_cast<std::uint64_t>(2 * kMostSeconds / kMicro);
 
-// What ranks may agree on.
+// Limits of the agreed values.
 struct Limits {
   std::uint64_t least;
   std::uint64_t most;
@@ -65,13 +65,13 @@ class Measurement {
  private:
   [[nodiscard]] int rank_of(std::size_t lane) const { return first_rank_ + static_cast<int>(lane); }
 
-  // The largest of what the ranks say, and none says more than `most`.
+  // The largest of the values of all ranks; each must be at most `most`.
   Result<std::uint64_t> largest(std::uint64_t own, std::uint64_t most) {
     const std::uint64_t said = std::min(own, most);
     return agree(said, nccl::kMax, {.least = said, .most = most});
   }
 
-  // The smallest, and none says less than `least`.
+  // The smallest of the values of all ranks; each must be at least `least`.
   Result<std::uint64_t> smallest(std::uint64_t own, std::uint64_t least) {
     return agree(own, nccl::kMin, {.least = least, .most = own});
   }
@@ -90,7 +90,7 @@ class Measurement {
     return agreed;
   }
 
-  // It is the length of what NCCL writes and of what is read afterwards.
+  // The size is the length of what NCCL writes and of what is read afterwards.
   Result<std::uint64_t> agree_on_size() {
     std::uint64_t bytes = lanes_.front().bytes();
     for (const Lane& lane : lanes_)
@@ -100,8 +100,8 @@ class Measurement {
     return agreed;
   }
 
-  // So that a slow network ends with a low figure: nobody can tell a rank that is slow from one that has
-  // stopped. The first iteration of all does not count: it makes connections.
+  // Reduces the size on a slow network, so that it ends with a low figure: a slow rank cannot be
+  // distinguished from a stopped one. The first iteration does not count, because it sets up connections.
   Status choose_size(std::uint64_t most_bytes) {
     const std::uint64_t trial_bytes = std::min(most_bytes, kTrialBytes);
     figures_.bytes = trial_bytes;
@@ -130,7 +130,7 @@ class Measurement {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
 
-  // What comes after the first may follow from it.
+  // Later errors can be consequences of the first.
   void note_wrong(std::string text, std::optional<int> rank) {
     if (rank) last_wrong_ = *rank;
     if (wrong_) return;
@@ -142,25 +142,26 @@ class Measurement {
     return ": sums of " + communicator_.name() + " are wrong here";
   }
 
-  // A sum of one number went wrong, which is worse than what was to be measured.
+  // A sum of one number is wrong, which is worse than a missing measurement.
   tl::unexpected<Error> impossible(std::uint64_t said, std::uint64_t told, int rank) {
-    std::string text = "rank " + std::to_string(rank) + " said " + std::to_string(said) +
-                       " and was told that all agree on " + std::to_string(told) + are_wrong();
+    std::string text = "rank " + std::to_string(rank) + " sent " + std::to_string(said) +
+                       " and received as the agreed value " + std::to_string(told) + are_wrong();
     note_wrong(text, rank);
     return fail(Errc::malformed, std::move(text));
   }
 
-  // Which of both was told something wrong nobody knows.
+  // It is unknown which of both values is wrong.
   tl::unexpected<Error> contradicting(std::uint64_t first, std::uint64_t other, int rank) {
-    std::string text = "rank " + std::to_string(first_rank_) + " was told that all agree on " +
-                       std::to_string(first) + ", rank " + std::to_string(rank) + " on " +
+    std::string text = "rank " + std::to_string(first_rank_) + " received as the agreed value " +
+                       std::to_string(first) + ", rank " + std::to_string(rank) + " received " +
                        std::to_string(other) + are_wrong();
     note_wrong(text, std::nullopt);
     return fail(Errc::malformed, std::move(text));
   }
 
-  // A job is as wrong on all machines as on the one whose GPU added wrongly. What a GPU spoils before the
-  // others have it is wrong on all of them: the first and the last tell whether it is one alone.
+  // A job is wrong on all machines if one GPU adds wrongly. If a GPU corrupts data before the others receive
+  // it, the sum is wrong on all machines; the first and the last wrong rank show whether only one is
+  // affected.
   Status tell_wrong() {
     const auto none = static_cast<std::uint64_t>(communicator_.ranks());
     const int own = wrong_ ? wrong_->rank.value_or(first_rank_) : communicator_.ranks();
@@ -176,14 +177,14 @@ class Measurement {
     return {};
   }
 
-  // How long an iteration takes.
+  // Duration of one iteration.
   Result<double> warm_up() {
     static_cast<void>(TRY(seconds_of(kFirst)));
     const double timed = TRY(seconds_of(kTimed));
     return timed / static_cast<double>(kTimed);
   }
 
-  // Whole numbers, and so few that a float holds their sum exactly, in whatever order they are added.
+  // Small integers, so that a float holds their sum exactly, in any order.
   Status check() {
     const int ranks = communicator_.ranks();
     const int whole = ranks * (ranks + 1) / 2;
@@ -212,8 +213,8 @@ class Measurement {
     return {};
   }
 
-  // The iterations before leave the same sum again and again: whether the last of them wrote it shows only
-  // where something else lay there.
+  // Earlier iterations leave the same sum: whether the last one wrote it shows only if the buffer had another
+  // value before.
   Status make_last_one() {
     for (Lane& lane : lanes_)
       TRY_STATUS(lane.spoil());
@@ -227,7 +228,7 @@ class Measurement {
   const AllReduceListener& listener_;
   AllReduceFigures figures_;
   std::optional<WrongSum> wrong_;
-  int last_wrong_ = -1;  // rank of this process; -1: none
+  int last_wrong_ = -1;  // last wrong rank of this process; -1: none
   std::vector<Transfer> transfers_;
   std::vector<Transfer> words_;
 };

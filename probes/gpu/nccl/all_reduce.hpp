@@ -12,25 +12,25 @@
 
 namespace autopilot::probes::gpu {
 
-// A GPU got a wrong sum.
+// A GPU received a wrong sum.
 struct WrongSum {
-  std::string text;              // the first place of this process; where only others did, which rank
-  std::optional<int> rank;       // the first one of all that is known; nothing where it may be any of several
-  std::optional<int> last = {};  // likewise the last one, once the ranks have agreed on it
+  std::string text;  // the first wrong position in this process; if only other processes have one, the rank
+  std::optional<int> rank;       // the first wrong rank of all; not set if unknown
+  std::optional<int> last = {};  // the last wrong rank, once the ranks have agreed on it
 };
 
-// Who is told what comes out before the end.
+// Callbacks for results before the end.
 struct AllReduceListener {
-  std::function<void(double)> on_begin;           // the time that was agreed on, in seconds
-  std::function<void(const WrongSum&)> on_wrong;  // at once, and again when more is known of it
+  std::function<void(double)> on_begin;           // with the agreed duration, in seconds
+  std::function<void(const WrongSum&)> on_wrong;  // immediately, and again with more details
 };
 
-// Measures the all-reduce of all ranks; each of them must call it. Every rank sends the same number
-// throughout, its own, so that there is one right sum. The ranks agree on the size, which is that of the
-// smallest buffer or what a slow network carries in a quarter of a second, on the time, which is the longest
-// that one of them wants, and on every further batch: so all make the same calls. A wrong sum does not end
-// the measurement, because the others would wait. Errc::malformed: what they agree on cannot be; the listener
-// is told that it is a wrong sum.
+// Measures the all-reduce of all ranks; each of them must call it. Every rank sends one constant number of
+// its own, so that there is one correct sum. The ranks agree on the size (that of the smallest buffer, or the
+// amount that a slow network transfers in a quarter of a second), on the duration (the longest requested
+// one), and on every further batch, so that all make the same calls. A wrong sum does not end the
+// measurement, because the other ranks would wait. Errc::malformed: the agreed value is impossible; the
+// listener receives it as a wrong sum.
 [[nodiscard]] Result<AllReduceFigures> measure_all_reduce(Communicator& communicator, std::span<Lane> lanes,
                                                           int first_rank, double seconds,
                                                           const AllReduceListener& listener);

@@ -11,25 +11,26 @@
 
 namespace autopilot::probes::gpu {
 
-inline constexpr double kMostSeconds = 3600;  // that anybody may ask for
+inline constexpr double kMostSeconds = 3600;  // limit of --seconds
 
 struct AllReduceOptions {
-  std::optional<nccl::UniqueId> id;  // of the others; where there is none, we make it and tell it
-  int ranks = 0;                     // of all processes together
-  int first = 0;                     // rank of this process
-  std::optional<std::string> bind;   // a numeric address of this machine
-  std::vector<std::string> gpus;     // as said; all where it is empty
-  std::optional<int> count;          // the first so many of them, and no fewer; all where it is not said
-  double seconds = 3;                // that count
+  std::optional<nccl::UniqueId>
+      id;         // from the first process; not set: this process creates the id and prints it
+  int ranks = 0;  // of all processes together
+  int first = 0;  // rank of this process
+  std::optional<std::string> bind;  // a numeric address of this machine
+  std::vector<std::string> gpus;    // as given; empty: all GPUs
+  std::optional<int> count;         // use exactly the first `count` of them; not set: all
+  double seconds = 3;               // measured time
   int megabytes = 256;
-  double patience_seconds = 30;  // for the others, and for one call
-  bool beside_others = false;    // on GPUs that others use as well
-  bool require_idle = false;     // not on GPUs of which nobody tells whether others use them
+  double patience_seconds = 30;  // for other ranks to join, and for one call
+  bool beside_others = false;    // also on GPUs in use
+  bool require_idle = false;     // refuse GPUs whose users are unknown
   Vendor vendor = Vendor::nvidia;
-  std::optional<std::string> library;       // of the driver; its usual names where it is not said
-  std::optional<std::string> nccl_library;  // likewise
+  std::optional<std::string> library;       // of the driver; not set: its usual names
+  std::optional<std::string> nccl_library;  // of NCCL; not set: its usual name
   std::string sensor_library = kSensorLibrary;
-  std::string root;  // where the files of this machine are, by which AMD's driver tells who uses a GPU
+  std::string root;  // root of /sys/class/kfd, where AMD's driver lists the users of a GPU
 };
 
 }  // namespace autopilot::probes::gpu

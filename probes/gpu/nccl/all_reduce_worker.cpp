@@ -45,7 +45,7 @@ class Worker {
     return {};
   }
 
-  // What NCCL said is worth more than what came of it.
+  // NCCL's message has precedence over errors that follow from it.
   [[nodiscard]] Failure failure_of_error(const Error& error) const {
     const auto said = nccl_ ? nccl_->error() : std::nullopt;
     return said ? failure_of(slot_.stage, *said, options_.vendor)
@@ -56,9 +56,9 @@ class Worker {
   void begin(Stage stage) { slot_.stage = stage; }
   [[nodiscard]] bool is_amd() const { return options_.vendor == Vendor::amd; }
 
-  // Once HIP is open this process is among those who use the GPUs, in a container by a number that it does
-  // not know. One that has ended is among them until its memory has been given back, which takes a moment:
-  // so it is where a test ended just now.
+  // After HIP is opened, this process is among the users of the GPUs, in a container under an unknown pid. A
+  // process that has ended remains a user until its memory is released, which takes a moment after a test:
+  // therefore this runs before, with a wait.
   void look_at_use() {
     if (options_.beside_others) return;
     const auto end = std::chrono::steady_clock::now() + kGivenBack;
@@ -92,8 +92,8 @@ class Worker {
     gpus_ = TRY(choose_gpus(all, options_.gpus));
     const std::size_t count = options_.count ? static_cast<std::size_t>(*options_.count) : gpus_.size();
     if (gpus_.size() < count)
-      return fail(Errc::not_found, "the driver lists " + std::to_string(gpus_.size()) + " GPUs of " +
-                                       std::to_string(count) + " that shall take part");
+      return fail(Errc::not_found, "the driver lists only " + std::to_string(gpus_.size()) + " GPUs of " +
+                                       std::to_string(count) + " requested");
     gpus_.resize(count);
     slot_.change([&](AllReduceReport& report) { report.gpus = static_cast<int>(gpus_.size()); });
     return {};
@@ -108,8 +108,8 @@ class Worker {
     if (gpus_.size() <= static_cast<std::size_t>(room)) return {};
     slot_.is_usage = true;
     return fail(Errc::malformed, "--ranks: " + std::to_string(gpus_.size()) + " GPUs from rank " +
-                                     std::to_string(options_.first) + " on are more than " +
-                                     std::to_string(options_.ranks) + " ranks; say fewer with --count");
+                                     std::to_string(options_.first) + " exceed " +
+                                     std::to_string(options_.ranks) + " ranks; reduce --count");
   }
 
   Status check_use() {
@@ -138,7 +138,7 @@ class Worker {
   }
 
   static void say_nobody_tells(const Error& why) {
-    std::fprintf(stderr, "nobody tells who else uses the GPUs: %s\n", why.what.c_str());
+    std::fprintf(stderr, "the users of the GPUs are unknown: %s\n", why.what.c_str());
   }
 
   static Status of_gpu(const GpuFacts& gpu, Status status) {
@@ -155,10 +155,11 @@ class Worker {
     const SensorValues values = sensors.read(*device);
     Status status = options_.require_idle ? check_is_idle(processes, values, sensors.is_divided(*device))
                                           : check_is_free(processes, values);
-    // Its own number would lead to none of the jobs behind it.
+    // The pid of the MPS server does not identify the jobs behind it.
     if (const auto server = find_mps_server(processes.value_or(std::vector<unsigned>{})); !status && server)
-      return fail(status.error().code, status.error().what + "; " + std::to_string(*server) +
-                                           " is nvidia-cuda-mps-server, through which others use it");
+      return fail(status.error().code,
+                  status.error().what + "; " + std::to_string(*server) +
+                      " is nvidia-cuda-mps-server, which shares the GPU with other processes");
     return status;
   }
 
@@ -201,11 +202,11 @@ class Worker {
   }
 
   void measure(Communicator& communicator) {
-    std::fprintf(stderr, "all ranks are there\n");
+    std::fprintf(stderr, "all ranks have joined\n");
     const AllReduceListener listener{.on_begin = [this](double seconds) { slot_.seconds = seconds; },
                                      .on_wrong = [this](const WrongSum& wrong) { note_wrong(wrong); }};
     auto figures = measure_all_reduce(communicator, lanes_, options_.first, options_.seconds, listener);
-    // All is told before the communicator ends, because NCCL may hang there.
+    // Everything is reported before the communicator ends, because NCCL can hang there.
     if (figures) {
       slot_.change([&](AllReduceReport& report) { report.figures = *std::move(figures); });
     } else {
@@ -214,7 +215,7 @@ class Worker {
     }
   }
 
-  // A wrong sum counts more than what fails after it.
+  // A wrong sum has precedence over later failures.
   void note_wrong(const WrongSum& wrong) {
     slot_.change([&](AllReduceReport& report) {
       if (report.failure && report.failure->reason != Reason::wrong_result) return;
@@ -227,10 +228,10 @@ class Worker {
   const AllReduceOptions& options_;
   const std::function<void(const std::string&)>& invite_;
   AllReduceSlot& slot_;
-  std::unique_ptr<Library> library_;  // and the others: null until they are open
+  std::unique_ptr<Library> library_;  // this and the next: null until opened
   std::unique_ptr<Driver> driver_;
   std::vector<GpuFacts> gpus_;
-  Result<host::KfdProcesses> amd_use_;  // before HIP was opened
+  Result<host::KfdProcesses> amd_use_;  // read before HIP was opened
   std::unique_ptr<NcclLibrary> nccl_;
   std::vector<Lane> lanes_;
 };

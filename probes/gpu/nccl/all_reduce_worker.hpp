@@ -12,15 +12,15 @@
 
 namespace autopilot::probes::gpu {
 
-// What the thread that measures shares with who waits for it.
+// State shared between the measuring thread and the waiting thread.
 class AllReduceSlot {
  public:
   explicit AllReduceSlot(AllReduceReport report) : report_(std::move(report)) {}
 
   Watch watch;
   std::atomic<Stage> stage = Stage::driver;
-  std::atomic<double> seconds = 0;     // that all ranks agreed on; 0 as long as they have not
-  std::atomic<bool> is_usage = false;  // the failure is one of the command line
+  std::atomic<double> seconds = 0;     // agreed by all ranks; 0 until then
+  std::atomic<bool> is_usage = false;  // the failure is a usage error
   std::atomic<bool> done = false;
 
   template <class Change>
@@ -28,7 +28,7 @@ class AllReduceSlot {
     const std::scoped_lock lock(mutex_);
     change(report_);
   }
-  // The first one counts, and what was measured counts more than what ended badly, or hangs, after it.
+  // The first failure counts, and figures have precedence over a failure or hang after them.
   void fail(Failure failure) {
     change([&](AllReduceReport& report) {
       if (!report.failure && !report.figures) report.failure = std::move(failure);
@@ -44,9 +44,9 @@ class AllReduceSlot {
   AllReduceReport report_;
 };
 
-// Opens everything, joins the others and measures, until it is through, something fails or the watch says
-// stop. What was found, or the failure, is in the slot. Blocks as long as the driver, NCCL or the others do.
-// `invite` is told the line for the others, where we make the id.
+// Opens everything, joins the other ranks and measures, until it is done, a step fails or the watch requests
+// a stop. The slot has the figures or the failure. Blocks as long as the driver, NCCL or the other ranks do.
+// `invite` receives the line for the others if this process creates the id.
 void run_all_reduce_worker(const AllReduceOptions& options,
                            const std::function<void(const std::string&)>& invite, AllReduceSlot& slot);
 

@@ -10,7 +10,7 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-// Of so many ranks a float holds the sum exactly.
+// Up to this number of ranks, a float holds the sum exactly.
 constexpr int kMostRanks = 4096;
 constexpr int kMostGpus = 64;
 constexpr int kMostMegabytes = 16384;
@@ -26,10 +26,10 @@ constexpr const char* kFooter =
     "Examples, on two machines with eight GPUs each:\n"
     "  autopilot-gpu-probe nccl-serve --ranks 16 --bind 10.0.0.1\n"
     "  autopilot-gpu-probe nccl-measure --id ID --ranks 16 --first 8 --bind 10.0.0.2\n"
-    "\nThe first line of nccl-serve has the ID, which the others need. Whoever has it\n"
-    "can join, and whoever is on a machine sees arguments: a program that starts\n"
-    "nccl-measure passes the ID in AUTOPILOT_NCCL_ID and says --id -.\n"
-    "Every end writes its report as one line of JSON.\n"
+    "\nThe first line of nccl-serve has the ID, which the others need. A process with the ID\n"
+    "can join, and all users of a machine see arguments: a program that starts\n"
+    "nccl-measure passes the ID in AUTOPILOT_NCCL_ID and uses --id -.\n"
+    "Each process writes its report as one line of JSON.\n"
     "Exit codes: 0 measured; 2 a wrong result; 3 not measured; 64 usage;\n"
     "128 and the number of a signal that ended it.";
 
@@ -37,14 +37,14 @@ constexpr const char* kFooter =
   throw CLI::ValidationError(option, what);
 }
 
-// The id is the only secret there is, and arguments are seen by everybody on a machine.
+// The id is the only secret, and all users of a machine can see arguments.
 nccl::UniqueId read_id(const std::string& said) {
   const bool is_elsewhere = said == kFromEnvironment;
   const std::optional<std::string> text = is_elsewhere ? take_variable(kIdVariable) : said;
   if (!text) refuse("--id", std::string(kIdVariable) + ", from which - reads it, is not set");
   if (const auto id = parse_unique_id(*text)) return *id;
   refuse("--id", (is_elsewhere ? std::string(kIdVariable) : "'" + to_printable(said, 80) + "'") +
-                     " is not the 256 hexadecimal digits that nccl-serve told");
+                     " is not the 256 hexadecimal digits that nccl-serve printed");
 }
 
 void add_bind(CLI::App& command, AllReduceOptions& options) {
@@ -52,10 +52,11 @@ void add_bind(CLI::App& command, AllReduceOptions& options) {
       .add_option_function<std::string>(
           "--bind",
           [&options](const std::string& text) {
-            if (!is_address(text)) refuse("--bind", "'" + to_printable(text, 80) + "' is no numeric address");
+            if (!is_address(text))
+              refuse("--bind", "'" + to_printable(text, 80) + "' is not a numeric address");
             options.bind = text;
           },
-          "Of this machine; on its interface they talk")
+          "Address of this machine; selects the interface")
       ->type_name("ADDRESS");
 }
 
@@ -66,19 +67,18 @@ void add_gpus(CLI::App& command, AllReduceOptions& options) {
           [&options](const std::string& word) {
             options.vendor = word == kAmd ? Vendor::amd : Vendor::nvidia;
           },
-          "Whose GPUs: by CUDA and NCCL, or by HIP and RCCL")
+          "Vendor of the GPUs: nvidia uses CUDA and NCCL, amd uses HIP and RCCL")
       ->check(CLI::IsMember({kNvidia, kAmd}))
       ->default_str(kNvidia)
       ->type_name("WORD");
-  command.add_option("--gpus", options.gpus, "Index, UUID or PCI address; all where not said")
+  command.add_option("--gpus", options.gpus, "Index, UUID or PCI address (default: all)")
       ->delimiter(',')
       ->type_name("GPU,...");
   command
       .add_option_function<int>(
-          "--count", [&options](int count) { options.count = count; }, "The first so many of them")
+          "--count", [&options](int count) { options.count = count; }, "Use only the first COUNT of them")
       ->check(CLI::Range(1, kMostGpus));
-  CLI::Option* beside =
-      command.add_flag("--beside-others", options.beside_others, "Use GPUs that others use as well");
+  CLI::Option* beside = command.add_flag("--beside-others", options.beside_others, "Also use GPUs in use");
   command.add_flag("--require-idle", options.require_idle, "Refuse GPUs that are not known to be idle")
       ->excludes(beside);
 }
@@ -87,14 +87,15 @@ void add_amounts(CLI::App& command, AllReduceOptions& options) {
   command.add_option("--ranks", options.ranks, "GPUs of all machines together")
       ->required()
       ->check(CLI::Range(2, kMostRanks));
-  command.add_option("--seconds", options.seconds, "That count; the longest that an end says")
+  command.add_option("--seconds", options.seconds, "Measured time; the longest of all processes applies")
       ->check(CLI::Range(kLeastSeconds, kMostSeconds))
       ->capture_default_str();
-  command.add_option("--megabytes", options.megabytes, "MiB of each rank; the smallest that an end has")
+  command
+      .add_option("--megabytes", options.megabytes, "MiB of each rank; the smallest of all processes applies")
       ->check(CLI::Range(1, kMostMegabytes))
       ->capture_default_str();
   command
-      .add_option("--patience", options.patience_seconds, "Seconds for the others to come, and for a call")
+      .add_option("--patience", options.patience_seconds, "Seconds for other ranks to join, and for a call")
       ->check(CLI::Range(kLeastSeconds, kMostSeconds))
       ->capture_default_str();
 }
@@ -108,9 +109,9 @@ void add_libraries(CLI::App& command, AllReduceOptions& options) {
   };
   add("--library", options.library, "CUDA: libcuda.so.1; HIP: libamdhip64.so.7, .6, .5");
   add("--nccl-library", options.nccl_library, "NCCL: libnccl.so.2; RCCL: librccl.so.1");
-  command.add_option("--nvml-library", options.sensor_library, "NVML: who uses a GPU of NVIDIA")
+  command.add_option("--nvml-library", options.sensor_library, "NVML: users of NVIDIA GPUs")
       ->capture_default_str();
-  command.add_option("--root", options.root, "Above /sys/class/kfd: who uses a GPU of AMD")
+  command.add_option("--root", options.root, "Root of /sys/class/kfd: users of AMD GPUs")
       ->type_name("FOLDER");
 }
 
@@ -125,7 +126,7 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* about, AllRed
 }
 
 const CLI::App* add_serve(CLI::App& app, AllReduceOptions& options) {
-  return add_command(app, "nccl-serve", "All-reduce with GPUs of other machines: makes the id", options);
+  return add_command(app, "nccl-serve", "All-reduce with GPUs of other machines: creates the id", options);
 }
 
 const CLI::App* add_measure(CLI::App& app, AllReduceOptions& options) {
@@ -134,7 +135,7 @@ const CLI::App* add_measure(CLI::App& app, AllReduceOptions& options) {
   command
       ->add_option_function<std::string>(
           "--id", [&options](const std::string& text) { options.id = read_id(text); },
-          std::string("As nccl-serve tells it; -: from ") + kIdVariable)
+          std::string("As printed by nccl-serve; -: from ") + kIdVariable)
       ->required()
       ->type_name("HEX");
   command->add_option("--first", options.first, "Rank of the first GPU of this machine")
@@ -143,7 +144,7 @@ const CLI::App* add_measure(CLI::App& app, AllReduceOptions& options) {
   // Both are known only once all was parsed.
   command->final_callback([&options] {
     if (options.first >= options.ranks)
-      refuse("--first", std::to_string(options.first) + " is no rank below --ranks, which is " +
+      refuse("--first", std::to_string(options.first) + " must be less than --ranks, which is " +
                             std::to_string(options.ranks));
   });
   return command;

@@ -13,7 +13,7 @@ class NcclCommands {
  public:
   explicit NcclCommands(CLI::App& app);
 
-  // What the one that was parsed asks for. Nothing: none of them was.
+  // Options of the parsed subcommand. nullopt: neither was parsed.
   [[nodiscard]] std::optional<AllReduceOptions> asked() const;
 
  private:

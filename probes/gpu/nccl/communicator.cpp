@@ -7,7 +7,7 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-// Short beside a batch, which is what is measured.
+// Short compared with a batch, which is measured.
 constexpr std::chrono::microseconds kLook{50};
 
 const void* address_of(cuda::DevicePointer pointer) {
@@ -20,7 +20,7 @@ void* writable_address_of(cuda::DevicePointer pointer) {
   return reinterpret_cast<void*>(pointer);
 }
 
-// The first of two that failed.
+// The first failure of two.
 Status both(Status first, Status second) {
   return first ? std::move(second) : std::move(first);
 }
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Communicator>> Communicator::join(NcclLibrary& library, s
                                                          const nccl::UniqueId& id, int ranks, int first) {
   std::unique_ptr<Communicator> joined(new Communicator(library, gpus, ranks));
   if (Status outcome = joined->begin(id, first); !outcome) {
-    // Which of them NCCL has freed itself depends on its version; the others end with the process.
+    // Which communicators NCCL has freed itself depends on its version; the others end with the process.
     joined->communicators_.clear();
     return fail(std::move(outcome).error());
   }
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Communicator>> Communicator::join(NcclLibrary& library, s
   return joined;
 }
 
-// A group that was begun must be ended, whatever happened in it.
+// A started group must be ended, also after an error.
 Status Communicator::begin(const nccl::UniqueId& id, int first) {
   const nccl::Calls& calls = library_->calls();
   communicators_.assign(gpus_.size(), nullptr);

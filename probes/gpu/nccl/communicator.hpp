@@ -10,19 +10,19 @@
 
 namespace autopilot::probes::gpu {
 
-// What one rank puts into an all-reduce and gets out of it, in its GPU's memory.
+// Input and output of one rank in an all-reduce, in its GPU's memory.
 struct Transfer {
   cuda::DevicePointer send = 0;
   cuda::DevicePointer receive = 0;
 };
 
-// The ranks of this process in a communicator that may have more of them elsewhere: one for each GPU. Used by
-// one thread. Who leaves while all is well takes part to the end; who leaves after an error, or because the
-// watch says stop, takes the communicator from the others as well.
+// The ranks of this process, one for each GPU, in a communicator that can have more ranks elsewhere. Used by
+// one thread. Destruction without an error takes part to the end; after an error, or a stop request of the
+// watch, it also ends the communicator for the others.
 class Communicator {
  public:
-  // Joins with the ranks from `first` on, one for each of `gpus`, which are sessions in primary contexts and
-  // must outlive it, as the library must. Blocks until all `ranks` are there.
+  // Joins with the ranks from `first` on, one for each of `gpus`, which are sessions in primary contexts.
+  // They and the library must outlive it. Blocks until all `ranks` have joined.
   [[nodiscard]] static Result<std::unique_ptr<Communicator>> join(NcclLibrary& library,
                                                                   std::span<Session* const> gpus,
                                                                   const nccl::UniqueId& id, int ranks,
@@ -35,13 +35,13 @@ class Communicator {
   // Of the library: "NCCL".
   [[nodiscard]] std::string name() const { return nccl_name(library_->vendor()); }
 
-  // Something failed that is none of NCCL's calls: the others shall not wait for us.
+  // Another step than an NCCL call failed: the other ranks must not wait for this process.
   void give_up() { is_sound_ = false; }
 
-  // Into the streams of the GPUs, one transfer for each of them.
+  // Queues into the streams of the GPUs, one transfer for each.
   Status all_reduce(std::span<const Transfer> transfers, std::size_t count, nccl::DataType type,
                     nccl::Operation operation);
-  // For all streams. Where another rank is gone they never end: the error comes from NCCL beside them.
+  // Waits for all streams. If another rank has left, they never end: the error then comes from NCCL itself.
   Status wait();
 
  private:

@@ -13,11 +13,11 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-// After so many refusals, a tenth of a second longer apart each, NCCL gives up: five seconds. By itself it
-// would go on for a minute, and nobody could tell who is gone from who is late.
+// NCCL gives up after that many refused connections, each a tenth of a second longer apart: five seconds. Its
+// default is a minute, in which a missing rank cannot be distinguished from a late one.
 constexpr const char* kRefusals = "10";
 
-// The address as the kernel writes it, or nothing where it is none of IP.
+// The address in the kernel's format; nullopt if it is not an IP address.
 std::optional<std::string> text_of(const sockaddr* address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   const void* bytes = nullptr;
@@ -32,7 +32,7 @@ std::optional<std::string> text_of(const sockaddr* address) {
   return text.data();
 }
 
-// The same, of what somebody wrote.
+// The same for text from the user.
 std::optional<std::string> canonical(const std::string& address) {
   sockaddr_in v4{};
   v4.sin_family = AF_INET;
@@ -83,9 +83,9 @@ Status prepare_environment(const std::optional<std::string>& bind) {
     set_by_default("NCCL_SOCKET_IFNAME", "=" + TRY(interface_with(*bind)));
     set_by_default("NCCL_SOCKET_FAMILY", is_ipv6(*bind) ? "AF_INET6" : "AF_INET");
   }
-  // Standard output is for our reports alone.
+  // Standard output is only for our reports.
   set_by_default("NCCL_DEBUG_FILE", "/dev/stderr");
-  // No port more than is needed.
+  // Opens no unnecessary port.
   set_by_default("NCCL_RAS_ENABLE", "0");
   set_by_default("NCCL_SOCKET_RETRY_CNT", kRefusals);
   return {};

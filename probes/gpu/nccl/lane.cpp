@@ -9,10 +9,10 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-// Of a GPU's memory; NCCL takes buffers of its own besides.
+// of a GPU's memory; NCCL allocates buffers of its own in addition
 constexpr double kMemoryShare = 0.5;
 constexpr unsigned kNoNumber = 0xffffffff;
-// More than anything that ranks agree on.
+// Above every value that ranks agree on.
 constexpr std::uint64_t kNoWord = ~std::uint64_t{0};
 
 std::size_t whole_pages(std::size_t bytes) {
@@ -53,7 +53,7 @@ Status Lane::spoil() {
 
 Result<std::optional<std::string>> Lane::find_wrong(std::size_t bytes, float sum) {
   if (bytes < kWindowBytes || bytes > receive_.bytes())
-    return fail(Errc::internal, std::to_string(bytes) + " bytes are no buffer of ours");
+    return fail(Errc::internal, std::to_string(bytes) + " bytes exceed the buffer");
   TRY_STATUS(session_->make_current());
   std::array<float, kWindowBytes / sizeof(float)> window{};
   for (const std::size_t offset : {std::size_t{0}, whole_pages(bytes / 2), bytes - kWindowBytes}) {
@@ -73,7 +73,7 @@ Status Lane::write_own_word(std::uint64_t value) {
   TRY_STATUS(session_->make_current());
   const std::array<std::uint64_t, 2> words{value, kNoWord};
   TRY_STATUS(session_->copy_to_gpu(words_, words.data(), sizeof words));
-  return session_->wait();  // not every driver has read by now what stands in this function
+  return session_->wait();  // some drivers still read a local variable of this function
 }
 
 Result<std::uint64_t> Lane::read_agreed_word() {

@@ -10,15 +10,15 @@
 
 namespace autopilot::probes::gpu {
 
-// One GPU in an all-reduce, with its memory: what it sends, what it receives, and a word in which the ranks
-// agree with each other.
+// One GPU in an all-reduce, with its memory: the sent data, the received data, and a word by which the ranks
+// agree on values.
 class Lane {
  public:
   static constexpr std::size_t kPage = 4096;
-  static constexpr std::size_t kWindowBytes = 4096;  // that find_wrong() reads at a time
+  static constexpr std::size_t kWindowBytes = 4096;  // read by find_wrong() at a time
 
-  // Takes two buffers of `most_bytes`, or smaller ones where the GPU has less to give; whole pages.
-  // Errc::exhausted: it has next to none.
+  // Allocates two buffers of `most_bytes`, or smaller ones if the GPU has less memory; in whole pages.
+  // Errc::exhausted: almost no memory is free.
   [[nodiscard]] static Result<Lane> open(const Driver& driver, const GpuFacts& gpu, std::size_t most_bytes);
 
   [[nodiscard]] Session& session() const { return *session_; }
@@ -28,15 +28,15 @@ class Lane {
   [[nodiscard]] cuda::DevicePointer own_word() const { return words_.pointer(); }
   [[nodiscard]] cuda::DevicePointer agreed_word() const { return words_.pointer() + sizeof(std::uint64_t); }
 
-  // What it sends is one number throughout.
+  // Fills the sent data with one number.
   Status fill(float value);
-  // So that what is received was really received.
+  // Corrupts the received data, so that only a new reception passes.
   Status spoil();
-  // Looks at the beginning, the middle and the end of the `bytes` that were received, which are no fewer than
-  // kWindowBytes, and at nothing else. Nothing: it is `sum` there.
+  // Compares the beginning, the middle and the end of the `bytes` received bytes, at least kWindowBytes, with
+  // `sum`. nullopt: all equal.
   [[nodiscard]] Result<std::optional<std::string>> find_wrong(std::size_t bytes, float sum);
 
-  // What was agreed on before is gone then.
+  // Discards the previously agreed value.
   Status write_own_word(std::uint64_t value);
   [[nodiscard]] Result<std::uint64_t> read_agreed_word();
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of NCCL's binary interface that we use, in our own words: names of functions are the library's,
-// nothing else is. The probe calls through it, the simulated library is built against it. Values were
-// compared with the documentation of NCCL and with nvidia-nccl-cu12 2.32.3 (PyPI), 2026-11-26. RCCL has the
-// same names, arguments and values (src/nccl.h.in of ROCm/rccl with RCCL_BFLOAT16 alone, and of
+// The part of NCCL's binary interface that the probe uses, written independently; only the names of functions
+// are those of the library. The probe calls through it, and the simulated library is built against it. Values
+// were compared with the documentation of NCCL and with nvidia-nccl-cu12 2.32.3 (PyPI), 2026-11-26. RCCL has
+// the same names, arguments and values (src/nccl.h.in of ROCm/rccl with RCCL_BFLOAT16 alone, and of
 // ROCm/rocm-systems with RCCL_SUSPEND_RESUME), 2026-11-27; its stream is HIP's.
 #pragma once
 
@@ -18,7 +18,7 @@ using Operation = int;
 struct CommunicatorTag;
 using Communicator = CommunicatorTag*;
 
-// Passed by value. What is in it is the business of the library.
+// Passed by value. Its content is private to the library.
 struct UniqueId {
   char bytes[128];
 };
@@ -42,7 +42,7 @@ inline constexpr Operation kMin = 3;
 
 }  // namespace autopilot::probes::gpu::nccl
 
-// X(result, member, name, arguments). Those that must be there are in NCCL from 2.4 on.
+// X(result, member, name, arguments). The required functions are in NCCL from 2.4 on.
 // clang-format off
 #define AUTOPILOT_NCCL_FUNCTIONS(X) \
   X(Return, version, ncclGetVersion, (int* version)) \
@@ -55,7 +55,7 @@ inline constexpr Operation kMin = 3;
   X(Return, group_start, ncclGroupStart, ()) \
   X(Return, group_end, ncclGroupEnd, ()) \
   X(const char*, error_text, ncclGetErrorString, (Return code))
-// From 2.13 on. The communicator may be null.
+// From 2.13 on. The communicator can be null.
 #define AUTOPILOT_NCCL_OPTIONAL_FUNCTIONS(X) \
   X(const char*, last_error, ncclGetLastError, (Communicator communicator))
 // clang-format on

@@ -32,7 +32,7 @@ Result<NcclLibrary> NcclLibrary::open(const std::string& path, Watch& watch, Ven
 #define AUTOPILOT_NCCL_LOAD(result, member, name, arguments) file.load(#name, library.calls_.member.address);
   AUTOPILOT_NCCL_FUNCTIONS(AUTOPILOT_NCCL_LOAD)
 #undef AUTOPILOT_NCCL_LOAD
-  TRY_STATUS(file.complete("is no " + nccl_name(vendor) + ", or older than 2.4"));
+  TRY_STATUS(file.complete("is not " + nccl_name(vendor) + ", or is older than 2.4"));
 #define AUTOPILOT_NCCL_LOAD(result, member, name, arguments) file.load(#name, library.calls_.member.address);
   AUTOPILOT_NCCL_OPTIONAL_FUNCTIONS(AUTOPILOT_NCCL_LOAD)
 #undef AUTOPILOT_NCCL_LOAD

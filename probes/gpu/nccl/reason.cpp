@@ -46,7 +46,7 @@ Reason reason_of(Stage stage, Errc code) {
   return Reason::internal;
 }
 
-// NCCL has few codes and many words; only those are looked for that say more than the code does.
+// NCCL has few codes and many messages; only messages that are more specific than the code are used.
 Reason reason_of(Stage stage, const NcclError& error) {
   if (says(error.text, "mismatch") && says(error.text, "version")) return Reason::wrong_version;
   if (says(error.text, "out of memory")) return Reason::no_memory;
@@ -63,11 +63,11 @@ Reason reason_of(Stage stage, const NcclError& error) {
 std::string before(Reason reason, Vendor vendor) {
   switch (reason) {
     case Reason::refused:
-      return "who made the id does not listen any more: ";
+      return "the process that created the id no longer listens: ";
     case Reason::wrong_version:
       return "all machines need the same version of " + nccl_name(vendor) + ": ";
     case Reason::peer_vanished:
-      return "another rank is gone: ";
+      return "another rank has ended: ";
     default:
       return "";
   }
@@ -104,11 +104,11 @@ Failure failure_of_wrong_sum(const std::string& text) {
 }
 
 Failure failure_of_hanging(Stage stage, const std::string& text) {
-  // With several GPUs NCCL does the work of a group where the group ends.
+  // With several GPUs, NCCL does the work of a group at the end of the group.
   const bool waits_for_others = text.starts_with("ncclCommInitRank") || text.starts_with("ncclGroupEnd") ||
                                 text.starts_with("ncclAllReduce");
   if (!waits_for_others) return make_failure(Reason::internal, text);
-  if (stage == Stage::joining) return make_failure(Reason::not_joined, "not all ranks came: " + text);
+  if (stage == Stage::joining) return make_failure(Reason::not_joined, "not all ranks joined: " + text);
   if (stage == Stage::measuring) return make_failure(Reason::peer_vanished, text);
   return make_failure(Reason::internal, text);
 }

@@ -10,18 +10,18 @@
 
 namespace autopilot::probes::gpu {
 
-// Why an all-reduce was not measured; docs/gpu-probe.md explains the words.
+// Why an all-reduce was not measured; see docs/gpu-probe.md.
 enum class Reason : std::uint8_t {
-  no_driver,      // CUDA's library, or HIP's, or a GPU, is not here
-  no_library,     // NCCL's, or RCCL's, is not here, or cannot be used
-  busy,           // somebody else uses a GPU
+  no_driver,      // the CUDA or HIP library, or a GPU, is missing
+  no_library,     // the NCCL or RCCL library is missing or unusable
+  busy,           // a GPU is in use
   no_memory,      // on a GPU
-  no_address,     // the address to be bound is not of this machine
-  not_joined,     // the others did not come in time
-  refused,        // nobody listens any more where the id says
-  peer_vanished,  // after the communicator existed, or while it was made
-  wrong_version,  // ends with two versions of NCCL, or of RCCL
-  wrong_result,   // a GPU got a wrong sum
+  no_address,     // the address to bind is not of this machine
+  not_joined,     // not all ranks joined in time
+  refused,        // no process listens at the address in the id
+  peer_vanished,  // during or after the creation of the communicator
+  wrong_version,  // different versions of NCCL or RCCL
+  wrong_result,   // a GPU received a wrong sum
   killed,         // a signal ended it
   internal,       // anything else
 };
@@ -33,14 +33,14 @@ struct Failure {
   std::string text;  // one sentence
 };
 
-// What is being done when something fails, in the order of time.
+// The current step when an error occurs, in order of time.
 enum class Stage : std::uint8_t { driver, guard, memory, library, joining, measuring };
 
-// Of everything but NCCL's own calls. The vendor says whether it is called NCCL or RCCL.
+// For all errors except those of NCCL's calls. The vendor selects the name NCCL or RCCL.
 [[nodiscard]] Failure failure_of(Stage stage, const Error& error, Vendor vendor);
 [[nodiscard]] Failure failure_of(Stage stage, const NcclError& error, Vendor vendor);
 [[nodiscard]] Failure failure_of_wrong_sum(const std::string& text);
-// Of a call that does not come back; `text` is what Patience says of it.
+// For a call that does not return; `text` is from Patience.
 [[nodiscard]] Failure failure_of_hanging(Stage stage, const std::string& text);
 
 }  // namespace autopilot::probes::gpu

@@ -69,13 +69,13 @@ TEST(Reason, words_say_more_than_codes) {
 }
 
 TEST(Reason, who_hangs_is_blamed_and_nobody_else) {
-  EXPECT_EQ(failure_of_hanging(Stage::driver, "cuInit has not come back").reason, Reason::internal);
-  EXPECT_EQ(failure_of_hanging(Stage::joining, "ncclCommInitRank has not come back").reason,
+  EXPECT_EQ(failure_of_hanging(Stage::driver, "cuInit has not returned").reason, Reason::internal);
+  EXPECT_EQ(failure_of_hanging(Stage::joining, "ncclCommInitRank has not returned").reason,
             Reason::not_joined);
-  EXPECT_EQ(failure_of_hanging(Stage::joining, "cuMemGetInfo_v2 has not come back").reason, Reason::internal);
-  EXPECT_EQ(failure_of_hanging(Stage::measuring, "ncclGroupEnd has not come back").reason,
+  EXPECT_EQ(failure_of_hanging(Stage::joining, "cuMemGetInfo_v2 has not returned").reason, Reason::internal);
+  EXPECT_EQ(failure_of_hanging(Stage::measuring, "ncclGroupEnd has not returned").reason,
             Reason::peer_vanished);
-  EXPECT_EQ(failure_of_hanging(Stage::joining, "ncclGetUniqueId has not come back").reason, Reason::internal);
+  EXPECT_EQ(failure_of_hanging(Stage::joining, "ncclGetUniqueId has not returned").reason, Reason::internal);
 }
 
 TEST(Reason, what_a_library_says_is_cut_and_made_printable) {

@@ -22,11 +22,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-// For connections, iterations that do not count, the last batch and the comparison of the sums. Of a second
-// each, eight iterations fit in; a network on which one of 1 MiB takes longer is none for training.
+// For connections, uncounted iterations, the last batch and the comparison of the sums. Eight iterations of a
+// second each fit in; a network that takes longer for 1 MiB is not suitable for training.
 constexpr double kMarginSeconds = 10;
 
-// Standard output, kept from libraries that write there as well: what they say goes to standard error.
+// Standard output, protected from libraries that write there as well: their output goes to standard error.
 class Lines {
  public:
   Lines() : file_(::fdopen(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "w")) {
@@ -38,7 +38,7 @@ class Lines {
     if (file_ != nullptr) static_cast<void>(std::fclose(file_));
   }
 
-  // At once; nothing where nobody reads any more.
+  // Writes immediately; ignores a closed reader.
   void write(const std::string& line) {
     if (file_ == nullptr) return;
     std::fprintf(file_, "%s\n", line.c_str());
@@ -49,7 +49,7 @@ class Lines {
   std::FILE* file_;
 };
 
-// Says when the measurement takes longer than what was agreed on. Asked again and again by one thread.
+// Detects a measurement that exceeds the agreed time. Called repeatedly by one thread.
 class Deadline {
  public:
   Deadline(const AllReduceSlot& slot, double seconds) : slot_(slot), seconds_(seconds) {}
@@ -62,7 +62,7 @@ class Deadline {
   [[nodiscard]] Failure failure() const {
     return {Reason::peer_vanished, "the all-reduce has not ended after " +
                                        std::to_string(static_cast<long>(limit())) +
-                                       " s: a rank, or what connects it, has stopped"};
+                                       " s: a rank or its network has stopped"};
   }
 
  private:
@@ -92,7 +92,7 @@ int refuse(Lines& lines, AllReduceReport report, const Error& error) {
   return exit_code_of(report);
 }
 
-// The worker sees it between two calls, and frees what it has.
+// The worker notices it between two calls, and frees its resources.
 void stop_and_wait(AllReduceSlot& slot) {
   slot.watch.stop = true;
   const auto end = Clock::now() + kStopping;
@@ -108,7 +108,7 @@ int tell(Lines& lines, const AllReduceSlot& slot, int number) {
   return number != 0 ? exit_signal + number : exit_code_of(report);
 }
 
-// Until it is through, a signal comes or it hangs: the signal, or 0.
+// Waits until it is done, a signal arrives or it hangs: returns the signal, or 0.
 int wait_for(AllReduceSlot& slot, const AllReduceOptions& options) {
   Patience patience(slot.watch, options.patience_seconds);
   Deadline deadline(slot, options.seconds);
@@ -132,7 +132,7 @@ int wait_for(AllReduceSlot& slot, const AllReduceOptions& options) {
 
 int run_all_reduce(const AllReduceOptions& options) {
   hold_ending_signals();
-  // Of a peer's connection, and of whoever read our lines: both are noticed where they are written to.
+  // A closed connection, or a closed reader of our lines, is noticed by the write.
   std::signal(SIGPIPE, SIG_IGN);
   Lines lines;
   const AllReduceReport begun = first_report(options);
@@ -145,8 +145,8 @@ int run_all_reduce(const AllReduceOptions& options) {
   std::thread worker(run_all_reduce_worker, std::cref(options), std::cref(invite), std::ref(slot));
   const int number = wait_for(slot, options);
   const int code = tell(lines, slot, number);
-  // Where the thread is left in a call, our end would take from under it what it uses; so it would from
-  // threads of NCCL, which may be left where not all ranks came together. The process ends instead.
+  // If a thread is blocked in a call, the destructors would destroy what it uses; the same applies to NCCL's
+  // threads, which can remain if not all ranks joined. The process ends instead.
   const bool is_left = !slot.done || (slot.stage == Stage::joining && code != exit_measured);
   if (is_left) std::_Exit(code);
   worker.join();

@@ -5,8 +5,8 @@
 
 namespace autopilot::probes::gpu {
 
-// nccl-serve and nccl-measure: writes the lines and gives the exit code of the program. Ends by itself, with
-// whatever hangs: the patience, and ten seconds more than the time that was agreed on, are its limits.
+// nccl-serve and nccl-measure: writes the lines and returns the exit code of the program. Ends even if a call
+// hangs: its limits are the patience, and the agreed time plus ten seconds.
 [[nodiscard]] int run_all_reduce(const AllReduceOptions& options);
 
 }  // namespace autopilot::probes::gpu

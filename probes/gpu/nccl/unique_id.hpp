@@ -9,9 +9,9 @@
 
 namespace autopilot::probes::gpu {
 
-// 256 hexadecimal digits, in lower case. Who has them can join the communicator.
+// 256 hexadecimal digits, in lower case. A process with the id can join the communicator.
 [[nodiscard]] std::string to_text(const nccl::UniqueId& id);
-// Takes capitals as well; nothing where it is anything else than 256 digits.
+// Accepts upper case as well; nullopt if the text is not 256 digits.
 [[nodiscard]] std::optional<nccl::UniqueId> parse_unique_id(std::string_view text);
 
 }  // namespace autopilot::probes::gpu

@@ -3,13 +3,13 @@
 
 namespace autopilot::probes::gpu {
 
-// docs/gpu-probe.md tells them to people.
+// Documented in docs/gpu-probe.md.
 enum ExitCode : int {
   exit_measured = 0,
-  exit_wrong = 2,       // some result was not the right one; outranks exit_not_looked
-  exit_not_looked = 3,  // no driver, no such GPU, or a GPU whose tests did not come to their end
+  exit_wrong = 2,       // a wrong result; takes precedence over exit_not_looked
+  exit_not_looked = 3,  // no driver, no such GPU, or a GPU whose tests did not finish
   exit_usage = 64,
-  exit_signal = 128,  // and the number of the signal
+  exit_signal = 128,  // plus the number of the signal
 };
 
 }  // namespace autopilot::probes::gpu

@@ -59,7 +59,7 @@ class Worker {
     return device ? check_is_free(sensors.processes(*device), sensors.read(*device)) : Status{};
   }
 
-  // One GPU after the other where the test wants it so, then all at once.
+  // On one GPU after the other if the test needs it, then on all at once.
   Status take_part(Session& session, const GpuTest& test) {
     for (std::size_t turn = 0; test.alone && turn < members_; ++turn) {
       TRY_STATUS(meet());
@@ -72,7 +72,7 @@ class Worker {
 
   Status meet() {
     if (meeting_.meet(member_)) return {};
-    return fail(Errc::timed_out, "was given up");
+    return fail(Errc::timed_out, "was abandoned");
   }
 
   Status run_test(Session& session, const GpuTest& test, bool together) {
@@ -102,7 +102,7 @@ class Worker {
     return {};
   }
 
-  // Which of the two is to blame is not known: this GPU goes on, and says at its end what it did not see.
+  // The faulty GPU of the pair is unknown: this GPU continues, and reports at its end what was not tested.
   void note_pairs(const TestReport& report) {
     for (const NotLooked& pair : report.measured.not_looked)
       if (pair.has_failed && outcome_of_pairs_)

@@ -15,7 +15,7 @@
 
 namespace autopilot::probes::gpu {
 
-// What the thread of one GPU shares with who waits for it.
+// State shared between the thread of one GPU and the waiting thread.
 class GpuSlot {
  public:
   explicit GpuSlot(GpuFacts facts) : facts_(std::move(facts)) { report_.facts = facts_; }
@@ -24,7 +24,7 @@ class GpuSlot {
 
   Watch watch;
   std::atomic<bool> done = false;
-  std::atomic<const GpuTest*> test = nullptr;  // that runs now
+  std::atomic<const GpuTest*> test = nullptr;  // running now
 
   template <class Change>
   void change(const Change& change) {
@@ -35,12 +35,12 @@ class GpuSlot {
     const std::scoped_lock lock(mutex_);
     return report_;
   }
-  // It is to be left alone by others from now on.
+  // Other GPUs must not use it from now on.
   void leave_out(std::string why) {
     const std::scoped_lock lock(mutex_);
     if (!left_out_) left_out_ = std::move(why);
   }
-  // Why it is: that, or what ended its own tests.
+  // Why: the text of leave_out, or the error that ended its own tests.
   [[nodiscard]] std::optional<std::string> why_left_out() const {
     const std::scoped_lock lock(mutex_);
     return report_.error ? report_.error : left_out_;
@@ -53,9 +53,9 @@ class GpuSlot {
   GpuReport report_;
 };
 
-// Runs the tests on one GPU, the `member` of the meeting and of `all`, until they are through, one fails or
-// the watch says stop. What it found, and what went wrong, is in its slot. Blocks as long as the driver does.
-// `sensors`: null where there are none.
+// Runs the tests on one GPU, the `member` of the meeting and of `all`, until they are done, one fails or the
+// watch requests a stop. The slot has results and errors. Blocks as long as the driver does. `sensors`: null
+// if unavailable.
 void run_gpu(const Library& library, const Sensors* sensors, const Options& options, Meeting& meeting,
              std::size_t member, std::span<GpuSlot* const> all);
 

@@ -8,13 +8,13 @@
 
 namespace autopilot::probes::gpu {
 
-// Where the threads of several GPUs wait for each other, so that all load begins at once. Who leaves, or is
-// said to hang, is waited for no longer. Thread-safe.
+// Barrier for the threads of several GPUs, so that all load starts at once. It does not wait for members that
+// have left or hang. Thread-safe.
 class Meeting {
  public:
   explicit Meeting(std::size_t members) : present_(members, true), arrived_(members, false) {}
 
-  // Returns when all who are present have come. False: this member has left meanwhile.
+  // Returns when all present members have called it. False: this member was removed meanwhile.
   [[nodiscard]] bool meet(std::size_t member);
   void leave(std::size_t member);
 

@@ -21,16 +21,16 @@ std::string footer() {
   std::string text = "Tests:\n";
   for (const GpuTest& test : gpu_tests())
     text += "  " + std::string(test.name) + std::string(10 - test.name.size(), ' ') +
-            std::string(test.title) + (test.is_default ? "" : " (only where asked for)") + "\n";
+            std::string(test.title) + (test.is_default ? "" : " (only on request)") + "\n";
   return text +
          "\nExamples:\n"
          "  autopilot-gpu-probe                          the quick tests on all GPUs\n"
          "  autopilot-gpu-probe --tests all --seconds 5  everything, five seconds each\n"
          "  autopilot-gpu-probe --gpus 0,GPU-1a2b --tests memory --memory-share 0.9\n"
          "  autopilot-gpu-probe nccl-serve --help        with GPUs of other machines\n"
-         "\nExit codes: 0 measured; 2 a wrong result; 3 could not look; 64 usage;\n"
+         "\nExit codes: 0 measured; 2 a wrong result; 3 not measured; 64 usage;\n"
          "128 and the number of a signal that ended it.\n"
-         "A GPU that others use is refused where NVML tells of them.";
+         "A GPU in use is refused if NVML lists its processes.";
 }
 
 std::vector<std::string> names_of_tests() {
@@ -44,10 +44,10 @@ std::string check_test(const std::string& word) {
   const auto names = names_of_tests();
   if (word == kAll || std::find(names.begin(), names.end(), word) != names.end()) return {};
   const auto near = nearest_word(word, names);
-  return "no test '" + word + "'" + (near ? "; did you mean " + *near + "?" : "");
+  return "unknown test '" + word + "'" + (near ? "; did you mean " + *near + "?" : "");
 }
 
-// In the order of the table, whatever order was said.
+// In the order of the table, regardless of the order of the names.
 std::vector<std::string> chosen_tests(const std::vector<std::string>& said) {
   std::vector<std::string> chosen;
   for (const GpuTest& test : gpu_tests()) {
@@ -58,9 +58,9 @@ std::vector<std::string> chosen_tests(const std::vector<std::string>& said) {
   return chosen;
 }
 
-// For the parser "nan" is a number, and within every range.
+// The parser accepts "nan" as a number within every range.
 std::string check_number(const std::string& text) {
-  return parse_number<double>(text) ? "" : text + " is no number";
+  return parse_number<double>(text) ? "" : text + " is not a number";
 }
 
 void add_test_options(CLI::App& app, Options& options) {
@@ -69,39 +69,38 @@ void add_test_options(CLI::App& app, Options& options) {
       ->check(check_test)
       ->type_name("NAME,...");
   app.add_option("--gpus", options.gpus, "Index, UUID or PCI address")->delimiter(',')->type_name("GPU,...");
-  app.add_option("--seconds", options.seconds, "Of each test")
+  app.add_option("--seconds", options.seconds, "Duration of each test")
       ->check(check_number)
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
-  app.add_option("--memory-share", options.memory_share, "Of a GPU's memory that may be taken")
+  app.add_option("--memory-share", options.memory_share, "Share of a GPU's memory to use")
       ->check(check_number)
       ->check(CLI::Range(0.001, 0.95))
       ->capture_default_str();
-  app.add_option("--kernels", options.kernels, "No kernels of a higher feature level than this")
+  app.add_option("--kernels", options.kernels, "Highest feature level of kernels")
       ->check(CLI::IsMember(kernel_levels()))
       ->type_name("LEVEL");
-  app.add_option("--patience", options.patience_seconds, "Seconds in one call before a GPU is given up")
+  app.add_option("--patience", options.patience_seconds, "Seconds in one call before a GPU is abandoned")
       ->check(check_number)
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  app.add_flag("--beside-others", options.beside_others, "Test GPUs that others use as well");
-  app.add_option("--nvml-library", options.sensor_library, "NVML: sensors, and who uses a GPU")
+  app.add_flag("--beside-others", options.beside_others, "Also test GPUs in use");
+  app.add_option("--nvml-library", options.sensor_library, "NVML: sensors, and users of a GPU")
       ->capture_default_str();
   app.add_option("--library", options.library, "The driver's library")->capture_default_str();
 }
 
-// The command would never see them.
+// The subcommand would ignore them.
 void refuse_options_before_a_command(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
-    if (option->count() > 0)
-      throw CLI::ValidationError(option->get_name(), "stands before the command; write it behind");
+    if (option->count() > 0) throw CLI::ValidationError(option->get_name(), "must come after the subcommand");
 }
 
 }  // namespace
 
 std::variant<Options, AllReduceOptions, int> parse_options(int argc, const char* const* argv) {
   Options options;
-  CLI::App app{"Loads the GPUs of this machine, measures them, and compares what they compute.",
+  CLI::App app{"Puts load on the GPUs of this machine, measures them, and compares their results.",
                "autopilot-gpu-probe"};
   app.footer(footer());
   app.require_subcommand(0, 1);

@@ -12,7 +12,7 @@ bool Patience::is_over() {
     return false;
   }
   if (std::chrono::duration<double>(Clock::now() - since_).count() < seconds_) return false;
-  text_ = std::string(call) + " has not come back for " + std::to_string(static_cast<long>(seconds_)) + " s";
+  text_ = std::string(call) + " has not returned for " + std::to_string(static_cast<long>(seconds_)) + " s";
   if (const char* peer = watch_->peer) text_ += ", with " + std::string(peer);
   if (const char* kernel = watch_->kernel) text_ += "; the last kernel was " + std::string(kernel);
   return true;

@@ -9,14 +9,14 @@
 
 namespace autopilot::probes::gpu {
 
-// Says when a thread has been in one call for too long. Asked again and again by one other thread.
+// Detects a thread that is in one call for too long. Called repeatedly by one other thread.
 class Patience {
  public:
   // `watch` must outlive it.
   Patience(const Watch& watch, double seconds) : watch_(&watch), seconds_(seconds) {}
 
   [[nodiscard]] bool is_over();
-  // Of the call that is_over() told last: "cuInit has not come back for 30 s".
+  // About the call that is_over() last reported: "cuInit has not returned for 30 s".
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
@@ -24,7 +24,7 @@ class Patience {
 
   const Watch* watch_;
   double seconds_;
-  std::uint64_t calls_ = 0;  // when it was last seen to make another one
+  std::uint64_t calls_ = 0;  // last time of a new call
   Clock::time_point since_ = Clock::now();
   std::string text_;
 };

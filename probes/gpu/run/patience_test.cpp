@@ -19,7 +19,7 @@ TEST(Patience, one_call_that_stays_is_named) {
   const InCall in_call(watch, "cuInit");
   EXPECT_FALSE(patience.is_over());  // a call that was not there before
   EXPECT_TRUE(patience.is_over());
-  EXPECT_EQ(patience.text(), "cuInit has not come back for 0 s");
+  EXPECT_EQ(patience.text(), "cuInit has not returned for 0 s");
 }
 
 TEST(Patience, the_kernel_that_was_launched_last_is_named) {
@@ -29,7 +29,7 @@ TEST(Patience, the_kernel_that_was_launched_last_is_named) {
   const InCall in_call(watch, "cuStreamSynchronize");
   EXPECT_FALSE(patience.is_over());
   EXPECT_TRUE(patience.is_over());
-  EXPECT_EQ(patience.text(), "cuStreamSynchronize has not come back for 0 s; the last kernel was spin");
+  EXPECT_EQ(patience.text(), "cuStreamSynchronize has not returned for 0 s; the last kernel was spin");
 }
 
 TEST(Patience, the_other_gpu_of_a_call_is_named) {
@@ -39,7 +39,7 @@ TEST(Patience, the_other_gpu_of_a_call_is_named) {
   const InCall in_call(watch, "cuCtxCreate_v2");
   EXPECT_FALSE(patience.is_over());
   EXPECT_TRUE(patience.is_over());
-  EXPECT_EQ(patience.text(), "cuCtxCreate_v2 has not come back for 0 s, with GPU-2");
+  EXPECT_EQ(patience.text(), "cuCtxCreate_v2 has not returned for 0 s, with GPU-2");
 }
 
 TEST(Patience, many_short_calls_are_no_long_one) {

@@ -110,7 +110,7 @@ bool has_wrong(const GpuReport& gpu) {
                      [](const TestReport& test) { return !test.measured.wrong.empty(); });
 }
 
-// Nobody looked at a GPU that can do none of the tests that it was to do.
+// A GPU that supports none of its tests was not tested.
 bool was_looked_at(const GpuReport& gpu) {
   const auto is_skipped = [](const TestReport& test) { return test.skipped.has_value(); };
   return !gpu.error && !std::all_of(gpu.tests.begin(), gpu.tests.end(), is_skipped);

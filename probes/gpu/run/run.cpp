@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-// The threads of all GPUs, and who hangs.
+// The threads of all GPUs, and which of them hang.
 class Crew {
  public:
   Crew(const Library& library, const Sensors* sensors, const Options& options,
@@ -48,7 +48,7 @@ class Crew {
       member.slot.watch.stop = true;
   }
 
-  // Every thread has ended or hangs.
+  // True if every thread has ended or hangs.
   [[nodiscard]] bool is_through() {
     bool through = true;
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -60,7 +60,7 @@ class Crew {
     return through;
   }
 
-  // Waits for those that ended. False: at least one did not, and must not be waited for.
+  // Joins the threads that ended. False: at least one hangs and must not be joined.
   [[nodiscard]] bool join() {
     bool all = true;
     for (Member& member : members_) {
@@ -105,7 +105,7 @@ class Crew {
     members_[i].hangs = true;
     GpuSlot& slot = members_[i].slot;
     slot.change([&](GpuReport& report) { report.error = members_[i].patience.text(); });
-    // It may be the other one that hangs, and would take the rest with it one after the other.
+    // The other GPU can hang instead, and would block all others one by one.
     if (const char* peer = slot.watch.peer)
       for (GpuSlot* other : slots_)
         if (other->facts().uuid == peer) other->leave_out(slot.facts().uuid + " hangs in a call with it");
@@ -130,15 +130,15 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// What is opened before any test, by a thread of its own: each of these calls may hang.
+// Objects opened before any test, by a thread of their own, because each of these calls can hang.
 struct Opened {
   Watch watch;
   std::atomic<bool> done = false;
-  Status outcome;  // and all below: only once it is done
+  Status outcome;  // this and all below: valid only once it is done
   std::optional<Library> library;
   std::string driver_version;
   std::vector<GpuFacts> gpus;
-  std::vector<std::string> missing;  // addresses of others that were named
+  std::vector<std::string> missing;  // other given addresses
   std::optional<Sensors> sensors;
   std::optional<std::string> sensor_error;
 };
@@ -191,11 +191,11 @@ GpuReport report_of_missing(const std::string& address) {
   GpuReport gpu;
   gpu.facts.index = -1;
   gpu.facts.pci_address = address;
-  gpu.error = "CUDA does not list it";
+  gpu.error = "CUDA does not list this GPU";
   return gpu;
 }
 
-// Whether the report could be written.
+// Writes the report. False: writing failed.
 bool tell(const Report& report) {
   if (report.error) std::fprintf(stderr, "autopilot-gpu-probe: %s\n", report.error->c_str());
   for (const GpuReport& gpu : report.gpus)
@@ -205,7 +205,7 @@ bool tell(const Report& report) {
   return is_written;
 }
 
-// Where a thread is left in a call, its end would take from under it what it uses: the process ends instead.
+// If a thread is blocked in a call, destructors would destroy what it uses: the process ends instead.
 int end(const Report& report, int number, bool all_ended) {
   const bool is_told = tell(report);
   int code = number != 0 ? exit_signal + number : exit_code_of(report);

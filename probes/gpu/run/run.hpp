@@ -5,8 +5,8 @@
 
 namespace autopilot::probes::gpu {
 
-// The whole program after its options: tests, JSON on standard output, exit code. SIGTERM, SIGINT and SIGHUP
-// are blocked from then on. Where a thread hangs in the driver it does not return but ends the process.
+// The whole program after option parsing: tests, JSON on standard output, exit code. Blocks SIGTERM, SIGINT
+// and SIGHUP. If a thread hangs in the driver, it does not return but ends the process.
 [[nodiscard]] int run(const Options& options);
 
 }  // namespace autopilot::probes::gpu

@@ -12,7 +12,7 @@ namespace autopilot::probes::gpu {
 namespace {
 
 tl::unexpected<Error> refuse(const std::string& why) {
-  return fail(Errc::conflict, "may be in use, and nobody tells by whom: " + why);
+  return fail(Errc::conflict, "can be in use by an unknown process: " + why);
 }
 
 }  // namespace
@@ -24,9 +24,9 @@ Status check_amd_use(const Result<host::KfdProcesses>& seen, const std::string& 
   if (found == seen->by_gpu.end())
     return must_be_idle ? Status(refuse("the kernel driver (KFD) does not list it")) : Status();
   if (must_be_idle && seen->divided.contains(pci_address))
-    return fail(Errc::conflict, "is divided (compute partitions), and its parts may be in use");
+    return fail(Errc::conflict, "is divided (compute partitions), and its parts can be in use");
   if (must_be_idle && found->second.empty() && seen->some_untold)
-    return refuse("of a process the kernel driver (KFD) does not tell what it holds");
+    return refuse("the kernel driver (KFD) does not list the GPUs of a process");
   std::vector<unsigned> pids;
   std::ranges::transform(found->second, std::back_inserter(pids),
                          [](std::int64_t pid) { return static_cast<unsigned>(pid); });

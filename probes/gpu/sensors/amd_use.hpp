@@ -8,9 +8,9 @@
 
 namespace autopilot::probes::gpu {
 
-// Before anything is put on a GPU of AMD, of what its kernel driver told. Errc::conflict: somebody computes
-// on it; where it must be idle also: nobody tells who does, or it is divided. Else what is not known refuses
-// nothing.
+// Checks the kernel driver's data before load is put on an AMD GPU. Errc::conflict: a process computes on it;
+// with must_be_idle also if its users are unknown, or it is divided. Otherwise unknown data does not lead to
+// a refusal.
 [[nodiscard]] Status check_amd_use(const Result<host::KfdProcesses>& seen, const std::string& pci_address,
                                    bool must_be_idle);
 

@@ -36,7 +36,7 @@ TEST(AmdUse, who_uses_it_is_named) {
 TEST(AmdUse, what_nobody_tells_refuses_only_where_it_must_be_known) {
   const Result<host::KfdProcesses> nobody = fail(Errc::not_found, "/sys/class/kfd: not there");
   EXPECT_TRUE(check_amd_use(nobody, kGpu, false));
-  expect_refused(check_amd_use(nobody, kGpu, true), "nobody tells by whom: /sys/class/kfd: not there");
+  expect_refused(check_amd_use(nobody, kGpu, true), "by an unknown process: /sys/class/kfd: not there");
   EXPECT_TRUE(check_amd_use(seen({}), "0000:99:00.0", false));
   expect_refused(check_amd_use(seen({}), "0000:99:00.0", true), "(KFD) does not list it");
 }
@@ -45,7 +45,7 @@ TEST(AmdUse, a_process_of_which_nothing_is_told_may_use_it) {
   auto some = seen({});
   some->some_untold = true;
   EXPECT_TRUE(check_amd_use(some, kGpu, false));
-  expect_refused(check_amd_use(some, kGpu, true), "does not tell what it holds");
+  expect_refused(check_amd_use(some, kGpu, true), "does not list the GPUs of a process");
   some->by_gpu[kGpu] = {41};
   expect_refused(check_amd_use(some, kGpu, true), "is in use by 41");
 }

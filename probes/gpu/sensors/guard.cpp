@@ -4,10 +4,11 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-// The cure comes before the cause, which may be long.
+// The remedy comes before the cause, which can be long.
 constexpr const char* kNobodyTells =
-    "may be in use, and nobody tells by whom; a container needs the driver capability `utility` for that: ";
-constexpr const char* kCure = "; --beside-others tests it all the same";
+    "can be in use by an unknown process; a container needs the driver capability `utility` to list "
+    "processes: ";
+constexpr const char* kCure = "; use --beside-others to test it nevertheless";
 
 }  // namespace
 
@@ -28,7 +29,7 @@ Status check_is_free(const std::optional<std::vector<unsigned>>& processes, cons
 Status check_is_idle(const std::optional<std::vector<unsigned>>& processes, const SensorValues& values,
                      std::optional<bool> is_divided) {
   if (is_divided.value_or(false))
-    return fail(Errc::conflict, "is divided (MIG), and its parts may be in use");
+    return fail(Errc::conflict, "is divided (MIG), and its parts can be in use");
   if (!processes) return refuse_unknown_use("NVML does not list its processes");
   return check_is_free(processes, values);
 }

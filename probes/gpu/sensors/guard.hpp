@@ -5,19 +5,19 @@
 
 namespace autopilot::probes::gpu {
 
-// From this share of its power limit on a GPU has no room for a load of ours.
+// Above this share of its power limit, a GPU has no room for our load.
 inline constexpr double kMostPowerBefore = 0.9;
 
-// Before anything is put on a GPU. Errc::conflict: somebody computes on it, or it already draws nearly all
-// that it may; the text names them. What is not known refuses nothing.
+// Check before load is put on a GPU. Errc::conflict: a process computes on it, or it already draws nearly its
+// power limit; the text names them. Unknown data does not lead to a refusal.
 [[nodiscard]] Status check_is_free(const std::optional<std::vector<unsigned>>& processes,
                                    const SensorValues& values);
 
-// The same for who must know that a GPU is idle and whole: Errc::conflict also where nobody tells of its
-// processes, or where it is known to be divided (MIG).
+// The same for tests that need an idle and undivided GPU: Errc::conflict also if its processes are unknown,
+// or it is divided (MIG).
 [[nodiscard]] Status check_is_idle(const std::optional<std::vector<unsigned>>& processes,
                                    const SensorValues& values, std::optional<bool> is_divided);
-// Of a GPU of which nobody tells who uses it, and why: Errc::conflict, with the cure.
+// For a GPU whose users are unknown, with the cause: Errc::conflict, with the remedy.
 [[nodiscard]] tl::unexpected<Error> refuse_unknown_use(const std::string& why);
 
 }  // namespace autopilot::probes::gpu

@@ -23,7 +23,7 @@ TEST(CheckIsFree, its_users_are_named) {
   const Status status = check_is_free(std::vector<unsigned>{4200, 17}, {});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::conflict);
-  EXPECT_THAT(status.error().what, HasSubstr("in use by 4200 17; --beside-others"));
+  EXPECT_THAT(status.error().what, HasSubstr("in use by 4200 17; use --beside-others"));
 }
 
 TEST(CheckIsFree, a_gpu_without_room_for_power_is_refused) {
@@ -43,7 +43,7 @@ TEST(CheckIsIdle, what_nobody_tells_refuses_and_names_the_cure) {
   const Status status = check_is_idle(std::nullopt, {}, false);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::conflict);
-  EXPECT_THAT(status.error().what, HasSubstr("nobody tells by whom"));
+  EXPECT_THAT(status.error().what, HasSubstr("by an unknown process"));
   EXPECT_THAT(status.error().what, HasSubstr("driver capability `utility`"));
 }
 

@@ -7,7 +7,7 @@
 namespace autopilot::probes::gpu {
 namespace {
 
-// "nvidia-cuda-mps-server", of which the kernel keeps fifteen characters.
+// "nvidia-cuda-mps-server", truncated by the kernel to fifteen characters.
 constexpr const char* kServer = "nvidia-cuda-mps";
 
 }  // namespace

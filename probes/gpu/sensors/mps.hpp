@@ -7,8 +7,8 @@
 
 namespace autopilot::probes::gpu {
 
-// The first of the processes that is NVIDIA's MPS server, through which others use a GPU; nothing where none
-// is, or `proc` does not say it, as in a container that sees no processes but its own.
+// The first of the processes that is NVIDIA's MPS server, through which others use a GPU; nullopt if there is
+// none, or `proc` does not show it, as in a container with its own pid namespace.
 [[nodiscard]] std::optional<unsigned> find_mps_server(std::span<const unsigned> processes,
                                                       const std::string& proc = "/proc");
 

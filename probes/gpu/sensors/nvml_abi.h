@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few functions of NVML that the probe calls, in our own words; the agent has a list of its own
-// (src/host/gpu/nvml_abi.h), because a probe knows nothing of the agent. Values were compared with the ctypes
-// declarations of nvidia-ml-py 13.615.71 (PyPI), 2026-11-25.
+// The NVML functions that the probe calls, written independently. The agent has its own list
+// (src/host/gpu/nvml_abi.h), because a probe does not depend on the agent. Values were compared with the
+// ctypes declarations of nvidia-ml-py 13.615.71 (PyPI), 2026-11-25.
 #pragma once
 
 // Types of arguments have the library's own names, so that a sanitizer finds that a caller and a function of
@@ -31,7 +31,7 @@ inline constexpr unsigned kClockSm = 1;
 
 }  // namespace autopilot::probes::gpu::nvml
 
-// X(member, name, arguments). All of them are in drivers from 525 on.
+// X(member, name, arguments). Drivers from 525 on have all of them.
 // clang-format off
 #define AUTOPILOT_PROBE_NVML_FUNCTIONS(X) \
   X(init, nvmlInit_v2, ()) \
@@ -44,7 +44,7 @@ inline constexpr unsigned kClockSm = 1;
   X(link_lanes, nvmlDeviceGetCurrPcieLinkWidth, (Device device, unsigned* lanes)) \
   X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, (Device device, unsigned long long* bits)) \
   X(processes, nvmlDeviceGetComputeRunningProcesses_v3, (Device device, unsigned* count, ProcessInfo* processes))
-// What nobody needs who has a driver without it.
+// Optional functions that older drivers can lack.
 #define AUTOPILOT_PROBE_NVML_OPTIONAL_FUNCTIONS(X) \
   X(mig_mode, nvmlDeviceGetMigMode, (Device device, unsigned* current, unsigned* pending))
 // clang-format on

@@ -14,25 +14,25 @@
 
 namespace autopilot::probes::gpu {
 
-// Reads the sensors of some GPUs again and again, in a thread of its own.
+// Reads the sensors of some GPUs repeatedly, in its own thread.
 class Sampler {
  public:
   static constexpr std::chrono::milliseconds kPeriod{100};
 
-  // Called in the sampler's thread with what a GPU said; `gpu` counts from 0.
+  // Called in the sampler's thread with the values of a GPU; `gpu` counts from 0.
   using Take = std::function<void(std::size_t gpu, const SensorValues& values)>;
 
-  // Whatever the two refer to must live until stop() gave true, or as long as the process.
+  // Both references must stay valid until stop() returned true, or until the process ends.
   Sampler(const Sensors& sensors, const std::vector<std::string>& pci_addresses, Take take);
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
   ~Sampler();
 
-  // Ends the thread. False: it hangs in a call, and goes on for as long as the process.
+  // Ends the thread. False: it hangs in a call, and remains until the process ends.
   [[nodiscard]] bool stop();
 
  private:
-  // What the thread needs; it may outlive the sampler.
+  // Data of the thread, which can outlive the sampler.
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;

@@ -47,7 +47,7 @@ Result<Sensors> Sensors::open(const std::string& path) {
 #define AUTOPILOT_NVML_LOAD(member, name, arguments) file.load(#name, sensors.calls_.member);
   AUTOPILOT_PROBE_NVML_FUNCTIONS(AUTOPILOT_NVML_LOAD)
 #undef AUTOPILOT_NVML_LOAD
-  TRY_STATUS(file.complete("is no NVML, or older than 525"));
+  TRY_STATUS(file.complete("is not NVML, or is older than 525"));
 #define AUTOPILOT_NVML_LOAD(member, name, arguments) file.load(#name, sensors.calls_.member);
   AUTOPILOT_PROBE_NVML_OPTIONAL_FUNCTIONS(AUTOPILOT_NVML_LOAD)
 #undef AUTOPILOT_NVML_LOAD

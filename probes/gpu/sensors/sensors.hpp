@@ -14,11 +14,11 @@ namespace autopilot::probes::gpu {
 
 namespace nvml {
 
-// Where the functions are.
+// Addresses of the functions.
 struct Calls {
 #define AUTOPILOT_NVML_MEMBER(member, name, arguments) std::add_pointer_t<Return arguments> member = nullptr;
   AUTOPILOT_PROBE_NVML_FUNCTIONS(AUTOPILOT_NVML_MEMBER)
-  AUTOPILOT_PROBE_NVML_OPTIONAL_FUNCTIONS(AUTOPILOT_NVML_MEMBER)  // null where it is not there
+  AUTOPILOT_PROBE_NVML_OPTIONAL_FUNCTIONS(AUTOPILOT_NVML_MEMBER)  // null if the library lacks it
 #undef AUTOPILOT_NVML_MEMBER
 };
 
@@ -26,34 +26,34 @@ struct Calls {
 
 inline constexpr const char* kSensorLibrary = "libnvidia-ml.so.1";
 
-// What a GPU says of itself at one moment; nothing where it does not say it.
+// Values of a GPU at one moment; not set if unavailable.
 struct SensorValues {
   std::optional<unsigned> temperature_c;
   std::optional<double> power_w;
   std::optional<double> power_limit_w;
   std::optional<unsigned> sm_clock_mhz;
   std::optional<std::uint64_t> throttle_reasons;  // bits of NVML
-  std::optional<unsigned> pcie_generation;        // of the link as it runs now, which is slower at rest
+  std::optional<unsigned> pcie_generation;        // current link, which is slower at idle
   std::optional<unsigned> pcie_lanes;
 };
 
-// Words for the bits, in their order; what has none is in hexadecimal.
+// Names of the bits, in their order; bits without a name are in hexadecimal.
 [[nodiscard]] std::vector<std::string> throttle_words(std::uint64_t bits);
 
-// NVML, opened while we run: what the driver measures, and who else uses a GPU. Thread-safe. A call may hang.
+// NVML, opened at run time: sensors of the driver, and users of a GPU. Thread-safe. A call can hang.
 class Sensors {
  public:
-  // Errc::not_found: it is not here. Errc::unsupported: it cannot be used. Errc::unavailable: it does not
+  // Errc::not_found: NVML is not installed. Errc::unsupported: it is unusable. Errc::unavailable: it does not
   // work now.
   [[nodiscard]] static Result<Sensors> open(const std::string& path);
 
-  // Errc::not_found: NVML does not know the GPU at this PCI address.
+  // Errc::not_found: NVML has no GPU at this PCI address.
   [[nodiscard]] Result<nvml::Device> find(const std::string& pci_address) const;
   [[nodiscard]] SensorValues read(nvml::Device device) const;
-  // Ids of the processes that compute on it, ours among them; nothing where NVML does not say.
+  // Pids of the processes that compute on it, including this one; nullopt if NVML does not list them.
   [[nodiscard]] std::optional<std::vector<unsigned>> processes(nvml::Device device) const;
 
-  // It is divided into several (MIG); nothing where NVML does not say, as of GPUs that cannot be.
+  // True if it is divided (MIG); nullopt if NVML does not report it, as for GPUs without MIG.
   [[nodiscard]] std::optional<bool> is_divided(nvml::Device device) const;
 
  private:

@@ -175,7 +175,7 @@ TEST(GpuProbeWords, what_was_skipped_has_not_passed_and_says_why) {
 TEST(GpuProbeWords, what_is_wrong_counts_though_the_test_did_not_come_to_its_end) {
   GpuProbeReport report;
   report.gpus = {probe_gpu(1)};
-  report.gpus[0].error = "the driver has not come back for 30 s";
+  report.gpus[0].error = "the driver has not returned for 30 s";
   report.gpus[0].tests = {probe_test_of("memory", {}, true)};
   report.gpus[0].tests[0].wrong = {{"word at byte 4096 of 1048576", 1, "bits 0x10"}};
   EXPECT_THAT(probe_words("gpu.memory_test", report, {probe_device(1)}),
