@@ -161,7 +161,7 @@ Subject limited(const DecodedRecord& decoded) {
   return subject;
 }
 
-// A pod has the name by which people know it; one that nobody names is told by its UID alone.
+// A pod has the name by which people know it; without one the event keeps the UID and is of the machine.
 void name_pods(const host::Files& files, Observations& observations) {
   host::PodNames names;
   bool is_read = false;

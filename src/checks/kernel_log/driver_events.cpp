@@ -164,7 +164,7 @@ class Codes {
   std::map<std::pair<std::string, std::uint32_t>, std::size_t> kinds_;
 };
 
-// The errors of switches whose first row was told: a row of details says nothing more of these.
+// The errors of switches whose first row the log has: a row of details says nothing more of these.
 class ToldErrors {
  public:
   bool is_repeated(const DecodedRecord& decoded) {

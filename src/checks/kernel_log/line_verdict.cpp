@@ -84,13 +84,13 @@ LineVerdict verdict_on(const host::KernelRecord& record, const DecodedRecord& de
   if (!driver_events.empty()) return judged_by(*find_check("gpu.xid"), std::move(driver_events));
   const catalog::LogRule* rule = facts.log_rule(decoded.rule);
   const bool is_said = rule != nullptr && !rule->reason.empty();
-  const LineVerdict said = is_said ? said_by_rule(*rule, decoded, facts) : LineVerdict{};
+  LineVerdict said = is_said ? said_by_rule(*rule, decoded, facts) : LineVerdict{};
   const Check* reader = reader_of(decoded.rule);
   if (reader == nullptr) return said;
   DecodedRecord by_kernel = decoded;
   by_kernel.from_kernel = true;
   by_kernel.from_user = false;
-  const LineVerdict judged =
+  LineVerdict judged =
       judged_by(*reader, {rule_event(written, by_kernel, subject_in_line(decoded), std::string(kWitness))});
   // A check may make more of the line than its rule; of a device that it does not see here it says nothing.
   return judged.health > said.health ? judged : said;
