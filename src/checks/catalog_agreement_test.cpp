@@ -76,7 +76,7 @@ TEST(CatalogAgreement, judges_name_only_thresholds_and_reasons_that_exist) {
   EXPECT_GT(words, 0);
 }
 
-TEST(CatalogAgreement, every_reading_of_a_driver_that_is_no_word_has_a_range) {
+TEST(CatalogAgreement, every_number_and_flag_of_a_driver_has_a_range) {
   const std::set<std::string_view> words{host::reading::kNvLinkRemote, host::reading::kProcessPids,
                                          host::reading::kFabricCluster};
   for (const host::ReadingInfo& reading : host::gpu_readings())

@@ -57,10 +57,19 @@ void add_baselines(const CheckInfo& info, const History& history, Observations& 
   round.insert(round.end(), std::make_move_iterator(largest.begin()), std::make_move_iterator(largest.end()));
 }
 
+// A judge may say it in words of its own, and under another reason.
+bool is_told(const Observation& missing, const Findings& findings) {
+  const Value* error = find_attribute(missing.attributes, "error");
+  return error != nullptr && std::ranges::any_of(findings, [&](const Finding& finding) {
+           return finding.health == Health::unknown && finding.subject == missing.subject &&
+                  finding.message.find(to_string(*error)) != std::string::npos;
+         });
+}
+
 // Beside what the judge says: an answer that makes no sense is never silent.
 void add_malformed(const checks::JudgeInput& input, Findings& findings) {
   for (const Observation& observation : input.history.latest())
-    if (observation.missing == to_string(Errc::malformed))
+    if (observation.missing == to_string(Errc::malformed) && !is_told(observation, findings))
       checks::add_unread(input, observation.subject, observation.name, findings);
 }
 

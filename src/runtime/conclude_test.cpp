@@ -69,6 +69,16 @@ TEST(Conclude, an_answer_that_makes_no_sense_is_never_silent) {
   EXPECT_EQ(findings[0].reason, "malformed_answer");
   EXPECT_EQ(findings[0].subject.key, "0000:3b:00.0");
   EXPECT_EQ(findings[0].message, "row_remap.failed is 7");
+  const auto own = check_with([](const checks::JudgeInput& input) {
+    Finding finding;
+    finding.subject = input.history.latest()[0].subject;
+    finding.health = Health::unknown;
+    finding.reason = "could_not_look";
+    finding.message = "GPU 3 cannot be read: row_remap.failed is 7";
+    return Findings{finding};
+  });
+  const auto told = concluded(own, checks::Observed{{refused}, {}, LogParts::none, {}, 0}, history);
+  EXPECT_EQ(told.size(), 1U) << "the judge tells it itself";
 }
 
 TEST(SecondLook, is_wanted_where_the_reason_asks_again_and_nothing_is_raised) {

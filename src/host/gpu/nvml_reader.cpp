@@ -36,7 +36,7 @@ std::int64_t field_integer(const nvml::FieldValue& field) {
   }
 }
 
-// A driver says 0 or 1. What else it says is told as it is: it is no flag.
+// A driver says 0 or 1; any other number stays a number.
 Value flag_value(std::int64_t number) {
   if (number == 0 || number == 1) return number == 1;
   return number;
