@@ -146,8 +146,9 @@ TEST_F(ClusterLinkTest, a_label_is_not_touched_before_this_run_knows_what_it_say
 // A journal that was away for a while does not know why the label says EVICT.
 TEST_F(ClusterLinkTest, an_evict_of_an_agent_without_this_journal_stays) {
   EXPECT_EQ(written_after("2026-11-21T02:00:00.000Z_9"), Verdict::evict);
-  EXPECT_THAT(link_->why_evicted(),
-              ::testing::EndsWith("or a person: kubectl label node gpu-7 autopilot.ibm.com/gpuhealth-"));
+  EXPECT_THAT(
+      link_->why_evicted(),
+      ::testing::EndsWith("or remove the label: kubectl label node gpu-7 autopilot.ibm.com/gpuhealth-"));
   end_keeping();
   EXPECT_TRUE(run_until([this] { return has_written("the node had EVICT before this agent started"); }));
   EXPECT_TRUE(run_until([this] {
