@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kMaxOutput = std::size_t{64} << 10;
 // The deadline of the check covers the whole run; the script gets the rest after the time to end it.
-constexpr Duration kGrace = std::chrono::milliseconds{200};
-constexpr Duration kPatience = std::chrono::milliseconds{100};
+constexpr Duration kScriptGrace = std::chrono::milliseconds{200};
+constexpr Duration kScriptPatience = std::chrono::milliseconds{100};
 
 checks::Check check_of(const std::string& name, const config::ScriptConfig& script,
                        const std::shared_ptr<host::ChildRunner>& runner) {
@@ -27,10 +27,10 @@ checks::Check check_of(const std::string& name, const config::ScriptConfig& scri
   const auto run = [program, runner](MonoTime deadline) -> Result<ScriptAnswer> {
     host::RunLimits limits;
     limits.output_bytes = kMaxOutput;
-    limits.grace = kGrace;
-    limits.patience = kPatience;
+    limits.grace = kScriptGrace;
+    limits.patience = kScriptPatience;
     const auto command = TRY(host::confined_command(program));
-    const auto ended = TRY(runner->run(command, deadline - kGrace - kPatience, limits));
+    const auto ended = TRY(runner->run(command, deadline - kScriptGrace - kScriptPatience, limits));
     return host::read_script_answer(ended);
   };
   return checks::script_check({name, script.path, script.period, script.deadline}, run);
