@@ -90,7 +90,7 @@ TEST_F(OneShotTest, looks_once_without_a_window) {
 std::vector<bool> flags;
 std::atomic<std::size_t> next_flag{0};
 
-Result<checks::Observed> observe_flag(const host::Host& host, const checks::Request& /*request*/) {
+Result<checks::Observed> observe_next_flag(const host::Host& host, const checks::Request& /*request*/) {
   Observation flag;
   flag.name = "flag";
   flag.value = static_cast<bool>(flags.at(next_flag++));
@@ -98,7 +98,7 @@ Result<checks::Observed> observe_flag(const host::Host& host, const checks::Requ
   return checks::Observed{{flag}, {"nvml"}, LogParts::none, std::nullopt, 0};
 }
 
-Findings judge_flag(const checks::JudgeInput& input) {
+Findings judge_next_flag(const checks::JudgeInput& input) {
   if (input.history.number(host_subject(), "flag").value_or(0) == 0) return {};
   Finding finding;
   finding.health = Health::failed;
@@ -107,7 +107,7 @@ Findings judge_flag(const checks::JudgeInput& input) {
 }
 
 TEST_F(OneShotTest, looks_again_at_once_before_it_says_what_only_a_new_card_ends) {
-  checks_ = {checks::Check{{}, observe_flag, judge_flag}};
+  checks_ = {checks::Check{{}, observe_next_flag, judge_next_flag}};
   checks_.front().info.id = "test.flag";
   const auto says_so = [this](std::vector<bool> answers) {
     flags = std::move(answers);

@@ -243,7 +243,7 @@ TEST_F(RuntimeTest, a_finding_shows_in_the_snapshot_the_incidents_the_journal_an
 std::atomic<int> looks_with_the_flag{0};
 std::atomic<int> all_looks{0};
 
-Result<checks::Observed> observe_flag(const host::Host& host, const checks::Request&) {
+Result<checks::Observed> observe_first_flags(const host::Host& host, const checks::Request&) {
   Observation flag;
   flag.name = "flag";
   flag.value = ++all_looks <= looks_with_the_flag;
@@ -251,7 +251,7 @@ Result<checks::Observed> observe_flag(const host::Host& host, const checks::Requ
   return checks::Observed{{flag}, {"nvml"}, LogParts::none, std::nullopt, 0};
 }
 
-Findings judge_flag(const checks::JudgeInput& input) {
+Findings judge_flags(const checks::JudgeInput& input) {
   if (input.history.number(host_subject(), "flag").value_or(0) == 0) return {};
   Finding finding;
   finding.health = Health::failed;
@@ -271,7 +271,7 @@ class PermanentFault : public RuntimeTest {
                              .asks_again = true,
                              .clear = catalog::ClearRule::replaced});
     catalog_ = catalog::Catalog(std::move(facts));
-    checks_[0] = make_check("test.count", observe_flag, judge_flag);
+    checks_[0] = make_check("test.count", observe_first_flags, judge_flags);
     start();
   }
 };

@@ -30,6 +30,7 @@ kube::HealthCheckReport sample() {
                       {{"value", "2"}}}};
   report.issuer = "2026-11-21T03:04:05.000Z_7";
   report.time = parse_time("2026-11-21T03:04:05Z");
+  report.is_let_in = true;
   report.is_simulated = true;
   report.phase = kube::ReportPhase::undone;
   report.plan = "plan-1";
