@@ -145,12 +145,12 @@ def on_gpu(table, gpu):
 
 
 def exchange(peer, words):
-    """What the other end says at the same point; nothing when it is gone."""
+    """The line that the other end sends at the same point, and nothing of its next one; None when it is gone."""
     try:
         peer.sendall((json.dumps(words) + "\n").encode())
         text = b""
         while not text.endswith(b"\n"):
-            part = peer.recv(4096)
+            part = peer.recv(1)
             if not part:
                 return None
             text += part
