@@ -343,9 +343,12 @@ constexpr std::array kSettings{
     Setting{
         "scripts", "a map from a name to path, arguments, user, network, period, deadline", kAtStart,
         kNoVariable,
-        "Custom checks, custom.<name>: programs that exit with 0 for healthy, 1 for degraded, 2 for failed or "
-        "3 for unknown, or print JSON (health, message, observations); the worse of both counts. The file and "
-        "its folders must belong to root or the agent's user, and no other user can write them. An agent that "
+        "Custom checks, custom.<name>: programs that exit with 0 for healthy, 1 for degraded, 2 for failed "
+        "or "
+        "3 for unknown, or print JSON (health, message, observations); the worse of both counts. The file "
+        "and "
+        "its folders must belong to root or the agent's user, and no other user can write them. An agent "
+        "that "
         "runs as root runs scripts as nobody (user). Any other agent runs them as its own user, and only if "
         "user names it (name or number): without capabilities, without Unix sockets, and with write access "
         "only to files below /dev and /tmp; they can still read all files of the agent's user. By default a "
@@ -517,13 +520,13 @@ constexpr std::array kSettings{
             "Level of `dcgmi diag` in the test gpu.dcgm (docs/dcgm.md).",
             AUTOPILOT_READ(read_integer(m, s, 1, 4, c.dcgm.level)),
             AUTOPILOT_SHOW(std::to_string(c.dcgm.level))},
-    Setting{"dcgm.command", "a list: a program and its arguments", kAtStart, kNoVariable,
-            "Test program of gpu.dcgm that prints the output of `dcgmi diag -j`. Empty: /usr/bin/dcgmi or "
-            "/usr/local/bin/dcgmi, with that level. A simulated machine runs the test only with such a "
-            "program. Of the agent's environment it gets PATH, HOME, TMPDIR, LD_LIBRARY_PATH, LANG, LC_*, TZ, "
-            "CUDA_*, DCGM_*, NCCL_*, NVIDIA_* and UCX_*.",
-            AUTOPILOT_READ(read_words(m, s, &is_argument, c.dcgm.command)),
-            AUTOPILOT_SHOW(join(c.dcgm.command))},
+    Setting{
+        "dcgm.command", "a list: a program and its arguments", kAtStart, kNoVariable,
+        "Test program of gpu.dcgm that prints the output of `dcgmi diag -j`. Empty: /usr/bin/dcgmi or "
+        "/usr/local/bin/dcgmi, with that level. A simulated machine runs the test only with such a "
+        "program. Of the agent's environment it gets PATH, HOME, TMPDIR, LD_LIBRARY_PATH, LANG, LC_*, TZ, "
+        "CUDA_*, DCGM_*, NCCL_*, NVIDIA_* and UCX_*.",
+        AUTOPILOT_READ(read_words(m, s, &is_argument, c.dcgm.command)), AUTOPILOT_SHOW(join(c.dcgm.command))},
     Setting{"dcgm.deadline", "10s to 12h", kAtStart, kNoVariable,
             "Deadline of that test. Level 1 takes seconds, level 2 minutes, level 3 up to half an hour, "
             "level 4 hours.",

@@ -80,8 +80,8 @@ struct HealthCheckReport {
   std::vector<std::string> tests;          // requested tests
   std::vector<std::string> gpus;           // UUIDs of the pod's GPUs; empty if unknown
   std::optional<ReportedOutcome> outcome;  // nullopt: an unknown value
-  bool is_let_in = false;                  // the pod starts although a test failed: failures are only reported
-  std::string message;                     // the whole result as a sentence
+  bool is_let_in = false;  // the pod starts although a test failed: failures are only reported
+  std::string message;     // the whole result as a sentence
   std::vector<ReportedFinding> findings;
   std::string issuer;  // the agent, under its name on the Node object
   std::optional<WallTime> time;

@@ -18,10 +18,10 @@ struct NodeView {
   std::string node;
   std::optional<Verdict> verdict = {};  // current verdict; nullopt: stale or not known
   Health health = Health::unknown;
-  std::optional<WallTime> checked = {};  // time of the agent's last report
-  std::string last_word = {};            // verdict of the last check, if it is no longer current
-  std::string worst = {};                // the worst incident, or the reason for UNKNOWN
-  std::string looked = {};               // checks that ran, "30 of 31"; empty: no report
+  std::optional<WallTime> checked = {};   // time of the agent's last report
+  std::string last_word = {};             // verdict of the last check, if it is no longer current
+  std::string worst = {};                 // the worst incident, or the reason for UNKNOWN
+  std::string looked = {};                // checks that ran, "30 of 31"; empty: no report
   std::optional<bool> is_simulated = {};  // nullopt: no report, the only source of it
 };
 

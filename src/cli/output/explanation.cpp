@@ -128,8 +128,7 @@ std::string explain(const catalog::Reason& reason) {
     page.add("Confidence", percent(reason.confidence) + " that the named subject is at fault");
   page.add("Do now", reason.cure);
   if (reason.action != Action::none) page.add("Action", action_text(reason.action));
-  page.add("Raised",
-           "after " + runs(reason.raise_rounds) + (reason.asks_again ? ", the second at once" : ""))
+  page.add("Raised", "after " + runs(reason.raise_rounds) + (reason.asks_again ? ", the second at once" : ""))
       .add("Clears", catalog::how_it_clears(reason));
   page.add("Wrong if", reason.disproof).add("Reported by", joined(reason.checks)).add(reason.provenance);
   return page.text();
