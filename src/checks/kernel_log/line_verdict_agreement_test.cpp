@@ -40,10 +40,10 @@ struct OneNvme : host::NvmeDevices {
 
 // Drivers that did not start these say so; on a machine where a driver has them the line is over.
 bool is_of_device_without_driver(const std::string& rule) {
-  constexpr std::array kRules{"network.mlx5_not_started",  "network.probe_failed",
-                              "network.slow_probe_failed", "storage.nvme_gone",
-                              "storage.nvme_not_ready",    "storage.nvme_probe_failed"};
-  return std::ranges::find(kRules, rule) != kRules.end();
+  constexpr std::array kOfDrivers{"network.mlx5_not_started",  "network.probe_failed",
+                                  "network.slow_probe_failed", "storage.nvme_gone",
+                                  "storage.nvme_not_ready",    "storage.nvme_probe_failed"};
+  return std::ranges::find(kOfDrivers, rule) != kOfDrivers.end();
 }
 
 // A machine on which every check can look, and that has the device of a line.
