@@ -106,7 +106,7 @@ TEST(MachineTree, NamesFileAndLineOfEveryProblem) {
               HasSubstr("/t/machine.yaml:7: machine: unknown key `colour`"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "live: maybe\n"),
               HasSubstr("`live`: expected true or false"));
-  EXPECT_THAT(problem_of(std::string(kMinimal) + "node: again\n"), HasSubstr("twice"));
+  EXPECT_THAT(problem_of(std::string(kMinimal) + "node: again\n"), HasSubstr("duplicate key `node`"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "filesystems:\n  /: {total_bytes: -1}\n"),
               HasSubstr("`total_bytes` is out of range"));
   EXPECT_THAT(problem_of(std::string(kMinimal) + "nvme: {nvme0: {critical_warning: 300}}\n"),
