@@ -164,7 +164,7 @@ class FlowTest(unittest.TestCase):
                       "the plan is recorded", PATIENCE)
         # The gate only reports.
         self.api.wait(lambda: self.is_running_on(BAD), "the pod runs", PATIENCE)
-        self.assertIn("only reports it", self.api.run("logs", "-n", TEAM, self.pod()["metadata"]["name"], "-c", GATE))
+        self.assertIn("so the job starts", self.api.run("logs", "-n", TEAM, self.pod()["metadata"]["name"], "-c", GATE))
         self.assertTrue(self.reports()[0]["spec"]["letIn"])
         self.assertFalse(self.api.get("node", BAD)["spec"].get("unschedulable", False))
         self.assertIn("WouldHoldNode", self.events("default", "Node", BAD))

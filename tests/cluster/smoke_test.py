@@ -66,7 +66,7 @@ class SmokeTest(unittest.TestCase):
         # In mode observe nothing is kept waiting.
         self.assertTrue(report["letIn"])
         self.api.wait(lambda: self.phase("bad") == "Running", "the pod starts all the same", PATIENCE)
-        self.assertIn("only reports it", self.gate_said("bad"))
+        self.assertIn("so the job starts", self.gate_said("bad"))
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def _built_tests(preset: str, target: str, *labels: str):
         built = _build(run, preset, [target])
         if built.failed:
             return built
-        waits = "integration" in labels and "asan" not in preset
+        waits = labels == ("integration",) and "asan" not in preset
         built.add(_ctest(run, preset, ["-L", f"^({'|'.join(labels)})$"], places=PLACES_OF_WAITING if waits else PLACES))
         return built
     return run_stage
@@ -171,34 +171,24 @@ def _cluster_programs(run: Run) -> Outcome:
     return skip(junit.skip_reason(run.log.read_text())) if status == CANNOT_RUN else one(status == 0)
 
 
-def _cluster(run: Run) -> Outcome:
-    built = _build(run, "release", ["integration_tests"])
-    if built.failed:
-        return built
-    try:
-        return _ctest(run, "release", ["-L", "^cluster$"])
-    finally:
-        _end_cluster(run)
+def _cluster(label: str):
+    def run_stage(run: Run) -> Outcome:
+        built = _build(run, "release", ["integration_tests"])
+        if built.failed:
+            return built
+        try:
+            return _ctest(run, "release", ["-L", f"^{label}$"])
+        finally:
+            # A ctest that was killed has not ended what it started.
+            run.command(_kit("down"), 120)
+    return run_stage
 
 
-def _end_cluster(run: Run) -> None:
-    """A ctest that was killed has not ended what it started."""
-    run.command(_kit("down"), 120)
-
-
-def _integration_and_smoke(run: Run) -> Outcome:
-    """The smoke test in a cluster is one of the integration tests where Kubernetes is built."""
+def _cluster_smoke(run: Run) -> Outcome:
     status = run.command(_kit("cached"), 60)
     if status == CANNOT_RUN:
-        skipped = skip(f"the smoke test in a cluster: {junit.skip_reason(run.log.read_text())}")
-        skipped.add(_built_tests("release", "integration_tests", "integration")(run))
-        return skipped
-    if status != 0:
-        return one(False, "the cache of Kubernetes cannot be read")
-    try:
-        return _built_tests("release", "integration_tests", "integration", "smoke")(run)
-    finally:
-        _end_cluster(run)
+        return skip(junit.skip_reason(run.log.read_text()))
+    return _cluster("smoke")(run) if status == 0 else one(False, "the cache of Kubernetes cannot be read")
 
 
 def _release_binaries(run: Run) -> Outcome:
@@ -264,9 +254,8 @@ ASAN_BUILD = _beside_integration(Stage("asan-build", "ASan+UBSan: build", lambda
 FUZZ_REPLAY = Stage("fuzz-replay", "ASan+UBSan: every fuzz target over its corpus", fuzz.replay)
 FUZZ = Stage("fuzz", "fuzzing", fuzz.fuzz)
 CLUSTER_PROGRAMS = Stage("cluster-programs", "Kubernetes for the tests in a cluster: build", _cluster_programs)
-CLUSTER = Stage("cluster", "release: all tests in a cluster", _cluster)
-INTEGRATION = Stage("release-integration", "release: integration tests, and the smoke test in a cluster", _integration_and_smoke,
-                    needs="release-build")
+CLUSTER = Stage("cluster", "release: all tests in a cluster", _cluster("cluster"))
+CLUSTER_SMOKE = Stage("cluster-smoke", "release: the smoke test in a cluster", _cluster_smoke)
 ARM64 = Stage("arm64", "release for arm64: build, and run on an emulator", arm64.arm64)
 SIMULATION = Stage("simulation", "release: the planner in many simulated clusters",
                    _simulate("autopilot_controller_simulation_tests", SIMULATED_CLUSTERS, "clusters for thirty days"))
@@ -285,7 +274,7 @@ PLANS: dict[str, list[Stage]] = {
     "cluster": [CLUSTER_PROGRAMS, CLUSTER],
     # Tests that wait for programs and clocks have the processors first; what computes takes the rest.
     "test": [
-        RELEASE_BUILD, INTEGRATION,
+        RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"), CLUSTER_SMOKE,
         ASAN_BUILD, replace(_unit("asan", "ASan+UBSan"), needs="asan-build"), _beside_integration(FORMAT), _beside_integration(LINTS),
         replace(_beside_integration(_simulations("release", "release")), needs="release-build"),
         _beside_integration(FUZZ_REPLAY), _beside_integration(TIDY_CHANGED),

@@ -122,7 +122,7 @@ CLI::App* add_measure(CLI::App& app, Said& said) {
       ->required()
       ->check(is_address)
       ->type_name("ADDRESS");
-  measure->add_option("--port", said.port, "Port of the first server; others use the next ports")
+  measure->add_option("--port", said.port, "First port; further servers use the next ports")
       ->check(is_ports)
       ->type_name("PORT,...")
       ->capture_default_str();
@@ -144,7 +144,7 @@ CLI::App* add_measure(CLI::App& app, Said& said) {
   CLI::Option* reverse =
       measure->add_flag("--reverse", said.is_reverse, "Data flows from the server to this machine");
   measure->add_flag("--both", said.is_both, "Both directions at once")->excludes(reverse);
-  measure->add_option("--limit", said.limit, "Limit of all processes in each direction, bits per second")
+  measure->add_option("--limit", said.limit, "Bits per second of all processes, each direction")
       ->check(is_bit_rate)
       ->type_name("BITS");
   measure->add_option("--samples", said.samples, "Number of samples (default: one for each second)")
