@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent uses after hours of rounds, without waiting for hours: it makes its rounds FASTER times as often. Windows are
-divided by the same number, so each history ends up with as many samples as at the usual pace. What the agent does by the hour
-whatever its rounds, such as writing its hourly figures, happens as seldom as ever."""
+"""Memory and processor time of an agent after hours of rounds, without the hours: checks run FASTER times as often. Windows are
+divided by the same number, so each history holds as many samples as at the usual interval."""
 
 import json
 import os
