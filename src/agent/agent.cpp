@@ -10,32 +10,27 @@
 #include <utility>
 #include <vector>
 
-#include "agent/compat/ibm_routes.hpp"
 #include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
-#include "agent/exporters/metrics.hpp"
+#include "agent/gang_client.hpp"
+#include "agent/gate_machine.hpp"
+#include "agent/gpu_test_doors.hpp"
 #include "agent/journal_retry.hpp"
 #include "agent/journal_shown.hpp"
-#include "agent/network_tests/network_test_parts.hpp"
-#include "agent/network_tests/network_tests.hpp"
+#include "agent/metrics.hpp"
+#include "agent/network_test_parts.hpp"
 #include "agent/open_journal.hpp"
 #include "agent/operation_routes.hpp"
-#include "agent/pass_book.hpp"
-#include "agent/peers.hpp"
-#include "agent/preflight/gang_client.hpp"
-#include "agent/preflight/gate.hpp"
-#include "agent/preflight/gate_machine.hpp"
-#include "agent/preflight/gate_routes.hpp"
-#include "agent/preflight/gpu_tests.hpp"
-#include "agent/report_recall.hpp"
 #include "agent/routes.hpp"
 #include "agent/runtime_setup.hpp"
-#include "agent/scheduled_tests/gpu_test_doors.hpp"
-#include "agent/scheduled_tests/gpu_test_schedule.hpp"
-#include "agent/test_runs.hpp"
 #include "agent/tls/agent_keys.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
+#include "compat/ibm_autopilot/service/ibm_routes.hpp"
+#include "diagnostics/operations/pass_book.hpp"
+#include "diagnostics/operations/test_runs.hpp"
+#include "diagnostics/schedule/gpu_test_schedule.hpp"
+#include "fleet/peers.hpp"
 #include "host/cpu/processors.hpp"
 #include "host/process/allocator.hpp"
 #include "host/process/own_code.hpp"
@@ -43,6 +38,11 @@
 #include "net/address.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
+#include "nettest/run/network_tests.hpp"
+#include "preflight/gate.hpp"
+#include "preflight/gate_routes.hpp"
+#include "preflight/gpu_tests.hpp"
+#include "report/report_recall.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 
@@ -72,27 +72,27 @@ class Agent {
 
  private:
   runtime::Outlets outlets();
-  IbmContext ibm_context();
-  [[nodiscard]] CallerRights caller_rights();
-  [[nodiscard]] CallerRights agent_rights();
-  [[nodiscard]] NodeFinder node_finder();
+  compat::ibm_autopilot::IbmContext ibm_context();
+  [[nodiscard]] kube::CallerRights caller_rights();
+  [[nodiscard]] kube::CallerRights agent_rights();
+  [[nodiscard]] compat::ibm_autopilot::NodeFinder node_finder();
   [[nodiscard]] double pcie_bandwidth_limit() const;
-  void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
+  void list_agents(const std::function<void(const Result<std::vector<fleet::Peer>>& peers)>& done);
   Result<std::uint16_t> listen_at(const std::string& address, const std::string& cure);
   Status listen_inside_tls();
   [[nodiscard]] std::shared_ptr<const net::TlsContext> peer_tls() const;
-  [[nodiscard]] std::optional<TlsStatus> tls_status() const;
+  [[nodiscard]] std::optional<net::TlsStatus> tls_status() const;
   void warn_of_readers(const std::string& address);
   void poll();
   void poll_soon();
   void note_operations();
-  GangWait::Ask ask_for_gang();
-  void tell_gate(const Operation& operation, const std::optional<JudgedTest>& verdict);
+  preflight::GangWait::Ask ask_for_gang();
+  void tell_gate(const Operation& operation, const std::optional<preflight::JudgedTest>& verdict);
   void join_cluster();
   void open_gate();
   void begin_schedule();
   Status offer_network_tests();
-  [[nodiscard]] GateContext gate_context();
+  [[nodiscard]] preflight::GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   void tell_moved_aside(const std::string& to);
   [[nodiscard]] runtime::Ledger::Commit committer();
@@ -127,11 +127,11 @@ class Agent {
   MetricsExporter metrics_;
   EventStreams streams_;
   std::optional<GangClient> gangs_;
-  std::optional<PreflightGate> gate_;
-  std::optional<GpuTestSchedule> schedule_;
-  std::vector<Peer> configured_peers_;  // where no cluster lists them
-  std::optional<NetworkTests> network_tests_;
-  std::optional<IbmRoutes> ibm_routes_;
+  std::optional<preflight::PreflightGate> gate_;
+  std::optional<diagnostics::GpuTestSchedule> schedule_;
+  std::vector<fleet::Peer> configured_peers_;  // where no cluster lists them
+  std::optional<nettest::NetworkTests> network_tests_;
+  std::optional<compat::ibm_autopilot::IbmRoutes> ibm_routes_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop was told to look at
@@ -147,13 +147,13 @@ class Agent {
   std::string listening_;
   std::uint16_t tls_port_ = 0;  // 0: none
   std::optional<AgentKeys> keys_;
-  Peer self_;
+  fleet::Peer self_;
   bool stopping_ = false;
-  ClusterMemory cluster_memory_;  // until the cluster is joined
-  PassBook passes_;
-  GpuTests gpu_tests_;
-  TestRuns tests_;
-  runtime::Operations operations_;  // last: its threads end before what they wake
+  report::ClusterMemory cluster_memory_;  // until the cluster is joined
+  diagnostics::PassBook passes_;
+  preflight::GpuTests gpu_tests_;
+  diagnostics::TestRuns tests_;
+  diagnostics::Operations operations_;  // last: its threads end before what they wake
 };
 
 net::ServerLimits server_limits(const config::Config& config) {
@@ -187,13 +187,13 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
       tests_(
           loop_, machine_.host->clock, operations_, runtime_, [this] { note_operations(); },
           [this] { poll_soon(); }),
-      operations_(machine_.host->clock, machine_.boot_id, machine_.simulated, runtime::builtin_operations(),
-                  std::move(journal.operations), [this] { poll_soon(); }) {
+      operations_(machine_.host->clock, machine_.boot_id, machine_.simulated,
+                  diagnostics::builtin_operations(), std::move(journal.operations), [this] { poll_soon(); }) {
   runtime_.events().set_listener([this](const std::vector<Event>& events) {
     streams_.send(events);
     if (cluster_) cluster_->note(events);
   });
-  for (const runtime::OperationKind& kind : machine_.operations)
+  for (const diagnostics::OperationKind& kind : machine_.operations)
     operations_.offer(kind);
   if (options_.configuration_version) configuration_version_ = options_.configuration_version();
   gpu_tests_.remember(operations_.list());
@@ -342,7 +342,7 @@ void Agent::note_operations() {
   for (Operation& operation : operations_.poll()) {
     gpu_tests_.complete(operation);
     runtime_.remember(operation);
-    (void)runtime_.tell(runtime::operation_event(operation));
+    (void)runtime_.tell(diagnostics::operation_event(operation));
     const auto verdict = gpu_tests_.note(operation);
     tests_.note(operation);
     if (operation.is_over()) tell_gate(operation, verdict);
@@ -351,7 +351,7 @@ void Agent::note_operations() {
 }
 
 // What a pod is told of a test stands in the journal before, like every answer.
-void Agent::tell_gate(const Operation& operation, const std::optional<JudgedTest>& verdict) {
+void Agent::tell_gate(const Operation& operation, const std::optional<preflight::JudgedTest>& verdict) {
   runtime_.when_durable([this, operation, verdict](bool is_durable) {
     if (gate_) gate_->note(operation, verdict, is_durable);
   });
@@ -374,29 +374,29 @@ void Agent::poll() {
 
 void Agent::join_cluster() {
   if (!options_.cluster) return;
-  NodeWriterOptions options;
+  report::NodeWriterOptions options;
   options.node = machine_.node;
   options.prefix = options_.config.kubernetes.label_prefix;
   ClusterSources sources;
   sources.reasons = [facts = machine_.facts](std::string_view id) { return facts->reason(id); };
   sources.saved_state = [this] { return runtime_.saved_state(); };
   sources.keep = [this](const incidents::WrittenVerdict& written, std::function<void()> on_kept) {
-    runtime_.remember(kWrittenVerdict, incidents::to_text(written));
+    runtime_.remember(report::kWrittenVerdict, incidents::to_text(written));
     runtime_.when_durable([on_kept = std::move(on_kept)](bool) { on_kept(); });
     poll_soon();
   };
-  sources.take_over = [this](std::optional<NodeReport> report) {
+  sources.take_over = [this](std::optional<report::NodeReport> report) {
     if (report) {
-      log_taken_over(*report);
+      report::log_taken_over(*report);
       passes_.add_older(report->pass_records);
       runtime_.take_over(std::move(report->saved));
     }
-    runtime_.remember(kReportUnread, "false");
+    runtime_.remember(report::kReportUnread, "false");
     poll_soon();
   };
   sources.deep_test = deep_test_outlets(runtime_, passes_, machine_.tests, [this] { poll_soon(); });
   sources.passes = &passes_;
-  machine_.tests->put(std::string(kDeepTestCheck),
+  machine_.tests->put(std::string(diagnostics::kDeepTestCheck),
                       fail(Errc::unavailable, "the Node object, where deep tests stand, was not seen yet"));
   // The kubelet knows each GPU of a pod, the cluster only that it has some.
   if (machine_.has_accelerator && options_.config.kubelet.helper_socket.empty())
@@ -407,12 +407,12 @@ void Agent::join_cluster() {
   const bool is_report_unread = cluster_memory_.is_report_unread;
   cluster_.emplace(loop_, machine_.host->clock, *options_.cluster, std::move(options), options_.config,
                    std::move(sources), std::move(cluster_memory_));
-  runtime_.remember(kLastInstance, cluster_->instance());
+  runtime_.remember(report::kLastInstance, cluster_->instance());
   if (is_report_unread) cluster_->recall_report(machine_.simulated);
   if (options_.config.pvc.is_on()) cluster_->test_storage(options_.config.pvc, machine_.tests);
   if (keys_ && options_.config.tls.mode == "cert_manager")
     cluster_->issue_keys(options_.config.tls.issuer, keys_->listener());
-  for (runtime::OperationKind& kind : cluster_->tests())
+  for (diagnostics::OperationKind& kind : cluster_->tests())
     operations_.offer(std::move(kind));
   loop_.post([this] { cluster_->start(); });
 }
@@ -452,7 +452,7 @@ void Agent::begin_schedule() {
       loop_, machine_.host->clock,
       [this, share = kube::dice()()] {
         const config::GpuTests& tests = options_.config.gpu_tests;
-        return GpuTestPolicy{.every = tests.every, .checks = tests.checks, .share = share};
+        return diagnostics::GpuTestPolicy{.every = tests.every, .checks = tests.checks, .share = share};
       },
       gpu_test_doors(parts));
   schedule_->start();
@@ -461,7 +461,7 @@ void Agent::begin_schedule() {
 // A machine that does not exist can be reached nowhere, but by interfaces of this one that somebody names.
 Status Agent::offer_network_tests() {
   if (machine_.simulated && options_.config.network.interfaces.empty()) return {};
-  configured_peers_ = TRY(parse_peers(options_.config.peers));
+  configured_peers_ = TRY(fleet::parse_peers(options_.config.peers));
   network_tests_.emplace(network_test_context(
       {.loop = loop_,
        .clock = machine_.host->clock,
@@ -479,13 +479,13 @@ Status Agent::offer_network_tests() {
        .rights = agent_rights(),
        .poll_soon = [this] { poll_soon(); }}));
   network_tests_->add_to(server_);
-  for (runtime::OperationKind& kind : network_tests_->operations())
+  for (diagnostics::OperationKind& kind : network_tests_->operations())
     operations_.offer(std::move(kind));
   return {};
 }
 
 // The controller knows the other pods of a job. Where none is named nobody waits for them.
-GangWait::Ask Agent::ask_for_gang() {
+preflight::GangWait::Ask Agent::ask_for_gang() {
   const auto& tls = options_.config.tls;
   const auto url = net::parse_server_url(tls.controller);
   if (!options_.cluster || !url || tls.token.empty() || tls.authorities.empty()) return {};
@@ -496,10 +496,10 @@ GangWait::Ask Agent::ask_for_gang() {
   };
 }
 
-GateContext Agent::gate_context() {
-  GateContext context{.gate = [this] { return gate_ ? &*gate_ : nullptr; }, .ask = {}};
+preflight::GateContext Agent::gate_context() {
+  preflight::GateContext context{.gate = [this] { return gate_ ? &*gate_ : nullptr; }, .ask = {}};
   if (options_.cluster)
-    context.ask = [this](const std::string& token, PodCallers::OnAnswer on_answer) {
+    context.ask = [this](const std::string& token, preflight::PodCallers::OnAnswer on_answer) {
       cluster_->pod_callers().ask(token, std::move(on_answer));
     };
   return context;
@@ -528,8 +528,9 @@ bool is_local(std::string_view address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-IbmContext Agent::ibm_context() {
-  const LookContext look{runtime_, machine_.host->clock, loop_, [this] { poll_soon(); }};
+compat::ibm_autopilot::IbmContext Agent::ibm_context() {
+  const compat::ibm_autopilot::LookContext look{runtime_, machine_.host->clock, loop_,
+                                                [this] { poll_soon(); }};
   return {{look, tests_},
           machine_.node,
           options_.config.periodic_checks,
@@ -543,38 +544,40 @@ IbmContext Agent::ibm_context() {
           network_tests_ ? std::optional(network_tests_->bandwidth_doors()) : std::nullopt};
 }
 
-CallerRights Agent::caller_rights() {
+kube::CallerRights Agent::caller_rights() {
   if (!options_.cluster) return {};
-  CallerRights rights = agent_rights();
+  kube::CallerRights rights = agent_rights();
   rights.name_space = options_.cluster->name_space;
-  rights.ask = [this](const Credential& credential, const kube::AccessQuestion& question,
-                      CallerReviews::OnDecision on_decision) {
+  rights.ask = [this](const kube::Credential& credential, const kube::AccessQuestion& question,
+                      kube::CallerReviews::OnDecision on_decision) {
     cluster_->caller_reviews().ask(credential, question, std::move(on_decision));
   };
   return rights;
 }
 
 // By which agents are known, also where there is no cluster.
-CallerRights Agent::agent_rights() {
-  CallerRights rights;
+kube::CallerRights Agent::agent_rights() {
+  kube::CallerRights rights;
   rights.node = machine_.node;
   rights.find_agent = [this](const std::vector<std::string>& names,
                              const std::function<void(const Status&)>& done) {
-    list_agents([names, done](const Result<std::vector<Peer>>& peers) { done(check_agent(peers, names)); });
+    list_agents([names, done](const Result<std::vector<fleet::Peer>>& peers) {
+      done(fleet::check_agent(peers, names));
+    });
   };
   return rights;
 }
 
-NodeFinder Agent::node_finder() {
+compat::ibm_autopilot::NodeFinder Agent::node_finder() {
   if (!options_.cluster) return {};
   return {.rights = caller_rights(),
           .labeled =
-              [this](const std::string& selector, SelectedNodes::OnNames on_names) {
+              [this](const std::string& selector, compat::ibm_autopilot::SelectedNodes::OnNames on_names) {
                 cluster_->selected_nodes().labeled(selector, std::move(on_names));
               },
           .of_pods =
               [this](const std::string& name_space, const std::string& selector,
-                     SelectedNodes::OnNames on_names) {
+                     compat::ibm_autopilot::SelectedNodes::OnNames on_names) {
                 cluster_->selected_nodes().of_pods(name_space, selector, std::move(on_names));
               },
           .is_open = options_.config.compat.open_actions};
@@ -588,11 +591,11 @@ double Agent::pcie_bandwidth_limit() const {
 }
 
 // Those of the cluster that are known to serve, or this one and those of the configuration.
-void Agent::list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done) {
-  if (!cluster_) return done(with_self(configured_peers_, self_));
+void Agent::list_agents(const std::function<void(const Result<std::vector<fleet::Peer>>& peers)>& done) {
+  if (!cluster_) return done(fleet::with_self(configured_peers_, self_));
   cluster_->list_agents([this, done](const auto& endpoints) {
     if (!endpoints) return done(fail(endpoints.error()));
-    done(peers_of(*endpoints, self_));
+    done(fleet::peers_of(*endpoints, self_));
   });
 }
 
@@ -636,9 +639,9 @@ std::shared_ptr<const net::TlsContext> Agent::peer_tls() const {
   return keys_ ? keys_->client() : nullptr;
 }
 
-std::optional<TlsStatus> Agent::tls_status() const {
+std::optional<net::TlsStatus> Agent::tls_status() const {
   if (!keys_) return std::nullopt;
-  return keys_->status(cluster_ ? cluster_->renewals() : Renewals{});
+  return keys_->status(cluster_ ? cluster_->renewals() : net::Renewals{});
 }
 
 Status Agent::listen() {
@@ -646,7 +649,7 @@ Status Agent::listen() {
                              .clock = machine_.host->clock,
                              .metrics = metrics_,
                              .tls = [this] { return tls_status(); },
-                             .gate_stats = [this] { return gate_ ? gate_->stats() : GateStats{}; },
+                             .gate_stats = [this] { return gate_ ? gate_->stats() : preflight::GateStats{}; },
                              .streams = streams_,
                              .poll_soon = [this] { poll_soon(); },
                              .inject = machine_.inject,
@@ -654,7 +657,7 @@ Status Agent::listen() {
   add_node_routes(server_, context);
   add_operation_routes(server_, {operations_, runtime_, [this] { note_operations(); },
                                  [this] { poll_soon(); }, caller_rights()});
-  add_gate_routes(server_, gate_context());
+  preflight::add_gate_routes(server_, gate_context());
   TRY_STATUS(offer_network_tests());
   ibm_routes_.emplace(ibm_context());
   ibm_routes_->add_to(server_);

@@ -15,9 +15,9 @@
 #include "core/log_parts.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
+#include "diagnostics/operations/operations.hpp"
+#include "host/diagnostic_results/results.hpp"
 #include "host/host.hpp"
-#include "host/tests/results.hpp"
-#include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
 
 namespace autopilot::agent {
@@ -35,8 +35,8 @@ struct Machine {
   std::shared_ptr<const catalog::Catalog> facts;                    // likewise
   std::function<void(SelfStatus& self)> complete_self;              // helpers, kernel log, driver calls
   std::function<Status(const api::InjectRequest& request)> inject;  // makes a fault appear
-  std::shared_ptr<host::TestBoard> tests;            // what the agent's active tests find; `host` looks there
-  std::vector<runtime::OperationKind> operations{};  // tests that only this machine has
+  std::shared_ptr<host::TestBoard> tests;  // what the agent's active tests find; `host` looks there
+  std::vector<diagnostics::OperationKind> operations{};  // tests that only this machine has
 };
 
 struct AgentOptions {

@@ -7,12 +7,12 @@
 #include <random>
 #include <utility>
 
-#include "agent/exporters/event_words.hpp"
-#include "agent/exporters/node_report.hpp"
 #include "agent/tls/cert_manager.hpp"
+#include "diagnostics/operations/dcgm_operation.hpp"
+#include "diagnostics/operations/own_deep_test_run.hpp"
 #include "kube/dice.hpp"
-#include "runtime/dcgm_operation.hpp"
-#include "runtime/own_deep_test_run.hpp"
+#include "report/event_words.hpp"
+#include "report/node_report.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {
@@ -31,7 +31,7 @@ std::string new_instance(WallTime now) {
   return format_time(now) + "_" + std::to_string(random());
 }
 
-NodeWriterOptions with_instance(NodeWriterOptions options, std::string instance) {
+report::NodeWriterOptions with_instance(report::NodeWriterOptions options, std::string instance) {
   options.instance = std::move(instance);
   return options;
 }
@@ -46,19 +46,19 @@ bool is_complete(const NodeSnapshot& snapshot) {
 // What follows `--` on the command line of its helper.
 std::vector<std::string> command_of(const config::Config& config) {
   const config::DeepTest& settings = config.deep_test;
-  if (settings.is_own()) return runtime::own_deep_test_arguments(config);
+  if (settings.is_own()) return diagnostics::own_deep_test_arguments(config);
   if (!settings.command.empty()) return settings.command;
   return {"dcgmi", "diag", "-j", "-r", std::to_string(settings.level)};
 }
 
-DeepTestPolicy policy_of(const config::Config& config, const kube::ClusterDoor& door,
-                         const NodeWriterOptions& options) {
+diagnostics::DeepTestPolicy policy_of(const config::Config& config, const kube::ClusterDoor& door,
+                                      const report::NodeWriterOptions& options) {
   const config::DeepTest& settings = config.deep_test;
-  DeepTestPolicy policy;
+  diagnostics::DeepTestPolicy policy;
   policy.every = settings.every;
   policy.holder = door.pod.empty() ? options.node : door.pod;
   policy.fatal = settings.fatal;
-  policy.excuses = runtime::dcgm_excuses(catalog::builtin());
+  policy.excuses = diagnostics::dcgm_excuses(catalog::builtin());
   policy.level = settings.level;
   policy.asks_controller = settings.ask_controller;
   policy.job = {.prefix = options.prefix,
@@ -83,8 +83,8 @@ Status may_be_written(bool is_simulated, bool allow_simulated) {
 }
 
 ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::ClusterDoor& door,
-                         NodeWriterOptions options, const config::Config& config, ClusterSources sources,
-                         ClusterMemory memory)
+                         report::NodeWriterOptions options, const config::Config& config,
+                         ClusterSources sources, report::ClusterMemory memory)
     : loop_(loop),
       clock_(clock),
       sources_(std::move(sources)),
@@ -125,46 +125,49 @@ Result<std::string> ClusterLink::gpu_holder() const {
 }
 
 void ClusterLink::test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board) {
-  PvcPlan plan{.targets = {},
-               .period = settings.period,
-               .times = {.patience = settings.patience, .cleaning = PvcTimes{}.cleaning}};
+  diagnostics::PvcPlan plan{
+      .targets = {},
+      .period = settings.period,
+      .times = {.patience = settings.patience, .cleaning = diagnostics::PvcTimes{}.cleaning}};
   for (const auto& [name, modes] : settings.storage_classes)
     for (const std::string& mode : modes)
       plan.targets.push_back({name, mode});
-  PvcPlace place{.node = node_name_,
-                 .node_uid = {},
-                 .name_space = name_space_,
-                 .prefix = prefix_,
-                 .bytes = settings.size,
-                 .image = settings.image};
+  diagnostics::PvcPlace place{.node = node_name_,
+                              .node_uid = {},
+                              .name_space = name_space_,
+                              .prefix = prefix_,
+                              .bytes = settings.size,
+                              .image = settings.image};
   pvc_tester_.emplace(loop_, client_, writer_, lists_, clock_, std::move(place), std::move(plan),
                       kube::dice(), std::move(board));
 }
 
-std::vector<runtime::OperationKind> ClusterLink::tests() {
-  std::vector<runtime::OperationKind> kinds;
+std::vector<diagnostics::OperationKind> ClusterLink::tests() {
+  std::vector<diagnostics::OperationKind> kinds;
   if (deep_tests_.is_on())
-    kinds.push_back({std::string(kDeepTestCheck),
-                     "All GPUs of the node under load, while it is kept for that", deep_tests_.longest(),
-                     runtime::OwnTest{[this](auto calls) { return deep_tests_.test_now(std::move(calls)); },
-                                      [this] {
-                                        deep_tests_.cancel();
-                                        return std::string();
-                                      }}});
+    kinds.push_back(
+        {std::string(diagnostics::kDeepTestCheck),
+         "All GPUs of the node under load, while it is kept for that", deep_tests_.longest(),
+         diagnostics::OwnTest{[this](auto calls) { return deep_tests_.test_now(std::move(calls)); },
+                              [this] {
+                                deep_tests_.cancel();
+                                return std::string();
+                              }}});
   if (pvc_tester_)
-    kinds.push_back({std::string(kPvcCheck), "A volume from each storage class that is to be tested",
-                     pvc_tester_->longest_round(),
-                     runtime::OwnTest{[this](auto calls) { return pvc_tester_->test_now(std::move(calls)); },
-                                      [this] {
-                                        pvc_tester_->forget_asked();
-                                        return std::string();
-                                      }}});
+    kinds.push_back(
+        {std::string(diagnostics::kPvcCheck), "A volume from each storage class that is to be tested",
+         pvc_tester_->longest_round(),
+         diagnostics::OwnTest{[this](auto calls) { return pvc_tester_->test_now(std::move(calls)); },
+                              [this] {
+                                pvc_tester_->forget_asked();
+                                return std::string();
+                              }}});
   return kinds;
 }
 
 void ClusterLink::recall_report(bool is_simulated) {
   recall_.emplace(loop_, client_, name_space_, node_name_, is_simulated,
-                  [this](std::optional<NodeReport> report) {
+                  [this](std::optional<report::NodeReport> report) {
                     if (report && report->written) add_older(*report->written);
                     sources_.take_over(std::move(report));
                     // Not from within its own call.
@@ -217,7 +220,7 @@ void ClusterLink::note(SnapshotPtr snapshot) {
 }
 
 void ClusterLink::note(const std::vector<Event>& events) {
-  std::ranges::copy_if(events, std::back_inserter(news_), is_told);
+  std::ranges::copy_if(events, std::back_inserter(news_), report::is_told);
 }
 
 ClusterStatus ClusterLink::status() const {
@@ -242,7 +245,7 @@ bool ClusterLink::is_of_stranger(const kube::Node& node) const {
 void ClusterLink::see_deep_test(const kube::Node& node) {
   const auto before = deep_tests_.record().tried;
   deep_tests_.see(node);
-  const DeepTestRecord& record = deep_tests_.record();
+  const diagnostics::DeepTestRecord& record = deep_tests_.record();
   if (!has_seen_node_ || !record.tried || record.tried == before) return;
   telemetry::log_warning("a deep test told nothing of the GPUs", {{"why", record.why}});
   events_.tell({{},
@@ -319,7 +322,7 @@ void ClusterLink::keep() {
 // What others act on is kept first: an agent that is killed in between finds it.
 void ClusterLink::write() {
   if (unkept_ > 0 || !has_told_) return;
-  NodeWords words = words_of(*snapshot_, written_.word, why_evicted());
+  report::NodeWords words = report::words_of(*snapshot_, written_.word, why_evicted());
   words.deep_test = words_of(deep_tests_.record());
   node_.note(std::move(words));
 }
@@ -327,13 +330,13 @@ void ClusterLink::write() {
 void ClusterLink::report() {
   if (recall_) return;
   const auto saved = sources_.saved_state();
-  report_.note(report_text({.snapshot = *snapshot_,
-                            .saved = saved,
-                            .written = written_,
-                            .pass_records = sources_.passes->records(),
-                            .name_space = name_space_,
-                            .node_uid = node_uid_,
-                            .why_evicted = why_evicted()}));
+  report_.note(report::report_text({.snapshot = *snapshot_,
+                                    .saved = saved,
+                                    .written = written_,
+                                    .pass_records = sources_.passes->records(),
+                                    .name_space = name_space_,
+                                    .node_uid = node_uid_,
+                                    .why_evicted = why_evicted()}));
 }
 
 }  // namespace autopilot::agent

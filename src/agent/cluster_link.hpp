@@ -8,35 +8,35 @@
 #include <utility>
 #include <vector>
 
-#include "agent/attribution/attribution.hpp"
-#include "agent/callers/caller_reviews.hpp"
-#include "agent/cluster_checks/list_budget.hpp"
-#include "agent/cluster_checks/pvc_tester.hpp"
-#include "agent/compat/selected_nodes.hpp"
 #include "agent/deep_test_link.hpp"
-#include "agent/exporters/cluster_writer.hpp"
-#include "agent/exporters/event_writer.hpp"
-#include "agent/exporters/node_writer.hpp"
-#include "agent/exporters/report_writer.hpp"
-#include "agent/late_recall.hpp"
-#include "agent/pass_book.hpp"
-#include "agent/preflight/pod_callers.hpp"
-#include "agent/preflight/report_sender.hpp"
-#include "agent/recall.hpp"
 #include "agent/tls/issued_keys.hpp"
+#include "compat/ibm_autopilot/service/selected_nodes.hpp"
 #include "config/config.hpp"
 #include "core/clock.hpp"
 #include "core/event.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
+#include "diagnostics/cluster/list_budget.hpp"
+#include "diagnostics/cluster/pvc_tester.hpp"
+#include "diagnostics/operations/operations.hpp"
+#include "diagnostics/operations/pass_book.hpp"
 #include "incidents/written_verdict.hpp"
+#include "kube/attribution/attribution.hpp"
+#include "kube/callers/caller_reviews.hpp"
 #include "kube/client.hpp"
 #include "kube/cluster_door.hpp"
+#include "kube/cluster_writer.hpp"
 #include "kube/service_endpoints.hpp"
 #include "kube/session.hpp"
 #include "net/event_loop.hpp"
+#include "preflight/pod_callers.hpp"
+#include "preflight/report_sender.hpp"
+#include "report/event_writer.hpp"
+#include "report/late_recall.hpp"
+#include "report/node_writer.hpp"
+#include "report/recall.hpp"
+#include "report/report_writer.hpp"
 #include "runtime/lanes.hpp"
-#include "runtime/operations.hpp"
 
 namespace autopilot::agent {
 
@@ -45,13 +45,13 @@ struct ClusterSources {
   incidents::ReasonLookup reasons;
   std::function<incidents::SavedState()> saved_state;
   // What an earlier agent left, found late; nothing: it is known now that there is none.
-  std::function<void(std::optional<NodeReport> report)> take_over;
+  std::function<void(std::optional<report::NodeReport> report)> take_over;
   // Each time it changed: it must be there after a restart. Calls back when it will be, or when a journal
   // that does not answer has been waited for long enough.
   std::function<void(const incidents::WrittenVerdict& written, std::function<void()> on_kept)> keep;
   DeepTestOutlets deep_test;
   // What its GPUs have passed, for the report; outlives it.
-  const PassBook* passes = nullptr;
+  const diagnostics::PassBook* passes = nullptr;
   // The pods that hold GPUs of the node; empty: the cluster is not asked for them.
   std::function<void(const Observations& holders)> note_holders;
 };
@@ -65,8 +65,8 @@ struct ClusterSources {
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::ClusterDoor& door,
-              NodeWriterOptions options, const config::Config& config, ClusterSources sources,
-              ClusterMemory memory);
+              report::NodeWriterOptions options, const config::Config& config, ClusterSources sources,
+              report::ClusterMemory memory);
   ClusterLink(const ClusterLink&) = delete;
   ClusterLink& operator=(const ClusterLink&) = delete;
   ~ClusterLink();
@@ -74,11 +74,11 @@ class ClusterLink {
   // Storage classes are asked for volumes, and what comes of it stands on the board. Before start().
   void test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board);
   // The tests that can be made by way of the cluster. They are used no longer than this.
-  [[nodiscard]] std::vector<runtime::OperationKind> tests();
+  [[nodiscard]] std::vector<diagnostics::OperationKind> tests();
   // Keys of this node are asked for, and renewed. Before start().
   void issue_keys(const std::string& issuer, IssuedKeys::Listener listener);
   // Of these keys; all 0 where none are asked for.
-  [[nodiscard]] Renewals renewals() const { return keys_ ? keys_->renewals() : Renewals{}; }
+  [[nodiscard]] net::Renewals renewals() const { return keys_ ? keys_->renewals() : net::Renewals{}; }
   void start();
   void note(SnapshotPtr snapshot);
   // What the cluster has of an earlier agent is asked for, and nothing is written over it before. Before
@@ -94,11 +94,11 @@ class ClusterLink {
   // The agents of this cluster, as its Service has them.
   void list_agents(kube::ServiceEndpoints::OnEndpoints on_agents) { agents_.get(std::move(on_agents)); }
   // What callers of the agent may do.
-  [[nodiscard]] CallerReviews& caller_reviews() { return caller_reviews_; }
-  [[nodiscard]] SelectedNodes& selected_nodes() { return selected_nodes_; }
+  [[nodiscard]] kube::CallerReviews& caller_reviews() { return caller_reviews_; }
+  [[nodiscard]] compat::ibm_autopilot::SelectedNodes& selected_nodes() { return selected_nodes_; }
   // Pods of this node that ask at the gate.
-  [[nodiscard]] PodCallers& pod_callers() { return pod_callers_; }
-  [[nodiscard]] ReportSender& report_sender() { return report_sender_; }
+  [[nodiscard]] preflight::PodCallers& pod_callers() { return pod_callers_; }
+  [[nodiscard]] preflight::ReportSender& report_sender() { return report_sender_; }
   // A pod of this node that has GPUs; empty: none does. unavailable: that is not known.
   [[nodiscard]] Result<std::string> gpu_holder() const;
   // See incidents::why_it_stays; of what was seen until now.
@@ -143,19 +143,19 @@ class ClusterLink {
   kube::Session session_;
   kube::Client& client_;
   kube::ServiceEndpoints agents_;
-  CallerReviews caller_reviews_;
-  SelectedNodes selected_nodes_;
-  PodCallers pod_callers_;
-  ReportSender report_sender_;
-  ClusterWriter writer_;
-  ListBudget lists_;
-  EventWriter events_;
-  ReportWriter report_;
-  std::optional<LateRecall> recall_;  // while it is not known what the report says
+  kube::CallerReviews caller_reviews_;
+  compat::ibm_autopilot::SelectedNodes selected_nodes_;
+  preflight::PodCallers pod_callers_;
+  preflight::ReportSender report_sender_;
+  kube::ClusterWriter writer_;
+  diagnostics::ListBudget lists_;
+  report::EventWriter events_;
+  report::ReportWriter report_;
+  std::optional<report::LateRecall> recall_;  // while it is not known what the report says
   DeepTestLink deep_tests_;
-  NodeWriter node_;
-  std::optional<PvcTester> pvc_tester_;
-  std::optional<Attribution> attribution_;
+  report::NodeWriter node_;
+  std::optional<diagnostics::PvcTester> pvc_tester_;
+  std::optional<kube::Attribution> attribution_;
   std::optional<IssuedKeys> keys_;
 };
 

@@ -39,7 +39,7 @@ class ClusterLinkTest : public ::testing::Test {
                     responder.respond(net::HttpResponse{.status = 201, .body = "{}"});
                   });
   }
-  void start(ClusterMemory memory = {}) {
+  void start(report::ClusterMemory memory = {}) {
     kube::ClusterDoor door;
     door.access.server = {false, "127.0.0.1", server_.listen_tcp("127.0.0.1:0").value(), ""};
     door.access.token = "secret";
@@ -57,7 +57,7 @@ class ClusterLinkTest : public ::testing::Test {
                         std::function<void()> on_judged) { on_judged_ = std::move(on_judged); },
         .pass = [](const std::vector<PassRecord>&) {}};
     sources.passes = &passes_;
-    NodeWriterOptions options;
+    report::NodeWriterOptions options;
     options.node = "gpu-7";
     link_ = std::make_unique<ClusterLink>(loop_, clock_, std::move(door), std::move(options),
                                           config::Config{}, std::move(sources), std::move(memory));
@@ -112,7 +112,7 @@ class ClusterLinkTest : public ::testing::Test {
   incidents::WrittenVerdict written_;
   std::vector<std::function<void()>> on_kept_;
   std::function<void()> on_judged_;
-  PassBook passes_{{}, [](const std::vector<PassRecord>&) {}};
+  diagnostics::PassBook passes_{{}, [](const std::vector<PassRecord>&) {}};
   std::unique_ptr<ClusterLink> link_;
 };
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "agent/cluster_checks/idle_gpus.hpp"
+#include "diagnostics/cluster/idle_gpus.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -17,34 +17,34 @@ bool is_same(const Subject& one, const Subject& other) {
 }
 
 // Of the last test, whether it told something or not.
-WallTime last_news(const DeepTestRecord& record) {
+WallTime last_news(const diagnostics::DeepTestRecord& record) {
   return std::max(record.finished, record.tried.value_or(WallTime{}));
 }
 
 }  // namespace
 
-DeepTestLink::DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer,
-                           ListBudget& lists, const Clock& clock, DeepTestPolicy policy, std::string pod,
-                           DeepTestOutlets outlets)
+DeepTestLink::DeepTestLink(net::EventLoop& loop, kube::Client& client, kube::ClusterWriter& writer,
+                           diagnostics::ListBudget& lists, const Clock& clock,
+                           diagnostics::DeepTestPolicy policy, std::string pod, DeepTestOutlets outlets)
     : prefix_(policy.job.prefix),
       fatal_(policy.fatal),
-      longest_(longest_deep_test(policy)),
+      longest_(diagnostics::longest_deep_test(policy)),
       outlets_(std::move(outlets)),
       view_({.record = {}, .gpus = {}, .is_on = policy.every > Duration{0}, .has_accelerators = false}),
       tester_(loop, client, writer, lists, clock, std::move(policy), std::move(pod),
-              [this](const std::string& test, const DeepTestResult& result) {
+              [this](const std::string& test, const diagnostics::DeepTestResult& result) {
                 outlets_.pass(pass_records_of(result, test, view_.gpus, boot_id_));
               }) {}
 
 void DeepTestLink::see(const kube::Node& node) {
-  const AcceleratorUse use = accelerator_use(node, {});
+  const diagnostics::AcceleratorUse use = diagnostics::accelerator_use(node, {});
   const bool has_accelerators = !use.whole.empty() || !use.parts.empty();
-  DeepTestRecord record = deep_test_record(node, prefix_);
+  diagnostics::DeepTestRecord record = diagnostics::deep_test_record(node, prefix_);
   const bool is_new =
       !std::exchange(has_seen_, true) || record != view_.record || has_accelerators != view_.has_accelerators;
   view_.record = std::move(record);
   view_.has_accelerators = has_accelerators;
-  is_marked_ = testing_marks(node, prefix_).any();
+  is_marked_ = diagnostics::testing_marks(node, prefix_).any();
   if (is_new) judge();
   reserve();
   tester_.see(node);
@@ -52,7 +52,7 @@ void DeepTestLink::see(const kube::Node& node) {
 
 void DeepTestLink::note(const NodeSnapshot& snapshot) {
   boot_id_ = snapshot.boot_id;
-  auto gpus = gpus_in(snapshot);
+  auto gpus = diagnostics::gpus_in(snapshot);
   if (std::ranges::equal(gpus, view_.gpus, is_same)) return;
   view_.gpus = std::move(gpus);
   if (has_seen_) judge();
@@ -62,12 +62,12 @@ void DeepTestLink::note(const incidents::WrittenVerdict& written, Verdict verdic
   tester_.want(view_.is_on && waits_for_deep_test(written, verdict, view_.record));
 }
 
-Status DeepTestLink::test_now(runtime::OwnTest::Calls calls) {
+Status DeepTestLink::test_now(diagnostics::OwnTest::Calls calls) {
   if (!view_.is_on) return fail(Errc::unavailable, "deep tests are switched off: `deep_test.every` is 0s");
-  DeepTester::Asked asked;
+  diagnostics::DeepTester::Asked asked;
   asked.on_wait = std::move(calls.on_progress);
   asked.on_end = [this, on_end = std::move(calls.on_end)](const Result<std::string>& said,
-                                                          std::optional<DeepTestRecord> record) {
+                                                          std::optional<diagnostics::DeepTestRecord> record) {
     if (!record) return on_end(said);
     end_ = End{std::move(*record), [on_end, said] { on_end(said); }};
     tell_end();
@@ -88,13 +88,13 @@ void DeepTestLink::tell_end() {
 }
 
 std::optional<WallTime> DeepTestLink::passed() const {
-  if (view_.record.outcome != DeepTestOutcome::passed) return std::nullopt;
+  if (view_.record.outcome != diagnostics::DeepTestOutcome::passed) return std::nullopt;
   return view_.record.began;
 }
 
 void DeepTestLink::judge() {
   is_judged_ = false;
-  outlets_.judge(deep_test_observations(view_, fatal_), [this, judgement = ++judgement_] {
+  outlets_.judge(diagnostics::deep_test_observations(view_, fatal_), [this, judgement = ++judgement_] {
     if (judgement != judgement_) return;
     is_judged_ = true;
     reserve();

@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "agent/cluster_checks/deep_test_words.hpp"
-#include "agent/cluster_checks/deep_tester.hpp"
-#include "agent/cluster_checks/list_budget.hpp"
-#include "agent/exporters/cluster_writer.hpp"
 #include "core/clock.hpp"
 #include "core/observation.hpp"
 #include "core/operation.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
+#include "diagnostics/cluster/deep_test_words.hpp"
+#include "diagnostics/cluster/deep_tester.hpp"
+#include "diagnostics/cluster/list_budget.hpp"
+#include "diagnostics/operations/operations.hpp"
 #include "incidents/written_verdict.hpp"
 #include "kube/client.hpp"
+#include "kube/cluster_writer.hpp"
 #include "kube/objects.hpp"
 #include "net/event_loop.hpp"
-#include "runtime/operations.hpp"
 
 namespace autopilot::agent {
 
@@ -39,8 +39,9 @@ struct DeepTestOutlets {
 class DeepTestLink {
  public:
   // lists, pod: see DeepTester.
-  DeepTestLink(net::EventLoop& loop, kube::Client& client, ClusterWriter& writer, ListBudget& lists,
-               const Clock& clock, DeepTestPolicy policy, std::string pod, DeepTestOutlets outlets);
+  DeepTestLink(net::EventLoop& loop, kube::Client& client, kube::ClusterWriter& writer,
+               diagnostics::ListBudget& lists, const Clock& clock, diagnostics::DeepTestPolicy policy,
+               std::string pod, DeepTestOutlets outlets);
   DeepTestLink(const DeepTestLink&) = delete;
   DeepTestLink& operator=(const DeepTestLink&) = delete;
   ~DeepTestLink() = default;
@@ -50,7 +51,7 @@ class DeepTestLink {
   void note(const incidents::WrittenVerdict& written, Verdict verdict);
   // See DeepTester::test_now. Its end is told when what stands on the Node object has been judged.
   // unavailable as well: deep tests are switched off.
-  [[nodiscard]] Status test_now(runtime::OwnTest::Calls calls);
+  [[nodiscard]] Status test_now(diagnostics::OwnTest::Calls calls);
   void cancel();
   [[nodiscard]] bool is_on() const { return view_.is_on; }
   // How long a test takes at most.
@@ -59,7 +60,7 @@ class DeepTestLink {
   // What stands on the Node object, as it was seen last, has been judged; the next snapshot has it. Before,
   // the verdict may be that of an earlier test, or of none.
   [[nodiscard]] bool is_judged() const { return is_judged_; }
-  [[nodiscard]] const DeepTestRecord& record() const { return view_.record; }
+  [[nodiscard]] const diagnostics::DeepTestRecord& record() const { return view_.record; }
   // When the last test of the whole node began, if it passed: what happened while it ran, it may have missed.
   [[nodiscard]] std::optional<WallTime> passed() const;
 
@@ -72,7 +73,7 @@ class DeepTestLink {
   const std::vector<std::string> fatal_;
   const Duration longest_;
   const DeepTestOutlets outlets_;
-  DeepTestView view_;
+  diagnostics::DeepTestView view_;
   std::string boot_id_;
   bool has_seen_ = false;
   bool is_marked_ = false;    // by taint or annotation
@@ -81,11 +82,11 @@ class DeepTestLink {
   std::uint64_t judgement_ = 0;  // the one that is asked for
   // A test that was asked for has ended, and this will be known when that record has been judged.
   struct End {
-    DeepTestRecord record;
+    diagnostics::DeepTestRecord record;
     std::function<void()> tell;
   };
   std::optional<End> end_;
-  DeepTester tester_;
+  diagnostics::DeepTester tester_;
 };
 
 }  // namespace autopilot::agent

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/cluster_checks/deep_test_fixture.hpp"
-#include "agent/exporters/cluster_fixture.hpp"
+#include "diagnostics/cluster/deep_test_fixture.hpp"
+#include "kube/cluster_fixture.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -17,13 +17,13 @@ using ::testing::HasSubstr;
 const std::string kPrefix = "autopilot.ibm.com";
 
 // What stands on a node, and what the rest of the agent hears of it.
-class DeepTestLinkTest : public testing::ClusterFixture {
+class DeepTestLinkTest : public kube::testing::ClusterFixture {
  protected:
   void SetUp() override { begin({}, 24h * 365); }
   void begin(std::vector<net::testing::Scripted> script, Duration every) {
     link_.reset();
     serve(std::move(script));
-    DeepTestPolicy policy = deep_test_policy();
+    diagnostics::DeepTestPolicy policy = diagnostics::deep_test_policy();
     policy.every = every;
     DeepTestOutlets outlets;
     outlets.reserve = [this](bool is_reserved) { reserved_.push_back(is_reserved); };
@@ -40,25 +40,28 @@ class DeepTestLinkTest : public testing::ClusterFixture {
                             .on_end = [this](Result<std::string> said) { end_ = std::move(said); }});
   }
   void reserve() {
-    ASSERT_TRUE(patch_node(node_, reserve_patch(node_of(node_), kPrefix, {"a", kBegin, kBegin + 1h})));
-    link_->see(node_of(node_));
+    ASSERT_TRUE(diagnostics::patch_node(
+        node_, diagnostics::reserve_patch(diagnostics::node_of(node_), kPrefix,
+                                          {"a", diagnostics::kBegin, diagnostics::kBegin + 1h})));
+    link_->see(diagnostics::node_of(node_));
   }
-  void release(DeepTestOutcome outcome) {
-    const DeepTestRecord record{.outcome = outcome,
-                                .test = "t",
-                                .level = 3,
-                                .began = kBegin,
-                                .finished = kBegin + 1min,
-                                .failed = "",
-                                .tried = {},
-                                .why = {}};
-    ASSERT_TRUE(patch_node(node_, release_patch(node_of(node_), kPrefix, record)));
-    link_->see(node_of(node_));
+  void release(diagnostics::DeepTestOutcome outcome) {
+    const diagnostics::DeepTestRecord record{.outcome = outcome,
+                                             .test = "t",
+                                             .level = 3,
+                                             .began = diagnostics::kBegin,
+                                             .finished = diagnostics::kBegin + 1min,
+                                             .failed = "",
+                                             .tried = {},
+                                             .why = {}};
+    ASSERT_TRUE(diagnostics::patch_node(
+        node_, diagnostics::release_patch(diagnostics::node_of(node_), kPrefix, record)));
+    link_->see(diagnostics::node_of(node_));
   }
 
-  boost::json::object node_ = node_object();
+  boost::json::object node_ = diagnostics::node_object();
   std::vector<bool> reserved_;
-  ListBudget lists_;
+  diagnostics::ListBudget lists_;
   Result<Observations> seen_ = fail(Errc::internal, "not told");
   std::function<void()> on_judged_;
   std::optional<Result<std::string>> end_;
@@ -67,7 +70,7 @@ class DeepTestLinkTest : public testing::ClusterFixture {
 
 TEST_F(DeepTestLinkTest, a_node_without_a_test_is_judged_as_such_first) {
   EXPECT_FALSE(link_->is_judged());
-  link_->see(node_of(node_));
+  link_->see(diagnostics::node_of(node_));
   EXPECT_EQ(seen_.error().code, Errc::unavailable);
   EXPECT_FALSE(link_->is_judged());
   on_judged_();
@@ -77,11 +80,11 @@ TEST_F(DeepTestLinkTest, a_node_without_a_test_is_judged_as_such_first) {
 }
 
 TEST_F(DeepTestLinkTest, a_released_node_is_testing_until_the_result_was_judged) {
-  link_->see(node_of(node_));
+  link_->see(diagnostics::node_of(node_));
   on_judged_();
   reserve();
   EXPECT_THAT(reserved_, ElementsAre(true));
-  release(DeepTestOutcome::fatal);
+  release(diagnostics::DeepTestOutcome::fatal);
   ASSERT_TRUE(seen_);
   EXPECT_EQ(seen_->front().value, Value("fatal"));
   EXPECT_THAT(reserved_, ElementsAre(true));
@@ -91,20 +94,20 @@ TEST_F(DeepTestLinkTest, a_released_node_is_testing_until_the_result_was_judged)
 }
 
 TEST_F(DeepTestLinkTest, a_judgement_of_before_does_not_count) {
-  link_->see(node_of(node_));
+  link_->see(diagnostics::node_of(node_));
   const auto old = on_judged_;
   reserve();
-  release(DeepTestOutcome::passed);
+  release(diagnostics::DeepTestOutcome::passed);
   old();
   EXPECT_FALSE(link_->is_judged());
   on_judged_();
   EXPECT_TRUE(link_->is_judged());
-  EXPECT_EQ(link_->passed(), kBegin);
+  EXPECT_EQ(link_->passed(), diagnostics::kBegin);
 }
 
 TEST_F(DeepTestLinkTest, gpus_that_are_known_later_are_named_later) {
   reserve();
-  release(DeepTestOutcome::fatal);
+  release(diagnostics::DeepTestOutcome::fatal);
   on_judged_();
   NodeSnapshot snapshot;
   link_->note(snapshot);
@@ -122,36 +125,38 @@ TEST_F(DeepTestLinkTest, gpus_that_are_known_later_are_named_later) {
 
 TEST_F(DeepTestLinkTest, no_test_is_made_where_they_are_switched_off) {
   begin({}, 0s);
-  link_->see(node_of(node_));
+  link_->see(diagnostics::node_of(node_));
   EXPECT_THAT(test_now().error().what, HasSubstr("`deep_test.every` is 0s"));
 }
 
 TEST_F(DeepTestLinkTest, the_end_of_a_test_is_told_when_it_has_been_judged) {
   const WallTime since = std::chrono::floor<std::chrono::seconds>(clock_.now().wall - 60s);
-  ASSERT_TRUE(patch_node(node_, reserve_patch(node_of(node_), kPrefix, {"a", since, since + 30min})));
+  ASSERT_TRUE(diagnostics::patch_node(
+      node_, diagnostics::reserve_patch(diagnostics::node_of(node_), kPrefix, {"a", since, since + 30min})));
   boost::json::object released = node_;
-  const DeepTestRecord record{.outcome = DeepTestOutcome::not_tested,
-                              .test = "",
-                              .level = 0,
-                              .began = {},
-                              .finished = {},
-                              .failed = "",
-                              .tried = since + 60s,
-                              .why = "the test left no result"};
-  ASSERT_TRUE(patch_node(released, release_patch(node_of(node_), kPrefix, record)));
+  const diagnostics::DeepTestRecord record{.outcome = diagnostics::DeepTestOutcome::not_tested,
+                                           .test = "",
+                                           .level = 0,
+                                           .began = {},
+                                           .finished = {},
+                                           .failed = "",
+                                           .tried = since + 60s,
+                                           .why = "the test left no result"};
+  ASSERT_TRUE(diagnostics::patch_node(
+      released, diagnostics::release_patch(diagnostics::node_of(node_), kPrefix, record)));
   const std::string job =
-      R"({"items":[{"metadata":{"name":")" + deep_test_job_name(kNode, since) +
+      R"({"items":[{"metadata":{"name":")" + diagnostics::deep_test_job_name(diagnostics::kNode, since) +
       R"(","uid":"u-1"},"status":{"conditions":[{"type":"Complete","status":"True"}]}}]})";
   begin({{net::testing::answer(200, job)},
          {net::testing::answer(200, R"({"items":[]})")},
          {net::testing::answer(200, boost::json::serialize(released))}},
         24h * 365);
-  link_->see(node_of(node_));
+  link_->see(diagnostics::node_of(node_));
   on_judged_();
   ASSERT_TRUE(test_now().has_value());
   ASSERT_TRUE(run_until([this] { return writer_->stats().writes == 1; }));
   EXPECT_FALSE(end_.has_value());
-  link_->see(node_of(released));
+  link_->see(diagnostics::node_of(released));
   EXPECT_FALSE(end_.has_value());
   on_judged_();
   ASSERT_TRUE(end_.has_value());

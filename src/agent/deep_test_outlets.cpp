@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/cluster_checks/deep_test_words.hpp"
+#include "diagnostics/cluster/deep_test_words.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -13,13 +13,13 @@ namespace {
 void look(runtime::Runtime& runtime, const std::function<void()>& poll_soon,
           const std::function<void()>& done) {
   // Nobody looks where the check is switched off.
-  if (!runtime.run_now(kDeepTestCheck, [done](const CheckResult&) { done(); })) return done();
+  if (!runtime.run_now(diagnostics::kDeepTestCheck, [done](const CheckResult&) { done(); })) return done();
   poll_soon();
 }
 
 }  // namespace
 
-DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, PassBook& passes,
+DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, diagnostics::PassBook& passes,
                                   std::shared_ptr<host::TestBoard> board, std::function<void()> poll_soon) {
   DeepTestOutlets outlets;
   outlets.reserve = [&runtime, poll_soon](bool is_reserved) {
@@ -28,7 +28,7 @@ DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, PassBook& passes,
   };
   outlets.judge = [&runtime, board = std::move(board), poll_soon](Result<Observations> seen,
                                                                   const std::function<void()>& on_judged) {
-    board->put(std::string(kDeepTestCheck), std::move(seen));
+    board->put(std::string(diagnostics::kDeepTestCheck), std::move(seen));
     // A look that is under way may have begun before.
     look(runtime, poll_soon, [&runtime, poll_soon, on_judged] { look(runtime, poll_soon, on_judged); });
   };

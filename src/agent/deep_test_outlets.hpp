@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "agent/deep_test_link.hpp"
-#include "agent/pass_book.hpp"
-#include "host/tests/results.hpp"
+#include "diagnostics/operations/pass_book.hpp"
+#include "host/diagnostic_results/results.hpp"
 #include "runtime/runtime.hpp"
 
 namespace autopilot::agent {
@@ -14,7 +14,7 @@ namespace autopilot::agent {
 // What deep tests tell, to the runtime of the machine: its verdict, its check gpu.diagnosis by way of the
 // board; and to the book of what its GPUs have passed. poll_soon: the runtime has something to do. On the
 // loop's thread.
-[[nodiscard]] DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, PassBook& passes,
+[[nodiscard]] DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, diagnostics::PassBook& passes,
                                                 std::shared_ptr<host::TestBoard> board,
                                                 std::function<void()> poll_soon);
 

@@ -38,7 +38,7 @@ class JournalRetryTest : public ::testing::Test {
 TEST_F(JournalRetryTest, opens_the_journal_once_that_is_possible_and_reads_what_it_held) {
   {
     store::Batch batch;
-    batch.values = {{std::string(kWrittenVerdict), "EVICT"}};
+    batch.values = {{std::string(report::kWrittenVerdict), "EVICT"}};
     batch.events = {store::testing::event("before")};
     ASSERT_TRUE(store::Journal::open(path(), store::testing::kNow).value().journal->commit(batch));
   }
@@ -64,7 +64,7 @@ TEST_F(JournalRetryTest, opens_the_journal_once_that_is_possible_and_reads_what_
   EXPECT_EQ(attempts, 3);
   EXPECT_NE(opened->writer, nullptr);
   EXPECT_TRUE(opened->is_read);
-  EXPECT_EQ(opened->remembered.facts.value(kWrittenVerdict), "EVICT");
+  EXPECT_EQ(opened->remembered.facts.value(report::kWrittenVerdict), "EVICT");
 }
 
 class OpenJournalTest : public JournalRetryTest {
@@ -102,7 +102,7 @@ TEST_F(OpenJournalTest,
 TEST_F(OpenJournalTest, a_journal_that_cannot_be_written_is_read_and_may_not_be_all) {
   {
     store::Batch batch;
-    batch.values = {{std::string(kWrittenVerdict), "EVICT"}};
+    batch.values = {{std::string(report::kWrittenVerdict), "EVICT"}};
     ASSERT_TRUE(store::Journal::open(path(), store::testing::kNow).value().journal->commit(batch));
   }
   allow();
@@ -111,13 +111,13 @@ TEST_F(OpenJournalTest, a_journal_that_cannot_be_written_is_read_and_may_not_be_
   EXPECT_EQ(opened.writer, nullptr);
   EXPECT_NE(opened.problem, "");
   EXPECT_EQ(opened.remembered.lost, opened.problem);
-  EXPECT_EQ(opened.remembered.facts.value(kWrittenVerdict), "EVICT");
+  EXPECT_EQ(opened.remembered.facts.value(report::kWrittenVerdict), "EVICT");
 }
 
 TEST_F(OpenJournalTest, what_is_salvaged_is_in_the_new_journal_before_anything_else) {
   {
     store::Batch batch;
-    batch.values = {{std::string(kWrittenVerdict), "EVICT"}};
+    batch.values = {{std::string(report::kWrittenVerdict), "EVICT"}};
     ASSERT_TRUE(store::Journal::open(path(), store::testing::kNow).value().journal->commit(batch));
   }
   std::string text = store::testing::read_file(path());
@@ -127,12 +127,12 @@ TEST_F(OpenJournalTest, what_is_salvaged_is_in_the_new_journal_before_anything_e
     const OpenedJournal opened = open();
     EXPECT_NE(opened.moved_aside, "");
     EXPECT_NE(opened.remembered.lost, "");
-    EXPECT_EQ(opened.remembered.facts.value(kWrittenVerdict), "EVICT");
+    EXPECT_EQ(opened.remembered.facts.value(report::kWrittenVerdict), "EVICT");
   }
   const OpenedJournal again = open();
   EXPECT_EQ(again.moved_aside, "");
   EXPECT_NE(again.remembered.lost, "") << "no look has been made since";
-  EXPECT_EQ(again.remembered.facts.value(kWrittenVerdict), "EVICT");
+  EXPECT_EQ(again.remembered.facts.value(report::kWrittenVerdict), "EVICT");
 }
 
 }  // namespace

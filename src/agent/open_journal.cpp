@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "agent/report_recall.hpp"
-#include "runtime/operations.hpp"
+#include "diagnostics/operations/operations.hpp"
+#include "report/report_recall.hpp"
 #include "runtime/runtime.hpp"
 #include "telemetry/log.hpp"
 
@@ -32,15 +32,15 @@ std::string journal_path(const config::Config& config, const Machine& machine) {
 
 // What is in the cluster for an agent that remembers nothing: it starts all the same.
 struct Told {
-  std::optional<NodeReport> report;
+  std::optional<report::NodeReport> report;
   bool is_unread = false;  // nobody knows whether there is one
 };
 
 Told told_in(const std::optional<kube::ClusterDoor>& cluster, const Machine& machine) {
   if (!cluster) return {};
-  auto report = recall_report(*cluster, machine.node, machine.simulated, machine.host->clock);
+  auto report = report::recall_report(*cluster, machine.node, machine.simulated, machine.host->clock);
   if (report) {
-    log_taken_over(*report);
+    report::log_taken_over(*report);
     return {std::move(*report)};
   }
   const Error& why = report.error();
@@ -58,9 +58,9 @@ std::uint64_t unused_incident(const Machine& machine) {
 // What the journal does not know yet because it is new.
 store::Batch to_batch(const Told& told, const Machine& machine) {
   store::Batch batch;
-  if (told.report) batch = to_batch(*told.report);
+  if (told.report) batch = report::to_batch(*told.report);
   if (told.is_unread) {
-    batch.values.emplace_back(kReportUnread, "true");
+    batch.values.emplace_back(report::kReportUnread, "true");
     batch.values.emplace_back(runtime::kNextIncident, std::to_string(unused_incident(machine)));
   }
   return batch;
@@ -78,23 +78,23 @@ void leave_ids_out(runtime::Remembered& remembered, const Machine& machine) {
 
 void remember_told(OpenedJournal& opened, Told told, const Machine& machine) {
   auto& remembered = opened.remembered;
-  if (told.is_unread) remembered.facts.values.emplace(kReportUnread, "true");
+  if (told.is_unread) remembered.facts.values.emplace(report::kReportUnread, "true");
   if (!told.report) {
     remembered.state.next_incident = unused_incident(machine);
   } else {
     remembered.state = std::move(told.report->saved);
     remembered.facts.pass_records = std::move(told.report->pass_records);
     if (told.report->written)
-      remembered.facts.values.emplace(kWrittenVerdict, incidents::to_text(*told.report->written));
+      remembered.facts.values.emplace(report::kWrittenVerdict, incidents::to_text(*told.report->written));
   }
-  opened.for_cluster = cluster_memory(remembered.facts);
+  opened.for_cluster = report::cluster_memory(remembered.facts);
 }
 
 // Everything that this journal remembers.
 Status read(const store::Journal& journal, const Machine& machine, OpenedJournal& opened) {
-  opened.remembered = TRY(recall(journal, machine.boot_id, machine.checks));
-  opened.for_cluster = cluster_memory(opened.remembered.facts);
-  opened.operations = TRY(journal.operations(runtime::Operations::kKept));
+  opened.remembered = TRY(report::recall(journal, machine.boot_id, machine.checks));
+  opened.for_cluster = report::cluster_memory(opened.remembered.facts);
+  opened.operations = TRY(journal.operations(diagnostics::Operations::kKept));
   if (opened.remembered.lost.empty() && journal.unreadable_rows() > 0)
     opened.remembered.lost =
         journal.path() + ": " + std::to_string(journal.unreadable_rows()) + " rows cannot be read";
@@ -107,8 +107,8 @@ void remember_rest(OpenedJournal& opened, std::string lost, const Machine& machi
   auto& remembered = opened.remembered;
   remembered.lost = std::move(lost);
   remembered.state.next_incident = std::max(remembered.state.next_incident, unused_incident(machine));
-  if (has_cluster) remembered.facts.values.insert_or_assign(std::string(kReportUnread), "true");
-  opened.for_cluster = cluster_memory(remembered.facts);
+  if (has_cluster) remembered.facts.values.insert_or_assign(std::string(report::kReportUnread), "true");
+  opened.for_cluster = report::cluster_memory(remembered.facts);
   opened.for_cluster.is_incomplete = true;
   opened.is_unwritten = true;
   opened.is_read = true;
@@ -240,7 +240,7 @@ std::optional<OpenedJournal> JournalOpening::take(Duration patience) {
 OpenedJournal open_journal(const config::Config& config, const Machine& machine,
                            const std::optional<kube::ClusterDoor>& cluster) {
   JournalOpening opening(config, machine, cluster);
-  if (auto opened = opening.take(kDiskPatience + kRecallDeadline)) return std::move(*opened);
+  if (auto opened = opening.take(kDiskPatience + report::kRecallDeadline)) return std::move(*opened);
   OpenedJournal without;
   without.problem = journal_path(config, machine) + ": its disk does not answer";
   remember_nothing(without, without.problem, machine, cluster);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "agent/agent.hpp"
-#include "agent/recall.hpp"
+#include "report/recall.hpp"
 #include "store/journal_writer.hpp"
 
 namespace autopilot::agent {
@@ -17,7 +17,7 @@ namespace autopilot::agent {
 struct OpenedJournal {
   std::unique_ptr<store::JournalWriter> writer;
   runtime::Remembered remembered;
-  ClusterMemory for_cluster;
+  report::ClusterMemory for_cluster;
   std::vector<Operation> operations;
   std::string moved_aside;  // the new name of one that could not be used
   std::string problem;

@@ -3,20 +3,20 @@
 
 #include <functional>
 
-#include "agent/callers/guard.hpp"
+#include "diagnostics/operations/operations.hpp"
+#include "kube/callers/guard.hpp"
 #include "net/http_server.hpp"
-#include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
 
 namespace autopilot::agent {
 
 // What the routes of operations stand on. Everything is used on the loop's thread and outlives the server.
 struct OperationContext {
-  runtime::Operations& operations;
+  diagnostics::Operations& operations;
   runtime::Runtime& runtime;
   std::function<void()> note_changes;  // tells journal and events what began and ended
   std::function<void()> poll_soon;
-  CallerRights rights;
+  kube::CallerRights rights;
 };
 
 // /v1/tests and /v1/operations of api/openapi.yaml. Who begins one is its owner.

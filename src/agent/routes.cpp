@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/responses.hpp"
 #include "agent/snapshot_pages.hpp"
 #include "api/openapi.hpp"
 #include "core/parse.hpp"
 #include "host/process/user_name.hpp"
+#include "net/responses.hpp"
 #include "telemetry/metrics_text.hpp"
 
 namespace autopilot::agent {
@@ -82,7 +82,7 @@ void run_check(const RouteContext& context, const HttpRequest& request, Responde
   const std::string& id = request.parameters.at("id");
   const api::View view{.simulated = context.runtime.snapshot()->simulated};
   const bool accepted = context.runtime.run_now(id, [shared, view](const CheckResult& result) {
-    shared->respond(json_response(api::to_json(result, view)));
+    shared->respond(net::json_response(api::to_json(result, view)));
   });
   if (!accepted) return shared->respond(unknown_check(id));
   context.poll_soon();
@@ -136,12 +136,12 @@ void get_events(const RouteContext& context, const HttpRequest& request, Respond
   const WallTime since = wanted.since.value_or(WallTime::min());
   std::erase_if(events, [since](const Event& event) { return event.time < since; });
   responder.respond(
-      json_response(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
+      net::json_response(api::to_json(events, {.simulated = context.runtime.snapshot()->simulated})));
 }
 
 // "alice (uid 1000)"; "alice" of a token.
 std::string name_of(const net::Peer& peer) {
-  const std::string caller = caller_name(peer);
+  const std::string caller = kube::caller_name(peer);
   const auto account = peer.is_local_socket ? host::local_user_name(peer.uid) : std::nullopt;
   return account ? *account + " (" + caller + ")" : caller;
 }
@@ -155,7 +155,7 @@ void acknowledge(const RouteContext& context, const HttpRequest& request, Respon
   if (!incident) return responder.respond(incident.error());
   const auto shared = std::make_shared<Responder>(std::move(responder));
   context.runtime.when_durable([shared, incident = std::move(*incident)](bool durable) {
-    shared->respond(json_response(api::to_json(incident, durable)));
+    shared->respond(net::json_response(api::to_json(incident, durable)));
   });
   context.poll_soon();
 }
@@ -173,7 +173,7 @@ void inject(const RouteContext& context, const HttpRequest& request, Responder r
   const auto id = context.runtime.tell(std::move(event));
   const auto shared = std::make_shared<Responder>(std::move(responder));
   context.runtime.when_durable([shared, id](bool durable) {
-    shared->respond(json_response(api::to_json(api::Receipt{std::to_string(id), durable}), 201));
+    shared->respond(net::json_response(api::to_json(api::Receipt{std::to_string(id), durable}), 201));
   });
   context.poll_soon();
 }
@@ -203,12 +203,13 @@ void add_service(HttpServer& server, const RouteContext& context) {
                                               context.gate_stats(), context.clock.now().wall),
                        {}});
   });
-  server.route("GET", "/healthz",
-               [](const HttpRequest&, Responder responder) { responder.respond(text_response("ok\n")); });
+  server.route("GET", "/healthz", [](const HttpRequest&, Responder responder) {
+    responder.respond(net::text_response("ok\n"));
+  });
   server.route("GET", "/readyz", [context](const HttpRequest&, Responder responder) {
     const bool ready = context.runtime.has_looked_once();
-    responder.respond(ready ? text_response("ok\n")
-                            : text_response("not every check has looked once\n", 503));
+    responder.respond(ready ? net::text_response("ok\n")
+                            : net::text_response("not every check has looked once\n", 503));
   });
   server.route("GET", "/openapi.yaml", [](const HttpRequest&, Responder responder) {
     responder.respond({200, "application/yaml", std::string(api::openapi_yaml()), {}});
@@ -217,18 +218,19 @@ void add_service(HttpServer& server, const RouteContext& context) {
 
 void add_actions(HttpServer& server, const RouteContext& context) {
   const auto check = [](const HttpRequest& request) {
-    return VirtualResource{"checks", request.parameters.at("id")};
+    return kube::VirtualResource{"checks", request.parameters.at("id")};
   };
-  server.route("POST", "/v1/checks/{id}",
-               guarded(context.rights, check, [context](const HttpRequest& request, Responder responder) {
-                 run_check(context, request, std::move(responder));
-               }));
-  const auto acknowledgement = [](const HttpRequest&) { return VirtualResource{"incidents", "ack"}; };
   server.route(
-      "POST", "/v1/incidents/{id}/ack",
-      guarded(context.rights, acknowledgement, [context](const HttpRequest& request, Responder responder) {
-        acknowledge(context, request, std::move(responder));
+      "POST", "/v1/checks/{id}",
+      kube::guarded(context.rights, check, [context](const HttpRequest& request, Responder responder) {
+        run_check(context, request, std::move(responder));
       }));
+  const auto acknowledgement = [](const HttpRequest&) { return kube::VirtualResource{"incidents", "ack"}; };
+  server.route("POST", "/v1/incidents/{id}/ack",
+               kube::guarded(context.rights, acknowledgement,
+                             [context](const HttpRequest& request, Responder responder) {
+                               acknowledge(context, request, std::move(responder));
+                             }));
   server.route("POST", "/v1/inject",
                [context](const HttpRequest& request, Responder responder) {
                  inject(context, request, std::move(responder));

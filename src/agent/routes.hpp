@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "agent/callers/guard.hpp"
 #include "agent/event_streams.hpp"
-#include "agent/exporters/metrics.hpp"
-#include "agent/tls/node_keys.hpp"
+#include "agent/metrics.hpp"
 #include "api/v1.hpp"
+#include "kube/callers/guard.hpp"
 #include "net/http_server.hpp"
+#include "net/node_keys.hpp"
 #include "runtime/runtime.hpp"
 
 namespace autopilot::agent {
@@ -21,13 +21,13 @@ struct RouteContext {
   runtime::Runtime& runtime;
   const Clock& clock;
   MetricsExporter& metrics;
-  std::function<std::optional<TlsStatus>()> tls;  // nothing: it is off
-  std::function<GateStats()> gate_stats;
+  std::function<std::optional<net::TlsStatus>()> tls;  // nothing: it is off
+  std::function<preflight::GateStats()> gate_stats;
   EventStreams& streams;
   std::function<void()> poll_soon;  // after something was asked of the runtime
   // Makes a fault appear; an error says why not.
   std::function<Status(const api::InjectRequest& request)> inject;
-  CallerRights rights;
+  kube::CallerRights rights;
 };
 
 // Every path of api/openapi.yaml except those of operations (operation_routes.hpp).

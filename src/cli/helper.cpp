@@ -9,6 +9,13 @@
 
 #include "cli/cli.hpp"
 #include "cli/verbs.hpp"
+#include "diagnostics/child/dcgm_helper.hpp"
+#include "diagnostics/child/deep_test_helper.hpp"
+#include "diagnostics/child/gpu_probe_helper.hpp"
+#include "diagnostics/child/known_arithmetic.hpp"
+#include "diagnostics/child/nccl_helper.hpp"
+#include "diagnostics/child/simulated_probe.hpp"
+#include "diagnostics/operations/own_deep_test_run.hpp"
 #include "host/ethtool/ethtool_helper.hpp"
 #include "host/files/share_folder.hpp"
 #include "host/gpu/amdgpu_helper.hpp"
@@ -17,17 +24,10 @@
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
-#include "host/operations/dcgm_helper.hpp"
-#include "host/operations/deep_test_helper.hpp"
-#include "host/operations/gpu_probe_helper.hpp"
-#include "host/operations/known_arithmetic.hpp"
-#include "host/operations/nccl_helper.hpp"
-#include "host/operations/simulated_probe.hpp"
-#include "host/peers/ping_helper.hpp"
 #include "host/process/allocator.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/storage_helper.hpp"
-#include "runtime/own_deep_test_run.hpp"
+#include "nettest/echo/ping_helper.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -51,21 +51,21 @@ constexpr std::array kKinds = {
     HelperKind{"ethtool",
                [](const std::vector<std::string>&) { return host::run_ethtool_helper(host::kHelperFd); }},
     HelperKind{"ping",
-               [](const std::vector<std::string>&) { return host::run_ping_helper(host::kHelperFd); }},
+               [](const std::vector<std::string>&) { return nettest::run_ping_helper(host::kHelperFd); }},
     HelperKind{"kmsg", host::run_kmsg_helper_verb},
     HelperKind{"kubelet",
                [](const std::vector<std::string>& arguments) {
                  return host::run_kubelet_helper(host::kHelperFd, arguments);
                }},
-    HelperKind{"self_test", host::run_self_test},
-    HelperKind{"simulated_probe", host::run_simulated_probe},
+    HelperKind{"self_test", diagnostics::run_self_test},
+    HelperKind{"simulated_probe", diagnostics::run_simulated_probe},
     HelperKind{"deep-test",
                [](const std::vector<std::string>& arguments) {
-                 return host::run_deep_test(arguments, runtime::run_own_deep_test);
+                 return diagnostics::run_deep_test(arguments, diagnostics::run_own_deep_test);
                }},
-    HelperKind{"dcgm", host::run_dcgm},
-    HelperKind{"gpu_probe", host::run_gpu_probe},
-    HelperKind{"nccl_allreduce", host::run_nccl_allreduce},
+    HelperKind{"dcgm", diagnostics::run_dcgm},
+    HelperKind{"gpu_probe", diagnostics::run_gpu_probe},
+    HelperKind{"nccl_allreduce", diagnostics::run_nccl_allreduce},
     HelperKind{"confined", host::run_confined},
     HelperKind{"share_folder", host::run_share_folder},
 };

@@ -10,17 +10,17 @@
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "cli/simulation.hpp"
+#include "diagnostics/child/dcgm_helper.hpp"
+#include "diagnostics/child/gpu_probe_run.hpp"
+#include "diagnostics/child/nccl_helper.hpp"
+#include "diagnostics/operations/dcgm_operation.hpp"
+#include "diagnostics/operations/gpu_probe_operations.hpp"
+#include "diagnostics/operations/nccl_operation.hpp"
 #include "host/devices.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/kernel_log/inject_record.hpp"
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/open_host.hpp"
-#include "host/operations/dcgm_helper.hpp"
-#include "host/operations/gpu_probe_run.hpp"
-#include "host/operations/nccl_helper.hpp"
-#include "runtime/dcgm_operation.hpp"
-#include "runtime/gpu_probe_operations.hpp"
-#include "runtime/nccl_operation.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -84,9 +84,9 @@ agent::Machine to_machine(host::OpenedHost opened, const config::Config& config,
 }
 
 // The diagnostics that `probes` of a machine tree lists.
-std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory) {
+std::vector<diagnostics::OperationKind> tests_of_tree(const std::string& directory) {
   constexpr Duration kDeadline = std::chrono::minutes{1};
-  std::vector<runtime::OperationKind> kinds;
+  std::vector<diagnostics::OperationKind> kinds;
   const auto file = host::MachineTreeFile::open(directory);
   const auto tree = file ? (*file)->read() : fail(file.error());
   if (!tree) return kinds;
@@ -100,43 +100,44 @@ std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory) 
 }
 
 // Does nothing if the kind is already in the list.
-void add_kind(std::vector<runtime::OperationKind>& kinds, runtime::OperationKind kind) {
-  if (std::ranges::find(kinds, kind.id, &runtime::OperationKind::id) == kinds.end())
+void add_kind(std::vector<diagnostics::OperationKind>& kinds, diagnostics::OperationKind kind) {
+  if (std::ranges::find(kinds, kind.id, &diagnostics::OperationKind::id) == kinds.end())
     kinds.push_back(std::move(kind));
 }
 
 // Diagnostics of a simulated machine: the GPU probe if it has a CUDA driver, then those of its tree. Programs
 // that would test the real machine run only if the configuration names a substitute.
-std::vector<runtime::OperationKind> tests_of_tree(const std::string& directory, const config::Config& config,
-                                                  const std::string& library) {
-  std::vector<runtime::OperationKind> kinds;
+std::vector<diagnostics::OperationKind> tests_of_tree(const std::string& directory,
+                                                      const config::Config& config,
+                                                      const std::string& library) {
+  std::vector<diagnostics::OperationKind> kinds;
   std::error_code ignored;
   const auto cuda_library = simulated_cuda_library();
   if (cuda_library && std::filesystem::exists(directory + "/cuda.yaml", ignored))
-    kinds = runtime::gpu_probe_operations(config.gpu_probe, {directory, library, *cuda_library});
+    kinds = diagnostics::gpu_probe_operations(config.gpu_probe, {directory, library, *cuda_library});
   for (auto& kind : tests_of_tree(directory))
     add_kind(kinds, std::move(kind));
   if (!config.dcgm.command.empty())
-    add_kind(kinds, runtime::dcgm_operation(config.dcgm, config.deep_test.fatal, {directory, library}));
+    add_kind(kinds, diagnostics::dcgm_operation(config.dcgm, config.deep_test.fatal, {directory, library}));
   if (!config.nccl.command.empty())
-    add_kind(kinds, runtime::nccl_operation(config.nccl, {directory, library}));
+    add_kind(kinds, diagnostics::nccl_operation(config.nccl, {directory, library}));
   return kinds;
 }
 
 // Without DCGM the result states what to install.
 void offer_dcgm(agent::Machine& machine, const config::Config& config) {
   if (!host::has_devices(machine.host->files, "nvidia_gpu")) return;
-  if (host::has_dcgmi() || !config.dcgm.command.empty())
-    machine.operations.push_back(runtime::dcgm_operation(config.dcgm, config.deep_test.fatal));
+  if (diagnostics::has_dcgmi() || !config.dcgm.command.empty())
+    machine.operations.push_back(diagnostics::dcgm_operation(config.dcgm, config.deep_test.fatal));
   else
-    machine.tests->put("gpu.dcgm", fail(Errc::unsupported, host::without_dcgmi()));
+    machine.tests->put("gpu.dcgm", fail(Errc::unsupported, diagnostics::without_dcgmi()));
 }
 
 // Without the program the result states where to install it.
 void offer_gpu_probe(agent::Machine& machine, const config::Config& config) {
   if (!host::has_devices(machine.host->files, "nvidia_gpu")) return;
-  const auto program = host::gpu_probe_program();
-  for (auto& kind : runtime::gpu_probe_operations(config.gpu_probe))
+  const auto program = diagnostics::gpu_probe_program();
+  for (auto& kind : diagnostics::gpu_probe_operations(config.gpu_probe))
     if (program)
       machine.operations.push_back(std::move(kind));
     else
@@ -145,9 +146,9 @@ void offer_gpu_probe(agent::Machine& machine, const config::Config& config) {
 
 void offer_nccl(agent::Machine& machine, const config::Config& config) {
   if (!host::has_devices(machine.host->files, "nvidia_gpu")) return;
-  const auto program = host::find_all_reduce_perf();
+  const auto program = diagnostics::find_all_reduce_perf();
   if (program || !config.nccl.command.empty())
-    machine.operations.push_back(runtime::nccl_operation(config.nccl));
+    machine.operations.push_back(diagnostics::nccl_operation(config.nccl));
   else
     machine.tests->put("gpu.nccl_allreduce", fail(Errc::unsupported, program.error().what));
 }

@@ -8,6 +8,7 @@
 #include "host/boot/crash_records.hpp"
 #include "host/clock/time_sync.hpp"
 #include "host/cpu/processors.hpp"
+#include "host/diagnostic_results/results.hpp"
 #include "host/dns/name_servers.hpp"
 #include "host/ethernet/bond.hpp"
 #include "host/ethernet/ethernet.hpp"
@@ -36,7 +37,6 @@
 #include "host/storage/nfs.hpp"
 #include "host/storage/nvme.hpp"
 #include "host/storage/raid.hpp"
-#include "host/tests/results.hpp"
 
 namespace autopilot::host {
 

@@ -8,9 +8,9 @@
 #include "core/log_parts.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
+#include "host/diagnostic_results/results.hpp"
 #include "host/host.hpp"
 #include "host/kernel_log/record_source.hpp"
-#include "host/tests/results.hpp"
 
 namespace autopilot::host {
 

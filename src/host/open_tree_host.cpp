@@ -3,6 +3,7 @@
 
 #include "host/clock/system_clock.hpp"
 #include "host/clock/time_sync_doors.hpp"
+#include "host/diagnostic_results/tree_results.hpp"
 #include "host/dns/name_server_doors.hpp"
 #include "host/ethernet/ethernet_doors.hpp"
 #include "host/ethtool/tree_ethtool.hpp"
@@ -20,7 +21,6 @@
 #include "host/open_host.hpp"
 #include "host/storage/tree_filesystems.hpp"
 #include "host/storage/tree_nvme.hpp"
-#include "host/tests/tree_results.hpp"
 
 namespace autopilot::host {
 namespace {

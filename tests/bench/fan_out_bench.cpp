@@ -12,14 +12,14 @@
 #include <string>
 #include <thread>
 
-#include "agent/compat/fan_out.hpp"
-#include "agent/tls/node_keys.hpp"
 #include "bench_node.hpp"
 #include "compat/ibm_autopilot/check_names.hpp"
 #include "compat/ibm_autopilot/node_answer.hpp"
+#include "compat/ibm_autopilot/service/fan_out.hpp"
 #include "compat/ibm_autopilot/transcript.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
+#include "net/node_keys.hpp"
 
 namespace autopilot {
 namespace {
@@ -30,14 +30,14 @@ constexpr int kAgents = 1000;
 const std::string kDomain = ".nodes.example";
 
 // As every agent has them from the same Secret: of the folder AUTOPILOT_BENCH_KEYS.
-Result<agent::ReadyKeys> read_keys() {
+Result<net::ReadyKeys> read_keys() {
   const char* folder = std::getenv("AUTOPILOT_BENCH_KEYS");
   if (folder == nullptr) return fail(Errc::not_found, "AUTOPILOT_BENCH_KEYS names no folder");
   const auto text = [folder](const std::string& name) {
     std::ifstream file(std::string(folder) + "/" + name);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  return agent::make_ready({text("nodes.crt"), text("nodes.key"), text("ca.crt")});
+  return net::make_ready({text("nodes.crt"), text("nodes.key"), text("ca.crt")});
 }
 
 // All of them behind one port of this machine, told apart by the node that they are asked for.
@@ -61,8 +61,8 @@ class Agents {
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
 
-  [[nodiscard]] std::vector<agent::Peer> peers() const {
-    std::vector<agent::Peer> peers;
+  [[nodiscard]] std::vector<fleet::Peer> peers() const {
+    std::vector<fleet::Peer> peers;
     for (int i = 0; i < kAgents; ++i)
       peers.push_back({"node-" + std::to_string(i) + kDomain, "127.0.0.1", port_, is_encrypted_});
     return peers;
@@ -77,15 +77,15 @@ class Agents {
   std::thread thread_;
 };
 
-std::size_t ask(agent::FanOut& fan_out, net::EventLoop& loop) {
+std::size_t ask(compat::ibm_autopilot::FanOut& fan_out, net::EventLoop& loop) {
   ibm::StatusRequest request;
   request.checks = "remapped";
   std::string text;
-  fan_out.ask(request, {}, agent::ReplyForm::text,
-              {[](const agent::NodeReply&) {},
+  fan_out.ask(request, {}, compat::ibm_autopilot::ReplyForm::text,
+              {[](const compat::ibm_autopilot::NodeReply&) {},
                [&](const auto& replies, Duration took) {
                  std::vector<ibm::AskedNode> asked;
-                 for (const agent::NodeReply& reply : *replies)
+                 for (const compat::ibm_autopilot::NodeReply& reply : *replies)
                    asked.push_back({reply.peer.node, reply.peer.address, reply.url, reply.body.value()});
                  text = ibm::transcript(asked, took);
                  loop.stop();
@@ -95,16 +95,16 @@ std::size_t ask(agent::FanOut& fan_out, net::EventLoop& loop) {
 }
 
 // keys: null: over plain HTTP.
-void ask_a_thousand_agents(benchmark::State& state, const agent::ReadyKeys* keys) {
+void ask_a_thousand_agents(benchmark::State& state, const net::ReadyKeys* keys) {
   auto snapshot = bench_node(state);
   if (!snapshot) return;
   const Agents agents(std::move(*snapshot), keys == nullptr ? nullptr : keys->server);
   net::EventLoop loop;
   const host::SystemClock clock;
-  agent::FanOutContext context{
+  compat::ibm_autopilot::FanOutContext context{
       loop, clock, "asker", {}, [&agents](const auto& done) { done(agents.peers()); }};
   if (keys != nullptr) context.tls = [keys] { return keys->client; };
-  agent::FanOut fan_out(std::move(context));
+  compat::ibm_autopilot::FanOut fan_out(std::move(context));
   std::size_t bytes = 0;
   while (state.KeepRunning())
     bytes = ask(fan_out, loop);

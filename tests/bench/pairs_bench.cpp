@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of pairs on fabrics that do not exist (src/fleet/pair_tests/simulated_fabric.hpp): how many of the
+// Tests of pairs on fabrics that do not exist (src/nettest/plan/simulated_fabric.hpp): how many of the
 // planted faults are named, and how many named ones are innocent, beside three other methods; and what a run
 // over 1,000 nodes costs whoever plans and judges it. Counters hold the figures; pairs_bench.py prints them.
 #include <benchmark/benchmark.h>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "fleet/pair_tests/pair_run.hpp"
-#include "fleet/pair_tests/simulated_fabric.hpp"
-#include "fleet/pair_tests/simulated_score.hpp"
+#include "nettest/plan/pair_run.hpp"
+#include "nettest/plan/simulated_fabric.hpp"
+#include "nettest/plan/simulated_score.hpp"
 #include "pair_baselines.hpp"
 
 namespace autopilot::fleet::simulation {
@@ -30,7 +30,7 @@ struct Case {
   double loss = 0;
   std::size_t runs = 10;
   std::string method = {};  // empty: ours
-  PairSettings settings = {};
+  nettest::PairSettings settings = {};
 };
 
 struct Kind {
@@ -43,7 +43,7 @@ void show(benchmark::State& state, const Case& one, const Score& score) {
   state.counters["nodes"] = number(one.shape.nodes);
   state.counters["loss"] = one.loss;
   // Of a pair in the first round, by three samples.
-  state.counters["deviation"] = one.shape.noise * error_of_median(PairSettings{}.samples);
+  state.counters["deviation"] = one.shape.noise * error_of_median(nettest::PairSettings{}.samples);
   state.counters["planted"] = number(score.planted);
   state.counters["accused"] = number(score.accused);
   state.counters["wrong"] = number(score.wrong);
@@ -75,7 +75,7 @@ void run_case(benchmark::State& state, const Case& one) {
 }
 
 double deviations(double count, double noise) {
-  return count * noise * error_of_median(PairSettings{}.samples);
+  return count * noise * error_of_median(nettest::PairSettings{}.samples);
 }
 
 // A fault in an eighth of the nodes, by kind and by how large it is beside the noise of a pair.
@@ -215,13 +215,13 @@ void plan_and_judge(benchmark::State& state) {
     SimulatedFabric fabric(shape);
     for (const Planted& fault : some_faults(fabric, {}, Fault::node, 20, 0.3))
       fabric.plant(fault);
-    PairRun run = PairRun::create(fabric.known(), {}).value();
+    nettest::PairRun run = nettest::PairRun::create(fabric.known(), {}).value();
     state.ResumeTiming();
     for (auto round = run.next_round(); !round.empty(); round = run.next_round()) {
       state.PauseTiming();
-      std::vector<PairResult> results = fabric.run(round);
+      std::vector<nettest::PairResult> results = fabric.run(round);
       state.ResumeTiming();
-      for (PairResult& result : results)
+      for (nettest::PairResult& result : results)
         if (!run.take(std::move(result))) state.SkipWithError("a result was refused");
     }
     benchmark::DoNotOptimize(run.verdict());

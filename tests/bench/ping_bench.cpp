@@ -6,26 +6,26 @@
 #include <string>
 #include <vector>
 
-#include "host/peers/ask_peers.hpp"
 #include "host/process/poll.hpp"
+#include "nettest/echo/ask_peers.hpp"
 
 namespace autopilot {
 namespace {
 
-host::EchoPlan a_thousand_addresses() {
-  host::EchoPlan plan;
+nettest::EchoPlan a_thousand_addresses() {
+  nettest::EchoPlan plan;
   for (int i = 0; i < 1000; ++i)
     plan.addresses.push_back("127.1." + std::to_string(i / 250) + "." + std::to_string(1 + i % 250));
   return plan;
 }
 
 void ping_a_thousand_addresses(benchmark::State& state) {
-  const host::EchoPlan plan = a_thousand_addresses();
+  const nettest::EchoPlan plan = a_thousand_addresses();
   std::size_t unanswered = 0;
   while (state.KeepRunning()) {
-    const auto echoes = host::ask_peers(plan, host::mono_now() + std::chrono::seconds{30});
+    const auto echoes = nettest::ask_peers(plan, host::mono_now() + std::chrono::seconds{30});
     if (!echoes) return state.SkipWithError(echoes.error().what.c_str());
-    for (const host::PeerEcho& echo : *echoes)
+    for (const nettest::PeerEcho& echo : *echoes)
       if (echo.figures.answered < echo.figures.sent) ++unanswered;
   }
   state.counters["unanswered"] = static_cast<double>(unanswered);

@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 #include <cstddef>
 
-#include "agent/exporters/metrics.hpp"
+#include "agent/metrics.hpp"
 #include "api/v1.hpp"
 #include "bench_node.hpp"
 

@@ -18,8 +18,8 @@
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
-#include "host/peers/peer_echo.hpp"
 #include "host/storage/storage_helper.hpp"
+#include "nettest/echo/peer_echo.hpp"
 
 namespace {
 
@@ -83,14 +83,14 @@ Result<std::string> misbehave(std::string_view how) {
 
 // All answer, but of that address it dies.
 Result<std::string> echoes_unless_asked_of(const std::string& deadly, std::string_view params) {
-  const autopilot::host::EchoPlan plan = TRY(autopilot::host::parse_echo_plan(params));
-  std::vector<autopilot::host::PeerEcho> echoes;
+  const autopilot::nettest::EchoPlan plan = TRY(autopilot::nettest::parse_echo_plan(params));
+  std::vector<autopilot::nettest::PeerEcho> echoes;
   for (const std::string& address : plan.addresses) {
     if (address == deadly) ::_exit(9);
     echoes.push_back({.address = address, .interface = "eth0"});
     echoes.back().figures = {.sent = plan.echoes, .answered = plan.echoes};
   }
-  return autopilot::host::format_peer_echoes(echoes);
+  return autopilot::nettest::format_peer_echoes(echoes);
 }
 
 // A kernel log helper at a socket; its log is what a feeder sends.

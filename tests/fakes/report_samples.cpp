@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/exporters/node_report.hpp"
 #include "api/test_samples.hpp"
+#include "report/node_report.hpp"
 
 namespace {
 
@@ -36,7 +36,7 @@ struct Known {
   }
   void print() const {
     std::printf(
-        "%s", agent::report_text({snapshot, saved, written, pass_records, "autopilot", "uid", "EVICT stays"})
+        "%s", report::report_text({snapshot, saved, written, pass_records, "autopilot", "uid", "EVICT stays"})
                   .c_str());
   }
 };

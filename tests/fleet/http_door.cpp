@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/http_door.hpp"
 
-#include "agent/peers.hpp"
 #include "catalog/catalog.hpp"
+#include "fleet/peers.hpp"
 #include "net/address.hpp"
 
 namespace autopilot::fleet {
@@ -18,10 +18,12 @@ HttpDoor::HttpDoor(const Parts& parts, const config::Config& config)
   routes_.add_to(server_);
 }
 
-agent::IbmContext HttpDoor::context(const config::Config& config) {
-  const agent::LookContext look{parts_.runtime, parts_.machine.host->clock, parts_.loop, parts_.poll_soon};
-  agent::NodeFinder finder;
-  finder.labeled = [this](const std::string& selector, agent::SelectedNodes::OnNames on_names) {
+compat::ibm_autopilot::IbmContext HttpDoor::context(const config::Config& config) {
+  const compat::ibm_autopilot::LookContext look{parts_.runtime, parts_.machine.host->clock, parts_.loop,
+                                                parts_.poll_soon};
+  compat::ibm_autopilot::NodeFinder finder;
+  finder.labeled = [this](const std::string& selector,
+                          compat::ibm_autopilot::SelectedNodes::OnNames on_names) {
     parts_.cluster.selected_nodes().labeled(selector, std::move(on_names));
   };
   const double limit = parts_.machine.facts->threshold("gpu.pcie_bandwidth.host_to_device")->value;
@@ -37,10 +39,10 @@ agent::IbmContext HttpDoor::context(const config::Config& config) {
           false};
 }
 
-void HttpDoor::list_agents(const std::function<void(const Result<std::vector<agent::Peer>>& peers)>& done) {
+void HttpDoor::list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done) {
   parts_.cluster.list_agents([this, done](const auto& endpoints) {
     if (!endpoints) return done(fail(endpoints.error()));
-    done(agent::peers_of(*endpoints, self_));
+    done(peers_of(*endpoints, self_));
   });
 }
 

@@ -7,13 +7,13 @@
 
 #include "agent/agent.hpp"
 #include "agent/cluster_link.hpp"
-#include "agent/compat/ibm_routes.hpp"
-#include "agent/test_runs.hpp"
+#include "compat/ibm_autopilot/service/ibm_routes.hpp"
 #include "config/config.hpp"
 #include "core/result.hpp"
+#include "diagnostics/operations/operations.hpp"
+#include "diagnostics/operations/test_runs.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
-#include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
 
 namespace autopilot::fleet {
@@ -37,14 +37,14 @@ class HttpDoor {
   [[nodiscard]] Status listen(const std::string& address);
 
  private:
-  [[nodiscard]] agent::IbmContext context(const config::Config& config);
-  void list_agents(const std::function<void(const Result<std::vector<agent::Peer>>& peers)>& done);
+  [[nodiscard]] compat::ibm_autopilot::IbmContext context(const config::Config& config);
+  void list_agents(const std::function<void(const Result<std::vector<Peer>>& peers)>& done);
 
   const Parts parts_;
-  runtime::Operations operations_;  // of no kind
-  agent::TestRuns tests_;
-  agent::Peer self_;
-  agent::IbmRoutes routes_;
+  diagnostics::Operations operations_;  // of no kind
+  diagnostics::TestRuns tests_;
+  Peer self_;
+  compat::ibm_autopilot::IbmRoutes routes_;
   net::HttpServer server_;
 };
 

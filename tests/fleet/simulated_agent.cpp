@@ -19,12 +19,12 @@ SimulatedAgent::SimulatedAgent(net::EventLoop& loop, agent::Machine machine, con
       passes_({}, [](const std::vector<PassRecord>&) {}),
       runtime_(machine_.host, *machine_.facts, machine_.checks, agent::runtime_options(config, machine_),
                agent::runtime_settings(config, machine_), outlets(), {}) {
-  agent::NodeWriterOptions options;
+  report::NodeWriterOptions options;
   options.node = machine_.node;
   options.prefix = config.kubernetes.label_prefix;
   options.heartbeat = heartbeat;
   cluster_ = std::make_unique<agent::ClusterLink>(loop_, machine_.host->clock, door, std::move(options),
-                                                  config, sources(), agent::ClusterMemory{});
+                                                  config, sources(), report::ClusterMemory{});
   runtime_.events().set_listener([this](const std::vector<Event>& events) { cluster_->note(events); });
 }
 

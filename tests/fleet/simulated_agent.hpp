@@ -9,10 +9,10 @@
 
 #include "agent/agent.hpp"
 #include "agent/cluster_link.hpp"
-#include "agent/pass_book.hpp"
 #include "config/config.hpp"
 #include "core/log_parts.hpp"
 #include "core/result.hpp"
+#include "diagnostics/operations/pass_book.hpp"
 #include "fleet/http_door.hpp"
 #include "kube/cluster_door.hpp"
 #include "net/event_loop.hpp"
@@ -49,7 +49,7 @@ class SimulatedAgent {
 
   net::EventLoop& loop_;
   const agent::Machine machine_;
-  agent::PassBook passes_;
+  diagnostics::PassBook passes_;
   std::unique_ptr<agent::ClusterLink> cluster_;  // always, once this is made: it needs what needs it
   std::atomic<bool> poll_posted_{false};
   net::Subscription next_poll_;

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "host/operations/child_line.hpp"
-#include "host/operations/gpu_probe_words.hpp"
+#include "diagnostics/child/child_line.hpp"
+#include "diagnostics/child/gpu_probe_words.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::gpu_probe_report_fuzz {
@@ -22,10 +22,10 @@ void check_words(const host::GpuProbeReport& report) {
                           ""};
     if (i < report.gpus.size() && i != 2) devices[i].subject.key = report.gpus[i].pci_address;
   }
-  for (const host::GpuProbeTest& test : host::gpu_probe_tests()) {
-    const auto all = host::gpu_probe_observations(test, report, devices);
+  for (const diagnostics::GpuProbeTest& test : diagnostics::gpu_probe_tests()) {
+    const auto all = diagnostics::gpu_probe_observations(test, report, devices);
     AUTOPILOT_ASSERT(all.has_value() == report.error.empty());
-    if (all && all->size() <= host::kMaxChildObservations)
+    if (all && all->size() <= diagnostics::kMaxChildObservations)
       for (const Observation& one : *all)
         AUTOPILOT_ASSERT(one.value.has_value() != !one.missing.empty());
   }

@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "agent/cluster_checks/deep_test_result.hpp"
-#include "agent/cluster_checks/deep_test_words.hpp"
-#include "agent/cluster_checks/idle_gpus.hpp"
-#include "agent/cluster_checks/own_pod.hpp"
-#include "agent/cluster_checks/reservation.hpp"
 #include "core/result.hpp"
+#include "diagnostics/cluster/deep_test_result.hpp"
+#include "diagnostics/cluster/deep_test_words.hpp"
+#include "diagnostics/cluster/idle_gpus.hpp"
+#include "diagnostics/cluster/own_pod.hpp"
+#include "diagnostics/cluster/reservation.hpp"
 #include "kube/health_check_report.hpp"
 #include "kube/objects.hpp"
 #include "kube/reviews.hpp"
@@ -26,22 +26,22 @@ const std::string kPrefix = "autopilot.ibm.com";
 void read_as_node(std::string_view text, std::span<const kube::Pod> pods) {
   const auto node = kube::parse_node(text);
   if (!node) return;
-  const auto use = agent::accelerator_use(*node, pods);
+  const auto use = diagnostics::accelerator_use(*node, pods);
   AUTOPILOT_ASSERT(use.holders.size() <= pods.size());
-  static_cast<void>(agent::testing_marks(*node, kPrefix));
+  static_cast<void>(diagnostics::testing_marks(*node, kPrefix));
   // A record that was read is written and read again as it was.
-  const agent::DeepTestRecord record = agent::deep_test_record(*node, kPrefix);
+  const diagnostics::DeepTestRecord record = diagnostics::deep_test_record(*node, kPrefix);
   static_cast<void>(agent::words_of(record));
-  const std::string patch = agent::release_patch(*node, kPrefix, record);
+  const std::string patch = diagnostics::release_patch(*node, kPrefix, record);
   const auto patched = kube::parse_node(patch);
   AUTOPILOT_ASSERT(patched.has_value());
-  AUTOPILOT_ASSERT(!agent::testing_marks(*patched, kPrefix).any());
-  AUTOPILOT_ASSERT(agent::deep_test_record(*patched, kPrefix).outcome == record.outcome);
+  AUTOPILOT_ASSERT(!diagnostics::testing_marks(*patched, kPrefix).any());
+  AUTOPILOT_ASSERT(diagnostics::deep_test_record(*patched, kPrefix).outcome == record.outcome);
 }
 
 void read_as_pods(std::string_view text) {
-  if (const auto pod = kube::parse_pod(text)) static_cast<void>(agent::deep_test_result(*pod, {}, {}));
-  static_cast<void>(agent::parse_own_pod(text));
+  if (const auto pod = kube::parse_pod(text)) static_cast<void>(diagnostics::deep_test_result(*pod, {}, {}));
+  static_cast<void>(diagnostics::parse_own_pod(text));
   const auto pods = kube::parse_pods(text);
   if (pods) read_as_node(text, *pods);
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "host/operations/nccl_words.hpp"
+#include "diagnostics/child/nccl_words.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::nccl_report_fuzz {
@@ -16,7 +16,7 @@ int run(const std::uint8_t* data, std::size_t size) {
   const auto report = host::parse_nccl_report({reinterpret_cast<const char*>(data), size});
   if (!report) return 0;
   AUTOPILOT_ASSERT(report->rows.size() <= host::kMaxNcclRows);
-  const auto all = host::nccl_observations(*report, std::vector<host::GpuDevice>(2));
+  const auto all = diagnostics::nccl_observations(*report, std::vector<host::GpuDevice>(2));
   if (!all) return 0;
   for (const Observation& one : *all) {
     const auto number = one.value ? as_number(*one.value) : std::nullopt;

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/exporters/node_report.hpp"
-#include "agent/exporters/node_report_reader.hpp"
 #include "core/result.hpp"
 #include "incidents/node_state.hpp"
+#include "report/node_report.hpp"
+#include "report/node_report_reader.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::node_report_fuzz {
@@ -18,7 +18,7 @@ namespace autopilot::node_report_fuzz {
 // reported again within the limit and taken over again.
 int run(const std::uint8_t* data, std::size_t size) {
   const void* bytes = data;
-  const auto report = agent::parse_report({static_cast<const char*>(bytes), size});
+  const auto report = report::parse_report({static_cast<const char*>(bytes), size});
   if (!report) {
     AUTOPILOT_ASSERT(report.error().code == Errc::malformed);
     return 0;
@@ -34,11 +34,11 @@ int run(const std::uint8_t* data, std::size_t size) {
   snapshot.time = report->observed_at;
   const auto saved = state.save();
   const std::string text =
-      agent::report_text({snapshot, saved, report->written.value_or(incidents::WrittenVerdict{}),
-                          report->pass_records, "autopilot", "uid"});
+      report::report_text({snapshot, saved, report->written.value_or(incidents::WrittenVerdict{}),
+                           report->pass_records, "autopilot", "uid"});
   AUTOPILOT_ASSERT(text.size() <= agent::kMaxReportBytes);
-  AUTOPILOT_ASSERT(!agent::is_news(text, text));
-  const auto again = agent::parse_report(text);
+  AUTOPILOT_ASSERT(!report::is_news(text, text));
+  const auto again = report::parse_report(text);
   constexpr std::uint64_t kFarFromTheEnd = 10'000'000'000;  // of what may be counted
   if (saved.next_incident > kFarFromTheEnd) return 0;
   AUTOPILOT_ASSERT(again.has_value());

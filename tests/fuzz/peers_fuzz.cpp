@@ -10,27 +10,27 @@
 #include "api/bandwidth.hpp"
 #include "api/network.hpp"
 #include "core/result.hpp"
-#include "host/peers/echo_message.hpp"
-#include "host/peers/nccl_probe.hpp"
-#include "host/peers/peer_echo.hpp"
+#include "nettest/echo/echo_message.hpp"
+#include "nettest/echo/nccl_probe.hpp"
+#include "nettest/echo/peer_echo.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::peers_fuzz {
 namespace {
 
 void read_packet(std::string_view packet) {
-  (void)host::parse_echo_reply(true, packet);
-  if (const auto message = host::message_of_ipv4_packet(packet)) {
-    AUTOPILOT_ASSERT(message->size() + host::kIpv4Header <= packet.size());
-    (void)host::parse_echo_reply(false, *message);
+  (void)nettest::parse_echo_reply(true, packet);
+  if (const auto message = nettest::message_of_ipv4_packet(packet)) {
+    AUTOPILOT_ASSERT(message->size() + nettest::kIpv4Header <= packet.size());
+    (void)nettest::parse_echo_reply(false, *message);
   }
 }
 
 void read_texts(std::string_view text) {
-  if (const auto plan = host::parse_echo_plan(text))
-    AUTOPILOT_ASSERT(host::parse_echo_plan(host::format_echo_plan(*plan)).value() == *plan);
-  if (const auto echoes = host::parse_peer_echoes(text))
-    AUTOPILOT_ASSERT(host::parse_peer_echoes(host::format_peer_echoes(*echoes)).value() == *echoes);
+  if (const auto plan = nettest::parse_echo_plan(text))
+    AUTOPILOT_ASSERT(nettest::parse_echo_plan(nettest::format_echo_plan(*plan)).value() == *plan);
+  if (const auto echoes = nettest::parse_peer_echoes(text))
+    AUTOPILOT_ASSERT(nettest::parse_peer_echoes(nettest::format_peer_echoes(*echoes)).value() == *echoes);
   if (const auto network = api::parse_node_network(text))
     AUTOPILOT_ASSERT(api::parse_node_network(api::to_json(*network)).value() == *network);
 }
@@ -44,8 +44,8 @@ void read_requests(std::string_view text) {
     AUTOPILOT_ASSERT(api::parse_servers_answer(api::to_json(*answer)).value() == *answer);
   (void)api::parse_bandwidth_answer(text);
   (void)api::parse_servers_end(text);
-  (void)host::parse_nccl_id(text);
-  (void)host::parse_all_reduce(text);
+  (void)nettest::parse_nccl_id(text);
+  (void)nettest::parse_all_reduce(text);
 }
 
 }  // namespace

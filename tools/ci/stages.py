@@ -26,7 +26,7 @@ PLACES = 2
 PLACES_OF_WAITING = 4
 CANNOT_RUN = 77
 # ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
-THREADED = ("runtime", "net", "store", "kube", "host", "agent", "catalog")
+THREADED = ("runtime", "net", "store", "kube", "host", "diagnostics", "nettest", "preflight", "report", "compat", "agent", "catalog")
 
 FAILED_TEST = re.compile(r"\*\*\*(Failed|Timeout|Exception)")  # as ctest says it
 

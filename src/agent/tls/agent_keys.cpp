@@ -16,8 +16,8 @@ net::KeyPaths AgentKeys::paths() const {
 
 Result<std::uint16_t> AgentKeys::listen() {
   const config::Tls& tls = context_.settings;
-  const NodeKeys keys = has_files() ? TRY(net::read_keys(paths(), context_.read_file)) : NodeKeys{};
-  const ReadyKeys ready = has_files() ? TRY(make_ready(keys)) : ReadyKeys{};
+  const net::NodeKeys keys = has_files() ? TRY(net::read_keys(paths(), context_.read_file)) : net::NodeKeys{};
+  const net::ReadyKeys ready = has_files() ? TRY(net::make_ready(keys)) : net::ReadyKeys{};
   net::TcpPolicy policy{context_.allowed_hosts};
   policy.allowed_hosts.push_back(context_.node);
   const auto port = context_.server.listen_tls(tls.listen, ready.server, std::move(policy));
@@ -32,7 +32,7 @@ Result<std::uint16_t> AgentKeys::listen() {
 }
 
 IssuedKeys::Listener AgentKeys::listener() {
-  return {[this](const ReadyKeys& keys) { use(keys); }, context_.on_refused,
+  return {[this](const net::ReadyKeys& keys) { use(keys); }, context_.on_refused,
           [](const Error& why) {
             telemetry::log_info("the first keys of TLS are awaited", {{"cause", why.what}});
           }};
@@ -49,26 +49,26 @@ Status AgentKeys::have_them_signed() {
   return {};
 }
 
-void AgentKeys::watch_files(const NodeKeys& used) {
+void AgentKeys::watch_files(const net::NodeKeys& used) {
   lane_.emplace(runtime::Lanes::Limits{.lanes = 1, .max_stuck = 1, .max_queued = 1});
   files_.emplace(
       context_.loop, paths(), context_.read_file,
       [this](std::function<void()> task) { static_cast<void>(lane_->submit(std::move(task))); }, used,
-      net::KeyFiles::Listener{[this](const NodeKeys& keys) -> Status {
-                                use(TRY(make_ready(keys)));
+      net::KeyFiles::Listener{[this](const net::NodeKeys& keys) -> Status {
+                                use(TRY(net::make_ready(keys)));
                                 return {};
                               },
                               context_.on_refused});
 }
 
-void AgentKeys::use(const ReadyKeys& keys) {
+void AgentKeys::use(const net::ReadyKeys& keys) {
   context_.server.use(keys.server);
   client_ = keys.client;
   validity_ = keys.validity;
   telemetry::log_info("new keys of TLS are in use");
 }
 
-TlsStatus AgentKeys::status(const Renewals& by_cert_manager) const {
+net::TlsStatus AgentKeys::status(const net::Renewals& by_cert_manager) const {
   return {validity_, files_           ? files_->renewals()
                      : by_controller_ ? by_controller_->renewals()
                                       : by_cert_manager};

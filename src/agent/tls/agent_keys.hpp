@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "agent/tls/issued_keys.hpp"
-#include "agent/tls/node_keys.hpp"
 #include "config/config.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
 #include "net/key_files.hpp"
+#include "net/node_keys.hpp"
 #include "net/tls.hpp"
 #include "runtime/lanes.hpp"
 
@@ -53,14 +53,14 @@ class AgentKeys {
   // What other agents are asked with; null: in the clear.
   [[nodiscard]] const std::shared_ptr<const net::TlsContext>& client() const { return client_; }
   // by_cert_manager: what came of its renewals, which it makes for the cluster.
-  [[nodiscard]] TlsStatus status(const Renewals& by_cert_manager) const;
+  [[nodiscard]] net::TlsStatus status(const net::Renewals& by_cert_manager) const;
 
  private:
   [[nodiscard]] bool has_files() const { return context_.settings.mode == "files"; }
   [[nodiscard]] net::KeyPaths paths() const;
   [[nodiscard]] Status have_them_signed();
-  void watch_files(const NodeKeys& used);
-  void use(const ReadyKeys& keys);
+  void watch_files(const net::NodeKeys& used);
+  void use(const net::ReadyKeys& keys);
 
   const Context context_;
   std::shared_ptr<const net::TlsContext> client_;

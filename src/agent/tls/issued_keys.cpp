@@ -31,7 +31,7 @@ void IssuedKeys::ask() {
 }
 
 void IssuedKeys::use(const SignedKey& signed_key) {
-  const auto ready = make_ready({signed_key.certificate, key_, signed_key.authorities});
+  const auto ready = net::make_ready({signed_key.certificate, key_, signed_key.authorities});
   if (!ready) return retry(ready.error());
   failures_.reset();
   told_.clear();

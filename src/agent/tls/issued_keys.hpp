@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "agent/tls/node_keys.hpp"
 #include "agent/tls/signer.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/back_off.hpp"
 #include "net/event_loop.hpp"
+#include "net/node_keys.hpp"
 
 namespace autopilot::agent {
 
@@ -28,7 +28,7 @@ class IssuedKeys {
   };
 
   struct Listener {
-    std::function<void(const ReadyKeys& keys)> on_keys;
+    std::function<void(const net::ReadyKeys& keys)> on_keys;
     // Once for each cause in a row.
     std::function<void(const Error& why)> on_refused;
     // In place of on_refused until there are keys, where the signer is unavailable: it begins at the same
@@ -43,7 +43,7 @@ class IssuedKeys {
   ~IssuedKeys() = default;
 
   void start() { ask(); }
-  [[nodiscard]] const Renewals& renewals() const { return renewals_; }
+  [[nodiscard]] const net::Renewals& renewals() const { return renewals_; }
 
  private:
   void ask();
@@ -61,7 +61,7 @@ class IssuedKeys {
   bool has_keys_ = false;
   std::string key_;   // of the certificate that is asked for
   std::string told_;  // the cause that was told last
-  Renewals renewals_;
+  net::Renewals renewals_;
   kube::BackOff failures_;
   net::Subscription next_;
 };

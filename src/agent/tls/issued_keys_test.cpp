@@ -65,7 +65,7 @@ class IssuedKeysTest : public ::testing::Test {
         std::make_unique<CertManager>(loop_, *client_, clock_,
                                       CertManagerWish{"node-1", "autopilot", "autopilot"},
                                       CertManager::Pace{.look = 1ms, .patience = 1h}),
-        IssuedKeys::Listener{[this](const ReadyKeys& keys) { used_.push_back(keys); },
+        IssuedKeys::Listener{[this](const net::ReadyKeys& keys) { used_.push_back(keys); },
                              [this](const Error& why) { refused_.push_back(why.what); },
                              [this](const Error& why) { awaited_.push_back(why.what); }},
         [] { return 0.0; },
@@ -93,7 +93,7 @@ class IssuedKeysTest : public ::testing::Test {
   std::string answer_;  // empty: what was asked for, signed
   std::vector<std::string> names_;
   std::vector<std::string> removed_;
-  std::vector<ReadyKeys> used_;
+  std::vector<net::ReadyKeys> used_;
   std::vector<std::string> refused_;
   std::vector<std::string> awaited_;
   std::unique_ptr<kube::Client> client_;

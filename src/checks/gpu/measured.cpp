@@ -8,7 +8,7 @@
 
 #include "checks/gpu/gpu_check.hpp"
 #include "core/attribute_text.hpp"
-#include "host/tests/results.hpp"
+#include "host/diagnostic_results/results.hpp"
 
 namespace autopilot::checks {
 namespace {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compat/ibm_autopilot/service/test_rights.hpp"
+#include "compat/ibm_autopilot/status_request.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "fleet/peers.hpp"
+#include "fleet/sweep.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+
+// What one node said to GET /status, or why it said nothing.
+struct NodeReply {
+  fleet::Peer peer;  // without an address: nobody knows an agent there
+  std::string url;   // that it is asked at
+  Result<std::string> body;
+};
+
+// In which form nodes are asked.
+enum class ReplyForm { text, json };
+
+struct FanOutContext {
+  net::EventLoop& loop;
+  const Clock& clock;
+  std::string node;  // this one, which is not asked over the network
+  std::function<void(const compat::ibm_autopilot::StatusRequest& request, const TestRights& rights,
+                     ReplyForm form, std::function<void(std::string)> done)>
+      answer_here;
+  // All agents there are, this one among them.
+  std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers;
+  // What other agents are asked with inside TLS; empty, or null: they are asked in the clear, and for
+  // nobody's sake.
+  std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
+  // For each node: long enough for the looks of a busy one.
+  Duration node_patience = std::chrono::seconds{30};
+  // For each that may make tests before it answers.
+  Duration test_patience = std::chrono::seconds{30};
+  // For all nodes of one question together: within what a server waits for its own answer.
+  Duration patience = std::chrono::seconds{50};
+};
+
+// GET /status of several nodes at once. Equal questions that come while one is under way are one question.
+// On the loop's thread.
+class FanOut {
+ public:
+  static constexpr std::size_t kMostRounds = 8;
+
+  struct Listener {
+    std::function<void(const NodeReply& reply)> on_reply;  // as they come
+    // All of them, in the order in which they were asked for, or why nobody could be asked. exhausted: too
+    // many questions are under way.
+    std::function<void(const Result<std::vector<NodeReply>>& replies, Duration took)> on_end;
+    // While it says no, replies wait, and so does the end; empty: always. Who is gone has room.
+    std::function<bool()> has_room = {};
+  };
+
+  explicit FanOut(FanOutContext context);
+  ~FanOut();
+  FanOut(const FanOut&) = delete;
+  FanOut& operator=(const FanOut&) = delete;
+
+  // rights: which tests this node may make for it, and for whom others are asked inside TLS.
+  void ask(const compat::ibm_autopilot::StatusRequest& request, const TestRights& rights, ReplyForm form,
+           Listener listener);
+
+ private:
+  struct Round;
+
+  void begin(const std::shared_ptr<Round>& round, const Result<std::vector<fleet::Peer>>& peers);
+  void ask_here(const std::shared_ptr<Round>& round, std::size_t place);
+  void ask_others(const std::shared_ptr<Round>& round, const std::vector<std::size_t>& places);
+  void take(const std::shared_ptr<Round>& round, std::size_t place, Result<std::string> body);
+  void end_one(const std::shared_ptr<Round>& round);
+  void give_up(const std::shared_ptr<Round>& round);
+  void end(const std::shared_ptr<Round>& round);
+  void hand_out(const std::shared_ptr<Round>& round);
+
+  const FanOutContext context_;
+  std::map<std::string, std::shared_ptr<Round>> rounds_;  // by question
+  std::set<std::shared_ptr<Round>> late_;                 // over, but somebody has no room for all of it yet
+};
+
+}  // namespace autopilot::compat::ibm_autopilot

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "kube/client.hpp"
+#include "kube/shared_answers.hpp"
+
+namespace autopilot::compat::ibm_autopilot {
+
+// Nodes by a label selector: of the nodes themselves, or of pods that are or were on them. Listed page by
+// page when somebody asks, and remembered for seconds. On the loop's thread.
+class SelectedNodes {
+ public:
+  using Names = std::set<std::string>;
+  // malformed: no selector; exhausted: more than kMostPages, or too many who ask at once; otherwise the
+  // server's word.
+  using OnNames = std::function<void(const Result<Names>& names)>;
+
+  static constexpr Duration kRemembered = std::chrono::seconds{10};
+  static constexpr std::size_t kPage = 100;      // objects
+  static constexpr std::size_t kMostPages = 50;  // 5,000 nodes
+
+  SelectedNodes(kube::Client& client, const Clock& clock);
+
+  void labeled(const std::string& selector, OnNames on_names);
+  void of_pods(const std::string& name_space, const std::string& selector, OnNames on_names);
+
+ private:
+  using Key = std::tuple<std::string, std::string>;  // the path of the list, and the selector
+
+  void ask(const Key& key, OnNames on_names);
+  void list(const Key& key, const Names& found, const std::string& from, std::size_t pages);
+  void take(const Key& key, Names found, std::size_t pages, const kube::ApiResult<std::string>& answer);
+
+  kube::Client& client_;
+  kube::SharedAnswers<Key, Result<Names>> answers_;
+};
+
+}  // namespace autopilot::compat::ibm_autopilot

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnostics/child/dcgm_helper.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "diagnostics/child/child_line.hpp"
+#include "diagnostics/child/child_teller.hpp"
+#include "diagnostics/child/dcgm_words.hpp"
+#include "diagnostics/child/deep_test_helper.hpp"
+#include "diagnostics/child/gpu_test_helper.hpp"
+#include "host/gpu/dcgm/diagnosis.hpp"
+#include "host/process/child_runner.hpp"
+#include "host/process/find_program.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::diagnostics {
+namespace {
+
+struct DcgmOptions {
+  DcgmTest test;  // the GPUs are there once it runs
+  std::vector<std::string> program;
+};
+
+Status take_dcgm_option(const std::string& name, const std::string& value, DcgmOptions& options) {
+  const auto level = parse_number<int>(value);
+  auto excuses = host::parse_excuses(value);
+  if (name == "--level" && level && *level >= 1 && *level <= 4)
+    options.test.level = *level;
+  else if (name == "--fatal")
+    options.test.fatal.push_back(value);
+  else if (name == "--excused" && excuses)
+    options.test.excuses = *std::move(excuses);
+  else if (name == "--run")
+    options.program.push_back(value);
+  else
+    return fail(Errc::malformed, name + ": cannot be " + value);
+  return {};
+}
+
+Result<std::string> find_dcgmi() {
+  for (const char* place : kDcgmiPlaces)
+    if (::access(place, X_OK) == 0) return place;
+  return fail(Errc::not_found, without_dcgmi());
+}
+
+// By DCGM's numbers, which are the driver's.
+std::string numbers_of(const std::vector<Subject>& gpus) {
+  std::string numbers;
+  for (const Subject& gpu : gpus)
+    numbers += (numbers.empty() ? "" : ",") + std::to_string(gpu.index.value_or(-1));
+  return numbers;
+}
+
+Result<host::Command> dcgm_command(const DcgmOptions& options, bool are_all) {
+  host::Command command;
+  command.environment = host::environment_of_tests();
+  command.joins_group = true;
+  if (options.program.empty()) {
+    command.program = TRY(find_dcgmi());
+    command.arguments = {"diag", "-j", "-r", std::to_string(options.test.level)};
+  } else {
+    auto program = host::find_program(options.program.front(), command.environment);
+    if (!program)
+      return fail(program.error().code, "no folder of PATH has the program " + options.program.front() +
+                                            " that `dcgm.command` names");
+    command.program = std::move(*program);
+    command.arguments.assign(std::next(options.program.begin()), options.program.end());
+  }
+  if (are_all) return command;
+  command.arguments.emplace_back("-i");
+  command.arguments.push_back(numbers_of(options.test.gpus));
+  return command;
+}
+
+Result<DeepTestSummary> run_dcgm_program(const DcgmOptions& options, bool are_all) {
+  const host::Command command = TRY(dcgm_command(options, are_all));
+  std::string what = command.program;
+  for (const std::string& argument : command.arguments)
+    what += " " + argument;
+  const std::jthread telling = begin_telling(to_printable(what, kMaxChildMessage));
+  host::ChildRunner runner;
+  const auto report =
+      runner.run(command, host::mono_now() + kNoDeadlineOfTest, {.output_bytes = host::kMaxDcgmBytes});
+  if (!report)
+    return fail(report.error().code, report.error().what +
+                                         ": is it a program of this machine that the agent may run? "
+                                         "`dcgm.command` can name another one");
+  auto summary = read_deep_test(*report, 0);
+  if (!summary.problem.empty())
+    summary.problem +=
+        "; " + to_printable(what, kMaxChildMessage) + " by hand tells more, and needs the DCGM host engine";
+  return summary;
+}
+
+bool has_passed(const DeepTestSummary& summary) {
+  return exit_code_of(summary) == 0;
+}
+
+// Somebody's work that began meanwhile makes tests fail on sound GPUs.
+GpuTestEnd test_with_dcgm(DcgmOptions& options, bool are_all, std::span<const host::GpuDevice> gpus) {
+  std::ranges::transform(gpus, std::back_inserter(options.test.gpus), &host::GpuDevice::subject);
+  const auto summary = run_dcgm_program(options, are_all);
+  if (!summary) return {fail(summary.error()), "", true};
+  return {dcgm_observations(*summary, options.test),
+          "level " + std::to_string(options.test.level) + " on " + count_text(gpus.size()),
+          has_passed(*summary)};
+}
+
+}  // namespace
+
+bool has_dcgmi() {
+  return std::ranges::any_of(kDcgmiPlaces, [](const char* place) { return ::access(place, F_OK) == 0; });
+}
+
+std::string without_dcgmi() {
+  std::string places;
+  for (const char* place : kDcgmiPlaces)
+    places += (places.empty() ? "" : ", ") + std::string(place);
+  return "dcgmi is not there or may not be run (" + places +
+         "): install NVIDIA's datacenter-gpu-manager, or name a program in `dcgm.command`";
+}
+
+int run_dcgm(const std::vector<std::string>& arguments) {
+  DcgmOptions options;
+  GpuTestHelper helper;
+  helper.name = "dcgm";
+  helper.take = [&options](const std::string& name, const std::string& value) {
+    return take_dcgm_option(name, value, options);
+  };
+  helper.run = [&options](const GpuTestOptions& common, std::span<const host::GpuDevice> gpus) {
+    return test_with_dcgm(options, common.wanted.empty(), gpus);
+  };
+  helper.in_use = [&options](const std::string& by) { return dcgm_in_use(options.test, by); };
+  return run_gpu_test(arguments, helper);
+}
+
+}  // namespace autopilot::diagnostics

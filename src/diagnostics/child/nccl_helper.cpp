@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnostics/child/nccl_helper.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "diagnostics/child/child_line.hpp"
+#include "diagnostics/child/child_teller.hpp"
+#include "diagnostics/child/gpu_test_helper.hpp"
+#include "diagnostics/child/nccl_words.hpp"
+#include "host/files/files.hpp"
+#include "host/process/child_runner.hpp"
+#include "host/process/find_program.hpp"
+#include "host/process/poll.hpp"
+
+namespace autopilot::diagnostics {
+namespace {
+
+constexpr const char* kProgram = "all_reduce_perf";
+// Where images and packages put it beside PATH.
+constexpr std::array<const char*, 3> kPlaces{"/usr/local/bin/all_reduce_perf",
+                                             "/opt/nccl-tests/build/all_reduce_perf",
+                                             "/opt/nccl_tests/build/all_reduce_perf"};
+// NVLink is not full below a gigabyte, and three buffers of twice that fit where such GPUs are.
+constexpr std::array<const char*, 6> kSizes{"-b", "256M", "-e", "2G", "-f", "2"};
+constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES=";
+// A folder that goes with this object.
+class Folder {
+ public:
+  [[nodiscard]] static Result<Folder> make() {
+    std::error_code error;
+    auto path = std::filesystem::temp_directory_path(error).string() + "/autopilot-nccl-XXXXXX";
+    if (error) return fail_errno(error.value(), "the folder of temporary files");
+    if (::mkdtemp(path.data()) == nullptr) return fail_errno(errno, path);
+    return Folder(std::move(path));
+  }
+  Folder(Folder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  Folder& operator=(Folder&&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit Folder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+std::vector<std::string> environment_with(std::span<const host::GpuDevice> gpus) {
+  std::vector<std::string> environment = host::environment_of_tests();
+  std::erase_if(environment, [](const std::string& one) { return one.starts_with(kVisible); });
+  std::string visible;
+  for (const host::GpuDevice& gpu : gpus)
+    visible += (visible.empty() ? "" : ",") + gpu.subject.uuid;
+  environment.push_back(kVisible + visible);
+  return environment;
+}
+
+// named: the program and its own arguments; empty: the usual one.
+Result<host::Command> nccl_command(const std::vector<std::string>& named,
+                                   std::span<const host::GpuDevice> gpus, const std::string& report) {
+  host::Command command;
+  command.environment = environment_with(gpus);
+  command.joins_group = true;
+  if (named.empty()) {
+    command.program = TRY(find_all_reduce_perf());
+  } else {
+    command.program = TRY(host::find_program(named.front(), command.environment));
+    command.arguments.assign(std::next(named.begin()), named.end());
+  }
+  command.arguments.insert(command.arguments.end(), kSizes.begin(), kSizes.end());
+  command.arguments.insert(command.arguments.end(), {"-g", std::to_string(gpus.size()), "-J", report});
+  return command;
+}
+
+// The last words of a program that left no report.
+std::string last_words_instead_of_report(const host::ChildReport& child) {
+  const std::string& text = trim(child.errors).empty() ? child.output : child.errors;
+  const std::string_view words = trim(text);
+  return words.empty() ? "" : ": " + to_printable(words.substr(words.rfind('\n') + 1), kMaxChildMessage);
+}
+
+// What it says where its exit code is not 0, as it is where sums were wrong.
+Result<host::NcclReport> believed(host::NcclReport report, const std::string& program,
+                                  const host::ChildReport& child) {
+  if (child.status.code == 0 || wrong_of(report).value_or(0) > 0) return report;
+  return fail(Errc::unavailable, program + " ended by " + to_string(child.status) +
+                                     ", and its report tells no wrong sum" +
+                                     last_words_instead_of_report(child));
+}
+
+Result<host::NcclReport> run_nccl_program(const std::vector<std::string>& named,
+                                          std::span<const host::GpuDevice> gpus) {
+  for (const host::GpuDevice& gpu : gpus)
+    if (gpu.subject.uuid.empty())
+      return fail(Errc::unavailable, "the driver does not tell the UUID of GPU " + gpu.subject.key);
+  const Folder folder = TRY(Folder::make());
+  const std::string path = folder.path() + "/report.json";
+  const host::Command command = TRY(nccl_command(named, gpus, path));
+  const std::jthread telling = begin_telling("all-reduce on " + count_text(gpus.size()));
+  host::ChildRunner runner;
+  const auto child = TRY(runner.run(command, host::mono_now() + kNoDeadlineOfTest));
+  const auto text = host::Files().read(path, host::kMaxNcclReport);
+  if (text && child.end == host::ChildEnd::exited)
+    return believed(TRY(host::parse_nccl_report(*text)), command.program, child);
+  return fail(Errc::unavailable, command.program + " ended by " + to_string(child.status) +
+                                     " and left no report" + last_words_instead_of_report(child) +
+                                     "; one of nccl-tests that knows -J is needed");
+}
+
+// Somebody's work that began meanwhile takes the memory and the links: where it was slow, or nothing was
+// measured, it may be why.
+GpuTestEnd test_with_nccl(const std::vector<std::string>& named, std::span<const host::GpuDevice> gpus) {
+  const auto report = run_nccl_program(named, gpus);
+  auto found = report ? nccl_observations(*report, gpus) : fail(report.error());
+  const bool has_wrong = report && wrong_of(*report).value_or(0) > 0;
+  return {std::move(found), "all-reduce on " + count_text(gpus.size()), has_wrong};
+}
+
+std::optional<GpuTestEnd> nothing_to_test(std::size_t gpus) {
+  if (gpus >= 2) return std::nullopt;
+  return GpuTestEnd{nccl_of_one_gpu(), "an all-reduce takes two GPUs", true};
+}
+
+}  // namespace
+
+Result<std::string> find_all_reduce_perf() {
+  if (auto program = host::find_program(kProgram, host::own_environment())) return program;
+  for (const char* place : kPlaces)
+    if (::access(place, X_OK) == 0) return place;
+  return fail(
+      Errc::not_found,
+      "all_reduce_perf is not there: install NVIDIA's nccl-tests, or name a program in `nccl.command`");
+}
+
+int run_nccl_allreduce(const std::vector<std::string>& arguments) {
+  std::vector<std::string> named;
+  GpuTestHelper helper;
+  helper.name = "nccl_allreduce";
+  helper.take = [&named](const std::string& name, const std::string& value) -> Status {
+    if (name != "--run") return fail(Errc::malformed, name + ": unknown");
+    named.push_back(value);
+    return {};
+  };
+  helper.run = [&named](const GpuTestOptions&, std::span<const host::GpuDevice> gpus) {
+    return test_with_nccl(named, gpus);
+  };
+  helper.in_use = nccl_in_use;
+  helper.nothing_to_test = nothing_to_test;
+  return run_gpu_test(arguments, helper);
+}
+
+}  // namespace autopilot::diagnostics

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnostics/child/tested_gpus.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <thread>
+
+#include "host/gpu/readings.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::diagnostics {
+namespace {
+
+constexpr double kMemoryOfNobody = 0.1;                 // of a GPU: more than a driver keeps for itself
+constexpr Duration kDriver = std::chrono::seconds{20};  // to say who uses the GPUs
+
+std::string gpu_text(const Subject& gpu) {
+  return gpu.index ? "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")" : "GPU " + gpu.key;
+}
+
+bool is_true(const host::GpuDevice& gpu, std::string_view name) {
+  const host::GpuReading* told = gpu.find(name);
+  return told != nullptr && told->value == Value(true);
+}
+
+std::optional<double> number_of(const host::GpuDevice& gpu, std::string_view name) {
+  const host::GpuReading* told = gpu.find(name);
+  return told != nullptr && told->value ? as_number(*told->value) : std::nullopt;
+}
+
+// A driver does not list the processes of other containers, but their memory is in use.
+bool has_unseen_user(const host::GpuDevice& gpu) {
+  const auto used = number_of(gpu, host::reading::kMemoryUsed);
+  const auto total = number_of(gpu, host::reading::kMemoryTotal);
+  return used && total && *used > *total * kMemoryOfNobody;
+}
+
+}  // namespace
+
+Result<host::OpenedHost> open_tested_machine(const SimulatedMachine& simulated) {
+  host::OpenOptions open;
+  if (simulated.tree.empty()) return host::open_system_host(open);
+  open.nvml_library = simulated.library;
+  return host::open_tree_host(simulated.tree, open);
+}
+
+Result<std::vector<host::GpuDevice>> look_at_gpus(const host::OpenedHost& opened,
+                                                  std::span<const Subject> wanted) {
+  const auto report = TRY(opened.host->nvidia_gpus.read({host::GpuGroup::identity, host::GpuGroup::processes},
+                                                        opened.host->clock.now().mono + kDriver));
+  return gpus_to_test(report, wanted);
+}
+
+Result<std::vector<host::GpuDevice>> gpus_to_test(const host::GpuReport& report,
+                                                  std::span<const Subject> wanted) {
+  if (report.state != host::DriverState::ok)
+    return fail(Errc::unavailable,
+                "the driver does not say which GPUs are in use: " + std::string(to_string(report.state)) +
+                    (report.detail.empty() ? "" : ", " + report.detail));
+  for (const Subject& gpu : wanted)
+    if (std::ranges::find(report.gpus, gpu, &host::GpuDevice::subject) == report.gpus.end())
+      return fail(Errc::not_found, to_string(gpu) + " is no GPU of NVIDIA's driver");
+  std::vector<host::GpuDevice> gpus;
+  std::ranges::copy_if(report.gpus, std::back_inserter(gpus), [wanted](const host::GpuDevice& gpu) {
+    return wanted.empty() || std::ranges::find(wanted, gpu.subject) != wanted.end();
+  });
+  if (gpus.empty()) return fail(Errc::unavailable, "NVIDIA's driver lists no GPU");
+  for (const host::GpuDevice& gpu : gpus) {
+    if (gpu.state != host::GpuState::ok)
+      return fail(Errc::unavailable,
+                  gpu_text(gpu.subject) + " does not answer: " + std::string(to_string(gpu.state)));
+    // CUDA shows one instance in its place, and its processes are told of the instances.
+    if (is_true(gpu, host::reading::kMig))
+      return fail(Errc::unavailable, gpu_text(gpu.subject) + " is divided into instances (MIG)");
+  }
+  return gpus;
+}
+
+Result<std::optional<std::string>> user_of(std::span<const host::GpuDevice> gpus) {
+  for (const host::GpuDevice& gpu : gpus) {
+    const host::GpuReading* told = gpu.find(host::reading::kProcesses);
+    const auto count = told != nullptr && told->value ? as_number(*told->value) : std::nullopt;
+    if (!count)
+      return fail(Errc::unavailable, "the driver does not say who uses " + gpu_text(gpu.subject) +
+                                         (told == nullptr ? "" : ": " + host::reading_code_word(told->code)));
+    if (*count == 0 && has_unseen_user(gpu)) return "somebody who cannot be seen on " + gpu_text(gpu.subject);
+    if (*count == 0) continue;
+    const host::GpuReading* pids = gpu.find(host::reading::kProcessPids);
+    const std::string list = pids != nullptr && pids->value ? autopilot::to_string(*pids->value) : "";
+    const std::string first = list.substr(0, list.find(' '));
+    return (first.empty() ? "a process" : "process " + first) + " on " + gpu_text(gpu.subject);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> user_who_stays(const host::OpenedHost& opened, std::span<const Subject> wanted,
+                                          std::chrono::milliseconds pause) {
+  constexpr int kLooks = 5;
+  std::optional<std::string> user;
+  for (int look = 0; look < kLooks; ++look) {
+    if (look > 0) std::this_thread::sleep_for(pause);
+    const auto gpus = look_at_gpus(opened, wanted);
+    if (!gpus) return std::nullopt;
+    user = user_of(*gpus).value_or(std::nullopt);
+    if (!user) return std::nullopt;
+  }
+  return user;
+}
+
+std::string count_text(std::size_t gpus) {
+  return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+}
+
+Result<Subject> parse_gpu_argument(const std::string& text) {
+  auto subject = parse_subject(text);
+  if (!subject || subject->kind != SubjectKind::gpu)
+    return fail(Errc::malformed, text + ": expected a GPU, as gpu/0000:3b:00.0");
+  return *std::move(subject);
+}
+
+}  // namespace autopilot::diagnostics

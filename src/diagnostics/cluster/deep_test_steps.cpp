@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnostics/cluster/deep_test_steps.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "diagnostics/cluster/idle_gpus.hpp"
+#include "diagnostics/cluster/node_label.hpp"
+#include "diagnostics/cluster/test_leave.hpp"
+
+namespace autopilot::diagnostics {
+namespace {
+
+using Kind = DeepTestStep::Kind;
+using Times = DeepTestTimes;
+
+WallTime whole_seconds(WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time);
+}
+
+// What had happened when the node was reserved has happened before that, also in whole seconds.
+WallTime next_second(WallTime time) {
+  return std::chrono::ceil<std::chrono::seconds>(time);
+}
+
+bool is_pod_of(const kube::Pod& pod, const std::string& job, const std::string& name_space) {
+  return pod.owner_kind == "Job" && pod.owner_name == job && pod.meta.name_space == name_space;
+}
+
+// An agent without an image, or one that was told to test no more, only ends what another one began.
+bool is_on(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now) {
+  const bool is_wanted = policy.every > Duration{0} || world.is_wanted || world.asked;
+  return (is_wanted || is_ordered(world, policy, now)) && !policy.job.image.empty();
+}
+
+// For how long a node is reserved.
+Duration length_of(const DeepTestPolicy& policy) {
+  return Times::kCreate + Times::kStart + policy.job.deadline + Times::kEnd;
+}
+
+// One question, with what all its answers need.
+class Question {
+ public:
+  Question(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now)
+      : world_(world),
+        policy_(policy),
+        now_(now),
+        prefix_(policy.job.prefix),
+        sight_(world.sight ? *world.sight : nothing_),
+        marks_(testing_marks(world.node, prefix_)),
+        record_(deep_test_record(world.node, prefix_)),
+        leave_(test_leave(world.node, prefix_)) {}
+
+  [[nodiscard]] DeepTestStep answer() const {
+    if (!marks_.any()) return begin();
+    if (!has_sight(Times::kLook)) return is_lost() ? release("nobody can look at it") : look_when_settled();
+    if (auto step = delete_stray()) return *step;
+    if (!marks_.reservation) return release("nobody knows how long the node should be kept");
+    const Reservation& kept = *marks_.reservation;
+    if (auto step = take_result(kept)) return *step;
+    if (is_cancelled(kept)) return end(kept, "it was cancelled");
+    if (!marks_.has_taint) return end(kept, "somebody took the taint away");
+    if (is_broken(kept)) return end(kept, "it is kept by a clock that is not right");
+    if (now_ >= kept.until) return end(kept, "the test did not end in time");
+    if (const auto use = use_of_node(); !use.holders.empty())
+      return end(kept, "accelerators are in use: " + use.holders.front());
+    const kube::Job* job = job_of(kept);
+    return job == nullptr ? create(kept) : watch(kept, *job);
+  }
+
+ private:
+  // Nobody keeps the node.
+  [[nodiscard]] DeepTestStep begin() const {
+    if (auto step = end_strays()) return *step;
+    const auto due = deep_test_due(world_, policy_, now_);
+    if ((!due || now_ < *due) && leave_.any()) return give_leave_back("no test is due");
+    if (!due) return {};
+    if (now_ < *due) return wait(*due, "");
+    if (!has_sight(Times::kLookBusy)) return look_or_glance();
+    if (auto step = delete_stray()) return *step;
+    const WallTime next_look = sight_.asked + Times::kLookBusy;
+    if (auto why = obstacle(); !why.empty()) {
+      // A clock that was ahead when somebody asked would make every sight old.
+      const WallTime asked = std::min(world_.asked.value_or(WallTime{}), now_);
+      const bool is_old = world_.asked && sight_.asked < asked - Times::kFresh;
+      if (is_old) return look();
+      return leave_.any() ? give_leave_back(std::move(why)) : wait_for_idle(next_look, std::move(why));
+    }
+    if (must_ask()) return ask();
+    if (!has_sight(Times::kLook) || !sight_.is_exact) return look();
+    Reservation wanted{.holder = policy_.holder, .since = next_second(now_), .until = {}};
+    wanted.until = wanted.since + std::chrono::ceil<std::chrono::seconds>(length_of(policy_));
+    return {.kind = Kind::reserve,
+            .body = reserve_patch(world_.node, prefix_, wanted),
+            .why = "until " + format_time(wanted.until)};
+  }
+
+  // A node that the controller holds serves nobody: it need not be asked what it ordered.
+  [[nodiscard]] bool must_ask() const {
+    return policy_.asks_controller && !leave_.granted && !is_ordered(world_, policy_, now_);
+  }
+  [[nodiscard]] DeepTestStep ask() const {
+    if (!leave_.asked)
+      return {.kind = Kind::ask, .body = ask_leave_patch(world_.node, prefix_, now_), .why = "it is due"};
+    DeepTestStep step = wait(now_ + Times::kLook, "the controller has not said yet that it may begin");
+    // Who waits for a test is told when it does not come soon.
+    step.is_kept_from = world_.asked && now_ - *leave_.asked >= Times::kLook;
+    return step;
+  }
+  [[nodiscard]] DeepTestStep give_leave_back(std::string why) const {
+    return {
+        .kind = Kind::give_back, .body = give_leave_back_patch(world_.node, prefix_), .why = std::move(why)};
+  }
+
+  [[nodiscard]] DeepTestStep wait_for_idle(WallTime next_look, std::string why) const {
+    DeepTestStep step = wait(next_look, std::move(why));
+    step.is_kept_from = world_.asked.has_value();
+    const AcceleratorUse use = use_of_node();
+    if (!use.holders.empty()) step.in_use_by = use.holders.front().substr(0, use.holders.front().find(' '));
+    return step;
+  }
+
+  // Why the node cannot be tested now; empty: it can.
+  [[nodiscard]] std::string obstacle() const {
+    if (world_.node.meta.is_deleting) return "the node is being deleted";
+    const bool is_ordered_here = is_ordered(world_, policy_, now_);
+    if (world_.node.is_unschedulable && !is_ordered_here) return "the node is cordoned";
+    for (const kube::Taint& taint : world_.node.taints) {
+      if (is_ordered_here && taint.key == kCordonTaint) continue;
+      const bool matters = taint.effect == "NoSchedule" || taint.effect == "NoExecute";
+      if (matters && std::ranges::find(policy_.job.tolerated, taint.key) == policy_.job.tolerated.end())
+        return "the node has the taint " + taint.key + ", which the test does not tolerate";
+    }
+    const AcceleratorUse use = use_of_node();
+    if (!use.holders.empty()) return "accelerators are in use: " + use.holders.front();
+    if (use.whole.empty() && use.parts.empty()) return "the node offers no accelerators";
+    if (use.is_divided || !use.parts.empty()) return "its accelerators are sliced or shared";
+    if (use.whole.size() > 1) return "it has accelerators of several kinds";
+    const auto is_left = [](const kube::Job& job) { return !job.is_over(); };
+    if (std::ranges::any_of(sight_.jobs, is_left)) return "an earlier test has not ended";
+    return "";
+  }
+
+  // It is kept and nobody tests: as long as there is time for a whole test, one begins.
+  [[nodiscard]] DeepTestStep create(const Reservation& kept) const {
+    if (!is_on(world_, policy_, now_)) return end(kept, "deep tests are switched off");
+    const Duration left = kept.until - now_ - Times::kEnd;
+    if (left < policy_.job.deadline + Times::kStart) return end(kept, "no test began in time");
+    if (sight_.asked < kept.since + Times::kSettle) return look_when_settled();
+    const AcceleratorUse use = use_of_node();
+    if (use.whole.size() != 1 || use.is_divided || !use.parts.empty())
+      return end(kept, "its accelerators are not what they were");
+    if (has_own_pods()) return wait(sight_.asked + Times::kLook, "until an earlier test is gone");
+    return {.kind = Kind::create_job,
+            .body = deep_test_job(policy_.job, {.node = world_.node.meta.name,
+                                                .since = kept.since,
+                                                .devices = use.whole,
+                                                .deadline = policy_.job.deadline + Times::kStart,
+                                                .is_cordoned = leave_.is_held}),
+            .name = name_of(kept)};
+  }
+
+  // A test is under way.
+  [[nodiscard]] DeepTestStep watch(const Reservation& kept, const kube::Job& job) const {
+    if (job.meta.is_deleting) return wait(sight_.asked + Times::kLook, "until the test is gone");
+    // A test that takes long need not be looked at often: others of this agent want to look as well.
+    const Duration pause =
+        std::clamp<Duration>((now_ - kept.since) / 4, Times::kLook, DeepTestTimes::kLookBusy);
+    const WallTime next_look = sight_.asked + pause;
+    const kube::Pod* pod = pod_of(kept);
+    const bool runs = pod != nullptr && pod->phase != "Pending";
+    if (!runs && now_ >= kept.since + Times::kCreate + Times::kStart)
+      return remove(job, pod == nullptr ? "no pod of it was placed on the node"
+                                        : "its pod does not begin: " + pod->waiting);
+    return wait(std::min(next_look, kept.until), runs ? "the test runs" : "the test begins");
+  }
+
+  // The Job goes, and then the reservation.
+  [[nodiscard]] DeepTestStep end(const Reservation& kept, std::string why) const {
+    const kube::Job* job = job_of(kept);
+    if (job != nullptr && !job->is_over() && !job->meta.is_deleting) return remove(*job, std::move(why));
+    const bool is_clear = (job == nullptr || job->is_over()) && !has_own_pods();
+    const WallTime last = kept.until + Times::kPatience;
+    if (!is_clear && now_ < last && !is_broken(kept))
+      return wait(std::min(sight_.asked + Times::kLook, last), std::move(why));
+    return release(std::move(why));
+  }
+
+  // A pod that is over says how it was. One that is gone when its Job is over says nothing.
+  [[nodiscard]] std::optional<DeepTestStep> take_result(const Reservation& kept) const {
+    const kube::Job* job = job_of(kept);
+    const kube::Pod* pod = pod_of(kept);
+    const bool is_over = pod != nullptr && pod->is_over();
+    const bool is_settled = job == nullptr || job->is_over() || now_ >= kept.until;
+    if (is_over && is_settled)
+      return release_with(kept, deep_test_result(*pod, policy_.fatal, policy_.excuses));
+    if (job != nullptr && job->is_over() && !has_own_pods())
+      return release("the test left no result: " + job->reason + ' ' + job->message);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] DeepTestStep release_with(const Reservation& kept, DeepTestResult result) const {
+    result.began = kept.since;
+    if (result.outcome == DeepTestOutcome::not_tested) {
+      DeepTestStep step = release(result.why);
+      step.result = std::move(result);
+      step.name = name_of(kept);
+      return step;
+    }
+    const DeepTestRecord record{.outcome = result.outcome,
+                                .test = name_of(kept),
+                                .level = policy_.level,
+                                .began = kept.since,
+                                .finished = whole_seconds(now_),
+                                .failed = result.failed,
+                                .tried = {},
+                                .why = {}};
+    DeepTestStep step{.kind = Kind::release,
+                      .body = release_patch(world_.node, prefix_, record),
+                      .name = record.test,
+                      .why = std::string(to_string(result.outcome))};
+    step.result = std::move(result);
+    return step;
+  }
+
+  [[nodiscard]] DeepTestStep release(std::string why) const {
+    DeepTestRecord record = record_;
+    record.tried = whole_seconds(now_);
+    record.why = why;
+    return {
+        .kind = Kind::release, .body = release_patch(world_.node, prefix_, record), .why = std::move(why)};
+  }
+
+  // Whoever took the marks of the node away has ended its test; its turn may be far.
+  [[nodiscard]] std::optional<DeepTestStep> end_strays() const {
+    if (!world_.may_have_strays || !world_.can_look || !is_on(world_, policy_, now_)) return std::nullopt;
+    if (!has_sight(Times::kLook)) return look();
+    if (auto step = delete_stray()) return step;
+    const auto is_over = [](const kube::Job& job) { return job.is_over(); };
+    if (std::ranges::all_of(sight_.jobs, is_over)) return std::nullopt;
+    return wait(sight_.asked + Times::kLook, "until a test is gone that nobody keeps the node for");
+  }
+
+  // A Job of another reservation. The node may be known late, so one that has just begun is left alone where
+  // nothing stands there at all.
+  [[nodiscard]] std::optional<DeepTestStep> delete_stray() const {
+    const Reservation* kept = marks_.reservation ? &*marks_.reservation : nullptr;
+    for (const kube::Job& job : sight_.jobs) {
+      const auto since = deep_test_job_since(world_.node.meta.name, job.meta.name);
+      if (!since || job.is_over() || job.meta.is_deleting) continue;
+      const bool is_late = marks_.any() || now_ - *since > Times::kNews;
+      const bool is_stray = kept == nullptr ? is_late : *since < kept->since;
+      if (is_stray) return remove(job, "nobody keeps the node for it");
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] static DeepTestStep remove(const kube::Job& job, std::string why) {
+    return {.kind = Kind::delete_job, .name = job.meta.name, .uid = job.meta.uid, .why = std::move(why)};
+  }
+  // What is seen while schedulers do not know the taint yet says nothing.
+  [[nodiscard]] DeepTestStep look_when_settled() const {
+    const WallTime settled = marks_.reservation && !is_broken(*marks_.reservation)
+                                 ? marks_.reservation->since + Times::kSettle
+                                 : now_;
+    return now_ < settled ? wait(settled, "until schedulers have seen the taint") : look();
+  }
+  [[nodiscard]] DeepTestStep look() const {
+    if (!world_.looked || *world_.looked > now_) return {.kind = Kind::look};
+    const WallTime again = *world_.looked + Times::kLook;
+    return now_ < again ? wait(again, "") : DeepTestStep{.kind = Kind::look};
+  }
+  // Whether a node is still busy costs the server little to tell from memory; that it is idle, it must know.
+  [[nodiscard]] DeepTestStep look_or_glance() const {
+    DeepTestStep step = look();
+    step.is_glance = step.kind == Kind::look && !world_.asked && world_.sight && !obstacle().empty();
+    return step;
+  }
+  [[nodiscard]] static DeepTestStep wait(WallTime at, std::string why) {
+    return {.kind = Kind::wait, .at = at, .why = std::move(why)};
+  }
+
+  // Of a time to come, or for longer than any test takes: a clock jumped. It ends now.
+  [[nodiscard]] bool is_broken(const Reservation& kept) const {
+    return kept.since > now_ + Times::kNews || kept.until - kept.since > Times::kLongest;
+  }
+  [[nodiscard]] bool is_cancelled(const Reservation& kept) const {
+    return world_.cancelled && kept.since <= next_second(*world_.cancelled);
+  }
+  // Its time is over, and nothing will ever be seen.
+  [[nodiscard]] bool is_lost() const {
+    if (world_.can_look) return false;
+    if (!marks_.reservation) return true;
+    const Reservation& kept = *marks_.reservation;
+    return is_broken(kept) || now_ >= kept.until + Times::kPatience;
+  }
+  [[nodiscard]] bool has_sight(Duration age) const {
+    return world_.sight.has_value() && sight_.asked <= now_ && now_ - sight_.asked < age;
+  }
+  [[nodiscard]] std::string name_of(const Reservation& kept) const {
+    return deep_test_job_name(world_.node.meta.name, kept.since);
+  }
+  [[nodiscard]] const kube::Job* job_of(const Reservation& kept) const {
+    const auto found =
+        std::ranges::find(sight_.jobs, name_of(kept), [](const kube::Job& job) { return job.meta.name; });
+    return found == sight_.jobs.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] const kube::Pod* pod_of(const Reservation& kept) const {
+    const auto found = std::ranges::find_if(sight_.pods, [&](const kube::Pod& pod) {
+      return is_pod_of(pod, name_of(kept), policy_.job.name_space);
+    });
+    return found == sight_.pods.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] bool is_own(const kube::Pod& pod) const {
+    return deep_test_job_since(world_.node.meta.name, pod.owner_name) &&
+           is_pod_of(pod, pod.owner_name, policy_.job.name_space);
+  }
+  // Pods of tests that are not over.
+  [[nodiscard]] bool has_own_pods() const {
+    return std::ranges::any_of(sight_.pods,
+                               [this](const kube::Pod& pod) { return is_own(pod) && !pod.is_over(); });
+  }
+  [[nodiscard]] AcceleratorUse use_of_node() const {
+    return accelerator_use(world_.node, sight_.pods, [this](const kube::Pod& pod) { return is_own(pod); });
+  }
+
+  const DeepTestWorld& world_;
+  const DeepTestPolicy& policy_;
+  const WallTime now_;
+  const std::string& prefix_;
+  const DeepTestSight nothing_{};
+  const DeepTestSight& sight_;  // what was seen; empty while it was not
+  const TestingMarks marks_;
+  const DeepTestRecord record_;
+  const TestLeave leave_;
+};
+
+// The next moment after `time` that is this node's.
+WallTime next_turn(WallTime time, Duration every, const std::string& node) {
+  const Duration place{
+      static_cast<Duration::rep>(word_hash(node) % static_cast<std::uint64_t>(every.count()))};
+  const Duration since_place = time.time_since_epoch() - place;
+  return WallTime{place + (since_place / every + 1) * every};
+}
+
+}  // namespace
+
+DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now) {
+  return Question(world, policy, now).answer();
+}
+
+bool is_ordered(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now) {
+  const TestLeave leave = test_leave(world.node, policy.job.prefix);
+  // A clock that is ahead orders nothing yet.
+  if (!leave.is_held || !leave.ordered || *leave.ordered > now + DeepTestTimes::kNews) return false;
+  // Times of records are whole seconds.
+  const WallTime ordered = whole_seconds(*leave.ordered);
+  const DeepTestRecord record = deep_test_record(world.node, policy.job.prefix);
+  const bool was_tested = record.outcome != DeepTestOutcome::not_tested && record.began > ordered;
+  return !was_tested && (!record.tried || *record.tried <= ordered);
+}
+
+Duration longest_deep_test(const DeepTestPolicy& policy) {
+  const Duration leave = policy.asks_controller ? Duration(DeepTestTimes::kLook) : Duration{0};
+  return 2 * Times::kLook + leave + length_of(policy) + Times::kPatience;
+}
+
+std::optional<WallTime> deep_test_due(const DeepTestWorld& world, const DeepTestPolicy& policy,
+                                      WallTime now) {
+  if (!is_on(world, policy, now)) return std::nullopt;
+  if (world.asked || is_ordered(world, policy, now)) return now;
+  const DeepTestRecord record = deep_test_record(world.node, policy.job.prefix);
+  // What was written by a clock that was ahead must not keep a node from its turn.
+  const bool has_tried = record.tried && *record.tried <= now;
+  const WallTime again = has_tried ? *record.tried + DeepTestTimes::kRetry : now;
+  if (world.is_wanted) return again;
+  const bool was_tested = record.outcome != DeepTestOutcome::not_tested && record.finished <= now;
+  const WallTime from = was_tested ? record.finished + policy.every / 2 : world.watched_since;
+  return std::max(again, next_turn(from, policy.every, world.node.meta.name));
+}
+
+}  // namespace autopilot::diagnostics

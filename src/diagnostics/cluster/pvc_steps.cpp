@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnostics/cluster/pvc_steps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace autopilot::diagnostics {
+namespace {
+
+using PvcKind = PvcStep::Kind;
+using Outcome = PvcResult::Outcome;
+
+constexpr Duration kFirstPause = std::chrono::seconds{1};
+constexpr Duration kLongestPause = std::chrono::seconds{10};
+constexpr Duration kCleaningPause = std::chrono::seconds{2};
+constexpr Duration kRetryPause = std::chrono::seconds{5};
+constexpr int kMaxConflicts = 2;
+
+// The scheduler writes it when it has found a node and waits for the volume.
+constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
+
+// Words of the scheduler that say that it is the volume which keeps a pod from a node (kube-scheduler 1.32,
+// plugins volumebinding and nodevolumelimits).
+constexpr std::array<std::string_view, 4> kVolumeWords{"persistent volume", "volume node affinity",
+                                                       "enough free storage", "max volume count"};
+
+bool is_about_volumes(std::string_view message) {
+  return std::ranges::any_of(kVolumeWords,
+                             [&](auto word) { return message.find(word) != std::string_view::npos; });
+}
+
+bool is_worth_a_retry(kube::ApiOutcome outcome) {
+  using kube::ApiOutcome;
+  return outcome == ApiOutcome::unauthorized || outcome == ApiOutcome::busy ||
+         outcome == ApiOutcome::server_error || outcome == ApiOutcome::unreachable;
+}
+
+template <class Object>
+void put_own(std::vector<Object>& objects, const std::string& name, std::optional<Object> seen) {
+  std::erase_if(objects, [&](const Object& object) { return object.meta.name == name; });
+  if (seen) objects.push_back(*std::move(seen));
+}
+
+template <class Object>
+void mark_deleting(std::vector<Object>& objects, const std::string& uid) {
+  for (Object& object : objects)
+    if (object.meta.uid == uid) object.meta.is_deleting = true;
+}
+
+}  // namespace
+
+PvcTest::PvcTest(std::optional<PvcTarget> target, PvcNames names, PvcTimes times)
+    : target_(std::move(target)), names_(std::move(names)), times_(times) {}
+
+PvcStep PvcTest::give(PvcStep step) {
+  given_ = step;
+  return step;
+}
+
+PvcStep PvcTest::wait_until(MonoTime time, Needs needs) {
+  needs_ = needs;
+  not_before_ = time;
+  return {.kind = PvcKind::wait, .name = {}, .uid = {}, .until = time};
+}
+
+PvcStep PvcTest::finish() {
+  is_finished_ = true;
+  return {.kind = PvcKind::finished, .name = {}, .uid = {}, .until = {}};
+}
+
+PvcStep PvcTest::step(MonoTime now) {
+  if (!began_) began_ = now;
+  end_what_takes_too_long(*began_, now);
+  if (is_finished_) return finish();
+  if (now < not_before_) return {.kind = PvcKind::wait, .name = {}, .uid = {}, .until = not_before_};
+  if (needs_ == Needs::everything) return give({.kind = PvcKind::look, .name = {}, .uid = {}, .until = {}});
+  if (needs_ == Needs::own) return give({.kind = PvcKind::look_at_own, .name = {}, .uid = {}, .until = {}});
+  if (auto cleaning = clean(now)) return *std::move(cleaning);
+  if (auto testing = test(now)) return *std::move(testing);
+  // It was decided: what was wanted until now is to go.
+  auto cleaning = clean(now);
+  AUTOPILOT_ASSERT(cleaning.has_value());
+  return *std::move(cleaning);
+}
+
+// The server may be away for as long as it likes.
+void PvcTest::end_what_takes_too_long(MonoTime began, MonoTime now) {
+  if (target_ && !decided_ && now - began > times_.patience + 2 * times_.cleaning)
+    decide_unknown(last_problem_, now);
+  if (is_cleaning() && now - decided_.value_or(began) > 2 * times_.cleaning) is_finished_ = true;
+}
+
+const kube::StorageClass& PvcTest::storage_class() const {
+  AUTOPILOT_ASSERT(world_.storage_class.has_value());
+  return *world_.storage_class;
+}
+
+bool PvcTest::is_own(const kube::Meta& meta) const {
+  const auto run = meta.annotations.find(names_.run_key);
+  return meta.name == names_.object && run != meta.annotations.end() && run->second == names_.run;
+}
+
+bool PvcTest::is_unwanted(const kube::Meta& meta) const {
+  return is_cleaning() || !is_own(meta);
+}
+
+bool PvcTest::is_in_the_way(const kube::Meta& meta) const {
+  return is_unwanted(meta) && (!target_ || meta.name == names_.object);
+}
+
+// Pods first: a claim stays for as long as one uses it. Nothing: there is nothing to take away, and a test to
+// be made.
+std::optional<PvcStep> PvcTest::clean(MonoTime now) {
+  for (const auto& pod : world_.pods)
+    if (is_unwanted(pod.meta) && !pod.meta.is_deleting)
+      return give({PvcKind::remove_consumer, pod.meta.name, pod.meta.uid, {}});
+  for (const auto& claim : world_.claims)
+    if (is_unwanted(claim.meta) && !claim.meta.is_deleting)
+      return give({PvcKind::remove_claim, claim.meta.name, claim.meta.uid, {}});
+  const std::string still_there = objects_in_the_way();
+  if (still_there.empty()) {
+    cleaning_since_.reset();
+    if (!is_cleaning()) return std::nullopt;
+    result_.is_clean = !has_unwanted();
+    return finish();
+  }
+  if (!cleaning_since_) cleaning_since_ = now;
+  if (now - *cleaning_since_ <= times_.cleaning)
+    return wait_until(now + std::clamp<Duration>((now - *cleaning_since_) / 4, kCleaningPause, kLongestPause),
+                      target_ ? Needs::own : Needs::everything);
+  result_.left_behind = still_there;
+  if (!is_cleaning()) decide_unknown({Errc::conflict, still_there + " of an earlier test does not go"}, now);
+  return finish();
+}
+
+bool PvcTest::has_consumer() const {
+  return wants_consumer_ || std::ranges::any_of(world_.pods, [this](const kube::Pod& pod) {
+           return pod.meta.name == names_.object;
+         });
+}
+
+std::string PvcTest::objects_in_the_way() const {
+  std::string names;
+  for (const auto& pod : world_.pods)
+    if (is_in_the_way(pod.meta)) names += (names.empty() ? "pod " : ", pod ") + pod.meta.name;
+  for (const auto& claim : world_.claims)
+    if (is_in_the_way(claim.meta)) names += (names.empty() ? "claim " : ", claim ") + claim.meta.name;
+  return names;
+}
+
+bool PvcTest::has_unwanted() const {
+  const auto is_one = [this](const auto& object) { return is_unwanted(object.meta); };
+  return std::ranges::any_of(world_.pods, is_one) || std::ranges::any_of(world_.claims, is_one);
+}
+
+// Nothing: it was decided.
+std::optional<PvcStep> PvcTest::test(MonoTime now) {
+  if (!world_.storage_class) {
+    decide(Outcome::no_class, now);
+    return std::nullopt;
+  }
+  result_.provisioner = storage_class().provisioner;
+  if (storage_class().keeps_volumes) {
+    decide_unknown(
+        {Errc::unsupported,
+         "its volumes stay when their claims go (reclaimPolicy Retain); each test would leave one"},
+        now);
+    return std::nullopt;
+  }
+  const auto claim =
+      std::ranges::find_if(world_.claims, [this](const auto& one) { return is_own(one.meta); });
+  if (claim == world_.claims.end()) {
+    if (!has_claim_)
+      return give({.kind = PvcKind::create_claim, .name = names_.object, .uid = {}, .until = {}});
+    decide_unknown({Errc::conflict, "somebody took the claim of the test away"}, now);
+    return std::nullopt;
+  }
+  has_claim_ = true;
+  const auto pod = std::ranges::find_if(world_.pods, [this](const auto& one) { return is_own(one.meta); });
+  const kube::Pod* consumer = pod == world_.pods.end() ? nullptr : &*pod;
+  const bool waits = storage_class().waits_for_consumer && claim->phase != "Bound" && claim->phase != "Lost";
+  if (consumer != nullptr) wants_consumer_ = true;
+  if (waits && consumer == nullptr && !std::exchange(wants_consumer_, true))
+    return give({.kind = PvcKind::create_consumer, .name = names_.object, .uid = {}, .until = {}});
+  if (waits && consumer == nullptr) {
+    decide_unknown({Errc::conflict, "the pod of the test is not there, or somebody took it away"}, now);
+    return std::nullopt;
+  }
+  if (!asked_) asked_ = last_pending_ = now;
+  const MonoTime asked = *asked_;
+  look_at(*claim, consumer, asked, now);
+  if (decided_) return std::nullopt;
+  return wait_until(now + std::clamp<Duration>((now - asked) / 4, kFirstPause, kLongestPause), Needs::own);
+}
+
+void PvcTest::look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer, MonoTime asked,
+                      MonoTime now) {
+  result_.phase = claim.phase;
+  // Nobody may have looked for long; then it took no more than until soon after it was seen last.
+  result_.took = std::min(now, last_pending_ + kLongestPause) - asked;
+  if (claim.phase == "Bound") return decide(Outcome::bound, now);
+  last_pending_ = now;
+  result_.took = now - asked;
+  if (claim.phase == "Lost") {
+    result_.detail = "its volume is lost";
+    return decide(Outcome::not_bound, now);
+  }
+  if (consumer != nullptr && consumer->is_over())
+    return decide_unknown({Errc::unavailable, "the pod of the test ended before it had its volume"}, now);
+  if (now - asked < times_.patience) return;
+  give_up_waiting(claim, consumer);
+  decided_ = now;
+}
+
+// A class that waits for a pod can give nothing where that pod finds no place for a reason of its own.
+void PvcTest::give_up_waiting(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer) {
+  result_.outcome = Outcome::not_bound;
+  if (!storage_class().waits_for_consumer) return;
+  result_.detail = consumer == nullptr ? "" : consumer->unscheduled;
+  if (is_about_volumes(result_.detail) || claim.meta.annotations.contains(kSelectedNode)) return;
+  result_.outcome = Outcome::unknown;
+  result_.why = {Errc::unavailable,
+                 "the pod of the test found no place on this node" +
+                     (result_.detail.empty() ? "; the scheduler says nothing" : ": " + result_.detail)};
+}
+
+void PvcTest::decide(Outcome outcome, MonoTime now) {
+  result_.outcome = outcome;
+  decided_ = now;
+}
+
+void PvcTest::decide_unknown(Error why, MonoTime now) {
+  result_.why = std::move(why);
+  decide(Outcome::unknown, now);
+}
+
+void PvcTest::saw(PvcWorld world, MonoTime now) {
+  world_ = std::move(world);
+  needs_ = Needs::nothing;
+  not_before_ = now;
+}
+
+void PvcTest::saw_own(std::optional<kube::PersistentVolumeClaim> claim, std::optional<kube::Pod> pod,
+                      MonoTime now) {
+  put_own(world_.claims, names_.object, std::move(claim));
+  put_own(world_.pods, names_.object, std::move(pod));
+  needs_ = Needs::nothing;
+  not_before_ = now;
+}
+
+void PvcTest::wrote(MonoTime now) {
+  if (given_.kind == PvcKind::remove_consumer) mark_deleting(world_.pods, given_.uid);
+  if (given_.kind == PvcKind::remove_claim) mark_deleting(world_.claims, given_.uid);
+  if (given_.kind != PvcKind::create_claim && given_.kind != PvcKind::create_consumer) return;
+  needs_ = Needs::own;
+  // From here on the class has all that it waits for.
+  if (given_.kind == PvcKind::create_consumer || !storage_class().waits_for_consumer)
+    asked_ = last_pending_ = now;
+}
+
+void PvcTest::failed(kube::ApiOutcome outcome, const Error& why, MonoTime now) {
+  using kube::ApiOutcome;
+  needs_ = Needs::everything;
+  not_before_ = now + kRetryPause;
+  last_problem_ = why;
+  if (given_.kind == PvcKind::create_consumer) wants_consumer_ = false;  // unless the next look shows it
+  if (is_worth_a_retry(outcome)) return;
+  const bool is_removal = given_.kind == PvcKind::remove_claim || given_.kind == PvcKind::remove_consumer;
+  const bool is_gone = is_removal && (outcome == ApiOutcome::not_found || outcome == ApiOutcome::conflict);
+  // What an answer that was lost had made is there; what somebody else made is there for good.
+  const bool is_there = !is_removal && outcome == ApiOutcome::conflict && ++conflicts_ <= kMaxConflicts;
+  if (is_gone || is_there || outcome == ApiOutcome::expired) return;
+  // The same would be answered again: a right, the namespace, or what a test needs is missing.
+  not_before_ = now;
+  if (target_ && !decided_)
+    decide_unknown(why, now);
+  else
+    is_finished_ = true;
+}
+
+}  // namespace autopilot::diagnostics

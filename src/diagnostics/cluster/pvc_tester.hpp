@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "diagnostics/cluster/list_budget.hpp"
+#include "diagnostics/cluster/pvc_objects.hpp"
+#include "diagnostics/cluster/pvc_steps.hpp"
+#include "diagnostics/operations/operations.hpp"
+#include "host/diagnostic_results/results.hpp"
+#include "kube/back_off.hpp"
+#include "kube/client.hpp"
+#include "kube/cluster_writer.hpp"
+#include "kube/objects.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::diagnostics {
+
+inline constexpr std::string_view kPvcCheck = "storage.pvc";
+
+struct PvcPlan {
+  std::vector<PvcTarget> targets;
+  Duration period{0};  // from one round of tests to the next; 0: rounds are asked for
+  PvcTimes times;
+};
+
+// Tests one storage class after the other, once in a period or when somebody asks, and puts what it found on
+// the board under "storage.pvc". What a predecessor left is taken away at once; the first round begins some
+// time within the first minutes, so that the nodes of a cluster do not all ask at the same moment. Lists
+// claims and pods as far as `lists` allows, asks for the claim of a running test at most once a second, and
+// writes through the writer of this node. A round of all classes begins at once when somebody asks for it. On
+// the loop's thread.
+class PvcTester {
+ public:
+  static constexpr Duration kLatestStart = std::chrono::minutes{10};
+
+  // place: without the uid of the node. random: in [0, 1).
+  PvcTester(net::EventLoop& loop, kube::Client& client, kube::ClusterWriter& writer, ListBudget& lists,
+            const Clock& clock, PvcPlace place, PvcPlan plan, std::function<double()> random,
+            std::shared_ptr<host::TestBoard> board);
+  PvcTester(const PvcTester&) = delete;
+  PvcTester& operator=(const PvcTester&) = delete;
+  ~PvcTester() = default;
+
+  // The node whose tests these are; nothing begins before it was seen.
+  void see(const kube::Node& node);
+  // A round that begins after this call. unavailable: the node was not seen yet.
+  [[nodiscard]] Status test_now(OwnTest::Calls calls);
+  // Who asked for it waits no more; the round goes on.
+  void forget_asked() { asked_.reset(); }
+  // How long a round takes at most.
+  [[nodiscard]] Duration longest_round() const;
+
+ private:
+  void go_on();
+  // The one that is under way: for steps and answers of it.
+  [[nodiscard]] PvcTest& test();
+  [[nodiscard]] bool begin_next(MonoTime now);
+  void wait_for_next();
+  [[nodiscard]] PvcNames names_of(const std::string& object);
+  void conclude(MonoTime now);
+  void begin_round();
+  void tell_asked();
+  void put_on_board() const;
+  [[nodiscard]] bool is_seen_empty(MonoTime now) const;
+  void look();
+  void list_pods();
+  void get_class();
+  void look_at_own();
+  void look_at_consumer(std::optional<kube::PersistentVolumeClaim> claim);
+  void take_failure(const kube::ApiError& why);
+  [[nodiscard]] std::optional<net::Exchange> send(kube::OnObject on_answer);
+  template <class T>
+  void get(const kube::ApiPath& path, Result<T> (*parse)(std::string_view),
+           std::function<void(std::optional<T>)> on_found);
+  [[nodiscard]] std::string path_of(const std::string& kind, const std::string& name = {}) const;
+  [[nodiscard]] kube::ApiPath list_of(const std::string& kind) const;
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  kube::ClusterWriter& writer_;
+  ListBudget& lists_;
+  const Clock& clock_;
+  PvcPlace place_;
+  const PvcPlan plan_;
+  const std::function<double()> random_;
+  const std::shared_ptr<host::TestBoard> board_;
+
+  std::vector<std::optional<PvcResult>> results_;  // one for each target
+  std::vector<Instant> ended_;
+  std::optional<PvcTest> test_;          // the one that is under way
+  std::size_t current_ = 0;              // its target, or the next one of this round
+  std::optional<MonoTime> next_round_;   // of its own accord
+  std::optional<OwnTest::Calls> asked_;  // somebody waits for the end of a round
+  bool begins_anew_ = false;             // the test under way began before that was asked for
+  bool wants_sweep_ = true;              // something may have been left
+  MonoTime next_sweep_{};
+  kube::BackOff sweeps_;
+  std::optional<MonoTime> seen_empty_;  // nothing of any test was there, and none has begun since
+  PvcWorld seen_;                       // of a look that is under way
+  std::optional<PvcStep> write_;        // waits for the writer, or is on its way
+  net::Subscription next_;
+  net::Exchange exchange_;  // last: it calls
+};
+
+}  // namespace autopilot::diagnostics

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "core/snapshot.hpp"
+#include "kube/attribution/gpu_pods.hpp"
+#include "kube/client.hpp"
+#include "kube/watch.hpp"
+#include "net/event_loop.hpp"
+
+namespace autopilot::kube {
+
+// Which pods an incident of a GPU may concern where the kubelet cannot be asked: the API server is, for the
+// pods of the own node. It lists them once, at most once a minute again, and follows their changes. On the
+// loop's thread.
+class Attribution {
+ public:
+  // What is told again while nothing changes: a look at GPUs comes as often.
+  static constexpr Duration kEvery = std::chrono::seconds{61};
+
+  // random: in [0, 1), for the jitter of pauses. tell: see GpuPods::holders.
+  Attribution(net::EventLoop& loop, kube::Client& client, const Clock& clock, const std::string& node,
+              std::function<double()> random, std::function<void(const Observations& holders)> tell);
+  Attribution(const Attribution&) = delete;
+  Attribution& operator=(const Attribution&) = delete;
+  ~Attribution() = default;
+
+  void start();
+  // It tells nothing before gpu.processes has looked, and while the kubelet is among its witnesses: that one
+  // knows each GPU.
+  void note(const NodeSnapshot& snapshot);
+  // A pod of the node that has GPUs; empty: none does. unavailable: the pods cannot be seen, or were not yet.
+  [[nodiscard]] Result<std::string> holder() const;
+  // Why the pods cannot be seen; empty: they can, as far as is known.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  void put(const kube::Pod& pod);
+  void remove(const kube::Pod& pod);
+  void tell();
+  void say(const std::string& problem);
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  const std::function<void(const Observations& holders)> tell_;
+  GpuPods pods_;
+  bool is_listing_ = true;  // what is known is not all there is
+  bool is_wanted_ = false;
+  std::string problem_;  // what is known may be old
+  net::Subscription again_;
+  kube::Watch watch_;  // last: it calls
+};
+
+}  // namespace autopilot::kube

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "nettest/echo/echo_socket.hpp"
+#include "nettest/echo/echo_tally.hpp"
+
+namespace autopilot::nettest {
+
+// One address that is asked by ICMP.
+struct EchoTarget {
+  host::InternetAddress to;
+  EchoTally tally;      // of ordinary questions
+  EchoTally sized;      // of those that look for the largest packet
+  std::string problem;  // see PeerEcho
+};
+
+// A question that is to be sent.
+struct EchoQuestion {
+  std::size_t target = 0;  // of the targets
+  std::size_t packet_bytes = 0;
+};
+
+// The sockets of a round, and how questions and answers pass through them.
+class EchoExchange {
+ public:
+  // Questions that are due within so long are sent together, those of small packets.
+  static constexpr Duration kBurst = std::chrono::milliseconds{2};
+
+  // is_sized: answers belong to EchoTarget::sized.
+  struct Pace {
+    Duration gap{};       // from one question to the next
+    Duration patience{};  // after the last one
+    MonoTime deadline{};
+    bool is_sized = false;
+  };
+
+  [[nodiscard]] static Result<EchoExchange> open();
+  // denied or unsupported: why nobody of that family can be asked. Nobody is before that is called.
+  [[nodiscard]] const Status& can_ask(bool is_ipv6);
+  // Sends them in order, those for whose answers there is time, and listens until all of these are answered,
+  // or the time is over. Answers that were too late for an exchange before still count. targets: the same at
+  // each call.
+  void ask(std::vector<EchoTarget>& targets, const std::vector<EchoQuestion>& questions, const Pace& pace);
+
+ private:
+  // Of one family.
+  struct Door {
+    bool is_tried = false;
+    std::unique_ptr<EchoSocket> socket;
+    Status state;  // why there is none
+  };
+  // A question that was sent.
+  struct Open {
+    std::size_t target = 0;
+    std::uint16_t number = 0;
+  };
+
+  EchoExchange() = default;
+  void send(std::vector<EchoTarget>& targets, const EchoQuestion& question, bool is_sized);
+  void pause(std::vector<EchoTarget>& targets, MonoTime until);
+  [[nodiscard]] bool wait_for_one(MonoTime until) const;
+  [[nodiscard]] bool is_all_answered(std::vector<EchoTarget>& targets, bool is_sized);
+  void take_all(std::vector<EchoTarget>& targets);
+  void take_answer(const EchoSocket::Answer& answer, std::vector<EchoTarget>& targets) const;
+  void take_complaints(EchoSocket& socket, std::vector<EchoTarget>& targets);
+
+  std::array<Door, 2> doors_;  // of IPv4 and IPv6
+  std::uint64_t round_ = 0;    // of ordinary questions
+  std::uint64_t sized_round_ = 0;
+  std::vector<Open> open_;                                    // of the exchange that is under way
+  std::size_t first_open_ = 0;                                // of these; those before are answered
+  std::unordered_multimap<std::string, std::size_t> places_;  // targets by address, where somebody complained
+};
+
+}  // namespace autopilot::nettest

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "nettest/echo/echo_tally.hpp"
+
+namespace autopilot::nettest {
+
+// How an address was asked.
+enum class EchoWay : std::uint8_t {
+  icmp,
+  tcp,   // a connection, which is answered or refused: where the kernel gives no socket for ICMP
+  none,  // nobody asked: the problem says why
+};
+
+[[nodiscard]] std::string_view to_string(EchoWay way);
+[[nodiscard]] std::optional<EchoWay> parse_echo_way(std::string_view word);
+
+// A question to many addresses at once.
+struct EchoPlan {
+  static constexpr std::size_t kMostAddresses = 2048;  // what is told of them fits into one answer
+  static constexpr unsigned kMostEchoes = 100;
+
+  std::vector<std::string> addresses;
+  unsigned echoes = 5;   // to each
+  unsigned closer = 20;  // as many more to one that does not answer all of them well
+  // From the last question to giving up an answer.
+  Duration patience = std::chrono::seconds{1};
+  unsigned per_second = 5000;  // packets of all together
+  bool finds_path_mtu = true;
+  std::uint16_t tcp_port = 0;  // that is asked where ICMP is not allowed; 0: none
+
+  friend bool operator==(const EchoPlan&, const EchoPlan&) = default;
+};
+
+// What came of one address. Sizes are of a packet of IP, in bytes.
+struct PeerEcho {
+  std::string address;
+  EchoWay way = EchoWay::icmp;
+  EchoFigures figures;
+  std::string interface;       // of this machine, towards it; empty: there is no way to it
+  unsigned interface_mtu = 0;  // 0: not known
+  // The largest packet that was answered, where one of interface_mtu was not; 0: not looked for (also of a
+  // way that loses packets), or nothing of that kind.
+  unsigned path_mtu = 0;
+  // What this machine or a router said last: "No route to host"; why it was not asked. Empty: nothing.
+  std::string problem;
+
+  friend bool operator==(const PeerEcho&, const PeerEcho&) = default;
+};
+
+// As JSON between the helper and its agent. A parser refuses what is beyond the limits of EchoPlan, and safe
+// with what a stranger wrote: malformed.
+[[nodiscard]] std::string format_echo_plan(const EchoPlan& plan);
+[[nodiscard]] Result<EchoPlan> parse_echo_plan(std::string_view text);
+[[nodiscard]] std::string format_peer_echoes(const std::vector<PeerEcho>& echoes);
+[[nodiscard]] Result<std::vector<PeerEcho>> parse_peer_echoes(std::string_view text);
+
+}  // namespace autopilot::nettest

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/bandwidth.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_session.hpp"
+#include "net/tls.hpp"
+#include "nettest/run/node_groups.hpp"
+#include "nettest/run/wrong_sum.hpp"
+
+namespace autopilot::nettest {
+
+// What the members of a group said, each of itself and of all.
+struct GroupAnswer {
+  std::optional<double> bus;                   // bits/s, the lowest that one of them saw
+  std::optional<WrongSum> wrong;               // in place of it
+  std::map<std::string, std::string> refused;  // likewise: nodes that take no part, and why
+  std::set<std::string> in_use;                // of them: in another test, or beside a job, now
+  std::string problem;                         // likewise, where nobody says that it is he
+};
+
+// One all-reduce of the GPUs of several nodes by their agents: the first one is asked to wait, the others to
+// join it, and the first one to end. One that cannot take part ends it for all. On the loop's thread.
+class GroupExchange {
+ public:
+  using OnEnd = std::function<void(const GroupAnswer& answer)>;
+
+  // group: why_no_group() says nothing. seconds: that count. tls: see PairExchange. Calls back once, not from
+  // within.
+  GroupExchange(net::EventLoop& loop, const std::shared_ptr<const net::TlsContext>& tls, NodeGroup group,
+                std::size_t seconds, OnEnd on_end);
+  GroupExchange(const GroupExchange&) = delete;
+  GroupExchange& operator=(const GroupExchange&) = delete;
+  ~GroupExchange() = default;
+
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
+  // Before it has ended: nobody waits for what is measured any more. Who waits is told to end, with which the
+  // others end as well; then it calls back, not from within, in place of what it would have called.
+  void abandon(std::function<void()> done);
+
+ private:
+  void listen();
+  void take_servers(const Result<net::HttpResponse>& answer);
+  void join(std::size_t member, std::size_t first_rank, const api::ServersAnswer& servers);
+  void take(std::size_t member, const Result<net::HttpResponse>& answer);
+  void note(const std::string& node, const Result<api::BandwidthAnswer>& answer);
+  void note_refusal(const std::string& node, const Error& error);
+  void note_wrong(const std::string& problem, const std::string& node);
+  void end_servers();
+  void take_servers_end(const Result<net::HttpResponse>& answer);
+  void end_when_all_have();
+  [[nodiscard]] const std::string& node_of(std::size_t member) const;
+
+  const NodeGroup group_;
+  const std::vector<std::string> addresses_;  // of the members
+  const std::size_t seconds_;
+  net::EventLoop& loop_;
+  OnEnd on_end_;
+  GroupAnswer answer_;
+  std::string servers_;         // their id
+  std::size_t pending_ = 0;     // of those that join
+  bool is_ending_ = false;      // who waits was told to
+  bool is_waited_for_ = false;  // its word that it has ended
+  bool is_abandoned_ = false;
+  bool has_ended_ = false;
+  net::Subscription soon_;
+  std::vector<std::unique_ptr<net::HttpSession>> sessions_;  // by member
+  std::vector<net::Exchange> exchanges_;                     // likewise; last: they call
+};
+
+}  // namespace autopilot::nettest

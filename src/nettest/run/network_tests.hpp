@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diagnostics/operations/operations.hpp"
+#include "host/files/files.hpp"
+#include "kube/callers/guard.hpp"
+#include "net/http_server.hpp"
+#include "nettest/run/address_book.hpp"
+#include "nettest/run/bandwidth_doors.hpp"
+#include "nettest/run/bandwidth_ends.hpp"
+#include "nettest/run/bandwidth_tester.hpp"
+#include "nettest/run/group_tester.hpp"
+#include "nettest/run/loopback_tester.hpp"
+#include "nettest/run/own_network.hpp"
+#include "nettest/run/ping_tester.hpp"
+#include "runtime/lanes.hpp"
+
+namespace autopilot::nettest {
+
+struct NetworkTestContext {
+  net::EventLoop& loop;
+  const Clock& clock;
+  const host::Files& files;
+  std::string node = {};                     // this one
+  std::string pod = {};                      // of this agent; empty: it is in none
+  std::vector<std::string> interfaces = {};  // see addresses_for_peers
+  // This node is a machine that does not exist: of the one that it runs on it has the network, and neither
+  // RDMA devices nor GPUs.
+  bool is_simulated = false;
+  std::function<std::string()> leaf = {};  // of this node, see api::NodeNetwork
+  std::function<PingSettings()> ping = {};
+  std::function<PairChoice()> pairs = [] { return PairChoice{}; };
+  std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers = {};
+  std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
+  kube::CallerRights rights = {};  // of agents, to have tests of bandwidth made
+  bool is_open = false;            // whoever reaches the port may
+  // Whose job is on this node, in a sentence; empty: nobody's that is known. own: how many processes that a
+  // look which began then saw on that GPU may be of tests of this agent.
+  using OwnProcesses = std::function<int(const std::string& gpu, WallTime look)>;
+  std::function<std::string(const OwnProcesses& own)> job = [](const OwnProcesses&) { return std::string(); };
+  // See BandwidthDoors.
+  std::function<void(const std::string& gpu, std::function<void(const std::string& busy)> done)> look_at_gpu =
+      [](const auto&, const auto& done) { done("nobody looks who uses the GPUs"); };
+  // Judges anew what the board has of that check.
+  std::function<void(const std::string& check)> look = {};
+  std::shared_ptr<host::TestBoard> board = {};
+};
+
+// What this agent does for tests of the network between nodes: it says where its node can be reached, and
+// asks the others. On the loop's thread.
+class NetworkTests {
+ public:
+  explicit NetworkTests(NetworkTestContext context);
+
+  void add_to(net::HttpServer& server);
+  // Used no longer than this.
+  [[nodiscard]] std::vector<diagnostics::OperationKind> operations();
+  void start() { ping_.start(); }
+  // See PingTester.
+  [[nodiscard]] std::vector<Subject> with_agents(std::vector<Subject> nodes) const {
+    return ping_.with_agents(std::move(nodes));
+  }
+  void note_settings() { ping_.note_settings(); }
+  // A job may have begun here: tests of bandwidth make room for it.
+  void note_job();
+  // Ends tests of bandwidth in which this node takes part.
+  void stop();
+
+  [[nodiscard]] BandwidthDoors bandwidth_doors();
+
+ private:
+  [[nodiscard]] PingTester::Doors ping_doors();
+  [[nodiscard]] TesterDoors tester_doors(std::string_view check);
+  [[nodiscard]] std::string job() const {
+    return context_.job(
+        [this](const std::string& gpu, WallTime look) { return ends_.processes_on(gpu, look); });
+  }
+  [[nodiscard]] Result<BandwidthTester*> tester_for(const net::HttpRequest& request);
+  void answer_plan(const net::HttpRequest& request, net::Responder responder);
+  [[nodiscard]] BandwidthEnds::Doors end_doors(std::optional<runtime::Lanes>& lanes);
+
+  NetworkTestContext context_;
+  std::optional<runtime::Lanes> lanes_;           // from their first task on
+  std::optional<runtime::Lanes> end_lanes_;       // likewise; a thread for each child of a test of bandwidth
+  std::optional<runtime::Lanes> standing_lanes_;  // likewise; of servers that wait for one
+  OwnNetwork own_;
+  AddressBook book_;
+  PingTester ping_;
+  BandwidthEnds ends_;
+  BandwidthEnds standing_;
+  BandwidthTester bandwidth_;
+  BandwidthTester rdma_;
+  BandwidthTester rdma_of_gpus_;
+  BandwidthTester nccl_;
+  GroupTester groups_;
+  LoopbackTester loopback_;
+};
+
+}  // namespace autopilot::nettest

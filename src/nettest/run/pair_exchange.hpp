@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/bandwidth.hpp"
+#include "core/result.hpp"
+#include "fleet/peers.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_session.hpp"
+#include "net/tls.hpp"
+
+namespace autopilot::nettest {
+
+// One end of a pair, with the address at which it is tested, or asked for a test of that RDMA port or of
+// GPUs.
+struct PairEnd {
+  fleet::Peer peer;
+  std::string address;
+  std::string rdma_port = {};  // else empty
+};
+
+// A test of two nodes by their agents: one is asked to listen, the other one to measure, and the first one to
+// end. Where this ends before they give up by themselves, later. On the loop's thread.
+class PairExchange {
+ public:
+  struct Wish {
+    PairEnd source;
+    PairEnd destination;
+    std::size_t processes = 1;  // by TCP, of each end
+    std::size_t streams = 1;    // of each process
+    std::size_t gpus = 0;       // of each node, by NCCL; else 0
+    api::Memory memory = api::Memory::host;
+    std::size_t seconds = 1;
+    std::uint64_t most = 0;  // see BandwidthRequest
+  };
+  // Errors: an agent did not want to (conflict: it is in another test, or a job is on its node: refused_by
+  // names the node), or could not be asked.
+  using OnEnd = std::function<void(Result<api::BandwidthAnswer> answer, const std::string& refused_by)>;
+
+  // tls: what agents are asked with inside TLS; null: in the clear. Calls back once, not from within.
+  PairExchange(net::EventLoop& loop, const std::shared_ptr<const net::TlsContext>& tls, Wish wish,
+               OnEnd on_end);
+  PairExchange(const PairExchange&) = delete;
+  PairExchange& operator=(const PairExchange&) = delete;
+  ~PairExchange() = default;
+
+  // It has called back.
+  [[nodiscard]] bool has_ended() const { return stage_ == Stage::ended; }
+  // Before it has ended: nobody waits for what is measured any more. Its servers are told to end, with which
+  // the measurement ends as well; then it calls back, not from within, in place of what it would have called.
+  void abandon(std::function<void()> done);
+
+ private:
+  enum class Stage : std::uint8_t { listening, measuring, ending, ended };
+
+  void listen();
+  void measure(const api::ServersAnswer& servers);
+  void end_servers();
+  void take_servers_end(const Result<net::HttpResponse>& answer);
+  void end();
+
+  const Wish wish_;
+  OnEnd on_end_;
+  std::string servers_;  // their id
+  Stage stage_ = Stage::listening;
+  bool is_abandoned_ = false;
+  Result<api::BandwidthAnswer> answer_;
+  std::string refused_by_;
+  net::HttpSession source_;
+  net::HttpSession destination_;
+  net::Exchange exchange_;  // last: it calls
+};
+
+}  // namespace autopilot::nettest

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "diagnostics/operations/operations.hpp"
+#include "host/diagnostic_results/results.hpp"
+#include "net/event_loop.hpp"
+#include "nettest/echo/peer_echo.hpp"
+#include "nettest/run/address_book.hpp"
+#include "nettest/run/ping_observations.hpp"
+#include "nettest/run/ping_turns.hpp"
+#include "nettest/run/way_back.hpp"
+
+namespace autopilot::nettest {
+
+struct PingSettings {
+  Duration every{0};      // 0: when somebody asks for a round
+  bool asks_all = false;  // all other nodes in each round, however many there are
+  unsigned echoes = 5;    // to each address
+};
+
+// Asks the nodes of other agents whether they answer, and puts what it found on the board under
+// "network.ping". Where there are many nodes each round asks a few of them, which the clock chooses: all
+// agents choose so that each node is asked by as many, and all pairs in turn, for which each makes one round
+// in each turn of the clock. A node about which something was odd is asked again in the next round. While
+// nobody tells which agents there are those that were told last are asked. On the loop's thread.
+class PingTester {
+ public:
+  static constexpr Duration kLongestRound = std::chrono::seconds{20};
+  static constexpr std::size_t kMostAskedAgain = 16;  // nodes
+
+  struct Doors {
+    // All agents there are, this one among them.
+    std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers;
+    // Blocks, on another thread, and may outlive this.
+    std::function<Result<std::vector<PeerEcho>>(const EchoPlan& plan)> ask;
+    // Runs it on a thread that may block; false: there is no room.
+    std::function<bool(std::function<void()> task)> submit;
+    // The board has something new.
+    std::function<void()> look;
+  };
+
+  // settings: asked before each round, because a configuration may change. tcp_port: of the agents. random:
+  // in [0, 1), by which agents do not ask together.
+  PingTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, std::string node, std::string pod,
+             std::function<PingSettings()> settings, Doors doors, std::function<double()> random,
+             std::shared_ptr<host::TestBoard> board);
+  PingTester(const PingTester&) = delete;
+  PingTester& operator=(const PingTester&) = delete;
+  ~PingTester() = default;
+
+  // Makes rounds of its own accord from now on, as far as the settings want it.
+  void start();
+  // The settings may be others.
+  void note_settings();
+  // A round that begins after this call, of the nodes that are reserved for it, or else of those whose turn
+  // it is, which is then made. conflict: somebody waits for one already. malformed: it is to ask what is no
+  // node.
+  [[nodiscard]] Status test_now(diagnostics::OwnTest::Calls calls);
+  // Those of these nodes whose agents are known; all of them as long as none is.
+  [[nodiscard]] std::vector<Subject> with_agents(std::vector<Subject> nodes) const;
+  // Who asked for it waits no more; the round goes on.
+  void forget_asked() { asked_.reset(); }
+
+ private:
+  void plan_next();
+  void begin_next();
+  void begin_round();
+  void take_peers(const Result<std::vector<fleet::Peer>>& peers);
+  [[nodiscard]] Result<std::vector<fleet::Peer>> choose() const;
+  void ask(std::vector<PeerNetwork> networks);
+  void take_echoes(Result<std::vector<PeerEcho>> echoes);
+  void end_round(const Result<std::string>& said);
+  [[nodiscard]] Duration length_of_turn() const;
+  [[nodiscard]] bool asks_named_nodes() const;
+
+  net::EventLoop& loop_;
+  const Clock& clock_;
+  const std::string node_;
+  const std::string pod_;
+  const std::function<PingSettings()> settings_;
+  const Doors doors_;
+  const std::function<double()> random_;
+  const std::shared_ptr<host::TestBoard> board_;
+  AddressBook& book_;
+  std::vector<fleet::Peer> peers_;  // that were told last
+  PingTurns turns_;
+  PingRound round_;  // that is under way
+  std::uint64_t number_of_round_ = 0;
+  bool is_under_way_ = false;
+  bool is_started_ = false;
+  bool begins_anew_ = false;     // the round under way began before somebody asked for one
+  std::set<std::string> again_;  // nodes about which something was odd
+  std::optional<diagnostics::OwnTest::Calls> asked_;
+  net::Subscription next_;
+  WayBack way_back_;
+};
+
+}  // namespace autopilot::nettest

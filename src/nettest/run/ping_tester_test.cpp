@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nettest/run/ping_tester.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/attribute_text.hpp"
+#include "host/clock/system_clock.hpp"
+#include "net/http_server.hpp"
+#include "net/test_server.hpp"
+#include "nettest/run/ping_targets.hpp"
+
+namespace autopilot::nettest {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The time of day is the test's at its beginning, and goes on from there.
+class DayClock : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override {
+    const MonoTime mono = system_.now().mono;
+    return {WallTime{day + (mono - begin_)}, mono};
+  }
+  Duration day = std::chrono::hours{24 * 20000};
+
+ private:
+  host::SystemClock system_;
+  MonoTime begin_ = system_.now().mono;
+};
+
+Subject node_named(const std::string& name, SubjectKind kind = SubjectKind::peer) {
+  Subject node;
+  node.kind = kind;
+  node.key = name;
+  return node;
+}
+
+// This node "here", an agent "there" that says where its node can be reached, and one that is "dead".
+class PingTesterTest : public ::testing::Test {
+ protected:
+  PingTesterTest() {
+    server_.route("GET", "/v1/network", [this](const net::HttpRequest&, net::Responder responder) {
+      ++pages_;
+      responder.respond(net::HttpResponse{
+          .body =
+              R"({"node":")" + name_there_ +
+              R"(","addresses":[{"interface":"eth0","address":"10.1.0.7"},{"interface":"net1","address":"10.2.0.7"}]})"});
+    });
+    const std::uint16_t port = server_.listen_tcp("127.0.0.1:0").value();
+    peers_ = std::vector<fleet::Peer>{
+        {"dead", "127.0.0.1", 1}, {"here", "127.0.0.1", 1}, {"there", "127.0.0.1", port}};
+  }
+  void begin() {
+    tester_ = std::make_unique<PingTester>(
+        loop_, clock_, book_, "here", "autopilot-x1", [this] { return settings_; },
+        PingTester::Doors{.peers =
+                              [this](const auto& done) {
+                                if (take_peers_) return take_peers_(done);
+                                done(peers_);
+                              },
+                          .ask = [this](const EchoPlan& plan) -> Result<std::vector<PeerEcho>> {
+                            plans_.push_back(plan);
+                            if (failure_) return fail(*failure_);
+                            return answers_to(plan);
+                          },
+                          .submit =
+                              [this](std::function<void()> task) {
+                                if (has_room_) tasks_.push_back(std::move(task));
+                                return has_room_;
+                              },
+                          .look = [this] { ++looks_; }},
+        [] { return 0.0; }, board_);
+  }
+  [[nodiscard]] std::vector<PeerEcho> answers_to(const EchoPlan& plan) const {
+    std::vector<PeerEcho> echoes;
+    for (const std::string& address : plan.addresses) {
+      PeerEcho echo{.address = address, .interface = "eth0", .interface_mtu = 1500};
+      echo.figures = {.sent = 5, .answered = silent_.contains(address) ? 0U : 5U};
+      echoes.push_back(std::move(echo));
+    }
+    return echoes;
+  }
+  Status test_now(const std::vector<Subject>& nodes = {}) {
+    return tester_->test_now({.on_progress = [this](std::string message) { progress_ = std::move(message); },
+                              .on_end = [this](Result<std::string> said) { said_ = std::move(said); },
+                              .reservation = nodes});
+  }
+  // The other thread, which blocks: here it is this one.
+  bool run_task() {
+    if (!run_until([this] { return !tasks_.empty(); })) return false;
+    const auto tasks = std::exchange(tasks_, {});
+    for (const auto& task : tasks)
+      task();
+    return true;
+  }
+  // A round that somebody asked for, to its end.
+  bool run_round() {
+    said_.reset();
+    return test_now().has_value() && run_task() && run_until([this] { return said_.has_value(); });
+  }
+  [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
+    return net::testing::run_until(loop_, is_so);
+  }
+  [[nodiscard]] Observations found() const { return board_->last(kPingCheck).value_or(Observations{}); }
+
+  net::EventLoop loop_;
+  DayClock clock_;
+  net::HttpServer server_{loop_, {}};
+  std::string name_there_ = "there";
+  int pages_ = 0;
+  Result<std::vector<fleet::Peer>> peers_;
+  std::function<void(const std::function<void(const Result<std::vector<fleet::Peer>>&)>& done)> take_peers_;
+  PingSettings settings_;
+  std::set<std::string> silent_;
+  std::optional<Error> failure_;
+  bool has_room_ = true;
+  std::vector<EchoPlan> plans_;
+  std::vector<std::function<void()>> tasks_;
+  int looks_ = 0;
+  std::string progress_;
+  std::optional<Result<std::string>> said_;
+  std::shared_ptr<host::TestBoard> board_ = std::make_shared<host::TestBoard>();
+  AddressBook book_{loop_, clock_, {}};
+  std::unique_ptr<PingTester> tester_;
+};
+
+TEST_F(PingTesterTest, asks_where_the_agents_say_and_a_dead_one_where_it_is_known) {
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_EQ(plans_.size(), 1U);
+  EXPECT_THAT(plans_[0].addresses, ElementsAre("127.0.0.1", "10.1.0.7", "10.2.0.7"));
+  EXPECT_EQ(**said_, "2 nodes asked at 3 addresses: all answer");
+  EXPECT_EQ(progress_, "3 addresses are asked");
+  EXPECT_EQ(looks_, 1);
+  ASSERT_FALSE(found().empty());
+  EXPECT_EQ(found()[1].subject.key, "dead");
+  EXPECT_EQ(attribute_text(found()[1], "addresses"), "default=127.0.0.1");
+  EXPECT_THAT(attribute_text(found()[1], "agent"), HasSubstr("127.0.0.1:1"));
+}
+
+TEST_F(PingTesterTest, nodes_without_an_agent_are_told_from_the_others) {
+  begin();
+  EXPECT_THAT(tester_->with_agents({node_named("nobody"), node_named("dead")}),
+              ElementsAre(node_named("nobody"), node_named("dead")));
+  ASSERT_TRUE(run_round());
+  EXPECT_THAT(tester_->with_agents({node_named("nobody"), node_named("dead")}),
+              ElementsAre(node_named("dead")));
+}
+
+TEST_F(PingTesterTest, what_an_agent_said_is_remembered_until_its_address_is_another) {
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_TRUE(run_round());
+  EXPECT_EQ(pages_, 1);
+  peers_->at(2).address = "127.0.0.2";
+  ASSERT_TRUE(run_round());
+  EXPECT_EQ(plans_[2].addresses.back(), "127.0.0.2") << "nobody listens there: it is asked where it is known";
+}
+
+// A cluster that gives an address to another pod may list the old node there for a while.
+TEST_F(PingTesterTest, an_agent_of_another_node_is_not_believed) {
+  name_there_ = "elsewhere";
+  begin();
+  ASSERT_TRUE(run_round());
+  EXPECT_THAT(plans_[0].addresses, ElementsAre("127.0.0.1", "127.0.0.1"));
+  EXPECT_EQ(attribute_text(found()[2], "agent"), "the agent there says that it is that of elsewhere");
+}
+
+TEST_F(PingTesterTest, a_node_alone_has_nothing_to_ask) {
+  peers_ = std::vector<fleet::Peer>{{"here", "127.0.0.1", 1}};
+  begin();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(**said_, "there is no other node to ask");
+  EXPECT_EQ(autopilot::to_string(*found().at(0).value), "no_targets");
+  EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(PingTesterTest, why_nobody_could_be_asked_stands_on_the_board) {
+  failure_ = Error{Errc::denied, "no right to ask"};
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_FALSE(*said_);
+  EXPECT_EQ(said_->error().code, Errc::denied);
+  EXPECT_EQ(board_->last(kPingCheck).error().what, "no right to ask");
+  EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(PingTesterTest, where_nobody_ever_told_which_agents_there_are_nothing_is_asked) {
+  peers_ = fail(Errc::unavailable, "the server does not answer");
+  begin();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(board_->last(kPingCheck).error().what, "the server does not answer");
+}
+
+TEST_F(PingTesterTest, a_round_that_never_comes_back_keeps_none_from_being_refused) {
+  has_room_ = false;
+  begin();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(said_->error().code, Errc::exhausted);
+}
+
+TEST_F(PingTesterTest, who_asks_in_the_middle_of_a_round_gets_one_that_begins_then) {
+  settings_.every = 1ms;
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_TRUE(run_until([this] { return !tasks_.empty(); })) << "one of its own accord";
+  said_.reset();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_task());
+  const auto before = plans_.size();
+  ASSERT_TRUE(run_task());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  EXPECT_EQ(plans_.size(), before + 1);
+}
+
+TEST_F(PingTesterTest, two_do_not_wait_for_the_same) {
+  begin();
+  ASSERT_TRUE(test_now());
+  const auto second = test_now();
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::conflict);
+}
+
+TEST_F(PingTesterTest, rounds_go_on_of_their_own_accord_and_end_when_they_are_not_wanted) {
+  settings_.every = 1ms;
+  begin();
+  tester_->note_settings();
+  EXPECT_TRUE(tasks_.empty()) << "not before it is started";
+  ASSERT_TRUE(test_now());
+  for (int round = 0; round < 3; ++round)
+    ASSERT_TRUE(run_task());
+  EXPECT_EQ(plans_.size(), 3U);
+  settings_.every = 0s;
+  ASSERT_TRUE(run_until([this] { return looks_ >= 3; }));
+  tester_->note_settings();
+  if (!tasks_.empty()) {
+    ASSERT_TRUE(run_task());
+  }
+  const auto rounds = plans_.size();
+  ASSERT_TRUE(run_round());
+  EXPECT_EQ(plans_.size(), rounds + 1);
+}
+
+TEST_F(PingTesterTest, of_many_nodes_a_silent_one_is_asked_until_it_answers) {
+  peers_->clear();
+  for (int n = 100; n < 300; ++n)
+    peers_->push_back({"node-" + std::to_string(n), "10.1.1." + std::to_string(n - 100), 0, false, true});
+  peers_->push_back({"here", "127.0.0.1", 1});
+  settings_.every = 1h;
+  begin();
+  ASSERT_TRUE(run_round());
+  ASSERT_EQ(plans_[0].addresses.size(), PingChoice::kPerRound);
+  const std::set<std::string> first(plans_[0].addresses.begin(), plans_[0].addresses.end());
+  silent_ = {plans_[0].addresses[3]};
+  ASSERT_TRUE(run_round());
+  clock_.day += 1h;
+  ASSERT_TRUE(run_round());
+  EXPECT_THAT(plans_[2].addresses, ::testing::Contains(*silent_.begin()));
+  EXPECT_EQ(plans_[2].addresses.size(), PingChoice::kPerRound + 1);
+  silent_.clear();
+  ASSERT_TRUE(run_round());
+  clock_.day += 1h;
+  ASSERT_TRUE(run_round());
+  EXPECT_EQ(plans_[4].addresses.size(), PingChoice::kPerRound);
+}
+
+// A hundred nodes ask sixteen each, other ones in each turn.
+class PingTurnsOfManyTest : public PingTesterTest {
+ protected:
+  PingTurnsOfManyTest() {
+    peers_->clear();
+    for (int n = 100; n < 200; ++n)
+      peers_->push_back({"node-" + std::to_string(n), "10.1.1." + std::to_string(n - 100), 0, false, true});
+    peers_->push_back({"here", "127.0.0.1", 1});
+    settings_.every = 1h;
+    begin();
+  }
+  [[nodiscard]] std::vector<std::string> addresses_in_turn(Duration since_day) const {
+    const auto number = PingTurns::number_at(WallTime{std::chrono::hours{24 * 20000} + since_day}, 1h);
+    std::vector<std::string> addresses;
+    for (const fleet::Peer& peer : peers_to_ping(*peers_, "here", {.round = number}))
+      addresses.push_back(peer.address);
+    return addresses;
+  }
+};
+
+TEST_F(PingTurnsOfManyTest, those_are_asked_whose_turn_it_was_when_the_round_began) {
+  std::function<void(const Result<std::vector<fleet::Peer>>&)> tell;
+  take_peers_ = [&tell](const auto& done) { tell = done; };
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([&tell] { return tell != nullptr; }));
+  clock_.day += 1h;
+  tell(peers_);
+  ASSERT_TRUE(run_task());
+  EXPECT_EQ(plans_[0].addresses, addresses_in_turn(0h));
+  EXPECT_NE(plans_[0].addresses, addresses_in_turn(1h));
+}
+
+TEST_F(PingTurnsOfManyTest, no_turn_is_asked_twice_after_a_round_that_somebody_asked_for) {
+  ASSERT_TRUE(run_round());
+  tester_->note_settings();
+  tester_->start();
+  tester_->note_settings();
+  bool is_over = false;
+  const auto timer = loop_.after(20ms, [&is_over] { is_over = true; });
+  ASSERT_TRUE(run_until([&is_over] { return is_over; }));
+  EXPECT_TRUE(tasks_.empty()) << "that of this turn is made";
+  clock_.day += 1h;
+  tester_->note_settings();
+  ASSERT_TRUE(run_task());
+  EXPECT_EQ(plans_.back().addresses, addresses_in_turn(1h));
+}
+
+TEST_F(PingTurnsOfManyTest, a_round_of_named_nodes_is_none_of_the_turn) {
+  ASSERT_TRUE(test_now({node_named("node-100")}));
+  ASSERT_TRUE(run_task());
+  tester_->start();
+  tester_->note_settings();
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  tester_->note_settings();
+  ASSERT_TRUE(run_task());
+  EXPECT_EQ(plans_.back().addresses, addresses_in_turn(0h));
+}
+
+// Coming back when nobody waits any more does nothing.
+TEST_F(PingTesterTest, may_end_in_the_middle_of_a_round) {
+  begin();
+  ASSERT_TRUE(test_now());
+  ASSERT_TRUE(run_until([this] { return !tasks_.empty(); }));
+  tester_.reset();
+  const auto tasks = std::exchange(tasks_, {});
+  for (const auto& task : tasks)
+    task();
+  bool is_over = false;
+  loop_.post([&is_over] { is_over = true; });
+  ASSERT_TRUE(run_until([&is_over] { return is_over; }));
+  EXPECT_FALSE(said_);
+}
+
+TEST_F(PingTesterTest, while_nobody_tells_which_agents_there_are_those_of_before_are_asked) {
+  begin();
+  ASSERT_TRUE(run_round());
+  peers_ = fail(Errc::unavailable, "the server does not answer");
+  ASSERT_TRUE(run_round());
+  EXPECT_TRUE(*said_) << said_->error().what;
+  EXPECT_EQ(plans_.size(), 2U);
+  EXPECT_EQ(plans_[0].addresses, plans_[1].addresses);
+}
+
+TEST_F(PingTesterTest, the_nodes_to_ask_can_be_named) {
+  begin();
+  ASSERT_TRUE(test_now({node_named("there"), node_named("here")}));
+  ASSERT_TRUE(run_task());
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  ASSERT_EQ(plans_.size(), 1U);
+  EXPECT_THAT(plans_[0].addresses, ElementsAre("10.1.0.7", "10.2.0.7"));
+}
+
+TEST_F(PingTesterTest, what_is_no_node_or_has_no_agent_is_not_asked) {
+  begin();
+  EXPECT_EQ(test_now({node_named("0000:3b:00.0", SubjectKind::gpu)}).error().code, Errc::malformed);
+  ASSERT_TRUE(test_now({node_named("nobody")}));
+  ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
+  ASSERT_FALSE(*said_);
+  EXPECT_THAT(said_->error().what, HasSubstr("no agent is known on a node nobody"));
+  EXPECT_TRUE(plans_.empty());
+}
+
+}  // namespace
+}  // namespace autopilot::nettest

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "api/preflight.hpp"
+#include "config/config.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "diagnostics/operations/operations.hpp"
+#include "diagnostics/operations/pass_book.hpp"
+#include "kube/health_check_report.hpp"
+#include "net/event_loop.hpp"
+#include "preflight/decision.hpp"
+#include "preflight/gang_wait.hpp"
+#include "preflight/gate_stats.hpp"
+#include "preflight/pod_callers.hpp"
+
+namespace autopilot::preflight {
+
+// What a gate stands on. Called on the loop's thread.
+struct GateMachine {
+  std::string node;
+  const Clock& clock;
+  const diagnostics::PassBook& passes;
+  std::function<SnapshotPtr()> snapshot;
+  std::function<std::vector<OfferedTest>()> offered;
+  // Calls back with a look of gpu.processes that begins now; false: nobody looks.
+  std::function<bool(std::function<void(const CheckResult& look)> done)> look;
+  std::function<Result<Operation>(const diagnostics::OperationStart& wanted)> start;
+  std::function<Result<Operation>(const std::string& id)> find;
+  std::function<std::optional<std::int64_t>()> allocatable;  // see GpuView
+  std::function<bool()> is_on_probation;
+  std::function<std::string()> why_evicted;  // see GateWorld
+  std::function<config::Preflight()> settings;
+  incidents::ReasonLookup reasons;
+  std::string issuer;  // of reports
+  // Writes a report and calls back, not from within. Empty: there is no cluster.
+  std::function<void(kube::HealthCheckReport report, std::function<void(const Status& written)> done)> report;
+  // Whether the other pods of a job are proven as well, and where they are. Empty: nobody knows, and none is
+  // waited for.
+  GangWait::Ask gang = {};
+};
+
+// Answers pods that want to begin: sees to it that what is missing is tested, and that it is written down
+// what failed or could not be looked at. Those who ask the same for the same pod are one question; a question
+// goes on when nobody waits for its answer any more. On the loop's thread.
+class PreflightGate {
+ public:
+  static constexpr std::size_t kMostQuestions = 64;  // beyond: exhausted
+  static constexpr std::size_t kMostListeners = 8;   // of one question; likewise
+  // How often what could not be begun is tried again, and progress is told.
+  static constexpr Duration kTick = std::chrono::milliseconds{500};
+  // How long an answer waits until it is written down.
+  static constexpr Duration kReportPatience = std::chrono::seconds{5};
+
+  // None is called from within ask().
+  struct Listener {
+    std::function<void(const api::PreflightProgress& progress)> on_progress;
+    std::function<void(const api::PreflightResult& result)> on_result;  // once, the last
+    bool waits_for_gang = false;  // for the other pods of the job, beyond the deadline of the tests
+  };
+
+  PreflightGate(net::EventLoop& loop, GateMachine machine);
+  PreflightGate(const PreflightGate&) = delete;
+  PreflightGate& operator=(const PreflightGate&) = delete;
+  ~PreflightGate() = default;
+
+  // pod: nothing for all GPUs of the node, of which no report is written. Gives the number of the listener.
+  [[nodiscard]] Result<std::uint64_t> ask(const std::optional<PodCaller>& pod,
+                                          const api::PreflightRequest& request, Listener listener);
+  // Nobody waits there any more.
+  void leave(std::uint64_t listener);
+  // A new snapshot.
+  void note();
+  // An operation that has ended, what its check says of it, and whether both will be known after a crash.
+  void note(const Operation& operation, const std::optional<JudgedTest>& verdict, bool is_durable);
+  [[nodiscard]] GateStats stats() const;
+  // The agent ends: whoever waits is told nothing, and asks the next one.
+  void stop() { questions_.clear(); }
+
+ private:
+  using Key = std::tuple<std::string, std::vector<std::string>>;  // the pod, its tests in order
+  // The other pods of the job, and what is told when they are proven.
+  struct Gang {
+    GateDecision decision;
+    api::PreflightResult result;
+    MonoTime end{};
+    std::unique_ptr<GangWait> wait;
+  };
+  struct Question {
+    PodCaller pod;
+    bool has_pod = false;
+    std::vector<std::string> wanted;
+    Duration patience{0};
+    MonoTime deadline{};
+    std::map<std::uint64_t, Listener> listeners;
+    bool is_looking = false;
+    std::optional<HeldGpus> held;
+    std::map<std::string, MadeTest> made;
+    std::map<std::string, std::string> waits_for;  // by test: why it could not be begun yet
+    std::unique_ptr<GangWait> placed;              // until the other pods of its job have a node
+    // The nodes that a test between nodes asks; empty: those whose turn it is.
+    std::optional<std::vector<Subject>> peers;
+    std::string said;                            // the last progress
+    std::optional<api::PreflightResult> result;  // known, and not told yet
+    std::unique_ptr<Gang> gang;                  // waited for before there is a result
+    net::Subscription tick;
+    net::Subscription end;  // the deadline, then the patience with the report
+  };
+
+  // Keys are the caller's own, never those of `questions_`: a question may go within the call.
+  [[nodiscard]] Error too_many(std::string why);
+  void advance(const Key& key);
+  void advance_all();
+  [[nodiscard]] bool is_open_unseen(Question& question) const;
+  void look(const Key& key, Question& question);
+  void begin(const Key& key, Question& question, const GateDecision& decision);
+  [[nodiscard]] static std::vector<Subject> reservation_for(const Question& question,
+                                                            const OfferedTest& test);
+  [[nodiscard]] bool knows_peers(const Key& key, Question& question, const std::string& test, Duration left);
+  [[nodiscard]] bool joins(Question& question, const std::string& test);
+  void take_peers(const Key& key, const std::vector<std::string>& nodes);
+  void tell(Question& question, const GateDecision& decision);
+  void end_in_time(const Key& key);
+  void conclude(const Key& key, Question& question, const GateDecision& decision);
+  [[nodiscard]] api::PreflightResult result_of(const Question& question, const GateDecision& decision) const;
+  [[nodiscard]] bool is_in_gang(const Question& question) const;
+  [[nodiscard]] bool has_gang(const Question& question, const api::PreflightResult& result) const;
+  void wait_for_gang(const Key& key, Question& question, const GateDecision& decision,
+                     const api::PreflightResult& result);
+  void tell_of_gang(const Key& key, const std::string& message);
+  void end_gang(const Key& key, const std::string& given_up);
+  void look_again(const Key& key, Question& question);
+  void finish(const Key& key, Question& question, const GateDecision& decision,
+              const api::PreflightResult& result, bool is_written);
+  void tell_unwritten(const Key& key, const std::string& why);
+  void write_down(const Key& key, Question& question, kube::HealthCheckReport report);
+  void answer(const Key& key);
+  [[nodiscard]] HeldGpus held_by(const Question& question, const CheckResult* look) const;
+  [[nodiscard]] GateDecision decide(const Question& question, const std::optional<HeldGpus>& held) const;
+  [[nodiscard]] kube::HealthCheckReport report_of(const Question& question, const GateDecision& decision,
+                                                  const api::PreflightResult& result) const;
+
+  net::EventLoop& loop_;
+  const GateMachine machine_;
+  std::map<Key, Question> questions_;
+  std::uint64_t next_listener_ = 0;
+  GateStats stats_;  // without those that wait
+};
+
+}  // namespace autopilot::preflight

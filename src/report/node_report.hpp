@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/operation.hpp"
+#include "core/snapshot.hpp"
+#include "incidents/node_state.hpp"
+#include "incidents/written_verdict.hpp"
+
+// The report of a node: the object in which its cluster finds what is known of it, and a new agent what an
+// earlier one knew (node_report_reader.hpp). deploy/helm/autopilot/crds/nodehealthreports.yaml describes
+// every field.
+namespace autopilot::report {
+
+inline constexpr std::string_view kReportApiVersion = "autopilot.ibm.com/v1alpha1";
+inline constexpr std::string_view kReportKind = "NodeHealthReport";
+[[nodiscard]] std::string report_path(std::string_view name_space, std::string_view node);
+
+struct ReportInput {
+  const NodeSnapshot& snapshot;
+  const incidents::SavedState& saved;  // what a new agent goes on with; its incidents are those that are told
+  const incidents::WrittenVerdict& written;
+  std::span<const PassRecord> pass_records;
+  std::string_view name_space;
+  std::string_view node_uid;  // of the Node object, which owns the report; empty: nobody does
+  std::string why_evicted{};  // see incidents::why_it_stays
+};
+
+// JSON on one line, at most kMaxReportBytes: of the incidents those that evict first, then failed ones, then
+// the newest, each with its findings; of pass records the newest. How many are left out is said. Equal input
+// is equal text. Pure.
+inline constexpr std::size_t kMaxReportBytes = std::size_t{128} << 10;
+[[nodiscard]] std::string report_text(const ReportInput& input);
+
+// Whether two reports differ in more than times and what the state machine counts from round to round. Pure.
+[[nodiscard]] bool is_news(std::string_view before, std::string_view after);
+
+}  // namespace autopilot::report

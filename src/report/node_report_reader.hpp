@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/operation.hpp"
+#include "core/result.hpp"
+#include "incidents/node_state.hpp"
+#include "incidents/written_verdict.hpp"
+
+namespace autopilot::report {
+
+// What a new agent takes over from the report of an earlier one.
+struct NodeReport {
+  std::string node;
+  std::string boot_id;
+  bool simulated = false;
+  WallTime observed_at{};
+  incidents::SavedState saved;
+  std::optional<incidents::WrittenVerdict> written;
+  std::vector<PassRecord> pass_records;
+};
+
+// The object as an API server gives it. Closed incidents are left out; what is not known is ignored; of what
+// an older version did not write there is none. malformed, with the place ("status.incidents[3].id: ..."),
+// when it is no such object, or says more than a report can. Pure.
+[[nodiscard]] Result<NodeReport> parse_report(std::string_view json);
+
+// An object of the API has at most about 1.5 MiB.
+inline constexpr std::size_t kLargestObject = std::size_t{2} << 20;
+
+}  // namespace autopilot::report

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/finding.hpp"
+#include "core/incident.hpp"
+
+// What is said elsewhere in full, made short enough for an object of the API. Texts end between two
+// characters and hold no control characters: they take at most twice their length in JSON. Keys of subjects
+// stay whole: they say what it is about. Pure.
+namespace autopilot::report {
+
+// How much of an incident is told.
+struct Cuts {
+  std::size_t text = 0;           // bytes of a sentence
+  std::size_t evidence = 0;       // entries of a finding
+  std::size_t evidence_text = 0;  // bytes of one
+  std::size_t members = 0;
+  std::size_t workloads = 0;
+};
+inline constexpr Cuts kWideCuts{1024, 24, 512, 16, Incident::kMaxWorkloads};
+inline constexpr Cuts kNarrowCuts{256, 12, 128, 4, 4};
+
+// The beginning of a text, with dots where something is left out.
+[[nodiscard]] std::string short_text(std::string_view text, std::size_t bytes);
+[[nodiscard]] Finding short_finding(Finding finding, const Cuts& cuts);
+// Of its members the cause and those that stand come first; those left out are counted as further ones.
+[[nodiscard]] Incident short_incident(Incident incident, const Cuts& cuts);
+
+}  // namespace autopilot::report
