@@ -34,7 +34,7 @@
 #include "host/cpu/processors.hpp"
 #include "host/process/allocator.hpp"
 #include "host/process/own_code.hpp"
-#include "kube/dice.hpp"
+#include "kube/pacing.hpp"
 #include "net/address.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"

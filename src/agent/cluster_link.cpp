@@ -10,7 +10,7 @@
 #include "agent/tls/cert_manager.hpp"
 #include "diagnostics/operations/dcgm_operation.hpp"
 #include "diagnostics/operations/own_deep_test_run.hpp"
-#include "kube/dice.hpp"
+#include "kube/pacing.hpp"
 #include "report/event_words.hpp"
 #include "report/node_report.hpp"
 #include "telemetry/log.hpp"

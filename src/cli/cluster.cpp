@@ -5,7 +5,7 @@
 
 #include "cli/cluster_files.hpp"
 #include "cli/settings.hpp"
-#include "kube/in_cluster.hpp"
+#include "kube/access.hpp"
 #include "kube/kubeconfig.hpp"
 
 namespace autopilot::cli {

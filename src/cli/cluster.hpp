@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/result.hpp"
-#include "kube/cluster_door.hpp"
+#include "kube/credentials.hpp"
 
 namespace autopilot::cli {
 

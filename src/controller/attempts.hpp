@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/clock.hpp"
-#include "kube/back_off.hpp"
+#include "kube/pacing.hpp"
 
 namespace autopilot::controller {
 

@@ -8,7 +8,7 @@
 #include "controller/live_policy.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "kube/cluster_door.hpp"
+#include "kube/credentials.hpp"
 #include "kube/session.hpp"
 
 namespace autopilot::controller {

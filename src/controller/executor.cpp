@@ -7,7 +7,7 @@
 #include "controller/reconcilers/ledger_objects.hpp"
 #include "controller/steps/node_steps.hpp"
 #include "controller/steps/object_steps.hpp"
-#include "kube/list_page.hpp"
+#include "kube/objects.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::controller {

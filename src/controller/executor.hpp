@@ -17,7 +17,7 @@
 #include "controller/steps/write.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
-#include "kube/event_queue.hpp"
+#include "kube/events.hpp"
 #include "net/event_loop.hpp"
 
 namespace autopilot::controller {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kube/client.hpp"
-#include "kube/container_images.hpp"
+#include "kube/objects.hpp"
 #include "net/event_loop.hpp"
 
 namespace autopilot::controller {

@@ -1,16 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "kube/client.hpp"
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "core/parse.hpp"
-#include "kube/line_reader.hpp"
+#include "core/word_table.hpp"
+#include "kube/pacing.hpp"
 
 namespace autopilot::kube {
 
 namespace json = boost::json;
+
+namespace {
+
+constexpr WordTable<ApiOutcome, 12> kOutcomeWords{{
+    {ApiOutcome::ok, "ok"},
+    {ApiOutcome::not_found, "not_found"},
+    {ApiOutcome::conflict, "conflict"},
+    {ApiOutcome::expired, "expired"},
+    {ApiOutcome::invalid, "invalid"},
+    {ApiOutcome::unauthorized, "unauthorized"},
+    {ApiOutcome::forbidden, "forbidden"},
+    {ApiOutcome::busy, "busy"},
+    {ApiOutcome::server_error, "server_error"},
+    {ApiOutcome::unreachable, "unreachable"},
+    {ApiOutcome::too_large, "too_large"},
+    {ApiOutcome::unexpected, "unexpected"},
+}};
+
+}  // namespace
+
+std::optional<Duration> parse_retry_after(std::string_view text) {
+  text = trim(text);
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_number) return std::nullopt;
+  // A number that overflows is a long time as well.
+  const auto seconds = parse_number<std::uint64_t>(text).value_or(std::numeric_limits<std::uint64_t>::max());
+  const auto longest = std::chrono::duration_cast<std::chrono::seconds>(kLongestRetryAfter);
+  return std::chrono::seconds{std::min<std::uint64_t>(seconds, static_cast<std::uint64_t>(longest.count()))};
+}
+
+ApiVerdict judge_status(int status, std::string_view retry_after) {
+  if (status >= 200 && status < 300) return {};
+  const auto later = [&](ApiOutcome outcome) {
+    return ApiVerdict{outcome, ApiNext::back_off, parse_retry_after(retry_after)};
+  };
+  switch (status) {
+    case 400:
+    case 422:
+      return {ApiOutcome::invalid, ApiNext::give_up, {}};
+    case 401:
+      return {ApiOutcome::unauthorized, ApiNext::refresh_credentials, {}};
+    case 403:
+      return {ApiOutcome::forbidden, ApiNext::give_up, {}};
+    case 404:
+      return {ApiOutcome::not_found, ApiNext::give_up, {}};
+    case 408:
+      return later(ApiOutcome::server_error);
+    case 409:
+      return {ApiOutcome::conflict, ApiNext::look_again, {}};
+    case 410:
+      return {ApiOutcome::expired, ApiNext::list_again, {}};
+    case 413:
+      return {ApiOutcome::too_large, ApiNext::give_up, {}};
+    case 429:
+      return later(ApiOutcome::busy);
+    default:
+      break;
+  }
+  if (status >= 500 && status < 600) return later(ApiOutcome::server_error);
+  return {ApiOutcome::unexpected, ApiNext::give_up, {}};
+}
+
+ApiVerdict judge_error(Errc code) {
+  switch (code) {
+    case Errc::denied:
+      return {ApiOutcome::unauthorized, ApiNext::refresh_credentials, {}};
+    case Errc::exhausted:
+      return {ApiOutcome::too_large, ApiNext::give_up, {}};
+    case Errc::unsupported:
+      return {ApiOutcome::unexpected, ApiNext::give_up, {}};
+    case Errc::malformed:  // a proxy, or a server that shuts down
+    case Errc::unavailable:
+    case Errc::timed_out:
+    case Errc::not_found:
+    case Errc::conflict:
+    case Errc::internal:
+      break;
+  }
+  return {ApiOutcome::unreachable, ApiNext::back_off, {}};
+}
+
+Errc code_of(ApiOutcome outcome) {
+  switch (outcome) {
+    case ApiOutcome::unauthorized:
+    case ApiOutcome::forbidden:
+      return Errc::denied;
+    case ApiOutcome::not_found:
+    case ApiOutcome::expired:
+      return Errc::not_found;
+    case ApiOutcome::conflict:
+      return Errc::conflict;
+    case ApiOutcome::busy:
+    case ApiOutcome::too_large:
+      return Errc::exhausted;
+    case ApiOutcome::invalid:
+    case ApiOutcome::unexpected:
+      return Errc::malformed;
+    case ApiOutcome::server_error:
+    case ApiOutcome::unreachable:
+    case ApiOutcome::ok:
+      break;
+  }
+  return Errc::unavailable;
+}
+
+std::string_view to_string(ApiOutcome outcome) {
+  return word_of(kOutcomeWords, outcome);
+}
 
 namespace {
 
@@ -49,6 +161,34 @@ const char* content_type(Patch kind) {
       return "application/json-patch+json";
   }
   return "";
+}
+
+// Splits a stream of bytes into lines.
+class LineReader {
+ public:
+  explicit LineReader(std::size_t longest) : longest_(longest) {}
+
+  // Calls `on_line` for each complete line, without its end; skips empty lines. exhausted: a line is too
+  // long; then reading stops.
+  [[nodiscard]] Status feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line);
+
+ private:
+  std::size_t longest_;
+  std::string begun_;
+};
+
+Status LineReader::feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line) {
+  for (auto end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    begun_ += bytes.substr(0, end);
+    bytes.remove_prefix(end + 1);
+    if (begun_.size() > longest_) break;
+    const std::string line = std::exchange(begun_, {});
+    if (!line.empty()) on_line(line);
+  }
+  begun_ += bytes;
+  if (begun_.size() > longest_)
+    return fail(Errc::exhausted, "a line of more than " + std::to_string(longest_) + " bytes");
+  return {};
 }
 
 // A watch in progress: its head can be a refusal, whose body then arrives in parts.

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/clock.hpp"
-#include "kube/back_off.hpp"
 #include "kube/client.hpp"
+#include "kube/pacing.hpp"
 #include "kube/write_order.hpp"
 #include "net/event_loop.hpp"
 

@@ -2,18 +2,38 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/access.hpp"
-#include "kube/exec_credential.hpp"
 #include "net/tls.hpp"
 
 namespace autopilot::kube {
+
+// Credentials from an exec plugin: a token, a certificate with its key, or both.
+struct ExecCredential {
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+
+  std::string token;
+  std::string certificate;  // PEM
+  std::string key;          // PEM
+  std::optional<WallTime> expires;
+};
+
+// Parses an ExecCredential of that version of client.authentication.k8s.io. malformed: names the member,
+// without its content.
+[[nodiscard]] Result<ExecCredential> parse_exec_credential(std::string_view text,
+                                                           std::string_view api_version);
+
+// Value of KUBERNETES_EXEC_INFO for a plugin: an ExecCredential, with the cluster if the plugin requests it.
+// access.exec must be set.
+[[nodiscard]] std::string exec_info_json(const Access& access);
 
 // Runs a plugin with that text as KUBERNETES_EXEC_INFO and returns its standard output. Can block until its
 // own deadline. Errors contain no part of the output.
@@ -98,6 +118,15 @@ class Credentials {
   bool plugin_is_due_ = true;              // it never answered, or the server rejected its credentials
   std::optional<WallTime> plugin_ends_;    // end of the plugin's credentials, when it becomes due
   std::optional<net::TlsIdentity> taken_;
+};
+
+// Access to the cluster, as given by the process that uses it.
+struct ClusterDoor {
+  Access access;
+  ReadFile read_file;
+  RunPlugin run_plugin;
+  std::string name_space;  // namespace of Autopilot's objects
+  std::string pod = {};    // pod of this process, in that namespace; empty: unknown, or not in a pod
 };
 
 }  // namespace autopilot::kube

@@ -1,19 +1,177 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "kube/kubeconfig.hpp"
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "core/parse.hpp"
+#include "core/yaml.hpp"
+#include "kube/access.hpp"
 #include "kube/base64.hpp"
-#include "kube/kubeconfig_file.hpp"
-#include "kube/secrets.hpp"
 
 namespace autopilot::kube {
 
 namespace {
+
+struct KubeconfigFile {
+  std::string path;
+  YamlNode root;
+  YamlProblems problems;
+};
+
+// Resolves a relative path of that file from its folder.
+std::string path_from(const KubeconfigFile& file, const std::string& path) {
+  if (path.starts_with('/')) return path;
+  const auto slash = file.path.rfind('/');
+  return slash == std::string::npos ? path : file.path.substr(0, slash + 1) + path;
+}
+
+// Reads a map of such a file; ignores keys that are not read. An invalid value becomes a problem of the file
+// and gives an empty value; problems never show values.
+class KubeconfigMap {
+ public:
+  // node: null if the map is missing. line: where it should be. node and file must outlive the reader.
+  KubeconfigMap(const YamlNode* node, int line, std::string what, KubeconfigFile& file);
+
+  // True if the key has a value that is neither null nor empty.
+  [[nodiscard]] bool has(std::string_view key) const;
+  [[nodiscard]] std::string word(std::string_view key);
+  [[nodiscard]] bool flag(std::string_view key);
+  [[nodiscard]] std::string path(std::string_view key);
+  // Items of a list; empty if it is absent.
+  [[nodiscard]] const std::vector<YamlNode>& list(std::string_view key);
+  [[nodiscard]] std::vector<std::string> words(std::string_view key);
+  [[nodiscard]] KubeconfigMap map(std::string_view key);
+  [[nodiscard]] KubeconfigMap item(const YamlNode& node, std::string_view key);
+
+  // At the line of the key, or of the map if the key is missing.
+  void problem(std::string_view key, const std::string& text);
+
+ private:
+  [[nodiscard]] const YamlNode* find(std::string_view key) const;
+
+  const YamlNode* node_;
+  int line_;
+  std::string what_;
+  KubeconfigFile& file_;
+};
+
+// A named entry of one of the files.
+struct KubeconfigEntry {
+  KubeconfigFile* file = nullptr;
+  const YamlNode* node = nullptr;  // null: the entry has no value
+  int line = 0;
+};
+using KubeconfigEntries = std::map<std::string, KubeconfigEntry, std::less<>>;
+
+KubeconfigMap::KubeconfigMap(const YamlNode* node, int line, std::string what, KubeconfigFile& file)
+    : node_(node), line_(line), what_(std::move(what)), file_(file) {
+  if (node_ == nullptr || node_->kind == YamlNode::Kind::map) return;
+  if (node_->kind != YamlNode::Kind::null) file_.problems.add(node_->line, what_ + ": expected a map");
+  node_ = nullptr;
+}
+
+const YamlNode* KubeconfigMap::find(std::string_view key) const {
+  const YamlNode* node = node_ == nullptr ? nullptr : node_->find(key);
+  return node == nullptr || node->kind == YamlNode::Kind::null ? nullptr : node;
+}
+
+bool KubeconfigMap::has(std::string_view key) const {
+  const YamlNode* node = find(key);
+  return node != nullptr && !(node->text.empty() && node->items.empty() && node->members.empty());
+}
+
+void KubeconfigMap::problem(std::string_view key, const std::string& text) {
+  int line = line_;
+  if (node_ != nullptr)
+    for (const YamlMember& member : node_->members)
+      if (member.key == key) line = member.line;
+  file_.problems.add(line, what_ + ": `" + std::string(key) + "`: " + text);
+}
+
+std::string KubeconfigMap::word(std::string_view key) {
+  const YamlNode* node = find(key);
+  if (node == nullptr) return {};
+  if (node->kind != YamlNode::Kind::scalar) {
+    problem(key, "expected a string");
+    return {};
+  }
+  // The text after the NUL would be lost where the value is used.
+  if (node->text.find('\0') != std::string::npos) {
+    problem(key, "contains a NUL character");
+    return {};
+  }
+  return node->text;
+}
+
+bool KubeconfigMap::flag(std::string_view key) {
+  const YamlNode* node = find(key);
+  if (node == nullptr) return false;
+  const bool is_plain = node->kind == YamlNode::Kind::scalar && !node->quoted;
+  if (is_plain && node->text == "true") return true;
+  if (!is_plain || node->text != "false") problem(key, "expected true or false");
+  return false;
+}
+
+std::string KubeconfigMap::path(std::string_view key) {
+  const std::string path = word(key);
+  return path.empty() ? path : path_from(file_, path);
+}
+
+const std::vector<YamlNode>& KubeconfigMap::list(std::string_view key) {
+  static const std::vector<YamlNode> none;
+  const YamlNode* node = find(key);
+  if (node == nullptr) return none;
+  if (node->kind != YamlNode::Kind::list) problem(key, "expected a list");
+  return node->items;
+}
+
+std::vector<std::string> KubeconfigMap::words(std::string_view key) {
+  std::vector<std::string> words;
+  for (const YamlNode& item : list(key)) {
+    if (item.kind == YamlNode::Kind::map || item.kind == YamlNode::Kind::list ||
+        item.text.find('\0') != std::string::npos)
+      problem(key, "expected a list of strings");
+    words.push_back(item.kind == YamlNode::Kind::scalar ? item.text : std::string());
+  }
+  return words;
+}
+
+KubeconfigMap KubeconfigMap::map(std::string_view key) {
+  const YamlNode* node = find(key);
+  return {node, node == nullptr ? line_ : node->line, what_ + ": `" + std::string(key) + '`', file_};
+}
+
+KubeconfigMap KubeconfigMap::item(const YamlNode& node, std::string_view key) {
+  return {&node, node.line, what_ + ": `" + std::string(key) + '`', file_};
+}
+
+// "clusters", "cluster": items {name, cluster} of the list `clusters` of all files, the first of each name.
+// Duplicate names in one file are a problem. The entries live as long as the files do.
+KubeconfigEntries entries_of(std::vector<KubeconfigFile>& files, std::string_view list,
+                             std::string_view member) {
+  KubeconfigEntries entries;
+  for (KubeconfigFile& file : files) {
+    KubeconfigMap top(&file.root, 1, "kubeconfig", file);
+    for (const YamlNode& item : top.list(list)) {
+      KubeconfigMap named = top.item(item, list);
+      if (item.kind != YamlNode::Kind::map) continue;
+      const std::string name = named.word("name");
+      if (name.empty()) {
+        named.problem("name", "missing");
+        continue;
+      }
+      const auto [at, is_new] =
+          entries.try_emplace(name, KubeconfigEntry{&file, item.find(member), item.line});
+      if (!is_new && at->second.file == &file) named.problem("name", "duplicate name `" + name + "`");
+    }
+  }
+  return entries;
+}
 
 using Files = std::vector<KubeconfigFile>;
 

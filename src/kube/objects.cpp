@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "kube/objects.hpp"
 
 #include <algorithm>
@@ -342,6 +343,64 @@ Lease parse_lease(const JsonObject& object) {
 
 Result<Lease> parse_lease(std::string_view text) {
   return parse_text<Lease>(text, parse_lease);
+}
+
+Result<std::string> read_list_page(std::string_view json,
+                                   const std::function<void(const JsonObject& object)>& take) {
+  json::error_code error;
+  const json::value value = json::parse({json.data(), json.size()}, error);
+  const json::object* list = error ? nullptr : value.if_object();
+  const json::array* items = list == nullptr ? nullptr : array_at(*list, {"items"});
+  if (items == nullptr) return fail(Errc::malformed, "not a list of the API");
+  for (const json::value& item : *items)
+    if (const json::object* object = item.if_object()) take({*object});
+  return std::string(text_at(*list, {"metadata", "continue"}));
+}
+
+Status read_object(std::string_view json, const std::function<void(const JsonObject& object)>& take) {
+  json::error_code error;
+  const json::value value = json::parse({json.data(), json.size()}, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  if (object == nullptr) return fail(Errc::malformed, "not a JSON object");
+  take({*object});
+  return {};
+}
+
+namespace {
+
+// Older runtimes add a scheme: "docker-pullable://".
+std::string pinned_of(std::string_view id) {
+  if (const auto scheme = id.find("://"); scheme != std::string_view::npos) id.remove_prefix(scheme + 3);
+  return id.find("@sha256:") == std::string_view::npos ? "" : std::string(id);
+}
+
+std::string pinned_of(const json::object& pod, std::string_view container) {
+  const json::array* statuses = array_at(pod, {"status", "containerStatuses"});
+  if (statuses == nullptr) return "";
+  for (const json::value& status : *statuses)
+    if (status.is_object() && text_at(status.get_object(), {"name"}) == container)
+      return pinned_of(text_at(status.get_object(), {"imageID"}));
+  return "";
+}
+
+}  // namespace
+
+Result<std::vector<ContainerImage>> parse_container_images(std::string_view pod) {
+  json::error_code error;
+  const json::value value = json::parse({pod.data(), pod.size()}, error);
+  if (error || !value.is_object()) return fail(Errc::malformed, "not a JSON object");
+  std::vector<ContainerImage> images;
+  const json::array* containers = array_at(value.get_object(), {"spec", "containers"});
+  if (containers == nullptr) return images;
+  for (const json::value& container : *containers) {
+    if (!container.is_object()) continue;
+    ContainerImage image{.name = std::string(text_at(container.get_object(), {"name"})),
+                         .image = std::string(text_at(container.get_object(), {"image"})),
+                         .pinned = {}};
+    image.pinned = pinned_of(value.get_object(), image.name);
+    images.push_back(std::move(image));
+  }
+  return images;
 }
 
 }  // namespace autopilot::kube

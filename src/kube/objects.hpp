@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,9 +13,10 @@
 #include "core/result.hpp"
 #include "kube/placement.hpp"
 
+namespace autopilot::kube {
+
 // The needed parts of API objects, read from JSON; the rest is dropped. A missing field gets its default
 // here.
-namespace autopilot::kube {
 
 struct JsonObject;  // json_object.hpp
 
@@ -174,5 +176,34 @@ struct Lease {
 [[nodiscard]] Lease parse_lease(const JsonObject& object);
 // malformed: not a JSON object.
 [[nodiscard]] Result<Lease> parse_lease(std::string_view text);
+
+struct JsonObject;  // json_object.hpp
+
+// Calls `take` with each object of one page of a list. Returns the `continue` token of the next page; empty
+// on the last page. malformed: not a list.
+[[nodiscard]] Result<std::string> read_list_page(std::string_view json,
+                                                 const std::function<void(const JsonObject& object)>& take);
+
+// Calls `take` with the object in the text. malformed: not a JSON object.
+[[nodiscard]] Status read_object(std::string_view json,
+                                 const std::function<void(const JsonObject& object)>& take);
+
+// The image of a container of a pod.
+struct ContainerImage {
+  std::string name;   // of the container
+  std::string image;  // as in the pod spec: "registry.example.com/autopilot:0.1.0"
+  // The same by its digest, from the kubelet: "registry.example.com/autopilot@sha256:..."; empty if the
+  // container has not started, or its image does not come from a registry.
+  std::string pinned;
+  friend bool operator==(const ContainerImage&, const ContainerImage&) = default;
+};
+// Images of the containers of a Pod, without init containers. malformed: not a JSON object.
+[[nodiscard]] Result<std::vector<ContainerImage>> parse_container_images(std::string_view pod);
+
+// Whole seconds, the precision of times in the Kubernetes API.
+[[nodiscard]] inline std::string api_time(WallTime time) {
+  const std::string text = format_time(time);
+  return text.substr(0, text.find('.')) + "Z";
+}
 
 }  // namespace autopilot::kube

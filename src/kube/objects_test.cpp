@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "kube/objects.hpp"
 
 #include <boost/json.hpp>
@@ -6,10 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string_view>
+#include <vector>
 
 #include "kube/json_object.hpp"
 
 namespace autopilot::kube {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -222,5 +225,62 @@ TEST(Objects, a_pod_without_a_node_says_why) {
       "");
 }
 
+TEST(ListPage, gives_its_objects_and_where_the_next_begins) {
+  std::vector<std::string> names;
+  const auto take = [&names](const JsonObject& object) { names.push_back(parse_meta(object).name); };
+  auto rest = read_list_page(
+      R"({"metadata": {"continue": "c1"}, "items": [{"metadata": {"name": "a"}}, 7, {"metadata": {"name": "b"}}]})",
+      take);
+  ASSERT_TRUE(rest) << rest.error().what;
+  EXPECT_EQ(*rest, "c1");
+  EXPECT_THAT(names, ElementsAre("a", "b"));
+  rest = read_list_page(R"({"metadata": {}, "items": []})", take);
+  ASSERT_TRUE(rest) << rest.error().what;
+  EXPECT_EQ(*rest, "");
+}
+
+TEST(ListPage, what_is_no_list_is_malformed) {
+  const auto none = [](const JsonObject&) { FAIL(); };
+  for (const std::string& text :
+       {std::string(), std::string("<html>"), std::string("[]"), std::string(R"({"items": {}})"),
+        std::string(R"({"kind": "Node"})"), std::string(1000, '['), std::string("\0\xff", 2),
+        std::string(R"({"items": [{"a")")}) {
+    const auto rest = read_list_page(text, none);
+    ASSERT_FALSE(rest) << text;
+    EXPECT_EQ(rest.error().code, Errc::malformed);
+  }
+}
+
+TEST(ListPage, what_is_no_object_is_malformed) {
+  std::string name;
+  const auto take = [&name](const JsonObject& object) { name = parse_meta(object).name; };
+  EXPECT_TRUE(read_object(R"({"metadata": {"name": "a"}})", take));
+  EXPECT_EQ(name, "a");
+  for (const char* text : {"", "[]", "nonsense", R"({"a")"})
+    EXPECT_FALSE(read_object(text, take)) << text;
+}
+
+TEST(ContainerImages, are_told_by_the_digest_that_runs) {
+  const auto images = parse_container_images(R"({"spec": {"containers": [
+      {"name": "a", "image": "registry/autopilot:1"}, {"name": "b", "image": "local:1"}, {"name": "c", "image": "x"}]},
+    "status": {"containerStatuses": [{"name": "b", "imageID": "sha256:12"},
+      {"name": "a", "imageID": "docker-pullable://registry/autopilot@sha256:ab"}]}})");
+  ASSERT_TRUE(images);
+  EXPECT_THAT(*images,
+              ElementsAre(ContainerImage{"a", "registry/autopilot:1", "registry/autopilot@sha256:ab"},
+                          ContainerImage{"b", "local:1", ""}, ContainerImage{"c", "x", ""}));
+}
+
+TEST(ContainerImages, of_a_pod_that_makes_no_sense_are_none) {
+  EXPECT_FALSE(parse_container_images("[]"));
+  EXPECT_FALSE(parse_container_images("{"));
+  for (const char* pod : {"{}", R"({"spec": {"containers": [7]}, "status": {"containerStatuses": "x"}})"}) {
+    const auto images = parse_container_images(pod);
+    ASSERT_TRUE(images);
+    EXPECT_THAT(*images, IsEmpty());
+  }
+}
+
 }  // namespace
+
 }  // namespace autopilot::kube

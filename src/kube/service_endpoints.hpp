@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "kube/caches.hpp"
 #include "kube/client.hpp"
 #include "kube/objects.hpp"
-#include "kube/shared_answers.hpp"
 
 namespace autopilot::kube {
 

@@ -8,7 +8,6 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/client.hpp"
-#include "kube/cluster_door.hpp"
 #include "kube/credentials.hpp"
 #include "net/event_loop.hpp"
 

@@ -17,7 +17,7 @@
 #include "core/result.hpp"
 #include "diagnostics/operations/operations.hpp"
 #include "diagnostics/operations/pass_book.hpp"
-#include "kube/health_check_report.hpp"
+#include "kube/health_reports.hpp"
 #include "net/event_loop.hpp"
 #include "preflight/decision.hpp"
 #include "preflight/gang_wait.hpp"

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "core/clock.hpp"
+#include "kube/caches.hpp"
 #include "kube/callers/guard.hpp"
 #include "kube/client.hpp"
-#include "kube/health_check_report.hpp"
+#include "kube/health_reports.hpp"
 #include "kube/reviews.hpp"
-#include "kube/shared_answers.hpp"
 #include "preflight/held_gpus.hpp"
 
 namespace autopilot::preflight {

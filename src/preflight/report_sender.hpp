@@ -9,9 +9,9 @@
 #include <string>
 
 #include "core/result.hpp"
-#include "kube/back_off.hpp"
 #include "kube/client.hpp"
-#include "kube/health_check_report.hpp"
+#include "kube/health_reports.hpp"
+#include "kube/pacing.hpp"
 #include "net/event_loop.hpp"
 
 namespace autopilot::preflight {

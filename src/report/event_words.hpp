@@ -6,7 +6,7 @@
 
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
-#include "kube/event_recorder.hpp"
+#include "kube/events.hpp"
 
 namespace autopilot::report {
 

@@ -10,11 +10,11 @@
 #include "core/clock.hpp"
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
+#include "kube/caches.hpp"
 #include "kube/client.hpp"
 #include "kube/cluster_writer.hpp"
-#include "kube/event_queue.hpp"
+#include "kube/events.hpp"
 #include "kube/objects.hpp"
-#include "kube/recent_map.hpp"
 
 namespace autopilot::report {
 

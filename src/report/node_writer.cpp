@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 #include <utility>
 
-#include "kube/api_time.hpp"
+#include "kube/objects.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::report {

@@ -7,7 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "kube/cluster_door.hpp"
+#include "kube/credentials.hpp"
 #include "report/node_report_reader.hpp"
 #include "store/journal.hpp"
 

@@ -16,7 +16,6 @@
 #include "kube/client.hpp"
 #include "kube/credentials.hpp"
 #include "kube/kubeconfig.hpp"
-#include "kube/object_cache.hpp"
 #include "kube/objects.hpp"
 #include "kube/service_endpoints.hpp"
 #include "kube/watch.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/health_check_report.hpp"
+#include "kube/health_reports.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "core/result.hpp"
 #include "diagnostics/operations/pass_book.hpp"
 #include "fleet/http_door.hpp"
-#include "kube/cluster_door.hpp"
+#include "kube/credentials.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/runtime.hpp"
 

@@ -13,7 +13,7 @@
 #include "diagnostics/cluster/idle_gpus.hpp"
 #include "diagnostics/cluster/own_pod.hpp"
 #include "diagnostics/cluster/reservation.hpp"
-#include "kube/health_check_report.hpp"
+#include "kube/health_reports.hpp"
 #include "kube/objects.hpp"
 #include "kube/reviews.hpp"
 #include "tests/fuzz/targets.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "kube/exec_credential.hpp"
+#include "kube/credentials.hpp"
 #include "kube/kubeconfig.hpp"
 #include "tests/fuzz/targets.hpp"
 

@@ -15,10 +15,9 @@
 #include "cli/kubectl/node_table.hpp"
 #include "core/parse.hpp"
 #include "core/result.hpp"
-#include "kube/health_report.hpp"
-#include "kube/list_page.hpp"
+#include "kube/events.hpp"
+#include "kube/health_reports.hpp"
 #include "kube/objects.hpp"
-#include "kube/recorded_event.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::kubectl_fuzz {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "agent/tls/controller_signer.hpp"
-#include "kube/dice.hpp"
+#include "kube/pacing.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::agent {

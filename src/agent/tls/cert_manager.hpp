@@ -5,7 +5,7 @@
 #include <string>
 
 #include "agent/tls/signer.hpp"
-#include "kube/certificate_requests.hpp"
+#include "kube/certificate_objects.hpp"
 #include "kube/client.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_session.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/certificates.hpp"
-#include "kube/retry_policy.hpp"
+#include "kube/client.hpp"
 
 namespace autopilot::agent {
 namespace {

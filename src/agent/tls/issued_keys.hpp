@@ -10,7 +10,7 @@
 #include "agent/tls/signer.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "kube/back_off.hpp"
+#include "kube/pacing.hpp"
 #include "net/event_loop.hpp"
 #include "net/node_keys.hpp"
 

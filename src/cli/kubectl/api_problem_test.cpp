@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/retry_policy.hpp"
+#include "kube/client.hpp"
 
 namespace autopilot::cli {
 namespace {

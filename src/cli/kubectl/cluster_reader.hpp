@@ -9,7 +9,7 @@
 #include "cli/kubectl/cluster_options.hpp"
 #include "core/result.hpp"
 #include "kube/client.hpp"
-#include "kube/list_page.hpp"
+#include "kube/objects.hpp"
 #include "net/event_loop.hpp"
 
 namespace autopilot::cli {

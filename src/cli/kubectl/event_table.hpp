@@ -7,7 +7,7 @@
 
 #include "cli/output/table.hpp"
 #include "core/clock.hpp"
-#include "kube/recorded_event.hpp"
+#include "kube/events.hpp"
 
 namespace autopilot::cli {
 

@@ -8,7 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/health.hpp"
-#include "kube/health_report.hpp"
+#include "kube/health_reports.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::cli {

@@ -7,7 +7,7 @@
 
 #include "cli/output/table.hpp"
 #include "core/clock.hpp"
-#include "kube/remediation_plan.hpp"
+#include "kube/remediation.hpp"
 
 namespace autopilot::cli {
 

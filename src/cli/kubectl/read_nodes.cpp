@@ -4,7 +4,7 @@
 #include <span>
 
 #include "cli/output/terminal.hpp"
-#include "kube/health_report.hpp"
+#include "kube/health_reports.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::cli {

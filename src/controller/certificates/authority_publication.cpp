@@ -5,8 +5,8 @@
 
 #include "controller/certificates/authority_store.hpp"
 #include "controller/certificates/object_labels.hpp"
+#include "kube/certificate_objects.hpp"
 #include "kube/stored_texts.hpp"
-#include "kube/webhook_configuration.hpp"
 
 namespace autopilot::controller {
 namespace {

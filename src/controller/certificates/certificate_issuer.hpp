@@ -15,9 +15,9 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "core/word_table.hpp"
+#include "kube/caches.hpp"
 #include "kube/client.hpp"
-#include "kube/recent_map.hpp"
-#include "kube/token_bucket.hpp"
+#include "kube/pacing.hpp"
 #include "net/http_server.hpp"
 #include "net/http_session.hpp"
 

@@ -10,8 +10,8 @@
 #include "controller/planner/world.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "kube/caches.hpp"
 #include "kube/client.hpp"
-#include "kube/shared_answers.hpp"
 #include "net/http_server.hpp"
 
 namespace autopilot::controller {

@@ -10,7 +10,7 @@
 #include "api/gangs.hpp"
 #include "controller/planner/world.hpp"
 #include "core/clock.hpp"
-#include "kube/recent_map.hpp"
+#include "kube/caches.hpp"
 
 namespace autopilot::controller {
 

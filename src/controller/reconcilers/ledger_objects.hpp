@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "controller/planner/ledger.hpp"
-#include "kube/remediation_plan.hpp"
+#include "kube/remediation.hpp"
 
 // The ledger of the planner as objects of the cluster. Pure.
 namespace autopilot::controller {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/action.hpp"
-#include "kube/health_report.hpp"
+#include "kube/health_reports.hpp"
 
 namespace autopilot::controller {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/list_page.hpp"
+#include "kube/objects.hpp"
 
 namespace autopilot::controller {
 namespace {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "controller/reconcilers/ledger_objects.hpp"
-#include "kube/health_report.hpp"
+#include "kube/health_reports.hpp"
 
 namespace autopilot::controller {
 namespace {

@@ -18,9 +18,8 @@
 #include "controller/reconcilers/world_view.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
-#include "kube/health_check_report.hpp"
-#include "kube/object_cache.hpp"
-#include "kube/remediation_plan.hpp"
+#include "kube/health_reports.hpp"
+#include "kube/remediation.hpp"
 #include "kube/watch.hpp"
 #include "net/event_loop.hpp"
 

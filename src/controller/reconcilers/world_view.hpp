@@ -8,7 +8,7 @@
 #include "controller/planner/facts.hpp"
 #include "controller/planner/policy.hpp"
 #include "controller/reconcilers/node_look.hpp"
-#include "kube/health_check_report.hpp"
+#include "kube/health_reports.hpp"
 #include "kube/objects.hpp"
 
 // How the planner sees the objects of the cluster. Pure.

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "kube/api_time.hpp"
+#include "kube/objects.hpp"
 
 namespace autopilot::controller {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/remediation_request.hpp"
+#include "kube/remediation.hpp"
 
 namespace autopilot::controller {
 

@@ -8,9 +8,9 @@
 #include "controller/steps/write.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "kube/event_recorder.hpp"
-#include "kube/health_check_report.hpp"
-#include "kube/remediation_plan.hpp"
+#include "kube/events.hpp"
+#include "kube/health_reports.hpp"
+#include "kube/remediation.hpp"
 
 // What actions make of other objects than nodes. Pure.
 namespace autopilot::controller {

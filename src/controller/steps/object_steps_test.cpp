@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/remediation_request.hpp"
+#include "kube/remediation.hpp"
 
 namespace autopilot::controller {
 namespace {

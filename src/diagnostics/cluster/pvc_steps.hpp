@@ -9,8 +9,8 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "kube/client.hpp"
 #include "kube/objects.hpp"
-#include "kube/retry_policy.hpp"
 
 namespace autopilot::diagnostics {
 

@@ -18,10 +18,10 @@
 #include "diagnostics/cluster/pvc_steps.hpp"
 #include "diagnostics/operations/operations.hpp"
 #include "host/diagnostic_results/results.hpp"
-#include "kube/back_off.hpp"
 #include "kube/client.hpp"
 #include "kube/cluster_writer.hpp"
 #include "kube/objects.hpp"
+#include "kube/pacing.hpp"
 #include "net/event_loop.hpp"
 
 namespace autopilot::diagnostics {

@@ -8,7 +8,7 @@
 
 #include "core/parse.hpp"
 #include "diagnostics/cluster/test_leave.hpp"
-#include "kube/api_time.hpp"
+#include "kube/objects.hpp"
 
 namespace autopilot::diagnostics {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/api_time.hpp"
+#include "kube/objects.hpp"
 
 namespace autopilot::diagnostics {
 

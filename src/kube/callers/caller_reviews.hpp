@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "core/clock.hpp"
+#include "kube/caches.hpp"
 #include "kube/client.hpp"
 #include "kube/reviews.hpp"
-#include "kube/shared_answers.hpp"
 
 namespace autopilot::kube {
 

@@ -8,7 +8,7 @@
 #include "core/parse.hpp"
 #include "diagnostics/child/gpu_probe_run.hpp"
 #include "host/process/poll.hpp"
-#include "kube/dice.hpp"
+#include "kube/pacing.hpp"
 #include "net/responses.hpp"
 #include "nettest/echo/ping_helper.hpp"
 #include "nettest/run/bandwidth_observations.hpp"

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "kube/list_page.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::compat::ibm_autopilot {

@@ -9,8 +9,8 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "kube/caches.hpp"
 #include "kube/client.hpp"
-#include "kube/shared_answers.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
 
