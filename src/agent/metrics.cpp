@@ -6,7 +6,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "net/server_metrics.hpp"
+#include "net/http_server.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/metrics_text.hpp"
 

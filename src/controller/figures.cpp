@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "net/server_metrics.hpp"
+#include "net/http_server.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/metrics_text.hpp"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "net/address.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::fleet {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "net/server_url.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::kube {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "kube/pacing.hpp"
-#include "net/scripted_server.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::kube {

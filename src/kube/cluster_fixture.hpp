@@ -10,7 +10,6 @@
 
 #include "host/clock/system_clock.hpp"
 #include "kube/cluster_writer.hpp"
-#include "net/scripted_server.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::kube::testing {

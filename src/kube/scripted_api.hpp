@@ -9,7 +9,6 @@
 
 #include "core/clock.hpp"
 #include "kube/client.hpp"
-#include "net/scripted_server.hpp"
 #include "net/test_server.hpp"
 
 // For tests of clients of an API server.

@@ -11,7 +11,6 @@
 
 #include "kube/json_object.hpp"
 #include "kube/object_text.hpp"
-#include "net/scripted_server.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::kube {

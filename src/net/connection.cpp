@@ -9,9 +9,9 @@
 #include <exception>
 #include <utility>
 
-#include "net/awaited.hpp"
 #include "net/listener.hpp"
 #include "net/responder.hpp"
+#include "net/streams.hpp"
 
 namespace autopilot::net {
 

@@ -9,15 +9,14 @@
 #include <optional>
 #include <string>
 
-#include "net/admission.hpp"
 #include "net/crowd.hpp"
-#include "net/event_stream.hpp"
 #include "net/http.hpp"
 #include "net/http_server.hpp"
-#include "net/request_reader.hpp"
-#include "net/response_head.hpp"
+#include "net/message_reader.hpp"
+#include "net/message_text.hpp"
+#include "net/responder.hpp"
 #include "net/server_core.hpp"
-#include "net/server_stream.hpp"
+#include "net/streams.hpp"
 
 namespace autopilot::net {
 

@@ -4,9 +4,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "net/awaited.hpp"
 #include "net/connection.hpp"
 #include "net/listener.hpp"
+#include "net/streams.hpp"
 
 namespace autopilot::net {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "net/address.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::net {
 namespace {

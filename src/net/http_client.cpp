@@ -15,10 +15,10 @@
 #include <sys/un.h>
 #include <utility>
 
-#include "net/address.hpp"
-#include "net/request_text.hpp"
-#include "net/response_reader.hpp"
-#include "net/sse.hpp"
+#include "net/http.hpp"
+#include "net/message_reader.hpp"
+#include "net/message_text.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::net {
 

@@ -12,8 +12,7 @@
 
 #include "core/parse.hpp"
 #include "host/files/test_folder.hpp"
-#include "net/scripted_server.hpp"
-#include "net/test_program.hpp"
+#include "net/test_programs.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::net {

@@ -1,117 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "net/http_server.hpp"
 
-#include <algorithm>
+#include <cstdint>
+#include <string_view>
 #include <sys/socket.h>
 #include <utility>
 
-#include "net/address.hpp"
-#include "net/connection.hpp"
 #include "net/listener.hpp"
 #include "net/loop_state.hpp"
 #include "net/server_core.hpp"
-#include "net/sockets.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::net {
 
 using boost::asio::generic::stream_protocol;
-
-ServerStats Counters::read() const {
-  ServerStats stats;
-  stats.connections_open = connections_open;
-  stats.connections_accepted = connections_accepted;
-  stats.connections_refused = connections_refused;
-  stats.connections_displaced = connections_displaced;
-  stats.accept_errors = accept_errors;
-  stats.handshakes_failed = handshakes_failed;
-  stats.handshakes_late = handshakes_late;
-  stats.requests = requests;
-  stats.responses_2xx = responses_2xx;
-  stats.responses_4xx = responses_4xx;
-  stats.responses_5xx = responses_5xx;
-  stats.requests_malformed = requests_malformed;
-  stats.headers_too_large = headers_too_large;
-  stats.bodies_too_large = bodies_too_large;
-  stats.buffers_refused = buffers_refused;
-  stats.buffers_displaced = buffers_displaced;
-  stats.buffered_bytes = buffered_bytes;
-  stats.buffered_bytes_most = buffered_bytes_most;
-  stats.hosts_refused = hosts_refused;
-  stats.slow_readers_cut = slow_readers_cut;
-  stats.slow_senders_cut = slow_senders_cut;
-  stats.idle_closed = idle_closed;
-  stats.requests_exhausted = requests_exhausted;
-  stats.answers_late = answers_late;
-  stats.answers_dropped = answers_dropped;
-  stats.streams_open = streams_open;
-  stats.streams_refused = streams_refused;
-  stats.streams_displaced = streams_displaced;
-  stats.streams_cut = streams_cut;
-  stats.events_sent = events_sent;
-  return stats;
-}
-
-HttpServer::Core::Core(std::shared_ptr<LoopState> loop_state, ServerLimits server_limits)
-    : loop(std::move(loop_state)), limits(server_limits) {}
-
-void HttpServer::Core::add(Connection& connection) {
-  connections_.insert(&connection);
-  counters->connections_open = connections_.size();
-}
-
-void HttpServer::Core::forget(Connection& connection) {
-  connections_.erase(&connection);
-  counters->connections_open = connections_.size();
-  finish_if_empty();
-}
-
-std::size_t HttpServer::Core::share_of(const Crowd& crowd, std::size_t all) const {
-  const auto has = [this](const Crowd& one) {
-    return std::ranges::any_of(listeners, [&](const auto& listener) { return &listener->crowd == &one; });
-  };
-  if (all == 0 || !has(network_crowd) || !has(local_crowd)) return all;
-  const std::size_t local = std::max<std::size_t>(1, all / 4);
-  return &crowd == &local_crowd ? local : std::max<std::size_t>(1, all - local);
-}
-
-void HttpServer::Core::note_bytes() {
-  const std::size_t held = network_crowd.held_bytes() + local_crowd.held_bytes();
-  counters->buffered_bytes = held;
-  counters->buffered_bytes_most = std::max<std::uint64_t>(counters->buffered_bytes_most, held);
-}
-
-void HttpServer::Core::stop(Duration grace, std::function<void()> done) {
-  AUTOPILOT_ASSERT(!is_stopping);
-  is_stopping = true;
-  on_stopped_ = std::move(done);
-  for (const auto& listener : listeners)
-    listener->close();
-  for (auto* connection : connections_)
-    connection->wind_down();
-  grace_timer_ = std::make_unique<boost::asio::steady_timer>(*loop->context, grace);
-  grace_timer_->async_wait([weak = weak_from_this()](boost::system::error_code error) {
-    const auto self = weak.lock();
-    if (!error && self)
-      for (auto* connection : self->connections_)
-        connection->abort();
-  });
-  finish_if_empty();
-}
-
-void HttpServer::Core::finish_if_empty() {
-  if (!is_stopping || !connections_.empty()) return;
-  if (grace_timer_) grace_timer_->cancel();
-  if (on_stopped_) loop->post(std::exchange(on_stopped_, nullptr));
-}
-
-void HttpServer::Core::abort() {
-  is_stopping = true;
-  on_stopped_ = nullptr;
-  for (const auto& listener : listeners)
-    listener->close();
-  for (auto* connection : connections_)
-    connection->abort();
-}
 
 HttpServer::HttpServer(EventLoop& loop, ServerLimits limits)
     : core_(std::make_shared<Core>(loop.state(), limits)) {}
@@ -171,6 +74,52 @@ void HttpServer::stop(Duration grace, std::function<void()> done) {
 
 ServerStats HttpServer::stats() const {
   return core_->counters->read();
+}
+
+using telemetry::MetricType;
+
+void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& server) {
+  metrics.family("autopilot_http_connections_open", MetricType::gauge, "Open connections.");
+  metrics.sample(static_cast<double>(server.connections_open));
+  metrics.family("autopilot_http_streams_open", MetricType::gauge, "Open event streams.");
+  metrics.sample(static_cast<double>(server.streams_open));
+  metrics.family("autopilot_http_buffered_bytes", MetricType::gauge,
+                 "Bytes of requests and responses held by connections.");
+  metrics.sample(static_cast<double>(server.buffered_bytes));
+  metrics.family("autopilot_http_buffered_bytes_most", MetricType::gauge,
+                 "Highest number of bytes of requests and responses held at one time.");
+  metrics.sample(static_cast<double>(server.buffered_bytes_most));
+  metrics.family("autopilot_http_responses_total", MetricType::counter,
+                 "Responses, by the class of their status code.");
+  metrics.sample({{"class", "2xx"}}, static_cast<double>(server.responses_2xx));
+  metrics.sample({{"class", "4xx"}}, static_cast<double>(server.responses_4xx));
+  metrics.sample({{"class", "5xx"}}, static_cast<double>(server.responses_5xx));
+  metrics.family("autopilot_http_handshakes_failed_total", MetricType::counter,
+                 "Connections to a TLS port that did not use TLS, or that sent an untrusted certificate.");
+  metrics.sample(static_cast<double>(server.handshakes_failed));
+  metrics.family("autopilot_http_limited_total", MetricType::counter,
+                 "Connections, requests and streams that were refused or ended, by limit or rule.");
+  const auto limited = [&metrics](std::string_view limit, std::uint64_t count) {
+    metrics.sample({{"limit", limit}}, static_cast<double>(count));
+  };
+  limited("connections", server.connections_refused);
+  limited("connections_share", server.connections_displaced);
+  limited("descriptors", server.accept_errors);
+  limited("header_bytes", server.headers_too_large);
+  limited("body_bytes", server.bodies_too_large);
+  limited("buffered_bytes", server.buffers_refused);
+  limited("buffered_bytes_share", server.buffers_displaced);
+  limited("malformed", server.requests_malformed);
+  limited("host", server.hosts_refused);
+  limited("handshake_deadline", server.handshakes_late);
+  limited("read_deadline", server.slow_senders_cut);
+  limited("write_deadline", server.slow_readers_cut);
+  limited("idle_deadline", server.idle_closed);
+  limited("requests_per_connection", server.requests_exhausted);
+  limited("answer_deadline", server.answers_late);
+  limited("event_streams", server.streams_refused);
+  limited("event_streams_share", server.streams_displaced);
+  limited("stream_queue", server.streams_cut);
 }
 
 }  // namespace autopilot::net

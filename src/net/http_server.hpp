@@ -15,6 +15,7 @@
 #include "net/event_loop.hpp"
 #include "net/http.hpp"
 #include "net/tls.hpp"
+#include "telemetry/metrics_text.hpp"
 
 namespace autopilot::net {
 
@@ -192,5 +193,8 @@ class HttpServer {
 
   std::shared_ptr<Core> core_;
 };
+
+// The metric families autopilot_http_*: responses and refusals of a server.
+void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& server);
 
 }  // namespace autopilot::net

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "host/files/test_folder.hpp"
-#include "net/test_program.hpp"
+#include "net/test_programs.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::net {

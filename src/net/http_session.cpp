@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "net/client_stream.hpp"
 #include "net/loop_state.hpp"
-#include "net/request_text.hpp"
-#include "net/response_reader.hpp"
+#include "net/message_reader.hpp"
+#include "net/message_text.hpp"
+#include "net/streams.hpp"
 
 namespace autopilot::net {
 

@@ -10,8 +10,8 @@
 #include "core/result.hpp"
 #include "net/event_loop.hpp"
 #include "net/http.hpp"
-#include "net/server_url.hpp"
 #include "net/tls.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::net {
 

@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "net/scripted_server.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::net {

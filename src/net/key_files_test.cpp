@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "net/test_certificates.hpp"
+#include "net/test_programs.hpp"
 #include "net/test_server.hpp"
 #include "net/tls.hpp"
 

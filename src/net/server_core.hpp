@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
 #include "net/crowd.hpp"
 #include "net/http_server.hpp"
+#include "net/message_reader.hpp"
 #include "net/router.hpp"
 
 namespace autopilot::net {
@@ -85,5 +87,16 @@ class HttpServer::Core : public std::enable_shared_from_this<HttpServer::Core> {
   std::function<void()> on_stopped_;
   std::unique_ptr<boost::asio::steady_timer> grace_timer_;
 };
+
+// The decision about a request, made from its head before the body is read.
+struct Admission {
+  Router::Match match;                  // the matched route; has no handler if the request is refused
+  std::size_t body_bytes = 0;           // the largest body that the route accepts
+  std::optional<HttpResponse> refusal;  // set if the host, origin, path, method or peer is refused
+};
+
+// Runs on the loop's thread. Counts each refused Host or Origin header.
+[[nodiscard]] Admission admit(HttpServer::Core& core, const Listener& listener, const Peer& peer,
+                              const ReadRequest& head);
 
 }  // namespace autopilot::net

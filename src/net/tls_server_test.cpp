@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "net/http_session.hpp"
-#include "net/test_certificates.hpp"
-#include "net/test_program.hpp"
+#include "net/test_programs.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::net {

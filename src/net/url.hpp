@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,32 @@
 #include "core/result.hpp"
 
 namespace autopilot::net {
+
+// An IP address and a port. The address is empty if the text has only a port (":3333").
+struct IpPort {
+  std::string address;  // "127.0.0.1", "::1"
+  std::uint16_t port = 0;
+};
+
+// Accepts "127.0.0.1:3333", "[::1]:3333", ":3333", and localhost as 127.0.0.1. Other host names are
+// malformed: this function makes no DNS query.
+[[nodiscard]] Result<IpPort> parse_ip_port(std::string_view text);
+// Puts an IPv6 address in brackets.
+[[nodiscard]] std::string to_string(const IpPort& address);
+
+// URL of a server: "https://10.0.0.1:6443", "http://[::1]:8080/prefix".
+struct ServerUrl {
+  bool is_tls = false;
+  std::string host;  // name or address, without brackets
+  std::uint16_t port = 0;
+  std::string path;  // prefix of every path: "" or "/prefix"
+};
+
+// The default port is that of the scheme. malformed: another scheme, a user, a query, or a missing host.
+[[nodiscard]] Result<ServerUrl> parse_server_url(std::string_view text);
+[[nodiscard]] std::string to_string(const ServerUrl& url);
+// Value of the Host header; it omits the default port of the scheme.
+[[nodiscard]] std::string host_header(const ServerUrl& url);
 
 // nullopt if a % is not followed by two hexadecimal digits, or encodes a NUL byte.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);

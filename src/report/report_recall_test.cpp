@@ -10,7 +10,7 @@
 #include "api/test_samples.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/kernel_log/test_clock.hpp"
-#include "net/scripted_server.hpp"
+#include "net/test_server.hpp"
 #include "report/recall.hpp"
 #include "report/sample_report.hpp"
 

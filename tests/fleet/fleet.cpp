@@ -16,8 +16,8 @@
 #include "cli/open_machine.hpp"
 #include "fleet/simulated_agent.hpp"
 #include "host/process/allocator.hpp"
-#include "net/address.hpp"
 #include "net/event_loop.hpp"
+#include "net/url.hpp"
 #include "runtime/lanes.hpp"
 #include "telemetry/log.hpp"
 

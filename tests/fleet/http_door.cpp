@@ -3,7 +3,7 @@
 
 #include "catalog/catalog.hpp"
 #include "fleet/peers.hpp"
-#include "net/address.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::fleet {
 

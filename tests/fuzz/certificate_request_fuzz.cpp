@@ -8,7 +8,7 @@
 
 #include "core/result.hpp"
 #include "kube/base64.hpp"
-#include "net/authority.hpp"
+#include "net/certificates.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::certificate_request_fuzz {

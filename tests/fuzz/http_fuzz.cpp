@@ -9,11 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "net/host_policy.hpp"
-#include "net/request_reader.hpp"
-#include "net/response_reader.hpp"
+#include "net/http.hpp"
+#include "net/message_reader.hpp"
 #include "net/router.hpp"
-#include "net/sse.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::http_fuzz {

@@ -11,7 +11,7 @@
 #include "kube/access.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_session.hpp"
-#include "net/server_url.hpp"
+#include "net/url.hpp"
 #include "runtime/lanes.hpp"
 
 namespace autopilot::agent {

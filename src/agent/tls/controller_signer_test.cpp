@@ -15,7 +15,7 @@
 #include "api/certificates.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
-#include "net/test_certificates.hpp"
+#include "net/test_programs.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::agent {

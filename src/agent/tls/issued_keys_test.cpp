@@ -13,7 +13,7 @@
 #include "kube/base64.hpp"
 #include "kube/scripted_api.hpp"
 #include "net/http_server.hpp"
-#include "net/test_certificates.hpp"
+#include "net/test_programs.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::agent {

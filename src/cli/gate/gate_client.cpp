@@ -6,8 +6,8 @@
 
 #include "api/v1.hpp"
 #include "net/event_loop.hpp"
+#include "net/http.hpp"
 #include "net/http_session.hpp"
-#include "net/sse.hpp"
 
 namespace autopilot::cli {
 namespace {

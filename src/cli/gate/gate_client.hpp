@@ -11,8 +11,8 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "net/http_client.hpp"
-#include "net/server_url.hpp"
 #include "net/tls.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::cli {
 

@@ -8,7 +8,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/stored_texts.hpp"
-#include "net/authority.hpp"
+#include "net/certificates.hpp"
 
 // The authority of an installation: what signs the certificates of controllers and agents, and how it is
 // followed by the next. Pure but for the randomness of new keys.

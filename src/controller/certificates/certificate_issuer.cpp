@@ -6,7 +6,7 @@
 
 #include "api/certificates.hpp"
 #include "kube/reviews.hpp"
-#include "net/bearer_token.hpp"
+#include "net/http.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::controller {

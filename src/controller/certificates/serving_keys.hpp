@@ -10,7 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "net/authority.hpp"
+#include "net/certificates.hpp"
 #include "net/event_loop.hpp"
 #include "net/tls.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "controller/agent_node.hpp"
 #include "kube/reviews.hpp"
-#include "net/bearer_token.hpp"
+#include "net/http.hpp"
 
 namespace autopilot::controller {
 namespace {

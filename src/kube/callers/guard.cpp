@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/parse.hpp"
-#include "net/address.hpp"
-#include "net/bearer_token.hpp"
+#include "net/http.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::kube {
 namespace {

@@ -10,8 +10,8 @@
 #include "core/result.hpp"
 #include "fleet/peers.hpp"
 #include "net/http.hpp"
-#include "net/server_url.hpp"
 #include "net/tls.hpp"
+#include "net/url.hpp"
 #include "nettest/echo/nccl_probe.hpp"
 
 // How an agent asks others to take part in a test of bandwidth.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kube/callers/on_behalf.hpp"
-#include "net/address.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
 

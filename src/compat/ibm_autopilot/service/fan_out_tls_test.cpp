@@ -8,7 +8,7 @@
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
 #include "net/node_keys.hpp"
-#include "net/test_certificates.hpp"
+#include "net/test_programs.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::compat::ibm_autopilot {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/sse.hpp"
+
+#include "net/http.hpp"
 
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
 namespace autopilot::net {
+
 namespace {
 
 std::vector<ServerEvent> parse(const std::vector<std::string>& chunks) {
@@ -61,4 +63,5 @@ TEST(ServerSentEvents, refuse_an_event_beyond_the_limit) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::net

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/event_stream.hpp"
+
+#include "net/responder.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -10,10 +11,11 @@
 #include <vector>
 
 #include "host/files/test_folder.hpp"
-#include "net/test_program.hpp"
+#include "net/test_programs.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::net {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -270,4 +272,5 @@ TEST_F(EventStreamTest, curl_follows) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::net

@@ -8,6 +8,12 @@
 
 namespace autopilot::net {
 
+enum class ConnectionUse { closed_after, kept };
+
+// The bytes of a request. Path and query are encoded; control characters in headers become spaces.
+[[nodiscard]] std::string format_request(const HttpRequest& request, std::string_view host,
+                                         ConnectionUse use = ConnectionUse::closed_after);
+
 [[nodiscard]] std::string_view reason_phrase(int status);
 
 // How the head of a response ends the exchange.
