@@ -20,7 +20,7 @@
 #include "diagnostics/cluster/pvc_tester.hpp"
 #include "diagnostics/operations/operations.hpp"
 #include "diagnostics/operations/pass_book.hpp"
-#include "incidents/written_verdict.hpp"
+#include "incidents/verdict.hpp"
 #include "kube/attribution/attribution.hpp"
 #include "kube/callers/caller_reviews.hpp"
 #include "kube/client.hpp"
@@ -36,7 +36,7 @@
 #include "report/node_writer.hpp"
 #include "report/recall.hpp"
 #include "report/report_writer.hpp"
-#include "runtime/lanes.hpp"
+#include "runtime/workers.hpp"
 
 namespace autopilot::agent {
 

@@ -16,7 +16,7 @@
 #include "diagnostics/cluster/deep_tester.hpp"
 #include "diagnostics/cluster/list_budget.hpp"
 #include "diagnostics/operations/operations.hpp"
-#include "incidents/written_verdict.hpp"
+#include "incidents/verdict.hpp"
 #include "kube/client.hpp"
 #include "kube/cluster_writer.hpp"
 #include "kube/objects.hpp"

@@ -47,6 +47,30 @@ struct Observed {
   std::uint64_t records_dropped = 0;
 };
 
+// Collects the observations of one run, in order; each has the time of the run.
+class ObservationBuilder {
+ public:
+  explicit ObservationBuilder(Instant now) : now_(now) {}
+
+  // The reference is valid until the next call.
+  Observation& add(const Subject& subject, std::string_view name, std::string_view source, Value value,
+                   std::string_view unit = "");
+  // A counter. Values beyond 63 bits become the largest one.
+  Observation& add_count(const Subject& subject, std::string_view name, std::string_view source,
+                         std::uint64_t count);
+  // A value that was requested and not returned: `why` is an error code or a word of the check, `what` is the
+  // text for people.
+  Observation& add_missing(const Subject& subject, std::string_view name, std::string_view source,
+                           std::string_view why, const std::string& what);
+  [[nodiscard]] Observations take() { return std::move(observations_); }
+
+ private:
+  Observation& add_empty(const Subject& subject, std::string_view name, std::string_view source);
+
+  Instant now_;
+  Observations observations_;
+};
+
 struct JudgeInput {
   Instant now;
   const History& history;

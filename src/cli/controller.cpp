@@ -19,7 +19,7 @@
 #include "config/forms.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/process/allocator.hpp"
-#include "runtime/lanes.hpp"
+#include "runtime/workers.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::cli {

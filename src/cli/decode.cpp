@@ -20,7 +20,7 @@
 
 #include "catalog/catalog.hpp"
 #include "catalog/operator_rules.hpp"
-#include "checks/custom/log_rules_check.hpp"
+#include "checks/custom/custom_checks.hpp"
 #include "checks/kernel_log/line_verdict.hpp"
 #include "cli/cli.hpp"
 #include "cli/machine_checks.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "agent/agent.hpp"
-#include "checks/custom/log_rules_check.hpp"
+#include "checks/custom/custom_checks.hpp"
 #include "config/config.hpp"
 #include "core/log_parts.hpp"
 #include "core/result.hpp"

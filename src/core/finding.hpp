@@ -14,7 +14,7 @@
 namespace autopilot {
 
 // A statement of a check about one subject. Its identity is check + subject + reason, and the driver's error
-// code if the evidence has one (incidents/error_code.hpp). A healthy subject has no finding.
+// code if the evidence has one (incidents/evidence.hpp). A healthy subject has no finding.
 struct Finding {
   Subject subject;
   Health health = Health::unknown;

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "incidents/causes_fixture.hpp"
+#include "incidents/node_state_fixture.hpp"
 #include "incidents/verdict.hpp"
 
 namespace autopilot::incidents {

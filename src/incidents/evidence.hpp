@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "core/finding.hpp"
 
@@ -29,6 +32,14 @@ inline bool is_news(const Finding& before, const Finding& now) {
   const Value* other = newest(now);
   if (one == nullptr || other == nullptr) return before.evidence != now.evidence;
   return *one != *other;
+}
+
+// Number of the driver error of the finding, nullopt for other findings. It is part of the finding's
+// identity, so that errors of one reason do not hide each other.
+[[nodiscard]] inline std::optional<std::int64_t> error_code(const Finding& finding) {
+  const Value* code = find_attribute(finding.evidence, "code");
+  const auto* number = code == nullptr ? nullptr : std::get_if<std::int64_t>(code);
+  return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
 }  // namespace autopilot::incidents

@@ -15,11 +15,9 @@
 #include "core/clock.hpp"
 #include "core/finding.hpp"
 #include "core/observation.hpp"
-#include "incidents/memory.hpp"
-#include "incidents/passing_findings.hpp"
-#include "incidents/placement.hpp"
+#include "incidents/devices.hpp"
+#include "incidents/finding_state.hpp"
 #include "incidents/reset_witness.hpp"
-#include "incidents/transition.hpp"
 
 namespace autopilot::incidents {
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "core/incident.hpp"
 #include "core/observation.hpp"
 #include "core/workload.hpp"
 
@@ -33,5 +34,13 @@ class GpuUsers {
 
   std::map<Subject, std::vector<Workload>> by_gpu_;
 };
+
+// Adds the affected workloads to the incident: the workloads that used or held the GPU of a member while the
+// member lasted, or any GPU if the member concerns all of them; for a fault of a program, the program in its
+// log line. A pod with a known process is not listed separately. True if the list changed. An injected
+// incident affects no workload.
+bool add_workloads(Incident& incident, const GpuUsers& users);
+// The same for a record that only repeats a member.
+bool add_workloads(Incident& incident, const IncidentMember& member, const GpuUsers& users);
 
 }  // namespace autopilot::incidents

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "core/stronger_action.hpp"
-#include "incidents/blame.hpp"
-#include "incidents/confidence.hpp"
+#include "incidents/causes.hpp"
 #include "incidents/evidence.hpp"
-#include "incidents/incident_workloads.hpp"
+#include "incidents/gpu_users.hpp"
 #include "incidents/record_members.hpp"
 
 namespace autopilot::incidents {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/incident.hpp"
-#include "incidents/cause_rules.hpp"
+#include "incidents/causes.hpp"
 #include "incidents/finding_tracker.hpp"
 #include "incidents/gpu_users.hpp"
 #include "incidents/record_members.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
-#include "incidents/blame.hpp"
+#include "incidents/causes.hpp"
 
 namespace autopilot::incidents {
 namespace {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "incidents/error_code.hpp"
 #include "incidents/evidence.hpp"
 
 namespace autopilot::incidents {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 
-#include "incidents/causes_fixture.hpp"
-#include "incidents/error_code.hpp"
+#include "incidents/evidence.hpp"
+#include "incidents/node_state_fixture.hpp"
 
 namespace autopilot::incidents {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/operation.hpp"
 #include "core/snapshot.hpp"
 #include "incidents/node_state.hpp"
-#include "incidents/written_verdict.hpp"
+#include "incidents/verdict.hpp"
 
 // The report of a node: the object in which its cluster finds what is known of it, and a new agent what an
 // earlier one knew (node_report_reader.hpp). deploy/helm/autopilot/crds/nodehealthreports.yaml describes

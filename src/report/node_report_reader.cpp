@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "api/wire.hpp"
-#include "incidents/memory.hpp"
+#include "incidents/finding_state.hpp"
 #include "report/node_report.hpp"
 
 namespace autopilot::report {

@@ -10,7 +10,7 @@
 #include "core/operation.hpp"
 #include "core/result.hpp"
 #include "incidents/node_state.hpp"
-#include "incidents/written_verdict.hpp"
+#include "incidents/verdict.hpp"
 
 namespace autopilot::report {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/test_samples.hpp"
-#include "incidents/memory.hpp"
+#include "incidents/finding_state.hpp"
 #include "incidents/node_state_fixture.hpp"
 #include "report/node_report_reader.hpp"
 #include "report/report_cuts.hpp"

@@ -10,7 +10,7 @@
 #include "checks/check.hpp"
 #include "core/operation.hpp"
 #include "core/result.hpp"
-#include "incidents/written_verdict.hpp"
+#include "incidents/verdict.hpp"
 #include "runtime/runtime.hpp"
 #include "store/journal.hpp"
 

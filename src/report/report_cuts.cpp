@@ -9,7 +9,7 @@
 #include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
 #include "core/workload_fields.hpp"
-#include "incidents/blame.hpp"
+#include "incidents/causes.hpp"
 
 namespace autopilot::report {
 namespace {

@@ -12,8 +12,8 @@
 #include "net/tls.hpp"
 #include "report/node_report.hpp"
 #include "report/recall.hpp"
-#include "runtime/lanes.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/workers.hpp"
 #include "telemetry/build_info.hpp"
 #include "telemetry/log.hpp"
 

@@ -3,8 +3,39 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+
+#include "incidents/verdict.hpp"
 
 namespace autopilot::runtime {
+
+void DurableWaiters::add(std::uint64_t batch, MonoTime patience, Done done) {
+  waiters_.push_back({batch, patience, std::move(done)});
+}
+
+void DurableWaiters::settle(std::uint64_t batch, bool durable) {
+  tell([batch](const Waiter& waiter) { return waiter.batch <= batch; }, durable);
+}
+
+void DurableWaiters::give_up(MonoTime now) {
+  tell([now](const Waiter& waiter) { return waiter.patience <= now; }, false);
+}
+
+std::optional<MonoTime> DurableWaiters::next() const {
+  const auto first = std::ranges::min_element(waiters_, {}, &Waiter::patience);
+  return first == waiters_.end() ? std::nullopt : std::optional(first->patience);
+}
+
+void DurableWaiters::tell(const std::function<bool(const Waiter&)>& concerns, bool durable) {
+  std::vector<Done> told;
+  std::erase_if(waiters_, [&](Waiter& waiter) {
+    if (!concerns(waiter)) return false;
+    told.push_back(std::move(waiter.done));
+    return true;
+  });
+  for (const Done& done : told)
+    done(durable);
+}
 
 std::string LastingFacts::value(std::string_view name) const {
   const auto found = values.find(name);
@@ -92,6 +123,32 @@ std::optional<MonoTime> Ledger::next_flush() {
   const auto patience = waiters_.next();
   const auto overdue = events_.show_overdue(clock_.now().mono);
   return patience && overdue ? std::min(*patience, *overdue) : patience ? patience : overdue;
+}
+
+MemoryLoss::MemoryLoss(std::string cause, int rounds)
+    : cause_(std::move(cause)), rounds_(std::max(1, rounds)) {}
+
+void MemoryLoss::note_look(std::string_view check) {
+  if (is_over()) return;
+  const auto found = looks_.find(check);
+  if (found == looks_.end())
+    looks_.emplace(check, 1);
+  else if (found->second < rounds_)
+    ++found->second;
+}
+
+bool MemoryLoss::holds(std::string_view check) const {
+  if (is_over()) return false;
+  const auto found = looks_.find(check);
+  return found == looks_.end() || found->second < rounds_;
+}
+
+Finding MemoryLoss::finding() const {
+  Finding finding;
+  finding.health = Health::unknown;
+  finding.reason = incidents::kMemoryLost;
+  finding.message = "what was known of this node before may not be all there: " + cause_;
+  return finding;
 }
 
 }  // namespace autopilot::runtime

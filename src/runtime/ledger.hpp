@@ -13,13 +13,39 @@
 
 #include "core/clock.hpp"
 #include "core/event.hpp"
+#include "core/finding.hpp"
 #include "core/incident.hpp"
-#include "runtime/durable_waiters.hpp"
 #include "runtime/event_log.hpp"
-#include "runtime/inbox.hpp"
+#include "runtime/workers.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::runtime {
+
+// Those who want to know when a batch is durable, and for how long they want to wait. Plain data without
+// clock or lock.
+class DurableWaiters {
+ public:
+  using Done = std::function<void(bool durable)>;
+
+  void add(std::uint64_t batch, MonoTime patience, Done done);
+  // Everything up to that batch is durable, or one of them never will be.
+  void settle(std::uint64_t batch, bool durable);
+  // Tells those whose patience is over that it is not durable.
+  void give_up(MonoTime now);
+  // When the next one loses patience.
+  [[nodiscard]] std::optional<MonoTime> next() const;
+
+ private:
+  struct Waiter {
+    std::uint64_t batch = 0;
+    MonoTime patience{};
+    Done done;
+  };
+  // A waiter that is told may ask for something new: those told have left the list before.
+  void tell(const std::function<bool(const Waiter&)>& concerns, bool durable);
+
+  std::vector<Waiter> waiters_;
+};
 
 // What the journal holds one of, the newest.
 struct LastingFacts {
@@ -83,6 +109,32 @@ class Ledger {
   std::uint64_t last_told_ = 0;
   std::uint64_t flushed_ = 0;  // batches
   bool missed_ = false;
+};
+
+// The name of the fact that holds why; empty or absent: nothing is lost.
+inline constexpr std::string_view kMemoryLossFact = "memory.lost";
+
+// What an earlier run knew may not be all there: what it held is not known to be over before each check has
+// looked as often as it takes to find it again. Plain data; one owner.
+class MemoryLoss {
+ public:
+  // cause: empty: nothing is lost. rounds: how often each check has to look, at least once.
+  MemoryLoss(std::string cause, int rounds);
+
+  [[nodiscard]] bool is_over() const { return cause_.empty(); }
+  [[nodiscard]] const std::string& cause() const { return cause_; }
+  // That check has seen all that it should.
+  void note_look(std::string_view check);
+  // It has not looked often enough since.
+  [[nodiscard]] bool holds(std::string_view check) const;
+  void end() { cause_.clear(); }
+  // About the host, of health unknown.
+  [[nodiscard]] Finding finding() const;
+
+ private:
+  std::string cause_;
+  int rounds_;
+  std::map<std::string, int, std::less<>> looks_;
 };
 
 }  // namespace autopilot::runtime

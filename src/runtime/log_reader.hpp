@@ -4,15 +4,37 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "checks/check.hpp"
+#include "core/clock.hpp"
 #include "core/event.hpp"
 #include "core/log_parts.hpp"
 #include "core/observation.hpp"
+#include "core/snapshot.hpp"
 
 namespace autopilot::runtime {
+
+// How many records the event stands for (attribute "count").
+[[nodiscard]] std::uint64_t times_told(const Observation& record);
+
+// How often each kind of kernel record was seen, known or not. Of further kinds beyond kMaxKinds only the sum
+// is kept, under the name "other".
+class RecordCounts {
+ public:
+  static constexpr std::size_t kMaxKinds = 256;
+
+  // Records that no earlier round has seen; one may stand for several (attribute "count").
+  void add(std::string_view check, const Observations& records);
+  [[nodiscard]] std::vector<RecordCount> counts() const;
+
+ private:
+  std::map<RecordKind, std::uint64_t> counts_;
+};
 
 // How far one check has read the kernel log, and how many of its records were told as events.
 class LogReader {
@@ -55,6 +77,24 @@ class LogReader {
   std::size_t told_ = 0;  // events of this minute
   std::size_t untold_ = 0;
   bool moved_ = false;
+};
+
+// The last reset of each GPU that looks proved and no driver's record told, for judges who otherwise know the
+// records alone.
+class SeenResets {
+ public:
+  // For one boot; what `journaled` says of another boot is forgotten.
+  SeenResets(std::string boot_id, std::string_view journaled);
+
+  void add(const Subject& gpu, MonoTime time) { times_[gpu.key] = time; }
+  // For the journal.
+  [[nodiscard]] std::string to_text() const;
+  // An event for each, as checks::reset_in knows it. `now` places them on the wall clock.
+  [[nodiscard]] Observations events(Instant now) const;
+
+ private:
+  std::string boot_id_;
+  std::map<std::string, MonoTime, std::less<>> times_;  // by PCI address
 };
 
 }  // namespace autopilot::runtime

@@ -6,13 +6,11 @@
 #include <utility>
 
 #include "checks/kernel_log/driver_events.hpp"
-#include "checks/kernel_log/record_signs.hpp"
-#include "checks/kernel_log/reset_evidence.hpp"
-#include "checks/kernel_log/taken_back.hpp"
-#include "incidents/placement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
+#include "incidents/devices.hpp"
 #include "incidents/verdict.hpp"
 #include "runtime/conclude.hpp"
-#include "runtime/runtime_events.hpp"
+#include "runtime/event_log.hpp"
 
 namespace autopilot::runtime {
 namespace {

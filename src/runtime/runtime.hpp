@@ -18,14 +18,10 @@
 #include "core/snapshot.hpp"
 #include "host/host.hpp"
 #include "incidents/node_state.hpp"
-#include "runtime/inbox.hpp"
-#include "runtime/lanes.hpp"
 #include "runtime/ledger.hpp"
 #include "runtime/log_reader.hpp"
-#include "runtime/memory_loss.hpp"
-#include "runtime/record_counts.hpp"
 #include "runtime/schedule.hpp"
-#include "runtime/seen_resets.hpp"
+#include "runtime/workers.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::runtime {

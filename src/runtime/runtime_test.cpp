@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "checks/kernel_log/reset_evidence.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "tests/fakes/fake_host.hpp"
 
 namespace autopilot::runtime {

@@ -9,7 +9,6 @@
 
 #include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
-#include "store/test_random.hpp"
 
 namespace autopilot::store {
 namespace {

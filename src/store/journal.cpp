@@ -12,7 +12,6 @@
 #include "store/rows.hpp"
 #include "store/salvage.hpp"
 #include "store/schema.hpp"
-#include "store/seal.hpp"
 #include "store/sqlite.hpp"
 
 namespace autopilot::store {

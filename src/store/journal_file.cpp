@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "core/parse.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::store {
@@ -96,6 +97,11 @@ void remove_oldest_aside(const std::string& path, const std::string& newest) {
       fs::remove(names[i] + std::string(ending), ignored);
   }
 }
+
+constexpr std::size_t kDigits = 20;
+constexpr std::string_view kCurrent = " current\n";
+constexpr std::string_view kBehind = " behind \n";
+static_assert(kDigits + kCurrent.size() == kJournalMarkBytes && kBehind.size() == kCurrent.size());
 
 }  // namespace
 
@@ -183,6 +189,20 @@ Result<std::string> Journal::move_aside(const std::string& path, WallTime now) {
   remove_oldest_aside(path, name);
   sync_folder(folder_of(path));
   return name;
+}
+
+std::string format_journal_mark(const JournalMark& mark) {
+  std::string digits = std::to_string(mark.commits);
+  digits.insert(0, kDigits - digits.size(), '0');
+  return digits.append(mark.is_behind ? kBehind : kCurrent);
+}
+
+Result<JournalMark> parse_journal_mark(std::string_view text) {
+  const auto commits = parse_number<std::uint64_t>(text.substr(0, kDigits));
+  const auto state = text.substr(std::min(text.size(), kDigits));
+  if (text.size() != kJournalMarkBytes || !commits || (state != kCurrent && state != kBehind))
+    return fail(Errc::malformed, "the journal's lock: its mark is damaged");
+  return JournalMark{*commits, state == kBehind};
 }
 
 }  // namespace autopilot::store

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <iterator>
+#include <random>
 #include <string>
 
 #include "store/journal.hpp"
@@ -35,6 +37,11 @@ inline Batch batch_of(Event event) {
   Batch batch;
   batch.events.push_back(std::move(event));
   return batch;
+}
+
+// A generator for one test, equal in every run; change it with --gtest_random_seed=N.
+inline std::mt19937 random_numbers(unsigned test) {
+  return std::mt19937(test + static_cast<unsigned>(GTEST_FLAG_GET(random_seed)));
 }
 
 }  // namespace autopilot::store::testing

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "store/test_random.hpp"
+#include "store/journal_fixture.hpp"
 
 namespace autopilot::store {
 namespace {

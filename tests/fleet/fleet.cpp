@@ -18,7 +18,7 @@
 #include "host/process/allocator.hpp"
 #include "net/event_loop.hpp"
 #include "net/url.hpp"
-#include "runtime/lanes.hpp"
+#include "runtime/workers.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::fleet {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "store/journal_mark.hpp"
+#include "store/journal_file.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::journal_mark_fuzz {

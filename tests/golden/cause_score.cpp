@@ -7,7 +7,7 @@
 
 #include "catalog/builtin.hpp"
 #include "checks/check.hpp"
-#include "incidents/placement.hpp"
+#include "incidents/devices.hpp"
 
 namespace autopilot::golden {
 namespace {

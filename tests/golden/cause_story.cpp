@@ -8,8 +8,7 @@
 #include <set>
 
 #include "checks/kernel_log/decode.hpp"
-#include "checks/kernel_log/record_signs.hpp"
-#include "checks/kernel_log/taken_back.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "core/yaml_text.hpp"
 #include "host/open_host.hpp"
 #include "incidents/node_state.hpp"

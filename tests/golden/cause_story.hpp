@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/decode.hpp"
 #include "core/incident.hpp"
 #include "golden/cause_labels.hpp"
 #include "golden/golden_case.hpp"

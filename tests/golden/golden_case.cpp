@@ -13,7 +13,7 @@
 #include "host/open_host.hpp"
 #include "incidents/finding_tracker.hpp"
 #include "runtime/conclude.hpp"
-#include "runtime/lanes.hpp"
+#include "runtime/workers.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::golden {

@@ -15,7 +15,6 @@
 #include "core/parse.hpp"
 #include "host/files/test_folder.hpp"
 #include "store/journal_fixture.hpp"
-#include "store/test_random.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::store {

@@ -17,7 +17,7 @@
 #include "net/key_files.hpp"
 #include "net/node_keys.hpp"
 #include "net/tls.hpp"
-#include "runtime/lanes.hpp"
+#include "runtime/workers.hpp"
 
 namespace autopilot::agent {
 

@@ -12,7 +12,7 @@
 #include "net/event_loop.hpp"
 #include "net/http_session.hpp"
 #include "net/url.hpp"
-#include "runtime/lanes.hpp"
+#include "runtime/workers.hpp"
 
 namespace autopilot::agent {
 

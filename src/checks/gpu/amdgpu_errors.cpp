@@ -4,7 +4,6 @@
 #include "checks/builtin.hpp"
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {

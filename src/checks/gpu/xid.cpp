@@ -13,14 +13,13 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/driver_events.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/repeated_faults.hpp"
-#include "checks/kernel_log/reset_evidence.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/taken_back.hpp"
 #include "core/stronger_action.hpp"
 #include "host/host.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/kernel_log/driver_events.hpp"
-#include "checks/kernel_log/reset_evidence.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/host.hpp"

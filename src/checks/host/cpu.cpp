@@ -8,8 +8,6 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -28,7 +26,7 @@ constexpr std::string_view kThrottled = "cpu.throttled.package";
 constexpr std::string_view kThrottledRule = "host.cpu_throttled";
 constexpr Duration kBetweenLines = 4min;
 
-void add_processors(const host::Processors& processors, Seen& seen) {
+void add_processors(const host::Processors& processors, ObservationBuilder& seen) {
   seen.add(host_subject(), kOnline, kSysfs, static_cast<std::int64_t>(processors.online), "count");
   if (processors.present)
     seen.add(host_subject(), kPresent, kSysfs, static_cast<std::int64_t>(*processors.present), "count");
@@ -45,7 +43,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   const Status log = add_rule_events(host, request, kId, observed);
   const auto processors = host::read_processors(host.files);
   if (!processors && !log) return fail(processors.error());
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   if (processors) {
     observed.witnesses.insert(observed.witnesses.begin(), std::string(kSysfs));
     add_processors(*processors, seen);

@@ -11,8 +11,6 @@
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/call_trace.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -36,7 +34,7 @@ Subject process(std::int64_t pid) {
   return subject;
 }
 
-void add_blocked(const host::Tasks& tasks, Seen& seen) {
+void add_blocked(const host::Tasks& tasks, ObservationBuilder& seen) {
   std::int64_t kernel_threads = 0;
   for (const host::BlockedTask& blocked : tasks.blocked) {
     // Some threads of the kernel sleep like this all their life, by design.
@@ -57,7 +55,7 @@ void add_blocked(const host::Tasks& tasks, Seen& seen) {
 }
 
 // The parents that left most of their children uncollected, the worst first.
-void add_zombies(const host::Files& files, const host::Tasks& tasks, Seen& seen) {
+void add_zombies(const host::Files& files, const host::Tasks& tasks, ObservationBuilder& seen) {
   std::map<std::int64_t, std::int64_t> by_parent;
   for (const host::TaskState& zombie : tasks.zombies)
     ++by_parent[zombie.parent];
@@ -94,7 +92,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (log) add_places(host, request, observed);
   const auto tasks = host::read_tasks(host.files);
   if (!tasks && !log) return fail(tasks.error());
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   if (tasks) {
     seen.add(host_subject(), kLookedAt, kProc, static_cast<std::int64_t>(tasks->looked_at), "count");
     seen.add(host_subject(), "tasks.left_out", kProc, static_cast<std::int64_t>(tasks->left_out), "count");

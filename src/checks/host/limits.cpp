@@ -9,8 +9,6 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
-#include "checks/seen.hpp"
 #include "core/parse.hpp"
 #include "host/host.hpp"
 
@@ -78,7 +76,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   // The line says that a limit was reached; how near it is, is known without it.
   const Status log = add_rule_events(host, request, kId, observed);
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   std::optional<Error> problem;
   bool any_answered = false;
   for (const Resource& resource : kResources) {

@@ -9,7 +9,6 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {

@@ -13,8 +13,6 @@
 #include "checks/host/pcie_lines.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -128,7 +126,7 @@ class Round {
   }
 
   const host::Host& host_;
-  Seen seen_;
+  ObservationBuilder seen_;
   PciePaths paths_;
   bool has_gpus_ = false;
 };

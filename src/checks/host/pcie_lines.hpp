@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "checks/check.hpp"
-#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/decode.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {

@@ -9,8 +9,6 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -29,7 +27,7 @@ constexpr std::string_view kWords = "crash_records.words";
 constexpr std::string_view kPacked = "crash_records.packed";
 constexpr std::size_t kMostShown = 8;
 
-void add_records(const host::CrashRecords& crashes, Seen& seen) {
+void add_records(const host::CrashRecords& crashes, ObservationBuilder& seen) {
   seen.add(host_subject(), kRecords, kPstore,
            static_cast<std::int64_t>(crashes.records.size() + crashes.left_out), "count");
   const std::size_t shown = std::min(crashes.records.size(), kMostShown);
@@ -46,7 +44,7 @@ void add_records(const host::CrashRecords& crashes, Seen& seen) {
 }
 
 // A record that is there and may not be read can be of anything.
-void add_unreadable(const host::CrashRecords& crashes, Seen& seen) {
+void add_unreadable(const host::CrashRecords& crashes, ObservationBuilder& seen) {
   if (crashes.unreadable > 0)
     seen.add_missing(host_subject(), kWords, kPstore, "denied",
                      std::to_string(crashes.unreadable) + " records of a kernel may not be read");
@@ -64,7 +62,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     const bool is_there = crashes.error().code != Errc::unsupported;
     return fail(is_there ? crashes.error() : log.error());
   }
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   if (log)
     seen.add(host_subject(), kLines, observed.witnesses.front(),
              static_cast<std::int64_t>(observed.observations.size()), "count");

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "catalog/catalog.hpp"
-#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/decode.hpp"
 #include "core/observation.hpp"
 
 namespace autopilot::checks {

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "checks/kernel_log/decode.hpp"
-#include "checks/kernel_log/decoded_record.hpp"
 #include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "checks/kernel_log/rule_events.hpp"

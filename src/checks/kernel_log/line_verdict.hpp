@@ -4,7 +4,7 @@
 #include <string>
 
 #include "catalog/catalog.hpp"
-#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/decode.hpp"
 #include "core/action.hpp"
 #include "core/health.hpp"
 #include "host/kernel_log/kernel_log.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/decode.hpp"
 #include "core/log_parts.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 
@@ -20,5 +20,9 @@ namespace autopilot::checks {
 // fault_class and action stay empty. Nothing when the record is none of them; what else these drivers write
 // is for the catalog's log rules.
 [[nodiscard]] std::optional<DecodedRecord> decode_nvidia(const host::KernelRecord& record);
+
+// Reads what follows "<code>, " in an Xid line into `decoded`, whose code is set: pid, process, text, and
+// what the text of certain codes says. Leaves out what is not there or not well-formed.
+void read_xid_body(std::string_view body, DecodedRecord& decoded);
 
 }  // namespace autopilot::checks

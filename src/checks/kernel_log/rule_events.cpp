@@ -2,20 +2,96 @@
 #include "checks/kernel_log/rule_events.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "checks/judgement.hpp"
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/driver_events.hpp"
-#include "checks/kernel_log/link_outages.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
+#include "core/parse.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
 namespace {
+
+// Lines about links, taken from the newest to the oldest. Of too many the shortest losses of each link are
+// left out: a link that bounces a thousand times hides no loss that lasted. An outage begins with the first
+// of several lines "down" and ends with the first "up" after it.
+class LinkOutages {
+ public:
+  static constexpr std::size_t kMaxOutages = 32;  // of one link
+  static constexpr std::size_t kMaxLinks = 64;
+
+  // False where there is no room for another link.
+  bool add(Observation event);
+  // What is kept, in no particular order. Nothing is left here.
+  [[nodiscard]] Observations take();
+
+ private:
+  // Of the oldest one nobody saw the begin, of the newest one perhaps not the end.
+  struct Outage {
+    std::optional<Observation> down;
+    std::optional<Observation> up;
+  };
+  struct Link {
+    Outage current;
+    std::vector<Outage> outages;
+    void finish();
+  };
+  static void move_to(Observations& events, Outage& outage);
+  // Subject; may act; injected.
+  using Key = std::tuple<Subject, bool, bool>;
+
+  std::map<Key, Link> links_;
+};
+
+bool LinkOutages::add(Observation event) {
+  Key key{event.subject, may_act(event), is_injected(event)};
+  auto found = links_.find(key);
+  if (found == links_.end()) {
+    if (links_.size() >= kMaxLinks) return false;
+    found = links_.emplace(std::move(key), Link{}).first;
+  }
+  Link& link = found->second;
+  if (to_lower(attribute_of(event, "state")) == "down") {
+    link.current.down = std::move(event);
+    return true;
+  }
+  if (link.current.down) link.finish();
+  link.current.up = std::move(event);
+  return true;
+}
+
+void LinkOutages::Link::finish() {
+  const auto length = [](const Outage& outage) {
+    return outage.down && outage.up ? outage.up->time.mono - outage.down->time.mono : Duration::max();
+  };
+  outages.push_back(std::exchange(current, {}));
+  if (outages.size() > kMaxOutages) outages.erase(std::ranges::min_element(outages, {}, length));
+}
+
+void LinkOutages::move_to(Observations& events, Outage& outage) {
+  if (outage.down) events.push_back(*std::move(outage.down));
+  if (outage.up) events.push_back(*std::move(outage.up));
+}
+
+Observations LinkOutages::take() {
+  Observations events;
+  for (auto& [key, link] : links_) {
+    link.finish();
+    for (Outage& outage : link.outages)
+      move_to(events, outage);
+  }
+  links_.clear();
+  return events;
+}
 
 // How many records an event stands for, where it is more than one.
 constexpr std::string_view kCount = "count";
@@ -81,6 +157,93 @@ void add_events(const host::KernelRecords& log, const Request& request, const De
   counted.move_to(observed.observations);
   news.move_to(observed.observations);
 }
+
+// Of the catalog, of the finding itself, or the same for every event that acts.
+constexpr std::array<std::string_view, 4> kToldElsewhere{"kind", "name", "injected", "fromKernel"};
+
+// Subject, reason, injected.
+using Key = std::tuple<Subject, std::string, bool>;
+
+struct Condition {
+  Health health = Health::degraded;
+  std::int64_t count = 0;
+  WallTime since{};
+  const Observation* last = nullptr;  // of those with the worst health
+  const catalog::LogRule* rule = nullptr;
+};
+
+class Judgement {
+ public:
+  explicit Judgement(const JudgeInput& input) : input_(input) {}
+
+  Findings judge() {
+    for (const Observation& event : input_.history.events()) {
+      const catalog::LogRule* rule = rule_of(event);
+      if (rule == nullptr || !may_act(event)) continue;
+      for (const std::string& other : rule->takes_back)
+        take_back(other, event);
+      if (!rule->reason.empty() && !is_expired(event, *rule)) note(event, *rule);
+    }
+    Findings findings;
+    for (const auto& [key, condition] : conditions_)
+      findings.push_back(to_finding(key, condition));
+    return findings;
+  }
+
+ private:
+  [[nodiscard]] const catalog::LogRule* rule_of(const Observation& event) const {
+    return input_.facts.log_rule(event.name);
+  }
+
+  void take_back(const std::string& rule, const Observation& by) {
+    std::erase_if(conditions_, [&](const auto& entry) {
+      const auto& [subject, reason, injected] = entry.first;
+      return entry.second.rule->id == rule && subject == by.subject && injected == is_injected(by);
+    });
+  }
+
+  [[nodiscard]] bool is_expired(const Observation& event, const catalog::LogRule& rule) const {
+    const catalog::Reason* reason = input_.facts.reason(rule.reason);
+    return reason != nullptr && reason->clear == catalog::ClearRule::expiry &&
+           input_.now.mono - event.time.mono > reason->clear_after;
+  }
+
+  void note(const Observation& event, const catalog::LogRule& rule) {
+    Condition& condition = conditions_[{event.subject, rule.reason, is_injected(event)}];
+    condition.count += event_count(event);
+    if (condition.last == nullptr) condition.since = event.time.wall;
+    if (condition.last != nullptr && condition.health == Health::failed && rule.health != Health::failed)
+      return;
+    condition.health = rule.health;
+    condition.last = &event;
+    condition.rule = &rule;
+  }
+
+  // The evidence is that of one record: it stays the same until there is news.
+  [[nodiscard]] Finding to_finding(const Key& key, const Condition& condition) const {
+    const auto& [subject, reason, injected] = key;
+    const Observation& last = *condition.last;
+    std::string message = condition.rule->title;
+    if (condition.count > 1) message += " (" + std::to_string(condition.count) + " lines)";
+    if (const Value* line = find_attribute(last.attributes, "line"); line != nullptr)
+      message += ": " + to_string(*line);
+    Finding finding = make_finding(input_, subject, reason, condition.health, std::move(message));
+    if (condition.rule->action) finding.action = *condition.rule->action;
+    finding.injected = injected;
+    finding.since = condition.since;
+    finding.evidence = {{"rule", last.name},
+                        {"time", format_time(last.time.wall)},
+                        {"witness", last.source},
+                        {"sequence", static_cast<std::int64_t>(last.sequence.value_or(0))}};
+    for (const auto& attribute : last.attributes)
+      if (std::ranges::find(kToldElsewhere, attribute.first) == kToldElsewhere.end())
+        finding.evidence.push_back(attribute);
+    return finding;
+  }
+
+  const JudgeInput& input_;
+  std::map<Key, Condition> conditions_;
+};
 
 }  // namespace
 
@@ -196,6 +359,16 @@ void add_line(Finding& finding, const Observation& event) {
   if (const Value* line = find_attribute(event.attributes, "line"))
     finding.evidence.emplace_back("line", *line);
   finding.evidence.emplace_back("witness", event.source);
+}
+
+Findings rule_findings(const JudgeInput& input) {
+  return Judgement(input).judge();
+}
+
+Health allowed_health(const JudgeInput& input, const Observation& event, Health health) {
+  const catalog::LogRule* rule = input.facts.log_rule(event.name);
+  if (rule == nullptr) rule = catalog::builtin().log_rule(event.name);
+  return rule == nullptr ? health : catalog::allowed_health(*rule, health);
 }
 
 }  // namespace autopilot::checks

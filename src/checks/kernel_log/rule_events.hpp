@@ -8,12 +8,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "checks/check.hpp"
 #include "checks/kernel_log/decode.hpp"
-#include "checks/kernel_log/decoded_record.hpp"
+#include "core/observation.hpp"
 
 namespace autopilot::checks {
+
+// The rule of the catalog that recognises "Link up" and "Link down".
+inline constexpr std::string_view kLinkRule = "network.link";
 
 inline constexpr std::size_t kMaxRuleEvents = 256;
 // Of one rule, subject and writer; see event_count.
@@ -30,7 +34,7 @@ using SubjectOf = std::function<Subject(const DecodedRecord& decoded)>;
 // Adds to `observed` what the kernel wrote since request.kernel_log_from and a log rule among `rules` (ids of
 // the catalog) recognises: an event with the rule as name and value, facts and line as attributes. A storm
 // stays small: of records that say the same of the same subject the first and the newest are kept, and the
-// first says how many it stands for; of losses of a link the longest (link_outages.hpp). Records below
+// first says how many it stands for; of losses of a link the longest (LinkOutages). Records below
 // request.kernel_log_counted are kept apart from the others. Beyond kMaxRuleEvents of each the oldest are
 // left out, and count as dropped where they are new. The log becomes a witness when it can be read; otherwise
 // nothing is added and the error is returned.
@@ -63,5 +67,14 @@ Status add_rule_events(const host::Host& host, const Request& request, const Dec
 [[nodiscard]] std::optional<int> attribute_number(const Observation& event, std::string_view name);
 // The line of the event becomes evidence; what an injected line proves is injected.
 void add_line(Finding& finding, const Observation& event);
+
+// What the records of the history say by the log rules of the catalog: one finding for each subject and
+// reason, of the worst health among the rules that give it, with the newest line as evidence and how many
+// there were in the message. Records that user space wrote, and unverified ones, make none; injected ones
+// make findings of their own. A line is over when a later one takes it back or its reason expired.
+[[nodiscard]] Findings rule_findings(const JudgeInput& input);
+
+// For judges that choose a health themselves: `health`, or degraded where the rule of the event is unproven.
+[[nodiscard]] Health allowed_health(const JudgeInput& input, const Observation& event, Health health);
 
 }  // namespace autopilot::checks

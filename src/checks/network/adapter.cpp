@@ -9,11 +9,8 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/kernel_log/link_outages.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
-#include "checks/network/link_flaps.hpp"
-#include "checks/seen.hpp"
+#include "core/parse.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -88,7 +85,7 @@ bool gives_devices_away(std::string_view driver) {
 
 // Physical functions that no driver has, unless an administrator keeps them for one. Small ones only where
 // others of the same kind have a driver.
-void look_for_driverless(const host::Files& files, Seen& seen) {
+void look_for_driverless(const host::Files& files, ObservationBuilder& seen) {
   const auto scan = host::scan_pci_classes(files, kClasses);
   if (!scan) return;
   for (const host::PciDevice& adapter : scan->devices) {
@@ -119,7 +116,7 @@ std::optional<std::string_view> lack_of_rdma(host::RdmaPart part, bool is_infini
   return part == host::RdmaPart::no_driver ? "no_driver" : "untold";
 }
 
-void look_for_rdma(const host::Files& files, Seen& seen) {
+void look_for_rdma(const host::Files& files, ObservationBuilder& seen) {
   const std::vector<std::string> infiniband = infiniband_adapters(files);
   std::size_t adapters = 0;
   for (const std::string& address : host::devices_of_driver(files, kMlx5)) {
@@ -146,7 +143,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
       observed));
   forget_virtual(host.files, observed.observations);
   observed.witnesses.emplace_back("sysfs");
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   std::size_t adapters = 0;
   for (const std::string_view driver : kDrivers)
     for (const std::string& address : host::devices_of_driver(host.files, driver)) {
@@ -242,10 +239,35 @@ void judge_rdma(const JudgeInput& input, Findings& findings) {
   }
 }
 
+struct LinkFlaps {
+  double count = 0;
+  const Observation* last = nullptr;  // the line of the last time that the link came back
+};
+
+// Counts how often the port lost its link for longer than `least_seconds` and regained it, by its lines "Link
+// down" and "Link up" that may act. A link that is still down is not counted, nor is a repeated line.
+LinkFlaps count_flaps(const History& history, const Subject& port, double least_seconds) {
+  LinkFlaps flaps;
+  std::optional<MonoTime> down_since;
+  for (const Observation& event : history.events()) {
+    if (event.subject != port || event.name != kLinkRule || !may_act(event)) continue;
+    if (to_lower(attribute_of(event, "state")) == "down") {
+      if (!down_since) down_since = event.time.mono;
+      continue;
+    }
+    if (down_since && to_seconds(event.time.mono - *down_since) > least_seconds) {
+      ++flaps.count;
+      flaps.last = &event;
+    }
+    down_since.reset();
+  }
+  return flaps;
+}
+
 void judge_flaps(const JudgeInput& input, const Subject& subject, Findings& findings) {
   const Limit least = limit(input, "network.adapter.flap_down_seconds");
   const Limit most = limit(input, "network.adapter.flaps");
-  const LinkFlaps flaps = count_flaps(input.history, subject, kLinkRule, least.value);
+  const LinkFlaps flaps = count_flaps(input.history, subject, least.value);
   if (flaps.count <= most.value) return;
   findings.push_back(make_finding(input, subject, "link_flapping", Health::degraded,
                                   subject.key + " lost its link for more than " + rounded(least.value) +

@@ -7,7 +7,6 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -32,7 +31,7 @@ Subject port(const std::string& name) {
   return subject;
 }
 
-void look_at(const host::Bond& bond, Seen& seen) {
+void look_at(const host::Bond& bond, ObservationBuilder& seen) {
   const Subject subject = port(bond.name);
   if (bond.problem) {
     seen.add_missing(subject, kMode, kSysfs, to_string(bond.problem->code), bond.problem->what);
@@ -52,7 +51,7 @@ void look_at(const host::Bond& bond, Seen& seen) {
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto bonds = TRY(host::scan_bonds(host.files));
   if (bonds.empty()) return fail(Errc::unsupported, "the kernel has no bond");
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   for (const host::Bond& bond : bonds)
     look_at(bond, seen);
   Observed observed;

@@ -11,7 +11,6 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -50,7 +49,7 @@ bool is_answer(NameServerOutcome outcome) {
   return outcome == NameServerOutcome::answered || outcome == NameServerOutcome::helpless;
 }
 
-void add_answer(const host::NameServerAnswer& answer, Seen& seen) {
+void add_answer(const host::NameServerAnswer& answer, ObservationBuilder& seen) {
   const Subject server = peer(answer.address);
   if (answer.outcome == NameServerOutcome::denied) {
     seen.add_missing(server, kAnswer, kQuestions, "denied", "this process may not send to it");
@@ -67,7 +66,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   const host::NameServersSeen servers = TRY(host.name_servers.ask(request.deadline - kSlack));
   Observed observed;
   observed.witnesses = {std::string(kResolvConf), std::string(kQuestions)};
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   seen.add(host_subject(), kConfigured, kResolvConf, servers.is_configured);
   for (const host::NameServerAnswer& answer : servers.answers)
     add_answer(answer, seen);

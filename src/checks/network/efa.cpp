@@ -22,7 +22,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto ports =
       TRY(host::scan_ib_ports(host.files, [](const host::IbPort& port) { return port.is_efa(); }));
   if (ports.empty()) return fail(Errc::unsupported, "no EFA device in sysfs");
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   for (const host::IbPort& port : ports) {
     const Subject subject = port_subject(port.key());
     if (port.problem)

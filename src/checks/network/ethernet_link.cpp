@@ -6,7 +6,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/network/rates.hpp"
+#include "checks/network/port_counters.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {

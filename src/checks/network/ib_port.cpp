@@ -10,7 +10,6 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/network/port_counters.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -38,7 +37,7 @@ constexpr int kSiblings = 2;
 // Of the catalog: what every InfiniBand adapter counts. network.rdma_counters reads what only some do.
 constexpr CounterGroup kCounters{.family = "infiniband.", .folder = "counters/"};
 
-void look_at(const host::Host& host, const host::IbPort& port, MonoTime deadline, Seen& seen) {
+void look_at(const host::Host& host, const host::IbPort& port, MonoTime deadline, ObservationBuilder& seen) {
   const Subject subject = port_subject(port.key());
   if (port.problem)
     seen.add_missing(subject, kState, kSysfs, to_string(port.problem->code), port.problem->what);
@@ -53,7 +52,7 @@ void look_at(const host::Host& host, const host::IbPort& port, MonoTime deadline
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto ports = TRY(host::scan_ib_ports(host.files));
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   seen.add_count(host_subject(), kPorts, kSysfs, ports.size());
   for (const auto& port : ports)
     look_at(host, port, request.deadline, seen);

@@ -10,7 +10,6 @@
 
 #include "checks/builtin.hpp"
 #include "checks/network/port_counters.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -35,7 +34,7 @@ Attributes limits_of(const host::ModuleMonitor& monitor) {
 // One port, as the kernel and its driver show it.
 class Port {
  public:
-  Port(const host::EthernetLink& link, Seen& seen)
+  Port(const host::EthernetLink& link, ObservationBuilder& seen)
       : subject_(port_subject(link.name)), link_(link), seen_(seen) {}
 
   void add_link() {
@@ -109,7 +108,7 @@ class Port {
 
   Subject subject_;
   const host::EthernetLink& link_;
-  Seen& seen_;
+  ObservationBuilder& seen_;
 };
 
 Result<std::vector<host::EthernetLink>> ports_of(const host::Host& host, MonoTime deadline) {
@@ -122,7 +121,7 @@ Result<std::vector<host::EthernetLink>> ports_of(const host::Host& host, MonoTim
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto ports = TRY(ports_of(host, request.deadline));
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   std::vector<const host::EthernetLink*> asked;
   std::vector<std::string> names;
   for (const host::EthernetLink& link : ports) {

@@ -9,7 +9,7 @@
 
 #include "checks/judgement.hpp"
 #include "checks/network/optics.hpp"
-#include "checks/network/rates.hpp"
+#include "checks/network/port_counters.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::checks::network_optics {

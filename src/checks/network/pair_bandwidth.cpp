@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checks/network/pair_bandwidth.hpp"
-
 #include <array>
 #include <set>
 #include <utility>
 
+#include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/last_results.hpp"
 #include "core/attribute_text.hpp"
 
+// The checks of tests between nodes in pairs, which differ by what measured the pairs.
 namespace autopilot::checks {
+namespace network_pair_bandwidth {
 namespace {
+
+constexpr std::string_view kBandwidth = "network.bandwidth";
+constexpr std::string_view kRdmaBandwidth = "network.rdma_bandwidth";
+constexpr std::string_view kRdmaGpu = "network.rdma_gpu";
+constexpr std::string_view kNcclAllreduce = "network.nccl_allreduce";
 
 constexpr std::string_view kWitness = "probe";
 
@@ -117,13 +123,7 @@ void judge_wrong(const JudgeInput& input, Findings& findings) {
   }
 }
 
-}  // namespace
-
-CheckInfo pair_bandwidth_info(std::string_view id, std::string title) {
-  return active_check_info(id, std::move(title), "network", kWitness);
-}
-
-Findings judge_pair_bandwidth(const JudgeInput& input, std::string_view id) {
+Findings judge(const JudgeInput& input, std::string_view id) {
   Findings findings;
   add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
   const Blamed blamed = judge_suspects(input, id, findings);
@@ -137,5 +137,26 @@ Findings judge_pair_bandwidth(const JudgeInput& input, std::string_view id) {
   judge_wrong(input, findings);
   return findings;
 }
+
+// `Id` also names the check's threshold <id>.confidence.
+template <const std::string_view& Id>
+Check check_of(std::string title) {
+  return {.info = active_check_info(Id, std::move(title), "network", kWitness),
+          .observe = [](const host::Host& host,
+                        const Request& request) { return last_results(host, request, Id, kWitness); },
+          .judge = [](const JudgeInput& input) { return judge(input, Id); }};
+}
+
+}  // namespace
+}  // namespace network_pair_bandwidth
+
+const Check kNetworkBandwidth =
+    network_pair_bandwidth::check_of<network_pair_bandwidth::kBandwidth>("Bandwidth between nodes");
+const Check kNetworkRdmaBandwidth =
+    network_pair_bandwidth::check_of<network_pair_bandwidth::kRdmaBandwidth>("RDMA between nodes");
+const Check kNetworkRdmaGpu =
+    network_pair_bandwidth::check_of<network_pair_bandwidth::kRdmaGpu>("GPU RDMA between nodes");
+const Check kNetworkNcclAllreduce =
+    network_pair_bandwidth::check_of<network_pair_bandwidth::kNcclAllreduce>("All-reduce between nodes");
 
 }  // namespace autopilot::checks

@@ -7,10 +7,16 @@
 
 #include "checks/check.hpp"
 #include "checks/judgement.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
+
+// Growth of a counter in the limit's unit (count, per_second, per_minute, per_hour) when it is above the
+// limit; nothing when it is not, or cannot be told yet. A rate counts only when at least what it allows in a
+// minute (of an hourly rate: in an hour) was seen, so that one bad moment between two close looks is none.
+[[nodiscard]] std::optional<double> growth_above(const JudgeInput& input, const Subject& subject,
+                                                 std::string_view counter, const Limit& limit,
+                                                 Duration window);
 
 // Which counters of the catalog a check reads: ids begin with `family`, paths with `folder`.
 struct CounterGroup {
@@ -27,7 +33,7 @@ inline constexpr std::string_view kSpared = "spared";
 // Reads them for one port. Every counter is a question to the firmware: after the first refusal nothing more
 // is asked, and an adapter that complains about questions is asked none. Gives how many answered.
 std::size_t add_port_counters(const host::Host& host, const host::IbPort& port, const Subject& subject,
-                              const CounterGroup& group, MonoTime deadline, Seen& seen);
+                              const CounterGroup& group, MonoTime deadline, ObservationBuilder& seen);
 
 // Why the growth of some counter of a port is not known, for a person: it was not answered, or stands at the
 // largest value of its width ("symbol_error stands at its largest value, 65535"). Nothing: all of them tell.

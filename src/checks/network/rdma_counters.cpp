@@ -27,7 +27,7 @@ bool is_ours(const host::IbPort& port) {
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto ports = TRY(host::scan_ib_ports(host.files, is_ours));
   if (ports.empty()) return fail(Errc::unsupported, "no InfiniBand or RoCE adapter of its own in sysfs");
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   for (const host::IbPort& port : ports) {
     const Subject subject = port_subject(port.key());
     if (port.number == 0 && port.problem) {

@@ -7,7 +7,6 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -36,7 +35,8 @@ Subject peer(const std::string& address) {
 
 class Look {
  public:
-  Look(const std::vector<host::Neighbour>& neighbours, Seen& seen) : neighbours_(neighbours), seen_(seen) {}
+  Look(const std::vector<host::Neighbour>& neighbours, ObservationBuilder& seen)
+      : neighbours_(neighbours), seen_(seen) {}
 
   void at(std::string_view name, const std::string& address, const std::string& interface) {
     if (asked_ == kMaxPeers) return;
@@ -51,7 +51,7 @@ class Look {
 
  private:
   const std::vector<host::Neighbour>& neighbours_;
-  Seen& seen_;
+  ObservationBuilder& seen_;
   std::size_t asked_ = 0;
 };
 
@@ -60,7 +60,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto neighbours = TRY(host::read_neighbours(host.files));
   Observed observed;
   observed.witnesses = {std::string(kRoutes), std::string(kNeighbours)};
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   seen.add_count(host_subject(), kDefaultRoutes, kRoutes, routes.size());
   Look look(neighbours, seen);
   for (const host::DefaultRoute& route : routes)

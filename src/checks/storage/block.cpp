@@ -7,8 +7,6 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
-#include "checks/seen.hpp"
 #include "checks/storage/stall.hpp"
 #include "host/host.hpp"
 
@@ -57,7 +55,8 @@ bool is_disk(const host::BlockDevice& device) {
   return device.sectors > 0 && !device.is_in_memory && !device.has_weak_medium;
 }
 
-void look_at(const host::Files& files, const std::vector<host::BlockDevice>& disks, Seen& seen) {
+void look_at(const host::Files& files, const std::vector<host::BlockDevice>& disks,
+             ObservationBuilder& seen) {
   std::size_t watched = 0;
   for (const host::BlockDevice& device : disks) {
     if (!is_watched(device)) continue;
@@ -83,7 +82,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (devices && disks.empty()) return fail(Errc::unsupported, "the kernel lists no disk");
 
   Observed observed;
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   if (devices) {
     observed.witnesses.emplace_back(kSysfs);
     seen.add_count(host_subject(), kDevices, kSysfs, disks.size());

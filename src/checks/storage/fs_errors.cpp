@@ -9,8 +9,6 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/rule_findings.hpp"
-#include "checks/seen.hpp"
 #include "checks/storage/relevant_mounts.hpp"
 #include "host/host.hpp"
 
@@ -78,7 +76,7 @@ class Places {
   std::map<std::string, std::string> points_;
 };
 
-void add_ext4(const host::Ext4Errors& errors, const Subject& subject, Seen& seen) {
+void add_ext4(const host::Ext4Errors& errors, const Subject& subject, ObservationBuilder& seen) {
   if (errors.problem) {
     seen.add_missing(subject, kErrors, kSysfs, to_string(errors.problem->code), errors.problem->what);
     return;
@@ -100,7 +98,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   observed.witnesses = {std::string(kMountinfo)};
   const Places places(host.files, mounts);
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   for (const host::Mount& mount : mounts) {
     if (!is_watched(mount)) continue;
     const Subject subject{

@@ -8,7 +8,6 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -80,7 +79,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (mounts.empty()) return fail(Errc::unsupported, "no NFS filesystem is mounted");
   Observed observed;
   observed.witnesses = {std::string(kMountstats)};
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   const std::vector<Server> servers = servers_of(mounts);
   for (std::size_t i = 0; i < std::min(servers.size(), kMaxServers); ++i) {
     const Server& server = servers[i];

@@ -6,7 +6,6 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
-#include "checks/seen.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -41,7 +40,7 @@ std::string names_of_faulty(const host::RaidArray& array) {
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto arrays = TRY(host::scan_raid_arrays(host.files));
   if (arrays.empty()) return fail(Errc::unsupported, "the kernel has no software RAID array");
-  Seen seen(request.now);
+  ObservationBuilder seen(request.now);
   for (const host::RaidArray& array : arrays) {
     const Subject subject = array_subject(array.name);
     if (array.problem) {

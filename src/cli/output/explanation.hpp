@@ -4,7 +4,7 @@
 #include <string>
 
 #include "catalog/catalog.hpp"
-#include "checks/kernel_log/decoded_record.hpp"
+#include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/line_verdict.hpp"
 
 namespace autopilot::cli {

@@ -13,7 +13,7 @@
 #include "core/snapshot.hpp"
 #include "diagnostics/cluster/deep_test_result.hpp"
 #include "diagnostics/cluster/reservation.hpp"
-#include "incidents/written_verdict.hpp"
+#include "incidents/verdict.hpp"
 
 // What deep tests say, in the words of those who read of them. Pure.
 namespace autopilot::diagnostics {

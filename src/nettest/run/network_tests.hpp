@@ -20,7 +20,7 @@
 #include "nettest/run/loopback_tester.hpp"
 #include "nettest/run/own_network.hpp"
 #include "nettest/run/ping_tester.hpp"
-#include "runtime/lanes.hpp"
+#include "runtime/workers.hpp"
 
 namespace autopilot::nettest {
 

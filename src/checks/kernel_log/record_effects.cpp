@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "checks/kernel_log/record_effects.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "checks/kernel_log/driver_advice.hpp"
+#include "checks/kernel_log/driver_events.hpp"
+#include "checks/kernel_log/rule_events.hpp"
+
+namespace autopilot::checks {
+namespace {
+
+bool counts(const Observation& record) {
+  return may_act(record) || record.source == kNvmlEvents;
+}
+
+Finding sign_of(const Observation& record, std::uint32_t code, const DriverAdvice& advice) {
+  const bool is_xid = record.name == kXidEvent;
+  Finding sign;
+  sign.health = advice.health;
+  sign.subject = subject_of_error(record, advice);
+  sign.reason = is_xid ? reason_of_xid(code, advice.fault_class) : std::string(kReasonOfSxids);
+  sign.message = (is_xid ? "Xid " : "SXid ") + std::to_string(code) + ": " + std::string(advice.meaning);
+  sign.action = advice.now;
+  sign.since = record.time.wall;
+  sign.last_seen = record.time.wall;
+  sign.injected = is_injected(record);
+  sign.evidence.emplace_back("code", std::int64_t{code});
+  for (const std::string_view name : {"line", "pid", "process", "causedBy", "count"})
+    if (const Value* value = find_attribute(record.attributes, name))
+      sign.evidence.emplace_back(name, *value);
+  if (advice.confidence) sign.evidence.emplace_back("confidence", *advice.confidence);
+  return sign;
+}
+
+// A line about the PCIe link of a GPU: evidence beside another fault, by itself nothing (the counters are
+// judged).
+Finding pcie_sign(const Observation& record, const catalog::LogRule& rule) {
+  Finding sign;
+  sign.health = Health::healthy;
+  sign.subject = record.subject;
+  sign.reason = "pcie_error_line";
+  sign.message = rule.title;
+  sign.since = record.time.wall;
+  sign.last_seen = record.time.wall;
+  sign.injected = is_injected(record);
+  sign.evidence.emplace_back("rule", rule.id);
+  for (const std::string_view name : {"line", "count"})
+    if (const Value* value = find_attribute(record.attributes, name))
+      sign.evidence.emplace_back(name, *value);
+  return sign;
+}
+
+constexpr std::int64_t kNoRecoveryNeeded = 0;
+// Log rules of the catalog.
+constexpr std::string_view kAmdLoadedRule = "gpu.amd_loaded";
+constexpr std::string_view kAmdResetRule = "gpu.amd_reset_done";
+// Made here alone: no line of a log becomes an event of this name.
+constexpr std::string_view kSeenReset = "reset_seen";
+
+bool is_about(const TakenBack& one, const Observation& record) {
+  return record.name == kXidEvent && one.code == code_of(record) && one.gpu == gpu_of(record.subject) &&
+         one.injected == is_injected(record);
+}
+
+}  // namespace
+
+Findings signs_in(const Observations& records, const catalog::Catalog& facts) {
+  Findings signs;
+  for (const Observation& record : records) {
+    if (const auto* rule = facts.log_rule(record.name); rule != nullptr && rule->kind == "aer") {
+      if (record.subject.kind == SubjectKind::gpu && counts(record))
+        signs.push_back(pcie_sign(record, *rule));
+      continue;
+    }
+    const bool is_error = record.name == kXidEvent || record.name == kSxidEvent;
+    if (!is_error || !counts(record) || !record.value) continue;
+    if (find_attribute(record.attributes, "recoveryTo") != nullptr) continue;
+    const catalog::Xid* xid = facts.xid(code_of(record));
+    if (xid != nullptr && !xid->takes_back.empty()) continue;  // it ends what others are signs of
+    const DriverAdvice advice = advice_on_event(facts, record);
+    // What the switch corrected says nothing to anybody.
+    if (record.name == kXidEvent || advice.health != Health::healthy)
+      signs.push_back(sign_of(record, code_of(record), advice));
+  }
+  return signs;
+}
+
+std::optional<SeenReset> reset_in(const Observation& record) {
+  if (record.name == kSeenReset) return SeenReset{record.subject, false};
+  if (!may_act(record)) return std::nullopt;
+  if (record.name == kDriverLoadedEvent || record.name == kAmdLoadedRule)
+    return SeenReset{host_subject(), is_injected(record)};
+  if (record.name == kAmdResetRule) return SeenReset{record.subject, is_injected(record)};
+  if (record.name != kXidEvent) return std::nullopt;
+  const Value* to = find_attribute(record.attributes, "recoveryTo");
+  if (to == nullptr || *to != Value{kNoRecoveryNeeded}) return std::nullopt;
+  return SeenReset{gpu_of(record.subject), is_injected(record)};
+}
+
+Observation seen_reset(const Subject& gpu, Instant time) {
+  Observation event;
+  event.name = kSeenReset;
+  event.subject = gpu;
+  event.source = "looks at " + to_string(gpu);
+  event.time = time;
+  event.sequence = static_cast<std::uint64_t>(time.mono.time_since_epoch().count());
+  return event;
+}
+
+std::vector<Subject> resets_in(const Observations& records) {
+  std::vector<Subject> gpus;
+  for (const Observation& record : records) {
+    const auto seen = reset_in(record);
+    if (seen && !seen->injected && std::ranges::find(gpus, seen->gpu) == gpus.end())
+      gpus.push_back(seen->gpu);
+  }
+  return gpus;
+}
+
+std::vector<TakenBack> taken_back_by(const Observation& record, const catalog::Catalog& facts) {
+  if (record.name != kXidEvent || !may_act(record)) return {};
+  const catalog::Xid* xid = facts.xid(code_of(record));
+  if (xid == nullptr) return {};
+  std::vector<TakenBack> result;
+  for (const std::uint32_t code : xid->takes_back)
+    result.push_back({gpu_of(record.subject), code, record.time.mono, is_injected(record)});
+  return result;
+}
+
+std::vector<TakenBack> taken_back_in(const Observations& records, const catalog::Catalog& facts) {
+  std::vector<TakenBack> result;
+  for (const Observation& record : records) {
+    if (may_act(record)) std::erase_if(result, [&](const TakenBack& one) { return is_about(one, record); });
+    for (TakenBack& one : taken_back_by(record, facts))
+      if (!one.injected) result.push_back(std::move(one));
+  }
+  return result;
+}
+
+bool is_over(const Observation& record, const std::vector<TakenBack>& taken_back) {
+  return std::ranges::any_of(
+      taken_back, [&](const TakenBack& one) { return is_about(one, record) && record.time.mono <= one.by; });
+}
+
+}  // namespace autopilot::checks
