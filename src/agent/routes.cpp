@@ -7,7 +7,7 @@
 #include "agent/snapshot_pages.hpp"
 #include "api/openapi.hpp"
 #include "core/parse.hpp"
-#include "host/process/user_name.hpp"
+#include "host/process/processes.hpp"
 #include "net/responses.hpp"
 #include "telemetry/metrics_text.hpp"
 

@@ -18,7 +18,7 @@
 #include "cli/verbs.hpp"
 #include "compat/ibm_autopilot/daemon_settings.hpp"
 #include "core/nearest.hpp"
-#include "host/process/standard_streams.hpp"
+#include "host/process/own_process.hpp"
 
 namespace autopilot::cli {
 namespace {

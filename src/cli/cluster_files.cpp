@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/files/fd.hpp"
 #include "host/process/child_runner.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::cli {
 namespace {

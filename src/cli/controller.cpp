@@ -18,7 +18,7 @@
 #include "config/controller_config.hpp"
 #include "config/forms.hpp"
 #include "host/clock/system_clock.hpp"
-#include "host/process/allocator.hpp"
+#include "host/process/own_process.hpp"
 #include "runtime/workers.hpp"
 #include "telemetry/log.hpp"
 

@@ -16,11 +16,11 @@
 #include "diagnostics/operations/dcgm_operation.hpp"
 #include "diagnostics/operations/gpu_probe_operations.hpp"
 #include "diagnostics/operations/nccl_operation.hpp"
-#include "host/devices.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/kernel_log/inject_record.hpp"
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/open_host.hpp"
+#include "host/pci/pci.hpp"
 
 namespace autopilot::cli {
 namespace {

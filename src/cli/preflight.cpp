@@ -18,7 +18,7 @@
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 #include "core/parse.hpp"
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::cli {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A read of a file that this kernel does not let return: the look is given up, the machine is not.
-#include "host/files/hanging_file.hpp"
-
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
@@ -11,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "host/files/fuse_server.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/open_host.hpp"
 #include "runtime/runtime.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 #include "nettest/echo/ask_peers.hpp"
 
 namespace autopilot {

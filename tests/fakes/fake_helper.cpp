@@ -18,7 +18,7 @@
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
-#include "host/storage/storage_helper.hpp"
+#include "host/storage/system_storage.hpp"
 #include "nettest/echo/peer_echo.hpp"
 
 namespace {

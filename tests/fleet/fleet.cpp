@@ -15,7 +15,7 @@
 #include "cli/machine_checks.hpp"
 #include "cli/open_machine.hpp"
 #include "fleet/simulated_agent.hpp"
-#include "host/process/allocator.hpp"
+#include "host/process/own_process.hpp"
 #include "net/event_loop.hpp"
 #include "net/url.hpp"
 #include "runtime/workers.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "host/ethtool/ethtool.hpp"
 #include "host/ethtool/ethtool_netlink.hpp"
 #include "host/ethtool/module.hpp"
-#include "host/ethtool/port_text.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::module_fuzz {

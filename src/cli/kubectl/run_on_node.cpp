@@ -7,7 +7,7 @@
 #include "cli/cli.hpp"
 #include "cli/kubectl/cluster_reader.hpp"
 #include "cli/output/terminal.hpp"
-#include "host/process/replace_process.hpp"
+#include "host/process/child.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::cli {

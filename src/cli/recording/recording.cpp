@@ -17,7 +17,7 @@
 #include "host/files/own_folder.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/readings.hpp"
-#include "host/process/process_owner.hpp"
+#include "host/process/processes.hpp"
 
 namespace autopilot::cli {
 namespace {

@@ -13,10 +13,10 @@
 #include "diagnostics/child/dcgm_words.hpp"
 #include "diagnostics/child/deep_test_helper.hpp"
 #include "diagnostics/child/gpu_test_helper.hpp"
+#include "host/files/fd.hpp"
 #include "host/gpu/dcgm/diagnosis.hpp"
+#include "host/process/child.hpp"
 #include "host/process/child_runner.hpp"
-#include "host/process/find_program.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

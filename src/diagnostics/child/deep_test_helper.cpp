@@ -11,8 +11,7 @@
 
 #include "core/parse.hpp"
 #include "host/files/fd.hpp"
-#include "host/process/find_program.hpp"
-#include "host/process/poll.hpp"
+#include "host/process/child.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

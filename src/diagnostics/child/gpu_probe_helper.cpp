@@ -11,7 +11,7 @@
 #include "diagnostics/child/gpu_probe_run.hpp"
 #include "diagnostics/child/gpu_probe_words.hpp"
 #include "diagnostics/child/gpu_test_helper.hpp"
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

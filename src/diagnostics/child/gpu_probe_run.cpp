@@ -7,8 +7,8 @@
 
 #include "core/parse.hpp"
 #include "diagnostics/child/child_line.hpp"
+#include "host/files/fd.hpp"
 #include "host/process/child_runner.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

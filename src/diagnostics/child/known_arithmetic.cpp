@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -17,10 +17,10 @@
 #include "diagnostics/child/child_teller.hpp"
 #include "diagnostics/child/gpu_test_helper.hpp"
 #include "diagnostics/child/nccl_words.hpp"
+#include "host/files/fd.hpp"
 #include "host/files/files.hpp"
+#include "host/process/child.hpp"
 #include "host/process/child_runner.hpp"
-#include "host/process/find_program.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

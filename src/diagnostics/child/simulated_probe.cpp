@@ -9,7 +9,7 @@
 
 #include "core/clock.hpp"
 #include "diagnostics/child/child_line.hpp"
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

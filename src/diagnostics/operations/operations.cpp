@@ -8,8 +8,8 @@
 
 #include "core/parse.hpp"
 #include "diagnostics/child/child_line.hpp"
+#include "host/files/fd.hpp"
 #include "host/helpers/helper_client.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

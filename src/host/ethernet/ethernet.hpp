@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "host/files/files.hpp"
 
 namespace autopilot::host {
 
@@ -49,5 +50,51 @@ class Ethernet {
   // Every interface but loopback. Thread-safe.
   [[nodiscard]] virtual Result<std::vector<EthernetLink>> links(MonoTime deadline) const = 0;
 };
+
+// The running machine: state and counters by netlink, what belongs to the hardware (speed, duplex, device)
+// from sysfs.
+class NetlinkEthernet final : public Ethernet {
+ public:
+  explicit NetlinkEthernet(const Files& files) : files_(files) {}
+  [[nodiscard]] Result<std::vector<EthernetLink>> links(MonoTime deadline) const override;
+
+ private:
+  const Files& files_;
+};
+
+// A machine tree: sysfs alone.
+class SysfsEthernet final : public Ethernet {
+ public:
+  explicit SysfsEthernet(const Files& files) : files_(files) {}
+  [[nodiscard]] Result<std::vector<EthernetLink>> links(MonoTime deadline) const override;
+
+ private:
+  const Files& files_;
+};
+
+// speed_mbps, duplex, is_physical and pci_address of a link, from /sys/class/net/<name>. A link that is up
+// and that neither netlink nor sysfs can place has a problem then.
+void add_hardware(const Files& files, EthernetLink& link);
+
+struct BondMember {
+  std::string name;
+  std::string link;               // "up", "down", "going down", "going back": as the bond sees it
+  std::optional<int> aggregator;  // of LACP: members with the same number carry traffic together
+};
+
+// One bond of the kernel's bonding driver.
+struct Bond {
+  std::string name;
+  std::optional<Error> problem;  // why it cannot be understood; the rest is empty then
+  bool is_up = false;            // the administrator wants it up
+  std::string mode;              // "802.3ad", "active-backup", ...
+  std::vector<BondMember> members;
+  std::optional<int> aggregator;      // of LACP: the one that carries traffic
+  std::optional<bool> has_partner{};  // of LACP: the switch answers
+};
+
+// Every bond, by name. Empty: there is none. unavailable: there is no sysfs to ask. One that cannot be read
+// or understood is listed with its problem and hides no other.
+[[nodiscard]] Result<std::vector<Bond>> scan_bonds(const Files& files);
 
 }  // namespace autopilot::host

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -14,7 +15,7 @@ namespace autopilot::host {
 
 // What a driver says of the link of one port.
 struct PortLink {
-  // Why an interface that is up has no link: a word of link_reasons.hpp; empty: it has one, or the driver
+  // Why an interface that is up has no link: a word of link_reason(); empty: it has one, or the driver
   // does not say. detail: what it adds, likewise.
   std::string reason;
   std::string detail;
@@ -58,5 +59,10 @@ class Ethtool {
   // unsupported: for machines that are made without.
   [[nodiscard]] static const Ethtool& none();
 };
+
+// The answer of the helper about one port, as JSON.
+[[nodiscard]] std::string format_ethtool_port(const EthtoolPort& port);
+// What format_ethtool_port wrote; anything else is malformed.
+[[nodiscard]] Result<EthtoolPort> parse_ethtool_port(std::string_view text);
 
 }  // namespace autopilot::host

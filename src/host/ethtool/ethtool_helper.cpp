@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "host/ethtool/ethtool.hpp"
 #include "host/ethtool/ethtool_netlink.hpp"
-#include "host/ethtool/port_text.hpp"
+#include "host/files/fd.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/helpers/text_message.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/ethtool/ethtool_netlink.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <functional>
+#include <linux/ethtool.h>
 #include <linux/ethtool_netlink.h>
+#include <netlink/attr.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "host/netlink/handles.hpp"
 
@@ -136,6 +143,136 @@ Result<std::string> EthtoolNetlink::module_bytes(const std::string& interface, c
       nla_put_u8(message.get(), ETHTOOL_A_MODULE_EEPROM_I2C_ADDRESS, place.i2c_address) < 0)
     return fail(Errc::exhausted, "netlink: no room for a question");
   return parse_module_attributes(TRY(socket_->ask(message, interface, "memory of the module")));
+}
+
+namespace {
+
+// The attributes of one answer, by their number.
+template <int Last>
+class Attributes {
+ public:
+  static Result<Attributes> parse(std::string_view bytes) {
+    Attributes attributes;
+    // libnl does not write to what it parses, and says otherwise.
+    auto* head = reinterpret_cast<nlattr*>(const_cast<char*>(bytes.data()));
+    if (nla_parse(attributes.found_.data(), Last, head, static_cast<int>(bytes.size()), nullptr) < 0)
+      return fail(Errc::malformed, "ethtool: attributes that cannot be read");
+    return attributes;
+  }
+
+  [[nodiscard]] std::optional<std::string_view> bytes(int number) const {
+    const nlattr* attribute = found_.at(static_cast<std::size_t>(number));
+    if (attribute == nullptr) return std::nullopt;
+    return std::string_view(static_cast<const char*>(nla_data(attribute)),
+                            static_cast<std::size_t>(nla_len(attribute)));
+  }
+  // The first T of the attribute; nothing where it is missing or shorter.
+  template <class T>
+  [[nodiscard]] std::optional<T> number(int number) const {
+    const auto data = bytes(number);
+    if (!data || data->size() < sizeof(T)) return std::nullopt;
+    T value{};
+    std::memcpy(&value, data->data(), sizeof value);
+    return value;
+  }
+
+ private:
+  std::array<nlattr*, std::size_t{Last} + 1> found_{};
+};
+
+std::string fec_mode(std::uint32_t link_mode) {
+  switch (link_mode) {
+    case ETHTOOL_LINK_MODE_FEC_NONE_BIT:
+      return "off";
+    case ETHTOOL_LINK_MODE_FEC_BASER_BIT:
+      return "baser";
+    case ETHTOOL_LINK_MODE_FEC_RS_BIT:
+      return "rs";
+    case ETHTOOL_LINK_MODE_FEC_LLRS_BIT:
+      return "llrs";
+    default:
+      return std::to_string(link_mode);
+  }
+}
+
+}  // namespace
+
+Result<PortLink> parse_link_attributes(std::string_view attributes) {
+  const auto found = TRY(Attributes<ETHTOOL_A_LINKSTATE_MAX>::parse(attributes));
+  PortLink link;
+  if (const auto reason = found.number<std::uint8_t>(ETHTOOL_A_LINKSTATE_EXT_STATE)) {
+    link.reason = link_reason(*reason);
+    link.detail =
+        link_detail(*reason, found.number<std::uint8_t>(ETHTOOL_A_LINKSTATE_EXT_SUBSTATE).value_or(0));
+  }
+  if (const auto quality = found.number<std::uint32_t>(ETHTOOL_A_LINKSTATE_SQI))
+    link.signal_quality = static_cast<int>(*quality);
+  if (const auto most = found.number<std::uint32_t>(ETHTOOL_A_LINKSTATE_SQI_MAX))
+    link.signal_quality_max = static_cast<int>(*most);
+  return link;
+}
+
+Result<PortFec> parse_fec_attributes(std::string_view attributes) {
+  const auto found = TRY(Attributes<ETHTOOL_A_FEC_MAX>::parse(attributes));
+  PortFec fec;
+  if (const auto mode = found.number<std::uint32_t>(ETHTOOL_A_FEC_ACTIVE)) fec.mode = fec_mode(*mode);
+  const auto counters = found.bytes(ETHTOOL_A_FEC_STATS);
+  if (!counters) return fec;
+  const auto counts = TRY(Attributes<ETHTOOL_A_FEC_STAT_MAX>::parse(*counters));
+  // The first number is the sum; those of the lanes follow. Empty: the driver does not count.
+  fec.corrected_blocks = counts.number<std::uint64_t>(ETHTOOL_A_FEC_STAT_CORRECTED);
+  fec.uncorrectable_blocks = counts.number<std::uint64_t>(ETHTOOL_A_FEC_STAT_UNCORR);
+  return fec;
+}
+
+Result<std::string> parse_module_attributes(std::string_view attributes) {
+  const auto found = TRY(Attributes<ETHTOOL_A_MODULE_EEPROM_MAX>::parse(attributes));
+  const auto bytes = found.bytes(ETHTOOL_A_MODULE_EEPROM_DATA);
+  if (!bytes) return fail(Errc::malformed, "ethtool: an answer without the bytes of the module");
+  return std::string(*bytes);
+}
+
+namespace {
+
+struct Reason {
+  std::string_view word;
+  std::span<const std::string_view> details;  // the first has number 1
+};
+
+constexpr std::array<std::string_view, 6> kAutoneg{"no_partner",       "ack_not_received",
+                                                   "next_page_failed", "no_partner_force_mode",
+                                                   "fec_mismatch",     "no_common_mode"};
+constexpr std::array<std::string_view, 4> kTraining{"frame_lock_not_acquired", "link_inhibit_timeout",
+                                                    "partner_not_ready", "remote_fault"};
+constexpr std::array<std::string_view, 5> kMismatch{"no_block_lock", "no_alignment_lock", "no_alignment",
+                                                    "fc_fec_not_locked", "rs_fec_not_locked"};
+constexpr std::array<std::string_view, 4> kSignal{"many_physical_errors", "unsupported_rate",
+                                                  "reference_clock_lost", "no_signal"};
+constexpr std::array<std::string_view, 2> kCableDetails{"unsupported_cable", "cable_test_failed"};
+constexpr std::array<std::string_view, 1> kModule{"not_ready"};
+
+const std::array<Reason, 11> kReasons{{{"autonegotiation_failed", kAutoneg},
+                                       {"link_training_failed", kTraining},
+                                       {"logical_mismatch", kMismatch},
+                                       {"bad_signal_integrity", kSignal},
+                                       {"no_cable", {}},
+                                       {"cable_issue", kCableDetails},
+                                       {"eeprom_issue", {}},
+                                       {"calibration_failure", {}},
+                                       {"power_budget_exceeded", {}},
+                                       {"overheat", {}},
+                                       {"module", kModule}}};
+
+}  // namespace
+
+std::string link_reason(unsigned number) {
+  return number < kReasons.size() ? std::string(kReasons.at(number).word) : std::to_string(number);
+}
+
+std::string link_detail(unsigned reason, unsigned detail) {
+  if (detail == 0) return {};
+  if (reason >= kReasons.size() || detail > kReasons.at(reason).details.size()) return std::to_string(detail);
+  return std::string(kReasons.at(reason).details[detail - 1]);
 }
 
 }  // namespace autopilot::host

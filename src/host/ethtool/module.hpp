@@ -46,9 +46,6 @@ struct Module {
   std::optional<ModuleMonitor> celsius;
   std::optional<ModuleMonitor> volts;
   std::vector<ModuleLane> lanes;  // those that are in use; empty: nothing is measured
-
-  // A cable without anything that measures, or a module that does not.
-  [[nodiscard]] bool has_diagnostics() const { return celsius || volts || !lanes.empty(); }
 };
 
 // Of the parts that read_module_memory takes. malformed: a checksum is wrong, or the bytes are those of a bus

@@ -2,13 +2,13 @@
 #include "host/ethtool/module_memory.hpp"
 
 #include <array>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/hex.hpp"
 #include "core/parse.hpp"
-#include "host/ethtool/module_layout.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -20,6 +20,7 @@ struct Range {
 
 constexpr std::uint8_t kA0 = 0x50;
 constexpr std::uint8_t kA2 = 0x51;
+constexpr std::uint8_t kQsfpFlatMemory = 0x04;  // of byte 2: there are no pages but 00h
 
 // The first bytes of every kind: identifier, revision, status. Of SFF-8636 the flags begin behind them.
 constexpr Range kBeginning{{kA0, 0, 0}, 3};
@@ -100,6 +101,36 @@ std::optional<std::string_view> ModuleMemory::find(const ModulePlace& place, std
   const std::size_t begin = place.offset - part->first.offset;
   if (begin + size > part->second.size()) return std::nullopt;
   return std::string_view(part->second).substr(begin, size);
+}
+
+std::optional<std::uint8_t> ModulePage::byte(std::uint8_t offset) const {
+  const auto found = bytes(offset, 1);
+  if (!found) return std::nullopt;
+  return static_cast<std::uint8_t>(found->front());
+}
+
+std::optional<std::uint16_t> ModulePage::word(std::uint8_t offset) const {
+  const auto found = bytes(offset, 2);
+  if (!found) return std::nullopt;
+  const auto high = static_cast<std::uint8_t>((*found)[0]);
+  const auto low = static_cast<std::uint8_t>((*found)[1]);
+  return static_cast<std::uint16_t>(high * 256U + low);
+}
+
+std::string ModulePage::text(std::uint8_t offset, std::size_t size) const {
+  const auto found = bytes(offset, size);
+  if (!found) return {};
+  return to_printable(trim(found->substr(0, found->find('\0'))));
+}
+
+bool ModulePage::is_sound(std::uint8_t begin, std::uint8_t at) const {
+  const auto covered = bytes(begin, at - begin);
+  const auto sum = byte(at);
+  if (!covered || !sum) return false;
+  const auto total = std::accumulate(covered->begin(), covered->end(), 0U, [](unsigned so_far, char c) {
+    return so_far + static_cast<std::uint8_t>(c);
+  });
+  return static_cast<std::uint8_t>(total) == *sum;
 }
 
 Result<ModuleMemory> read_module_memory(const ReadModule& read) {

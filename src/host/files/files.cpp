@@ -188,6 +188,13 @@ Result<std::vector<std::string>> Files::list(std::string_view directory) const {
   return names;
 }
 
+Result<std::vector<std::string>> Files::list_sysfs(std::string_view directory) const {
+  auto names = list(directory);
+  if (names || names.error().code != Errc::not_found) return names;
+  if (exists("/sys")) return std::vector<std::string>{};
+  return fail(Errc::unavailable, names.error().what);
+}
+
 bool Files::exists(std::string_view path) const {
   return open_below(root_, path, O_PATH).has_value();
 }

@@ -49,6 +49,8 @@ class Files {
   [[nodiscard]] Result<std::int64_t> read_integer(std::string_view path) const;
   // Names in a directory, sorted, without . and ..
   [[nodiscard]] Result<std::vector<std::string>> list(std::string_view directory) const;
+  // The same for a directory below /sys. Empty: the kernel does not have it. unavailable: no sysfs.
+  [[nodiscard]] Result<std::vector<std::string>> list_sysfs(std::string_view directory) const;
   [[nodiscard]] bool exists(std::string_view path) const;
   // The path with every symbolic link followed, as on the machine (without the root).
   [[nodiscard]] Result<std::string> resolve(std::string_view path) const;
@@ -59,8 +61,6 @@ class Files {
   // True when the root is a machine tree, not the running machine.
   [[nodiscard]] bool is_tree() const { return !root_.path.empty(); }
   [[nodiscard]] const std::string& root() const { return root_.path; }
-  // root + path, for calls that need a real path (statfs, open).
-  [[nodiscard]] std::string real_path(std::string_view path) const { return root_.path + std::string(path); }
 
  private:
   Root root_;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 #include "host/files/fd.hpp"
@@ -39,5 +40,10 @@ class OwnFolder {
   std::string path_;
   Fd folder_;
 };
+
+// `autopilot helper share_folder PATH`: gives a folder that belongs to the user of this process to its group
+// as well, so that an agent of that group can keep its state there; everybody else is kept out. Needs no
+// capability: an owner may do that. Returns the exit code; the reason of a failure is on standard error.
+[[nodiscard]] int run_share_folder(const std::vector<std::string>& arguments);
 
 }  // namespace autopilot::host

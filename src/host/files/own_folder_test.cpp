@@ -105,5 +105,27 @@ TEST(OwnFolder, a_folder_that_is_put_in_its_place_gets_nothing) {
   EXPECT_EQ(text_in(folder / "moved/machine.yaml"), "x");
 }
 
+TEST(ShareFolder, the_group_of_the_process_may_write_and_others_may_not_look) {
+  const TestFolder folder;
+  ASSERT_EQ(run_share_folder({folder.path()}), 0);
+  struct stat status {};
+  ASSERT_EQ(::stat(folder.path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0770U);
+  EXPECT_EQ(status.st_gid, ::getegid());
+  EXPECT_EQ(status.st_uid, ::geteuid());
+}
+
+TEST(ShareFolder, what_is_no_folder_is_refused) {
+  const TestFolder folder;
+  EXPECT_EQ(run_share_folder({folder / "absent"}), 70);
+  folder.link("/link", "/");
+  EXPECT_EQ(run_share_folder({folder / "link"}), 70);
+}
+
+TEST(ShareFolder, a_wrong_call_is_told_so) {
+  EXPECT_EQ(run_share_folder({}), 64);
+  EXPECT_EQ(run_share_folder({"relative"}), 64);
+}
+
 }  // namespace
 }  // namespace autopilot::host

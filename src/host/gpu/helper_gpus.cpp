@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/files/fd.hpp"
 #include "host/gpu/gpu_report.hpp"
 #include "host/gpu/readings.hpp"
 #include "host/pci/pci.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

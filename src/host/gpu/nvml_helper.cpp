@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "host/clock/system_clock.hpp"
+#include "host/files/fd.hpp"
 #include "host/gpu/call_watch.hpp"
 #include "host/gpu/gpu_report.hpp"
 #include "host/gpu/nvml_driver.hpp"
 #include "host/helpers/helper_server.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

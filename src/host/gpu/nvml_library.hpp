@@ -8,10 +8,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "host/files/fd.hpp"
 #include "host/gpu/call_watch.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/nvml_abi.h"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <sys/socket.h>
 
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::host {

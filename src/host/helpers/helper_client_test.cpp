@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "core/parse.hpp"
+#include "host/files/fd.hpp"
 #include "host/files/files.hpp"
 #include "host/helpers/message.hpp"
-#include "host/process/poll.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::host {

@@ -8,10 +8,10 @@
 #include <thread>
 #include <unistd.h>
 
+#include "host/files/fd.hpp"
 #include "host/helpers/frame.hpp"
 #include "host/helpers/message.hpp"
-#include "host/process/own_code.hpp"
-#include "host/process/poll.hpp"
+#include "host/process/own_process.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -19,9 +19,9 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "host/files/fd.hpp"
 #include "host/helpers/frame.hpp"
 #include "host/helpers/message.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

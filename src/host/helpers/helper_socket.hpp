@@ -10,7 +10,7 @@
 
 #include "core/result.hpp"
 #include "host/files/fd.hpp"
-#include "host/process/capabilities.hpp"
+#include "host/process/own_process.hpp"
 
 namespace autopilot::host {
 

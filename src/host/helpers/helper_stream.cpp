@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "host/files/fd.hpp"
 #include "host/helpers/message.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "host/files/fd.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/helpers/text_message.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "host/files/hanging_file.hpp"
+#include "host/files/fuse_server.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/infiniband/infiniband.hpp"
 #include "tests/paths/paths.hpp"

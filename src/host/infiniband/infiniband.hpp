@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/files/files.hpp"
+#include "host/kernel_log/kernel_log.hpp"
 
 namespace autopilot::host {
 
@@ -59,5 +63,59 @@ struct IbPort {
 [[nodiscard]] std::optional<std::string> parse_ib_state(std::string_view text);
 // "400 Gb/sec (4X NDR)" -> 400.
 [[nodiscard]] std::optional<double> parse_ib_rate(std::string_view text);
+
+// The port that people name when they speak of a network adapter at a PCI address: "mlx5_0/1" of an
+// InfiniBand adapter, "eth0" of an Ethernet one; of several the first. Empty: there is none now, as when the
+// adapter failed or its driver is not loaded.
+[[nodiscard]] std::string port_of_adapter(const Files& files, std::string_view pci_address);
+
+// PCI addresses of the devices that a driver of the kernel works with ("mlx5_core"); empty where it is not
+// loaded.
+[[nodiscard]] std::vector<std::string> devices_of_driver(const Files& files, std::string_view driver);
+
+// What is there of the half of an mlx5 adapter that makes its RDMA device.
+enum class RdmaPart : std::uint8_t {
+  started,      // also where the RDMA device is in the network namespace of a container
+  not_started,  // its driver, mlx5_ib, is loaded and does not have it
+  no_driver,    // mlx5_ib is not loaded
+  off,          // switched off, or another function of a bond serves for both
+  untold,       // there is no RDMA device, and this kernel (before 5.11) does not say why
+};
+// Of a function at a PCI address that mlx5_core works with.
+[[nodiscard]] RdmaPart rdma_part(const Files& files, std::string_view pci_address);
+
+// The PCI address of the function to which a device of the auxiliary bus belongs ("mlx5_core.rdma.2").
+[[nodiscard]] std::optional<std::string> pci_address_of_part(const Files& files, std::string_view part);
+
+// Network adapters whose counters nobody must read: the question makes their firmware complain in the kernel
+// log, at every look.
+class SparedAdapters {
+ public:
+  SparedAdapters() = default;
+  SparedAdapters(const SparedAdapters&) = delete;
+  SparedAdapters& operator=(const SparedAdapters&) = delete;
+  virtual ~SparedAdapters() = default;
+  // Thread-safe.
+  [[nodiscard]] virtual bool is_spared(const std::string& pci_address, MonoTime deadline) const = 0;
+
+  // Spares nobody.
+  [[nodiscard]] static const SparedAdapters& none();
+};
+
+// Learns from the kernel log: an adapter whose driver says that its firmware refused to read a register is
+// spared until the next boot. Without the log it learns nothing. What user space wrote does not count.
+class ComplainingAdapters final : public SparedAdapters {
+ public:
+  static constexpr std::size_t kMaxAdapters = 256;
+
+  explicit ComplainingAdapters(const KernelLog& log) : log_(log) {}
+  [[nodiscard]] bool is_spared(const std::string& pci_address, MonoTime deadline) const override;
+
+ private:
+  const KernelLog& log_;
+  mutable std::mutex mutex_;
+  mutable std::uint64_t next_ = 0;               // guarded by mutex_, as below
+  mutable std::set<std::string> complaining_{};  // PCI addresses
+};
 
 }  // namespace autopilot::host

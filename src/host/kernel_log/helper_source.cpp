@@ -8,9 +8,9 @@
 #include <sys/eventfd.h>
 #include <utility>
 
+#include "host/files/fd.hpp"
 #include "host/helpers/helper_socket.hpp"
 #include "host/kernel_log/kmsg_protocol.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 

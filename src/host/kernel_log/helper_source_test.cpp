@@ -17,11 +17,11 @@
 #include <sys/un.h>
 #include <thread>
 
+#include "host/files/fd.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/helpers/frame.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/process/child.hpp"
-#include "host/process/poll.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::host {

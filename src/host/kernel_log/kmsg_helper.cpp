@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "host/clock/system_clock.hpp"
+#include "host/files/fd.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/helpers/helper_socket.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/kernel_log/kmsg_protocol.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -18,7 +18,6 @@
 
 #include "core/parse.hpp"
 #include "host/files/fd.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -5,11 +5,11 @@
 #include <iostream>
 #include <utility>
 
+#include "host/files/fd.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/helpers/helper_socket.hpp"
 #include "host/helpers/helper_stream.hpp"
 #include "host/kubelet/grpc_call.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "host/clock/system_clock.hpp"
+#include "host/files/fd.hpp"
 #include "host/files/test_folder.hpp"
-#include "host/process/poll.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::host {

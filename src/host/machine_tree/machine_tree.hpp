@@ -12,7 +12,7 @@
 #include "core/clock.hpp"
 #include "core/observation.hpp"
 #include "core/result.hpp"
-#include "host/clock/time_sync.hpp"
+#include "host/clock/system_clock.hpp"
 #include "host/dns/name_servers.hpp"
 #include "host/ethtool/ethtool.hpp"
 #include "host/storage/filesystems.hpp"

@@ -11,7 +11,7 @@
 #include "core/parse.hpp"
 #include "host/gpu/amd_gpus.hpp"
 #include "host/pci/pci.hpp"
-#include "host/process/tasks.hpp"
+#include "host/process/processes.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -180,16 +180,6 @@ Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files) {
   return scan_amd_gpus(files, TRY(read_pci_classes(files)));
 }
 
-bool has_nvidia_gpu(const Files& files) {
-  const auto classes = read_pci_classes(files);
-  return classes && has_nvidia(files, *classes);
-}
-
-bool has_amd_gpu(const Files& files) {
-  const auto classes = read_pci_classes(files);
-  return classes && !scan_amd(files, *classes).devices.empty();
-}
-
 bool is_pci_asleep(const Files& files, std::string_view address) {
   const auto status = files.read_word(path_of(address, "power/runtime_status"));
   return status && (*status == "suspended" || *status == "suspending" || *status == "resuming");
@@ -272,6 +262,51 @@ std::optional<std::uint64_t> parse_aer_total(std::string_view text) {
     if (words.size() == 2 && words[0].starts_with("TOTAL_ERR_")) return parse_number<std::uint64_t>(words[1]);
   }
   return std::nullopt;
+}
+
+namespace {
+
+using Bridges = std::vector<std::string>;
+
+Bridges bridges_above(const Files& files, std::string_view device) {
+  return pci_bridges_above(files, device).value_or(Bridges{});
+}
+
+}  // namespace
+
+std::vector<std::string> nearest_of(const Files& files, std::string_view device,
+                                    std::span<const std::string> others) {
+  const Bridges own = bridges_above(files, device);
+  std::vector<std::string> nearest;
+  std::ptrdiff_t most = 0;
+  for (const std::string& other : others) {
+    const auto shared = std::ranges::count_if(bridges_above(files, other), [&own](const std::string& bridge) {
+      return std::ranges::find(own, bridge) != own.end();
+    });
+    if (shared == 0 || shared < most) continue;
+    if (shared > most) nearest.clear();
+    most = shared;
+    nearest.push_back(other);
+  }
+  return nearest;
+}
+
+namespace {
+
+bool has_entries(const Files& files, std::string_view directory) {
+  const auto names = files.list(directory);
+  return names && !names->empty();
+}
+
+}  // namespace
+
+bool has_devices(const Files& files, std::string_view kind) {
+  if (kind == "nvme") return has_entries(files, "/sys/class/nvme");
+  if (kind == "infiniband") return has_entries(files, "/sys/class/infiniband");
+  const auto classes = read_pci_classes(files);
+  if (!classes) return false;
+  if (kind == "nvidia_gpu") return has_nvidia(files, *classes);
+  return kind == "amd_gpu" && !scan_amd(files, *classes).devices.empty();
 }
 
 }  // namespace autopilot::host

@@ -76,9 +76,6 @@ using PciClasses = std::map<std::string, Result<unsigned>>;
 // A virtual function beside its physical one belongs to somebody else.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files);
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files, const PciClasses& classes);
-// At least one is certain, whatever cannot be told of other devices.
-[[nodiscard]] bool has_nvidia_gpu(const Files& files);
-[[nodiscard]] bool has_amd_gpu(const Files& files);
 
 // As NVML and the configuration space hold them: the device in the upper half, the vendor in the lower.
 struct PciIds {
@@ -118,5 +115,15 @@ struct PciIds {
 [[nodiscard]] std::optional<int> pci_generation(double speed_gts);
 // The last row of an aer_dev_* file: "TOTAL_ERR_COR 12".
 [[nodiscard]] std::optional<std::uint64_t> parse_aer_total(std::string_view text);
+
+// Those of them that have most bridges in common with the device, all by PCI address. Empty: none is below
+// one that the device is below, or the kernel does not tell.
+[[nodiscard]] std::vector<std::string> nearest_of(const Files& files, std::string_view device,
+                                                  std::span<const std::string> others);
+
+// Whether the machine has a device of that kind: "nvidia_gpu", "amd_gpu" (in the PCI scan, with or
+// without a driver), "nvme" or "infiniband" (the kernel's classes of these). False for another word, and
+// where the kernel does not tell.
+[[nodiscard]] bool has_devices(const Files& files, std::string_view kind);
 
 }  // namespace autopilot::host

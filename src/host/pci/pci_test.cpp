@@ -78,9 +78,9 @@ TEST_F(PciTest, the_vendor_of_a_gpu_is_known_by_its_driver_too) {
 TEST_F(PciTest, a_gpu_beside_one_that_cannot_tell_is_certain_and_the_list_is_not) {
   const std::string other = "/sys/devices/pci0000:37/0000:37:02.0";
   add(other, "garbage", "0x030200");
-  EXPECT_TRUE(has_nvidia_gpu(files_));
+  EXPECT_TRUE(has_devices(files_, "nvidia_gpu"));
   EXPECT_EQ(scan_nvidia_gpus(files_).error().code, Errc::malformed);
-  EXPECT_FALSE(has_amd_gpu(files_));
+  EXPECT_FALSE(has_devices(files_, "amd_gpu"));
 }
 
 TEST_F(PciTest, devices_of_a_class_are_found_and_virtual_functions_are_none) {
@@ -200,6 +200,63 @@ TEST(Pci, speeds_widths_and_totals_of_the_kernel_are_parsed_and_nothing_else) {
   EXPECT_EQ(parse_aer_total("RxErr 0\nTOTAL_ERR_NONFATAL 7\n"), 7U);
   EXPECT_EQ(parse_aer_total("TOTAL_ERR_COR -7"), std::nullopt);
   EXPECT_EQ(parse_aer_total(""), std::nullopt);
+}
+
+// Two adapters below one switch, each with a GPU at its port of the switch, and a GPU at another root port.
+class NearestTest : public testing::Test {
+ protected:
+  NearestTest() {
+    const std::string upper = "/sys/devices/pci0000:37/0000:37:01.0/0000:38:00.0";
+    for (const std::string& path :
+         {upper + "/0000:39:00.0/0000:3b:00.0", upper + "/0000:39:00.0/0000:3c:00.0",
+          upper + "/0000:39:01.0/0000:4b:00.0", upper + "/0000:39:01.0/0000:4c:00.0",
+          std::string("/sys/devices/pci0000:37/0000:37:02.0/0000:5b:00.0")}) {
+      folder_.write(path + "/class", "0x030200\n");
+      folder_.link("/sys/bus/pci/devices" + path.substr(path.rfind('/')), path);
+    }
+  }
+
+  TestFolder folder_;
+  Files files_{folder_.path()};
+};
+
+TEST_F(NearestTest, who_shares_most_bridges_is_near) {
+  const std::vector<std::string> gpus{"0000:5b:00.0", "0000:3b:00.0", "0000:4b:00.0"};
+  EXPECT_THAT(nearest_of(files_, "0000:3c:00.0", gpus), ElementsAre("0000:3b:00.0"));
+  EXPECT_THAT(nearest_of(files_, "0000:4c:00.0", gpus), ElementsAre("0000:4b:00.0"));
+}
+
+TEST_F(NearestTest, several_may_be_as_near) {
+  const std::vector<std::string> gpus{"0000:5b:00.0", "0000:4b:00.0", "0000:4c:00.0"};
+  EXPECT_THAT(nearest_of(files_, "0000:3c:00.0", gpus), ElementsAre("0000:4b:00.0", "0000:4c:00.0"));
+}
+
+TEST_F(NearestTest, nobody_is_near_without_a_bridge_in_common) {
+  const std::vector<std::string> gpus{"0000:3b:00.0", "0000:4b:00.0"};
+  EXPECT_THAT(nearest_of(files_, "0000:5b:00.0", gpus), IsEmpty());
+  EXPECT_THAT(nearest_of(files_, "", gpus), IsEmpty());
+  EXPECT_THAT(nearest_of(files_, "0000:ff:00.0", gpus), IsEmpty());
+  EXPECT_THAT(nearest_of(files_, "0000:3c:00.0", {}), IsEmpty());
+}
+
+TEST(Devices, are_told_by_their_class) {
+  const TestFolder folder;
+  folder.write("/sys/class/nvme/nvme0/model", "x\n");
+  folder.write("/sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
+  const Files files(folder.path());
+  EXPECT_TRUE(has_devices(files, "nvme"));
+  EXPECT_TRUE(has_devices(files, "infiniband"));
+  EXPECT_FALSE(has_devices(files, "nvidia_gpu"));
+}
+
+TEST(Devices, a_class_without_a_device_and_a_machine_without_the_class_have_none) {
+  const TestFolder folder;
+  folder.write("/sys/class/nvme/.keep", "");
+  std::filesystem::remove(folder.path() + "/sys/class/nvme/.keep");
+  const Files files(folder.path());
+  EXPECT_FALSE(has_devices(files, "nvme"));
+  EXPECT_FALSE(has_devices(files, "infiniband"));
+  EXPECT_FALSE(has_devices(files, "printer"));
 }
 
 }  // namespace

@@ -9,13 +9,15 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
 
-#include "host/process/poll.hpp"
+#include "core/parse.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -223,6 +225,42 @@ std::optional<ChildStatus> Child::wait_until(MonoTime deadline) {
   while (::waitpid(-pid_, nullptr, WNOHANG) > 0) {
   }
   return status_;
+}
+
+namespace {
+
+constexpr std::string_view kPath = "PATH=";
+constexpr std::string_view kWithoutPath = "/usr/bin:/bin";
+
+bool may_start(const std::string& file) {
+  struct stat status {};
+  return ::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(file.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+Result<std::string> find_program(std::string_view name, std::span<const std::string> environment) {
+  if (name.find('/') != std::string_view::npos) return std::string(name);
+  std::string_view folders = kWithoutPath;
+  for (const std::string& variable : environment)
+    if (variable.starts_with(kPath)) folders = std::string_view(variable).substr(kPath.size());
+  for (const std::string_view folder : split(folders, ':')) {
+    std::string file(folder);
+    file.append("/").append(name);
+    if (!folder.empty() && may_start(file)) return file;
+  }
+  return fail(Errc::not_found, "no program of that name in " + std::string(folders));
+}
+
+Error replace_process(const std::string& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execvp(program.c_str(), argv.data());
+  return fail_errno(errno, program).value();
 }
 
 }  // namespace autopilot::host

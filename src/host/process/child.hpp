@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -81,5 +83,14 @@ class Child {
   Fd pidfd_;
   std::optional<ChildStatus> status_;
 };
+
+// Where a program is that somebody named: itself when it is a path, else the first that may be started in the
+// folders of the PATH of `environment` ("NAME=value"). not_found. A minimal image has no env(1) to ask.
+[[nodiscard]] Result<std::string> find_program(std::string_view name,
+                                               std::span<const std::string> environment);
+
+// This process becomes that program, found in PATH, with its environment, streams and terminal. Comes back
+// only when it could not. not_found: there is no such program. One thread may be running.
+[[nodiscard]] Error replace_process(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace autopilot::host

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -159,20 +159,6 @@ class Run {
 };
 
 }  // namespace
-
-std::string_view to_string(ChildEnd end) {
-  switch (end) {
-    case ChildEnd::exited:
-      return "exited";
-    case ChildEnd::signalled:
-      return "signalled";
-    case ChildEnd::timed_out:
-      return "timed_out";
-    case ChildEnd::cancelled:
-      return "cancelled";
-  }
-  return "exited";
-}
 
 Result<ChildReport> ChildRunner::run(const Command& command, MonoTime deadline, const RunLimits& limits,
                                      const std::stop_token& stop, const LineHandler& on_line) {

@@ -15,8 +15,6 @@ namespace autopilot::host {
 
 enum class ChildEnd : std::uint8_t { exited, signalled, timed_out, cancelled };
 
-[[nodiscard]] std::string_view to_string(ChildEnd end);
-
 struct ChildReport {
   ChildEnd end = ChildEnd::exited;
   ChildStatus status;               // meaningless when abandoned

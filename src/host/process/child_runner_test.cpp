@@ -16,7 +16,6 @@
 #include "core/parse.hpp"
 #include "host/files/fd.hpp"
 #include "host/files/files.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "host/files/fd.hpp"
 #include "host/process/child_runner.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 

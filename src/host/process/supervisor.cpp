@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/clock.hpp"
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 
 namespace autopilot::host {
 namespace {

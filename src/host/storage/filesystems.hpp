@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "host/files/files.hpp"
 
 namespace autopilot::host {
 
@@ -51,5 +53,38 @@ class Filesystems {
 
 // mountinfo text -> rows; malformed names the line.
 [[nodiscard]] Result<std::vector<Mount>> parse_mountinfo(std::string_view text);
+
+// One NFS mount and what its transports have counted since it was mounted. Mounts of one server and version
+// share their transports, and their counters.
+struct NfsMount {
+  std::string mount_point;
+  std::string server;          // as it was mounted: the name in the kernel's messages
+  std::string version;         // "100003/4": program and version
+  std::uint64_t sends = 0;     // requests sent, repetitions too
+  std::uint64_t receives = 0;  // replies
+  std::uint64_t timeouts = 0;  // requests that passed their last timeout before they ended
+};
+
+// /proc/self/mountstats: the kernel answers from memory, no server is asked. Empty: nothing is mounted by
+// NFS. malformed: names the mount whose counters cannot be understood.
+[[nodiscard]] Result<std::vector<NfsMount>> read_nfs_mounts(const Files& files);
+// The text of that file.
+[[nodiscard]] Result<std::vector<NfsMount>> parse_mountstats(std::string_view text);
+
+// What a mounted ext4 filesystem remembers of its errors. It stands in the filesystem itself: it survives
+// reboots and goes away when fsck repaired it.
+struct Ext4Errors {
+  std::string device;            // "sda1", "dm-0"
+  std::string device_number;     // "8:1": what mountinfo names it by; empty: unknown
+  std::optional<Error> problem;  // why the count cannot be read
+  std::uint64_t count = 0;
+  std::optional<WallTime> first;
+  std::optional<WallTime> last;
+  std::string last_function;  // of the kernel, "ext4_find_entry"; empty: unknown
+};
+
+// Every mounted ext4 filesystem, by device. Empty: there is none. unavailable: there is no sysfs to ask.
+// One that cannot be read or understood is listed with its problem and hides no other.
+[[nodiscard]] Result<std::vector<Ext4Errors>> scan_ext4_errors(const Files& files);
 
 }  // namespace autopilot::host

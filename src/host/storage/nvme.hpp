@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "host/files/files.hpp"
 
 namespace autopilot::host {
 
@@ -50,5 +51,16 @@ class NvmeDevices {
 
 // 512 bytes of log page 02h; shorter is malformed.
 [[nodiscard]] Result<NvmeHealth> parse_nvme_health(std::string_view page);
+
+// "nvme0": the name of a controller, not of a namespace (nvme0n1) or a path (nvme0c0n1).
+[[nodiscard]] bool is_nvme_controller(std::string_view name);
+
+// Controllers of /sys/class/nvme in order of name; none where the kernel has no NVMe. An attribute that the
+// kernel does not give is an empty word.
+[[nodiscard]] Result<std::vector<NvmeController>> read_nvme_controllers(const Files& files);
+
+// The 512 bytes of log page 02h from /dev/<controller>. Blocks as long as the controller does. denied: no
+// CAP_SYS_ADMIN; not_found: no device file here.
+[[nodiscard]] Result<std::string> read_nvme_health_page(const std::string& controller);
 
 }  // namespace autopilot::host

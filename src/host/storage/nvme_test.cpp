@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "host/files/test_folder.hpp"
-#include "host/storage/nvme_sysfs.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "host/storage/system_storage.hpp"
+
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <thread>
 #include <unistd.h>
 
+#include "host/files/fuse_server.hpp"
 #include "host/process/child_runner.hpp"
-#include "host/storage/hanging_mount.hpp"
 #include "host/storage/loop_filesystem.hpp"
-#include "host/storage/storage_helper.hpp"
-#include "host/storage/system_filesystems.hpp"
-#include "host/storage/system_nvme.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::host {

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "host/files/fd.hpp"
-#include "host/process/poll.hpp"
 #include "nettest/echo/echo_socket.hpp"
 #include "nettest/echo/tcp_reach.hpp"
 

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 #include "nettest/echo/own_trouble.hpp"
 
 namespace autopilot::nettest {

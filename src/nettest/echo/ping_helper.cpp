@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "host/files/fd.hpp"
 #include "host/helpers/helper_server.hpp"
-#include "host/process/poll.hpp"
 #include "nettest/echo/ask_peers.hpp"
 
 namespace autopilot::nettest {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::nettest {

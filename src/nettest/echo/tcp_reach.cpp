@@ -11,7 +11,6 @@
 
 #include "host/files/fd.hpp"
 #include "host/netlink/internet_address.hpp"
-#include "host/process/poll.hpp"
 #include "nettest/echo/own_trouble.hpp"
 
 namespace autopilot::nettest {

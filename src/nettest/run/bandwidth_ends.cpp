@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 #include "nettest/run/sample_means.hpp"
 
 namespace autopilot::nettest {

@@ -7,7 +7,7 @@
 #include "checks/check.hpp"
 #include "core/parse.hpp"
 #include "diagnostics/child/gpu_probe_run.hpp"
-#include "host/process/poll.hpp"
+#include "host/files/fd.hpp"
 #include "kube/pacing.hpp"
 #include "net/responses.hpp"
 #include "nettest/echo/ping_helper.hpp"

@@ -9,7 +9,7 @@
 #include "host/gpu/gpu_scan.hpp"
 #include "host/infiniband/infiniband.hpp"
 #include "host/netlink/interfaces.hpp"
-#include "host/pci/nearest.hpp"
+#include "host/pci/pci.hpp"
 #include "net/responses.hpp"
 
 namespace autopilot::nettest {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/result.hpp"
+
+namespace autopilot::host {
+
+// For a process that lives for months and is mostly idle: the C library's allocator keeps less in reserve for
+// threads and gives large blocks back when they are freed. Call it before the first thread starts.
+void keep_allocator_small();
+
+// Gives back to the kernel what lies unused between blocks in use, after a storm for example. Takes about a
+// millisecond.
+void return_unused_memory();
+
+// For a process that lives for months: its code and constants are mapped no longer, and what is still needed
+// is mapped again at its next use, from the page cache. What only the start needed stays out. Data that a
+// program may write, or that was relocated, is left as it is. Takes a fraction of a millisecond. From any
+// thread.
+void unmap_own_code();
+
+// Capabilities as a set of bits, by the numbers of <linux/capability.h>.
+using Capabilities = std::uint64_t;
+
+inline constexpr Capabilities kNoCapabilities = 0;
+inline constexpr Capabilities kReadKernelLog = Capabilities{1} << 34;  // CAP_SYSLOG
+
+// Gives up all others, for ever: programs that are started get none, also as root and from their files. For
+// the calling thread and what it starts: the process must have one.
+[[nodiscard]] Status keep_capabilities(Capabilities kept);
+
+// A file that is opened later must not get the number of a standard stream that the caller has closed: until
+// then nothing is there to read, and writing fails. Call it first.
+void keep_standard_streams_taken();
+
+}  // namespace autopilot::host

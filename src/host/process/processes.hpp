@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/workload.hpp"
+#include "host/files/files.hpp"
+
+namespace autopilot::host {
+
+// What the kernel's row of one process says (/proc/<pid>/stat).
+struct TaskState {
+  std::int64_t pid = 0;
+  std::string name;
+  char state = '?';  // the kernel's letter: R, S, D, Z, T, I ...
+  std::int64_t parent = 0;
+  bool is_kernel_thread = false;
+  std::uint64_t started_ticks = 0;  // since boot; with the pid it means one process only
+};
+
+// malformed: not such a row. A name may hold blanks and brackets.
+[[nodiscard]] Result<TaskState> parse_task_state(std::string_view text);
+
+// A process in a sleep that no signal ends (D).
+struct BlockedTask {
+  TaskState task;
+  // How often it left a processor; while the number stays the same it did not run. Nothing: not told.
+  std::optional<std::uint64_t> switches;
+  std::string waits_in;  // a function of the kernel; empty where this reader is not told
+};
+
+struct Tasks {
+  static constexpr std::size_t kMostLookedAt = 8192;
+  static constexpr std::size_t kMostBlocked = 128;
+
+  std::vector<BlockedTask> blocked;  // beyond kMostBlocked they are only counted
+  std::vector<TaskState> zombies;    // ended and not collected by their parent
+  std::size_t blocked_count = 0;
+  std::size_t looked_at = 0;
+  std::size_t left_out = 0;  // beyond kMostLookedAt
+};
+
+// Looks once at every process, not at its further threads. One that ends meanwhile is no error; an error
+// means that none could be looked at.
+[[nodiscard]] Result<Tasks> read_tasks(const Files& files);
+
+// The rows of /proc/<pid>/cgroup: the container, the pod's UID and the batch job that the paths name, in the
+// words of containerd, CRI-O, Docker, Podman and Slurm, cgroup v1 and v2. Other rows say nothing.
+[[nodiscard]] WorkloadOwner parse_cgroups(std::string_view text);
+// The same of one path, as the kernel log names it: "/kubepods.slice/kubepods-pod<uid>.slice".
+[[nodiscard]] WorkloadOwner parse_cgroup_path(std::string_view path);
+
+// "namespace" and "name" by UID: the folders where the kubelet keeps the logs of the pods of this node.
+using PodNames = std::map<std::string, std::pair<std::string, std::string>, std::less<>>;
+// Empty where there is no kubelet, or its folder may not be read.
+[[nodiscard]] PodNames read_pod_names(const Files& files);
+
+// One process with its name and its owner. not_found when it ended meanwhile.
+[[nodiscard]] Result<Workload> read_workload(const Files& files, std::int64_t pid, const PodNames& pods);
+
+// The name of a user in this machine's own list of users. Directory services are not asked: they may hang.
+[[nodiscard]] std::optional<std::string> local_user_name(std::uint32_t uid);
+
+}  // namespace autopilot::host
