@@ -11,10 +11,10 @@
 #include "checks/builtin.hpp"
 #include "checks/kernel_log/test_log.hpp"
 #include "host/clock/system_clock.hpp"
+#include "host/files/fd.hpp"
 #include "host/kernel_log/inject_record.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/process/child_runner.hpp"
-#include "host/process/poll.hpp"
 #include "tests/fakes/fake_host.hpp"
 
 namespace autopilot::checks {

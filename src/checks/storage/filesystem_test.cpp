@@ -8,10 +8,10 @@
 
 #include "checks/builtin.hpp"
 #include "host/clock/system_clock.hpp"
-#include "host/process/poll.hpp"
-#include "host/storage/hanging_mount.hpp"
+#include "host/files/fd.hpp"
+#include "host/files/fuse_server.hpp"
 #include "host/storage/loop_filesystem.hpp"
-#include "host/storage/system_filesystems.hpp"
+#include "host/storage/system_storage.hpp"
 #include "tests/fakes/fake_host.hpp"
 #include "tests/paths/paths.hpp"
 

@@ -9,7 +9,7 @@
 #include "host/helpers/helper_client.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/storage/loop_filesystem.hpp"
-#include "host/storage/system_filesystems.hpp"
+#include "host/storage/system_storage.hpp"
 #include "tests/fakes/fake_host.hpp"
 
 namespace autopilot::checks {
