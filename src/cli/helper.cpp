@@ -18,7 +18,7 @@
 #include "diagnostics/operations/own_deep_test_run.hpp"
 #include "host/ethtool/ethtool_helper.hpp"
 #include "host/files/own_folder.hpp"
-#include "host/gpu/amdgpu_helper.hpp"
+#include "host/gpu/amd_gpus.hpp"
 #include "host/gpu/nvml_helper.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/infiniband/ib_helper.hpp"

@@ -17,7 +17,7 @@
 #include "diagnostics/operations/gpu_probe_operations.hpp"
 #include "diagnostics/operations/nccl_operation.hpp"
 #include "host/helpers/helper_client.hpp"
-#include "host/kernel_log/inject_record.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 #include "host/machine_tree/machine_tree.hpp"
 #include "host/open_host.hpp"
 #include "host/pci/pci.hpp"

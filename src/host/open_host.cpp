@@ -11,7 +11,7 @@
 #include "host/files/files.hpp"
 #include "host/files/tree_file.hpp"
 #include "host/gpu/amd_gpus.hpp"
-#include "host/gpu/gpu_scan.hpp"
+#include "host/gpu/gpus.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/infiniband/ib_helper.hpp"
@@ -21,7 +21,6 @@
 #include "host/kernel_log/tree_kernel_log.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
 #include "host/machine_tree/machine_tree.hpp"
-#include "host/machine_tree/unreadable_files.hpp"
 #include "host/storage/system_storage.hpp"
 #include "host/tree_backends.hpp"
 

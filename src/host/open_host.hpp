@@ -10,7 +10,7 @@
 #include "core/snapshot.hpp"
 #include "host/diagnostic_results/results.hpp"
 #include "host/host.hpp"
-#include "host/kernel_log/record_source.hpp"
+#include "host/kernel_log/kernel_log.hpp"
 
 namespace autopilot::host {
 

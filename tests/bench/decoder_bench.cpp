@@ -8,7 +8,7 @@
 
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/driver_events.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 
 namespace autopilot {
 namespace {

@@ -9,11 +9,10 @@
 
 #include "host/clock/system_clock.hpp"
 #include "host/ethtool/ethtool_helper.hpp"
-#include "host/gpu/amdgpu_helper.hpp"
+#include "host/gpu/amd_gpus.hpp"
 #include "host/gpu/nvml_helper.hpp"
-#include "host/helpers/frame.hpp"
 #include "host/helpers/helper_server.hpp"
-#include "host/helpers/helper_socket.hpp"
+#include "host/helpers/message.hpp"
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kernel_log/kmsg_source.hpp"

@@ -8,7 +8,7 @@
 #include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/subject.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 #include "host/kernel_log/text_log.hpp"
 #include "tests/fuzz/targets.hpp"
 

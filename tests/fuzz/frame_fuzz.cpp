@@ -3,9 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "host/helpers/frame.hpp"
 #include "host/helpers/message.hpp"
-#include "host/kernel_log/kmsg_protocol.hpp"
+#include "host/kernel_log/kmsg_helper.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::frame_fuzz {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "host/gpu/amd_reader.hpp"
-#include "host/gpu/gpu_report.hpp"
+#include "host/gpu/amd_gpus.hpp"
+#include "host/gpu/helper_gpus.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::gpu_report_fuzz {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 #include "host/kernel_log/syslog_source.hpp"
 #include "host/kernel_log/tree_kernel_log.hpp"
 #include "tests/fuzz/targets.hpp"

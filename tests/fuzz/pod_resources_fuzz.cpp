@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "host/kubelet/gpu_device_id.hpp"
 #include "host/kubelet/pod_resources.hpp"
 #include "tests/fuzz/targets.hpp"
 

@@ -14,7 +14,7 @@
 #include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "core/parse.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::checks {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "host/kernel_log/record_ring.hpp"
+#include "host/kernel_log/kernel_log_tail.hpp"
 
 namespace autopilot::checks {
 

@@ -14,7 +14,7 @@
 #include "diagnostics/child/deep_test_helper.hpp"
 #include "diagnostics/child/gpu_test_helper.hpp"
 #include "host/files/fd.hpp"
-#include "host/gpu/dcgm/diagnosis.hpp"
+#include "host/gpu/dcgm.hpp"
 #include "host/process/child.hpp"
 #include "host/process/child_runner.hpp"
 

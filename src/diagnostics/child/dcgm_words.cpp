@@ -8,7 +8,7 @@
 
 #include "core/parse.hpp"
 #include "diagnostics/child/child_line.hpp"
-#include "host/gpu/dcgm/known_gpu.hpp"
+#include "host/gpu/dcgm.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

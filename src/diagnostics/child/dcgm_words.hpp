@@ -8,7 +8,7 @@
 #include "core/result.hpp"
 #include "core/subject.hpp"
 #include "diagnostics/child/deep_test_summary.hpp"
-#include "host/gpu/dcgm/test_words.hpp"
+#include "host/gpu/dcgm.hpp"
 
 // What a test of DCGM on this machine says, as observations. Pure.
 namespace autopilot::diagnostics {
@@ -16,7 +16,7 @@ namespace autopilot::diagnostics {
 struct DcgmTest {
   int level = 2;                          // of `dcgmi diag`
   std::vector<Subject> gpus;              // that it was to test, as the driver lists them
-  std::vector<std::string> fatal;         // names of tests (host/gpu/dcgm/test_words.hpp)
+  std::vector<std::string> fatal;         // names of tests (host/gpu/dcgm.hpp)
   std::vector<host::DcgmExcuse> excuses;  // likewise: errors by which none of them is fatal
 };
 

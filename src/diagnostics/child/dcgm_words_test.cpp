@@ -6,7 +6,7 @@
 
 #include "core/attribute_text.hpp"
 #include "diagnostics/child/child_line.hpp"
-#include "host/gpu/dcgm/diagnosis.hpp"
+#include "host/gpu/dcgm.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "host/gpu/dcgm/diagnosis.hpp"
+#include "host/gpu/dcgm.hpp"
 
 namespace autopilot::diagnostics {
 

@@ -9,7 +9,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "diagnostics/child/tested_gpus.hpp"
-#include "host/gpu/probe_report.hpp"
+#include "host/gpu/probe_reports.hpp"
 
 namespace autopilot::diagnostics {
 

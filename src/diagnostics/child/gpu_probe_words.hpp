@@ -8,7 +8,7 @@
 #include "core/observation.hpp"
 #include "core/result.hpp"
 #include "host/gpu/gpus.hpp"
-#include "host/gpu/probe_report.hpp"
+#include "host/gpu/probe_reports.hpp"
 
 // What the GPU probe measured, as observations for the checks that judge it. Pure.
 namespace autopilot::diagnostics {

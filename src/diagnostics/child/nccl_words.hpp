@@ -9,7 +9,7 @@
 #include "core/observation.hpp"
 #include "core/result.hpp"
 #include "host/gpu/gpus.hpp"
-#include "host/gpu/nccl_report.hpp"
+#include "host/gpu/probe_reports.hpp"
 
 // What an all-reduce on one machine says, as observations for the check gpu.nccl_allreduce. Pure.
 namespace autopilot::diagnostics {

@@ -9,7 +9,7 @@
 
 #include "diagnostics/child/deep_test_summary.hpp"
 #include "diagnostics/cluster/reservation.hpp"
-#include "host/gpu/dcgm/test_words.hpp"
+#include "host/gpu/dcgm.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::diagnostics {
@@ -27,7 +27,7 @@ struct DeepTestResult {
 };
 
 // By the termination message of the container `kTestContainer` of a pod that is over. `fatal`: names of
-// tests; one of them that fails makes the result fatal (host/gpu/dcgm/test_words.hpp).
+// tests; one of them that fails makes the result fatal (host/gpu/dcgm.hpp).
 // `excuses`: errors of DCGM by which it does not; such a test is told as "dcgm_error_101.0".
 [[nodiscard]] DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal,
                                               std::span<const host::DcgmExcuse> excuses);

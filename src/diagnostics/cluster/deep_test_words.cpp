@@ -5,8 +5,7 @@
 #include <map>
 
 #include "core/parse.hpp"
-#include "host/gpu/dcgm/known_gpu.hpp"
-#include "host/gpu/dcgm/test_words.hpp"
+#include "host/gpu/dcgm.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -8,7 +8,7 @@
 #include "config/config.hpp"
 #include "diagnostics/child/tested_gpus.hpp"
 #include "diagnostics/operations/operations.hpp"
-#include "host/gpu/dcgm/test_words.hpp"
+#include "host/gpu/dcgm.hpp"
 
 namespace autopilot::diagnostics {
 

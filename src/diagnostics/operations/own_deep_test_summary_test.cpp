@@ -9,7 +9,7 @@
 
 #include "config/config.hpp"
 #include "diagnostics/child/deep_test_helper.hpp"
-#include "host/gpu/dcgm/test_words.hpp"
+#include "host/gpu/dcgm.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

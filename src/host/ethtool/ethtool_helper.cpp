@@ -10,7 +10,7 @@
 #include "host/ethtool/ethtool_netlink.hpp"
 #include "host/files/fd.hpp"
 #include "host/helpers/helper_server.hpp"
-#include "host/helpers/text_message.hpp"
+#include "host/helpers/message.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "host/clock/system_clock.hpp"
 #include "host/files/test_folder.hpp"
-#include "host/gpu/amd_reader.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/gpu/kfd_processes.hpp"
 #include "host/gpu/readings.hpp"

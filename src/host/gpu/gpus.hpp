@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -152,5 +154,39 @@ class NoGpus final : public Gpus {
   DriverState state_;
   std::string detail_;
 };
+
+// The GPUs of a vendor in the PCI tree, with or without a driver. A look reads a file of every PCI device, of
+// which a node with eight GPUs has a hundred. Copies share what was seen. Thread-safe; may block as Files.
+class GpuScan {
+ public:
+  static constexpr Duration kShared = std::chrono::seconds{5};
+  // So long a device that is there at each look counts as what it was.
+  static constexpr Duration kKnown = std::chrono::minutes{1};
+
+  // Each question looks. `files` outlives all copies.
+  explicit GpuScan(const Files& files) : files_(&files) {}
+  // One look serves all who ask within kShared; one that failed serves nobody else. `clock` outlives all
+  // copies.
+  GpuScan(const Files& files, const Clock& clock);
+
+  // Errors as scan_nvidia_gpus.
+  [[nodiscard]] Result<std::vector<PciDevice>> gpus(GpuVendor vendor) const;
+
+ private:
+  class Shared;
+
+  const Files* files_;
+  std::shared_ptr<Shared> shared_;  // nothing: each question looks
+};
+
+// The kernel module of the NVIDIA driver is loaded; says nothing about whether it works.
+[[nodiscard]] inline bool is_nvidia_module_loaded(const Files& files) {
+  return files.exists("/proc/driver/nvidia/version");
+}
+
+// The same of AMD's.
+[[nodiscard]] inline bool is_amdgpu_module_loaded(const Files& files) {
+  return files.exists("/sys/module/amdgpu");
+}
 
 }  // namespace autopilot::host

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "host/files/test_folder.hpp"
 #include "host/gpu/nvml_abi.h"
 #include "host/gpu/readings.hpp"
 
@@ -44,6 +45,96 @@ TEST(GpuReadings, each_name_stands_once_and_has_a_meaning) {
     EXPECT_EQ(find_reading(info.name), &info);
   }
   EXPECT_EQ(find_reading("nonsense"), nullptr);
+}
+
+using namespace std::chrono_literals;
+
+class HandClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return {WallTime{}, now_}; }
+  void advance(Duration by) { now_ += by; }
+
+ private:
+  MonoTime now_{};
+};
+
+class GpuScanTest : public testing::Test {
+ protected:
+  void plug(const std::string& address, const std::string& vendor,
+            const std::string& class_code = "0x030200\n") const {
+    const std::string device = "/sys/bus/pci/devices/" + address + "/";
+    folder_.write(device + "class", class_code);
+    folder_.write(device + "vendor", vendor);
+    folder_.write(device + "device", "0x2330\n");
+  }
+  static std::size_t count(const GpuScan& scan, GpuVendor vendor) {
+    const auto gpus = scan.gpus(vendor);
+    return gpus ? gpus->size() : 99;
+  }
+
+  TestFolder folder_;
+  Files files_{folder_.path()};
+  HandClock clock_;
+};
+
+TEST_F(GpuScanTest, what_was_seen_serves_all_who_ask_within_a_second) {
+  plug("0000:3b:00.0", "0x10de\n");
+  const GpuScan scan(files_, clock_);
+  GpuScan copy(files_);
+  copy = scan;
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+  plug("0000:5e:00.0", "0x10de\n");
+  EXPECT_EQ(count(copy, GpuVendor::nvidia), 1U);
+  clock_.advance(GpuScan::kShared);
+  EXPECT_EQ(count(copy, GpuVendor::nvidia), 2U);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 2U);
+}
+
+TEST_F(GpuScanTest, each_vendor_has_its_own) {
+  plug("0000:3b:00.0", "0x10de\n");
+  plug("0000:5e:00.0", "0x1002\n", "0x120000\n");
+  plug("0000:5f:00.0", "0x1002\n", "0x120000\n");
+  const GpuScan scan(files_, clock_);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+  EXPECT_EQ(count(scan, GpuVendor::amd), 2U);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+}
+
+TEST_F(GpuScanTest, what_a_device_is_is_read_again_after_a_minute) {
+  plug("0000:3b:00.0", "0x10de\n");
+  const GpuScan scan(files_, clock_);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+  plug("0000:3b:00.0", "0x10de\n", "0x068000\n");
+  clock_.advance(GpuScan::kKnown - GpuScan::kShared);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+  clock_.advance(GpuScan::kShared);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 0U);
+}
+
+TEST_F(GpuScanTest, one_that_goes_is_gone_at_the_next_look) {
+  plug("0000:3b:00.0", "0x10de\n");
+  plug("0000:5e:00.0", "0x10de\n");
+  const GpuScan scan(files_, clock_);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 2U);
+  std::filesystem::remove_all(folder_ / "sys/bus/pci/devices/0000:5e:00.0");
+  clock_.advance(GpuScan::kShared);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+}
+
+TEST_F(GpuScanTest, a_look_that_failed_serves_nobody_else) {
+  plug("0000:3b:00.0", "garbage\n");
+  const GpuScan scan(files_, clock_);
+  EXPECT_EQ(scan.gpus(GpuVendor::nvidia).error().code, Errc::malformed);
+  plug("0000:3b:00.0", "0x10de\n");
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+}
+
+TEST_F(GpuScanTest, without_a_clock_each_question_looks) {
+  plug("0000:3b:00.0", "0x10de\n");
+  const GpuScan scan(files_);
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 1U);
+  plug("0000:5e:00.0", "0x10de\n");
+  EXPECT_EQ(count(scan, GpuVendor::nvidia), 2U);
 }
 
 }  // namespace

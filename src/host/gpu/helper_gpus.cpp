@@ -2,10 +2,14 @@
 #include "host/gpu/helper_gpus.hpp"
 
 #include <algorithm>
+#include <boost/json.hpp>
+#include <limits>
+#include <set>
 #include <utility>
 
+#include "core/parse.hpp"
 #include "host/files/fd.hpp"
-#include "host/gpu/gpu_report.hpp"
+#include "host/gpu/nvml_abi.h"
 #include "host/gpu/readings.hpp"
 #include "host/pci/pci.hpp"
 
@@ -141,6 +145,303 @@ std::uint64_t HelperGpus::driver_calls() const {
 
 MonoTime HelperGpus::process_time(MonoTime deadline) const {
   return mono_now() + (deadline - clock_.now().mono);
+}
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxGpus = 128;
+constexpr std::size_t kMaxReadings = 1024;  // of one GPU
+constexpr std::size_t kMaxText = 1024;
+constexpr std::size_t kMaxEvents = 4096;
+constexpr std::int64_t kMaxAge = 86'400'000;  // milliseconds
+
+// ---- writing
+
+// Paths and the loader's words may hold anything; what travels is short and printable.
+std::string presentable(std::string_view text) {
+  return to_printable(text, kMaxText);
+}
+
+json::value json_of(const std::optional<Value>& value) {
+  if (!value) return nullptr;
+  return std::visit([](const auto& held) -> json::value { return json::value(held); }, *value);
+}
+
+json::array json_of(const std::vector<GpuInstance>& instances) {
+  json::array list;
+  for (const GpuInstance& instance : instances)
+    list.push_back(json::array{instance.gpu_instance, instance.compute_instance, presentable(instance.uuid)});
+  return list;
+}
+
+json::object json_of(const GpuDevice& gpu) {
+  json::array readings;
+  for (const GpuReading& reading : gpu.readings) {
+    json::value link = nullptr;
+    if (reading.link) link = *reading.link;
+    readings.push_back(json::array{reading.name, std::move(link), json_of(reading.value), reading.code});
+  }
+  json::object object{{"address", gpu.subject.key},
+                      {"uuid", presentable(gpu.subject.uuid)},
+                      {"serial", presentable(gpu.subject.serial)},
+                      {"name", presentable(gpu.name)},
+                      {"state", to_string(gpu.state)},
+                      {"readings", std::move(readings)}};
+  if (gpu.subject.index) object["index"] = *gpu.subject.index;
+  if (!gpu.instances.empty()) object["instances"] = json_of(gpu.instances);
+  return object;
+}
+
+// ---- reading
+
+tl::unexpected<Error> malformed_answer(std::string what) {
+  return fail(Errc::malformed, "helper's answer: " + std::move(what));
+}
+
+Result<json::object> parse_object(std::string_view text) {
+  if (text.size() > kMaxBytes) return malformed_answer("longer than 1 MiB");
+  boost::system::error_code error;
+  json::value value = json::parse(json::string_view(text.data(), text.size()), error);
+  if (error) return malformed_answer("not JSON: " + error.message());
+  if (!value.is_object()) return malformed_answer("not an object");
+  return std::move(value.as_object());
+}
+
+Result<std::string> answer_text(const json::value& value, std::string_view name) {
+  const json::string* text = value.if_string();
+  if (text == nullptr) return malformed_answer(std::string(name) + " is no text");
+  const std::string_view view(text->data(), text->size());
+  if (view.size() > kMaxText || !is_printable(view))
+    return malformed_answer(std::string(name) + " is no short printable text");
+  return std::string(view);
+}
+
+Result<std::string> text_member(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
+  if (value == nullptr) return malformed_answer(std::string(name) + " is missing");
+  return answer_text(*value, name);
+}
+
+Result<std::int64_t> answer_integer(const json::value& value, std::string_view name, std::int64_t low,
+                                    std::int64_t high) {
+  boost::system::error_code error;
+  const auto number = value.to_number<std::int64_t>(error);
+  if (error || number < low || number > high)
+    return malformed_answer(std::string(name) + " is no integer from " + std::to_string(low) + " to " +
+                            std::to_string(high));
+  return number;
+}
+
+Result<std::int64_t> integer_member(const json::object& object, std::string_view name, std::int64_t high) {
+  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
+  if (value == nullptr) return malformed_answer(std::string(name) + " is missing");
+  return answer_integer(*value, name, 0, high);
+}
+
+std::int64_t milliseconds(Duration duration) {
+  const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  return std::clamp<std::int64_t>(count, 0, kMaxAge);
+}
+
+Result<const json::array*> array_member(const json::object& object, std::string_view name,
+                                        std::size_t limit) {
+  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
+  if (value == nullptr || !value->is_array()) return malformed_answer(std::string(name) + " is no list");
+  if (value->as_array().size() > limit) return malformed_answer(std::string(name) + " is too long");
+  return &value->as_array();
+}
+
+Result<std::optional<Value>> reading_value_of(const json::value& value, std::string_view name) {
+  switch (value.kind()) {
+    case json::kind::null:
+      return std::nullopt;
+    case json::kind::bool_:
+      return Value{value.as_bool()};
+    case json::kind::int64:
+      return Value{std::int64_t{value.as_int64()}};
+    case json::kind::double_:
+      return Value{value.as_double()};
+    case json::kind::string:
+      return Value{TRY(answer_text(value, name))};
+    default:
+      return malformed_answer(std::string(name) + " has no value of ours");
+  }
+}
+
+// "0000:3b:00.0" as the kernel spells it, or "index-3" for a GPU whose address the driver cannot tell.
+bool is_gpu_key(std::string_view key) {
+  if (const auto canonical = canonical_pci_address(key)) return *canonical == key;
+  constexpr std::string_view kIndex = "index-";
+  return key.starts_with(kIndex) && key.size() > kIndex.size() && key.size() <= kIndex.size() + 3 &&
+         std::all_of(key.begin() + kIndex.size(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<GpuReading> reading_of(const json::value& value) {
+  if (!value.is_array() || value.as_array().size() != 4)
+    return malformed_answer("a reading is no list of four");
+  const json::array& parts = value.as_array();
+  GpuReading reading;
+  reading.name = TRY(answer_text(parts[0], "name of a reading"));
+  const ReadingInfo* info = find_reading(reading.name);
+  if (info == nullptr) return malformed_answer("no reading is called " + reading.name);
+  if (info->per_link == parts[1].is_null())
+    return malformed_answer(reading.name + ": link where none, or none");
+  if (info->per_link)
+    reading.link = static_cast<int>(TRY(answer_integer(parts[1], "link", 0, nvml::kNvLinkMaxLinks - 1)));
+  reading.value = TRY(reading_value_of(parts[2], reading.name));
+  reading.code = static_cast<int>(TRY(answer_integer(parts[3], "code", reading_code::kUnreadable, 100000)));
+  if (reading.value.has_value() != (reading.code == nvml::kSuccess))
+    return malformed_answer(reading.name + ": value and code " + std::to_string(reading.code) +
+                            " contradict");
+  return reading;
+}
+
+Result<GpuInstance> instance_of(const json::value& value) {
+  constexpr std::size_t kParts = 3;
+  constexpr std::int64_t kHighestId = 1023;
+  const json::array* parts = value.if_array();
+  if (parts == nullptr || parts->size() != kParts) return malformed_answer("an instance is no list of three");
+  GpuInstance instance;
+  instance.gpu_instance = static_cast<int>(TRY(answer_integer((*parts)[0], "GPU instance", 0, kHighestId)));
+  instance.compute_instance =
+      static_cast<int>(TRY(answer_integer((*parts)[1], "compute instance", 0, kHighestId)));
+  instance.uuid = TRY(answer_text((*parts)[2], "UUID of an instance"));
+  return instance;
+}
+
+Result<GpuDevice> device_of(const json::value& value) {
+  if (!value.is_object()) return malformed_answer("a GPU is no object");
+  const json::object& object = value.as_object();
+  GpuDevice gpu;
+  gpu.subject.kind = SubjectKind::gpu;
+  gpu.subject.key = TRY(text_member(object, "address"));
+  if (!is_gpu_key(gpu.subject.key)) return malformed_answer("no PCI address: " + gpu.subject.key);
+  gpu.subject.uuid = TRY(text_member(object, "uuid"));
+  gpu.subject.serial = TRY(text_member(object, "serial"));
+  gpu.name = TRY(text_member(object, "name"));
+  if (const json::value* index = object.if_contains("index"))
+    gpu.subject.index = static_cast<int>(TRY(answer_integer(*index, "index", 0, 1023)));
+  const std::string state = TRY(text_member(object, "state"));
+  const auto known = parse_gpu_state(state);
+  if (!known) return malformed_answer("no state of a GPU is called " + state);
+  gpu.state = *known;
+  for (const json::value& reading : *TRY(array_member(object, "readings", kMaxReadings)))
+    gpu.readings.push_back(TRY(reading_of(reading)));
+  if (object.contains("instances"))
+    for (const json::value& instance : *TRY(array_member(object, "instances", GpuInstance::kMost)))
+      gpu.instances.push_back(TRY(instance_of(instance)));
+  return gpu;
+}
+
+Status refuse_duplicates(const std::vector<GpuDevice>& gpus) {
+  std::set<std::string_view> keys;
+  for (const GpuDevice& gpu : gpus) {
+    if (!keys.insert(gpu.subject.key).second) return malformed_answer(gpu.subject.key + " stands twice");
+    std::set<std::pair<std::string_view, int>> names;
+    for (const GpuReading& reading : gpu.readings)
+      if (!names.emplace(reading.name, reading.link.value_or(-1)).second)
+        return malformed_answer(gpu.subject.key + ": " + reading.name + " stands twice");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string format_gpu_report(const GpuReport& report) {
+  json::array gpus;
+  for (const GpuDevice& gpu : report.gpus)
+    gpus.push_back(json_of(gpu));
+  return json::serialize(json::object{{"state", to_string(report.state)},
+                                      {"detail", presentable(report.detail)},
+                                      {"libraryPath", presentable(report.library_path)},
+                                      {"driverVersion", presentable(report.driver_version)},
+                                      {"nvmlVersion", presentable(report.nvml_version)},
+                                      {"cudaVersion", presentable(report.cuda_version)},
+                                      {"calls", report.calls},
+                                      {"gpus", std::move(gpus)}});
+}
+
+Result<GpuReport> parse_gpu_report(std::string_view text) {
+  const json::object object = TRY(parse_object(text));
+  GpuReport report;
+  const std::string state = TRY(text_member(object, "state"));
+  const auto known = parse_driver_state(state);
+  if (!known) return malformed_answer("no state of the driver is called " + state);
+  report.state = *known;
+  report.detail = TRY(text_member(object, "detail"));
+  report.library_path = TRY(text_member(object, "libraryPath"));
+  report.driver_version = TRY(text_member(object, "driverVersion"));
+  report.nvml_version = TRY(text_member(object, "nvmlVersion"));
+  report.cuda_version = TRY(text_member(object, "cudaVersion"));
+  const json::value* calls = object.if_contains("calls");
+  if (calls == nullptr) return malformed_answer("calls is missing");
+  report.calls = static_cast<std::uint64_t>(TRY(answer_integer(*calls, "calls", 0, 1'000'000)));
+  for (const json::value& gpu : *TRY(array_member(object, "gpus", kMaxGpus)))
+    report.gpus.push_back(TRY(device_of(gpu)));
+  TRY_STATUS(refuse_duplicates(report.gpus));
+  return report;
+}
+
+std::string format_gpu_events(const std::vector<GpuEvent>& events, Instant now) {
+  json::array list;
+  for (const GpuEvent& event : events)
+    list.push_back(json::object{{"address", event.subject.key},
+                                {"code", event.code},
+                                {"ago", milliseconds(now.mono - event.time.mono)},
+                                {"late", milliseconds(event.late)}});
+  return json::serialize(json::object{{"events", std::move(list)}});
+}
+
+Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text, Instant now) {
+  const json::object object = TRY(parse_object(text));
+  std::vector<GpuEvent> events;
+  for (const json::value& value : *TRY(array_member(object, "events", kMaxEvents))) {
+    if (!value.is_object()) return malformed_answer("an event is no object");
+    const json::object& item = value.as_object();
+    GpuEvent event;
+    event.subject.kind = SubjectKind::gpu;
+    event.subject.key = TRY(text_member(item, "address"));
+    if (!is_gpu_key(event.subject.key)) return malformed_answer("no PCI address: " + event.subject.key);
+    const json::value* code = item.if_contains("code");
+    if (code == nullptr) return malformed_answer("code is missing");
+    event.code = static_cast<std::uint32_t>(
+        TRY(answer_integer(*code, "code", 0, std::numeric_limits<std::uint32_t>::max())));
+    const std::chrono::milliseconds ago{TRY(integer_member(item, "ago", kMaxAge))};
+    event.time = {now.wall - ago, now.mono - ago};
+    event.late = std::chrono::milliseconds{TRY(integer_member(item, "late", kMaxAge))};
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+std::string format_gpu_question(const GpuQuestion& question) {
+  json::array groups;
+  for (const GpuGroup group : question.groups)
+    groups.push_back(json::value(to_string(group)));
+  json::array addresses;
+  for (const std::string& address : question.addresses)
+    addresses.push_back(json::value(address));
+  return json::serialize(json::object{{"groups", std::move(groups)}, {"addresses", std::move(addresses)}});
+}
+
+Result<GpuQuestion> parse_gpu_question(std::string_view text) {
+  const json::object object = TRY(parse_object(text));
+  GpuQuestion question;
+  for (const json::value& value : *TRY(array_member(object, "groups", 64))) {
+    const std::string word = TRY(answer_text(value, "group"));
+    const auto group = parse_gpu_group(word);
+    if (!group) return malformed_answer("no group is called " + word);
+    question.groups.push_back(*group);
+  }
+  for (const json::value& value : *TRY(array_member(object, "addresses", kMaxGpus))) {
+    std::string address = TRY(answer_text(value, "address"));
+    if (!is_gpu_key(address)) return malformed_answer("no PCI address: " + address);
+    question.addresses.push_back(std::move(address));
+  }
+  return question;
 }
 
 }  // namespace autopilot::host

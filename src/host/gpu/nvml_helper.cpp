@@ -12,9 +12,9 @@
 
 #include "host/clock/system_clock.hpp"
 #include "host/files/fd.hpp"
-#include "host/gpu/call_watch.hpp"
-#include "host/gpu/gpu_report.hpp"
+#include "host/gpu/helper_gpus.hpp"
 #include "host/gpu/nvml_driver.hpp"
+#include "host/gpu/nvml_library.hpp"
 #include "host/helpers/helper_server.hpp"
 
 namespace autopilot::host {

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/helpers/helper_server.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <iostream>
+#include <optional>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
+#include "core/parse.hpp"
 #include "host/files/fd.hpp"
-#include "host/helpers/frame.hpp"
 #include "host/helpers/message.hpp"
 #include "host/process/own_process.hpp"
 
@@ -79,6 +90,200 @@ int serve(int fd, const HelperMethods& methods) {
       return kExitProtocol;
     }
   }
+}
+
+namespace {
+
+constexpr int kExitUnavailable = 69;  // EX_UNAVAILABLE
+constexpr int kBacklog = 16;
+
+Result<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  if (path.empty() || path.size() >= sizeof(address.sun_path))
+    return fail(Errc::malformed, "'" + path + "': not the path of a socket");
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+const sockaddr* generic(const sockaddr_un& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+Result<Fd> make_socket() {
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return fail_errno(errno, "open a Unix socket");
+  return socket;
+}
+
+// Of the one who called connect(2), or listen(2).
+std::optional<uid_t> peer_of(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
+}
+
+// A socket that a killed one left there is removed; anything else stays.
+Status make_free(const std::string& path, const sockaddr_un& address) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT) return {};
+    return fail_errno(errno, path);
+  }
+  if (!S_ISSOCK(info.st_mode)) return fail(Errc::conflict, path + " exists and is no socket");
+  const Fd probe = TRY(make_socket());
+  if (::connect(probe.get(), generic(address), sizeof(address)) == 0 || errno != ECONNREFUSED)
+    return fail(Errc::conflict, "another program listens on " + path);
+  if (::unlink(path.c_str()) != 0) return fail_errno(errno, path);
+  return {};
+}
+
+Result<Fd> listen_at(const HelperListening& listening) {
+  const sockaddr_un address = TRY(address_of(listening.path));
+  TRY_STATUS(make_free(listening.path, address));
+  Fd socket = TRY(make_socket());
+  // Others get as far as the question who they are.
+  const mode_t before = ::umask(listening.allowed.empty() ? 0177 : 0111);
+  const int bound = ::bind(socket.get(), generic(address), sizeof(address));
+  const int error = errno;
+  ::umask(before);
+  if (bound != 0) return fail_errno(error, listening.path);
+  if (::listen(socket.get(), kBacklog) != 0) return fail_errno(errno, listening.path);
+  return socket;
+}
+
+// Best effort: one that does not read it learns nothing.
+void turn_away(int fd, Errc code, const std::string& why) {
+  const auto frame = encode_frame(encode_answer({.id = kHelperTurnsAway, .result = fail(code, why)}));
+  if (frame) static_cast<void>(::send(fd, frame->data(), frame->size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+class AgentListener {
+ public:
+  AgentListener(const HelperListening& listening, const std::function<int(int fd)>& serve)
+      : listening_(listening), serve_(serve) {}
+
+  Status run() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGINT, SIGCHLD})
+      sigaddset(&signals, number);
+    if (::sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) return fail_errno(errno, "sigprocmask");
+    signals_ = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) return fail_errno(errno, "signalfd");
+    socket_ = TRY(listen_at(listening_));
+    TRY_STATUS(keep_capabilities(listening_.capabilities));
+    std::cerr << listening_.name << ": listens on " << listening_.path << std::endl;
+    while (!is_ending_) {
+      std::array<pollfd, 2> waits{{{socket_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+      if (!poll_until(waits, mono_now() + std::chrono::hours{1})) continue;
+      if (waits[1].revents != 0) take_signals();
+      if (waits[0].revents != 0 && !is_ending_) TRY_STATUS(take_agent());
+    }
+    ::unlink(listening_.path.c_str());
+    return {};
+  }
+
+ private:
+  void take_signals() {
+    signalfd_siginfo signal{};
+    while (::read(signals_.get(), &signal, sizeof(signal)) == static_cast<ssize_t>(sizeof(signal)))
+      if (signal.ssi_signo != SIGCHLD) is_ending_ = true;
+    // The first process of a container is given the orphans of others as well.
+    for (pid_t ended = 0; (ended = ::waitpid(-1, nullptr, WNOHANG)) > 0;)
+      std::erase(agents_, ended);
+  }
+
+  Status take_agent() {
+    const Fd agent(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!agent) {
+      if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return {};
+      return fail_errno(errno, listening_.path);
+    }
+    const auto peer = peer_of(agent.get());
+    if (!peer || !is_allowed(*peer)) {
+      turn_away(agent.get(), Errc::denied,
+                listening_.name + ": user " + (peer ? std::to_string(*peer) : "unknown") +
+                    " is not allowed here (--allow-uid)");
+      return {};
+    }
+    if (agents_.size() >= HelperListening::kMaxAgents) {
+      turn_away(agent.get(), Errc::exhausted,
+                listening_.name + ": serves as many agents as are allowed already");
+      return {};
+    }
+    return start(agent.get());
+  }
+
+  [[nodiscard]] bool is_allowed(uid_t peer) const {
+    return peer == 0 || peer == ::geteuid() || std::ranges::count(listening_.allowed, peer) > 0;
+  }
+
+  Status start(int agent) {
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) return fail_errno(errno, "fork");
+    if (child > 0) {
+      agents_.push_back(child);
+      return {};
+    }
+    // With it ends what it was asked to allow.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(0);
+    socket_.reset();
+    signals_.reset();
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::_exit(serve_(agent));
+  }
+
+  const HelperListening& listening_;
+  const std::function<int(int fd)>& serve_;
+  Fd signals_;
+  Fd socket_;
+  std::vector<pid_t> agents_;
+  bool is_ending_ = false;
+};
+
+}  // namespace
+
+Result<Fd> connect_to_helper(const std::string& path) {
+  const sockaddr_un address = TRY(address_of(path));
+  Fd socket = TRY(make_socket());
+  if (::connect(socket.get(), generic(address), sizeof(address)) != 0) {
+    if (errno == EACCES || errno == EPERM)
+      return fail(Errc::denied, path + ": this user may not write to the helper's socket");
+    return fail(Errc::unavailable, path + ": no helper listens there (" + std::strerror(errno) + ")");
+  }
+  const auto peer = peer_of(socket.get());
+  if (!peer || (*peer != 0 && *peer != ::geteuid()))
+    return fail(Errc::denied, path + ": the one who listens there is neither root nor this user");
+  return socket;
+}
+
+std::optional<HelperListening> parse_listening(std::string name, const std::vector<std::string>& arguments) {
+  HelperListening listening{.name = std::move(name), .path = {}, .allowed = {}};
+  for (std::size_t at = 0; at + 1 < arguments.size(); at += 2) {
+    const std::string& value = arguments[at + 1];
+    const auto uid = parse_number<uid_t>(value);
+    if (arguments[at] == "--listen" && value.starts_with('/') && listening.path.empty())
+      listening.path = value;
+    else if (arguments[at] == "--allow-uid" && uid && listening.allowed.size() < HelperListening::kMaxAllowed)
+      listening.allowed.push_back(*uid);
+    else
+      return std::nullopt;
+  }
+  if (arguments.size() % 2 != 0 || listening.path.empty()) return std::nullopt;
+  return listening;
+}
+
+int listen_for_agents(const HelperListening& listening, const std::function<int(int fd)>& serve) {
+  const Status status = AgentListener(listening, serve).run();
+  if (status) return 0;
+  std::cerr << listening.name << ": " << status.error().what << "\n";
+  return kExitUnavailable;
 }
 
 }  // namespace autopilot::host

@@ -2,11 +2,40 @@
 #include "host/helpers/message.hpp"
 
 #include <boost/json.hpp>
+#include <cstdint>
 
 namespace autopilot::host {
-namespace {
-
 namespace json = boost::json;
+
+namespace {
+constexpr std::size_t kHeader = 4;
+}
+
+Result<std::string> encode_frame(std::string_view body) {
+  if (body.empty() || body.size() > kMaxFrame)
+    return fail(Errc::exhausted, "helper frame of " + std::to_string(body.size()) + " bytes");
+  std::string frame;
+  frame.reserve(kHeader + body.size());
+  for (int shift = 24; shift >= 0; shift -= 8)
+    frame += static_cast<char>(body.size() >> shift & 0xff);
+  frame += body;
+  return frame;
+}
+
+Result<std::optional<std::string>> FrameReader::next() {
+  if (buffer_.size() < kHeader) return std::nullopt;
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < kHeader; ++i)
+    length = length << 8 | static_cast<std::uint8_t>(buffer_[i]);
+  if (length == 0 || length > kMaxFrame)
+    return fail(Errc::malformed, "helper frame claims " + std::to_string(length) + " bytes");
+  if (buffer_.size() < kHeader + length) return std::nullopt;
+  std::optional<std::string> body = buffer_.substr(kHeader, length);
+  buffer_.erase(0, kHeader + length);
+  return body;
+}
+
+namespace {
 
 constexpr std::int64_t kMaxTimeoutMs = 24LL * 3600 * 1000;
 
@@ -93,6 +122,19 @@ Result<HelperAnswer> decode_answer(std::string_view body) {
   if (!code) return fail(Errc::malformed, "helper message: unknown error code");
   answer.result = fail(*code, TRY(word(error->get_object(), "what")));
   return answer;
+}
+
+std::string make_text_message(std::string_view text) {
+  return json::serialize(json::string(text));
+}
+
+std::optional<std::string> text_in(std::string_view message) {
+  json::error_code error;
+  json::parse_options options;
+  options.allow_invalid_utf8 = true;
+  const json::value value = json::parse({message.data(), message.size()}, error, {}, options);
+  if (error || !value.is_string()) return std::nullopt;
+  return std::string(value.get_string());
 }
 
 }  // namespace autopilot::host

@@ -6,7 +6,7 @@
 
 #include "host/files/fd.hpp"
 #include "host/helpers/helper_server.hpp"
-#include "host/helpers/text_message.hpp"
+#include "host/helpers/message.hpp"
 
 namespace autopilot::host {
 namespace {

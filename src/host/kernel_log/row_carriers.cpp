@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/kernel_log/row_carriers.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include "core/parse.hpp"
-#include "host/kernel_log/row_stamps.hpp"
+#include "host/kernel_log/text_forms.hpp"
 
 namespace autopilot::host {
 namespace {
 
 constexpr std::size_t kMaxCarriers = 4;
 constexpr std::size_t kMaxName = 256;  // of a file, a host, a container
-
-std::size_t leading_digits(std::string_view text) {
-  return std::min(text.find_first_not_of("0123456789"), text.size());
-}
 
 // Takes so many bytes, where a row of a known form is behind them.
 bool take_where_row_follows(std::string_view& text, std::size_t size, BeginsRow begins_row) {

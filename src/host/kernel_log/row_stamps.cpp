@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/kernel_log/row_stamps.hpp"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "host/kernel_log/text_forms.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -18,10 +17,6 @@ constexpr std::size_t kMaxBracket = 80;
 
 bool is_decimal(char c) {
   return c >= '0' && c <= '9';
-}
-
-std::size_t count_digits(std::string_view text) {
-  return std::min(text.find_first_not_of("0123456789"), text.size());
 }
 
 // "12.345678" or "12.345" as microseconds.
@@ -171,7 +166,7 @@ StampKind take_iso(std::string_view& text, TextRow& row) {
 // Where a fraction of seconds that begins at `at` ends.
 std::size_t end_of_fraction(std::string_view text, std::size_t at) {
   if (at >= text.size() || (text[at] != '.' && text[at] != ',')) return at;
-  return at + 1 + count_digits(text.substr(at + 1));
+  return at + 1 + leading_digits(text.substr(at + 1));
 }
 
 // A word of up to some letters of any language, without digit, brackets or colon; its size, or 0.
@@ -184,7 +179,7 @@ std::size_t word_size(std::string_view text) {
 // "Nov 21 03:04:05 ", "nov. 21 03:04:05 " or "11月 21 03:04:05 ", where the day has one or two digits; its
 // size without what follows, or 0.
 std::size_t day_and_time_size(std::string_view text) {
-  auto at = count_digits(text);
+  auto at = leading_digits(text);
   if (at > 2) return 0;
   const auto word = word_size(text.substr(at));
   if (word == 0) return 0;
@@ -280,6 +275,10 @@ bool take_words(std::string_view& text, TextRow& row) {
 }
 
 }  // namespace
+
+std::size_t leading_digits(std::string_view text) {
+  return std::min(text.find_first_not_of("0123456789"), text.size());
+}
 
 bool looks_like(std::string_view text, std::string_view picture) {
   if (text.size() < picture.size()) return false;

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/parse.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
-#include "host/kernel_log/row_joiner.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
+#include "host/kernel_log/text_log.hpp"
 
 namespace autopilot::host {
 namespace {

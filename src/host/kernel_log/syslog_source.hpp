@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "host/kernel_log/record_source.hpp"
+#include "host/kernel_log/kernel_log.hpp"
 
 namespace autopilot::host {
 

@@ -3,14 +3,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "host/kernel_log/journal_entry.hpp"
 #include "host/kernel_log/text_forms.hpp"
 
 namespace autopilot::host {
+
+// The fields of one entry of the journal by their names, in whatever output form: those that
+// parse_journal_entry asks for, and any others.
+using JournalFields = std::map<std::string, std::string, std::less<>>;
+
+struct JsonRow {
+  bool is_object = false;      // otherwise the text is not a JSON object
+  std::optional<TextRow> row;  // nothing for objects of another kind and for those without a message
+};
+// A row in a JSON object: an entry of `journalctl -o json`, also with the names that collectors give its
+// message, an object of `dmesg --json`, a line of kmsg.jsonl, or the line of a container's log file.
+[[nodiscard]] JsonRow parse_json_row(std::string_view text);
 
 // Records that are written down over several lines, each with a name: an object of `journalctl -o
 // json-pretty` or `dmesg --json`, an entry of `journalctl -o export` or `-o verbose`. A line that such a

@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "core/parse.hpp"
-#include "host/kernel_log/journal_entry.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
-#include "host/kernel_log/row_carriers.hpp"
-#include "host/kernel_log/row_stamps.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
+#include "host/kernel_log/text_blocks.hpp"
 
 namespace autopilot::host {
 namespace {

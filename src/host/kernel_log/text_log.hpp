@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,10 +11,27 @@
 #include <vector>
 
 #include "host/kernel_log/kernel_log.hpp"
-#include "host/kernel_log/row_joiner.hpp"
 #include "host/kernel_log/text_blocks.hpp"
 
 namespace autopilot::host {
+
+// Puts messages together again that the kernel wrote as one record of several rows and a source gives row by
+// row: messages of the NVIDIA driver about a GPU off the bus, one that it does not support or that has no
+// addresses, and about versions that differ. Rows are joined with a newline; the first row's number and time
+// stand for all. dmesg -r gives the further rows without a facility: then the whole is unverified.
+class RowJoiner {
+ public:
+  static constexpr std::size_t kMaxRows = 5;
+
+  // The records that are whole now, in order: none while a message may go on.
+  [[nodiscard]] std::vector<KernelRecord> add(KernelRecord row);
+  // The message that was still open, at the end of the source.
+  [[nodiscard]] std::optional<KernelRecord> finish();
+
+ private:
+  std::optional<KernelRecord> open_;
+  std::size_t rows_ = 0;
+};
 
 // Kernel records out of text, line by line, each line in whatever form it has: raw /dev/kmsg records, dmesg
 // with any of its times, with -x, -r or --json, `talosctl dmesg`, journalctl in all its outputs, with the

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "host/files/tree_file.hpp"
-#include "host/kernel_log/kmsg_record.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 
 namespace autopilot::host {
 namespace json = boost::json;

@@ -10,7 +10,7 @@
 
 #include "core/clock.hpp"
 #include "host/kernel_log/kernel_log.hpp"
-#include "host/kernel_log/record_ring.hpp"
+#include "host/kernel_log/kernel_log_tail.hpp"
 
 namespace autopilot::host {
 

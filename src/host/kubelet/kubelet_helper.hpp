@@ -6,9 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/clock.hpp"
+#include "core/result.hpp"
 #include "host/files/files.hpp"
 #include "host/helpers/helper_client.hpp"
-#include "host/kubelet/kubelet.hpp"
+#include "host/kubelet/pod_resources.hpp"
 
 namespace autopilot::host {
 

@@ -2,11 +2,80 @@
 #include "host/kubelet/pod_resources.hpp"
 
 #include <algorithm>
+#include <boost/json.hpp>
+#include <string>
 #include <utility>
 
-#include "host/kubelet/protobuf_reader.hpp"
+#include "core/parse.hpp"
+#include "core/subject.hpp"
 
 namespace autopilot::host {
+namespace {
+
+constexpr unsigned kBitsOfByte = 7;
+constexpr unsigned kMaxShift = 63;  // ten bytes
+constexpr std::uint64_t kMaxNumber = (1U << 29U) - 1;
+
+// What stands in the three lowest bits of a field's key.
+constexpr std::uint64_t kVarint = 0;
+constexpr std::uint64_t kEightBytes = 1;
+constexpr std::uint64_t kBytes = 2;
+constexpr std::uint64_t kFourBytes = 5;
+
+tl::unexpected<Error> malformed_protobuf(const std::string& what) {
+  return fail(Errc::malformed, "protobuf: " + what);
+}
+
+}  // namespace
+
+Result<std::optional<ProtobufField>> ProtobufReader::next() {
+  if (rest_.empty()) return std::nullopt;
+  const std::uint64_t key = TRY(take_number());
+  const std::uint64_t number = key >> 3U;
+  if (number == 0 || number > kMaxNumber) return malformed_protobuf("field " + std::to_string(number));
+  ProtobufField field;
+  field.number = static_cast<std::uint32_t>(number);
+  switch (key & 7U) {
+    case kVarint:
+      (void)TRY(take_number());
+      return field;
+    case kEightBytes:
+      (void)TRY(take(8));
+      return field;
+    case kFourBytes:
+      (void)TRY(take(4));
+      return field;
+    case kBytes: {
+      const std::uint64_t size = TRY(take_number());
+      field.bytes = TRY(take(size));
+      return field;
+    }
+    default:
+      return malformed_protobuf("a group, or a kind of field that does not exist");
+  }
+}
+
+Result<std::uint64_t> ProtobufReader::take_number() {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0; shift <= kMaxShift; shift += kBitsOfByte) {
+    if (rest_.empty()) return malformed_protobuf("cut off");
+    const auto byte = static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    // Of the tenth byte one bit has room.
+    if (shift == kMaxShift && byte > 1) break;
+    number |= std::uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return number;
+  }
+  return malformed_protobuf("a number beyond 64 bits");
+}
+
+Result<std::string_view> ProtobufReader::take(std::uint64_t size) {
+  if (size > rest_.size()) return malformed_protobuf("cut off");
+  const std::string_view bytes = rest_.substr(0, size);
+  rest_.remove_prefix(size);
+  return bytes;
+}
+
 namespace {
 
 // Numbers of fields in k8s.io/kubelet/pkg/apis/podresources/v1/api.proto.
@@ -136,6 +205,174 @@ bool PodResources::is_name(std::string_view text) {
 
 Result<PodResources> parse_pod_resources(std::string_view message) {
   return PodResourcesParser().parse(message);
+}
+
+namespace {
+
+namespace json = boost::json;
+
+// The frame has room for 1 MiB, with what stands around the answer.
+constexpr std::size_t kMaxText = std::size_t{1000} << 10U;
+constexpr std::size_t kAround = 128;  // names of members, quotes, commas
+
+tl::unexpected<Error> malformed_answer(const std::string& what) {
+  return fail(Errc::malformed, "kubelet helper's answer: " + what);
+}
+
+std::size_t size_of(const HeldDevices& held) {
+  std::size_t size =
+      kAround + held.pod_namespace.size() + held.pod.size() + held.container.size() + held.resource.size();
+  for (const std::string& id : held.ids)
+    size += id.size() + 3;
+  return size;
+}
+
+json::object json_of(const HeldDevices& held) {
+  return {{"namespace", held.pod_namespace},
+          {"pod", held.pod},
+          {"container", held.container},
+          {"resource", held.resource},
+          {"ids", json::array(held.ids.begin(), held.ids.end())}};
+}
+
+Result<std::string> answer_text(const json::value& value) {
+  const json::string* text = value.if_string();
+  if (text == nullptr || !PodResources::is_name(*text))
+    return malformed_answer("no name where one should be");
+  return std::string(*text);
+}
+
+Result<std::string> member(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  if (value == nullptr) return malformed_answer(std::string(name) + " is missing");
+  return answer_text(*value);
+}
+
+Result<HeldDevices> held_of(const json::value& value) {
+  const json::object* object = value.if_object();
+  if (object == nullptr) return malformed_answer("no object where one should be");
+  HeldDevices held;
+  held.pod_namespace = TRY(member(*object, "namespace"));
+  held.pod = TRY(member(*object, "pod"));
+  held.container = TRY(member(*object, "container"));
+  held.resource = TRY(member(*object, "resource"));
+  const json::value* ids = object->if_contains("ids");
+  if (ids == nullptr || !ids->is_array() || ids->get_array().size() > PodResources::kMaxIds)
+    return malformed_answer("ids is no list");
+  for (const json::value& id : ids->get_array())
+    held.ids.push_back(TRY(answer_text(id)));
+  return held;
+}
+
+}  // namespace
+
+std::string format_pod_resources(const PodResources& resources) {
+  json::array held;
+  std::size_t size = kAround;
+  std::size_t left_out = resources.left_out;
+  for (const HeldDevices& one : resources.held) {
+    const std::size_t more = size_of(one);
+    if (size + more > kMaxText) {
+      left_out += one.ids.size();
+      continue;
+    }
+    size += more;
+    held.push_back(json_of(one));
+  }
+  return json::serialize(json::object{{"held", std::move(held)}, {"leftOut", left_out}});
+}
+
+Result<PodResources> parse_pod_resources_answer(std::string_view text) {
+  boost::system::error_code error;
+  const json::value value = json::parse(json::string_view(text.data(), text.size()), error);
+  if (error || !value.is_object()) return malformed_answer("no object");
+  const json::object& object = value.get_object();
+  const json::value* held = object.if_contains("held");
+  const json::value* left_out = object.if_contains("leftOut");
+  if (held == nullptr || !held->is_array() || held->get_array().size() > PodResources::kMaxHeld)
+    return malformed_answer("held is no list");
+  PodResources resources;
+  if (left_out != nullptr) resources.left_out = left_out->to_number<std::size_t>(error);
+  constexpr std::size_t kMostLeftOut = 1'000'000'000;
+  if (left_out == nullptr || error || resources.left_out > kMostLeftOut)
+    return malformed_answer("leftOut is no number");
+  for (const json::value& one : held->get_array())
+    resources.held.push_back(TRY(held_of(one)));
+  return resources;
+}
+
+namespace {
+
+constexpr std::string_view kUuid = "GPU-";
+constexpr std::string_view kInstance = "MIG-";
+constexpr std::string_view kNvidiaClaims = "gpu.nvidia.com";
+
+// In front of the number of a replica: NVIDIA's plugin, and AMD's.
+std::string_view without_replica(std::string_view id) {
+  id = id.substr(0, id.find("::"));
+  return id.substr(0, id.find("-slice-"));
+}
+
+// "12" of "12/gi0" or "12-mig-9-4-4"; a number must end there.
+std::optional<int> leading_number(std::string_view text, char separator) {
+  return parse_number<int>(text.substr(0, text.find(separator)));
+}
+
+// "MIG-<uuid>", or as drivers before 470 say "MIG-GPU-<uuid>/<instance>/<part>".
+NamedGpu instance_named_by(std::string_view id) {
+  NamedGpu named;
+  const std::string_view rest = id.substr(kInstance.size());
+  if (rest.starts_with(kUuid)) {
+    named.uuid = rest.substr(0, rest.find('/'));
+  } else {
+    named.instance_uuid = id;
+  }
+  return named;
+}
+
+std::optional<NamedGpu> of_minor(std::optional<int> minor) {
+  if (!minor || *minor < 0) return std::nullopt;
+  NamedGpu named;
+  named.minor = minor;
+  return named;
+}
+
+}  // namespace
+
+std::optional<NamedGpu> gpu_named_by(std::string_view resource, std::string_view id) {
+  id = without_replica(id);
+  if (id.starts_with(kInstance)) return instance_named_by(id);
+  NamedGpu named;
+  if (id.starts_with(kUuid)) {
+    named.uuid = id;
+    return named;
+  }
+  // "gpu-0", "gpu-0-mig-9-4-4"; "gpu-vfio-0" is counted otherwise.
+  if (resource == kNvidiaClaims)
+    return id.starts_with("gpu-") ? of_minor(leading_number(id.substr(4), '-')) : std::nullopt;
+  // "nvidia0", "nvidia0/gi0", "nvidia0/vgpu0"
+  if (id.starts_with("nvidia")) return of_minor(leading_number(id.substr(6), '/'));
+  // Whole and with its domain: a plugin may count "0:1" whatever it likes.
+  const auto address = canonical_pci_address(id);
+  if (!address || *address != to_lower(id)) return std::nullopt;
+  named.pci_address = *address;
+  return named;
+}
+
+namespace {
+
+class NoKubelet final : public Kubelet {
+ public:
+  [[nodiscard]] Result<PodResources> pod_resources(MonoTime) const override {
+    return fail(Errc::not_found, "no kubelet");
+  }
+};
+
+}  // namespace
+
+const Kubelet& Kubelet::none() {
+  static const NoKubelet none;
+  return none;
 }
 
 }  // namespace autopilot::host

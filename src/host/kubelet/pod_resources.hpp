@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "core/result.hpp"
 
 namespace autopilot::host {
@@ -47,5 +50,58 @@ struct PodResources {
 [[nodiscard]] std::string format_pod_resources(const PodResources& resources);
 // malformed: what no helper of ours says.
 [[nodiscard]] Result<PodResources> parse_pod_resources_answer(std::string_view text);
+
+// What the id of a device says about the GPU that it is, or is a part of. One of the members.
+struct NamedGpu {
+  std::string uuid;           // "GPU-..."
+  std::string instance_uuid;  // "MIG-...": of an instance; of which GPU it does not say
+  std::string pci_address;    // as the kernel spells it
+  std::optional<int> minor;   // the number of /dev/nvidiaN
+
+  friend bool operator==(const NamedGpu&, const NamedGpu&) = default;
+};
+
+// `resource` and `id` as in HeldDevices, in the words of NVIDIA's, AMD's and Google's device plugins and of
+// NVIDIA's driver for claims. Nothing: no GPU, or a spelling that nobody here knows.
+[[nodiscard]] std::optional<NamedGpu> gpu_named_by(std::string_view resource, std::string_view id);
+
+// What the kubelet of this machine knows.
+class Kubelet {
+ public:
+  Kubelet() = default;
+  Kubelet(const Kubelet&) = delete;
+  Kubelet& operator=(const Kubelet&) = delete;
+  virtual ~Kubelet() = default;
+
+  // Which container holds which devices, now. not_found: no kubelet here, or none with this service; every
+  // other error: there is one and it cannot be asked. Thread-safe; returns at the deadline.
+  [[nodiscard]] virtual Result<PodResources> pod_resources(MonoTime deadline) const = 0;
+
+  // Of a machine without one.
+  [[nodiscard]] static const Kubelet& none();
+};
+
+// One field of a message in protobuf's binary form.
+struct ProtobufField {
+  std::uint32_t number = 0;
+  // Of texts, bytes and messages; a part of what is read. Nothing: a number, which nobody here wants.
+  std::optional<std::string_view> bytes;
+};
+
+// Walks over the fields of one message, in the order of their bytes. Needs no memory.
+class ProtobufReader {
+ public:
+  explicit ProtobufReader(std::string_view message) : rest_(message) {}
+
+  // The next field, nothing at the end. malformed: cut off, a length beyond the message, a field 0, or one of
+  // the groups that proto3 does not have; there is nothing to read behind it then.
+  [[nodiscard]] Result<std::optional<ProtobufField>> next();
+
+ private:
+  [[nodiscard]] Result<std::uint64_t> take_number();
+  [[nodiscard]] Result<std::string_view> take(std::uint64_t size);
+
+  std::string_view rest_;
+};
 
 }  // namespace autopilot::host

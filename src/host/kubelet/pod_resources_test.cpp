@@ -3,19 +3,79 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <string>
 #include <vector>
 
-#include "host/helpers/frame.hpp"
-#include "host/kubelet/protobuf_message.hpp"
+#include "host/helpers/message.hpp"
 
 namespace autopilot::host {
 namespace {
 
-using testing::bytes_field;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using testing::number_field;
+
+// The binary form of protobuf.
+std::string varint(std::uint64_t number) {
+  std::string bytes;
+  for (; number >= 0x80; number >>= 7U)
+    bytes += static_cast<char>(number | 0x80U);
+  return bytes + static_cast<char>(number);
+}
+
+std::string number_field(std::uint32_t number, std::uint64_t value) {
+  return varint(number << 3U) + varint(value);
+}
+
+std::string bytes_field(std::uint32_t number, std::string_view bytes) {
+  return varint(number << 3U | 2U) + varint(bytes.size()) + std::string(bytes);
+}
+
+// "2=text", "3" for a number; "malformed" ends it.
+std::vector<std::string> fields_of(std::string_view message) {
+  ProtobufReader reader(message);
+  std::vector<std::string> fields;
+  while (true) {
+    const auto field = reader.next();
+    if (!field) {
+      fields.emplace_back(to_string(field.error().code));
+      return fields;
+    }
+    if (!*field) return fields;
+    const ProtobufField& one = **field;
+    fields.push_back(std::to_string(one.number) + (one.bytes ? "=" + std::string(*one.bytes) : ""));
+  }
+}
+
+TEST(ProtobufReader, walks_over_every_kind_of_field) {
+  const std::string eight = varint(4U << 3U | 1U) + std::string(8, 'x');
+  const std::string four = varint(5U << 3U | 5U) + std::string(4, 'x');
+  EXPECT_THAT(fields_of(bytes_field(2, "text") + number_field(3, std::numeric_limits<std::uint64_t>::max()) +
+                        eight + four + bytes_field(536870911, "")),
+              ElementsAre("2=text", "3", "4", "5", "536870911="));
+  EXPECT_THAT(fields_of(""), ElementsAre());
+}
+
+TEST(ProtobufReader, refuses_what_is_no_message) {
+  const std::vector<std::string> wrong = {
+      varint(1U << 3U | 3U),  // a group begins
+      varint(1U << 3U | 4U),  // or ends
+      varint(1U << 3U | 6U),
+      varint(1U << 3U | 7U),                        // no kind of field
+      number_field(0, 1),                           // field 0
+      varint(std::uint64_t{1} << 33U) + varint(0),  // a field beyond 2^29
+      "\x08",                                       // no value
+      "\x08\xff",                                   // half of one
+      "\x08" + std::string(10, '\xff') + "\x01",    // of more than 64 bits
+      "\x08" + std::string(9, '\xff') + "\x02",     // by one bit
+      varint(1U << 3U | 1U) + "1234567",            // seven of eight bytes
+      varint(1U << 3U | 5U) + "123",                // three of four
+      varint(1U << 3U | 2U) + varint(5) + "text",   // longer than the rest
+      varint(1U << 3U | 2U) + varint(std::numeric_limits<std::uint64_t>::max()) + "text",
+  };
+  for (const std::string& message : wrong)
+    EXPECT_THAT(fields_of(message), ElementsAre("malformed")) << ::testing::PrintToString(message);
+}
 
 std::string devices(const std::string& resource, const std::vector<std::string>& ids) {
   std::string message = bytes_field(1, resource);
@@ -166,6 +226,56 @@ TEST(PodResourcesAnswer, that_no_helper_of_ours_gives_is_refused) {
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, Errc::malformed) << text;
   }
+}
+
+std::string named(std::string_view resource, std::string_view id) {
+  const auto gpu = gpu_named_by(resource, id);
+  if (!gpu) return "none";
+  if (!gpu->uuid.empty()) return "uuid " + gpu->uuid;
+  if (!gpu->instance_uuid.empty()) return "instance " + gpu->instance_uuid;
+  if (gpu->minor) return "minor " + std::to_string(*gpu->minor);
+  return "address " + gpu->pci_address;
+}
+
+TEST(GpuDeviceId, of_nvidias_plugin_is_the_uuid_with_or_without_a_replica) {
+  EXPECT_EQ(named("nvidia.com/gpu", "GPU-5c2d1f4b-0e53-4a43-9d5a-6f2d8f6a1b2c"),
+            "uuid GPU-5c2d1f4b-0e53-4a43-9d5a-6f2d8f6a1b2c");
+  EXPECT_EQ(named("nvidia.com/gpu.shared", "GPU-5c2d1f4b-0e53-4a43-9d5a-6f2d8f6a1b2c::7"),
+            "uuid GPU-5c2d1f4b-0e53-4a43-9d5a-6f2d8f6a1b2c");
+}
+
+TEST(GpuDeviceId, of_an_instance_names_its_gpu_only_in_the_old_form) {
+  EXPECT_EQ(named("nvidia.com/mig-1g.10gb", "MIG-8f6a1b2c-0e53-4a43-9d5a-5c2d1f4b6f2d::0"),
+            "instance MIG-8f6a1b2c-0e53-4a43-9d5a-5c2d1f4b6f2d");
+  EXPECT_EQ(named("nvidia.com/gpu", "MIG-GPU-5c2d1f4b/9/0"), "uuid GPU-5c2d1f4b");
+}
+
+TEST(GpuDeviceId, of_amds_plugin_is_the_address) {
+  EXPECT_EQ(named("amd.com/gpu", "0000:3b:00.0"), "address 0000:3b:00.0");
+  EXPECT_EQ(named("amd.com/gpu", "0000:3B:00.0-slice-3"), "address 0000:3b:00.0");
+  EXPECT_EQ(named("amd.com/gpu", "amdgpu_xcp_30"), "none");
+}
+
+TEST(GpuDeviceId, of_googles_plugin_is_the_name_of_the_file) {
+  EXPECT_EQ(named("nvidia.com/gpu", "nvidia0"), "minor 0");
+  EXPECT_EQ(named("nvidia.com/gpu", "nvidia12/gi3"), "minor 12");
+  EXPECT_EQ(named("nvidia.com/gpu", "nvidia3/vgpu1"), "minor 3");
+  EXPECT_EQ(named("nvidia.com/gpu", "nvidia"), "none");
+  EXPECT_EQ(named("nvidia.com/gpu", "nvidia-3"), "none");
+  EXPECT_EQ(named("nvidia.com/gpu", "nvidiactl"), "none");
+}
+
+TEST(GpuDeviceId, of_a_claim_is_the_minor_number) {
+  EXPECT_EQ(named("gpu.nvidia.com", "gpu-5"), "minor 5");
+  EXPECT_EQ(named("gpu.nvidia.com", "gpu-5-mig-9-4-4"), "minor 5");
+  EXPECT_EQ(named("gpu.nvidia.com", "gpu-vfio-5"), "none");
+  EXPECT_EQ(named("gpu.example.com", "gpu-5"), "none") << "nobody knows what this driver counts";
+}
+
+TEST(GpuDeviceId, of_other_devices_is_no_gpu) {
+  for (const std::string_view id :
+       {"", "7", "0:1", "1:2:3", "mlx5_0", "0000:3b:00", "renderD128", "::", "-slice-1"})
+    EXPECT_EQ(named("rdma/hca", id), "none") << id;
 }
 
 }  // namespace

@@ -4,21 +4,33 @@
 #include <cerrno>
 #include <functional>
 #include <set>
+#include <string>
 #include <sys/stat.h>
+#include <thread>
 #include <vector>
 
+#include "core/hex.hpp"
+#include "core/parse.hpp"
 #include "core/yaml.hpp"
 #include "host/files/tree_file.hpp"
-#include "host/machine_tree/active_tests.hpp"
-#include "host/machine_tree/ethernet_port.hpp"
 
 namespace autopilot::host {
 namespace {
 
 constexpr std::string_view kSchema = "autopilot.machine/v1";
+constexpr std::string_view kSaysSo = "the machine tree says so";
+constexpr std::string_view kError = "error";
+constexpr Duration kLongestProbe = std::chrono::hours{1};
 
 std::optional<Errc> read_error_code(YamlMap& map) {
-  return map.choice<Errc>("error", parse_errc, {"unavailable", "unsupported", "timed_out", "denied"});
+  return map.choice<Errc>(kError, parse_errc, {"unavailable", "unsupported", "timed_out", "denied"});
+}
+
+// The error of an answer that a machine gives as one value.
+std::optional<Error> read_answer_error(YamlMap& map) {
+  const auto code = map.choice<Errc>(kError, parse_errc,
+                                     {"unavailable", "unsupported", "timed_out", "denied", "malformed"});
+  return code ? std::optional(Error{*code, std::string(kSaysSo)}) : std::nullopt;
 }
 
 // An integer that fits T.
@@ -90,6 +102,124 @@ NameServerAnswer read_name_server(const std::string& address, YamlMap map) {
   else
     map.problem(map.line_of("milliseconds"), "`milliseconds` is out of range");
   return answer;
+}
+
+// What is not quoted is a number or a flag where it looks like one.
+Value value_of(const YamlNode& node) {
+  if (node.quoted) return node.text;
+  if (node.text == "true" || node.text == "false") return node.text == "true";
+  if (const auto whole = parse_number<std::int64_t>(node.text)) return *whole;
+  if (const auto number = parse_number<double>(node.text)) return *number;
+  return node.text;
+}
+
+// Of a test that has ended, or of one that ends when it is asked for.
+enum class Age : unsigned char { told, none };
+
+Observation read_observation(YamlMap map, Instant taken, Age has_age) {
+  Observation observation;
+  observation.name = map.required_word("name");
+  observation.source = map.required_word("source");
+  observation.unit = map.word("unit").value_or("");
+  observation.missing = map.word("missing").value_or("");
+  const std::string subject = map.required_word("subject");
+  if (auto parsed = parse_subject(subject))
+    observation.subject = *std::move(parsed);
+  else if (!subject.empty())
+    map.problem(map.line_of("subject"), "`" + subject + "` is no subject");
+  if (const YamlNode* value = map.any("value"); value != nullptr && value->kind == YamlNode::Kind::scalar)
+    observation.value = value_of(*value);
+  if (observation.value.has_value() != observation.missing.empty())
+    map.problem(map.line(), observation.name + ": needs either a `value` or `missing`");
+  const Duration age = has_age == Age::told ? map.duration("age").value_or(Duration{0}) : Duration{0};
+  observation.time = {taken.wall - age, taken.mono - age};
+  if (const YamlNode* attributes = map.map("attributes"))
+    for (const YamlMember& member : attributes->members)
+      observation.attributes.emplace_back(member.key, value_of(member.value));
+  return observation;
+}
+
+Observations read_observations(YamlMap& map, const char* key, Instant taken, Age has_age) {
+  Observations observations;
+  if (const YamlNode* list = map.list(key))
+    for (const YamlNode& item : list->items)
+      observations.push_back(read_observation(map.nested(item, "observation"), taken, has_age));
+  return observations;
+}
+
+Result<Observations> read_active_test(YamlMap map, Instant taken) {
+  Observations seen = read_observations(map, "seen", taken, Age::told);
+  auto error = read_answer_error(map);
+  if (!error) return seen;
+  if (!seen.empty()) map.problem(map.line(), "a test has either `seen` or `error`");
+  return fail(*std::move(error));
+}
+
+TreeProbe read_probe(YamlMap map) {
+  TreeProbe probe;
+  probe.takes = map.duration("takes").value_or(Duration{0});
+  if (probe.takes > kLongestProbe) map.problem(map.line_of("takes"), "`takes` must be at most an hour");
+  probe.hangs = map.boolean("hangs").value_or(false);
+  probe.found = read_observations(map, "found", {}, Age::none);
+  return probe;
+}
+
+std::optional<std::uint64_t> read_count(YamlMap& map, std::string_view key) {
+  const auto count = map.integer(key);
+  if (count && *count < 0) map.problem(map.line_of(key), "`" + std::string(key) + "` is out of range");
+  return count ? std::optional(static_cast<std::uint64_t>(*count)) : std::nullopt;
+}
+
+Result<PortLink> read_link(YamlMap map) {
+  PortLink link;
+  link.reason = map.word("reason").value_or("");
+  link.detail = map.word("detail").value_or("");
+  if (const auto quality = map.integer("signal_quality")) link.signal_quality = static_cast<int>(*quality);
+  if (const auto most = map.integer("signal_quality_max")) link.signal_quality_max = static_cast<int>(*most);
+  if (auto error = read_answer_error(map)) return fail(*std::move(error));
+  return link;
+}
+
+Result<PortFec> read_fec(YamlMap map) {
+  PortFec fec;
+  fec.mode = map.word("mode").value_or("");
+  fec.corrected_blocks = read_count(map, "corrected_blocks");
+  fec.uncorrectable_blocks = read_count(map, "uncorrectable_blocks");
+  if (auto error = read_answer_error(map)) return fail(*std::move(error));
+  return fec;
+}
+
+// A map of bytes by where the first of them lies; `error` is why the others, or all, could not be read.
+Result<ModuleMemory> read_module(const YamlNode& node, YamlMap map) {
+  ModuleMemory memory;
+  for (const YamlMember& member : node.members) {
+    if (member.key == kError) continue;
+    const auto digits = map.word(member.key);
+    const auto place = parse_module_place(member.key);
+    const auto bytes = from_hex(digits.value_or(""));
+    if (!place || !bytes || bytes->empty() || bytes->size() > ModuleMemory::kMaxPart)
+      map.problem(member.line, "`" + member.key +
+                                   "` must be address/page/byte such as 50/00/128, with up to 128 bytes in "
+                                   "hexadecimal digits");
+    else
+      memory.parts[*place] = *bytes;
+  }
+  if (memory.parts.size() > ModuleMemory::kMaxParts)
+    map.problem(map.line(), "more than " + std::to_string(ModuleMemory::kMaxParts) + " parts of a module");
+  memory.problem = read_answer_error(map);
+  if (memory.parts.empty() && memory.problem) return fail(*memory.problem);
+  return memory;
+}
+
+Result<EthtoolPort> read_ethernet_port(YamlMap map) {
+  const auto nothing = fail(Errc::unsupported, std::string(kSaysSo));
+  EthtoolPort port{PortLink{}, nothing, nothing};
+  if (const YamlNode* link = map.map("link")) port.link = read_link(map.nested(*link, "link"));
+  if (const YamlNode* fec = map.map("fec")) port.fec = read_fec(map.nested(*fec, "fec"));
+  if (const YamlNode* module = map.map("module"))
+    port.module = read_module(*module, map.nested(*module, "module"));
+  if (auto error = read_answer_error(map)) return fail(*std::move(error));
+  return port;
 }
 
 TreeObstacle read_obstacle(const std::string& path, YamlMap map) {
@@ -209,6 +339,33 @@ Result<std::shared_ptr<const MachineTree>> MachineTreeFile::read() const {
   tree_ = std::make_shared<const MachineTree>(TRY(parse_machine_tree(text, directory_)));
   version_ = version_of(status);
   return tree_;
+}
+
+namespace {
+
+bool is_at_or_below(std::string_view path, std::string_view place) {
+  return path.starts_with(place) && (path.size() == place.size() || path[place.size()] == '/');
+}
+
+}  // namespace
+
+Status UnreadableFiles::pass(std::string_view path) const {
+  while (true) {
+    const auto tree = TRY(tree_.read());
+    const TreeObstacle found = obstacle(*tree, path);
+    if (found.error) return fail(*found.error, std::string(path) + ": " + std::string(kSaysSo));
+    if (!found.hangs) return {};
+    std::this_thread::sleep_for(kHangPoll);
+  }
+}
+
+TreeObstacle UnreadableFiles::obstacle(const MachineTree& tree, std::string_view path) const {
+  if (tree.unreadable.empty()) return {};
+  const std::string real = files_.resolve(path).value_or(std::string(path));
+  for (const auto& [place, obstacle] : tree.unreadable)
+    if (is_at_or_below(path, place) || is_at_or_below(real, files_.resolve(place).value_or(place)))
+      return obstacle;
+  return {};
 }
 
 }  // namespace autopilot::host

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "host/memory/memory.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "host/files/test_folder.hpp"
-#include "host/memory/edac.hpp"
-#include "host/memory/usage.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 #include <optional>
 
-#include "host/kernel_log/kmsg_record.hpp"
+#include "host/kernel_log/kmsg_source.hpp"
 #include "host/scripts/confined_program.hpp"
 
 namespace autopilot::host {

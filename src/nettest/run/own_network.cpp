@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "host/gpu/gpu_scan.hpp"
+#include "host/gpu/gpus.hpp"
 #include "host/infiniband/infiniband.hpp"
 #include "host/netlink/interfaces.hpp"
 #include "host/pci/pci.hpp"
