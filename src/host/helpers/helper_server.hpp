@@ -13,7 +13,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/files/fd.hpp"
-#include "host/process/capabilities.hpp"
+#include "host/process/own_process.hpp"
 
 namespace autopilot::host {
 
