@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "agent/tls/controller_call.hpp"
-#include "api/gangs.hpp"
+#include "api/controller.hpp"
 #include "core/result.hpp"
 
 namespace autopilot::agent {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "agent/snapshot_pages.hpp"
-#include "api/openapi.hpp"
+#include "api/v1.hpp"
 #include "core/parse.hpp"
 #include "host/process/processes.hpp"
 #include "net/responses.hpp"

@@ -14,13 +14,14 @@
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
 
+namespace autopilot::api {
+
 // The wire format, version 1: JSON with camelCase names, described by openapi.yaml. Pure functions.
 //
 // Writers: one line, UTF-8 (invalid bytes become U+FFFD), no NaN and no infinity (such a value is omitted and
 // marked as missing). Readers: strict on types; every error is `malformed` with the path of the value
 // ("results[3].findings[0].health: expected a string"). Unknown names are ignored, so that a newer agent can
 // add members. Text beyond kMaxBytes or kMaxDepth is refused.
-namespace autopilot::api {
 
 inline constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kMaxDepth = 16;
@@ -118,5 +119,12 @@ struct Receipt {
 };
 [[nodiscard]] std::string to_json(const Receipt& receipt);
 [[nodiscard]] Result<Receipt> parse_receipt(std::string_view json);
+
+// src/api/openapi.yaml as of the build.
+[[nodiscard]] std::string_view openapi_yaml();
+
+// A JSON text in YAML's block style, for people. Strings that YAML would read as another type are quoted.
+// malformed: `text` is not JSON.
+[[nodiscard]] Result<std::string> json_to_yaml(std::string_view text);
 
 }  // namespace autopilot::api

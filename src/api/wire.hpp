@@ -4,8 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json_reader.hpp"
-#include "api/json_writer.hpp"
+#include "api/json.hpp"
 #include "core/finding.hpp"
 #include "core/incident.hpp"
 #include "core/observation.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "catalog/builtin.hpp"
-
 #include "catalog/catalog.hpp"
 #include "catalog/compact.hpp"
 

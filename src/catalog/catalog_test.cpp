@@ -12,8 +12,7 @@
 #include <sstream>
 
 #include "catalog/compact.hpp"
-#include "catalog/log_pattern.hpp"
-#include "catalog/operator_rules.hpp"
+#include "catalog/log_rules.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::catalog {

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "catalog/log_pattern.hpp"
+#include "catalog/log_rules.hpp"
 
 namespace autopilot::catalog {
 namespace {

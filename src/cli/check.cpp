@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The verbs that run checks: check and snapshot.
 #include "checks/check.hpp"
 
 #include <CLI/CLI.hpp>
@@ -6,25 +7,116 @@
 #include <iostream>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "api/v1.hpp"
+#include "catalog/catalog.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
-#include "cli/duration_option.hpp"
-#include "cli/look.hpp"
 #include "cli/machine.hpp"
-#include "cli/machine_checks.hpp"
-#include "cli/output/exit_code.hpp"
-#include "cli/output/format.hpp"
+#include "cli/output/layout.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
-#include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 #include "core/nearest.hpp"
+#include "core/snapshot.hpp"
 #include "incidents/verdict.hpp"
+#include "runtime/one_shot.hpp"
+#include "store/journal.hpp"
 
 namespace autopilot::cli {
+namespace {
+
+std::vector<store::LastSample> samples_of_the_agent(const config::Config& settings,
+                                                    const agent::Machine& machine) {
+  const auto journal = store::Journal::open_read_only(settings.journal_path());
+  if (!journal) return {};
+  return (*journal)->last_samples(machine.boot_id).value_or(std::vector<store::LastSample>{});
+}
+
+struct RunRequest {
+  MachineChoice machine;
+  Duration window{0};           // between the two runs of checks that need two; 0: one run
+  bool watches_growth = false;  // also run checks twice that judge growth among other things
+};
+
+// Runs the checks once, without an agent. On this machine the last samples in the agent's journal serve as an
+// earlier run.
+Result<NodeSnapshot> run_checks(const RunRequest& request, const config::Config& settings,
+                                const std::vector<checks::Check>& checks, const catalog::Catalog& facts) {
+  const auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, {}));
+  runtime::OneShot one_shot;
+  one_shot.options.node = machine.node;
+  one_shot.options.boot_id = machine.boot_id;
+  one_shot.options.profile = settings.profile;
+  one_shot.options.simulated = machine.simulated;
+  one_shot.options.has_accelerator = machine.has_accelerator;
+  // One worker per check: a driver that hangs delays only the checks that call it.
+  one_shot.options.lanes.lanes = static_cast<int>(checks.size());
+  one_shot.settings.expectation = settings.expectation;
+  one_shot.settings.expectation.required_checks = machine.required_checks(settings);
+  one_shot.window = request.window;
+  one_shot.watches_growth = request.watches_growth;
+  if (request.machine.is_this_machine()) one_shot.last_samples = samples_of_the_agent(settings, machine);
+  NodeSnapshot node = *runtime::look_once(machine.host, facts, checks, std::move(one_shot));
+  if (machine.complete_self) machine.complete_self(node.self);
+  return node;
+}
+
+struct SnapshotOptions {
+  MachineChoice machine;
+  OutputFormat format = OutputFormat::table;
+};
+
+std::string value_of(const Observation& observation) {
+  if (!observation.value) return "(" + observation.missing + ")";
+  return to_string(*observation.value) + (observation.unit.empty() ? "" : " " + observation.unit);
+}
+
+void print_readings(const NodeSnapshot& node) {
+  std::cout << printable(node.node) << (node.simulated ? "  SIMULATED" : "") << "  " << format_time(node.time)
+            << "  boot " << printable(node.boot_id) << "\n";
+  for (const CheckResult& result : node.results) {
+    std::cout << "\n" << result.check;
+    for (const auto& witness : result.witnesses)
+      std::cout << (&witness == &result.witnesses.front() ? "  source: " : ", ") << printable(witness);
+    std::cout << "\n";
+    for (const Observation& observation : result.observations)
+      std::cout << "  " << printable(to_string(observation.subject)) << "  " << printable(observation.name)
+                << "  " << printable(value_of(observation)) << "\n";
+    if (result.observations.empty())
+      for (const Finding& finding : result.findings)
+        std::cout << "  " << printable(finding.message) << "\n";
+  }
+}
+
+int snapshot(const SnapshotOptions& options) {
+  const auto settings = load_settings("");
+  if (!settings) return report(settings.error());
+  const auto all = checks_of(options.machine, *settings);
+  if (!all) return report(all.error());
+  const auto node = run_checks({.machine = options.machine}, *settings, all->checks, *all->facts);
+  if (!node) return report(node.error());
+  if (options.format == OutputFormat::table)
+    print_readings(*node);
+  else
+    print_node(*node, options.format);
+  return kExitHealthy;
+}
+
+}  // namespace
+
+void add_snapshot(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<SnapshotOptions>();
+  auto* verb = app.add_subcommand("snapshot", "Show all observations of this machine, without a verdict");
+  add_machine_options(*verb, options->machine);
+  add_format_option(*verb, options->format);
+  verb->footer("Examples:\n  autopilot snapshot\n  autopilot snapshot -o json > before.json");
+  verb->callback([options, &exit_code] { exit_code = snapshot(*options); });
+}
+
 namespace {
 
 constexpr std::size_t kColumns = 80;
@@ -71,49 +163,39 @@ Result<std::vector<checks::Check>> selected(const CheckOptions& options,
   return chosen;
 }
 
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-  std::string text;
-  for (const auto& word : words)
-    text += (text.empty() ? "" : separator) + word;
-  return text;
-}
-
-std::string cell(std::string text, std::size_t width) {
-  text.resize(std::max(width, text.size() + 1), ' ');
-  return text;
+std::vector<CheckInfo> infos_of(const std::vector<checks::Check>& checks) {
+  std::vector<CheckInfo> infos;
+  for (const auto& check : checks)
+    infos.push_back(check.info);
+  return infos;
 }
 
 void print_list(const std::vector<checks::Check>& chosen, bool simulated, OutputFormat format) {
   if (format != OutputFormat::table) {
-    std::vector<CheckInfo> infos;
-    for (const auto& check : chosen)
-      infos.push_back(check.info);
-    print_json(api::to_json(infos, {.simulated = simulated}), format);
+    print_json(api::to_json(infos_of(chosen), {.simulated = simulated}), format);
     return;
   }
-  std::cout << cell("CHECK", 24) << cell("EVERY", 6) << cell("COST", 9) << cell("NEEDS", 14)
+  std::cout << padded("CHECK", 24) << padded("EVERY", 6) << padded("COST", 9) << padded("NEEDS", 14)
             << "DESCRIPTION\n";
   std::set<std::string> tags;
   for (const auto& check : chosen) {
     const auto& info = check.info;
     tags.insert(info.tags.begin(), info.tags.end());
-    std::cout << cell(info.id, 24) << cell(format_duration(info.period), 6)
-              << cell(std::string(to_string(info.cost)), 9)
-              << cell(info.rights.empty() ? "-" : info.rights.front(), 14) << info.title << "\n";
+    std::cout << padded(info.id, 24) << padded(format_duration(info.period), 6)
+              << padded(to_string(info.cost), 9)
+              << padded(info.rights.empty() ? "-" : info.rights.front(), 14) << info.title << "\n";
     for (std::size_t i = 1; i < info.rights.size(); ++i)
-      std::cout << cell("", 24 + 6 + 9) << info.rights[i] << "\n";
+      std::cout << padded("", 24 + 6 + 9) << info.rights[i] << "\n";
   }
   std::cout << "\n";
-  for (const auto& line : wrapped("Tags for --tag: " + joined({tags.begin(), tags.end()}, ", "), kColumns))
+  for (const auto& line : wrapped("Tags for --tag: " + joined({tags.begin(), tags.end()}), kColumns))
     std::cout << line << "\n";
 }
 
 // The snapshot, reduced to the selected checks. Checks selected by id are required.
 NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen,
                      const CheckOptions& options) {
-  std::vector<CheckInfo> infos;
-  for (const auto& check : chosen)
-    infos.push_back(check.info);
+  const std::vector<CheckInfo> infos = infos_of(chosen);
   CheckResults results;
   for (CheckResult result : node.results) {
     if (std::ranges::find(infos, result.check, &CheckInfo::id) == infos.end()) continue;
@@ -128,8 +210,8 @@ NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen
   return node;
 }
 
-Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<checks::Check>& chosen,
-                             const catalog::Catalog& facts) {
+Result<NodeSnapshot> node_of(const CheckOptions& options, const config::Config& settings,
+                             const std::vector<checks::Check>& chosen, const catalog::Catalog& facts) {
   if (options.machine.is_this_machine() && !options.no_agent) {
     const AgentClient agent(TRY(agent_target(options.socket)));
     if (agent.answers()) return agent.node();
@@ -137,11 +219,10 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const std::vector<chec
       return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()) +
                                          "; leave --socket out to check without an agent");
   }
-  const LookRequest request{.machine = options.machine,
-                            .config_file = options.config_file,
-                            .window = options.window.value_or(kWindow),
-                            .watches_growth = options.window.has_value()};
-  return look(request, chosen, facts);
+  const RunRequest request{.machine = options.machine,
+                           .window = options.window.value_or(kWindow),
+                           .watches_growth = options.window.has_value()};
+  return run_checks(request, settings, chosen, facts);
 }
 
 // --list runs no check, but a machine named by an option must exist.
@@ -162,16 +243,13 @@ int check(const CheckOptions& options) {
   const auto all = checks_of(options.machine, *settings);
   if (!all) return report(all.error());
   const auto chosen = selected(options, all->checks);
-  if (!chosen) {
-    (void)report(chosen.error());
-    return kExitUsage;
-  }
+  if (!chosen) return report_usage(chosen.error().what);
   if (options.list) {
     if (const Status there = is_there(options.machine, *settings); !there) return report(there.error());
     print_list(*chosen, !options.machine.simulate.empty(), options.format);
     return kExitHealthy;
   }
-  auto node = node_of(options, *chosen, *all->facts);
+  auto node = node_of(options, *settings, *chosen, *all->facts);
   if (!node) return report(node.error());
   const auto shown = reduced(std::move(*node), *chosen, options);
   print_node(shown, options.format);

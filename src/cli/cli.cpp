@@ -2,6 +2,8 @@
 #include "cli/cli.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json.hpp>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -9,19 +11,67 @@
 #include <string>
 #include <vector>
 
-#include "cli/agent_verb.hpp"
+#include "cli/daemons.hpp"
 #include "cli/help_format.hpp"
 #include "cli/kubectl/plugin.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
-#include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 #include "compat/ibm_autopilot/daemon_settings.hpp"
 #include "core/nearest.hpp"
 #include "host/process/own_process.hpp"
+#include "telemetry/build_info.hpp"
 
 namespace autopilot::cli {
+
+int exit_code_of(Health health) {
+  switch (health) {
+    case Health::failed:
+      return kExitFailed;
+    case Health::unknown:
+      return kExitUnknown;
+    case Health::degraded:
+      return kExitDegraded;
+    case Health::healthy:
+    case Health::unsupported:
+      break;
+  }
+  return kExitHealthy;
+}
+
+int exit_code_of(const NodeSnapshot& snapshot, bool strict) {
+  if (snapshot.health == Health::failed) return kExitFailed;
+  const bool any_unknown =
+      std::any_of(snapshot.results.begin(), snapshot.results.end(),
+                  [](const CheckResult& result) { return result.health == Health::unknown; });
+  return strict && any_unknown ? kExitUnknown : exit_code_of(snapshot.health);
+}
+
 namespace {
+
+int version(OutputFormat format) {
+  const auto build = telemetry::build_info();
+  if (format == OutputFormat::table) {
+    std::cout << "autopilot " << build.version << " (" << build.commit << ", " << build.compiler << ", "
+              << build.type << ")\n";
+  } else {
+    const boost::json::object object{{"version", build.version},
+                                     {"commit", build.commit},
+                                     {"compiler", build.compiler},
+                                     {"type", build.type}};
+    print_json(boost::json::serialize(object), format);
+  }
+  return kExitHealthy;
+}
+
+void add_version(CLI::App& app, int& exit_code) {
+  auto format = std::make_shared<OutputFormat>(OutputFormat::table);
+  auto* verb = app.add_subcommand("version", "Show version, commit, compiler and build type");
+  add_format_option(*verb, *format);
+  verb->footer("Examples:\n  autopilot version\n  autopilot version -o json");
+  verb->callback([format, &exit_code] { exit_code = version(*format); });
+}
 
 std::vector<std::string> verbs_of(const CLI::App& app) {
   std::vector<std::string> verbs;
@@ -80,10 +130,7 @@ int run_program(CLI::App& app, int argc, char** argv, const int& exit_code) {
 // IBM Autopilot's daemon is started by flags alone, without a verb.
 int run_as_daemon(const std::vector<std::string>& words) {
   const auto settings = compat::ibm_autopilot::daemon_settings(words, environment());
-  if (!settings) {
-    tell(settings.error().what);
-    return kExitUsage;
-  }
+  if (!settings) return report_usage(settings.error().what);
   return run_agent_verb({.listen = {},
                          .config_file = {},
                          .machine = {},

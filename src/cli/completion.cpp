@@ -6,10 +6,24 @@
 #include <string>
 
 #include "checks/check.hpp"
-#include "cli/completion_words.hpp"
 #include "cli/verbs.hpp"
 
 namespace autopilot::cli {
+
+std::vector<std::string> completion_words(const CLI::App& verb) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const auto& name : option->get_lnames())
+      words.push_back("--" + name);
+    for (const auto& name : option->get_snames())
+      words.push_back("-" + name);
+  }
+  if (verb.get_name() == "check" || verb.get_name() == "explain")
+    for (const auto& check : checks::builtin_checks())
+      words.push_back(check.info.id);
+  return words;
+}
+
 namespace {
 
 std::string words_of(const CLI::App& verb) {

@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "catalog/catalog.hpp"
-#include "catalog/operator_rules.hpp"
+#include "catalog/log_rules.hpp"
 #include "checks/custom/custom_checks.hpp"
 #include "checks/kernel_log/line_verdict.hpp"
 #include "cli/cli.hpp"
-#include "cli/machine_checks.hpp"
+#include "cli/machine.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
-#include "cli/output/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "host/kernel_log/text_log.hpp"
 

@@ -6,27 +6,24 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "api/bandwidth_plan.hpp"
+#include "api/bandwidth.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
-#include "cli/duration_option.hpp"
-#include "cli/kubectl/run_on_node.hpp"
-#include "cli/kubectl/select_nodes.hpp"
-#include "cli/output/bandwidth_plan_table.hpp"
-#include "cli/output/bandwidth_table.hpp"
-#include "cli/output/exit_code.hpp"
-#include "cli/output/format.hpp"
-#include "cli/output/group_table.hpp"
-#include "cli/output/paint.hpp"
-#include "cli/output/terminal.hpp"
+#include "cli/kubectl/cluster.hpp"
+#include "cli/kubectl/test.hpp"
+#include "cli/output/layout.hpp"
+#include "cli/output/network_tables.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/test_table.hpp"
 #include "cli/settings.hpp"
 #include "cli/test_follower.hpp"
 #include "cli/verbs.hpp"
+#include "kube/objects.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -39,6 +36,15 @@ constexpr const char* kHostMemory = "host";
 constexpr const char* kGpuMemory = "gpu";
 // Leaves the links to other traffic.
 constexpr Duration kBetweenTests = std::chrono::seconds{5};
+constexpr std::size_t kObjectsInAPage = 500;
+
+// Selection of nodes of a cluster.
+struct NodeSelection {
+  std::string job;         // "<namespace>:<label selector>" of pods: the nodes of these pods
+  std::string node_label;  // a label selector of nodes
+
+  [[nodiscard]] bool is_empty() const { return job.empty() && node_label.empty(); }
+};
 
 struct NetworkTestOptions {
   std::string kind = kTcp;
@@ -54,6 +60,57 @@ struct NetworkTestOptions {
   OutputFormat format = OutputFormat::table;
   std::string socket;
 };
+
+using Names = std::set<std::string>;
+
+Status check_job(const std::string& job) {
+  const auto colon = job.find(':');
+  const bool is_one =
+      colon != std::string::npos && is_object_name(job.substr(0, colon)) && colon + 1 < job.size();
+  if (job.empty() || is_one) return {};
+  return fail(Errc::malformed,
+              "--job: expected NAMESPACE:SELECTOR, such as ml:job-name=train, not '" + job + "'");
+}
+
+Result<Names> nodes_of_pods(ClusterReader& cluster, const std::string& job) {
+  const auto colon = job.find(':');
+  const std::string name_space = job.substr(0, colon);
+  Names nodes;
+  TRY_STATUS(
+      cluster.list({"/api/v1/namespaces/" + name_space + "/pods", {{"labelSelector", job.substr(colon + 1)}}},
+                   kObjectsInAPage, {"list pods in the namespace " + name_space, ""},
+                   [&nodes](const kube::JsonObject& object) {
+                     const kube::Pod pod = kube::parse_pod(object);
+                     if (!pod.node.empty()) nodes.insert(pod.node);
+                   }));
+  return nodes;
+}
+
+Result<Names> labelled_nodes(ClusterReader& cluster, const std::string& selector) {
+  Names nodes;
+  TRY_STATUS(cluster.list(
+      {"/api/v1/nodes", {{"labelSelector", selector}}}, kObjectsInAPage, {"list nodes", ""},
+      [&nodes](const kube::JsonObject& object) { nodes.insert(kube::parse_node(object).meta.name); }));
+  return nodes;
+}
+
+// Node names, sorted, each once; with both selections, the nodes in both. Reads from the API server.
+// not_found: no node matches; malformed: `job` is not NAMESPACE:SELECTOR.
+Result<std::vector<std::string>> select_nodes(const ClusterOptions& cluster, const NodeSelection& selection) {
+  TRY_STATUS(check_job(selection.job));
+  const auto reader = TRY(ClusterReader::open(cluster));
+  Names nodes;
+  if (!selection.job.empty()) nodes = TRY(nodes_of_pods(*reader, selection.job));
+  if (!selection.node_label.empty()) {
+    const Names labelled = TRY(labelled_nodes(*reader, selection.node_label));
+    if (selection.job.empty())
+      nodes = labelled;
+    else
+      std::erase_if(nodes, [&labelled](const std::string& node) { return !labelled.contains(node); });
+  }
+  if (nodes.empty()) return fail(Errc::not_found, "no node matches --job and --nodelabel");
+  return std::vector<std::string>(nodes.begin(), nodes.end());
+}
 
 std::string joined_nodes(const NetworkTestOptions& options) {
   std::string nodes;
@@ -242,12 +299,7 @@ void add_network(CLI::App& app, int& exit_code) {
       "  autopilot network test --kind ping -o json");
   verb->callback([options, &exit_code] {
     const std::string refusal = why_not(*options);
-    if (refusal.empty()) {
-      exit_code = test_network(*options);
-      return;
-    }
-    tell(refusal);
-    exit_code = kExitUsage;
+    exit_code = refusal.empty() ? test_network(*options) : report_usage(refusal);
   });
 }
 

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "cli/cli.hpp"
-#include "cli/duration_option.hpp"
-#include "cli/gate/gate_client.hpp"
-#include "cli/gate/gate_words.hpp"
+#include "cli/gate.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
-#include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 #include "core/parse.hpp"

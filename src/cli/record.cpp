@@ -5,7 +5,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/machine.hpp"
-#include "cli/output/terminal.hpp"
+#include "cli/output/print.hpp"
 #include "cli/recording/recording.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"

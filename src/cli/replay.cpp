@@ -9,11 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json_writer.hpp"
+#include "api/json.hpp"
 #include "cli/cli.hpp"
-#include "cli/output/format.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
-#include "cli/output/terminal.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "core/parse.hpp"
+
 extern char** environ;
 
 namespace autopilot::cli {
@@ -77,6 +79,19 @@ Result<net::HttpTarget> agent_target(const std::string& socket) {
   net::HttpTarget target;
   target.socket_path = TRY(load_settings("")).socket;
   return target;
+}
+
+void add_duration_option(CLI::App& verb, const std::string& name, std::optional<Duration>& duration,
+                         const std::string& description) {
+  verb.add_option_function<std::string>(
+          name,
+          [&duration, name](const std::string& text) {
+            duration = parse_duration(text);
+            if (!duration)
+              throw CLI::ValidationError(name, "expected a duration such as 2s or 500ms, not '" + text + "'");
+          },
+          description)
+      ->type_name("DURATION");
 }
 
 }  // namespace autopilot::cli

@@ -3,9 +3,11 @@
 
 #include <CLI/App.hpp>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "config/config.hpp"
+#include "core/clock.hpp"
 #include "core/result.hpp"
 #include "net/http_client.hpp"
 
@@ -31,5 +33,9 @@ namespace autopilot::cli {
 void add_socket_option(CLI::App& verb, std::string& socket);
 // The value of --socket; if empty, the configured socket of this user's or machine's agent.
 [[nodiscard]] Result<net::HttpTarget> agent_target(const std::string& socket);
+
+// An option that accepts "500ms", "2s", "1h30m"; other text is a usage error.
+void add_duration_option(CLI::App& verb, const std::string& name, std::optional<Duration>& duration,
+                         const std::string& description);
 
 }  // namespace autopilot::cli

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/kubectl/test.hpp"
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -9,15 +11,11 @@
 #include "api/v1.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
-#include "cli/kubectl/run_on_node.hpp"
-#include "cli/output/exit_code.hpp"
-#include "cli/output/format.hpp"
-#include "cli/output/paint.hpp"
-#include "cli/output/terminal.hpp"
+#include "cli/output/layout.hpp"
+#include "cli/output/print.hpp"
 #include "cli/output/test_table.hpp"
 #include "cli/settings.hpp"
 #include "cli/test_follower.hpp"
-#include "cli/test_request.hpp"
 #include "cli/verbs.hpp"
 
 namespace autopilot::cli {

@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/test_follower.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "cli/cli.hpp"
-#include "cli/output/terminal.hpp"
-#include "cli/test_judgement.hpp"
+#include "cli/output/print.hpp"
+#include "cli/settings.hpp"
+#include "core/attribute_text.hpp"
+#include "core/clock.hpp"
 
 namespace autopilot::cli {
+
+bool was_ended(const Operation& operation) {
+  return operation.state == OperationState::timed_out || operation.state == OperationState::cancelled;
+}
+
+bool tells_of(const Operation& operation, const CheckResult& result) {
+  return std::ranges::any_of(result.observations.all(), [&operation](const Observation& one) {
+    const auto tested_at = parse_time(attribute_text(one, "testedAt"));
+    return tested_at && *tested_at >= operation.started;
+  });
+}
+
+bool has_judged(const Operation& operation, const CheckResult& result) {
+  const WallTime finished = operation.finished.value_or(operation.created);
+  if (!was_ended(operation)) return result.completed >= finished;
+  return tells_of(operation, result) || result.completed - result.duration >= finished;
+}
+
 namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds{200};
@@ -80,6 +101,12 @@ Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& o
 
 int exit_code_of(const Error& refusal) {
   return refusal.code == Errc::not_found || refusal.code == Errc::malformed ? kExitUsage : kExitInternal;
+}
+
+void add_test_options(CLI::App& verb, TestRequest& request) {
+  verb.add_option("ID", request.ids, "Diagnostics to run in this order; without an ID: list them");
+  add_duration_option(verb, "--deadline", request.deadline, "Stop a diagnostic after this time");
+  add_format_option(verb, request.format);
 }
 
 }  // namespace autopilot::cli

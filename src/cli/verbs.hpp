@@ -2,13 +2,14 @@
 #pragma once
 
 #include <CLI/App.hpp>
-
-#include "cli/kubectl/cluster_options.hpp"
+#include <string>
+#include <vector>
 
 namespace autopilot::cli {
 
-// Each verb is one file: it adds its subcommand, whose callback stores the exit code.
-void add_version(CLI::App& app, int& exit_code);
+struct ClusterOptions;
+
+// Each function adds the subcommand of a verb. Its callback stores the exit code.
 void add_check(CLI::App& app, int& exit_code);
 void add_snapshot(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
@@ -28,5 +29,8 @@ void add_record(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
+
+// Completions after a verb: its options, and for `check` and `explain` the ids of all checks.
+[[nodiscard]] std::vector<std::string> completion_words(const CLI::App& verb);
 
 }  // namespace autopilot::cli

@@ -216,7 +216,7 @@ using Environment = std::map<std::string, std::string>;
 [[nodiscard]] std::string default_file(const Environment& environment, bool is_root);
 
 // Applies the YAML text to `base`. malformed lists every problem: "<name>:<line>: <key>: <what was
-// expected>". The settings are in the table of config/settings.hpp.
+// expected>". The settings are in the table of settings.cpp.
 [[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
 // Applies AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
 // AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET,
@@ -235,5 +235,8 @@ struct Change {
 [[nodiscard]] std::string describe(const std::vector<Change>& changes);
 // `next`, but settings that cannot change while running keep the value of `old`.
 [[nodiscard]] Config merge_live(const Config& old, const Config& next);
+
+// docs/configuration.md.
+[[nodiscard]] std::string settings_page();
 
 }  // namespace autopilot::config

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sstream>
 
-#include "config/settings.hpp"
+#include "config/setting.hpp"
 
 namespace autopilot::config {
 namespace {

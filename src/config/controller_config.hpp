@@ -2,16 +2,19 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.hpp"
+#include "config/setting.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 
-// Settings of the controller (docs/controller-configuration.md).
 namespace autopilot::config {
+
+// Settings of the controller (docs/controller-configuration.md).
 
 struct ControllerKubernetes {
   std::string kubeconfig;                          // empty: the service account of the pod
@@ -66,5 +69,9 @@ struct ControllerConfig {
 
 // docs/controller-configuration.md.
 [[nodiscard]] std::string controller_settings_page();
+
+// The settings, in the order of the documentation.
+using ControllerSetting = SettingRow<ControllerConfig>;
+[[nodiscard]] std::span<const ControllerSetting> controller_settings();
 
 }  // namespace autopilot::config

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/controller_settings.hpp"
-
 namespace autopilot::config {
 namespace {
 

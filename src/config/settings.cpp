@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/settings.hpp"
-
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "catalog/catalog.hpp"
 #include "config/forms.hpp"
-#include "config/readers.hpp"
+#include "config/setting.hpp"
 #include "core/nearest.hpp"
 #include "core/parse.hpp"
 #include "core/value.hpp"

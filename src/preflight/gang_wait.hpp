@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "api/gangs.hpp"
+#include "api/controller.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/objects.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/json_writer.hpp"
+#include "api/json.hpp"
 #include "api/wire.hpp"
 #include "incidents/verdict.hpp"
 #include "report/report_cuts.hpp"

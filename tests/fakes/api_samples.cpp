@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "api/bandwidth.hpp"
-#include "api/bandwidth_plan.hpp"
 #include "api/network.hpp"
 #include "api/test_samples.hpp"
 #include "api/v1.hpp"

@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "cli/cluster.hpp"
-#include "cli/machine_checks.hpp"
+#include "cli/cluster_access.hpp"
+#include "cli/machine.hpp"
 #include "cli/open_machine.hpp"
 #include "fleet/simulated_agent.hpp"
 #include "host/process/own_process.hpp"

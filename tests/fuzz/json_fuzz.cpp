@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "api/json.hpp"
 #include "api/v1.hpp"
-#include "api/yaml.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::json_fuzz {

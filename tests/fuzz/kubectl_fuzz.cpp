@@ -9,10 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/yaml.hpp"
-#include "cli/kubectl/event_table.hpp"
-#include "cli/kubectl/node_details.hpp"
-#include "cli/kubectl/node_table.hpp"
+#include "api/v1.hpp"
+#include "cli/kubectl/events.hpp"
+#include "cli/kubectl/node_tables.hpp"
 #include "core/parse.hpp"
 #include "core/result.hpp"
 #include "kube/events.hpp"

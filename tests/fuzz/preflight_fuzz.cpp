@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "api/gangs.hpp"
+#include "api/controller.hpp"
 #include "api/preflight.hpp"
 #include "core/result.hpp"
 #include "tests/fuzz/targets.hpp"

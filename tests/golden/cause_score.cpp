@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "catalog/builtin.hpp"
+#include "catalog/catalog.hpp"
 #include "checks/check.hpp"
 #include "incidents/devices.hpp"
 

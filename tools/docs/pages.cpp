@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config.hpp"
 #include "config/controller_config.hpp"
-#include "config/settings.hpp"
 #include "docs/alert_rules.hpp"
 #include "docs/driver_pages.hpp"
 #include "docs/markdown.hpp"

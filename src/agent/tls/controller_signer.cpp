@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/certificates.hpp"
+#include "api/controller.hpp"
 #include "kube/client.hpp"
 
 namespace autopilot::agent {

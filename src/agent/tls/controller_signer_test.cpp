@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "api/certificates.hpp"
+#include "api/controller.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
 #include "net/test_programs.hpp"

@@ -29,7 +29,7 @@ struct Script {
 
 inline constexpr std::string_view kLogRulesCheck = "custom.log_rules";
 
-// The log rules of the operator alone (catalog/operator_rules.hpp): what a rule of ours or gpu.xid recognises
+// The log rules of the operator alone (catalog/log_rules.hpp): what a rule of ours or gpu.xid recognises
 // as well is still theirs to judge. Immutable.
 class OperatorRules {
  public:

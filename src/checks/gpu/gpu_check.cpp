@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "catalog/builtin.hpp"
+#include "catalog/catalog.hpp"
 
 namespace autopilot::checks {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "catalog/catalog.hpp"
-#include "catalog/log_pattern.hpp"
+#include "catalog/log_rules.hpp"
 #include "core/action.hpp"
 #include "core/value.hpp"
 #include "host/kernel_log/kernel_log.hpp"

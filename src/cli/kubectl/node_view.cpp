@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cli/output/age.hpp"
+#include "cli/output/phrases.hpp"
 
 namespace autopilot::cli {
 namespace {

@@ -6,8 +6,6 @@
 #include <array>
 #include <ostream>
 
-#include "cli/completion_words.hpp"
-#include "cli/kubectl/verbs.hpp"
 #include "cli/verbs.hpp"
 #include "core/parse.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/kubectl/cluster_options.hpp"
+#include "cli/kubectl/cluster.hpp"
 
 namespace autopilot::cli {
 
@@ -22,5 +22,12 @@ void add_kubectl_verbs(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 
 // Writes the completions of the last word, one per line, then the shell directive in kubectl's format.
 void write_completions(std::ostream& out, const CLI::App& app, const std::vector<std::string>& words);
+
+// The verbs of `kubectl autopilot` that read a cluster. `cluster` outlives `app`; options before the verb
+// fill it too.
+void add_cluster_nodes(CLI::App& app, ClusterOptions& cluster, int& exit_code);
+void add_cluster_status(CLI::App& app, ClusterOptions& cluster, int& exit_code);
+void add_cluster_test(CLI::App& app, ClusterOptions& cluster, int& exit_code);
+void add_cluster_events(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 
 }  // namespace autopilot::cli

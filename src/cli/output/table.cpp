@@ -5,9 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "cli/output/action_text.hpp"
-#include "cli/output/paint.hpp"
-#include "cli/output/subject_text.hpp"
+#include "cli/output/layout.hpp"
+#include "cli/output/phrases.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::cli {

@@ -3,9 +3,8 @@
 
 #include <utility>
 
-#include "cli/output/columns.hpp"
-#include "cli/output/paint.hpp"
-#include "cli/output/subject_text.hpp"
+#include "cli/output/layout.hpp"
+#include "cli/output/phrases.hpp"
 
 namespace autopilot::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/output/paint.hpp"
+#include "cli/output/layout.hpp"
 
 namespace autopilot::cli {
 namespace {

@@ -8,9 +8,7 @@
 #include <functional>
 #include <optional>
 
-#include "cli/recording/active_tests.hpp"
-#include "cli/recording/driver_answers.hpp"
-#include "cli/recording/port_answers.hpp"
+#include "cli/recording/answers.hpp"
 #include "cli/recording/scrubber.hpp"
 #include "core/parse.hpp"
 #include "core/yaml_text.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compat/ibm_autopilot/node_answer.hpp"
 
-#include "api/json_writer.hpp"
+#include "api/json.hpp"
 #include "compat/ibm_autopilot/check_names.hpp"
 #include "compat/ibm_autopilot/status_words.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/certificates.hpp"
+#include "api/controller.hpp"
 #include "kube/reviews.hpp"
 #include "net/http.hpp"
 #include "telemetry/log.hpp"

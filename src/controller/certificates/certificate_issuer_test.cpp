@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "api/certificates.hpp"
+#include "api/controller.hpp"
 #include "kube/reviews.hpp"
 #include "kube/scripted_api.hpp"
 #include "net/certificates.hpp"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "api/certificates.hpp"
+#include "api/controller.hpp"
 #include "net/certificates.hpp"
 #include "telemetry/log.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "api/gangs.hpp"
+#include "api/controller.hpp"
 #include "controller/planner/world.hpp"
 #include "core/clock.hpp"
 #include "kube/caches.hpp"

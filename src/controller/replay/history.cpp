@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "api/json_reader.hpp"
+#include "api/json.hpp"
 #include "core/value.hpp"
 
 namespace autopilot::controller {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "api/yaml.hpp"
+#include "api/v1.hpp"
 #include "controller/webhook/observation_review.hpp"
 #include "controller/webhook/preflight_review.hpp"
 #include "controller/webhook/test_reviews.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "api/bandwidth_plan.hpp"
+#include "api/bandwidth.hpp"
 #include "core/result.hpp"
 #include "nettest/plan/pair_run.hpp"
 #include "nettest/run/address_book.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "api/bandwidth_plan.hpp"
+#include "api/bandwidth.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "diagnostics/operations/operations.hpp"

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "api/bandwidth.hpp"
-#include "api/bandwidth_plan.hpp"
 #include "api/network.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/files/test_folder.hpp"

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "core/result.hpp"
+
+namespace autopilot::catalog {
+
+class Entry;
+
+// How patterns of log rules are matched: byte by byte, anywhere in the text, a dot is a newline as well. The
+// reader of rules and the decoder of records use nothing else, so what one accepts the other can run.
+inline constexpr std::size_t kMaxPatternMemory = std::size_t{1} << 20;   // of one pattern
+inline constexpr std::size_t kMaxPatternsMemory = std::size_t{8} << 20;  // of all that are matched together
+
+// One pattern. Immutable, thread-safe.
+class LogPattern {
+ public:
+  // The named groups that took part, views into the text.
+  using Groups = std::vector<std::pair<std::string, std::string_view>>;
+
+  // malformed: no such pattern; exhausted: it needs more than kMaxPatternMemory.
+  [[nodiscard]] static Result<LogPattern> compile(const std::string& pattern);
+
+  [[nodiscard]] bool has_group(const std::string& name) const;
+  // Nothing where it does not match.
+  [[nodiscard]] std::optional<Groups> match(std::string_view text) const;
+
+ private:
+  struct Compiled;
+  explicit LogPattern(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
+
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+// The patterns of several rules, matched in one pass over the text. Immutable, thread-safe.
+class LogPatterns {
+ public:
+  struct Match {
+    std::size_t rule = 0;  // the first in the order of the rules that matches
+    LogPattern::Groups groups;
+  };
+
+  // As LogPattern::compile for each; exhausted: together they need more than kMaxPatternsMemory.
+  [[nodiscard]] static Result<LogPatterns> compile(const std::vector<LogRule>& rules);
+
+  [[nodiscard]] std::optional<Match> first_match(std::string_view text) const;
+
+ private:
+  struct Compiled;
+  explicit LogPatterns(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
+
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+// How many of these rules, from the first on, can be matched together: all of them where that is their size.
+[[nodiscard]] std::size_t how_many_fit(const std::vector<LogRule>& rules);
+
+// What every log rule has, the catalog's and an operator's: id, pattern, title, and optionally health,
+// action, class, subject, takes_back. `examples` are tried on the pattern.
+[[nodiscard]] LogRule read_log_rule_core(Entry& entry, std::vector<std::string> examples);
+
+inline constexpr std::size_t kMaxOperatorRules = 256;
+
+// Log rules that an operator adds to those of the catalog, from files of the same form: name -> text. An
+// entry needs id, pattern and title; health (degraded or failed) makes a finding of its lines, which
+// otherwise are events. malformed lists every problem with file and line: a pattern that does not compile, an
+// example that it does not match, an id that stands twice or belongs to the catalog, rules that need too much
+// memory together with those of `base` (kMaxPatternsMemory). What is accepted here can be decoded.
+[[nodiscard]] Result<std::vector<LogRule>> parse_operator_rules(
+    const std::map<std::string, std::string>& files, const Catalog& base);
+
+// `base` with these rules before its own: a line that both match is the operator's.
+[[nodiscard]] Catalog with_log_rules(const Catalog& base, const std::vector<LogRule>& rules);
+
+}  // namespace autopilot::catalog

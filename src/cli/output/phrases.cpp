@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/phrases.hpp"
+
+#include <algorithm>
+
+namespace autopilot::cli {
+
+namespace {
+
+std::string_view sentence_of(Action action) {
+  switch (action) {
+    case Action::none:
+      return "";
+    case Action::restart_app:
+      return "restart the application";
+    case Action::check_application:
+      return "check the application";
+    case Action::run_diagnostics:
+      return "run diagnostics: autopilot test";
+    case Action::drain_p2p:
+      return "drain the peer-to-peer traffic of the GPU";
+    case Action::drain_then_reset_gpu:
+      return "drain the GPU, then reset it";
+    case Action::reset_gpu:
+      return "reset the GPU";
+    case Action::recover_imex:
+      return "recover the IMEX domain";
+    case Action::restart_fabric_manager:
+      return "restart the Fabric Manager";
+    case Action::reboot_node:
+      return "reboot the node";
+    case Action::restart_vm:
+      return "restart the virtual machine";
+    case Action::power_cycle:
+      return "power-cycle the node";
+    case Action::update_software:
+      return "update the software";
+    case Action::check_mechanicals:
+      return "check seating, cables and connectors";
+    case Action::inspect_hardware:
+      return "inspect the hardware";
+    case Action::replace:
+      return "replace the hardware";
+    case Action::contact_vendor:
+      return "contact the vendor";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string action_text(Action action) {
+  const std::string_view sentence = sentence_of(action);
+  if (sentence.empty()) return "";
+  return std::string(sentence) + " (" + std::string(to_string(action)) + ")";
+}
+
+void append_action(std::string& message, std::string_view id) {
+  const auto action = parse_action(id);
+  if (id.empty() || action == Action::none) return;
+  message += message.ends_with('.') ? " Action: " : ". Action: ";
+  message += action ? action_text(*action) : std::string(id);
+}
+
+namespace {
+
+std::string_view noun_of(SubjectKind kind) {
+  switch (kind) {
+    case SubjectKind::gpu_instance:
+      return "GPU instance";
+    case SubjectKind::nvswitch:
+      return "NVSwitch";
+    case SubjectKind::domain:
+      return "NVLink domain";
+    default:
+      return to_string(kind);
+  }
+}
+
+std::string gpu_text(const Subject& gpu) {
+  return gpu.index ? "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")" : "GPU " + gpu.key;
+}
+
+}  // namespace
+
+std::string subject_text(const Subject& subject) {
+  const auto slash = subject.key.rfind('/');
+  const bool has_part = slash != std::string::npos;
+  switch (subject.kind) {
+    case SubjectKind::host:
+      return "";
+    case SubjectKind::gpu:
+      return gpu_text(subject);
+    case SubjectKind::disk:
+      return subject.key;
+    case SubjectKind::nic_port:
+      return has_part ? subject.key.substr(0, slash) + " port " + subject.key.substr(slash + 1) : subject.key;
+    case SubjectKind::nvlink:
+      if (has_part)
+        return "NVLink " + subject.key.substr(slash + 1) + " of GPU " + subject.key.substr(0, slash);
+      [[fallthrough]];
+    default:
+      return std::string(noun_of(subject.kind)) + " " + subject.key;
+  }
+}
+
+std::string age_of(WallTime then, WallTime now) {
+  using namespace std::chrono;
+  // The difference of two distant years overflows a Duration.
+  const Duration age = std::max(std::max(now, WallTime{}) - std::max(then, WallTime{}), Duration{0});
+  if (age < minutes{1}) return std::to_string(floor<seconds>(age).count()) + "s";
+  if (age < hours{1}) return std::to_string(floor<minutes>(age).count()) + "m";
+  if (age < days{1}) return std::to_string(floor<hours>(age).count()) + "h";
+  return std::to_string(floor<days>(age).count()) + "d";
+}
+
+}  // namespace autopilot::cli
