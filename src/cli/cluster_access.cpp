@@ -11,7 +11,7 @@
 #include "cli/settings.hpp"
 #include "host/files/fd.hpp"
 #include "host/process/child_runner.hpp"
-#include "kube/in_cluster.hpp"
+#include "kube/access.hpp"
 #include "kube/kubeconfig.hpp"
 
 namespace autopilot::cli {

@@ -6,7 +6,7 @@
 
 #include "core/result.hpp"
 #include "kube/access.hpp"
-#include "kube/cluster_door.hpp"
+#include "kube/session.hpp"
 
 namespace autopilot::cli {
 

@@ -20,8 +20,8 @@
 #include "config/forms.hpp"
 #include "controller/controller.hpp"
 #include "host/clock/system_clock.hpp"
-#include "host/process/allocator.hpp"
-#include "runtime/lanes.hpp"
+#include "host/process/own_process.hpp"
+#include "runtime/workers.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::cli {

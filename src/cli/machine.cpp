@@ -6,8 +6,7 @@
 #include <memory>
 
 #include "catalog/log_rules.hpp"
-#include "checks/custom/log_rules_check.hpp"
-#include "checks/custom/script_check.hpp"
+#include "checks/custom/custom_checks.hpp"
 #include "cli/settings.hpp"
 #include "host/process/child_runner.hpp"
 #include "host/scripts/confined_program.hpp"

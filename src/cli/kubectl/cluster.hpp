@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/client.hpp"
-#include "kube/list_page.hpp"
+#include "kube/watch.hpp"
 #include "net/event_loop.hpp"
 
 namespace autopilot::cli {

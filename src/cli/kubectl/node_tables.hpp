@@ -9,7 +9,7 @@
 #include "api/json.hpp"
 #include "cli/kubectl/node_view.hpp"
 #include "cli/output/table.hpp"
-#include "kube/health_report.hpp"
+#include "kube/health_reports.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::cli {

@@ -13,7 +13,7 @@
 #include "cli/output/print.hpp"
 #include "core/result.hpp"
 #include "host/clock/system_clock.hpp"
-#include "kube/health_report.hpp"
+#include "kube/health_reports.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::cli {

@@ -9,7 +9,7 @@
 #include "cli/kubectl/cluster.hpp"
 #include "cli/kubectl/plugin.hpp"
 #include "cli/output/print.hpp"
-#include "host/process/replace_process.hpp"
+#include "host/process/child.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::cli {
