@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "probes/net/libiperf/libiperf.hpp"
-#include "probes/net/run/exit_code.hpp"
 #include "probes/net/run/measure.hpp"
 #include "probes/net/run/options.hpp"
 #include "probes/net/run/rdma_measure.hpp"

@@ -8,8 +8,7 @@
 #include <variant>
 
 #include "core/result.hpp"
-#include "probes/net/iperf/client_output.hpp"
-#include "probes/net/iperf/server_output.hpp"
+#include "probes/net/iperf/output.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::iperf_result_fuzz {

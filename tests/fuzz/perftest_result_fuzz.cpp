@@ -10,7 +10,6 @@
 #include "core/parse.hpp"
 #include "core/result.hpp"
 #include "probes/net/machine/listeners.hpp"
-#include "probes/net/perftest/failure.hpp"
 #include "probes/net/perftest/result.hpp"
 #include "tests/fuzz/targets.hpp"
 

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "probes/gpu/active_tests/busy.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/gemm_bf16.hpp"
 #include "probes/gpu/kernels/gemm_bf16_wgmma.hpp"

@@ -1,7 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/gpu/driver/driver.hpp"
 
+#include <dlfcn.h>
+#include <string_view>
+
+#include "probes/gpu/driver/hip_abi.h"
+
 namespace autopilot::probes::gpu {
+
+namespace {
+
+// The loader prints this text only if the file itself is missing.
+bool says_not_there(std::string_view message, std::string_view name) {
+  return message.starts_with(name) &&
+         message.substr(name.size()).starts_with(": cannot open shared object file: No such file");
+}
+
+}  // namespace
+
+Result<SharedLibrary> SharedLibrary::open(const std::string& path, const std::string& what) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr) return SharedLibrary(path, handle);
+  const std::string message = dlerror();
+  if (says_not_there(message, path)) return fail(Errc::not_found, path + ": " + what + " is not installed");
+  return fail(Errc::unsupported, message);
+}
+
+void* SharedLibrary::find(const char* name) const {
+  return dlsym(handle_, name);
+}
+
+Status SharedLibrary::complete(const std::string& what_it_is) const {
+  if (missing_.empty()) return {};
+  return fail(Errc::unsupported, path_ + " " + what_it_is + ": it lacks" + missing_);
+}
+
+namespace cuda {
+#define AUTOPILOT_HIP_CHECK(member, name, arguments)                             \
+  static_assert(std::is_same_v<decltype(Calls::member), Call<Return arguments>>, \
+                #name " has the arguments of CUDA's function");
+AUTOPILOT_HIP_FUNCTIONS(AUTOPILOT_HIP_CHECK)
+#undef AUTOPILOT_HIP_CHECK
+}  // namespace cuda
+
+namespace {
+
+constexpr const char* kSimulatedCuda = "cuAutopilotSimulated";
+constexpr const char* kSimulatedHip = "hipAutopilotSimulated";
+
+}  // namespace
+
+std::vector<std::string> driver_libraries(Vendor vendor) {
+  if (vendor == Vendor::nvidia) return {kDriverLibrary};
+  return {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+}
+
+Result<Library> Library::open(const std::string& path, Vendor vendor) {
+  Library library(vendor);
+  TRY_STATUS(vendor == Vendor::amd ? library.load_hip(path) : library.load_cuda(path));
+  return library;
+}
+
+Result<Library> Library::open_first(const std::vector<std::string>& paths, Vendor vendor) {
+  std::string before;
+  for (const std::string& path : paths) {
+    auto library = open(path, vendor);
+    const bool is_there = library || library.error().code != Errc::not_found;
+    if (is_there) return library;
+    if (&path == &paths.back()) return fail(Errc::not_found, before + library.error().what);
+    before += path + ", ";
+  }
+  return fail(Errc::internal, "missing name of a driver library");
+}
+
+Status Library::load_cuda(const std::string& path) {
+  auto file = TRY(SharedLibrary::open(path, "CUDA driver"));
+#define AUTOPILOT_CUDA_LOAD(member, name, arguments) file.load(#name, calls_.member.address);
+  AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_LOAD)
+#undef AUTOPILOT_CUDA_LOAD
+  is_simulated_ = file.find(kSimulatedCuda) != nullptr;
+  return file.complete("is not a CUDA driver, or is older than 450");
+}
+
+Status Library::load_hip(const std::string& path) {
+  auto file = TRY(SharedLibrary::open(path, "HIP"));
+#define AUTOPILOT_HIP_LOAD(member, hip_name, arguments) \
+  calls_.member.name = #hip_name;                       \
+  file.load(#hip_name, calls_.member.address);
+  AUTOPILOT_HIP_FUNCTIONS(AUTOPILOT_HIP_LOAD)
+#undef AUTOPILOT_HIP_LOAD
+#define AUTOPILOT_HIP_LOAD(result, name, arguments) file.load(#name, hip_error_name_);
+  AUTOPILOT_HIP_ERROR_NAME(AUTOPILOT_HIP_LOAD)
+#undef AUTOPILOT_HIP_LOAD
+  is_simulated_ = file.find(kSimulatedHip) != nullptr;
+  return file.complete("is not HIP, or is older than 4.2");
+}
+
+const char* Library::name_of(cuda::Return code) const {
+  if (vendor_ == Vendor::amd) return hip_error_name_(code);
+  const char* name = nullptr;
+  return calls_.error_name.address(code, &name) == cuda::kSuccess ? name : nullptr;
+}
+
+std::string Library::text_of(cuda::Return code) const {
+  const char* name = name_of(code);
+  const char* type = vendor_ == Vendor::amd ? "hipError_t" : "CUresult";
+  return std::string(name == nullptr ? type : name) + " (" + std::to_string(code) + ")";
+}
+
 namespace {
 
 Errc errc_of_code(cuda::Return code) {

@@ -3,12 +3,103 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
-#include "probes/gpu/driver/library.hpp"
+#include "core/result.hpp"
+#include "probes/gpu/driver/cuda_abi.h"
 
 namespace autopilot::probes::gpu {
+
+// A library that is opened at run time and never closed: drivers have threads of their own.
+class SharedLibrary {
+ public:
+  // `path`: a file, or a name that the loader searches. `what`: its name in messages. Errc::not_found: the
+  // library is missing. Errc::unsupported: the loader cannot use it.
+  [[nodiscard]] static Result<SharedLibrary> open(const std::string& path, const std::string& what);
+
+  // Null: unknown symbol.
+  [[nodiscard]] void* find(const char* name) const;
+  // False: the library lacks the function, whose name is added to the missing ones.
+  template <class Signature>
+  bool load(const char* name, Signature*& function) {
+    void* address = find(name);
+    // POSIX guarantees that the object pointer converts to a function pointer.
+    static_assert(sizeof(address) == sizeof(function));
+    std::memcpy(&function, &address, sizeof(address));
+    if (address == nullptr) missing_ += std::string(" ") + name;
+    return address != nullptr;
+  }
+  // Errc::unsupported: `what_it_is`, followed by the missing names.
+  [[nodiscard]] Status complete(const std::string& what_it_is) const;
+
+ private:
+  SharedLibrary(std::string path, void* handle) : path_(std::move(path)), handle_(handle) {}
+  std::string path_;
+  void* handle_;
+  std::string missing_;
+};
+
+// Vendor of the GPUs, which selects the libraries: CUDA and NCCL, or HIP and RCCL.
+enum class Vendor : std::uint8_t { nvidia, amd };
+
+namespace cuda {
+
+// One function of the library: its name there, and its address.
+template <class Signature>
+struct Call {
+  const char* name;
+  Signature* address = nullptr;
+};
+
+// All functions. With HIP, those of hip_abi.h under the same members; the others are null then.
+struct Calls {
+#define AUTOPILOT_CUDA_MEMBER(member, name, arguments) \
+  std::type_identity<Call<Return arguments>>::type member{#name};
+  AUTOPILOT_CUDA_FUNCTIONS(AUTOPILOT_CUDA_MEMBER)
+#undef AUTOPILOT_CUDA_MEMBER
+  // HIP only, instead of contexts: selects the GPU of this thread.
+  Call<Return(Device)> device_set{"hipSetDevice"};
+};
+
+}  // namespace cuda
+
+inline constexpr const char* kDriverLibrary = "libcuda.so.1";
+
+// Names of a driver's library to try, in order of preference: for HIP those of ROCm 7, 6 and 5.
+[[nodiscard]] std::vector<std::string> driver_libraries(Vendor vendor);
+
+// The driver's library, CUDA's or HIP's, opened at run time and never closed, because it has threads of its
+// own. Thread-safe.
+class Library {
+ public:
+  // `path`: a file, or a name that the loader searches. Errc::not_found: the library is missing.
+  // Errc::unsupported: it is unusable; the text names what is missing.
+  [[nodiscard]] static Result<Library> open(const std::string& path, Vendor vendor = Vendor::nvidia);
+  // Opens the first that exists.
+  [[nodiscard]] static Result<Library> open_first(const std::vector<std::string>& paths, Vendor vendor);
+
+  [[nodiscard]] const cuda::Calls& calls() const { return calls_; }
+  [[nodiscard]] Vendor vendor() const { return vendor_; }
+  // True for the simulated driver, which has a symbol that real drivers lack.
+  [[nodiscard]] bool is_simulated() const { return is_simulated_; }
+  // "CUDA_ERROR_OUT_OF_MEMORY (2)", "hipErrorOutOfMemory (2)".
+  [[nodiscard]] std::string text_of(cuda::Return code) const;
+
+ private:
+  explicit Library(Vendor vendor) : vendor_(vendor) {}
+  Status load_cuda(const std::string& path);
+  Status load_hip(const std::string& path);
+  [[nodiscard]] const char* name_of(cuda::Return code) const;
+
+  Vendor vendor_;
+  cuda::Calls calls_;
+  const char* (*hip_error_name_)(cuda::Return code) = nullptr;  // HIP only
+  bool is_simulated_ = false;
+};
 
 // Shared between the thread that calls the driver and the thread that monitors it. Thread-safe.
 struct Watch {

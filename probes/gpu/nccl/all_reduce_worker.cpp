@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "probes/gpu/nccl/all_reduce.hpp"
-#include "probes/gpu/nccl/unique_id.hpp"
-#include "probes/gpu/sensors/amd_use.hpp"
-#include "probes/gpu/sensors/guard.hpp"
-#include "probes/gpu/sensors/mps.hpp"
+#include "probes/gpu/nccl/communicator.hpp"
+#include "probes/gpu/sensors/users.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

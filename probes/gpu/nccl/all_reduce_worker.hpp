@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "probes/gpu/nccl/all_reduce_options.hpp"
-#include "probes/gpu/nccl/all_reduce_report.hpp"
+#include "probes/gpu/nccl/report.hpp"
+#include "probes/gpu/nccl/run_all_reduce.hpp"
 
 namespace autopilot::probes::gpu {
 

@@ -2,18 +2,45 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "probes/gpu/active_tests/tests.hpp"
-#include "probes/gpu/run/meeting.hpp"
 #include "probes/gpu/run/options.hpp"
 #include "probes/gpu/run/report.hpp"
 
 namespace autopilot::probes::gpu {
+
+// Barrier for the threads of several GPUs, so that all load starts at once. It does not wait for members that
+// have left or hang. Thread-safe.
+class Meeting {
+ public:
+  explicit Meeting(std::size_t members) : present_(members, true), arrived_(members, false) {}
+
+  // Returns when all present members have called it. False: this member was removed meanwhile.
+  [[nodiscard]] bool meet(std::size_t member);
+  void leave(std::size_t member);
+
+ private:
+  void open_when_complete();
+
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  std::vector<bool> present_;
+  std::vector<bool> arrived_;
+  std::size_t round_ = 0;
+};
+
+// Restricts the calling thread to the processors next to a PCI device ("0000:3b:00.0"), so that its pinned
+// memory is local as well; returns the number of their NUMA node. nullopt, without a change, if `sysfs` has
+// no data or the kernel refuses.
+[[nodiscard]] std::optional<int> stay_near(const std::string& pci_address, const std::string& sysfs = "/sys");
 
 // State shared between the thread of one GPU and the waiting thread.
 class GpuSlot {

@@ -8,12 +8,177 @@
 #include "core/nearest.hpp"
 #include "core/parse.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
-#include "probes/gpu/driver/kernel_text.hpp"
-#include "probes/gpu/nccl/commands.hpp"
-#include "probes/gpu/run/exit_code.hpp"
+#include "probes/gpu/driver/session.hpp"
+#include "probes/gpu/nccl/communicator.hpp"
+#include "probes/gpu/nccl/run_all_reduce.hpp"
+#include "probes/gpu/run/report.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {
+
+// Up to this number of ranks, a float holds the sum exactly.
+constexpr int kMostRanks = 4096;
+constexpr int kMostGpus = 64;
+constexpr int kMostMegabytes = 16384;
+constexpr double kLeastSeconds = 0.1;
+
+constexpr const char* kNvidia = "nvidia";
+constexpr const char* kAmd = "amd";
+
+constexpr const char* kFromEnvironment = "-";
+constexpr const char* kIdVariable = "AUTOPILOT_NCCL_ID";
+
+constexpr const char* kFooter =
+    "Examples, on two machines with eight GPUs each:\n"
+    "  autopilot-gpu-probe nccl-serve --ranks 16 --bind 10.0.0.1\n"
+    "  autopilot-gpu-probe nccl-measure --id ID --ranks 16 --first 8 --bind 10.0.0.2\n"
+    "\nThe first line of nccl-serve has the ID, which the others need. A process with the ID\n"
+    "can join, and all users of a machine see arguments: a program that starts\n"
+    "nccl-measure passes the ID in AUTOPILOT_NCCL_ID and uses --id -.\n"
+    "Each process writes its report as one line of JSON.\n"
+    "Exit codes: 0 measured; 2 a wrong result; 3 not measured; 64 usage;\n"
+    "128 and the number of a signal that ended it.";
+
+[[noreturn]] void refuse(const std::string& option, const std::string& what) {
+  throw CLI::ValidationError(option, what);
+}
+
+// The id is the only secret, and all users of a machine can see arguments.
+nccl::UniqueId read_id(const std::string& said) {
+  const bool is_elsewhere = said == kFromEnvironment;
+  const std::optional<std::string> text = is_elsewhere ? take_variable(kIdVariable) : said;
+  if (!text) refuse("--id", std::string(kIdVariable) + ", from which - reads it, is not set");
+  if (const auto id = parse_unique_id(*text)) return *id;
+  refuse("--id", (is_elsewhere ? std::string(kIdVariable) : "'" + to_printable(said, 80) + "'") +
+                     " is not the 256 hexadecimal digits that nccl-serve printed");
+}
+
+void add_bind(CLI::App& command, AllReduceOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--bind",
+          [&options](const std::string& text) {
+            if (!is_address(text))
+              refuse("--bind", "'" + to_printable(text, 80) + "' is not a numeric address");
+            options.bind = text;
+          },
+          "Address of this machine; selects the interface")
+      ->type_name("ADDRESS");
+}
+
+void add_gpus(CLI::App& command, AllReduceOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--vendor",
+          [&options](const std::string& word) {
+            options.vendor = word == kAmd ? Vendor::amd : Vendor::nvidia;
+          },
+          "Vendor of the GPUs: nvidia uses CUDA and NCCL, amd uses HIP and RCCL")
+      ->check(CLI::IsMember({kNvidia, kAmd}))
+      ->default_str(kNvidia)
+      ->type_name("WORD");
+  command.add_option("--gpus", options.gpus, "Index, UUID or PCI address (default: all)")
+      ->delimiter(',')
+      ->type_name("GPU,...");
+  command
+      .add_option_function<int>(
+          "--count", [&options](int count) { options.count = count; }, "Use only the first COUNT of them")
+      ->check(CLI::Range(1, kMostGpus));
+  CLI::Option* beside = command.add_flag("--beside-others", options.beside_others, "Also use GPUs in use");
+  command.add_flag("--require-idle", options.require_idle, "Refuse GPUs that are not known to be idle")
+      ->excludes(beside);
+}
+
+void add_amounts(CLI::App& command, AllReduceOptions& options) {
+  command.add_option("--ranks", options.ranks, "GPUs of all machines together")
+      ->required()
+      ->check(CLI::Range(2, kMostRanks));
+  command.add_option("--seconds", options.seconds, "Measured time; the longest of all processes applies")
+      ->check(CLI::Range(kLeastSeconds, kMostSeconds))
+      ->capture_default_str();
+  command
+      .add_option("--megabytes", options.megabytes, "MiB of each rank; the smallest of all processes applies")
+      ->check(CLI::Range(1, kMostMegabytes))
+      ->capture_default_str();
+  command
+      .add_option("--patience", options.patience_seconds, "Seconds for other ranks to join, and for a call")
+      ->check(CLI::Range(kLeastSeconds, kMostSeconds))
+      ->capture_default_str();
+}
+
+void add_libraries(CLI::App& command, AllReduceOptions& options) {
+  const auto add = [&command](const char* name, std::optional<std::string>& file, const char* about) {
+    command
+        .add_option_function<std::string>(
+            name, [&file](const std::string& said) { file = said; }, about)
+        ->type_name("FILE");
+  };
+  add("--library", options.library, "CUDA: libcuda.so.1; HIP: libamdhip64.so.7, .6, .5");
+  add("--nccl-library", options.nccl_library, "NCCL: libnccl.so.2; RCCL: librccl.so.1");
+  command.add_option("--nvml-library", options.sensor_library, "NVML: users of NVIDIA GPUs")
+      ->capture_default_str();
+  command.add_option("--root", options.root, "Root of /sys/class/kfd: users of AMD GPUs")
+      ->type_name("FOLDER");
+}
+
+CLI::App* add_command(CLI::App& app, const char* name, const char* about, AllReduceOptions& options) {
+  CLI::App* command = app.add_subcommand(name, about);
+  add_amounts(*command, options);
+  add_bind(*command, options);
+  add_gpus(*command, options);
+  add_libraries(*command, options);
+  command->footer(kFooter);
+  return command;
+}
+
+const CLI::App* add_serve(CLI::App& app, AllReduceOptions& options) {
+  return add_command(app, "nccl-serve", "All-reduce with GPUs of other machines: creates the id", options);
+}
+
+const CLI::App* add_measure(CLI::App& app, AllReduceOptions& options) {
+  CLI::App* command =
+      add_command(app, "nccl-measure", "All-reduce with GPUs of other machines: joins", options);
+  command
+      ->add_option_function<std::string>(
+          "--id", [&options](const std::string& text) { options.id = read_id(text); },
+          std::string("As printed by nccl-serve; -: from ") + kIdVariable)
+      ->required()
+      ->type_name("HEX");
+  command->add_option("--first", options.first, "Rank of the first GPU of this machine")
+      ->required()
+      ->check(CLI::Range(0, kMostRanks - 1));
+  // Both are known only once all was parsed.
+  command->final_callback([&options] {
+    if (options.first >= options.ranks)
+      refuse("--first", std::to_string(options.first) + " must be less than --ranks, which is " +
+                            std::to_string(options.ranks));
+  });
+  return command;
+}
+
+// nccl-serve and nccl-measure, as subcommands of an app, which must not outlive it.
+class NcclCommands {
+ public:
+  explicit NcclCommands(CLI::App& app);
+
+  // Options of the parsed subcommand. nullopt: neither was parsed.
+  [[nodiscard]] std::optional<AllReduceOptions> asked() const;
+
+ private:
+  AllReduceOptions serve_;
+  AllReduceOptions measure_;
+  const CLI::App* serve_command_;
+  const CLI::App* measure_command_;
+};
+
+NcclCommands::NcclCommands(CLI::App& app)
+    : serve_command_(add_serve(app, serve_)), measure_command_(add_measure(app, measure_)) {}
+
+std::optional<AllReduceOptions> NcclCommands::asked() const {
+  if (serve_command_->parsed()) return serve_;
+  if (measure_command_->parsed()) return measure_;
+  return std::nullopt;
+}
 
 constexpr const char* kAll = "all";
 

@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "probes/gpu/driver/library.hpp"
-#include "probes/gpu/nccl/all_reduce_options.hpp"
+#include "probes/gpu/driver/driver.hpp"
+#include "probes/gpu/nccl/run_all_reduce.hpp"
 #include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {

@@ -3,11 +3,23 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "probes/gpu/driver/driver.hpp"
 
 namespace autopilot::probes::gpu {
+
+inline constexpr std::chrono::milliseconds kLook{20};
+// Time to free resources after a signal; then the process ends and the kernel frees the rest.
+inline constexpr std::chrono::milliseconds kStopping{800};
+
+// From now on SIGTERM, SIGINT and SIGHUP are pending until wait_until() takes them. Call it before any thread
+// starts.
+void hold_ending_signals();
+
+// Polls at kLook until it is over or one of those signals arrives: returns the signal, or 0.
+[[nodiscard]] int wait_until(const std::function<bool()>& is_over);
 
 // Detects a thread that is in one call for too long. Called repeatedly by one other thread.
 class Patience {

@@ -5,7 +5,6 @@
 #include <boost/json.hpp>
 
 #include "core/parse.hpp"
-#include "probes/gpu/run/exit_code.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

@@ -7,11 +7,20 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "probes/gpu/active_tests/measurement.hpp"
+#include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/driver/gpu_facts.hpp"
 #include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {
+
+// Documented in docs/gpu-probe.md.
+enum ExitCode : int {
+  exit_measured = 0,
+  exit_wrong = 2,       // a wrong result; takes precedence over exit_not_looked
+  exit_not_looked = 3,  // no driver, no such GPU, or a GPU whose tests did not finish
+  exit_usage = 64,
+  exit_signal = 128,  // plus the number of the signal
+};
 
 struct TestReport {
   std::string test;

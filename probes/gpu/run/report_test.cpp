@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/gpu/run/exit_code.hpp"
-
 namespace autopilot::probes::gpu {
 namespace {
 

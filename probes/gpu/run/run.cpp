@@ -16,11 +16,10 @@
 #include <thread>
 
 #include "core/parse.hpp"
-#include "probes/gpu/run/exit_code.hpp"
 #include "probes/gpu/run/gpu_worker.hpp"
 #include "probes/gpu/run/patience.hpp"
-#include "probes/gpu/run/signals.hpp"
-#include "probes/gpu/sensors/sampler.hpp"
+#include "probes/gpu/run/report.hpp"
+#include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

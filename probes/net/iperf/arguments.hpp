@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/net/machine/address.hpp"
+#include "probes/net/machine/interfaces.hpp"
 
 namespace autopilot::probes::net {
 

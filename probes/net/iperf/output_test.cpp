@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "probes/net/iperf/output.hpp"
+
 #include <cerrno>
 #include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <iperf_api.h>
-
-#include "probes/net/iperf/client_output.hpp"
-#include "probes/net/iperf/server_output.hpp"
 
 namespace autopilot::probes::net {
 namespace {

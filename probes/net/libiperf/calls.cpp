@@ -8,9 +8,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "probes/net/iperf/server_output.hpp"
-#include "probes/net/libiperf/session.hpp"
-#include "probes/net/machine/packet_filter.hpp"
+#include "probes/net/iperf/output.hpp"
+#include "probes/net/machine/listeners.hpp"
 
 // Under the names that the linker uses.
 extern "C" {
@@ -106,6 +105,15 @@ int first_errno() {
 
 void forget_errors() {
   calls.first_errno = 0;
+}
+
+void write_all(int output, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = ::write(output, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
 }
 
 }  // namespace autopilot::probes::net

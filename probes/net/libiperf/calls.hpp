@@ -3,8 +3,9 @@
 
 #include <functional>
 #include <span>
+#include <string_view>
 
-#include "probes/net/machine/address.hpp"
+#include "probes/net/machine/interfaces.hpp"
 
 namespace autopilot::probes::net {
 
@@ -28,5 +29,8 @@ void before_streams(std::function<void()> work);
 // Errno of the first failed descriptor call since forget_errors(); 0: none.
 [[nodiscard]] int first_errno();
 void forget_errors();
+
+// Writes the whole text; ends early if the reader has closed.
+void write_all(int output, std::string_view text);
 
 }  // namespace autopilot::probes::net

@@ -6,16 +6,93 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <fcntl.h>
 #include <limits>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
+
+#include "core/parse.hpp"
 
 namespace autopilot::probes::net {
+
+namespace {
+
+// The shells' exit code for a program that cannot be started.
+constexpr int kNotStarted = 126;
+
+bool is_program(const std::string& file) {
+  struct stat facts {};
+  return ::stat(file.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && ::access(file.c_str(), X_OK) == 0;
+}
+
+[[noreturn]] void become(const std::string& file, std::vector<std::string> arguments, int output) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+    if (::dup2(output, stream) != stream) ::_exit(kNotStarted);
+  std::vector<char*> words;
+  for (std::string& argument : arguments)
+    words.push_back(argument.data());
+  words.push_back(nullptr);
+  ::execv(file.c_str(), words.data());
+  const std::string text = file + " cannot be started: " + std::strerror(errno) + "\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(kNotStarted);
+}
+
+}  // namespace
+
+std::optional<std::string> find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
+    // Relative folders are skipped: a program of the current directory is not an installed one.
+    if (!folder.starts_with('/')) continue;
+    std::string file = std::string(folder) + "/" + name;
+    if (is_program(file)) return file;
+  }
+  return std::nullopt;
+}
+
+Work work_of_program(std::string file, std::vector<std::string> arguments) {
+  return [file = std::move(file), arguments = std::move(arguments)](int output) {
+    become(file, arguments, output);
+  };
+}
+
+Result<std::unique_ptr<StartLine>> StartLine::create() {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
+    return fail_errno(errno, "cannot create a pipe between child processes");
+  return std::unique_ptr<StartLine>(new StartLine(pipe[0], pipe[1]));
+}
+
+StartLine::~StartLine() {
+  step_aside();
+  ::close(reader_);
+}
+
+void StartLine::step_aside() {
+  if (writer_ >= 0) ::close(writer_);
+  writer_ = -1;
+}
+
+void StartLine::wait(Duration most) {
+  step_aside();
+  // Nothing is written: the pipe closes when the last process has closed its end.
+  pollfd line{.fd = reader_, .events = POLLIN, .revents = 0};
+  const MonoTime end = std::chrono::steady_clock::now() + most;
+  for (Duration left = most; left > Duration::zero(); left = end - std::chrono::steady_clock::now()) {
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    if (::poll(&line, 1, static_cast<int>(milliseconds)) >= 0 || errno != EINTR) return;
+  }
+}
+
 namespace {
 
 constexpr int kInternal = 70;

@@ -3,16 +3,123 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdexcept>
 #include <string_view>
 #include <unistd.h>
 
 namespace autopilot::probes::net {
+
 namespace {
+
+struct Told {
+  std::string output;
+  ChildEnd end;
+};
+
+Told run(const std::string& file, std::vector<std::string> arguments,
+         Duration patience = std::chrono::seconds(20)) {
+  const auto crew = Crew::create();
+  const auto child = (*crew)->start(work_of_program(file, std::move(arguments)), mono_now() + patience);
+  while ((*crew)->is_running(*child))
+    (void)(*crew)->wait(MonoTime::max());
+  return {(*crew)->output(*child), (*crew)->end(*child)};
+}
+
+TEST(Program, what_it_writes_is_what_the_child_says) {
+  const Told told = run("/bin/sh", {"sh", "-c", "echo out; echo err >&2; exit 7"});
+  EXPECT_EQ(told.output, "out\nerr\n");
+  EXPECT_EQ(told.end.code, 7);
+}
+
+TEST(Program, one_that_hangs_ends_at_its_deadline) {
+  const Told told = run("/bin/sh", {"sh", "-c", "exec sleep 60"}, std::chrono::milliseconds(200));
+  EXPECT_TRUE(told.end.was_overdue);
+}
+
+TEST(Program, what_it_started_holds_up_nobody) {
+  const MonoTime began = mono_now();
+  const Told told = run("/bin/sh", {"sh", "-c", "sleep 10 & wait"}, std::chrono::milliseconds(200));
+  EXPECT_TRUE(told.end.was_overdue);
+  EXPECT_TRUE(run("/bin/sh", {"sh", "-c", "yes"}).end.said_too_much);
+  EXPECT_LT(mono_now() - began, std::chrono::seconds(8));
+}
+
+TEST(Program, one_that_cannot_be_started_says_so) {
+  const Told told = run("/nosuch/program", {"program"});
+  EXPECT_THAT(told.output, testing::HasSubstr("/nosuch/program cannot be started: No such file"));
+  EXPECT_EQ(told.end.code, 126);
+}
+
+TEST(Program, it_is_found_in_a_folder_of_path_and_nowhere_else) {
+  EXPECT_THAT(find_program("sh"), testing::Optional(testing::EndsWith("/sh")));
+  for (const char* name : {"no-such-program", "", ".", ".."})
+    EXPECT_FALSE(find_program(name)) << name;
+}
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+class StartLineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto crew = Crew::create();
+    auto line = StartLine::create();
+    ASSERT_TRUE(crew && line);
+    crew_ = std::move(*crew);
+    line_ = std::move(*line);
+  }
+
+  std::size_t start(const Work& work) {
+    const auto child = crew_->start(work, mono_now() + seconds(60));
+    EXPECT_TRUE(child);
+    return *child;
+  }
+
+  // One that waits, and says then that it went on.
+  std::size_t start_waiting(Duration most) {
+    return start([this, most](int output) {
+      line_->wait(most);
+      EXPECT_EQ(::write(output, "on", 2), 2);
+    });
+  }
+
+  bool has_gone_on(std::size_t child, Duration within) {
+    const MonoTime end = mono_now() + within;
+    while (crew_->output(child).empty() && mono_now() < end)
+      (void)crew_->wait(end);
+    return !crew_->output(child).empty();
+  }
+
+  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<StartLine> line_;
+};
+
+TEST_F(StartLineTest, all_go_on_when_the_last_one_is_there) {
+  const std::size_t first = start_waiting(seconds(60));
+  EXPECT_FALSE(has_gone_on(first, milliseconds(50)));
+  const std::size_t last = start_waiting(seconds(60));
+  line_->step_aside();
+  EXPECT_TRUE(has_gone_on(first, seconds(30)));
+  EXPECT_TRUE(has_gone_on(last, seconds(30)));
+}
+
+TEST_F(StartLineTest, nobody_waits_for_one_that_ended) {
+  const std::size_t dying = start([](int) { ::pause(); });
+  const std::size_t waiting = start_waiting(seconds(60));
+  line_->step_aside();
+  EXPECT_FALSE(has_gone_on(waiting, milliseconds(50)));
+  crew_->kill(dying);
+  EXPECT_TRUE(has_gone_on(waiting, seconds(30)));
+}
+
+TEST_F(StartLineTest, nobody_waits_for_ever) {
+  start([](int) { ::pause(); });
+  const std::size_t waiting = start_waiting(milliseconds(20));
+  line_->step_aside();
+  EXPECT_TRUE(has_gone_on(waiting, seconds(30)));
+}
 
 void say(int output, std::string_view text) {
   while (!text.empty()) {
@@ -146,4 +253,5 @@ TEST_F(CrewTest, what_a_child_prints_is_not_what_the_program_prints) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::probes::net

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <iostream>
 
-#include "probes/net/iperf/client_output.hpp"
-#include "probes/net/machine/locality.hpp"
+#include "probes/net/iperf/output.hpp"
+#include "probes/net/machine/interfaces.hpp"
 #include "probes/net/processes/crew.hpp"
-#include "probes/net/run/exit_code.hpp"
-#include "probes/net/run/sums.hpp"
+#include "probes/net/run/options.hpp"
+#include "probes/net/run/report.hpp"
 
 namespace autopilot::probes::net {
 namespace {

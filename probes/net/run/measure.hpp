@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "probes/net/processes/start_line.hpp"
+#include "probes/net/processes/crew.hpp"
 #include "probes/net/run/placement.hpp"
 #include "probes/net/run/report.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <unistd.h>
 
-#include "probes/net/iperf/client_output.hpp"
+#include "probes/net/iperf/output.hpp"
 
 namespace autopilot::probes::net {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,11 +9,49 @@
 #include <vector>
 
 #include "probes/net/iperf/arguments.hpp"
-#include "probes/net/machine/address.hpp"
-#include "probes/net/run/ports.hpp"
-#include "probes/net/run/rdma_options.hpp"
+#include "probes/net/machine/interfaces.hpp"
+#include "probes/net/machine/listeners.hpp"
+#include "probes/net/perftest/arguments.hpp"
 
 namespace autopilot::probes::net {
+
+// Documented in docs/net-probe.md.
+enum ExitCode : int {
+  exit_done = 0,        // everything was measured, or served until the end
+  exit_not_looked = 3,  // a measuring process or a server did not finish
+  exit_usage = 64,
+  exit_internal = 70,
+  exit_signal = 128,  // plus the number of the signal
+};
+
+// In the order of the tests.
+inline constexpr std::array kTools{Tool::write_bandwidth, Tool::read_bandwidth, Tool::send_latency};
+
+// A server for each of kTools.
+struct RdmaServeOptions {
+  Address bind;
+  Device device;
+  int seconds = 60;
+  int test_seconds = 5;  // of a bandwidth test; both sides must have the same value
+  int queues = 1;
+};
+
+struct RdmaMeasureOptions {
+  Address to;
+  Address bind;
+  Device device;
+  std::array<int, kTools.size()> ports{};  // of the servers of kTools
+  int seconds = 5;                         // of each bandwidth test
+  int queues = 1;
+  std::optional<std::uint64_t> bits_per_second{};  // limit of a test
+};
+
+// Both sides are on this machine.
+struct RdmaLoopbackOptions {
+  Device device;
+  int seconds = 5;
+  int queues = 1;
+};
 
 // Placement of the processes: one processor for each in turn, all near the interface, or anywhere.
 struct Pinning {

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/net/run/exit_code.hpp"
-
 namespace autopilot::probes::net {
 namespace {
 

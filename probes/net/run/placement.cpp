@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "core/parse.hpp"
-#include "probes/net/machine/locality.hpp"
-#include "probes/net/machine/route.hpp"
+#include "probes/net/machine/interfaces.hpp"
 
 namespace autopilot::probes::net {
 namespace {

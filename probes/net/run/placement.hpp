@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "probes/net/iperf/reason.hpp"
+#include "probes/net/iperf/result.hpp"
 #include "probes/net/machine/interfaces.hpp"
 #include "probes/net/run/options.hpp"
 

@@ -5,12 +5,10 @@
 #include <iostream>
 
 #include "probes/net/machine/interfaces.hpp"
-#include "probes/net/perftest/failure.hpp"
+#include "probes/net/perftest/result.hpp"
 #include "probes/net/processes/crew.hpp"
-#include "probes/net/processes/program.hpp"
-#include "probes/net/run/exit_code.hpp"
-#include "probes/net/run/perftest_program.hpp"
-#include "probes/net/run/rdma_servers.hpp"
+#include "probes/net/run/options.hpp"
+#include "probes/net/run/rdma_serve.hpp"
 
 namespace autopilot::probes::net {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "probes/net/run/rdma_options.hpp"
+#include "probes/net/run/options.hpp"
 #include "probes/net/run/report.hpp"
 
 namespace autopilot::probes::net {

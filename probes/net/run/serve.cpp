@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <iostream>
 
-#include "probes/net/iperf/server_output.hpp"
-#include "probes/net/machine/locality.hpp"
+#include "probes/net/iperf/output.hpp"
+#include "probes/net/machine/interfaces.hpp"
+#include "probes/net/machine/listeners.hpp"
 #include "probes/net/processes/crew.hpp"
-#include "probes/net/run/exit_code.hpp"
+#include "probes/net/run/options.hpp"
 #include "probes/net/run/placement.hpp"
 #include "probes/net/run/report.hpp"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <unistd.h>
 
-#include "probes/net/iperf/server_output.hpp"
-#include "probes/net/run/exit_code.hpp"
+#include "probes/net/iperf/output.hpp"
+#include "probes/net/run/options.hpp"
 
 namespace autopilot::probes::net {
 namespace {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/driver/driver.hpp"
+
+#include <cstdlib>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <optional>
+
+#include "host/files/test_folder.hpp"
+#include "probes/gpu/driver/session.hpp"
+#include "tests/paths/paths.hpp"
+
+namespace autopilot::probes::gpu {
+
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kTable = R"(
+gpus:
+  - {uuid: GPU-01234567-89ab-cdef-0123-456789abcdef, pci_address: "0000:05:00.0", memory_mib: 64}
+calls:
+  hipMemcpyDtoHAsync: {result: 2}
+)";
+
+// HIP, played by the simulated driver.
+class HipTest : public testing::Test {
+ protected:
+  HipTest() {
+    folder_.write("/table.yaml", kTable);
+    ::setenv("AUTOPILOT_SIM_CUDA", (folder_.path() + "/table.yaml").c_str(), 1);
+    auto opened = Library::open(paths::program("libamdhip64-sim.so"), Vendor::amd);
+    if (!opened) throw std::runtime_error(opened.error().what);
+    library_.emplace(*std::move(opened));
+    driver_.emplace(*library_, watch_);
+  }
+  Result<std::unique_ptr<Session>> open(Session::In where) {
+    return Session::open(*driver_, list_gpus(*driver_).value().front(), 0.5, where);
+  }
+
+  const host::TestFolder folder_;
+  Watch watch_;
+  std::optional<Library> library_;
+  std::optional<Driver> driver_;
+};
+
+TEST_F(HipTest, a_gpu_has_a_place_and_memory_and_nothing_of_cuda) {
+  const auto gpus = list_gpus(*driver_);
+  ASSERT_TRUE(gpus) << gpus.error().what;
+  ASSERT_EQ(gpus->size(), 1U);
+  EXPECT_EQ(gpus->front().pci_address, "0000:05:00.0");
+  EXPECT_EQ(gpus->front().memory_bytes, std::size_t{64} << 20);
+  EXPECT_EQ(gpus->front().uuid, "");
+  EXPECT_EQ(gpus->front().capability(), 0);
+}
+
+TEST_F(HipTest, a_session_has_memory_and_errors_have_the_names_of_hip) {
+  auto session = open(Session::In::primary_context);
+  ASSERT_TRUE(session) << session.error().what;
+  auto buffer = (*session)->allocate(4096);
+  ASSERT_TRUE(buffer) << buffer.error().what;
+  const int word = 7;
+  EXPECT_TRUE((*session)->copy_to_gpu(*buffer, &word, sizeof word));
+  EXPECT_TRUE((*session)->wait());
+  int read = 0;
+  const Status refused = (*session)->read(&read, *buffer, 0, sizeof read);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "hipMemcpyDtoHAsync: hipErrorOutOfMemory (2)");
+}
+
+TEST_F(HipTest, what_hip_is_not_asked_for_is_an_error) {
+  const auto own = open(Session::In::own_context);
+  ASSERT_FALSE(own);
+  EXPECT_EQ(own.error().code, Errc::unsupported);
+  EXPECT_THAT(own.error().what, HasSubstr("cuCtxCreate_v2: not used with this driver's library"));
+  auto session = open(Session::In::primary_context);
+  ASSERT_TRUE(session) << session.error().what;
+  EXPECT_FALSE((*session)->allocate_on_host(4096));
+  EXPECT_FALSE((*session)->fork());
+  EXPECT_FALSE(
+      driver_->run(driver_->calls().launch, nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
+  driver_->give_back(driver_->calls().module_unload, nullptr);
+}
+
+TEST(Library, each_usual_name_is_tried_and_told) {
+  const auto opened = Library::open_first({"/nowhere/a.so", "/nowhere/b.so"}, Vendor::amd);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::not_found);
+  EXPECT_EQ(opened.error().what, "/nowhere/a.so, /nowhere/b.so: HIP is not installed");
+  EXPECT_TRUE(Library::open_first({"/nowhere/a.so", paths::program("libamdhip64-sim.so")}, Vendor::amd));
+}
+
+TEST(Library, the_newest_hip_comes_first) {
+  EXPECT_THAT(driver_libraries(Vendor::amd),
+              testing::ElementsAre("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"));
+  EXPECT_THAT(driver_libraries(Vendor::nvidia), testing::ElementsAre("libcuda.so.1"));
+}
+
+TEST(Library, a_library_of_the_other_vendor_lacks_what_is_asked) {
+  const auto opened = Library::open(paths::program("libcuda-sim.so"), Vendor::amd);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::unsupported);
+  EXPECT_THAT(opened.error().what, HasSubstr("is not HIP, or is older than 4.2: it lacks hipInit"));
+}
+
+}  // namespace
+
+}  // namespace autopilot::probes::gpu
