@@ -4,9 +4,9 @@
 #include <map>
 
 #include "core/yaml_text.hpp"
-#include "faults/subjects.hpp"
+#include "faults/fault.hpp"
 #include "host/machine_tree/machine_tree.hpp"
-#include "machine/builtin.hpp"
+#include "machine/description.hpp"
 #include "nvml/driver_state.hpp"
 #include "scenario/simulation.hpp"
 

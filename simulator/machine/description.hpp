@@ -10,6 +10,7 @@
 
 #include "core/result.hpp"
 #include "core/yaml.hpp"
+#include "machine/machine.hpp"
 
 namespace autopilot::simulator {
 
@@ -133,5 +134,16 @@ struct Description {
 };
 
 [[nodiscard]] Result<Description> parse_description(std::string_view text, const std::string& file);
+
+struct BuiltinMachine {
+  std::string id;
+  std::string title;
+};
+
+// The compiled-in machines of machines/*.yaml.
+[[nodiscard]] std::vector<BuiltinMachine> builtin_machines();
+// not_found: the text names the known machines.
+[[nodiscard]] Result<Description> builtin_description(std::string_view id);
+[[nodiscard]] Result<Machine> builtin_machine(std::string_view id);
 
 }  // namespace autopilot::simulator

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exported functions of the library. Each first applies the faults of the table. Work is done before the
 // call returns, as if a stream never lagged.
+#include "nccl/exchange.hpp"
 #include "nccl/group.hpp"
-#include "nccl/root.hpp"
 
 // NOLINTNEXTLINE(google-build-using-namespace): the declarations below are written with these names
 using namespace autopilot::probes::gpu;

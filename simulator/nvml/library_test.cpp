@@ -11,7 +11,7 @@
 
 #include "core/yaml_text.hpp"
 #include "host/gpu/nvml_abi.h"
-#include "machine/builtin.hpp"
+#include "machine/description.hpp"
 #include "tests/paths/paths.hpp"
 #include "tree/tree_store.hpp"
 

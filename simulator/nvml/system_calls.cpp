@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "core/subject.hpp"
-#include "nvml/answers.hpp"
+#include "nvml/session.hpp"
 
 using namespace autopilot::simulator::nvml;
 using autopilot::host::nvml::Device;

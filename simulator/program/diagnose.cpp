@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "core/clock.hpp"
-#include "machine/builtin.hpp"
+#include "machine/description.hpp"
 #include "program/program.hpp"
 
 namespace autopilot::simulator {

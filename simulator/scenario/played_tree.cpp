@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/yaml_text.hpp"
-#include "tree/archive.hpp"
+#include "tree/tree_store.hpp"
 
 namespace autopilot::simulator {
 namespace {

@@ -7,11 +7,23 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/health.hpp"
 #include "core/result.hpp"
 #include "faults/fault.hpp"
 #include "machine/machine.hpp"
 
 namespace autopilot::simulator {
+
+// scenario.yaml (docs/machine-tree.md).
+struct Scenario {
+  std::string title;
+  std::string machine;  // a built-in machine or a directory; empty in a tree's own scenario
+  std::vector<Fault> timeline;
+  Verdict expected = Verdict::none;
+};
+
+// malformed: every problem with file and line. Subjects are validated later against a machine.
+[[nodiscard]] Result<Scenario> parse_scenario(std::string_view text, const std::string& file);
 
 // A machine and its faults over time. The state at a moment depends only on that moment: a fault is never
 // undone; the machine is built again without it.

@@ -12,6 +12,11 @@
 
 namespace autopilot::simulator {
 
+// A complete machine in one text, because reading thousands of small files is slow.
+[[nodiscard]] std::string archive_text(const Machine& machine);
+// malformed: names `file`.
+[[nodiscard]] Result<Machine> parse_archive(std::string_view text, const std::string& file);
+
 // Content of a directory beside the machine itself.
 struct TreeSource {
   Machine machine;               // with its base applied

@@ -5,9 +5,8 @@
 
 #include "core/result.hpp"
 #include "cuda/driver_table.hpp"
-#include "machine/builtin.hpp"
+#include "machine/description.hpp"
 #include "nvml/driver_state.hpp"
-#include "scenario/scenario.hpp"
 #include "scenario/simulation.hpp"
 #include "tests/fuzz/targets.hpp"
 

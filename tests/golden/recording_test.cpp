@@ -12,7 +12,7 @@
 #include "golden/golden_case.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/open_host.hpp"
-#include "machine/builtin.hpp"
+#include "machine/description.hpp"
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::golden {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenario/scenario.hpp"
+#include "scenario/simulation.hpp"
 
 #include <filesystem>
 #include <gmock/gmock.h>
@@ -8,6 +8,7 @@
 #include "scenario/played_tree.hpp"
 
 namespace autopilot::simulator {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -164,4 +165,5 @@ TEST(OpenSource, the_operator_may_name_a_scenario_by_a_link_and_a_tree_may_not) 
 }
 
 }  // namespace
+
 }  // namespace autopilot::simulator

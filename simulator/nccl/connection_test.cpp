@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nccl/place.hpp"
+#include "nccl/connection.hpp"
 
 #include <gtest/gtest.h>
 
 namespace autopilot::simulator::nccl {
+
 namespace {
 
 TEST(Place, an_id_leads_back_to_it) {
@@ -20,4 +21,5 @@ TEST(Place, an_id_of_another_library_is_none) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::simulator::nccl

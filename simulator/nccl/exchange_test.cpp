@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nccl/windows.hpp"
+#include "nccl/exchange.hpp"
 
 #include <array>
 #include <cstdint>
@@ -7,8 +7,6 @@
 
 namespace autopilot::simulator::nccl {
 namespace {
-
-namespace abi = probes::gpu::nccl;
 
 TEST(Windows, a_small_buffer_is_exchanged_as_a_whole) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, 3 * kWindowBytes}) {

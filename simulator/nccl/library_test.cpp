@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nccl/nccl_table.hpp"
+#include "nccl/library.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace autopilot::simulator::nccl {
+
 namespace {
 
 using testing::HasSubstr;
@@ -50,4 +51,5 @@ TEST(NcclTable, what_is_wrong_is_named_with_its_line) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::simulator::nccl

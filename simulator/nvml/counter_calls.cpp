@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions about the memory of one GPU: row remapping, retired pages, error correction.
-#include "nvml/answers.hpp"
+// Functions about the counters of one GPU: memory errors, and nvmlDeviceGetFieldValues, which returns
+// readings by number.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "nvml/session.hpp"
 
 using namespace autopilot::simulator::nvml;
 using autopilot::host::nvml::Device;
@@ -139,5 +145,144 @@ AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetUnrepairableMemoryFlag_v1(Device devic
     if (flag->version != abi::struct_version<abi::UnrepairableMemory>(1))
       return abi::kArgumentVersionMismatch;
     return put(gpu.readings, "row_remap.unrepairable", &flag->unrepairableMemory);
+  });
+}
+
+namespace {
+
+struct Field {
+  unsigned id;
+  const char* reading;
+  unsigned type;
+  bool per_link = false;
+  double scale = 1;
+};
+
+constexpr unsigned kUnsigned = abi::kValueUnsignedInt;
+constexpr unsigned kLong = abi::kValueUnsignedLongLong;
+
+constexpr Field kFields[] = {
+    {abi::kFieldRetiredSbe, "retired_pages.single_bit", kUnsigned},
+    {abi::kFieldRetiredDbe, "retired_pages.double_bit", kUnsigned},
+    {abi::kFieldRetiredPending, "retired_pages.pending", kUnsigned},
+    {abi::kFieldPerfPolicyPower, "throttle.power_cap", kLong},
+    {abi::kFieldPerfPolicyThermal, "throttle.thermal", kLong},
+    {abi::kFieldPerfPolicySyncBoost, "throttle.sync_boost", kLong},
+    {abi::kFieldPerfPolicyBoardLimit, "throttle.board_limit", kLong},
+    {abi::kFieldPerfPolicyReliability, "throttle.reliability", kLong},
+    {abi::kFieldMemoryTemperature, "temperature.memory", kUnsigned},
+    {abi::kFieldNvLinkLinkCount, "nvlink.count", kUnsigned},
+    {abi::kFieldPcieReplayCounter, "pcie.replays", kUnsigned},
+    {abi::kFieldPcieReplayRollovers, "pcie.replay_rollovers", kUnsigned},
+    {abi::kFieldRemappedCorrectable, "row_remap.correctable", kUnsigned},
+    {abi::kFieldRemappedUncorrectable, "row_remap.uncorrectable", kUnsigned},
+    {abi::kFieldRemappedPending, "row_remap.pending", kUnsigned},
+    {abi::kFieldRemappedFailure, "row_remap.failed", kUnsigned},
+    {abi::kFieldNvLinkErrorReplay, "nvlink.replays", kLong, true},
+    {abi::kFieldNvLinkErrorRecovery, "nvlink.recoveries", kLong, true},
+    {abi::kFieldNvLinkErrorCrc, "nvlink.crc_errors", kLong, true},
+    {abi::kFieldPcieL0ToRecovery, "pcie.recoveries", kUnsigned},
+    {abi::kFieldPcieCorrectableErrors, "pcie.correctable", kUnsigned},
+    {abi::kFieldPcieNonFatalErrors, "pcie.nonfatal", kUnsigned},
+    {abi::kFieldPcieFatalErrors, "pcie.fatal", kUnsigned},
+    {abi::kFieldPcieNaksReceived, "pcie.naks_received", kUnsigned},
+    {abi::kFieldPcieReceiverErrors, "pcie.receiver_errors", kUnsigned},
+    {abi::kFieldPcieBadTlps, "pcie.bad_tlps", kUnsigned},
+    {abi::kFieldPcieNaksSent, "pcie.naks_sent", kUnsigned},
+    {abi::kFieldPcieBadDllps, "pcie.bad_dllps", kUnsigned},
+    {abi::kFieldPcieUnsupportedRequests, "pcie.unsupported_requests", kUnsigned},
+    {abi::kFieldPcieLcrcErrors, "pcie.lcrc_errors", kUnsigned},
+    {abi::kFieldPcieLaneErrors, "pcie.lane_errors", kUnsigned},
+    {abi::kFieldPowerRequestedLimit, "power.limit_requested", kUnsigned, false, 1000},
+    {abi::kFieldPowerDefaultLimit, "power.limit_default", kUnsigned, false, 1000},
+    {abi::kFieldNvLinkReceiveErrors, "nvlink.receive_errors", kLong, true},
+    {abi::kFieldNvLinkIntegrityErrors, "nvlink.integrity_errors", kLong, true},
+    {abi::kFieldNvLinkRecoveryFailed, "nvlink.recoveries_failed", kLong, true},
+    {abi::kFieldRecoveryAction, "recovery_action", kUnsigned},
+    {abi::kFieldSwThermalSlowdown, "throttle.sw_thermal", kLong},
+    {abi::kFieldHwThermalSlowdown, "throttle.hw_thermal", kLong},
+    {abi::kFieldHwPowerBrakeSlowdown, "throttle.hw_power_brake", kLong},
+};
+
+// Before NVLink 4: a range of numbers, one for each link.
+struct LinkFields {
+  const unsigned (&first)[2];
+  const char* reading;
+};
+
+constexpr LinkFields kLinkFields[] = {
+    {abi::kFieldsNvLinkReplay, "nvlink.replays"},
+    {abi::kFieldsNvLinkRecovery, "nvlink.recoveries"},
+    {abi::kFieldsNvLinkCrcFlit, "nvlink.crc_errors"},
+    {abi::kFieldsNvLinkCrcData, "nvlink.crc_data_errors"},
+};
+
+// nullopt: unknown field.
+std::optional<Return> put_link_field(const GpuModelState& gpu, abi::FieldValue& value) {
+  for (const LinkFields& fields : kLinkFields) {
+    for (unsigned range = 0; range < std::size(fields.first); ++range) {
+      const unsigned place = value.fieldId - fields.first[range];
+      if (value.fieldId < fields.first[range] || place >= abi::kNvLinksPerFieldRange) continue;
+      const std::size_t link = range * abi::kNvLinksPerFieldRange + place;
+      if (link >= gpu.links.size()) return abi::kNotSupported;
+      value.valueType = kLong;
+      return put(gpu.links[link], fields.reading, &value.value.ullVal);
+    }
+  }
+  return std::nullopt;
+}
+
+// A ratio as mantissa and exponent, with the precision of four bits: a decoded ratio is encoded to the same
+// value again.
+unsigned ber_code(double ratio) {
+  constexpr double kMaxMantissa = 15;
+  if (ratio <= 0) return 0xfff;
+  int exponent = 0;
+  while (ratio * 10 <= kMaxMantissa && exponent < 255) {
+    ratio *= 10;
+    ++exponent;
+  }
+  const auto mantissa = static_cast<unsigned>(std::lround(std::min(ratio, kMaxMantissa)));
+  return mantissa << abi::kBerMantissaShift | static_cast<unsigned>(exponent);
+}
+
+Return put_bit_error_rate(const GpuModelState& gpu, abi::FieldValue& value) {
+  if (value.scopeId >= gpu.links.size())
+    return gpu.links.empty() ? abi::kNotSupported : abi::kInvalidArgument;
+  double ratio = 0;
+  const Return code = number_of(gpu.links[value.scopeId], "nvlink.symbol_ber", ratio);
+  value.valueType = kLong;
+  value.value.ullVal = code == abi::kSuccess ? ber_code(ratio) : 0;
+  return code;
+}
+
+Return put_field(const GpuModelState& gpu, abi::FieldValue& value) {
+  if (const auto code = put_link_field(gpu, value)) return *code;
+  if (value.fieldId == abi::kFieldNvLinkSymbolBer) return put_bit_error_rate(gpu, value);
+  const auto* field = std::find_if(std::begin(kFields), std::end(kFields),
+                                   [&](const Field& known) { return known.id == value.fieldId; });
+  if (field == std::end(kFields)) return abi::kNotSupported;
+  if (field->per_link && value.scopeId >= gpu.links.size())
+    return gpu.links.empty() ? abi::kNotSupported : abi::kInvalidArgument;
+  const Readings& readings = field->per_link ? gpu.links[value.scopeId] : gpu.readings;
+  value.valueType = field->type;
+  return field->type == kLong ? put(readings, field->reading, &value.value.ullVal, field->scale)
+                              : put(readings, field->reading, &value.value.uiVal, field->scale);
+}
+
+}  // namespace
+
+AUTOPILOT_NVML_EXPORT Return nvmlDeviceGetFieldValues(Device device, int count, abi::FieldValue* values) {
+  return session().with_gpu("nvmlDeviceGetFieldValues", device, [&](const GpuModelState& gpu) {
+    if (values == nullptr || count <= 0) return abi::kInvalidArgument;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    for (int i = 0; i < count; ++i) {
+      abi::FieldValue& value = values[i];
+      value.timestamp = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+      value.latencyUsec = 1;
+      value.value = {};
+      value.nvmlReturn = put_field(gpu, value);
+    }
+    return abi::kSuccess;
   });
 }

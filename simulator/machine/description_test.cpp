@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine/builtin.hpp"
+#include "machine/description.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include "host/storage/filesystems.hpp"
 
 namespace autopilot::simulator {
+
 namespace {
 
 class Builtin : public testing::TestWithParam<std::string> {};
@@ -97,4 +98,5 @@ TEST(BuiltinMachines, HgxH100HasItsTopology) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::simulator
