@@ -22,9 +22,7 @@ constexpr Duration kReach = std::chrono::seconds{3};
 constexpr Duration kHead = std::chrono::seconds{40};
 // The agent sends a comment every 15 s.
 constexpr Duration kSilence = std::chrono::seconds{45};
-// From the end of the agent's wait to its answer; the agent commits the result in between.
-constexpr Duration kGrace = std::chrono::seconds{15};
-constexpr Duration kLook = std::chrono::milliseconds{100};
+constexpr Duration kStopPoll = std::chrono::milliseconds{100};
 
 net::HttpRequest request_of(const std::string& token, const api::PreflightRequest& wanted) {
   net::HttpRequest request;
@@ -107,7 +105,7 @@ GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Durati
             parser.feed(bytes, [&reader](const net::ServerEvent& event) { return reader.take(event); });
         if (!more) reader.answer.why = more.error().what;
         if (!more || !*more) loop.stop();
-        if (const auto wait = std::exchange(reader.wait, std::nullopt)) give_up_after(*wait + kGrace);
+        if (const auto wait = std::exchange(reader.wait, std::nullopt)) give_up_after(*wait + kAnswerGrace);
       },
       [&](const Status& ended) {
         if (status != 0 && status != 200)
@@ -126,7 +124,7 @@ GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Durati
     loop.stop();
   };
   const net::Exchange reach = session.send(sign_of_life(), kReach, take_sign_of_life);
-  const auto watch = loop.every(kLook, [&] {
+  const auto watch = loop.every(kStopPoll, [&] {
     if (stop) loop.stop();
   });
   loop.run();

@@ -17,6 +17,9 @@
 
 namespace autopilot::cli {
 
+// From the end of a diagnostic to the end of its answer; the agent commits the result in between.
+inline constexpr Duration kAnswerGrace = std::chrono::seconds{15};
+
 // Address of the agent.
 struct GateDoor {
   net::HttpTarget socket;                      // if it has a path: this Unix socket, without a token

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <vector>
 
@@ -12,9 +11,6 @@
 #include "core/result.hpp"
 
 namespace autopilot::cli {
-
-// --root TREE, --simulate SCENARIO
-void add_machine_options(CLI::App& verb, MachineChoice& choice);
 
 // Built-in checks and, on this machine, the checks that its operator added.
 struct MachineChecks {

@@ -25,8 +25,6 @@ using std::chrono::seconds;
 
 // Deadline of a container that sets none: how long it waits for an agent that does not answer.
 constexpr Duration kDeadline = seconds{60};
-// From the end of a diagnostic to the end of its answer; the agent commits the result in between.
-constexpr Duration kGrace = seconds{15};
 constexpr Duration kPause = seconds{1};
 constexpr std::size_t kLongestToken = std::size_t{64} << 10;
 constexpr std::size_t kLongestMessage = 2048;  // the kubelet keeps 4096 bytes
@@ -164,7 +162,8 @@ class Preflight {
     api::PreflightRequest request = wish_.request;
     const Duration left = std::max<Duration>(seconds{1}, until_ - host::mono_now());
     if (request.deadline) request.deadline = left;
-    const Duration patience = (request.deadline ? left : api::PreflightRequest::kLongestDeadline) + kGrace;
+    const Duration patience =
+        (request.deadline ? left : api::PreflightRequest::kLongestDeadline) + kAnswerGrace;
     return ask_gate(
         door, token, request, patience, [this](const api::PreflightProgress& progress) { tell(progress); },
         interrupt_.flag());

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "cli/open_machine.hpp"
 #include "core/parse.hpp"
 
 extern char** environ;
@@ -72,6 +73,15 @@ Result<config::Config> load_settings(const std::string& file, const std::string&
 
 void add_socket_option(CLI::App& verb, std::string& socket) {
   verb.add_option("--socket", socket, "Address of the agent: its socket, or HOST:PORT")->type_name("PATH");
+}
+
+void add_machine_options(CLI::App& verb, MachineChoice& choice) {
+  auto* root = verb.add_option("--root", choice.root, "Check a machine tree instead (docs/machine-tree.md)")
+                   ->type_name("TREE");
+  verb.add_option("--simulate", choice.simulate,
+                  "Check a simulated machine: hgx-h100-8, ..., or a scenario file")
+      ->type_name("SCENARIO")
+      ->excludes(root);
 }
 
 Result<net::HttpTarget> agent_target(const std::string& socket) {

@@ -13,6 +13,8 @@
 
 namespace autopilot::cli {
 
+struct MachineChoice;
+
 // The environment of this process.
 [[nodiscard]] std::map<std::string, std::string> environment();
 
@@ -34,6 +36,8 @@ void add_socket_option(CLI::App& verb, std::string& socket);
 // The value of --socket; if empty, the configured socket of this user's or machine's agent.
 [[nodiscard]] Result<net::HttpTarget> agent_target(const std::string& socket);
 
+// --root TREE, --simulate SCENARIO
+void add_machine_options(CLI::App& verb, MachineChoice& choice);
 // An option that accepts "500ms", "2s", "1h30m"; other text is a usage error.
 void add_duration_option(CLI::App& verb, const std::string& name, std::optional<Duration>& duration,
                          const std::string& description);

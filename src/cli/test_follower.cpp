@@ -33,7 +33,7 @@ bool has_judged(const Operation& operation, const CheckResult& result) {
 
 namespace {
 
-constexpr Duration kLook = std::chrono::milliseconds{200};
+constexpr Duration kPollInterval = std::chrono::milliseconds{200};
 // From the end of a diagnostic to the judgement of its check.
 constexpr Duration kJudgement = std::chrono::seconds{20};
 constexpr Duration kJudgementOfInterrupted = std::chrono::seconds{3};
@@ -56,7 +56,7 @@ Status TestFollower::follow(Operation& operation) {
   bool is_cancelled = false;
   while (!operation.is_over()) {
     say(operation);
-    interrupt_.wait(kLook);
+    interrupt_.wait(kPollInterval);
     if (is_interrupted() && !std::exchange(is_cancelled, true)) {
       tell("stopping " + operation.id);
       (void)agent_.send("DELETE", path, "");
@@ -86,11 +86,11 @@ Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& o
   };
   if (std::ranges::none_of(checks, has_name)) return std::nullopt;
   for (Duration waited{}; waited < (is_interrupted() ? kJudgementOfInterrupted : kJudgement);
-       waited += kLook) {
+       waited += kPollInterval) {
     const std::string now = TRY(agent_.get("/v1/checks/" + operation.kind));
     auto result = TRY(api::parse_check_result(now));
     if (has_judged(operation, result)) return result;
-    interrupt_.wait(kLook);
+    interrupt_.wait(kPollInterval);
   }
   return fail(
       Errc::timed_out,
