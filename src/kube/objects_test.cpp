@@ -22,13 +22,13 @@ using ::testing::Pair;
 
 // What `parse` makes of a text.
 template <class T>
-T read_object(T (*parse)(const JsonObject&), std::string_view text) {
+T read_as(T (*parse)(const JsonObject&), std::string_view text) {
   const auto value = boost::json::parse({text.data(), text.size()});
   return parse({value.as_object()});
 }
 
 TEST(Objects, a_node_has_what_health_is_written_to) {
-  const Node node = read_object<Node>(parse_node, (R"({
+  const Node node = read_as<Node>(parse_node, (R"({
     "metadata": {"name": "gpu-7", "uid": "u-1", "resourceVersion": "42", "labels": {"a/b": "c"},
                  "annotations": {"d": "e"}},
     "spec": {"unschedulable": true, "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}, {"key": "l",
@@ -54,7 +54,7 @@ TEST(Objects, a_node_has_what_health_is_written_to) {
 }
 
 TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
-  const Pod pod = read_object<Pod>(parse_pod, (R"({
+  const Pod pod = read_as<Pod>(parse_pod, (R"({
     "metadata": {"name": "train-0", "namespace": "ml", "deletionTimestamp": "2026-11-22T08:00:00Z",
                  "ownerReferences": [{"kind": "Node", "name": "x"},
                                      {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u",
@@ -79,7 +79,7 @@ TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
 }
 
 TEST(Objects, a_pod_says_how_its_containers_ended) {
-  const Pod pod = read_object<Pod>(parse_pod, R"({"status": {"phase": "Failed", "containerStatuses": [
+  const Pod pod = read_as<Pod>(parse_pod, R"({"status": {"phase": "Failed", "containerStatuses": [
     {"name": "test", "state": {"terminated": {"exitCode": 1, "reason": "Error", "message": "{}"}}},
     {"name": "b", "state": {"waiting": {"reason": "ImagePullBackOff"}}},
     {"name": "c", "state": {"running": {}}}]}})");
@@ -89,7 +89,7 @@ TEST(Objects, a_pod_says_how_its_containers_ended) {
 }
 
 TEST(Objects, a_pod_says_which_of_its_containers_that_begin_have_ended) {
-  const Pod pod = read_object<Pod>(parse_pod, R"({
+  const Pod pod = read_as<Pod>(parse_pod, R"({
     "spec": {"initContainers": [{"name": "gate"}, {"name": "copy", "restartPolicy": "Always",
       "resources": {"limits": {"nvidia.com/gpu": "1"}}}, {"name": "last"}]},
     "status": {"initContainerStatuses": [{"name": "copy", "state": {"running": {}}}, {"name": "stranger"},
@@ -120,12 +120,12 @@ TEST(Objects, a_job_is_over_when_its_conditions_say_so) {
 }
 
 TEST(Objects, devices_of_containers_that_begin_are_used_again) {
-  const Pod pod = read_object<Pod>(parse_pod, (R"({"spec": {
+  const Pod pod = read_as<Pod>(parse_pod, (R"({"spec": {
     "initContainers": [{"resources": {"limits": {"nvidia.com/gpu": "8"}}},
                        {"restartPolicy": "Always", "resources": {"limits": {"nvidia.com/gpu": "1"}}}],
     "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}]}})"));
   EXPECT_EQ(pod.devices.at("nvidia.com/gpu"), 8);
-  const Pod busy = read_object<Pod>(parse_pod, (R"({"spec": {
+  const Pod busy = read_as<Pod>(parse_pod, (R"({"spec": {
     "initContainers": [{"restartPolicy": "Always", "resources": {"limits": {"nvidia.com/gpu": "2"}}},
                        {"resources": {"limits": {"nvidia.com/gpu": "1"}}}],
     "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}]}})"));
@@ -133,7 +133,7 @@ TEST(Objects, devices_of_containers_that_begin_are_used_again) {
 }
 
 TEST(Objects, a_lease_says_who_holds_it) {
-  const Lease lease = read_object<Lease>(parse_lease, (R"({"metadata": {"name": "l", "resourceVersion": "9"},
+  const Lease lease = read_as<Lease>(parse_lease, (R"({"metadata": {"name": "l", "resourceVersion": "9"},
     "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15, "leaseTransitions": 3,
              "acquireTime": "2026-11-22T08:00:00.000000Z", "renewTime": "2026-11-22T08:00:05.500000Z"}})"));
   EXPECT_EQ(lease.holder, "a");
@@ -143,26 +143,25 @@ TEST(Objects, a_lease_says_who_holds_it) {
 }
 
 TEST(Objects, numbers_that_nobody_has_are_cut) {
-  const Pod pod = read_object<Pod>(parse_pod, (R"({"spec": {"containers": [
+  const Pod pod = read_as<Pod>(parse_pod, (R"({"spec": {"containers": [
     {"resources": {"limits": {"nvidia.com/gpu": "9223372036854775807", "amd.com/gpu": "-1"}}},
     {"resources": {"limits": {"nvidia.com/gpu": 9223372036854775807, "amd.com/gpu": "-9223372036854775808"}}}]}})"));
   EXPECT_EQ(pod.devices.at("nvidia.com/gpu"), std::int64_t{1} << 32);
   EXPECT_EQ(pod.devices.at("amd.com/gpu"), 0);
   const Lease lease =
-      read_object<Lease>(parse_lease, (R"({"spec": {"leaseDurationSeconds": 9223372036854775807}})"));
+      read_as<Lease>(parse_lease, (R"({"spec": {"leaseDurationSeconds": 9223372036854775807}})"));
   EXPECT_GT(lease.duration.value(), Duration(24h));
 }
 
 TEST(Objects, what_is_missing_is_empty) {
-  EXPECT_TRUE(read_object<Node>(parse_node, ("{}")).meta.name.empty());
+  EXPECT_TRUE(read_as<Node>(parse_node, ("{}")).meta.name.empty());
   EXPECT_THAT(
-      read_object<Pod>(parse_pod, (R"({"metadata": 1, "spec": {"containers": [1, {"resources": []}]}})"))
-          .devices,
+      read_as<Pod>(parse_pod, (R"({"metadata": 1, "spec": {"containers": [1, {"resources": []}]}})")).devices,
       IsEmpty());
-  EXPECT_EQ(read_object<Lease>(parse_lease,
-                               (R"({"spec": {"renewTime": "yesterday", "leaseDurationSeconds": "x"}})"))
-                .renewed,
-            std::nullopt);
+  EXPECT_EQ(
+      read_as<Lease>(parse_lease, (R"({"spec": {"renewTime": "yesterday", "leaseDurationSeconds": "x"}})"))
+          .renewed,
+      std::nullopt);
 }
 
 TEST(Objects, an_endpoint_slice_says_who_serves_and_where) {
