@@ -9,7 +9,7 @@
 
 #include "kube/base64.hpp"
 #include "kube/json_object.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::kube {
 
@@ -20,12 +20,8 @@ namespace {
 // The message of a condition that is true, or has the status `status`.
 std::optional<std::string> condition(const json::object& object, std::string_view type,
                                      std::string_view status, std::string_view reason = "") {
-  const json::array* all = array_at(object, {"status", "conditions"});
-  if (all == nullptr) return std::nullopt;
-  for (const json::value& one : *all) {
-    const json::object* found = one.if_object();
-    if (found == nullptr || text_at(*found, {"type"}) != type || text_at(*found, {"status"}) != status)
-      continue;
+  for (const json::object* found : objects_at(object, {"status", "conditions"})) {
+    if (text_at(*found, {"type"}) != type || text_at(*found, {"status"}) != status) continue;
     if (reason.empty() || text_at(*found, {"reason"}) == reason)
       return std::string(text_at(*found, {"message"}));
   }

@@ -10,6 +10,7 @@
 
 #include "core/parse.hpp"
 #include "core/word_table.hpp"
+#include "kube/json_path.hpp"
 #include "kube/pacing.hpp"
 
 namespace autopilot::kube {
@@ -130,12 +131,6 @@ constexpr std::size_t kLongestAnswer = 1000;
 constexpr int kUnauthorized = 401;
 constexpr std::size_t kLongestRefusal = 8 * 1024;
 
-std::string text_of(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(name);
-  const json::string* text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string() : to_printable({text->data(), text->size()}, kLongestAnswer);
-}
-
 std::string_view retry_after(const net::HttpResponse& response) {
   for (const auto& [name, value] : response.headers)
     if (name == "retry-after") return value;
@@ -240,8 +235,8 @@ ApiError api_error(const net::HttpResponse& response, std::string_view method, s
   json::error_code error;
   const json::value body = json::parse(response.body, error);
   if (const json::object* status = error ? nullptr : body.if_object()) {
-    message = text_of(*status, "message");
-    told.reason = text_of(*status, "reason");
+    message = to_printable(text_at(*status, {"message"}), kLongestAnswer);
+    told.reason = to_printable(text_at(*status, {"reason"}), kLongestAnswer);
   }
   if (message.empty()) message = to_printable(trim(response.body), kLongestAnswer);
   told.error.code = code_of(told.verdict.outcome);

@@ -14,7 +14,7 @@
 #include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
 #include "kube/json_object.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::kube {

@@ -12,7 +12,7 @@
 #include "core/parse.hpp"
 #include "core/word_table.hpp"
 #include "kube/json_object.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::kube {
 
@@ -73,19 +73,11 @@ ReportedPass pass_of(const json::object& object) {
           .time = parse_time(text_at(object, {"time"}))};
 }
 
-template <class Take>
-void each_in(const json::object& object, Names names, const Take& take) {
-  if (const json::array* list = array_at(object, names))
-    for (const json::value& item : *list)
-      take(item);
-}
-
 template <class T>
 std::vector<T> all_in(const json::object& object, Names names, T (*read)(const json::object&)) {
   std::vector<T> all;
-  each_in(object, names, [&](const json::value& item) {
-    if (const json::object* member = item.if_object()) all.push_back(read(*member));
-  });
+  for (const json::object* member : objects_at(object, names))
+    all.push_back(read(*member));
   return all;
 }
 
@@ -113,19 +105,14 @@ ReportDetails parse_report_details(const JsonObject& object) {
   ReportDetails details;
   const json::object* status = object_at(object.value, {"status"});
   if (status == nullptr) return details;
-  each_in(*status, {"coverage", "missingRights"}, [&details](const json::value& item) {
-    if (const json::string* right = item.if_string())
-      details.missing_rights.emplace_back(right->data(), right->size());
-  });
+  details.missing_rights = texts_at(*status, {"coverage", "missingRights"});
   details.incidents = all_in(*status, {"incidents"}, incident_of);
   details.incidents_left_out = number_at(*status, {"incidentsLeftOut"}).value_or(0);
   details.checks = all_in(*status, {"checks"}, check_of);
   details.why_evicted = text_at(*status, {"written", "why"});
   details.evicting = all_in(*status, {"written", "evicting"}, eviction_of);
-  each_in(*status, {"gpus"}, [&details](const json::value& item) {
-    const json::object* gpu = item.if_object();
-    if (gpu != nullptr) details.gpus.emplace_back(text_at(*gpu, {"uuid"}));
-  });
+  for (const json::object* gpu : objects_at(*status, {"gpus"}))
+    details.gpus.emplace_back(text_at(*gpu, {"uuid"}));
   details.passes = all_in(*status, {"passRecords"}, pass_of);
   return details;
 }
@@ -159,19 +146,11 @@ std::string report_text(std::string_view text, std::size_t bytes) {
   return std::string(cut_utf8(to_utf8(text.substr(0, bytes)), bytes));
 }
 
-std::vector<std::string> words_at(const json::object& object, Names names) {
-  std::vector<std::string> words;
-  if (const json::array* list = array_at(object, names))
-    for (const json::value& item : *list)
-      if (const json::string* word = item.if_string()) words.emplace_back(word->data(), word->size());
-  return words;
-}
-
 ReportedFinding finding_of(const json::object& object) {
   ReportedFinding finding;
   finding.subject = text_at(object, {"subject"});
   finding.check = text_at(object, {"check"});
-  finding.health = parse_health(text_at(object, {"health"})).value_or(Health::unknown);
+  finding.health = health_at(object);
   finding.reason = text_at(object, {"reason"});
   finding.message = text_at(object, {"message"});
   if (const json::object* evidence = object_at(object, {"evidence"}))
@@ -189,14 +168,12 @@ void read_spec(const json::object& spec, Report& report) {
     report.job = {std::string(text_at(spec, {"job", "apiVersion"})),
                   std::string(text_at(spec, {"job", "kind"})), std::string(text_at(spec, {"job", "name"})),
                   std::string(text_at(spec, {"job", "uid"}))};
-  report.tests = words_at(spec, {"tests"});
-  report.gpus = words_at(spec, {"gpus"});
+  report.tests = texts_at(spec, {"tests"});
+  report.gpus = texts_at(spec, {"gpus"});
   report.outcome = parse_reported_outcome(text_at(spec, {"outcome"}));
   report.is_let_in = flag_at(spec, {"letIn"});
   report.message = text_at(spec, {"message"});
-  if (const json::array* findings = array_at(spec, {"findings"}))
-    for (const json::value& item : *findings)
-      if (const json::object* finding = item.if_object()) report.findings.push_back(finding_of(*finding));
+  report.findings = all_in(spec, {"findings"}, finding_of);
   report.issuer = text_at(spec, {"issuer"});
   report.time = parse_time(text_at(spec, {"time"}));
   report.is_simulated = flag_at(spec, {"simulated"});

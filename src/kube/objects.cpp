@@ -9,7 +9,7 @@
 
 #include "core/parse.hpp"
 #include "kube/json_object.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::kube {
 
@@ -22,22 +22,12 @@ std::map<std::string, std::string, std::less<>> text_map_at(const json::object& 
   const json::object* found = object_at(object, names);
   if (found == nullptr) return texts;
   for (const auto& [name, value] : *found)
-    if (const json::string* text = value.if_string())
-      texts.emplace(name, std::string_view(text->data(), text->size()));
+    if (value.is_string()) texts.emplace(name, text_of(value));
   return texts;
 }
 
 std::optional<WallTime> object_time_at(const json::object& object, Names names) {
   return parse_time(text_at(object, names));
-}
-
-// Calls `take` with every object of the list.
-template <class Take>
-void each_at(const json::object& object, Names names, const Take& take) {
-  const json::array* list = array_at(object, names);
-  if (list == nullptr) return;
-  for (const json::value& item : *list)
-    if (const json::object* member = item.if_object()) take(*member);
 }
 
 // Limit of one container or node. A larger number becomes the limit, so that sums are exact.
@@ -52,9 +42,8 @@ Devices devices_at(const json::object& object, Names names) {
   const json::object* found = object_at(object, names);
   if (found == nullptr) return devices;
   for (const auto& [name, value] : *found) {
-    const auto count = value.is_string() ? parse_number<std::int64_t>(std::string_view(
-                                               value.get_string().data(), value.get_string().size()))
-                                         : number_at(*found, {name});
+    const auto count =
+        value.is_string() ? parse_number<std::int64_t>(text_of(value)) : number_at(*found, {name});
     if (count) devices.emplace(name, std::clamp<std::int64_t>(*count, 0, kMostDevices));
   }
   return devices;
@@ -77,14 +66,14 @@ Devices most(Devices one, const Devices& other) {
 Devices devices_of_pod(const json::object& pod) {
   Devices staying;
   Devices needed;
-  each_at(pod, {"spec", "initContainers"}, [&](const json::object& container) {
-    const Devices asked = devices_at(container, {"resources", "limits"});
+  for (const json::object* container : objects_at(pod, {"spec", "initContainers"})) {
+    const Devices asked = devices_at(*container, {"resources", "limits"});
     needed = most(std::move(needed), sum(staying, asked));
-    if (text_at(container, {"restartPolicy"}) == "Always") staying = sum(std::move(staying), asked);
-  });
-  each_at(pod, {"spec", "containers"}, [&](const json::object& container) {
-    staying = sum(std::move(staying), devices_at(container, {"resources", "limits"}));
-  });
+    if (text_at(*container, {"restartPolicy"}) == "Always") staying = sum(std::move(staying), asked);
+  }
+  for (const json::object* container : objects_at(pod, {"spec", "containers"})) {
+    staying = sum(std::move(staying), devices_at(*container, {"resources", "limits"}));
+  }
   return most(std::move(needed), staying);
 }
 
@@ -97,30 +86,30 @@ ContainerEnd end_of(const json::object& container) {
 
 std::vector<InitContainer> init_containers_of(const json::object& pod) {
   std::vector<InitContainer> containers;
-  each_at(pod, {"spec", "initContainers"}, [&](const json::object& container) {
-    containers.push_back({.name = std::string(text_at(container, {"name"})),
+  for (const json::object* container : objects_at(pod, {"spec", "initContainers"})) {
+    containers.push_back({.name = std::string(text_at(*container, {"name"})),
                           .exit_code = std::nullopt,
-                          .stays = text_at(container, {"restartPolicy"}) == "Always",
-                          .has_devices = !devices_at(container, {"resources", "limits"}).empty()});
-  });
-  each_at(pod, {"status", "initContainerStatuses"}, [&](const json::object& status) {
-    const auto found = std::ranges::find(containers, text_at(status, {"name"}), &InitContainer::name);
-    if (found != containers.end()) found->exit_code = number_at(status, {"state", "terminated", "exitCode"});
-  });
+                          .stays = text_at(*container, {"restartPolicy"}) == "Always",
+                          .has_devices = !devices_at(*container, {"resources", "limits"}).empty()});
+  }
+  for (const json::object* status : objects_at(pod, {"status", "initContainerStatuses"})) {
+    const auto found = std::ranges::find(containers, text_at(*status, {"name"}), &InitContainer::name);
+    if (found != containers.end()) found->exit_code = number_at(*status, {"state", "terminated", "exitCode"});
+  }
   return containers;
 }
 
 std::vector<NodeRequirement> requirements_at(const json::object& term, Names names) {
   std::vector<NodeRequirement> wanted;
-  each_at(term, names, [&wanted](const json::object& one) {
+  for (const json::object* one : objects_at(term, names)) {
     NodeRequirement& made = wanted.emplace_back();
-    made.key = text_at(one, {"key"});
-    made.op = text_at(one, {"operator"});
-    if (const json::array* values = array_at(one, {"values"}))
+    made.key = text_at(*one, {"key"});
+    made.op = text_at(*one, {"operator"});
+    if (const json::array* values = array_at(*one, {"values"}))
       for (const json::value& value : *values)
         if (const json::string* text = value.if_string())
           made.values.emplace_back(text->data(), text->size());
-  });
+  }
   return wanted;
 }
 
@@ -130,16 +119,15 @@ Placement placement_of(const json::object& pod) {
   const Names required{"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"};
   if (const json::object* wanted = object_at(pod, required)) {
     placement.terms.emplace();
-    each_at(*wanted, {"nodeSelectorTerms"}, [&placement](const json::object& term) {
+    for (const json::object* term : objects_at(*wanted, {"nodeSelectorTerms"}))
       placement.terms->push_back(
-          {requirements_at(term, {"matchExpressions"}), requirements_at(term, {"matchFields"})});
-    });
+          {requirements_at(*term, {"matchExpressions"}), requirements_at(*term, {"matchFields"})});
   }
-  each_at(pod, {"spec", "tolerations"}, [&placement](const json::object& one) {
+  for (const json::object* one : objects_at(pod, {"spec", "tolerations"})) {
     placement.tolerations.push_back(
-        {std::string(text_at(one, {"key"})), std::string(text_at(one, {"operator"})),
-         std::string(text_at(one, {"value"})), std::string(text_at(one, {"effect"}))});
-  });
+        {std::string(text_at(*one, {"key"})), std::string(text_at(*one, {"operator"})),
+         std::string(text_at(*one, {"value"})), std::string(text_at(*one, {"effect"}))});
+  }
   return placement;
 }
 
@@ -156,7 +144,8 @@ Result<T> parse_text(std::string_view text, T (*parse)(const JsonObject&)) {
 template <class T, T (*Parse)(const JsonObject&)>
 std::vector<T> items_of(const JsonObject& list) {
   std::vector<T> items;
-  each_at(list.value, {"items"}, [&](const json::object& item) { items.push_back(Parse({item})); });
+  for (const json::object* item : objects_at(list.value, {"items"}))
+    items.push_back(Parse({*item}));
   return items;
 }
 
@@ -189,17 +178,17 @@ Node parse_node(const JsonObject& object) {
   Node node;
   node.meta = parse_meta(object);
   node.is_unschedulable = flag_at(members, {"spec", "unschedulable"});
-  each_at(members, {"spec", "taints"}, [&](const json::object& taint) {
-    node.taints.push_back({std::string(text_at(taint, {"key"})), std::string(text_at(taint, {"value"})),
-                           std::string(text_at(taint, {"effect"})), object_time_at(taint, {"timeAdded"})});
-  });
-  each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
+  for (const json::object* taint : objects_at(members, {"spec", "taints"})) {
+    node.taints.push_back({std::string(text_at(*taint, {"key"})), std::string(text_at(*taint, {"value"})),
+                           std::string(text_at(*taint, {"effect"})), object_time_at(*taint, {"timeAdded"})});
+  }
+  for (const json::object* condition : objects_at(members, {"status", "conditions"})) {
     node.conditions.push_back(
-        {std::string(text_at(condition, {"type"})), std::string(text_at(condition, {"status"})),
-         std::string(text_at(condition, {"reason"})), std::string(text_at(condition, {"message"})),
-         object_time_at(condition, {"lastHeartbeatTime"}),
-         object_time_at(condition, {"lastTransitionTime"})});
-  });
+        {std::string(text_at(*condition, {"type"})), std::string(text_at(*condition, {"status"})),
+         std::string(text_at(*condition, {"reason"})), std::string(text_at(*condition, {"message"})),
+         object_time_at(*condition, {"lastHeartbeatTime"}),
+         object_time_at(*condition, {"lastTransitionTime"})});
+  }
   node.capacity = devices_at(members, {"status", "capacity"});
   node.allocatable = devices_at(members, {"status", "allocatable"});
   return node;
@@ -216,29 +205,29 @@ Pod parse_pod(const JsonObject& object) {
   pod.node = text_at(members, {"spec", "nodeName"});
   pod.phase = text_at(members, {"status", "phase"});
   pod.account = text_at(members, {"spec", "serviceAccountName"});
-  each_at(members, {"metadata", "ownerReferences"}, [&](const json::object& owner) {
-    if (!flag_at(owner, {"controller"})) return;
-    pod.owner_kind = text_at(owner, {"kind"});
-    pod.owner_name = text_at(owner, {"name"});
-    pod.owner_api_version = text_at(owner, {"apiVersion"});
-    pod.owner_uid = text_at(owner, {"uid"});
-  });
+  for (const json::object* owner : objects_at(members, {"metadata", "ownerReferences"})) {
+    if (!flag_at(*owner, {"controller"})) continue;
+    pod.owner_kind = text_at(*owner, {"kind"});
+    pod.owner_name = text_at(*owner, {"name"});
+    pod.owner_api_version = text_at(*owner, {"apiVersion"});
+    pod.owner_uid = text_at(*owner, {"uid"});
+  }
   pod.priority = number_at(members, {"spec", "priority"}).value_or(0);
   pod.init_containers = init_containers_of(members);
-  each_at(members, {"status", "podIPs"},
-          [&](const json::object& address) { pod.addresses.emplace_back(text_at(address, {"ip"})); });
+  for (const json::object* address : objects_at(members, {"status", "podIPs"}))
+    pod.addresses.emplace_back(text_at(*address, {"ip"}));
   pod.placement = placement_of(members);
   pod.devices = devices_of_pod(members);
-  each_at(members, {"spec", "resourceClaims"},
-          [&](const json::object& claim) { pod.device_claims.emplace_back(text_at(claim, {"name"})); });
-  each_at(members, {"status", "containerStatuses"}, [&](const json::object& container) {
-    if (pod.waiting.empty()) pod.waiting = text_at(container, {"state", "waiting", "reason"});
-    if (object_at(container, {"state", "terminated"}) != nullptr) pod.ends.push_back(end_of(container));
-  });
-  each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
-    if (text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"status"}) == "False")
-      pod.unscheduled = text_at(condition, {"message"});
-  });
+  for (const json::object* claim : objects_at(members, {"spec", "resourceClaims"}))
+    pod.device_claims.emplace_back(text_at(*claim, {"name"}));
+  for (const json::object* container : objects_at(members, {"status", "containerStatuses"})) {
+    if (pod.waiting.empty()) pod.waiting = text_at(*container, {"state", "waiting", "reason"});
+    if (object_at(*container, {"state", "terminated"}) != nullptr) pod.ends.push_back(end_of(*container));
+  }
+  for (const json::object* condition : objects_at(members, {"status", "conditions"})) {
+    if (text_at(*condition, {"type"}) == "PodScheduled" && text_at(*condition, {"status"}) == "False")
+      pod.unscheduled = text_at(*condition, {"message"});
+  }
   return pod;
 }
 
@@ -249,14 +238,14 @@ Job parse_job(const JsonObject& object) {
   job.active = number_at(members, {"status", "active"}).value_or(0);
   job.succeeded = number_at(members, {"status", "succeeded"}).value_or(0);
   job.failed = number_at(members, {"status", "failed"}).value_or(0);
-  each_at(members, {"status", "conditions"}, [&](const json::object& condition) {
-    if (text_at(condition, {"status"}) != "True") return;
-    const std::string_view type = text_at(condition, {"type"});
-    if (type != "Complete" && type != "Failed") return;
+  for (const json::object* condition : objects_at(members, {"status", "conditions"})) {
+    if (text_at(*condition, {"status"}) != "True") continue;
+    const std::string_view type = text_at(*condition, {"type"});
+    if (type != "Complete" && type != "Failed") continue;
     (type == "Complete" ? job.is_complete : job.is_failed) = true;
-    job.reason = text_at(condition, {"reason"});
-    job.message = text_at(condition, {"message"});
-  });
+    job.reason = text_at(*condition, {"reason"});
+    job.message = text_at(*condition, {"message"});
+  }
   return job;
 }
 
@@ -301,23 +290,23 @@ EndpointSlice parse_endpoint_slice(const JsonObject& object) {
   EndpointSlice slice;
   slice.meta = parse_meta(object);
   slice.address_type = text_at(members, {"addressType"});
-  each_at(members, {"endpoints"}, [&slice](const json::object& member) {
-    const json::array* addresses = array_at(member, {"addresses"});
-    if (addresses == nullptr || addresses->empty() || !addresses->front().is_string()) return;
-    const json::value* ready = value_at(member, {"conditions", "ready"});
+  for (const json::object* member : objects_at(members, {"endpoints"})) {
+    const json::array* addresses = array_at(*member, {"addresses"});
+    if (addresses == nullptr || addresses->empty() || !addresses->front().is_string()) continue;
+    const json::value* ready = value_at(*member, {"conditions", "ready"});
     const json::string& address = addresses->front().get_string();
-    const bool is_pod = text_at(member, {"targetRef", "kind"}) == "Pod";
+    const bool is_pod = text_at(*member, {"targetRef", "kind"}) == "Pod";
     slice.endpoints.push_back(
         {.address = std::string(address.data(), address.size()),
          .is_ready = ready == nullptr || !ready->is_bool() || ready->get_bool(),
-         .node = std::string(text_at(member, {"nodeName"})),
-         .pod = is_pod ? std::string(text_at(member, {"targetRef", "name"})) : std::string()});
-  });
-  each_at(members, {"ports"}, [&slice](const json::object& member) {
-    const auto number = number_at(member, {"port"});
+         .node = std::string(text_at(*member, {"nodeName"})),
+         .pod = is_pod ? std::string(text_at(*member, {"targetRef", "name"})) : std::string()});
+  }
+  for (const json::object* member : objects_at(members, {"ports"})) {
+    const auto number = number_at(*member, {"port"});
     if (number && *number > 0 && *number <= std::numeric_limits<std::uint16_t>::max())
-      slice.ports.push_back({std::string(text_at(member, {"name"})), static_cast<std::uint16_t>(*number)});
-  });
+      slice.ports.push_back({std::string(text_at(*member, {"name"})), static_cast<std::uint16_t>(*number)});
+  }
   for (Endpoint& endpoint : slice.endpoints)
     for (const EndpointPort& port : slice.ports)
       endpoint.ports.push_back(port.name);
@@ -375,11 +364,8 @@ std::string pinned_of(std::string_view id) {
 }
 
 std::string pinned_of(const json::object& pod, std::string_view container) {
-  const json::array* statuses = array_at(pod, {"status", "containerStatuses"});
-  if (statuses == nullptr) return "";
-  for (const json::value& status : *statuses)
-    if (status.is_object() && text_at(status.get_object(), {"name"}) == container)
-      return pinned_of(text_at(status.get_object(), {"imageID"}));
+  for (const json::object* status : objects_at(pod, {"status", "containerStatuses"}))
+    if (text_at(*status, {"name"}) == container) return pinned_of(text_at(*status, {"imageID"}));
   return "";
 }
 
@@ -390,12 +376,9 @@ Result<std::vector<ContainerImage>> parse_container_images(std::string_view pod)
   const json::value value = json::parse({pod.data(), pod.size()}, error);
   if (error || !value.is_object()) return fail(Errc::malformed, "not a JSON object");
   std::vector<ContainerImage> images;
-  const json::array* containers = array_at(value.get_object(), {"spec", "containers"});
-  if (containers == nullptr) return images;
-  for (const json::value& container : *containers) {
-    if (!container.is_object()) continue;
-    ContainerImage image{.name = std::string(text_at(container.get_object(), {"name"})),
-                         .image = std::string(text_at(container.get_object(), {"image"})),
+  for (const json::object* container : objects_at(value.get_object(), {"spec", "containers"})) {
+    ContainerImage image{.name = std::string(text_at(*container, {"name"})),
+                         .image = std::string(text_at(*container, {"image"})),
                          .pinned = {}};
     image.pinned = pinned_of(value.get_object(), image.name);
     images.push_back(std::move(image));

@@ -8,7 +8,7 @@
 #include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
 #include "kube/json_object.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::kube {
@@ -17,25 +17,33 @@ namespace json = boost::json;
 
 namespace {
 
-// Limits of the schema.
-constexpr std::size_t kLongestPlanName = 253;
+constexpr const char* kVersion = "autopilot.ibm.com/v1alpha1";
+// Limits of the schemas.
+constexpr std::size_t kLongestName = 253;
 constexpr std::size_t kLongestCause = 256;
+constexpr std::size_t kLongestSubject = 256;
 constexpr std::size_t kLongestStep = 512;
-constexpr std::size_t kLongestPlanMessage = 1024;
+constexpr std::size_t kLongestMessage = 1024;
 constexpr std::size_t kMostNames = 64;
 constexpr std::size_t kMostJobs = 256;
 constexpr std::size_t kMostSteps = 64;
 constexpr std::size_t kMostDone = 128;
 
-std::string plan_text(std::string_view text, std::size_t longest) {
+std::string cut_text(std::string_view text, std::size_t longest) {
   const std::string clean = to_utf8(text);
   return std::string(cut_utf8(clean, longest));
 }
 
 // An empty text is null, which removes the value in a patch.
-json::value plan_text_or_null(std::string_view text, std::size_t longest) {
+json::value text_or_null(std::string_view text, std::size_t longest) {
   if (text.empty()) return nullptr;
-  return json::value(plan_text(text, longest));
+  return json::value(cut_text(text, longest));
+}
+
+// Leaves out an empty text.
+void put(json::object& object, std::string_view name, std::string_view text, std::size_t longest) {
+  if (text.empty()) return;
+  object[name] = cut_text(text, longest);
 }
 
 // Keeps the first and the newest.
@@ -43,7 +51,7 @@ json::array list_of(const std::vector<std::string>& texts, std::size_t most, std
   json::array list;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const bool is_kept = i == 0 || texts.size() - i < most;
-    if (is_kept) list.emplace_back(plan_text(texts[i], longest));
+    if (is_kept) list.emplace_back(cut_text(texts[i], longest));
   }
   return list;
 }
@@ -52,18 +60,10 @@ json::array list_of(const std::vector<PlanStep>& steps) {
   json::array list;
   for (std::size_t i = steps.size() > kMostDone ? steps.size() - kMostDone : 0; i < steps.size(); ++i)
     list.push_back(json::object{{"action", steps[i].action},
-                                {"target", plan_text(steps[i].target, kLongestStep)},
+                                {"target", cut_text(steps[i].target, kLongestStep)},
                                 {"at", format_time(steps[i].at)},
                                 {"counted", steps[i].is_counted}});
   return list;
-}
-
-std::vector<std::string> plan_texts_at(const json::object& object, std::string_view name) {
-  std::vector<std::string> texts;
-  if (const json::array* list = array_at(object, {name}))
-    for (const json::value& item : *list)
-      if (const json::string* text = item.if_string()) texts.emplace_back(text->data(), text->size());
-  return texts;
 }
 
 std::optional<WallTime> plan_time_at(const json::object& object, std::string_view name) {
@@ -78,22 +78,19 @@ PlanSpec plan_spec_of(const json::object& object) {
   spec.domain = text_at(object, {"domain"});
   spec.cause = text_at(object, {"cause"});
   spec.created = plan_time_at(object, "created").value_or(WallTime{});
-  spec.evidence = plan_texts_at(object, "evidence");
-  spec.tests = plan_texts_at(object, "tests");
-  spec.jobs = plan_texts_at(object, "jobs");
-  spec.steps = plan_texts_at(object, "steps");
+  spec.evidence = texts_at(object, {"evidence"});
+  spec.tests = texts_at(object, {"tests"});
+  spec.jobs = texts_at(object, {"jobs"});
+  spec.steps = texts_at(object, {"steps"});
   spec.budget = text_at(object, {"budget"});
   return spec;
 }
 
 std::vector<PlanStep> steps_of(const json::object& object) {
   std::vector<PlanStep> steps;
-  const json::array* list = array_at(object, {"done"});
-  if (list == nullptr) return steps;
-  for (const json::value& item : *list)
-    if (const json::object* step = item.if_object())
-      steps.push_back({std::string(text_at(*step, {"action"})), std::string(text_at(*step, {"target"})),
-                       plan_time_at(*step, "at").value_or(WallTime{}), flag_at(*step, {"counted"})});
+  for (const json::object* step : objects_at(object, {"done"}))
+    steps.push_back({std::string(text_at(*step, {"action"})), std::string(text_at(*step, {"target"})),
+                     plan_time_at(*step, "at").value_or(WallTime{}), flag_at(*step, {"counted"})});
   return steps;
 }
 
@@ -110,10 +107,10 @@ PlanStatus plan_status_of(const json::object& object) {
   status.would_hold = plan_time_at(object, "wouldHold");
   status.returned = plan_time_at(object, "returned");
   status.latest_evidence = plan_time_at(object, "latestEvidence");
-  status.evidence = plan_texts_at(object, "evidence");
-  status.tests = plan_texts_at(object, "tests");
-  status.jobs = plan_texts_at(object, "jobs");
-  status.steps = plan_texts_at(object, "steps");
+  status.evidence = texts_at(object, {"evidence"});
+  status.tests = texts_at(object, {"tests"});
+  status.jobs = texts_at(object, {"jobs"});
+  status.steps = texts_at(object, {"steps"});
   status.budget = text_at(object, {"budget"});
   status.spare = text_at(object, {"spare"});
   status.done = steps_of(object);
@@ -121,25 +118,25 @@ PlanStatus plan_status_of(const json::object& object) {
 }
 
 json::object plan_spec_json(const PlanSpec& spec) {
-  json::object body{{"node", plan_text(spec.node, kLongestPlanName)},
-                    {"cause", plan_text(spec.cause, kLongestCause)},
+  json::object body{{"node", cut_text(spec.node, kLongestName)},
+                    {"cause", cut_text(spec.cause, kLongestCause)},
                     {"created", format_time(spec.created)},
-                    {"evidence", list_of(spec.evidence, kMostNames, kLongestPlanName)},
-                    {"tests", list_of(spec.tests, kMostNames, kLongestPlanName)},
-                    {"jobs", list_of(spec.jobs, kMostJobs, kLongestPlanName)},
+                    {"evidence", list_of(spec.evidence, kMostNames, kLongestName)},
+                    {"tests", list_of(spec.tests, kMostNames, kLongestName)},
+                    {"jobs", list_of(spec.jobs, kMostJobs, kLongestName)},
                     {"steps", list_of(spec.steps, kMostSteps, kLongestStep)}};
   if (!spec.node_uid.empty()) body["nodeUid"] = spec.node_uid;
   if (!spec.pool.empty()) body["pool"] = spec.pool;
   if (!spec.domain.empty()) body["domain"] = spec.domain;
-  if (!spec.budget.empty()) body["budget"] = plan_text(spec.budget, kLongestStep);
+  if (!spec.budget.empty()) body["budget"] = cut_text(spec.budget, kLongestStep);
   return body;
 }
 
 json::object status_json(const PlanStatus& status) {
   return json::object{{"phase", status.phase},
-                      {"brake", plan_text_or_null(status.brake, kLongestPlanName)},
-                      {"message", plan_text_or_null(status.message, kLongestPlanMessage)},
-                      {"problem", plan_text_or_null(status.problem, kLongestPlanMessage)},
+                      {"brake", text_or_null(status.brake, kLongestName)},
+                      {"message", text_or_null(status.message, kLongestMessage)},
+                      {"problem", text_or_null(status.problem, kLongestMessage)},
                       {"holds", status.holds},
                       {"released", status.is_released},
                       {"updated", time_or_null(status.updated)},
@@ -147,12 +144,12 @@ json::object status_json(const PlanStatus& status) {
                       {"wouldHold", time_or_null(status.would_hold)},
                       {"returned", time_or_null(status.returned)},
                       {"latestEvidence", time_or_null(status.latest_evidence)},
-                      {"evidence", list_of(status.evidence, kMostNames, kLongestPlanName)},
-                      {"tests", list_of(status.tests, kMostNames, kLongestPlanName)},
-                      {"jobs", list_of(status.jobs, kMostJobs, kLongestPlanName)},
+                      {"evidence", list_of(status.evidence, kMostNames, kLongestName)},
+                      {"tests", list_of(status.tests, kMostNames, kLongestName)},
+                      {"jobs", list_of(status.jobs, kMostJobs, kLongestName)},
                       {"steps", list_of(status.steps, kMostSteps, kLongestStep)},
-                      {"budget", plan_text_or_null(status.budget, kLongestStep)},
-                      {"spare", plan_text_or_null(status.spare, kLongestPlanName)},
+                      {"budget", text_or_null(status.budget, kLongestStep)},
+                      {"spare", text_or_null(status.spare, kLongestName)},
                       {"done", list_of(status.done)}};
 }
 
@@ -177,7 +174,7 @@ Result<RemediationPlan> parse_remediation_plan(std::string_view text) {
 }
 
 std::string remediation_plan_json(std::string_view name, const PlanSpec& spec) {
-  return json::serialize(json::object{{"apiVersion", "autopilot.ibm.com/v1alpha1"},
+  return json::serialize(json::object{{"apiVersion", kVersion},
                                       {"kind", "RemediationPlan"},
                                       {"metadata", json::object{{"name", name}}},
                                       {"spec", plan_spec_json(spec)}});
@@ -202,22 +199,6 @@ std::string plans_json(std::span<const RemediationPlan> plans) {
   }
   return json::serialize(json::object{{"items", std::move(items)}});
 }
-
-namespace {
-
-constexpr const char* kVersion = "autopilot.ibm.com/v1alpha1";
-// Limits of the schema.
-constexpr std::size_t kLongestRequestName = 253;
-constexpr std::size_t kLongestSubject = 256;
-constexpr std::size_t kLongestRequestMessage = 1024;
-
-void put(json::object& object, std::string_view name, std::string_view text, std::size_t longest) {
-  if (text.empty()) return;
-  const std::string clean = to_utf8(text);
-  object[name] = cut_utf8(clean, longest);
-}
-
-}  // namespace
 
 std::string remediation_requests_path(std::string_view name_space) {
   return "/apis/autopilot.ibm.com/v1alpha1/namespaces/" + std::string(name_space) + "/remediationrequests";
@@ -253,12 +234,12 @@ std::string remediation_request_json(std::string_view name, const RequestSpec& s
   const json::object owner{
       {"apiVersion", kVersion}, {"kind", "RemediationPlan"}, {"name", plan.name}, {"uid", plan.uid}};
   json::object body{{"action", spec.action}, {"created", format_time(spec.created)}};
-  put(body, "node", spec.node, kLongestRequestName);
-  put(body, "nodeUid", spec.node_uid, kLongestRequestName);
+  put(body, "node", spec.node, kLongestName);
+  put(body, "nodeUid", spec.node_uid, kLongestName);
   put(body, "subject", spec.subject, kLongestSubject);
-  put(body, "plan", spec.plan, kLongestRequestName);
-  put(body, "incident", spec.incident, kLongestRequestName);
-  put(body, "message", spec.message, kLongestRequestMessage);
+  put(body, "plan", spec.plan, kLongestName);
+  put(body, "incident", spec.incident, kLongestName);
+  put(body, "message", spec.message, kLongestMessage);
   return json::serialize(
       json::object{{"apiVersion", kVersion},
                    {"kind", "RemediationRequest"},

@@ -8,7 +8,7 @@
 
 #include "core/parse.hpp"
 #include "kube/base64.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::kube {
 
@@ -26,22 +26,14 @@ std::optional<json::object> review_status_of(std::string_view answer, std::strin
   return status == nullptr ? std::nullopt : std::optional(*status);
 }
 
-std::vector<std::string> texts_of(const json::array* list) {
-  std::vector<std::string> texts;
-  if (list == nullptr) return texts;
-  for (const json::value& one : *list)
-    if (const json::string* text = one.if_string()) texts.emplace_back(text->data(), text->size());
-  return texts;
-}
-
 UserInfo parse_user(const json::object& object) {
   UserInfo user;
   user.name = text_at(object, {"username"});
   user.uid = text_at(object, {"uid"});
-  user.groups = texts_of(array_at(object, {"groups"}));
+  user.groups = texts_at(object, {"groups"});
   if (const json::object* extra = object_at(object, {"extra"}))
     for (const auto& member : *extra)
-      user.extra.emplace(std::string(member.key()), texts_of(member.value().if_array()));
+      user.extra.emplace(std::string(member.key()), texts_at(*extra, {member.key()}));
   return user;
 }
 
@@ -87,7 +79,7 @@ Result<UserInfo> parse_token_review(std::string_view answer, std::string_view au
   if (!status) return fail(Errc::malformed, "the response is not a TokenReview");
   if (!flag_at(*status, {"authenticated"}))
     return fail(Errc::denied, "the token is not accepted" + because(text_at(*status, {"error"})));
-  const auto audiences = texts_of(array_at(*status, {"audiences"}));
+  const auto audiences = texts_at(*status, {"audiences"});
   if (std::ranges::find(audiences, audience) == audiences.end())
     return fail(Errc::denied, "the token is not for the audience " + std::string(audience));
   const json::object* object = object_at(*status, {"user"});

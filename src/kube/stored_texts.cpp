@@ -6,7 +6,7 @@
 
 #include "kube/base64.hpp"
 #include "kube/json_object.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::kube {
 

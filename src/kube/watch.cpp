@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kube/json_object.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::kube {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kube/json_object.hpp"
-#include "kube/object_text.hpp"
+#include "kube/json_path.hpp"
 #include "net/test_server.hpp"
 
 namespace autopilot::kube {

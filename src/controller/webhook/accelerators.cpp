@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json.hpp>
 #include <optional>
 #include <set>
 
-#include "controller/webhook/json_lookup.hpp"
 #include "core/parse.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::controller {
 
@@ -47,13 +48,13 @@ bool is_share(std::string_view resource) {
 }
 
 bool is_some(const json::value& amount) {
-  return amount.is_string() ? trim(text_of(amount)) != "0" : amount != json::value(0);
+  return amount.is_string() ? trim(kube::text_of(amount)) != "0" : amount != json::value(0);
 }
 
 // Empty: it asks for none.
 std::string share_in(const json::object& container) {
   for (const auto* kind : {"limits", "requests"}) {
-    const json::object* amounts = object_at(container, {"resources", kind});
+    const json::object* amounts = kube::object_at(container, {"resources", kind});
     if (amounts == nullptr) continue;
     for (const auto& [name, amount] : *amounts)
       if (is_share(name) && is_some(amount)) return name;
@@ -65,12 +66,12 @@ std::string share_in(const json::object& container) {
 // after us.
 Counts devices_of(const json::object& container, const AcceleratorNames& names) {
   Counts counts;
-  const json::object* limits = object_at(container, {"resources", "limits"});
+  const json::object* limits = kube::object_at(container, {"resources", "limits"});
   if (limits == nullptr) return counts;
   for (const auto& [name, amount] : *limits) {
     if (!is_accelerator(name, names)) continue;
-    const auto count =
-        amount.is_string() ? parse_number<std::int64_t>(text_of(amount)) : number_at(*limits, {name});
+    const auto count = amount.is_string() ? parse_number<std::int64_t>(kube::text_of(amount))
+                                          : kube::number_at(*limits, {name});
     if (count && *count > 0) counts.emplace(name, std::min(*count, kMostDevices));
   }
   return counts;
@@ -87,8 +88,9 @@ void raise(Counts& to, const Counts& least) {
 }
 
 void add_claims(const json::object& container, std::set<ClaimUse>& claims) {
-  for (const json::object* use : objects_at(container, {"resources", "claims"}))
-    claims.insert({std::string(text_at(*use, {"name"})), std::string(text_at(*use, {"request"}))});
+  for (const json::object* use : kube::objects_at(container, {"resources", "claims"}))
+    claims.insert(
+        {std::string(kube::text_at(*use, {"name"})), std::string(kube::text_at(*use, {"request"}))});
 }
 
 // A container that has all of a claim may not name its requests as well.
@@ -103,15 +105,15 @@ std::vector<ClaimUse> each_once(const std::set<ClaimUse>& claims) {
 
 std::string asked_share(const json::object& pod, std::string_view but) {
   for (const auto* list : {"containers", "initContainers"})
-    for (const json::object* container : objects_at(pod, {"spec", list})) {
-      const std::string_view name = text_at(*container, {"name"});
+    for (const json::object* container : kube::objects_at(pod, {"spec", list})) {
+      const std::string_view name = kube::text_at(*container, {"name"});
       if (name == but) continue;
       if (const std::string share = share_in(*container); !share.empty())
         return "container " + std::string(name) + " asks for a share of a GPU by " + share;
     }
-  if (const json::object* labels = object_at(pod, {"spec", "nodeSelector"}))
+  if (const json::object* labels = kube::object_at(pod, {"spec", "nodeSelector"}))
     for (const std::string_view label : kShareLabels)
-      if (labels->contains(label) && text_at(*labels, {label}) != "none")
+      if (labels->contains(label) && kube::text_at(*labels, {label}) != "none")
         return "it asks for a node that shares its GPUs, by the label " + std::string(label);
   return {};
 }
@@ -122,7 +124,7 @@ bool is_accelerator(std::string_view resource, const AcceleratorNames& names) {
 }
 
 bool asks_for_accelerators(const json::object& container, const AcceleratorNames& names) {
-  return (names.has_claims && !objects_at(container, {"resources", "claims"}).empty()) ||
+  return (names.has_claims && !kube::objects_at(container, {"resources", "claims"}).empty()) ||
          !devices_of(container, names).empty();
 }
 
@@ -135,18 +137,18 @@ AcceleratorNeeds accelerator_needs(const json::object& pod, const AcceleratorNam
     if (needs.container == nullptr && asks_for_accelerators(container, names)) needs.container = &container;
   };
   Counts staying;
-  for (const json::object* container : objects_at(pod, {"spec", "containers"})) {
+  for (const json::object* container : kube::objects_at(pod, {"spec", "containers"})) {
     look_at(*container);
     add(needs.devices, devices_of(*container, names));
   }
   Counts beginning;
-  for (const json::object* container : objects_at(pod, {"spec", "initContainers"})) {
-    if (text_at(*container, {"name"}) == but) continue;
+  for (const json::object* container : kube::objects_at(pod, {"spec", "initContainers"})) {
+    if (kube::text_at(*container, {"name"}) == but) continue;
     look_at(*container);
     Counts together = staying;
     add(together, devices_of(*container, names));
     raise(beginning, together);
-    if (text_at(*container, {"restartPolicy"}) == "Always") staying = together;
+    if (kube::text_at(*container, {"restartPolicy"}) == "Always") staying = together;
   }
   add(needs.devices, staying);
   raise(needs.devices, beginning);

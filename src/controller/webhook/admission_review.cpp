@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json.hpp>
 #include <utility>
 
-#include "controller/webhook/json_lookup.hpp"
 #include "core/cut_utf8.hpp"
 #include "kube/base64.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::controller {
 
@@ -59,9 +60,11 @@ HandlerAnswer answer(std::string_view uid, const PodDecision& decision) {
 }
 
 bool is_new_pod(const json::object& request) {
-  return text_at(request, {"operation"}) == "CREATE" && text_at(request, {"subResource"}).empty() &&
-         text_at(request, {"kind", "kind"}) == "Pod" && text_at(request, {"kind", "group"}).empty() &&
-         text_at(request, {"kind", "version"}) == "v1";
+  return kube::text_at(request, {"operation"}) == "CREATE" &&
+         kube::text_at(request, {"subResource"}).empty() &&
+         kube::text_at(request, {"kind", "kind"}) == "Pod" &&
+         kube::text_at(request, {"kind", "group"}).empty() &&
+         kube::text_at(request, {"kind", "version"}) == "v1";
 }
 
 }  // namespace
@@ -81,13 +84,13 @@ HandlerAnswer answer_review(std::string_view review,
   json::error_code error;
   const json::value value = json::parse({review.data(), review.size()}, error, &memory, options);
   const json::object* members = error ? nullptr : value.if_object();
-  const json::object* request = members == nullptr ? nullptr : object_at(*members, {"request"});
-  const std::string_view uid = request == nullptr ? std::string_view() : text_at(*request, {"uid"});
-  if (!is_uid(uid) || text_at(*members, {"apiVersion"}) != kVersion)
+  const json::object* request = members == nullptr ? nullptr : kube::object_at(*members, {"request"});
+  const std::string_view uid = request == nullptr ? std::string_view() : kube::text_at(*request, {"uid"});
+  if (!is_uid(uid) || kube::text_at(*members, {"apiVersion"}) != kVersion)
     return allow_unread(review, ReviewOutcome::malformed,
                         "this is no AdmissionReview of admission.k8s.io/v1");
   if (!is_new_pod(*request)) return answer(uid, {ReviewOutcome::left_out, {}, {}});
-  const json::object* pod = object_at(*request, {"object"});
+  const json::object* pod = kube::object_at(*request, {"object"});
   if (pod == nullptr) return answer(uid, {ReviewOutcome::malformed, {}, {"the review has no pod"}});
   return answer(uid, decide(*pod));
 }

@@ -10,7 +10,7 @@
 
 #include "controller/webhook/accelerators.hpp"
 #include "controller/webhook/admission_review.hpp"
-#include "controller/webhook/json_lookup.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::controller {
 
@@ -39,13 +39,13 @@ std::vector<Setting> settings_for(const json::object& container) {
           // torchrun takes the file away and makes it anew, which the termination log of a container does not
           // allow.
           {{"TORCHELASTIC_ERROR_FILE"},
-           folder + "/error_" + std::string(text_at(container, {"name"})) + ".json",
+           folder + "/error_" + std::string(kube::text_at(container, {"name"})) + ".json",
            true}};
 }
 
 bool has_variable(const json::object& container, const Setting& setting) {
-  return std::ranges::any_of(objects_at(container, {"env"}), [&](const json::object* variable) {
-    return std::ranges::find(setting.names, text_at(*variable, {"name"})) != setting.names.end();
+  return std::ranges::any_of(kube::objects_at(container, {"env"}), [&](const json::object* variable) {
+    return std::ranges::find(setting.names, kube::text_at(*variable, {"name"})) != setting.names.end();
   });
 }
 
@@ -55,14 +55,14 @@ json::object own_volume() {
 
 // Whether the folder is free for ours: no volume of another kind has its name, nothing else is mounted there.
 bool has_room_for_folder(const json::object& pod, const json::object& container) {
-  const auto volumes = objects_at(pod, {"spec", "volumes"});
-  const auto mounts = objects_at(container, {"volumeMounts"});
+  const auto volumes = kube::objects_at(pod, {"spec", "volumes"});
+  const auto mounts = kube::objects_at(container, {"volumeMounts"});
   return std::ranges::none_of(volumes,
                               [](const json::object* volume) {
-                                return text_at(*volume, {"name"}) == kVolume && *volume != own_volume();
+                                return kube::text_at(*volume, {"name"}) == kVolume && *volume != own_volume();
                               }) &&
          std::ranges::none_of(mounts, [](const json::object* mount) {
-           return text_at(*mount, {"mountPath"}).starts_with(kFolder);
+           return kube::text_at(*mount, {"mountPath"}).starts_with(kFolder);
          });
 }
 
@@ -71,7 +71,7 @@ class ListAdder {
  public:
   ListAdder(const json::object& owner, const char* list, std::string path, json::array& patch)
       : path_(std::move(path)), patch_(patch) {
-    const json::array* there = array_at(owner, {list});
+    const json::array* there = kube::array_at(owner, {list});
     has_items_ = there != nullptr && !there->empty();
   }
 
@@ -95,13 +95,13 @@ class Observation {
       : pod_(pod), settings_(settings) {}
 
   PodDecision decide() {
-    const json::array* containers = array_at(pod_, {"spec", "containers"});
+    const json::array* containers = kube::array_at(pod_, {"spec", "containers"});
     bool has_accelerators = false;
     for (std::size_t i = 0; containers != nullptr && i < containers->size(); ++i) {
       const json::object* container = (*containers)[i].if_object();
       if (container == nullptr || !asks_for_accelerators(*container, settings_.accelerators)) continue;
       has_accelerators = true;
-      if (objects_at(*container, {"envFrom"}).empty())
+      if (kube::objects_at(*container, {"envFrom"}).empty())
         set_in(*container, "/spec/containers/" + std::to_string(i));
     }
     if (needs_folder_) add_volume();
@@ -126,7 +126,7 @@ class Observation {
         record[name] = setting.value;
       }
     }
-    if (!record.empty()) set_[text_at(container, {"name"})] = std::move(record);
+    if (!record.empty()) set_[kube::text_at(container, {"name"})] = std::move(record);
     if (!needs_folder) return;
     needs_folder_ = true;
     ListAdder(container, "volumeMounts", path + "/volumeMounts", decision_.patch)
@@ -134,18 +134,19 @@ class Observation {
   }
 
   void add_volume() {
-    for (const json::object* volume : objects_at(pod_, {"spec", "volumes"}))
-      if (text_at(*volume, {"name"}) == kVolume) return;
-    ListAdder(*object_at(pod_, {"spec"}), "volumes", "/spec/volumes", decision_.patch).add(own_volume());
+    for (const json::object* volume : kube::objects_at(pod_, {"spec", "volumes"}))
+      if (kube::text_at(*volume, {"name"}) == kVolume) return;
+    ListAdder(*kube::object_at(pod_, {"spec"}), "volumes", "/spec/volumes", decision_.patch)
+        .add(own_volume());
   }
 
   void add_record() {
     const std::string key = settings_.prefix + "/observation";
     const std::string record = json::serialize(set_);
-    if (object_at(pod_, {"metadata", "annotations"}) != nullptr)
+    if (kube::object_at(pod_, {"metadata", "annotations"}) != nullptr)
       decision_.patch.emplace_back(
           patch_add("/metadata/annotations/" + patch_token(key), json::string(record)));
-    else if (object_at(pod_, {"metadata"}) != nullptr)
+    else if (kube::object_at(pod_, {"metadata"}) != nullptr)
       decision_.patch.emplace_back(patch_add("/metadata/annotations", json::object{{key, record}}));
     else
       decision_.patch.emplace_back(patch_add("/metadata", {{"annotations", json::object{{key, record}}}}));

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "controller/webhook/json_lookup.hpp"
 #include "controller/webhook/preflight_names.hpp"
 #include "core/clock.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::controller {
 
@@ -53,7 +54,7 @@ json::object resources(const AcceleratorNeeds& needs) {
   json::object result;
   for (const auto* kind : {"limits", "requests"}) {
     json::object amounts;
-    const json::object* theirs = object_at(*needs.container, {"resources", kind});
+    const json::object* theirs = kube::object_at(*needs.container, {"resources", kind});
     for (const auto* name : {"cpu", "memory", "ephemeral-storage"})
       if (const json::value* amount = theirs == nullptr ? nullptr : theirs->if_contains(name))
         amounts[name] = *amount;
@@ -76,10 +77,10 @@ json::object resources(const AcceleratorNeeds& needs) {
 std::optional<std::int64_t> user_of_pod(const json::object& pod) {
   std::optional<std::int64_t> user;
   for (const auto* list : {"containers", "initContainers"})
-    for (const json::object* container : objects_at(pod, {"spec", list})) {
-      if (text_at(*container, {"name"}) == kPreflightContainer) continue;
-      auto own = number_at(*container, {"securityContext", "runAsUser"});
-      if (!own) own = number_at(pod, {"spec", "securityContext", "runAsUser"});
+    for (const json::object* container : kube::objects_at(pod, {"spec", list})) {
+      if (kube::text_at(*container, {"name"}) == kPreflightContainer) continue;
+      auto own = kube::number_at(*container, {"securityContext", "runAsUser"});
+      if (!own) own = kube::number_at(pod, {"spec", "securityContext", "runAsUser"});
       if (!own || *own <= 0 || (user && *user != *own)) return std::nullopt;
       user = own;
     }
@@ -133,14 +134,14 @@ json::object preflight_volume() {
 }
 
 void keep_rules_of_cluster(json::object& wanted, const json::object& present, const AcceleratorNames& names) {
-  if (text_at(present, {"imagePullPolicy"}) == "Always") wanted["imagePullPolicy"] = "Always";
+  if (kube::text_at(present, {"imagePullPolicy"}) == "Always") wanted["imagePullPolicy"] = "Always";
   for (const auto* kind : {"limits", "requests"}) {
-    const json::object* amounts = object_at(present, {"resources", kind});
+    const json::object* amounts = kube::object_at(present, {"resources", kind});
     if (amounts == nullptr) continue;
     json::object kept;
     for (const auto& [name, amount] : *amounts)
       if (!is_accelerator(name, names)) kept[name] = amount;
-    if (const json::object* ours = object_at(wanted, {"resources", kind}))
+    if (const json::object* ours = kube::object_at(wanted, {"resources", kind}))
       for (const auto& [name, amount] : *ours)
         kept[name] = amount;
     if (!kept.empty()) wanted["resources"].as_object()[kind] = std::move(kept);

@@ -13,10 +13,10 @@
 
 #include "controller/webhook/accelerators.hpp"
 #include "controller/webhook/admission_review.hpp"
-#include "controller/webhook/json_lookup.hpp"
 #include "controller/webhook/preflight_container.hpp"
 #include "controller/webhook/preflight_names.hpp"
 #include "controller/webhook/wanted_tests.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::controller {
 
@@ -36,7 +36,7 @@ std::string at(const char* list, std::size_t index) {
 
 bool is_named(const json::value& item, std::string_view name) {
   const json::object* object = item.if_object();
-  return object != nullptr && text_at(*object, {"name"}) == name;
+  return object != nullptr && kube::text_at(*object, {"name"}) == name;
 }
 
 // Where the list has an item of that name.
@@ -54,7 +54,7 @@ bool is_false(std::string_view text) {
 }
 
 bool has_label(const json::object& pod) {
-  return value_at(pod, {"metadata", "labels", kLabel}) != nullptr;
+  return kube::value_at(pod, {"metadata", "labels", kLabel}) != nullptr;
 }
 
 // Who asks for the tests of a pod: the pod by its label, or its namespace for all of its pods.
@@ -62,16 +62,16 @@ enum class Wanted : std::uint8_t { by_pod, by_namespace };
 
 bool wants_tests(const json::object& pod, Wanted wanted) {
   if (!has_label(pod)) return wanted == Wanted::by_namespace;
-  return !is_false(text_at(pod, {"metadata", "labels", kLabel}));
+  return !is_false(kube::text_at(pod, {"metadata", "labels", kLabel}));
 }
 
 // Why a pod that wants to be tested cannot be. A patch may make no pod that the API server refuses.
 std::string obstacle(const json::object& pod) {
-  if (text_at(pod, {"spec", "os", "name"}) == "windows") return "its nodes run Windows";
-  if (value_at(pod, {"metadata", "annotations", "kubernetes.io/config.mirror"}) != nullptr)
+  if (kube::text_at(pod, {"spec", "os", "name"}) == "windows") return "its nodes run Windows";
+  if (kube::value_at(pod, {"metadata", "annotations", "kubernetes.io/config.mirror"}) != nullptr)
     return "it stands for a static pod of a kubelet";
-  for (const json::object* container : objects_at(pod, {"spec", "containers"}))
-    if (text_at(*container, {"name"}) == kPreflightContainer)
+  for (const json::object* container : kube::objects_at(pod, {"spec", "containers"}))
+    if (kube::text_at(*container, {"name"}) == kPreflightContainer)
       return std::string("its container ") + kPreflightContainer + " has the name of the one that would test";
   return "";
 }
@@ -87,9 +87,9 @@ class Changes {
   // By which agent and controller know that it is tested.
   void put_label() {
     const json::object label{{kLabel, ""}};
-    if (object_at(pod_, {"metadata"}) == nullptr)
+    if (kube::object_at(pod_, {"metadata"}) == nullptr)
       step(patch_add("/metadata", json::object{{"labels", label}}));
-    else if (object_at(pod_, {"metadata", "labels"}) == nullptr)
+    else if (kube::object_at(pod_, {"metadata", "labels"}) == nullptr)
       step(patch_add("/metadata/labels", label));
     else if (!has_label(pod_))
       step(patch_add(std::string("/metadata/labels/") + kLabel, ""));
@@ -98,7 +98,8 @@ class Changes {
   // The token is for our container alone. Comes before put_first(), which moves the others.
   void take_token_from_others() {
     for (const char* list : {kContainers, kMainContainers}) {
-      const json::array* containers = array_at(pod_, {"spec", std::string_view(list).substr(kSpec.size())});
+      const json::array* containers =
+          kube::array_at(pod_, {"spec", std::string_view(list).substr(kSpec.size())});
       for (std::size_t i = 0; containers != nullptr && i < containers->size(); ++i)
         if (!is_named((*containers)[i], kPreflightContainer)) take_token_from((*containers)[i], at(list, i));
     }
@@ -106,7 +107,7 @@ class Changes {
 
   // Ours is the first of those that begin.
   void put_first(json::object wanted, const AcceleratorNames& names) {
-    const json::array* list = array_at(pod_, {"spec", "initContainers"});
+    const json::array* list = kube::array_at(pod_, {"spec", "initContainers"});
     if (list == nullptr) return step(patch_add(kContainers, json::array{std::move(wanted)}));
     const auto place = place_of(*list, kPreflightContainer);
     if (!place) {
@@ -123,7 +124,7 @@ class Changes {
   }
 
   void put_volume(json::object wanted) {
-    const json::array* list = array_at(pod_, {"spec", "volumes"});
+    const json::array* list = kube::array_at(pod_, {"spec", "volumes"});
     if (list == nullptr) return step(patch_add(kVolumes, json::array{std::move(wanted)}));
     const auto place = place_of(*list, kPreflightVolume);
     if (!place) return step(patch_add(std::string(kVolumes) + "/-", std::move(wanted)));
@@ -135,12 +136,12 @@ class Changes {
  private:
   void take_token_from(const json::value& container, const std::string& path) {
     const json::object* object = container.if_object();
-    const json::array* mounts = object == nullptr ? nullptr : array_at(*object, {"volumeMounts"});
+    const json::array* mounts = object == nullptr ? nullptr : kube::array_at(*object, {"volumeMounts"});
     if (mounts == nullptr || !place_of(*mounts, kPreflightVolume)) return;
     json::array others;
     std::ranges::copy_if(*mounts, std::back_inserter(others),
                          [](const json::value& mount) { return !is_named(mount, kPreflightVolume); });
-    decision_.warnings.push_back("container " + std::string(text_at(*object, {"name"})) + " mounts " +
+    decision_.warnings.push_back("container " + std::string(kube::text_at(*object, {"name"})) + " mounts " +
                                  kPreflightVolume + ", the token of " + kPreflightContainer +
                                  "; the mount is removed");
     step(patch_replace(path + "/volumeMounts", std::move(others)));

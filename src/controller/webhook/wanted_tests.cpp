@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "api/preflight.hpp"
-#include "controller/webhook/json_lookup.hpp"
 #include "core/parse.hpp"
 #include "core/pod_tests.hpp"
+#include "kube/json_path.hpp"
 
 namespace autopilot::controller {
 
@@ -73,15 +73,15 @@ std::string warning_of_unknown(const std::string& key, const std::vector<std::st
 
 WantedTests wanted_tests(const json::object& pod, const WebhookSettings& settings) {
   const std::string key = settings.prefix + "/preflight";
-  const json::value* value = value_at(pod, {"metadata", "annotations", key});
-  const auto named = parse_ids(text_at(pod, {"metadata", "annotations", key}));
+  const json::value* value = kube::value_at(pod, {"metadata", "annotations", key});
+  const auto named = parse_ids(kube::text_at(pod, {"metadata", "annotations", key}));
   if (!named || (value != nullptr && !value->is_string()))
     return {joined(settings.default_tests), "annotation " + key +
                                                 ": expected ids of tests, with commas between " +
                                                 "them, as gpu.diagnosis,self_test; the usual ones are made"};
   std::vector<std::string> ids;
   for (const auto& [label, id] : kLabels)
-    if (value_at(pod, {"metadata", "labels", label}) != nullptr) add(ids, id);
+    if (kube::value_at(pod, {"metadata", "labels", label}) != nullptr) add(ids, id);
   for (const std::string& id : *named)
     add(ids, id);
   return {joined(ids.empty() ? settings.default_tests : ids), warning_of_unknown(key, *named)};
