@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/replay/replay.hpp"
+#include "controller/replay.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fstream>

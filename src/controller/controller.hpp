@@ -5,7 +5,7 @@
 #include <string>
 
 #include "config/controller_config.hpp"
-#include "controller/live_policy.hpp"
+#include "controller/live_configuration.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "kube/credentials.hpp"

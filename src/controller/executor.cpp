@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "controller/executor.hpp"
 
 #include <utility>
 
-#include "controller/audit.hpp"
-#include "controller/reconcilers/ledger_objects.hpp"
-#include "controller/steps/node_steps.hpp"
-#include "controller/steps/object_steps.hpp"
+#include "controller/reconcilers/world_view.hpp"
+#include "controller/steps.hpp"
 #include "kube/objects.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::controller {
+
 namespace {
+
+std::string name_of(const Target& target) {
+  return target.kind + '/' + (target.name_space.empty() ? "" : target.name_space + '/') + target.name;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// One line of the log for each thing that was done to the cluster: what, to what, why, on which evidence, how
+// the budgets stood, and by whom. What was only told or marked is a line for who looks for details.
+void log_done(const PlannedAction& action, const std::string& actor) {
+  const bool is_small = action.kind == ActionKind::event || action.kind == ActionKind::mark_report;
+  telemetry::log(is_small ? telemetry::LogLevel::debug : telemetry::LogLevel::info, "done",
+                 {{"action", std::string(to_string(action.kind))},
+                  {"target", name_of(action.target)},
+                  {"plan", action.plan},
+                  {"why", action.why},
+                  {"evidence", joined(action.evidence)},
+                  {"budget", action.budget},
+                  {"actor", actor}});
+}
 
 constexpr std::size_t kMostEvents = 256;
 constexpr int kEventTries = 3;  // of one that is there when it is made, and gone when it is changed

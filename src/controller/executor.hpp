@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "controller/attempts.hpp"
-#include "controller/node_marks.hpp"
 #include "controller/planner/plan.hpp"
 #include "controller/reconcilers/picture.hpp"
-#include "controller/steps/write.hpp"
+#include "controller/steps.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
 #include "kube/events.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "controller/certificates/certificate_issuer.hpp"
-#include "controller/planner/words.hpp"
+#include "controller/planner/facts.hpp"
 #include "controller/reconcilers/remediation.hpp"
-#include "controller/webhook/review_counts.hpp"
+#include "controller/webhook/review_outcome.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
 #include "net/http_server.hpp"

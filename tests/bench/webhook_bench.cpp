@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "controller/webhook/preflight_review.hpp"
-#include "controller/webhook/webhook_routes.hpp"
+#include "controller/webhook/webhook_service.hpp"
 #include "core/result.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/event_loop.hpp"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "controller/webhook/webhook_routes.hpp"
+#include "controller/webhook/webhook_service.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"

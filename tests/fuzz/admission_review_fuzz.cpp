@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "controller/webhook/observation_review.hpp"
-#include "controller/webhook/preflight_names.hpp"
 #include "controller/webhook/preflight_review.hpp"
 #include "core/result.hpp"
 #include "kube/base64.hpp"

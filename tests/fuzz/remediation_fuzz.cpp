@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "controller/replay/replay.hpp"
+#include "controller/replay.hpp"
 #include "core/parse.hpp"
 #include "core/result.hpp"
 #include "tests/fuzz/targets.hpp"

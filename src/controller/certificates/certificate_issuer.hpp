@@ -11,7 +11,7 @@
 #include <string>
 
 #include "controller/agent_node.hpp"
-#include "controller/certificates/authority_keys.hpp"
+#include "controller/certificates/authority.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "core/word_table.hpp"

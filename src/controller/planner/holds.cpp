@@ -8,10 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "controller/planner/breaker.hpp"
-#include "controller/planner/evictions.hpp"
-#include "controller/planner/gates.hpp"
-#include "controller/planner/removal.hpp"
+#include "controller/planner/budget.hpp"
+#include "controller/planner/removals.hpp"
 #include "controller/planner/returns.hpp"
 
 namespace autopilot::controller {

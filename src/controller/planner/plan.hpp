@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "controller/planner/facts.hpp"
-#include "controller/planner/ledger.hpp"
 #include "controller/planner/policy.hpp"
 #include "controller/planner/world.hpp"
 
@@ -88,5 +87,12 @@ struct Plan {
 // Pure: the same world, policy and time give the same plan. No decision is made of a picture that is not
 // complete, or older than Rules::stale_after.
 [[nodiscard]] Plan plan(const World& world, const Policy& policy, WallTime now);
+
+// What the cluster looks like when a plan was carried out: for who replays a history, and for tests.
+
+// As if the API server had done it. Deep tests, requests and Events change nothing here.
+void apply(World& world, const PlannedAction& action, WallTime now);
+// In the order that Decision asks for, with what is noted in the ledger.
+void apply(World& world, const Decision& decision, WallTime now);
 
 }  // namespace autopilot::controller

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "controller/planner/effects.hpp"
 #include "controller/planner/plan.hpp"
 
 // For tests of the planner: a small cluster in which everything that is decided succeeds.

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controller/planner/words.hpp"
+#include "controller/planner/facts.hpp"
 #include "core/action.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"

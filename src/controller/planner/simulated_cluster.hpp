@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "controller/planner/effects.hpp"
 #include "controller/planner/plan.hpp"
 
 // A cluster in virtual time, for the simulation of the planner: nodes that break and are repaired, jobs with

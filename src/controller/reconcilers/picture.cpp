@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "controller/reconcilers/ledger_objects.hpp"
+#include "controller/reconcilers/world_view.hpp"
 #include "kube/health_reports.hpp"
 
 namespace autopilot::controller {

@@ -14,7 +14,6 @@
 
 #include "controller/planner/policy.hpp"
 #include "controller/planner/world.hpp"
-#include "controller/reconcilers/node_look.hpp"
 #include "controller/reconcilers/world_view.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"

@@ -1,14 +1,177 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "controller/reconcilers/remediation.hpp"
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <functional>
+#include <iterator>
 #include <utility>
 
-#include "controller/reconcilers/ledger_objects.hpp"
+#include "controller/reconcilers/world_view.hpp"
 #include "telemetry/log.hpp"
 
 namespace autopilot::controller {
+
+namespace json = boost::json;
+
+namespace {
+
+Write deletion_of(const Kept& object) {
+  const json::object preconditions{{"uid", object.meta.uid}, {"resourceVersion", object.meta.version}};
+  return {Write::Method::remove, object.path,
+          json::serialize(json::object{{"preconditions", preconditions}})};
+}
+
+Kept kept(const kube::RemediationPlan& plan, const std::string& name_space) {
+  const LedgerEntry entry = entry_fact(plan);
+  return {.path = kube::remediation_plans_path(name_space) + '/' + plan.meta.name,
+          .meta = plan.meta,
+          .changed = entry.updated,
+          .has_ended = !is_open(entry.phase)};
+}
+
+// A report that nobody acted on ends by its age.
+Kept kept(const kube::HealthCheckReport& report, const std::string& name_space) {
+  return {.path = kube::health_check_reports_path(name_space) + '/' + report.meta.name,
+          .meta = report.meta,
+          .changed = report.time.value_or(WallTime{}),
+          .has_ended = report.phase != kube::ReportPhase::pending};
+}
+
+}  // namespace
+
+std::vector<Write> too_old(std::vector<Kept> objects, const RetentionLimits& limits, WallTime now) {
+  std::ranges::sort(objects, {}, &Kept::changed);
+  std::size_t left = objects.size();
+  std::vector<Write> deletions;
+  for (const Kept& object : objects) {
+    const bool is_old = now - object.changed > limits.longest;
+    if (!object.has_ended || (!is_old && left <= limits.most)) continue;
+    deletions.push_back(deletion_of(object));
+    --left;
+  }
+  return deletions;
+}
+
+Retention::Retention(net::EventLoop& loop, kube::Client& client, const Clock& clock, const Picture& picture,
+                     std::string name_space, std::function<bool()> is_leader, RetentionLimits limits)
+    : loop_(loop),
+      client_(client),
+      clock_(clock),
+      picture_(picture),
+      space_(std::move(name_space)),
+      is_leader_(std::move(is_leader)),
+      limits_(limits) {}
+
+void Retention::start() {
+  next_ = loop_.every(kEvery, [this] { look(); });
+}
+
+void Retention::look() {
+  if (!waiting_.empty()) return;
+  std::vector<Kept> plans;
+  for (const auto& [key, plan] : picture_.plans())
+    plans.push_back(kept(plan, space_));
+  std::vector<Kept> reports;
+  for (const auto& [key, report] : picture_.reports())
+    reports.push_back(kept(report, space_));
+  const WallTime now = clock_.now().wall;
+  for (auto* objects : {&plans, &reports})
+    for (Write& deletion : too_old(std::move(*objects), limits_, now))
+      if (waiting_.size() < kMostAtOnce) waiting_.push_back(std::move(deletion));
+  go_on();
+}
+
+void Retention::go_on() {
+  if (waiting_.empty()) return;
+  // The picture may be of another time; what is not done now is done at the next.
+  if (!is_leader_()) return waiting_.clear();
+  exchange_ = send(client_, waiting_.front(), [this](const kube::ApiResult<std::string>& answer) {
+    if (!answer && answer.error().verdict.outcome != kube::ApiOutcome::not_found)
+      telemetry::log_warning("an old plan or report is not deleted", {{"cause", answer.error().error.what}});
+    waiting_.pop_front();
+    go_on();
+  });
+}
+
+namespace {
+
+using kube::ApiOutcome;
+
+// No node has such a name.
+constexpr const char* kMore = "_more";
+
+std::string line_of(const World& world, const Hold& hold) {
+  std::string line = "since " + format_time(hold.since) + " by plan " + hold.plan;
+  if (const LedgerEntry* plan = world.entry(hold.plan)) line += ": " + plan->cause;
+  return line;
+}
+
+}  // namespace
+
+kube::Texts held_nodes(const World& world, std::size_t most) {
+  kube::Texts held;
+  for (const auto& one : world.nodes()) {
+    const Node& node = one.second;
+    if (node.held && node.is_unschedulable) held.emplace(one.first, line_of(world, *node.held));
+  }
+  if (held.size() <= most) return held;
+  const std::string others = std::to_string(held.size() - most) + " others";
+  while (held.size() > most)
+    held.erase(std::prev(held.end()));
+  held.emplace(kMore, others);
+  return held;
+}
+
+HeldNodes::HeldNodes(net::EventLoop& loop, kube::Client& client, const std::string& name_space,
+                     std::function<bool()> is_leader, Duration after_failure)
+    : loop_(loop),
+      client_(client),
+      path_(kube::config_maps_path(name_space) + "/" + kHeldNodesName),
+      is_leader_(std::move(is_leader)),
+      after_failure_(after_failure) {}
+
+void HeldNodes::show(kube::Texts held) {
+  wanted_ = std::move(held);
+  if (is_leader_() && shown_ != wanted_ && !exchange_.is_active() && !again_.is_active()) look();
+}
+
+void HeldNodes::look() {
+  exchange_ = client_.get({path_, {}}, [this](const kube::ApiResult<std::string>& answer) { take(answer); });
+}
+
+void HeldNodes::take(const kube::ApiResult<std::string>& answer) {
+  if (!is_leader_()) return;
+  if (!answer) {
+    if (answer.error().verdict.outcome != ApiOutcome::not_found) return look_later(answer.error().error);
+    again_ = loop_.after(after_failure_, [this] { look(); });
+    return;
+  }
+  const auto map = kube::parse_config_map(*answer);
+  if (!map) return look_later(map.error());
+  shown_ = map->texts;
+  if (shown_ == wanted_) return problem_.clear();
+  exchange_ = client_.patch({path_, {}}, kube::Patch::merge, kube::config_map_patch_json(*map, wanted_),
+                            [this](const kube::ApiResult<std::string>& written) { take_written(written); });
+}
+
+void HeldNodes::take_written(const kube::ApiResult<std::string>& answer) {
+  if (!answer) {
+    shown_.reset();
+    if (answer.error().verdict.outcome != ApiOutcome::conflict) look_later(answer.error().error);
+    return;
+  }
+  problem_.clear();
+  const auto map = kube::parse_config_map(*answer);
+  shown_ = map ? std::optional(map->texts) : std::nullopt;
+}
+
+void HeldNodes::look_later(const Error& why) {
+  if (std::exchange(problem_, why.what) != why.what)
+    telemetry::log_warning("the list of held nodes is not written", {{"cause", why.what}});
+  again_ = loop_.after(after_failure_, [this] { look(); });
+}
 
 Remediation::Remediation(net::EventLoop& loop, kube::Client& client, const Clock& clock,
                          const RemediationOptions& options, Policy policy, std::function<bool()> is_leader,

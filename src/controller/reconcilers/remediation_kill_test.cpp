@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-#include "controller/planner/removal.hpp"
+#include "controller/planner/removals.hpp"
 #include "controller/testing/remediation_fixture.hpp"
 
 // A controller that is killed at any of its requests, and another one after it.

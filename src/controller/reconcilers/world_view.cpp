@@ -1,12 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "controller/reconcilers/world_view.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <string_view>
 
-#include "controller/node_marks.hpp"
+#include "controller/planner/facts.hpp"
+#include "controller/steps.hpp"
+#include "core/action.hpp"
+#include "kube/health_reports.hpp"
 
 namespace autopilot::controller {
+
+namespace {
+
+// They judge what a test has found on the devices; all others look at what happens by itself.
+constexpr std::array<std::string_view, 9> kActiveChecks = {"gpu.diagnosis",
+                                                           "gpu.dcgm",
+                                                           "gpu.pcie_bandwidth",
+                                                           "gpu.memory_bandwidth",
+                                                           "gpu.compute",
+                                                           "gpu.memory_test",
+                                                           "gpu.sdc",
+                                                           "gpu.p2p",
+                                                           "gpu.nccl_allreduce"};
+
+OpenCause cause_of(const kube::ReportedIncident& incident) {
+  return {.incident = incident.id,
+          .cause = incident.cause.empty() ? incident.reason : incident.cause,
+          .blamed = incident.blamed,
+          .action = parse_action(incident.action).value_or(Action::none),
+          .since = incident.opened.value_or(WallTime{}),
+          .is_passive = std::ranges::find(kActiveChecks, incident.check) == kActiveChecks.end()};
+}
+
+// The agent has found out which of its incidents take the node out of service. Those that a person has seen
+// are that person's business.
+std::vector<OpenCause> causes_of(const kube::ReportDetails& details) {
+  std::vector<OpenCause> causes;
+  for (const kube::ReportedIncident& incident : details.incidents) {
+    const auto holds = std::ranges::find(details.evicting, incident.id, &kube::ReportedEviction::incident);
+    if (holds == details.evicting.end() || holds->closed || holds->is_acknowledged) continue;
+    if (!incident.is_injected) causes.push_back(cause_of(incident));
+  }
+  return causes;
+}
+
+std::map<std::string, WallTime, std::less<>> passed_by_all(const kube::ReportDetails& details) {
+  std::map<std::string, std::map<std::string, WallTime>> by_test;
+  for (const kube::ReportedPass& pass : details.passes) {
+    if (!pass.time) continue;
+    const auto [known, is_new] = by_test[pass.test].emplace(pass.gpu_uuid, *pass.time);
+    if (!is_new) known->second = std::max(known->second, *pass.time);
+  }
+  std::map<std::string, WallTime, std::less<>> passed;
+  for (const auto& [test, gpus] : by_test) {
+    const auto has_passed = [&](const std::string& gpu) { return gpus.contains(gpu); };
+    if (details.gpus.empty() || !std::ranges::all_of(details.gpus, has_passed)) continue;
+    WallTime oldest = WallTime::max();
+    for (const std::string& gpu : details.gpus)
+      oldest = std::min(oldest, gpus.at(gpu));
+    passed.emplace(test, oldest);
+  }
+  return passed;
+}
+
+}  // namespace
+
+NodeLook parse_node_look(const kube::JsonObject& object) {
+  const kube::HealthReport report = kube::parse_health_report(object);
+  const kube::ReportDetails details = kube::parse_report_details(object);
+  const auto has_not_looked = [](const kube::ReportedCheck& check) {
+    return check.is_required && check.health == Health::unknown;
+  };
+  return {.meta = kube::parse_meta(object),
+          .observed = report.observed,
+          .written = report.written,
+          .is_unknown = std::ranges::any_of(details.checks, has_not_looked),
+          .gpus = static_cast<int>(details.gpus.size()),
+          .causes = causes_of(details),
+          .passed = passed_by_all(details)};
+}
+
+bool says_the_same(const NodeLook& one, const NodeLook& other) {
+  return one.written == other.written && one.is_unknown == other.is_unknown && one.gpus == other.gpus &&
+         one.causes == other.causes && one.passed == other.passed;
+}
+
 namespace {
 
 // Of all accelerators together; more is nonsense that somebody wrote.
@@ -184,6 +266,103 @@ bool says_the_same(Node one, const Node& other) {
   one.version = other.version;
   one.looked = other.looked;
   return one == other;
+}
+
+namespace {
+
+void take_status(LedgerEntry& entry, const kube::PlanStatus& status) {
+  // A word of a newer version: open, so that whoever knows it ends it.
+  entry.phase = parse_phase(status.phase).value_or(Phase::waiting);
+  entry.brake = status.brake;
+  entry.message = status.message;
+  entry.holds = status.holds;
+  entry.is_released = status.is_released;
+  entry.updated = status.updated.value_or(entry.created);
+  entry.begun = status.begun;
+  if (status.would_hold) {
+    entry.holds = true;
+    entry.begun = status.would_hold;
+  }
+  entry.returned = status.returned;
+  entry.latest_evidence = status.latest_evidence.value_or(entry.latest_evidence);
+  entry.evidence = status.evidence;
+  entry.tests = status.tests;
+  entry.jobs = status.jobs;
+  entry.steps = status.steps;
+  entry.budget = status.budget;
+  entry.spare = status.spare;
+  for (const kube::PlanStep& step : status.done)
+    if (const auto kind = parse_action_kind(step.action))
+      entry.done.push_back(
+          {.kind = *kind, .target = step.target, .at = step.at, .is_counted = step.is_counted});
+}
+
+}  // namespace
+
+LedgerEntry entry_fact(const kube::RemediationPlan& plan) {
+  LedgerEntry entry;
+  entry.name = plan.meta.name;
+  entry.version = plan.meta.version;
+  entry.node = plan.spec.node;
+  entry.node_uid = plan.spec.node_uid;
+  entry.pool = plan.spec.pool;
+  entry.domain = plan.spec.domain;
+  entry.cause = plan.spec.cause;
+  entry.created = plan.spec.created;
+  entry.updated = plan.spec.created;
+  entry.evidence = plan.spec.evidence;
+  entry.tests = plan.spec.tests;
+  entry.jobs = plan.spec.jobs;
+  entry.steps = plan.spec.steps;
+  entry.budget = plan.spec.budget;
+  if (plan.status) take_status(entry, *plan.status);
+  return entry;
+}
+
+kube::PlanSpec plan_spec(const LedgerEntry& entry) {
+  return {.node = entry.node,
+          .node_uid = entry.node_uid,
+          .pool = entry.pool,
+          .domain = entry.domain,
+          .cause = entry.cause,
+          .created = entry.created,
+          .evidence = entry.evidence,
+          .tests = entry.tests,
+          .jobs = entry.jobs,
+          .steps = entry.steps,
+          .budget = entry.budget};
+}
+
+kube::PlanStatus plan_status(const LedgerEntry& entry, std::string_view problem) {
+  kube::PlanStatus status;
+  status.phase = to_string(entry.phase);
+  status.brake = entry.brake;
+  status.message = entry.message;
+  status.problem = problem;
+  status.holds = entry.holds;
+  status.is_released = entry.is_released;
+  status.updated = entry.updated;
+  status.begun = entry.begun;
+  // It holds nothing, and counts against what is recorded alone.
+  if (entry.phase == Phase::recorded) {
+    status.would_hold = status.holds ? status.begun : std::nullopt;
+    status.holds = false;
+    status.begun.reset();
+  }
+  status.returned = entry.returned;
+  status.latest_evidence = entry.latest_evidence;
+  status.evidence = entry.evidence;
+  status.tests = entry.tests;
+  status.jobs = entry.jobs;
+  status.steps = entry.steps;
+  status.budget = entry.budget;
+  status.spare = entry.spare;
+  for (const DoneStep& step : entry.done)
+    status.done.push_back({.action = std::string(to_string(step.kind)),
+                           .target = step.target,
+                           .at = step.at,
+                           .is_counted = step.is_counted});
+  return status;
 }
 
 }  // namespace autopilot::controller

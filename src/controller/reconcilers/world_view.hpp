@@ -1,18 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "controller/planner/facts.hpp"
 #include "controller/planner/policy.hpp"
-#include "controller/reconcilers/node_look.hpp"
+#include "core/clock.hpp"
+#include "core/health.hpp"
 #include "kube/health_reports.hpp"
 #include "kube/objects.hpp"
+#include "kube/remediation.hpp"
+
+namespace autopilot::controller {
+
+// What plans are made of in a NodeHealthReport, and no more: the whole one has a hundred kilobytes.
+struct NodeLook {
+  kube::Meta meta;
+  std::optional<WallTime> observed;
+  std::optional<Verdict> written;  // nothing: a word that nobody knows
+  bool is_unknown = false;         // a required check has not looked
+  int gpus = 0;                    // that its agent knows
+  std::vector<OpenCause> causes;
+  std::map<std::string, WallTime, std::less<>> passed;  // of every GPU, by test; the oldest pass counts
+};
+[[nodiscard]] NodeLook parse_node_look(const kube::JsonObject& object);
+
+// Nothing but times and versions differs.
+[[nodiscard]] bool says_the_same(const NodeLook& one, const NodeLook& other);
 
 // How the planner sees the objects of the cluster. Pure.
-namespace autopilot::controller {
 
 // The container that keeps a pod from starting before its test has passed.
 inline constexpr std::string_view kGateContainer = "autopilot-preflight";
@@ -42,5 +62,13 @@ struct ViewOptions {
 [[nodiscard]] bool is_of_interest(const kube::Pod& pod, const ViewOptions& options);
 // Nothing differs but when the agent looked and the version of the object.
 [[nodiscard]] bool says_the_same(Node one, const Node& other);
+
+// The ledger of the planner as objects of the cluster. Pure.
+
+// A plan that has no status yet waits: its first decision stands in its spec.
+[[nodiscard]] LedgerEntry entry_fact(const kube::RemediationPlan& plan);
+[[nodiscard]] kube::PlanSpec plan_spec(const LedgerEntry& entry);
+// problem: why a step of it could not be done; empty: nothing.
+[[nodiscard]] kube::PlanStatus plan_status(const LedgerEntry& entry, std::string_view problem);
 
 }  // namespace autopilot::controller

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controller/webhook/handler_answer.hpp"
+#include "controller/webhook/review_outcome.hpp"
 
 // admission.k8s.io/v1: what an API server asks about an object that somebody makes, and what it is told.
 // Pure.

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "controller/webhook/handler_answer.hpp"
+#include "controller/webhook/review_outcome.hpp"
 #include "controller/webhook/settings.hpp"
 
 namespace autopilot::controller {

@@ -14,8 +14,6 @@
 #include "controller/webhook/accelerators.hpp"
 #include "controller/webhook/admission_review.hpp"
 #include "controller/webhook/preflight_container.hpp"
-#include "controller/webhook/preflight_names.hpp"
-#include "controller/webhook/wanted_tests.hpp"
 #include "kube/json_path.hpp"
 
 namespace autopilot::controller {

@@ -3,10 +3,16 @@
 
 #include <string_view>
 
-#include "controller/webhook/handler_answer.hpp"
+#include "controller/webhook/review_outcome.hpp"
 #include "controller/webhook/settings.hpp"
 
 namespace autopilot::controller {
+
+// How what a pod gets is called, in the pod and in its token.
+
+inline constexpr const char* kPreflightContainer = "autopilot-preflight";
+inline constexpr const char* kPreflightVolume = "autopilot-preflight-token";
+inline constexpr const char* kPreflightAudience = "autopilot";
 
 // Answers an AdmissionReview of admission.k8s.io/v1 in JSON. A new pod with the label `autopilot` that asks
 // for accelerators gets the container autopilot-preflight before all that begin, and the volume with its

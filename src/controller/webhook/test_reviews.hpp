@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "controller/webhook/handler_answer.hpp"
+#include "controller/webhook/review_outcome.hpp"
 #include "controller/webhook/settings.hpp"
 #include "core/yaml.hpp"
 #include "kube/base64.hpp"
