@@ -10,10 +10,12 @@ namespace {
 constexpr const char* kNodeOfToken = "authentication.kubernetes.io/node-name";
 
 Result<std::string> node_named_by(const kube::UserInfo& user, const std::string& account) {
-  if (user.name != account) return fail(Errc::denied, user.name + " is no agent; those are " + account);
+  if (user.name != account)
+    return fail(Errc::denied, user.name + " is not an agent; agents use the account " + account);
   const auto nodes = user.extra.find(kNodeOfToken);
   if (nodes == user.extra.end() || nodes->second.size() != 1 || !config::is_dns_name(nodes->second.front()))
-    return fail(Errc::denied, "the token names no node: that of a pod does, since Kubernetes 1.30");
+    return fail(Errc::denied,
+                "the token contains no node; use the token of a pod, on Kubernetes 1.30 or later");
   return nodes->second.front();
 }
 
@@ -32,10 +34,9 @@ NoAgent no_token() {
 
 tl::expected<std::string, NoAgent> node_of_agent(const kube::ApiResult<std::string>& review,
                                                  const std::string& account) {
-  // Of the server's own words about us: what the controller may not ask says nothing of the caller.
+  // The server's refusal of our own request is not about the caller.
   const auto could_not_ask = [](const Error& why) {
-    return tl::unexpected(
-        NoAgent{503, {Errc::unavailable, "whose the token is cannot be asked: " + why.what}});
+    return tl::unexpected(NoAgent{503, {Errc::unavailable, "cannot check the token: " + why.what}});
   };
   if (!review) return could_not_ask(review.error().error);
   const auto user = kube::parse_token_review(*review, kube::kTokenAudience);

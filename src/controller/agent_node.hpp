@@ -12,15 +12,15 @@ namespace autopilot::controller {
 // The account of the agents: "system:serviceaccount:<name_space>:autopilot".
 [[nodiscard]] std::string agent_account(const std::string& name_space);
 
-// Why a request is not that of an agent.
+// Why the caller is not accepted as an agent.
 struct NoAgent {
-  int status;  // 401: no token, or nobody's; 403: somebody else's, or one that names no node; 503: nobody
-               // tells
+  int status;  // HTTP status. 401: missing or unknown token; 403: not the token of an agent, or a token
+               // without a node; 503: the API server does not answer
   Error why;
 };
 [[nodiscard]] NoAgent no_token();
-// The node of the agent whose token that is. review: what the API server answered about the token, for our
-// audience. The node is its word: it stands in the token, which was made for a pod there. Pure.
+// The node of the agent that sent the token. review: the API server's response to the TokenReview for our
+// audience. The API server reads the node from the token, which it issued for a pod on that node. Pure.
 [[nodiscard]] tl::expected<std::string, NoAgent> node_of_agent(const kube::ApiResult<std::string>& review,
                                                                const std::string& account);
 

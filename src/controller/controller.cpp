@@ -38,12 +38,12 @@ using telemetry::log_warning;
 
 constexpr unsigned kSocketMode = 0600;  // probes run as the same user
 constexpr Duration kStopGrace = seconds{5};
-// All agents of a large cluster may begin at once.
+// All agents of a large cluster can start at the same time.
 constexpr std::size_t kConnections = 1024;
 // A review of an ordinary pod has less than 100 kB.
 constexpr std::size_t kBufferedBytes = std::size_t{64} << 20;
 
-// Like no other, also of the same pod after a restart.
+// Unique, also after a restart in the same pod.
 std::string new_identity(const std::string& pod) {
   std::random_device random;
   std::array<char, 20> number{};
@@ -51,7 +51,7 @@ std::string new_identity(const std::string& pod) {
   return (pod.empty() ? std::string(kControllerName) : pod) + number.data();
 }
 
-// By which names requests may call it: those of its Service.
+// The DNS names of its Service, which requests can use.
 std::vector<std::string> service_names(const std::string& name_space) {
   const std::string name = kControllerName;
   return {name, name + "." + name_space, name + "." + name_space + ".svc",
@@ -92,22 +92,23 @@ class Controller {
   kube::Session session_;
   kube::Leader leader_;
   LivePolicy policy_;
-  std::optional<Remediation> remediation_;  // while we lead
+  std::optional<Remediation> remediation_;  // set on the leader
   OwnImage own_image_;
   WebhookService webhook_;
   GangService gangs_;
   net::HttpServer encrypted_;  // for the API server and the agents
-  net::HttpServer open_;       // in the clear
+  net::HttpServer open_;       // without TLS
   std::optional<OwnCertificates> own_certificates_;
-  std::optional<net::KeyFiles> key_files_;  // of somebody else, in place of own ones
-  std::optional<WallTime> serving_until_;   // of those
-  std::string believed_;                    // PEM, whose certificates agents show
-  std::string client_authorities_;          // PEM, whose certificate an API server shows; empty: any client
+  std::optional<net::KeyFiles> key_files_;  // set if another program issues the certificates
+  std::optional<WallTime> serving_until_;   // end of that certificate
+  std::string believed_;                    // PEM: authorities of the agents' certificates
+  std::string
+      client_authorities_;  // PEM: authorities of the API server's client certificate; empty: any client
   std::uint16_t tls_port_ = 0;
   std::uint16_t metrics_port_ = 0;
   net::Subscription signals_;
   net::Subscription drain_;
-  net::Subscription patience_;  // with an end that does not come
+  net::Subscription patience_;  // limits the wait for the end
   bool is_stopping_ = false;
   int stops_awaited_ = 0;
 };
@@ -138,18 +139,18 @@ kube::Leader::Listener Controller::election_listener() {
   return {.on_lead = [this] { lead(); },
           .on_step_down =
               [this] {
-                log_info("this controller leads no more");
+                log_info("this controller is no longer the leader");
                 remediation_.reset();
               },
           .on_problem =
               [](const Error& why) {
-                log_warning("it is not known who leads; trying on", {{"cause", why.what}});
+                log_warning("the leader is unknown; retrying", {{"cause", why.what}});
               }};
 }
 
-// What the one before has written must be in the picture: it begins with everything as the store has it.
+// The snapshot must contain the writes of the previous leader: it starts with consistent lists.
 void Controller::lead() {
-  log_info("this controller leads now");
+  log_info("this controller is the leader now");
   if (own_certificates_) own_certificates_->lead();
   const config::ControllerConfig& config = configuration_.now();
   RemediationOptions options;
@@ -169,11 +170,11 @@ void Controller::take_configuration() {
   policy_.use(configuration_.now().policy);
 }
 
-// They are the leader's: others do not know them.
+// Only the leader knows the plans.
 void Controller::show_plans(net::Responder responder) const {
   if (remediation_) return responder.respond({200, "application/json", remediation_->plans_json(), {}});
   const std::string holder = leader_.holder();
-  responder.respond(Error{Errc::unavailable, "this controller does not lead" +
+  responder.respond(Error{Errc::unavailable, "this controller is not the leader" +
                                                  (holder.empty() ? std::string() : "; " + holder + " does")});
 }
 
@@ -200,7 +201,7 @@ ControllerFigures Controller::figures() const {
   return figures;
 }
 
-// Empty when it is.
+// Why it is not ready; empty: it is.
 std::string Controller::why_not_ready() const {
   if (is_stopping_) return "stopping";
   return own_certificates_ ? own_certificates_->why_not_ready() : "";
@@ -214,7 +215,7 @@ void Controller::make_own_certificates() {
       [this] { return leader_.is_leader(); },
       [this](const std::shared_ptr<const net::TlsContext>& tls) {
         encrypted_.use(tls);
-        log_info("new keys of TLS are in use");
+        log_info("new TLS keys are in use");
       },
       [this](const std::string& pem) { believe(pem); }, kube::dice());
   own_certificates_->add_routes(encrypted_);
@@ -228,19 +229,19 @@ Status Controller::watch_key_files() {
   key_files_.emplace(loop_, paths, options_.cluster.read_file, options_.run_blocking, keys,
                      net::KeyFiles::Listener{[this](const net::KeyTexts& renewed) { return use(renewed); },
                                              [](const Error& why) {
-                                               log_warning("keys of TLS refused", {{"cause", why.what}});
+                                               log_warning("TLS keys refused", {{"cause", why.what}});
                                              }});
   return {};
 }
 
-// The authority of the agents is not that of the clients of the controller.
+// Clients of the controller have another authority than agents.
 Status Controller::use(const net::KeyTexts& keys) {
   const auto tls =
       TRY(net::TlsContext::make(net::TlsServerIdentity{keys.certificate, keys.key, client_authorities_}));
   serving_until_ = TRY(net::validity_of(keys.certificate)).until;
   believe(keys.authorities);
   encrypted_.use(tls);
-  log_info("new keys of TLS are in use");
+  log_info("new TLS keys are in use");
   return {};
 }
 
@@ -269,7 +270,7 @@ void Controller::add_open_routes() {
   });
 }
 
-// Who signs the certificate by which the webhooks know an API server.
+// Authorities of the certificate that an API server sends to webhooks.
 Status Controller::read_client_authorities() {
   const std::string& path = options_.config.webhook.client_authorities;
   if (path.empty()) return {};
@@ -328,8 +329,8 @@ Status Controller::run() {
   return {};
 }
 
-// Others lead from now on; what is asked meanwhile is answered, for the Service still leads here. Whoever
-// asks twice does not want to wait for it.
+// Another controller leads from now on. Requests are still answered, because the Service still routes to this
+// one. A second signal ends the wait.
 void Controller::begin_stop(int signal) {
   if (std::exchange(is_stopping_, true)) return stop_listening();
   log_info("stopping", {{"signal", std::to_string(signal)}});
@@ -342,9 +343,9 @@ void Controller::begin_stop(int signal) {
 void Controller::stop_listening() {
   if (patience_.is_active()) return;
   drain_.cancel();
-  // An API server that does not answer keeps nobody here: the lease ends by itself.
+  // Does not wait for an API server that does not answer: the lease expires on its own.
   patience_ = loop_.after(kStopGrace + seconds{1}, [this] {
-    log_warning("not everything ended in time");
+    log_warning("some requests did not end in time");
     loop_.stop();
   });
   encrypted_.stop(kStopGrace, [this] { note_stopped(); });

@@ -13,23 +13,23 @@
 
 namespace autopilot::controller {
 
-// The names of what the controller has in its cluster; all in its namespace but the last.
+// Name of the controller's objects in its cluster. All of them are in its namespace.
 inline constexpr const char* kControllerName = "autopilot-controller";  // Service, Lease, account
 
 struct ControllerOptions {
   config::ControllerConfig config;
-  // The configuration as it stands now in its file; called at SIGHUP and when the file changed.
+  // Reads the configuration from its file. Called on SIGHUP and after a change of the file.
   std::function<Result<config::ControllerConfig>()> reload;
-  // Something that changes whenever the file does; empty without a file.
+  // A text that changes whenever the file changes; empty without a file.
   std::function<std::string()> configuration_version;
   PolicyFile policy_file;
   kube::ClusterDoor cluster;
-  kube::RunBlocking run_blocking;  // of tasks that may outlast the controller
+  kube::RunBlocking run_blocking;  // tasks can outlive the controller
   const Clock& clock;
 };
 
-// Runs until SIGTERM or SIGINT. Errors are those of the start, such as a port in use; an API server that does
-// not answer, or refuses, is asked again until it does.
+// Runs until SIGTERM or SIGINT. Returns errors of the start, such as a port that is in use. Requests that the
+// API server refuses or does not answer are repeated until they succeed.
 [[nodiscard]] Status run_controller(ControllerOptions options);
 
 }  // namespace autopilot::controller

@@ -24,8 +24,8 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// One line of the log for each thing that was done to the cluster: what, to what, why, on which evidence, how
-// the budgets stood, and by whom. What was only told or marked is a line for who looks for details.
+// Logs one completed action: what, on which object, why, the evidence, the state of the budgets, and the
+// actor. Events and marks are logged at the level debug.
 void log_done(const PlannedAction& action, const std::string& actor) {
   const bool is_small = action.kind == ActionKind::event || action.kind == ActionKind::mark_report;
   telemetry::log(is_small ? telemetry::LogLevel::debug : telemetry::LogLevel::info, "done",
@@ -39,19 +39,20 @@ void log_done(const PlannedAction& action, const std::string& actor) {
 }
 
 constexpr std::size_t kMostEvents = 256;
-constexpr int kEventTries = 3;  // of one that is there when it is made, and gone when it is changed
+constexpr int kEventTries =
+    3;  // of an Event that exists when it is created and is missing when it is updated
 constexpr kube::BackOffTimes kReadAgain{.first = std::chrono::milliseconds{200},
                                         .last = std::chrono::seconds{10}};
 constexpr std::string_view kStatus = "/status";
 
-// The server may have done it.
+// The server can have executed the request.
 bool is_unclear(const kube::ApiError& why) {
   return why.verdict.outcome == kube::ApiOutcome::unreachable ||
          why.verdict.outcome == kube::ApiOutcome::server_error;
 }
 
-// No step of the plan is under way: one that failed is done, or not wanted any more. One that waits may move
-// pods.
+// No step of the plan is in progress: a failed step has succeeded or is no longer needed. A waiting plan can
+// still move pods.
 bool is_at_rest(Phase phase) {
   return phase != Phase::executing && phase != Phase::undoing && phase != Phase::waiting;
 }
@@ -122,7 +123,7 @@ Executor::Pace Executor::advance() {
   const bool is_over = work.has_entry && work.entry.phase == Phase::over;
   if (work.must_write && !is_over) return write_entry();
   if (!work.has_failed && !work.actions.empty()) {
-    // What was told needs no write of its own.
+    // A new Event needs no write of the ledger by itself.
     if (work.is_noted && !is_over && work.actions.front().kind != ActionKind::event) return write_entry();
     return begin(work.actions.front());
   }
@@ -170,10 +171,10 @@ void Executor::request(const Write& write, Writes what, Then then) {
   exchange_ = send(client_, write, std::move(take));
 }
 
-// Whether it was done shows in the object, and without knowing that nothing can be decided.
+// The object shows whether the write was executed. No decision is possible before that is known.
 void Executor::read_again(const std::string& path, Writes what, const Then& then, const Answer& answer) {
   if (!is_leader_()) return finish();
-  // Of one that was to be created the path is that of its list.
+  // For a creation, the path is that of the list.
   const std::string object = what == Writes::new_plan ? path + '/' + work_->entry.name : path;
   exchange_ = client_.get({object, {}}, [this, path, what, then, answer](const Answer& found) {
     if (!found && found.error().verdict.outcome != kube::ApiOutcome::not_found) {
@@ -202,7 +203,7 @@ void Executor::note(Writes what, const std::string& json) {
     }
   });
   if (!read)
-    telemetry::log_warning("an answer of the API server is no object", {{"cause", read.error().what}});
+    telemetry::log_warning("cannot parse a response of the API server", {{"cause", read.error().what}});
 }
 
 Executor::Pace Executor::write_entry() {
@@ -233,7 +234,7 @@ Executor::Pace Executor::create_entry() {
   return Pace::request;
 }
 
-// Its status is what is written next.
+// The status is written next.
 Executor::Pace Executor::take_created(const Answer& answer) {
   const std::string& name = work_->entry.name;
   if (answer) return Pace::go_on;
@@ -242,11 +243,12 @@ Executor::Pace Executor::take_created(const Answer& answer) {
     request(read, Writes::new_plan, [this](const Answer& found) { return take_existing(found); });
     return Pace::request;
   }
-  if (picture_.plan(name) != nullptr) return take_existing(answer);  // it was made in spite of the answer
+  if (picture_.plan(name) != nullptr)
+    return take_existing(answer);  // the server has created it although the response was lost
   return fail("plan " + name, answer.error());
 }
 
-// Who made it before us may have got further: then it is for the next plan to say how it goes on.
+// Another controller can have made more progress: the next plan continues.
 Executor::Pace Executor::take_existing(const Answer& answer) {
   const kube::RemediationPlan* plan = picture_.plan(work_->entry.name);
   if (plan == nullptr) return answer ? give_up() : fail("plan " + work_->entry.name, answer.error());
@@ -280,11 +282,11 @@ Executor::Pace Executor::begin_on_node(const PlannedAction& action) {
   const kube::Node* node = picture_.node(action.target.name);
   if (node == nullptr || node->meta.uid != action.target.uid) return give_up();
   const std::string& version = node->meta.version;
-  // The decision was made of another state of it.
+  // The object has changed since the decision.
   if (version != action.target.version && version != work_->node_version) return give_up();
   const auto step = node_step(action, *node, marks_, clock_.now().wall);
   if (!step) {
-    telemetry::log_warning("a step is not done", {{"plan", action.plan}, {"cause", step.error().what}});
+    telemetry::log_warning("step skipped", {{"plan", action.plan}, {"cause", step.error().what}});
     return give_up();
   }
   const std::optional<Write>& write = *step;
@@ -293,15 +295,14 @@ Executor::Pace Executor::begin_on_node(const PlannedAction& action) {
   return Pace::request;
 }
 
-// It is in the ledger before it is done: whoever dies in between has counted one too many, and never one too
-// few.
+// The removal is recorded first: after a crash, the count is too high by one at most, never too low.
 Executor::Pace Executor::begin_on_pod(const PlannedAction& action) {
   if (work_->has_entry && work_->announced != action.target.uid) {
     work_->announced = action.target.uid;
     note_in_ledger(action);
     return Pace::go_on;
   }
-  // Gone is gone.
+  // A missing pod is the desired result.
   request(remove_pod_step(action), Writes::other,
           [this](const Answer& answer) { return take(answer, kube::ApiOutcome::not_found); });
   return Pace::request;
@@ -319,14 +320,14 @@ Executor::Pace Executor::begin_request(const PlannedAction& action) {
   const kube::RemediationPlan* plan = picture_.plan(action.plan);
   if (plan == nullptr) return give_up();
   const Node* node = picture_.world().node(action.target.name);
-  // One of that name is the same one.
+  // A request with that name is the same request.
   request(request_step(action, *plan, node, options_.name_space, clock_.now().wall), Writes::other,
           [this](const Answer& answer) { return take(answer, kube::ApiOutcome::conflict); });
   return Pace::request;
 }
 
 Executor::Pace Executor::begin_event(const PlannedAction& action) {
-  // One that was told in vain before is in the queue.
+  // A failed Event is still in the queue.
   if (const std::string key = key_of(action); event_ != key) {
     events_.note(event_fact(action, options_.name_space), clock_.now());
     event_ = key;
@@ -349,7 +350,7 @@ Executor::Pace Executor::send_event() {
   return Pace::request;
 }
 
-// What can never be told is no reason to leave undone what comes after it.
+// An Event that cannot be written does not stop the following actions.
 Executor::Pace Executor::take_event(const Answer& answer) {
   const kube::ApiVerdict verdict = answer ? kube::ApiVerdict{} : answer.error().verdict;
   if (verdict.next == kube::ApiNext::back_off || verdict.next == kube::ApiNext::refresh_credentials)
@@ -363,7 +364,7 @@ Executor::Pace Executor::take_event(const Answer& answer) {
     events_.refused(verdict.outcome);
   else
     events_.drop();
-  return Pace::go_on;  // with what the queue still has of it
+  return Pace::go_on;  // continues with the rest of the queue
 }
 
 Executor::Pace Executor::take(const Answer& answer, kube::ApiOutcome also_done) {
@@ -415,7 +416,7 @@ Executor::Pace Executor::fail_action(const kube::ApiError& why) {
 Executor::Pace Executor::fail(const std::string& what, const kube::ApiError& why) {
   ++stats_.failed;
   attempts_.failed(what, clock_.now().mono, why.verdict.retry_after);
-  telemetry::log_warning("a step of a plan failed, and is tried again",
+  telemetry::log_warning("a step of a plan failed and is retried",
                          {{"step", what}, {"cause", why.error.what}});
   return give_up();
 }

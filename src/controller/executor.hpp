@@ -24,29 +24,29 @@ namespace autopilot::controller {
 struct ExecutorOptions {
   std::string name_space;  // of plans, reports and requests
   std::string prefix;      // of annotations and taints
-  std::string host;        // who tells Events: the name of our pod
+  std::string host;        // the name of our pod, for Events
 };
 
 struct ExecutorStats {
   std::map<ActionKind, std::uint64_t> done;
-  std::uint64_t failed = 0;  // steps; each try counts
+  std::uint64_t failed = 0;  // steps; each attempt counts
   std::uint64_t events_dropped = 0;
-  std::uint64_t dropped = 0;  // decisions that were not begun or not gone on with
+  std::uint64_t dropped = 0;  // decisions that were not started or not finished
 };
 
-// Turns decisions into writes, one request after the other: the plan is written before its first step, every
-// step is one request that can be done again and carries what it was decided by (the resourceVersion, or the
-// uid of a pod), and what was done is written into the plan; of pods that are removed, before it is done.
-// Whatever is cut off at any point is gone on with by whoever makes the next plan. A step that failed is
-// tried again, later each time, and none behind it is begun before. On the loop's thread.
+// Turns decisions into requests, one at a time. The plan is written before its first step. Every step is one
+// idempotent request with a precondition: the resourceVersion of the object, or the uid of a pod. Completed
+// steps are written into the plan; the removal of a pod is written before the request is sent. After an
+// interruption, the next plan continues the work. A failed step is retried with increasing waits, and no
+// later step of its plan starts before it succeeds. On the loop's thread.
 class Executor {
  public:
-  // Decisions are not begun when they have waited for longer: what they were made of is old.
+  // Decisions that waited longer are dropped: their snapshot is too old.
   static constexpr Duration kPatience = std::chrono::seconds{30};
 
-  // is_leader: asked before every request; where it says no, nothing more is begun.
-  // on_idle: all was done or given up, and the picture shows it; has_asked: the API server was asked for
-  // something.
+  // is_leader: called before every request; no request is sent if it returns false. on_idle: all decisions
+  // are carried out or dropped, and the snapshot shows the result; has_asked: a request was sent to the API
+  // server.
   Executor(net::EventLoop& loop, kube::Client& client, const Clock& clock, Picture& picture,
            ExecutorOptions options, std::function<bool()> is_leader, std::function<double()> random,
            std::function<void(bool has_asked)> on_idle);
@@ -54,21 +54,25 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   ~Executor() = default;
 
-  // Not while it is busy.
+  // Must not be called while is_busy().
   void carry_out(Plan plan);
   [[nodiscard]] bool is_busy() const { return is_busy_; }
-  // When a step that failed may be tried again; nothing: none waits.
+  // When a failed step can be tried again; nullopt: none waits.
   [[nodiscard]] std::optional<MonoTime> next_try() const { return attempts_.next(clock_.now().mono); }
   [[nodiscard]] ExecutorStats stats() const;
 
  private:
-  enum class Pace : std::uint8_t { request, go_on, idle };  // a request is under way; no request was needed
-  // What the answer to a write is a new version of.
+  enum class Pace : std::uint8_t {
+    request,
+    go_on,
+    idle
+  };  // request: in flight; go_on: no request was needed
+  // The object that the response to a write contains.
   enum class Writes : std::uint8_t { node, plan, new_plan, report, other };
   using Answer = kube::ApiResult<std::string>;
   using Then = std::function<Pace(const Answer& answer)>;
 
-  // A decision on its way.
+  // The decision in progress.
   struct Work {
     explicit Work(Decision decision);
 
@@ -76,11 +80,11 @@ class Executor {
     LedgerEntry entry;
     std::deque<PlannedAction> actions;
     bool must_write = false;   // the entry, before the next step
-    bool is_noted = false;     // something was added to the entry that is not written yet
-    bool has_failed = false;   // nothing further is done
-    std::string problem;       // of the step that failed last, until it is done
+    bool is_noted = false;     // the entry has changes that are not written yet
+    bool has_failed = false;   // no further step is executed
+    std::string problem;       // of the last failed step, until it succeeds
     std::string node_version;  // of our last write of the node
-    std::string announced;     // uid of the pod whose removal is in the ledger
+    std::string announced;     // uid of the pod whose removal is recorded in the ledger
   };
 
   void go_on();
@@ -105,7 +109,7 @@ class Executor {
   [[nodiscard]] Pace begin_event(const PlannedAction& action);
   [[nodiscard]] Pace send_event();
   [[nodiscard]] Pace take_event(const Answer& answer);
-  // also_done: an outcome that says so as well.
+  // also_done: another outcome that means success.
   [[nodiscard]] Pace take(const Answer& answer, kube::ApiOutcome also_done = kube::ApiOutcome::ok);
   [[nodiscard]] Pace done();
   void forget_problem();
@@ -127,10 +131,10 @@ class Executor {
   const std::function<void(bool has_asked)> on_idle_;
   Attempts attempts_;
   kube::EventQueue events_;
-  std::string event_;  // that is in the queue
+  std::string event_;  // key of the fact in the queue
   int event_tries_ = 0;
   std::deque<Decision> waiting_;
-  std::deque<std::string> grants_;  // nodes that may be reserved for a deep test
+  std::deque<std::string> grants_;  // nodes whose agents get permission for a deep diagnostic
   MonoTime accepted_{};
   std::unique_ptr<Work> work_;
   net::Exchange exchange_;

@@ -33,28 +33,28 @@ std::string seconds_text(Duration duration) {
 
 void add_election(MetricsText& metrics, const ControllerFigures& figures) {
   add_one(metrics, MetricType::gauge, "autopilot_controller_leader",
-          "1 where this controller leads: it alone writes what all of them decide.", figures.leads ? 1 : 0);
+          "1 on the leader, the only controller that acts.", figures.leads ? 1 : 0);
   add_one(metrics, MetricType::gauge, "autopilot_controller_lease_transitions",
-          "How often the lease changed hands, as it says itself.", figures.lease_transitions);
+          "Changes of the leader, from the Lease.", figures.lease_transitions);
   add_one(metrics, MetricType::counter, "autopilot_controller_lease_failures_total",
-          "Requests about the lease that were refused or got no answer.",
+          "Requests for the Lease that were refused or got no response.",
           static_cast<double>(figures.lease_failures));
 }
 
 void add_certificates(MetricsText& metrics, const ControllerFigures& figures) {
   metrics.family("autopilot_controller_certificate_not_after_seconds", MetricType::gauge,
-                 "When a certificate ends, in seconds since 1970: what is shown, and what signs.");
+                 "End of the serving certificate and of the authority, in seconds since 1970.");
   const auto add = [&metrics](std::string_view which, const std::optional<WallTime>& until) {
     if (until) metrics.sample({{"certificate", which}}, to_seconds(until->time_since_epoch()));
   };
   add("serving", figures.serving_until);
   add("authority", figures.authority_until);
   add_one(metrics, MetricType::gauge, "autopilot_controller_certificate_problem",
-          "1 while the authority cannot be read, made or told to the cluster.",
+          "1 while the authority cannot be read, created or published.",
           figures.has_certificate_problem ? 1 : 0);
   if (!figures.issued) return;
   metrics.family("autopilot_controller_certificate_requests_total", MetricType::counter,
-                 "Certificates that agents asked for, by how it ended.");
+                 "Certificate requests of agents, by result.");
   for (std::size_t at = 0; at < kIssuances.size(); ++at)
     metrics.sample({{"outcome", kIssuances.at(at).second}}, static_cast<double>(figures.issued->at(at)));
 }
@@ -62,18 +62,17 @@ void add_certificates(MetricsText& metrics, const ControllerFigures& figures) {
 void add_reviews(MetricsText& metrics, const ControllerFigures& figures) {
   const std::array webhooks{std::pair{std::string_view("preflight"), &figures.preflight},
                             std::pair{std::string_view("observation"), &figures.observation}};
-  metrics.family("autopilot_webhook_reviews_total", MetricType::counter,
-                 "Pods that the API server asked about, by what became of them.");
+  metrics.family("autopilot_webhook_reviews_total", MetricType::counter, "Reviews of new pods, by result.");
   for (const auto& [webhook, reviews] : webhooks)
     for (std::size_t at = 0; at < kReviewOutcomes.size(); ++at)
       metrics.sample({{"webhook", webhook}, {"outcome", kReviewOutcomes.at(at).second}},
                      static_cast<double>(reviews->by_outcome.at(at)));
   metrics.family("autopilot_webhook_review_seconds_total", MetricType::counter,
-                 "Time that these took in the controller, all together.");
+                 "Total duration of these reviews in the controller.");
   for (const auto& [webhook, reviews] : webhooks)
     metrics.sample({{"webhook", webhook}}, to_seconds(reviews->total));
   metrics.family("autopilot_webhook_reviews_within_total", MetricType::counter,
-                 "Those that took so many seconds at most.");
+                 "Reviews that took at most this many seconds.");
   for (const auto& [webhook, reviews] : webhooks)
     for (std::size_t at = 0; at < ReviewFigures::kBuckets.size(); ++at)
       metrics.sample({{"webhook", webhook}, {"seconds", seconds_text(ReviewFigures::kBuckets.at(at))}},
@@ -82,7 +81,7 @@ void add_reviews(MetricsText& metrics, const ControllerFigures& figures) {
 
 void add_api_requests(MetricsText& metrics, const kube::ApiCounts& counts) {
   metrics.family("autopilot_controller_api_requests_total", MetricType::counter,
-                 "Requests to the API server, by how they ended.");
+                 "Requests to the API server, by result.");
   for (std::size_t at = 0; at < counts.size(); ++at)
     metrics.sample({{"outcome", kube::to_string(static_cast<kube::ApiOutcome>(at))}},
                    static_cast<double>(counts.at(at)));
@@ -90,24 +89,22 @@ void add_api_requests(MetricsText& metrics, const kube::ApiCounts& counts) {
 
 void add_remediation(MetricsText& metrics, const RemediationFigures& figures) {
   add_one(metrics, MetricType::gauge, "autopilot_controller_picture_complete",
-          "1 where enough is known of the cluster to decide about nodes.", figures.problem.empty() ? 1 : 0);
-  add_one(metrics, MetricType::counter, "autopilot_controller_plans_made_total",
-          "How often it was thought over what is to be done.", static_cast<double>(figures.plans_made));
-  metrics.family("autopilot_controller_remediation_plans", MetricType::gauge,
-                 "RemediationPlans that there are, by how far they are.");
+          "1 while the snapshot of the cluster is complete and current.", figures.problem.empty() ? 1 : 0);
+  add_one(metrics, MetricType::counter, "autopilot_controller_plans_made_total", "Plans made.",
+          static_cast<double>(figures.plans_made));
+  metrics.family("autopilot_controller_remediation_plans", MetricType::gauge, "RemediationPlans, by phase.");
   for (const auto& [phase, count] : figures.entries)
     metrics.sample({{"phase", to_string(phase)}}, static_cast<double>(count));
-  metrics.family(
-      "autopilot_controller_breaker_open", MetricType::gauge,
-      "1 for pools in which too many nodes turned bad by one cause: none is held or emptied there.");
+  metrics.family("autopilot_controller_breaker_open", MetricType::gauge,
+                 "1 for pools in which too many nodes failed for one cause: none is held or drained there.");
   for (const TrippedBreaker& breaker : figures.breakers)
     metrics.sample({{"pool", breaker.pool}, {"cause", breaker.cause}}, 1);
   metrics.family("autopilot_controller_steps_total", MetricType::counter,
-                 "Steps of plans that were done, by what they are.");
+                 "Completed steps of plans, by action.");
   for (const auto& [kind, count] : figures.executor.done)
     metrics.sample({{"action", to_string(kind)}}, static_cast<double>(count));
   add_one(metrics, MetricType::counter, "autopilot_controller_step_failures_total",
-          "Steps of plans that failed; each is tried again.", static_cast<double>(figures.executor.failed));
+          "Failed steps of plans; each is retried.", static_cast<double>(figures.executor.failed));
   add_one(metrics, MetricType::counter, "autopilot_controller_events_dropped_total",
           "Events that were never written.", static_cast<double>(figures.executor.events_dropped));
 }
@@ -117,17 +114,16 @@ void add_remediation(MetricsText& metrics, const RemediationFigures& figures) {
 std::string render(const ControllerFigures& figures) {
   MetricsText metrics;
   metrics.family("autopilot_build_info", MetricType::gauge,
-                 "Always 1; the labels say which program answers.");
+                 "Always 1; the labels have the version of the program.");
   const auto build = telemetry::build_info();
   metrics.sample({{"version", build.version}, {"commit", build.commit}}, 1);
   add_election(metrics, figures);
   add_one(metrics, MetricType::counter, "autopilot_controller_configuration_refused_total",
-          "New configurations that were refused; the old one stayed.",
-          static_cast<double>(figures.configuration_refused));
+          "Invalid configurations that were not loaded.", static_cast<double>(figures.configuration_refused));
   add_one(metrics, MetricType::counter, "autopilot_controller_policy_refused_total",
-          "New policies that were refused; the old one stayed.", static_cast<double>(figures.policy_refused));
+          "Invalid policies that were not loaded.", static_cast<double>(figures.policy_refused));
   metrics.family("autopilot_controller_mode", MetricType::gauge,
-                 "Always 1; the label says what may be done about nodes that are in no pool.");
+                 "Always 1; the label has the mode of nodes outside every pool.");
   metrics.sample({{"mode", to_string(figures.mode)}}, 1);
   if (figures.remediation) add_remediation(metrics, *figures.remediation);
   add_certificates(metrics, figures);

@@ -15,26 +15,27 @@
 
 namespace autopilot::controller {
 
-// What is told of a controller by numbers.
+// The values of the controller's metrics.
 struct ControllerFigures {
   bool leads = false;
   std::int32_t lease_transitions = 0;
   std::uint64_t lease_failures = 0;
   std::uint64_t configuration_refused = 0;
   std::uint64_t policy_refused = 0;
-  Mode mode = Mode::observe;                      // of nodes that are in no pool
-  std::optional<RemediationFigures> remediation;  // where it leads
-  std::optional<WallTime> serving_until;          // of the certificate that is shown
-  std::optional<WallTime> authority_until;        // of the one that signs; nothing: somebody else does
+  Mode mode = Mode::observe;                      // of nodes outside every pool
+  std::optional<RemediationFigures> remediation;  // set on the leader
+  std::optional<WallTime> serving_until;          // end of the serving certificate
+  std::optional<WallTime>
+      authority_until;  // end of the authority; nullopt: cert-manager or an operator issues the certificates
   bool has_certificate_problem = false;
   std::optional<IssuanceCounts> issued;  // certificates of agents
-  ReviewFigures preflight;               // of pods that were made
+  ReviewFigures preflight;               // reviews of new pods
   ReviewFigures observation;
   kube::ApiCounts api_requests{};
   net::ServerStats server;
 };
 
-// As Prometheus reads them.
+// In Prometheus' text format.
 [[nodiscard]] std::string render(const ControllerFigures& figures);
 
 }  // namespace autopilot::controller

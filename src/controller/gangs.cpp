@@ -18,7 +18,7 @@ namespace autopilot::controller {
 
 namespace {
 
-// Those that are somewhere, and stay there.
+// Pods that are on a node and not being deleted.
 std::vector<const Pod*> placed_pods(const World& world, const World::Names& uids,
                                     const std::string& name_space) {
   std::vector<const Pod*> pods;
@@ -51,7 +51,7 @@ std::string message_of(const World& world, const Owner& owner, std::vector<const
   return text;
 }
 
-// Those that want a node, too.
+// Includes pods without a node.
 std::size_t pods_to_come(const World& world, const World::Names& uids, const std::string& name_space) {
   return static_cast<std::size_t>(std::ranges::count_if(uids, [&](const std::string& uid) {
     const Pod* pod = world.pod(uid);
@@ -59,7 +59,7 @@ std::size_t pods_to_come(const World& world, const World::Names& uids, const std
   }));
 }
 
-// Where the other pods that have GPUs, or are tested, are, beginning after the own node.
+// The locations of the other pods that have GPUs or are being tested, starting after the own node.
 std::vector<std::string> nodes_of_others(const std::vector<const Pod*>& placed, const std::string& own) {
   std::set<std::string> names;
   for (const Pod* pod : placed)
@@ -80,7 +80,7 @@ api::GangAnswer where(const World& world, const Owner& owner, const std::vector<
 
 }  // namespace
 
-// A gate that has let its pod through has its own proof, or had waited for long enough.
+// A pod that has passed its gate has its own proof, or its wait has ended.
 bool Gangs::is_ready(const Gang& gang, const Pod& pod, MonoTime now) {
   if (!pod.is_gated || gang.let_in.contains(pod.uid)) return true;
   const auto proven = gang.proven.find(pod.uid);
@@ -142,7 +142,7 @@ GangService::GangService(kube::Client& client, const Clock& clock, const std::st
       account_(agent_account(name_space)),
       world_(std::move(world)),
       callers_(clock, {kRemembered, kMostRemembered, kMostAtOnce},
-               Caller{{}, 429, {Errc::exhausted, "too many ask at once; try again"}}) {}
+               Caller{{}, 429, {Errc::exhausted, "too many concurrent requests; try again"}}) {}
 
 void GangService::add_routes(net::HttpServer& server) {
   server.route("POST", api::kGangsPath, [this](const net::HttpRequest& request, net::Responder responder) {
@@ -151,9 +151,9 @@ void GangService::add_routes(net::HttpServer& server) {
 }
 
 void GangService::answer(const net::HttpRequest& request, net::Responder responder) {
-  // Half of the questions come to one that does not lead: it sends them on before it asks anybody.
+  // Half of the requests reach a controller that is not the leader: it forwards them before the TokenReview.
   if (world_() == nullptr)
-    return refuse(responder, 503, {Errc::unavailable, "this controller does not lead; ask again"});
+    return refuse(responder, 503, {Errc::unavailable, "this controller is not the leader; try again"});
   const std::string token = net::bearer_token(request);
   if (request.body.size() > kLongestBody)
     return refuse(responder, 413, {Errc::exhausted, "the body is longer than 4 KiB"});
@@ -174,7 +174,7 @@ void GangService::answer(const net::HttpRequest& request, net::Responder respond
 void GangService::take_review(const std::string& token, const kube::ApiResult<std::string>& answer) {
   const auto node = node_of_agent(answer, account_);
   if (node) return callers_.settle(token, Caller{*node}, true);
-  // That nobody told it is not remembered.
+  // A missing response is not cached.
   callers_.settle(token, Caller{{}, node.error().status, node.error().why}, node.error().status != 503);
 }
 
@@ -184,13 +184,13 @@ void GangService::decide(const Caller& caller, const api::GangQuestion& question
   if (world == nullptr || !world->is_complete)
     return refuse(
         responder, 503,
-        {Errc::unavailable, world == nullptr ? "this controller does not lead; ask again"
-                                             : "this controller has not seen the cluster yet; ask again"});
+        {Errc::unavailable, world == nullptr ? "this controller is not the leader; try again"
+                                             : "this controller has not read the cluster yet; try again"});
   const Pod* pod = world->pod(question.pod_uid);
-  // Its watch may be behind.
+  // The watch can be late.
   if (pod == nullptr || pod->node.empty())
     return responder.respond(
-        json(to_json(api::GangAnswer{false, "the controller has not seen the pod yet"})));
+        json(to_json(api::GangAnswer{false, "the controller has not read the pod yet"})));
   if (pod->node != caller.node)
     return refuse(responder, 403,
                   {Errc::denied, "the pod " + pod->name_space + "/" + pod->name + " is on node " + pod->node +

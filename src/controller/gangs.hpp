@@ -18,25 +18,25 @@
 
 namespace autopilot::controller {
 
-// Ties together the pods that one owner made, and those of all Jobs of one JobSet: one whose own GPUs are
-// proven waits until all of them that have a node are proven as well, or have begun. How long at most, its
-// agent decides. A pod is proven while its agent asks for it. Pods of that owner that lost their node at the
-// gate are waited for where they come to next (planner/vacancies). One that is not proven yet is told where
-// the others are, once all of them are somewhere. Nothing of it is stored: agents ask again, and whoever
-// leads next learns all of it from that.
+// Synchronizes the start of the pods of one owner, and of all Jobs of one JobSet. A pod whose GPUs have
+// passed waits until all other pods that are placed on a node have passed or started. The agent limits the
+// wait. A pod counts as passed while its agent repeats its request. Pods that were evicted at the gate are
+// waited for on their next node (Vacancies). A pod that has not passed learns the locations of the others
+// once all of them are placed. Nothing is stored: agents repeat their requests, and a new leader learns the
+// state from them.
 class Gangs {
  public:
-  static constexpr Duration kProven = std::chrono::seconds{15};  // after its agent has asked
+  static constexpr Duration kProven = std::chrono::seconds{15};  // after the last request of its agent
   static constexpr std::size_t kMost = 1024;
-  static constexpr std::size_t kMostNamed = 3;  // in a message
+  static constexpr std::size_t kMostNamed = 3;  // pods in a message
 
-  // pod: of the question, as the world has it. Without an owner it may start.
+  // pod: the pod of the question, from the world. A pod without an owner can start.
   [[nodiscard]] api::GangAnswer ask(const World& world, const Pod& pod, const api::GangQuestion& question,
                                     MonoTime now);
 
  private:
   struct Gang {
-    std::map<std::string, MonoTime, std::less<>> proven;  // when was asked last, by the uid of the pod
+    std::map<std::string, MonoTime, std::less<>> proven;  // time of the last request, by pod uid
     std::set<std::string, std::less<>> let_in;            // uids
   };
 
@@ -46,18 +46,18 @@ class Gangs {
   kube::RecentMap<Gang> gangs_{kMost};  // by namespace and uid of the owner
 };
 
-// Answers agents that ask for a pod of a job: POST /v1/gangs with a GangQuestion and the token of the agent's
-// pod gets a GangAnswer. An agent may ask for the pods of its own node alone. 503: this controller does not
-// lead, or has not seen the cluster yet; another one may. On the loop's thread.
+// POST /v1/gangs: takes a GangQuestion with the token of the agent's pod and returns a GangAnswer. An agent
+// can ask only about pods of its own node. 503: this controller is not the leader, or has not read the
+// cluster yet; try another one. On the loop's thread.
 class GangService {
  public:
   static constexpr std::size_t kLongestBody = std::size_t{4} << 10;
-  // What the API server said of a token.
+  // Lifetime of the API server's response about a token.
   static constexpr Duration kRemembered = std::chrono::seconds{30};
   static constexpr std::size_t kMostRemembered = 4096;
   static constexpr std::size_t kMostAtOnce = 32;
 
-  // world: as the leader sees it; nullptr: this controller does not lead.
+  // world: returns the leader's world; nullptr if this controller is not the leader.
   GangService(kube::Client& client, const Clock& clock, const std::string& name_space,
               std::function<const World*()> world);
   GangService(const GangService&) = delete;
@@ -67,10 +67,10 @@ class GangService {
   void add_routes(net::HttpServer& server);
 
  private:
-  // Whose token it is.
+  // The caller that a token belongs to.
   struct Caller {
     std::string node;
-    int refused = 0;  // the status; 0: it is the agent of that node
+    int refused = 0;  // HTTP status; 0: the caller is the agent of that node
     Error why{};
   };
 

@@ -407,7 +407,7 @@ TEST_F(GangServiceTest, whoever_is_no_agent_is_refused) {
 TEST_F(GangServiceTest, a_pod_that_the_watch_has_not_told_of_waits) {
   const auto answer = answer_for("new");
   EXPECT_FALSE(answer.may_start);
-  EXPECT_THAT(answer.message, HasSubstr("not seen the pod"));
+  EXPECT_THAT(answer.message, HasSubstr("not read the pod"));
 }
 
 TEST_F(GangServiceTest, who_does_not_lead_or_has_not_seen_the_cluster_sends_away) {

@@ -23,20 +23,20 @@ LiveConfiguration::LiveConfiguration(net::EventLoop& loop, config::ControllerCon
 }
 
 void LiveConfiguration::reload() {
-  // Before it is read: what changes meanwhile is read again.
+  // Taken before the content, so that a change during the read is read again.
   if (version_of_file_) version_ = version_of_file_();
   const auto next = reload_();
   if (!next) return refuse(next.error());
   refused_version_.clear();
   telemetry::log_info("configuration loaded", {{"changes", config::describe(config::diff(now_, *next))}});
-  // What needs a restart keeps its old value until then.
+  // Settings that need a restart keep their old values until then.
   now_ = config::merge_live(now_, *next);
   on_change_();
 }
 
-// The same file, read once more because somebody asked, is told and not counted again.
+// The same file, read again on request, is logged but not counted again.
 void LiveConfiguration::refuse(const Error& why) {
-  telemetry::log_error("configuration refused, the old one stays in use", {{"cause", why.what}});
+  telemetry::log_error("invalid configuration, keeping the previous one", {{"cause", why.what}});
   const bool is_known = !version_.empty() && refused_version_ == version_;
   if (!is_known) ++refused_;
   refused_version_ = version_;
@@ -66,14 +66,13 @@ void LivePolicy::look() {
   auto policy = text ? parse_policy(*text, path_) : Result<Policy>(fail(std::move(text).error()));
   if (policy) return take(std::move(*policy));
   ++refused_;
-  telemetry::log_error("the policy makes no sense; the one before stays", {{"cause", policy.error().what}});
+  telemetry::log_error("invalid policy, keeping the previous one", {{"cause", policy.error().what}});
 }
 
 void LivePolicy::take(Policy policy) {
   if (policy == now_) return;
   now_ = std::move(policy);
-  telemetry::log_info("the policy counts from now on",
-                      {{"file", path_}, {"mode", std::string(to_string(now_.rules.mode))}});
+  telemetry::log_info("policy loaded", {{"file", path_}, {"mode", std::string(to_string(now_.rules.mode))}});
   on_change_(now_);
 }
 

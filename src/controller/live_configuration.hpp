@@ -14,16 +14,16 @@
 
 namespace autopilot::controller {
 
-// The configuration as it counts now: read again when its file changed, or when somebody asks. A new one that
-// makes no sense is told and counted once, and the old one stays. On the loop's thread.
+// The current configuration. It is read again when its file changes and on request. An invalid one is logged
+// and counted once, and the previous one stays in use. On the loop's thread.
 class LiveConfiguration {
  public:
   static constexpr Duration kLook = std::chrono::seconds{2};
 
   using Reload = std::function<Result<config::ControllerConfig>()>;
 
-  // version: something that changes whenever the file does; empty without a file. on_change: it is another
-  // one now. look: how often the version is asked for.
+  // version: returns a text that changes whenever the file changes; empty without a file. on_change: called
+  // after a change of the configuration. look: interval between calls of version.
   LiveConfiguration(net::EventLoop& loop, config::ControllerConfig first, Reload reload,
                     std::function<std::string()> version, std::function<void()> on_change,
                     Duration look = kLook);
@@ -33,7 +33,7 @@ class LiveConfiguration {
 
   [[nodiscard]] const config::ControllerConfig& now() const { return now_; }
   void reload();
-  // New ones that made no sense.
+  // Number of invalid configurations.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
  private:
@@ -43,21 +43,21 @@ class LiveConfiguration {
   const Reload reload_;
   const std::function<std::string()> version_of_file_;
   const std::function<void()> on_change_;
-  std::string version_;  // of what was read last
+  std::string version_;  // of the content that was read last
   std::string refused_version_;
   std::uint64_t refused_ = 0;
   net::Subscription watch_;
 };
 
-// How the file of the policy is read.
+// Access to the policy's file.
 struct PolicyFile {
   std::function<Result<std::string>(const std::string& path)> read;
-  // Something that changes whenever the file does.
+  // A text that changes whenever the file changes.
   std::function<std::string(const std::string& path)> version;
 };
 
-// The policy as it counts now: read again when its file changed. One that makes no sense is told and counted
-// once, and the one before stays; at the start that is one that only observes. On the loop's thread.
+// The current policy. It is read again when its file changes. An invalid policy is logged and counted once,
+// and the previous one stays in use; at the start that is a policy that only observes. On the loop's thread.
 class LivePolicy {
  public:
   static constexpr Duration kLook = std::chrono::seconds{2};
@@ -68,10 +68,10 @@ class LivePolicy {
   LivePolicy& operator=(const LivePolicy&) = delete;
   ~LivePolicy() = default;
 
-  // Empty: nothing is done but observing.
+  // Empty: the default policy, which only observes.
   void use(const std::string& path);
   [[nodiscard]] const Policy& now() const { return now_; }
-  // Documents that made no sense.
+  // Number of invalid documents.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
  private:
@@ -83,7 +83,7 @@ class LivePolicy {
   const std::function<void(const Policy&)> on_change_;
   const Duration pause_;
   std::string path_;
-  std::string version_;  // of what was read last
+  std::string version_;  // of the content that was read last
   Policy now_;
   std::uint64_t refused_ = 0;
   net::Subscription watch_;

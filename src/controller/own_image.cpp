@@ -21,7 +21,7 @@ void OwnImage::start() {
                           [this](const kube::ApiResult<std::string>& answer) { take(answer); });
 }
 
-// The kubelet says it some seconds after the container has begun.
+// The kubelet reports the digest some seconds after the start of the container.
 void OwnImage::take(const kube::ApiResult<std::string>& answer) {
   if (answer)
     if (auto images = kube::parse_container_images(*answer)) images_ = *std::move(images);

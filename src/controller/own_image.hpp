@@ -11,14 +11,14 @@
 
 namespace autopilot::controller {
 
-// By which digest the image of this pod runs, which is that of the agents as well: one chart installs both.
-// Pods get it by that, for a tag may be given to something else meanwhile. On the loop's thread.
+// The digest of this pod's image, which agents use as well: one chart installs both. Pods get the image by
+// digest, because a tag can be moved to another image. On the loop's thread.
 class OwnImage {
  public:
   static constexpr Duration kPause = std::chrono::seconds{10};
-  static constexpr int kMostLooks = 30;  // then it came from no registry, or nobody tells
+  static constexpr int kMostLooks = 30;  // after these, the image is assumed to have no digest
 
-  // Outside of a cluster there is no pod: empty.
+  // pod: empty outside a cluster.
   OwnImage(net::EventLoop& loop, kube::Client& client, std::string name_space, std::string pod,
            std::function<void()> on_known, Duration pause = kPause);
   OwnImage(const OwnImage&) = delete;
@@ -26,7 +26,7 @@ class OwnImage {
   ~OwnImage() = default;
 
   void start();
-  // The image by its digest, where it is one of this pod and that is known; else as it is.
+  // The image by digest if this pod runs it and the digest is known; otherwise unchanged.
   [[nodiscard]] const std::string& pinned(const std::string& image) const;
 
  private:

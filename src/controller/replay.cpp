@@ -31,7 +31,7 @@ OpenCause read_cause(const JsonObject& object) {
   cause.cause = object.word("cause");
   cause.blamed = object.word_or_empty("blamed");
   if (object.has("action")) cause.action = object.choice<Action>("action", parse_action);
-  // Not told: when the line says so.
+  // Without a time of its own: the time of the line.
   cause.since = object.time_if_any("since").value_or(WallTime::min());
   cause.is_passive = !object.flag_or_false("byTest");
   return cause;
@@ -137,7 +137,7 @@ Result<HistoryEvent> parse_history_event(std::string_view line) {
 
 namespace {
 
-// So often at most is a plan made of what the one before has changed, at one moment.
+// Limit of plans at one moment, each of which follows the changes of the previous one.
 constexpr int kRounds = 20;
 
 template <class T, class U>
@@ -154,8 +154,8 @@ Replay::Replay(Policy policy, Tell tell, std::size_t most_plans)
 
 Status Replay::take(const HistoryEvent& event) {
   if (has_begun_ && event.time < now_)
-    return fail(Errc::malformed,
-                "time: " + format_time(event.time) + " lies before the event before, " + format_time(now_));
+    return fail(Errc::malformed, "time: " + format_time(event.time) +
+                                     " is before that of the previous event, " + format_time(now_));
   TRY_STATUS(go_to(event.time));
   if (++objects_ > kMaxObjects)
     return fail(Errc::exhausted, "a history of more than " + std::to_string(kMaxObjects) + " events");
@@ -171,7 +171,7 @@ Status Replay::finish() {
   return has_begun_ ? decide() : Status{};
 }
 
-// What is known by now is decided, then what is due until that time.
+// Decides about the current state, then about everything due until that time.
 Status Replay::go_to(WallTime time) {
   if (has_begun_ && time > now_) TRY_STATUS(decide());
   while (next_ && *next_ < time) {
@@ -220,7 +220,7 @@ void Replay::change(const NodeChange& change) {
   set(node.domain, change.domain);
   set(node.gpus, change.gpus);
   set(node.is_ready, change.is_ready);
-  // It tells of others' cordons: ours is where the plan has put it.
+  // The history has the cordons of others; ours are in the replayed plans.
   if (!node.held) set(node.is_unschedulable, change.is_unschedulable);
   set(node.verdict, change.verdict);
   set(node.is_unknown, change.is_unknown);

@@ -17,22 +17,22 @@
 
 namespace autopilot::controller {
 
-// A recorded history of a cluster, line by line (docs/remediation.md).
+// Events of a recorded cluster history (docs/remediation.md).
 
-// What became of a node: what is told, nothing else.
+// The changed fields of a node.
 struct NodeChange {
   std::string name;
   std::optional<Labels> labels;
   std::optional<std::string> domain;
   std::optional<int> gpus;
   std::optional<bool> is_ready;
-  std::optional<bool> is_unschedulable;  // by somebody else than us
+  std::optional<bool> is_unschedulable;  // by another program or a person
   std::optional<Verdict> verdict;
   std::optional<bool> is_unknown;
-  std::optional<bool> is_silent;  // its agent tells nothing any more
+  std::optional<bool> is_silent;  // its agent no longer reports
   std::optional<bool> wants_test;
-  std::optional<std::vector<OpenCause>> causes;  // all that are open
-  std::vector<std::string> passed;               // tests, just now, on all GPUs
+  std::optional<std::vector<OpenCause>> causes;  // all open causes
+  std::vector<std::string> passed;               // tests that pass at this time on all GPUs
 };
 
 struct PodChange {
@@ -48,37 +48,37 @@ struct PodChange {
   std::optional<bool> has_deschedule;
 };
 
-// One line. Without any of the objects time goes on, and that is all.
+// One line. A line without an object only advances the time.
 struct HistoryEvent {
   WallTime time{};
   std::optional<NodeChange> node;
   std::optional<PodChange> pod;
-  std::optional<Report> report;  // its time is that of the event
+  std::optional<Report> report;  // the time of the event applies
   std::string removed_node;
   std::string removed_pod;  // uid
 };
 
-// malformed: no JSON object, a member that is missing, unknown or of another type. The text names it, and no
-// line.
+// malformed: not a JSON object, or a missing or unknown member, or one of another type. The text names the
+// member, not the line.
 [[nodiscard]] Result<HistoryEvent> parse_history_event(std::string_view line);
 
-// What a policy would have done: a recorded history goes through the planner, and what it decides is carried
-// out at once, in the picture alone. Agents tell all the time that nothing has changed, but for silent ones.
-// A pod that was moved stays away, whatever the history tells of it; deep tests and requests lead to nothing
-// but what the history tells.
+// Replays a recorded history through the planner, to show what a policy would have done. Decisions take
+// effect immediately, in the model only. Agents report continuously that nothing has changed, except silent
+// ones. A removed pod stays removed, whatever the history contains; deep diagnostics and requests have no
+// effect beyond the history.
 class Replay {
  public:
-  // Of a history.
+  // Limit for one history.
   static constexpr std::size_t kMaxObjects = 200'000;
   static constexpr std::size_t kMaxPlans = 1'000'000;
 
-  // `tell` gets every plan that has a decision.
+  // Called with every plan that has a decision.
   using Tell = std::function<void(WallTime, const Plan&)>;
   Replay(Policy policy, Tell tell, std::size_t most_plans = kMaxPlans);
 
-  // malformed: its time lies before that of the event before. exhausted: a limit above.
+  // malformed: the event is earlier than the previous one. exhausted: a limit above.
   [[nodiscard]] Status take(const HistoryEvent& event);
-  // After the last one.
+  // Call it after the last event.
   [[nodiscard]] Status finish();
 
   [[nodiscard]] const World& world() const { return world_; }

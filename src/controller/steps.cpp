@@ -33,7 +33,7 @@ namespace json = boost::json;
 
 namespace {
 
-// Empty where the text is none.
+// Empty if the text is not a JSON object.
 json::object object_of(std::string_view text) {
   json::error_code error;
   json::value value = json::parse({text.data(), text.size()}, error);
@@ -41,7 +41,7 @@ json::object object_of(std::string_view text) {
   return object == nullptr ? json::object() : std::move(*object);
 }
 
-// Empty where there is none of that name.
+// Empty if the member is missing.
 std::string text_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
   const json::string* text = value == nullptr ? nullptr : value->if_string();
@@ -121,7 +121,7 @@ Write patch_of(const kube::Node& node, json::object annotations, json::object sp
   return {Write::Method::merge_patch, "/api/v1/nodes/" + node.meta.name, json::serialize(patch)};
 }
 
-// A patch takes the whole list.
+// A merge patch replaces the whole list.
 json::array taints_of(const kube::Node& node, const NodeMarks& marks, bool has_ours) {
   json::array taints;
   for (const kube::Taint& taint : node.taints) {
@@ -144,13 +144,13 @@ Result<std::optional<Write>> cordon(const PlannedAction& action, const kube::Nod
                                     const NodeMarks& marks, WallTime now) {
   if (is_held_by(node, marks, action.plan) && node.is_unschedulable) return std::nullopt;
   if (node.is_unschedulable || annotation(node, marks.held))
-    return fail(Errc::conflict, "node " + node.meta.name + " is cordoned by somebody else");
+    return fail(Errc::conflict, "node " + node.meta.name + " has a cordon that is not Autopilot's");
   const Hold hold{.plan = action.plan, .since = now};
   return patch_of(node, json::object{{marks.held, format_hold(hold)}}, json::object{{"unschedulable", true}},
                   json::object{{marks.held, held_label(action.cause)}});
 }
 
-// stays_cordoned: it is somebody else's now.
+// stays_cordoned: the cordon belongs to another program or person now.
 Result<std::optional<Write>> give_back(const PlannedAction& action, const kube::Node& node,
                                        const NodeMarks& marks, bool stays_cordoned) {
   const bool has_label = node.meta.labels.contains(marks.held);
@@ -213,7 +213,7 @@ std::string pod_path(const Target& target) {
   return "/api/v1/namespaces/" + target.name_space + "/pods/" + target.name;
 }
 
-// Action words have underscores, names of objects do not.
+// Action names contain underscores, which object names do not allow.
 std::string name_of(const PlannedAction& action) {
   std::string name = action.plan + '-' + std::string(to_string(action.request));
   std::ranges::replace(name, '_', '-');

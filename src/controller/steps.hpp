@@ -20,7 +20,7 @@
 
 namespace autopilot::controller {
 
-// One request that changes the cluster, or that reads what is there.
+// One request that changes or reads an object of the cluster.
 struct Write {
   enum class Method : std::uint8_t { create, merge_patch, remove, get };
   Method method = Method::get;
@@ -30,18 +30,18 @@ struct Write {
 };
 [[nodiscard]] net::Exchange send(kube::Client& client, const Write& write, kube::OnObject on_answer);
 
-// What the controller leaves on a Node object to know its own work again, and what it says there to the agent
-// of the node.
+// Marks of the controller on Node objects: for itself, and for the agent of the node.
 
-// Names of annotations: of a node that we cordoned, of one that we gave back a while ago, and what is said of
-// deep tests: its agent asks for one, it may have one, it shall make one. And of a label of an operator.
+// Names of the annotations: of a node that we cordoned, of a node on probation, and of deep diagnostics,
+// which an agent requests, and which the controller permits or orders. Also the name of a label that
+// operators set.
 struct NodeMarks {
-  std::string held;       // a label of the same name, for selectors, says why; nothing is read from it
-  std::string probation;  // the taint has the same name
+  std::string held;       // a label of the same name has the cause, for selectors; it is never read
+  std::string probation;  // also the name of the taint
   std::string wants_test;
   std::string may_test;
   std::string shall_test;
-  std::string hold;  // the label with the value kHoldDisabled: the node is never held
+  std::string hold;  // label; with the value kHoldDisabled the node is never held
 };
 // prefix: "autopilot.ibm.com"
 [[nodiscard]] NodeMarks node_marks(const std::string& prefix);
@@ -49,15 +49,15 @@ struct NodeMarks {
 inline constexpr std::string_view kHoldDisabled = "disabled";
 inline constexpr std::string_view kProbationEffect = "PreferNoSchedule";
 
-// The value of the label of a held node: the cause of its plan, or "true" where that can be no label's.
+// The label value of a held node: the cause of its plan, or "true" if the cause is not a valid label value.
 [[nodiscard]] std::string held_label(std::string_view cause);
 
-// JSON of the annotations. One that says nothing that can be read names no plan: somebody else wrote it.
+// JSON of the annotations. A text that cannot be parsed gives an empty plan: another program wrote it.
 [[nodiscard]] std::string format_hold(const Hold& hold);
 [[nodiscard]] Hold parse_hold(std::string_view text);
 [[nodiscard]] std::string format_probation(const Probation& probation);
 [[nodiscard]] Probation parse_probation(std::string_view text);
-// Who asks for a deep test, and since when.
+// The plan that orders a deep diagnostic, and since when.
 struct TestOrder {
   std::string plan;
   WallTime since{};
@@ -65,30 +65,30 @@ struct TestOrder {
 };
 [[nodiscard]] std::string format_test_order(const TestOrder& order);
 
-// The annotation of that name; nothing: the node has none.
+// The annotation of that name; nullopt: missing.
 [[nodiscard]] std::optional<std::string_view> annotation(const kube::Node& node, const std::string& name);
-// The taint of probation.
+// True for the taint of probation.
 [[nodiscard]] bool is_probation_taint(const kube::Taint& taint, const NodeMarks& marks);
 
-// What an action makes of a Node object, in one write that the server refuses when the object has changed
-// since it was seen as `node`. Nothing: it is so already. conflict: it would touch what somebody else has
-// done. Pure.
+// The write that executes an action on a Node object. The server refuses it if the object has changed since
+// `node` was read. nullopt: nothing to do. conflict: the write would change the work of another program or
+// person. Pure.
 [[nodiscard]] Result<std::optional<Write>> node_step(const PlannedAction& action, const kube::Node& node,
                                                      const NodeMarks& marks, WallTime now);
-// Tells its agent that it may reserve the node for a deep test. Nothing: it was told.
+// Permits the agent to reserve the node for a deep diagnostic. nullopt: permitted already.
 [[nodiscard]] std::optional<Write> grant_test(const kube::Node& node, const NodeMarks& marks, WallTime now);
 
-// What actions make of other objects than nodes. Pure.
+// The writes that execute actions on other objects. Pure.
 
-// evict_pod and delete_pod: of the pod of that uid, and of no other of its name.
+// For evict_pod and delete_pod. The uid is a precondition, so that no other pod of that name is removed.
 [[nodiscard]] Write remove_pod_step(const PlannedAction& action);
-// The status of a report that is still the version which was seen.
+// Sets the status of the report; refused if the report has changed.
 [[nodiscard]] Write mark_report_step(const PlannedAction& action, kube::HealthCheckReport report,
                                      const std::string& name_space, WallTime now);
-// What others shall do for the plan; it goes when the plan goes.
+// Creates the RemediationRequest of the plan, which owns it.
 [[nodiscard]] Write request_step(const PlannedAction& action, const kube::RemediationPlan& plan,
                                  const Node* node, const std::string& name_space, WallTime now);
-// What people are told. The controller stands for itself by its Deployment.
+// The Event of the action. Events about the controller itself refer to its Deployment.
 [[nodiscard]] kube::EventFact event_fact(const PlannedAction& action, const std::string& name_space);
 
 }  // namespace autopilot::controller

@@ -132,7 +132,7 @@ class BreakerTest(unittest.TestCase):
                               {one.get("brake") for one in self.plans().values()} == {"breaker"} and self.plans(), "each node has a plan", 120)
         self.assertEqual({one["phase"] for one in plans.values()}, {"waiting"})
         told = [one["message"] for one in self.api.get("events", "-n", NAMESPACE)["items"] if one["reason"] == "BreakerOpen"]
-        self.assertTrue(any(re.match(r"\d+ of 20 nodes of pool brk turned bad by memory_uncorrected", message) for message in told), told)
+        self.assertTrue(any(re.match(r"\d+ of 20 nodes of pool brk failed with memory_uncorrected", message) for message in told), told)
         made = controller.metric("autopilot_controller_plans_made_total")
         self.api.wait(lambda: controller.metric("autopilot_controller_plans_made_total") > made + 1, "it is thought over again", 90)
         self.assertEqual(self.cordoned(), set())

@@ -109,7 +109,7 @@ class ControllerTest(unittest.TestCase):
         controller = self.start()
         self.assertEqual(controller.get("/healthz"), (200, "ok\n"))
         self.wait_leads(controller)
-        harness.wait_until(lambda: controller.process.find("this controller leads now"), "the log says so, too")
+        harness.wait_until(lambda: controller.process.find("this controller is the leader now"), "the log says so, too")
         self.assertEqual(controller.stop(), 0)
         self.assertEqual(self.holder(), "")
 
@@ -302,7 +302,7 @@ class ControllerTest(unittest.TestCase):
         keys.make("two", "ca", f"DNS:{SERVICE}")
         for ending in (".crt", ".key"):
             os.replace(keys.path("two" + ending), keys.path("one" + ending))
-        harness.wait_until(lambda: len([line for line in controller.process.log if "new keys of TLS are in use" in line]) == 2,
+        harness.wait_until(lambda: len([line for line in controller.process.log if "new TLS keys are in use" in line]) == 2,
                            "the new ones are used", 60)
 
 

@@ -66,7 +66,7 @@ class GangTest(unittest.TestCase):
                                       "--config", config])
         self.addCleanup(controller.stop)
         self.controller = harness.wait_until(lambda: controller.find(r"controller ready.* tls_port=(\d+)"), "the controller is ready").group(1)
-        harness.wait_until(lambda: controller.find("this controller leads now"), "the controller leads", 60)
+        harness.wait_until(lambda: controller.find("this controller is the leader now"), "the controller leads", 60)
         return controller
 
     def start_agent(self, number, gang_wait="2m"):

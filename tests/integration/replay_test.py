@@ -82,7 +82,7 @@ class ReplayTest(unittest.TestCase):
         self.assertEqual({action["waitsFor"] for action in of_burst}, {"breaker"})
         opened = [action for action in of_burst if action.get("reason") == "BreakerOpen"]
         self.assertEqual(len(opened), 1)
-        self.assertIn("8 of 20 nodes of pool default turned bad by nvlink_fatal", opened[0]["why"])
+        self.assertIn("8 of 20 nodes of pool default failed with nvlink_fatal", opened[0]["why"])
         self.assertEqual(replayed["held"], [])
 
     def test_with_another_breaker_the_budget_is_what_holds(self):

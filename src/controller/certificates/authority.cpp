@@ -26,7 +26,7 @@ std::string text_at(const kube::Texts& texts, std::string_view name) {
   return found == texts.end() ? std::string() : found->second;
 }
 
-// The name tells people, and programs that compare names, one authority from another.
+// The name distinguishes one authority from another, for people and for programs that compare names.
 Result<net::CertifiedKey> make_one(WallTime now, const AuthorityTimes& times) {
   const std::string day = format_time(now).substr(0, std::string_view("2026-11-21").size());
   return net::make_authority("autopilot authority of " + day, {now - times.backdated, now + times.life});
@@ -67,7 +67,7 @@ Result<AuthorityKeys> rotated(const AuthorityKeys& keys, WallTime now, const Aut
   due.previous = now < end ? due.current.certificate : "";
   due.current = std::move(*due.next);
   due.next.reset();
-  // The next one may have waited for as long.
+  // The next authority can be as old.
   return TRY(net::validity_of(due.current.certificate)).until - times.next_before <= now
              ? rotated(due, now, times)
              : due;
@@ -135,15 +135,15 @@ void AuthorityStore::take(const kube::ApiResult<std::string>& answer) {
   if (answer.error().verdict.outcome != ApiOutcome::not_found)
     return retry(answer.error().error, answer.error().verdict.retry_after);
   if (is_leader_()) return create();
-  note({Errc::not_found, "there is no authority yet; the controller that leads makes it"});
+  note({Errc::not_found, "the authority does not exist yet; the leader creates it"});
   next_ = loop_.after(pace_.wait_for_leader, [this] { look(); });
 }
 
 void AuthorityStore::take(const kube::StoredTexts& secret) {
   const auto keys = parse_keys(secret.texts);
   if (!keys)
-    return retry({keys.error().code, "the Secret " + std::string(kAuthorityName) + " makes no sense; " +
-                                         "whoever deletes it gets a new authority: " + keys.error().what},
+    return retry({keys.error().code, "invalid Secret " + std::string(kAuthorityName) +
+                                         "; delete it to get a new authority: " + keys.error().what},
                  std::nullopt);
   keys_ = *keys;
   listener_.on_keys(*keys_);
@@ -163,7 +163,7 @@ void AuthorityStore::create() {
                                                "kubernetes.io/tls", to_texts(*keys)),
                              [this](const kube::ApiResult<std::string>& answer) {
                                if (answer)
-                                 telemetry::log_info("an authority was made", {{"secret", kAuthorityName}});
+                                 telemetry::log_info("authority created", {{"secret", kAuthorityName}});
                                take_written(answer);
                              });
 }
@@ -172,12 +172,12 @@ void AuthorityStore::write(const kube::StoredTexts& old, const AuthorityKeys& ne
   exchange_ = client_.patch({list_ + "/" + kAuthorityName, {}}, kube::Patch::merge,
                             kube::secret_patch_json(old, to_texts(next)),
                             [this](const kube::ApiResult<std::string>& answer) {
-                              if (answer) telemetry::log_info("the authorities were renewed");
+                              if (answer) telemetry::log_info("authorities rotated");
                               take_written(answer);
                             });
 }
 
-// What somebody else wrote meanwhile counts.
+// A write of another program takes precedence.
 void AuthorityStore::take_written(const kube::ApiResult<std::string>& answer) {
   if (answer) return look();
   const kube::ApiError& why = answer.error();
@@ -255,7 +255,7 @@ void AuthorityPublication::look_at_webhooks() {
 void AuthorityPublication::take_webhooks(const kube::ApiResult<std::string>& answer) {
   if (!is_leader_()) return;
   if (!answer) {
-    // An installation without webhooks.
+    // The installation has no webhooks.
     if (answer.error().verdict.outcome == ApiOutcome::not_found) return end();
     return give_up(answer.error().error);
   }

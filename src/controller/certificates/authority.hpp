@@ -18,62 +18,64 @@
 
 namespace autopilot::controller {
 
-// By which people find what a controller made, as what the chart made.
+// Labels of the objects that the controller creates, the same as those of the chart.
 [[nodiscard]] inline std::map<std::string, std::string, std::less<>> object_labels() {
   return {{"app", "autopilot"},
           {"app.kubernetes.io/name", "autopilot"},
           {"app.kubernetes.io/component", "controller"}};
 }
 
-// The authority of an installation: what signs the certificates of controllers and agents, and how it is
-// followed by the next. Pure but for the randomness of new keys.
+// The authority of an installation, which signs the certificates of controllers and agents, and its rotation.
+// Pure except for the randomness of new keys.
 
 struct AuthorityKeys {
-  net::CertifiedKey current;              // signs
-  std::optional<net::CertifiedKey> next;  // is believed already, and signs later
-  std::string previous;                   // PEM; is believed until it ends; empty: there is none
+  net::CertifiedKey current;              // signs new certificates
+  std::optional<net::CertifiedKey> next;  // trusted already; signs later
+  std::string previous;                   // PEM; trusted until it expires; empty: none
   friend bool operator==(const AuthorityKeys&, const AuthorityKeys&) = default;
 };
 
 struct AuthorityTimes {
   Duration life = std::chrono::hours{24} * 365 * 5;
-  // Before the end of the current one: when the next is made, and when it begins to sign. Between the two
-  // everybody learns of it; what the current one signed last ends before it does.
+  // Time before the end of the current authority at which the next one is created, and at which the next one
+  // begins to sign. In between, all clients receive it. The current authority outlives every certificate that
+  // it signed.
   Duration next_before = std::chrono::hours{24} * 90;
   Duration switch_before = std::chrono::hours{24} * 60;
-  // A machine whose clock is behind takes it all the same.
+  // Accepted by machines whose clocks are slow by up to this time.
   Duration backdated = std::chrono::hours{1};
 };
 
-// Of an installation that has none.
+// The first authority of an installation.
 [[nodiscard]] Result<AuthorityKeys> new_keys(WallTime now, const AuthorityTimes& times);
-// What they have to be at that time: the same where nothing is due. Also where nobody looked for years.
+// The keys that apply at that time: the same ones unless a rotation is due. Also valid after a gap of years.
 [[nodiscard]] Result<AuthorityKeys> rotated(const AuthorityKeys& keys, WallTime now,
                                             const AuthorityTimes& times);
-// Certificates of all that are believed, PEM.
+// The certificates of all trusted authorities, PEM.
 [[nodiscard]] std::string believed(const AuthorityKeys& keys);
 
-// As they stand in the Secret: tls.crt, tls.key, next.crt, next.key, previous.crt, and ca.crt for people.
+// The content of the Secret: tls.crt, tls.key, next.crt, next.key, previous.crt, and ca.crt for people.
 [[nodiscard]] kube::Texts to_texts(const AuthorityKeys& keys);
-// malformed: which of them makes no sense. No error holds a key.
+// malformed: names the invalid entry. Errors contain no key.
 [[nodiscard]] Result<AuthorityKeys> parse_keys(const kube::Texts& texts);
 
 inline constexpr const char* kAuthorityName = "autopilot-authority";  // of the Secret and the ConfigMap
 
-// The authority as the Secret of the namespace has it: every controller reads it, the one that leads makes it
-// where it is missing, and the next one in time. A Secret that makes no sense is somebody's mistake: it is
-// told and not written over. On the loop's thread.
+// The authority in the Secret of the namespace. Every controller reads it. The leader creates it if it is
+// missing, and rotates it. An invalid Secret is a person's mistake: it is reported and not overwritten. On
+// the loop's thread.
 class AuthorityStore {
  public:
   struct Pace {
     Duration look = std::chrono::seconds{30};
-    Duration wait_for_leader = std::chrono::seconds{1};  // to make it
+    Duration wait_for_leader =
+        std::chrono::seconds{1};  // retry interval while another controller must create it
     kube::BackOffTimes after_failures{.first = std::chrono::seconds{1}, .last = std::chrono::minutes{1}};
   };
   struct Listener {
-    // At each look that found it: it is so, and may be new.
+    // Called after every successful read, also without a change.
     std::function<void(const AuthorityKeys& keys)> on_keys;
-    // Why there is none, or none that is new: once for each cause in a row.
+    // Why the authority is missing or out of date: once for each consecutive cause.
     std::function<void(const Error& why)> on_problem;
   };
 
@@ -84,11 +86,11 @@ class AuthorityStore {
   AuthorityStore& operator=(const AuthorityStore&) = delete;
   ~AuthorityStore() = default;
 
-  // Looks now, also where it would later: it is the leader that makes what is missing.
+  // Reads it now. Call it when this controller becomes the leader, which creates what is missing.
   void look();
-  // The last ones that were seen.
+  // The keys of the last successful read.
   [[nodiscard]] const std::optional<AuthorityKeys>& keys() const { return keys_; }
-  // Empty since a look succeeded.
+  // The last problem; empty since a successful read.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -119,15 +121,15 @@ class AuthorityStore {
 
 inline constexpr const char* kWebhookConfiguration = "autopilot-preflight";
 
-// Tells the cluster whom to believe: the ConfigMap of the authority, for whoever asks agents or controllers,
-// and the webhooks that call the controller's Service, for the API server. Writes only what differs, and only
-// while it leads. On the loop's thread.
+// Publishes the trusted authorities: in a ConfigMap for clients of agents and controllers, and in the
+// configurations of webhooks that call the controller's Service for the API server. Writes only differences,
+// and only on the leader. On the loop's thread.
 class AuthorityPublication {
  public:
-  // A write that met another one is tried again after that.
+  // Wait after a conflict with another write.
   static constexpr Duration kAfterConflict = std::chrono::seconds{1};
 
-  // on_problem: once for each cause in a row.
+  // on_problem: once for each consecutive cause.
   AuthorityPublication(net::EventLoop& loop, kube::Client& client, std::string name_space,
                        std::string service, std::function<bool()> is_leader,
                        std::function<void(const Error& why)> on_problem,
@@ -136,10 +138,10 @@ class AuthorityPublication {
   AuthorityPublication& operator=(const AuthorityPublication&) = delete;
   ~AuthorityPublication() = default;
 
-  // believed: certificates, PEM. To be called again and again: others may write there too. What fails is
-  // tried again at the next call.
+  // believed: certificates, PEM. Call it repeatedly, because other programs can change these objects. A
+  // failure is retried at the next call.
   void publish(std::string believed);
-  // Empty since everything was as it should be.
+  // The last problem; empty since a complete success.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -147,7 +149,7 @@ class AuthorityPublication {
   void take_map(const kube::ApiResult<std::string>& answer);
   void look_at_webhooks();
   void take_webhooks(const kube::ApiResult<std::string>& answer);
-  // Goes on with `then` after a write that succeeded.
+  // Continues with `then` after a successful write.
   [[nodiscard]] kube::OnObject after_write(std::function<void()> then);
   void give_up(const Error& why);
   void end();

@@ -158,7 +158,7 @@ class AuthorityStoreTest : public ::testing::Test {
 TEST_F(AuthorityStoreTest, the_leader_makes_what_is_missing_and_the_others_wait_for_it) {
   const auto follower = controller(false);
   ASSERT_TRUE(run_until([&] { return !follower->problems.empty(); }));
-  EXPECT_THAT(follower->problems, ElementsAre(HasSubstr("no authority yet")));
+  EXPECT_THAT(follower->problems, ElementsAre(HasSubstr("the authority does not exist yet")));
   EXPECT_THAT(api_.writes, IsEmpty());
   const auto leader = controller(true);
   ASSERT_TRUE(run_until([&] { return !leader->seen.empty() && !follower->seen.empty(); }));
@@ -196,7 +196,7 @@ TEST_F(AuthorityStoreTest, a_secret_that_makes_no_sense_is_told_once_and_stays) 
   api_.put(kSecret, R"({"kind":"Secret","data":{"tls.key":"czNjcmV0"}})");
   const auto leader = controller(true);
   ASSERT_TRUE(run_until([&] { return !leader->problems.empty(); }));
-  EXPECT_THAT(leader->problems, ElementsAre(HasSubstr("whoever deletes it gets a new authority")));
+  EXPECT_THAT(leader->problems, ElementsAre(HasSubstr("delete it to get a new authority")));
   EXPECT_THAT(leader->problems[0], Not(HasSubstr("s3cret")));
   EXPECT_THAT(api_.writes, IsEmpty());
   api_.objects.clear();

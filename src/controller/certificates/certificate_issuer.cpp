@@ -36,7 +36,7 @@ std::optional<CertificateIssuer::Refusal> CertificateIssuer::objection(const net
   if (pending_.size() >= kMostAtOnce || !reviews_.take(clock_.now().mono))
     return Refusal{Issuance::rate_limited,
                    429,
-                   {Errc::exhausted, "too many ask at once; try again"},
+                   {Errc::exhausted, "too many concurrent requests; try again"},
                    std::chrono::seconds{1}};
   return std::nullopt;
 }
@@ -71,14 +71,15 @@ tl::expected<std::string, CertificateIssuer::Refusal> CertificateIssuer::sign(co
   const Instant now = clock_.now();
   kube::TokenBucket& bucket = nodes_.get(node, kube::TokenBucket{kNodeBurst, kNodeSpacing});
   if (!bucket.take(now.mono))
-    return tl::unexpected(Refusal{Issuance::rate_limited,
-                                  429,
-                                  {Errc::exhausted, node + " asks for certificates too often"},
-                                  bucket.next(now.mono) - now.mono});
+    return tl::unexpected(
+        Refusal{Issuance::rate_limited,
+                429,
+                {Errc::exhausted, node + " requests certificates too often; try again later"},
+                bucket.next(now.mono) - now.mono});
   const AuthorityKeys* keys = keys_();
   if (keys == nullptr)
-    return tl::unexpected(
-        Refusal{Issuance::unavailable, 503, {Errc::unavailable, "there is no authority yet; try again"}});
+    return tl::unexpected(Refusal{
+        Issuance::unavailable, 503, {Errc::unavailable, "the authority does not exist yet; try again"}});
   const auto request = api::parse_signing_request(body);
   if (!request) return tl::unexpected(Refusal{Issuance::malformed, 400, request.error()});
   const net::Validity validity{now.wall - kBackdated, now.wall + kLife};

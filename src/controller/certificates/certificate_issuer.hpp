@@ -25,11 +25,11 @@ namespace autopilot::controller {
 
 enum class Issuance : std::uint8_t {
   issued,
-  malformed,     // what was sent is nothing that can be signed
-  unknown,       // nobody's token
-  forbidden,     // the token of somebody who is no agent
-  rate_limited,  // too often
-  unavailable,   // there is no authority, or the API server cannot be asked
+  malformed,     // the request cannot be signed
+  unknown,       // unknown token
+  forbidden,     // not the token of an agent
+  rate_limited,  // too many requests
+  unavailable,   // no authority, or the API server does not answer
 };
 inline constexpr WordTable<Issuance, 6> kIssuances{{{Issuance::issued, "issued"},
                                                     {Issuance::malformed, "malformed"},
@@ -37,26 +37,26 @@ inline constexpr WordTable<Issuance, 6> kIssuances{{{Issuance::issued, "issued"}
                                                     {Issuance::forbidden, "forbidden"},
                                                     {Issuance::rate_limited, "rate_limited"},
                                                     {Issuance::unavailable, "unavailable"}}};
-// How often each was the answer, in the order of kIssuances.
+// Number of requests by result, in the order of kIssuances.
 using IssuanceCounts = std::array<std::uint64_t, kIssuances.size()>;
 
-// Signs what agents ask for: POST {"request": "<PKCS #10, PEM>"} with the token of the agent's pod gets
-// {"certificate": "...", "authority": "..."}, both PEM, for the node that the API server reads in the token
-// and for no other name. On the loop's thread.
+// Signs certificates of agents. POST {"request": "<PKCS #10, PEM>"} with the token of the agent's pod returns
+// {"certificate": "...", "authority": "..."}, both PEM. The certificate is only for the node that the API
+// server reads from the token. On the loop's thread.
 class CertificateIssuer {
  public:
   static constexpr Duration kLife = std::chrono::hours{24};
   static constexpr std::size_t kLongestBody = std::size_t{32} << 10;
-  // Tokens that the API server is asked about: at once, and in how short a time.
+  // Limits of TokenReviews: concurrent, and over time.
   static constexpr std::size_t kMostAtOnce = 4;
   static constexpr int kReviewBurst = 100;
   static constexpr Duration kReviewSpacing = std::chrono::milliseconds{20};
-  // Certificates of one node.
+  // Limits of certificates for one node.
   static constexpr int kNodeBurst = 6;
   static constexpr Duration kNodeSpacing = std::chrono::minutes{10};
   static constexpr std::size_t kMostNodes = 10'000;
 
-  // keys: those that sign now; nullptr: there are none yet.
+  // keys: returns the current authority; nullptr: none yet.
   CertificateIssuer(kube::Client& client, const Clock& clock, const std::string& name_space,
                     std::function<const AuthorityKeys*()> keys);
   CertificateIssuer(const CertificateIssuer&) = delete;
@@ -67,7 +67,7 @@ class CertificateIssuer {
   [[nodiscard]] const IssuanceCounts& counts() const { return counts_; }
 
  private:
-  // One request whose token is looked at.
+  // A request whose token is under review.
   struct Pending {
     std::string body;
     net::Responder responder;

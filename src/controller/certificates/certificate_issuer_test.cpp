@@ -209,7 +209,7 @@ TEST_F(CertificateIssuerTest, without_an_authority_or_an_api_server_it_says_try_
   status_ = 403;
   const Answer forbidden = ask(body());
   EXPECT_EQ(forbidden.status, 503);
-  EXPECT_THAT(forbidden.body, HasSubstr("cannot be asked"));
+  EXPECT_THAT(forbidden.body, HasSubstr("cannot check the token"));
   status_ = 201;
   review_ = "{}";
   EXPECT_EQ(ask(body()).status, 503);

@@ -56,10 +56,10 @@ std::function<void(const Error& why)> warn(const char* what) {
   return [what](const Error& why) { log_warning(what, {{"cause", why.what}}); };
 }
 
-// That there is none yet is what each cluster begins with.
+// A missing authority is normal in a new cluster.
 void tell_no_authority(const Error& why) {
   if (why.code == Errc::not_found) return log_info(why.what);
-  log_warning("the authority cannot be had", {{"cause", why.what}});
+  log_warning("cannot read or create the authority", {{"cause", why.what}});
 }
 
 }  // namespace
@@ -72,9 +72,9 @@ OwnCertificates::OwnCertificates(
     : is_leader_(std::move(is_leader)),
       on_believed_(std::move(on_believed)),
       serving_(loop, clock, place.dns_names, place.client_authorities,
-               {std::move(on_tls), warn("the controller's own certificate cannot be made")}),
+               {std::move(on_tls), warn("cannot create the controller's own certificate")}),
       publication_(loop, client, place.name_space, place.service, is_leader_,
-                   warn("the authority cannot be told to the cluster")),
+                   warn("cannot publish the authority in the cluster")),
       store_(loop, client, clock, place.name_space, AuthorityTimes{}, is_leader_,
              {[this](const AuthorityKeys& keys) { take(keys); }, tell_no_authority}, std::move(dice),
              AuthorityStore::Pace{}),
@@ -97,7 +97,7 @@ void OwnCertificates::add_routes(net::HttpServer& server) {
 
 std::string OwnCertificates::why_not_ready() const {
   if (serving_.until()) return "";
-  return store_.problem().empty() ? "the authority was not read yet" : store_.problem();
+  return store_.problem().empty() ? "the authority has not been read yet" : store_.problem();
 }
 
 std::optional<WallTime> OwnCertificates::authority_until() const {

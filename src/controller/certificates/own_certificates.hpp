@@ -20,30 +20,30 @@
 
 namespace autopilot::controller {
 
-// The controller's own keys of TLS: made here, signed by the authority, seen by nobody else. New ones when
-// two thirds of their life are over, and when another authority signs. On the loop's thread.
+// The controller's own TLS keys: created here, signed by the authority, and never stored. They are renewed
+// after two thirds of their lifetime and when the authority changes. On the loop's thread.
 class ServingKeys {
  public:
   static constexpr Duration kLife = std::chrono::hours{24};
   static constexpr Duration kBackdated = std::chrono::hours{1};
-  // A clock that was set is noticed within it.
+  // A changed clock is noticed within this time.
   static constexpr Duration kLook = std::chrono::minutes{1};
 
   struct Listener {
     std::function<void(const std::shared_ptr<const net::TlsContext>& tls)> on_keys;
-    std::function<void(const Error& why)> on_problem;  // the old ones stay in use
+    std::function<void(const Error& why)> on_problem;  // the old keys stay in use
   };
 
-  // client_authorities: PEM, as in TlsServerIdentity.
+  // client_authorities: PEM, see TlsServerIdentity.
   ServingKeys(net::EventLoop& loop, const Clock& clock, std::vector<std::string> dns_names,
               std::string client_authorities, Listener listener, Duration look = kLook);
   ServingKeys(const ServingKeys&) = delete;
   ServingKeys& operator=(const ServingKeys&) = delete;
   ~ServingKeys() = default;
 
-  // That signs from now on.
+  // Uses this authority from now on.
   void use(const net::CertifiedKey& authority);
-  // When those in use end; nothing: there are none.
+  // End of the keys in use; nullopt: none.
   [[nodiscard]] std::optional<WallTime> until() const { return until_; }
 
  private:
@@ -55,25 +55,26 @@ class ServingKeys {
   const std::string client_authorities_;
   const Listener listener_;
   std::optional<net::CertifiedKey> authority_;
-  std::string signed_by_;  // the certificate of the authority of those in use
-  WallTime good_from_{};   // a clock that was ahead may have been set back
+  std::string signed_by_;  // certificate of the authority that signed the keys in use
+  WallTime good_from_{};   // checked because the clock can be set back
   WallTime renew_at_{};
   std::optional<WallTime> until_;
   net::Subscription watch_;
 };
 
-// Certificates without anybody else: the authority in its Secret, told to the cluster by the controller that
-// leads, the controller's own keys, and those of agents. On the loop's thread.
+// Certificates without cert-manager: the authority in its Secret, which the leader publishes in the cluster,
+// the controller's own keys, and the certificates of agents. On the loop's thread.
 class OwnCertificates {
  public:
   struct Place {
     std::string name_space;
-    std::string service;                 // that the webhooks call
+    std::string service;                 // the Service that webhooks call
     std::vector<std::string> dns_names;  // of the service
-    std::string client_authorities;  // PEM: who signs the certificates of clients; empty: no client is asked
+    std::string client_authorities;      // PEM of the authorities of client certificates; empty: no client
+                                         // certificate is requested
   };
 
-  // on_tls: what the controller shows from now on. on_believed: whom pods are told to believe.
+  // on_tls: the new serving identity. on_believed: the authorities that pods trust from now on.
   OwnCertificates(net::EventLoop& loop, kube::Client& client, const Clock& clock, const Place& place,
                   std::function<bool()> is_leader,
                   std::function<void(const std::shared_ptr<const net::TlsContext>& tls)> on_tls,
@@ -83,17 +84,17 @@ class OwnCertificates {
   ~OwnCertificates() = default;
 
   void start() { store_.look(); }
-  // It makes what is missing, now.
+  // Call it when this controller becomes the leader, which creates a missing authority.
   void lead() { store_.look(); }
   // POST /v1/certificates.
   void add_routes(net::HttpServer& server);
 
-  // Empty: there is something to show.
+  // Why there is no serving certificate yet; empty: there is one.
   [[nodiscard]] std::string why_not_ready() const;
   [[nodiscard]] std::optional<WallTime> serving_until() const { return serving_.until(); }
   [[nodiscard]] std::optional<WallTime> authority_until() const;
   [[nodiscard]] const IssuanceCounts& issued() const { return issuer_.counts(); }
-  // Something about them could not be read or written; empty: nothing.
+  // The last problem with reading or writing; empty: none.
   [[nodiscard]] const std::string& problem() const;
 
  private:
@@ -105,7 +106,7 @@ class OwnCertificates {
 
   const std::function<bool()> is_leader_;
   const std::function<void(const std::string& pem)> on_believed_;
-  std::string believed_;  // that was told last
+  std::string believed_;  // last reported by on_believed
   ServingKeys serving_;
   AuthorityPublication publication_;
   AuthorityStore store_;

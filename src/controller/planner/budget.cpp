@@ -12,9 +12,9 @@ namespace autopilot::controller {
 
 namespace {
 
-using Turned = std::pair<WallTime, std::string>;  // when, which node
+using Turned = std::pair<WallTime, std::string>;  // time, node
 
-// The largest part of them that lies within one window.
+// The largest subset within one window.
 std::vector<Turned> largest_burst(std::vector<Turned> turned, Duration window) {
   std::ranges::sort(turned);
   std::size_t best_begin = 0;
@@ -33,7 +33,7 @@ std::vector<Turned> largest_burst(std::vector<Turned> turned, Duration window) {
 
 std::vector<TrippedBreaker> tripped_breakers(const World& world, const Policy& policy,
                                              std::span<const Node* const> nodes) {
-  // By pool and cause: each node once, with the first time.
+  // By pool and cause: each node once, with its first time.
   std::map<std::pair<std::string, std::string>, std::map<std::string, WallTime>> turned;
   for (const Node* node : nodes) {
     for (const OpenCause& cause : node->causes) {
@@ -70,10 +70,10 @@ const TrippedBreaker* tripped_in(const std::vector<TrippedBreaker>& breakers, st
 
 std::string describe(const TrippedBreaker& breaker, const World& world, const Rules& rules) {
   return std::to_string(breaker.nodes.size()) + " of " + std::to_string(world.in_pool(breaker.pool).size()) +
-         " nodes of pool " + breaker.pool + " turned bad by " + breaker.cause + " within " +
+         " nodes of pool " + breaker.pool + " failed with " + breaker.cause + " within " +
          format_duration(rules.breaker_window) + ", and " + std::to_string(breaker.limit) +
-         " are too many for a fault of theirs: no node of the pool is cordoned, no running pod moved, until "
-         "fewer of them are bad";
+         " are too many for separate faults: no node of the pool is cordoned and no running pod is moved "
+         "until fewer of them are failed";
 }
 
 namespace {
@@ -154,8 +154,8 @@ void Budget::count_stops() {
   }
 }
 
-// Where nothing is done, what would have been done counts as long as it would last, so that what is recorded
-// is what the other modes would do.
+// In modes that do not act, recorded actions count for as long as they would last, so that the records match
+// the other modes.
 void Budget::count_recorded(std::span<const Node* const> nodes) {
   const auto& by_change = world_.plans_by_change();
   for (const Node* node : nodes) {
@@ -198,8 +198,8 @@ int Budget::job_limit(const std::string& job, const Rules& rules) const {
   return share_of(nodes.size(), rules.job_percent);
 }
 
-// By its cordon, not by the decision: one that was lost comes later. One that is on its way comes now. Of one
-// that is wanted no more nobody knows whether it came: it counts as begun.
+// Time of the cordon, not of the decision: a lost cordon comes later, a pending one counts as now, and a
+// cordon that is no longer wanted and has an unknown result counts as started.
 std::optional<WallTime> Budget::held_at(const LedgerEntry& plan) const {
   if (const auto cordoned = last_done(plan, ActionKind::cordon)) return cordoned;
   return plan.holds ? std::optional(now_) : plan.begun;
@@ -218,21 +218,20 @@ std::optional<Brake> Budget::brake_of_hold(const LedgerEntry& plan) const {
   const Rules& rules = policy_.of(pool);
   const int in_pool = share_of(world_.in_pool(pool).size(), rules.pool_percent);
   if (const std::size_t held = others(pools_, pool, plan.node); std::cmp_greater_equal(held, in_pool))
-    return Brake{BrakeKind::pool_budget,
-                 of(held, in_pool) + " nodes of pool " + pool + " that may be held are"};
+    return Brake{BrakeKind::pool_budget, of(held, in_pool) + " allowed nodes of pool " + pool + " are held"};
   if (!domain.empty()) {
     const int limit = share_of(world_.in_domain(domain).size(), rules.domain_percent);
     if (const std::size_t held = others(domains_, domain, plan.node); std::cmp_greater_equal(held, limit))
       return Brake{BrakeKind::domain_budget,
-                   of(held, limit) + " nodes of failure domain " + domain + " that may be held are"};
+                   of(held, limit) + " allowed nodes of failure domain " + domain + " are held"};
   }
-  // A node is held for any job that has shown it bad and has not shown too many so.
+  // A node can be held for any job that reported it, if that job has not reported too many nodes.
   const auto is_full = [&](const std::string& job) { return brake_of_job(plan, job).has_value(); };
   if (!plan.jobs.empty() && std::ranges::all_of(plan.jobs, is_full))
     return brake_of_job(plan, plan.jobs.front());
   if (std::cmp_greater_equal(holds_in_hour(plan), rules.holds_per_hour))
     return Brake{BrakeKind::rate, std::to_string(rules.holds_per_hour) + " nodes of pool " + pool +
-                                      " were held within the last hour, and no more may be"};
+                                      " were held within the last hour, which is the limit"};
   return std::nullopt;
 }
 
@@ -262,8 +261,7 @@ std::optional<Brake> Budget::brake_of_job(const LedgerEntry& plan, const std::st
   const std::size_t held = others(jobs_, job, plan.node);
   const int limit = job_limit(job, policy_.of(pool_of(plan)));
   if (std::cmp_less(held, limit)) return std::nullopt;
-  return Brake{BrakeKind::job_budget,
-               of(held, limit) + " nodes that may be taken from one job or be held on its word are"};
+  return Brake{BrakeKind::job_budget, of(held, limit) + " nodes that one job may lose are held"};
 }
 
 std::optional<Brake> Budget::brake_of_stop(const LedgerEntry& plan, const std::string& job) const {
@@ -287,7 +285,7 @@ std::optional<Brake> Budget::brake_of_eviction(std::string_view pool) const {
   const auto at = evictions_.find(pool);
   if (at == evictions_.end() || std::cmp_less(at->second.size(), limit)) return std::nullopt;
   return Brake{BrakeKind::rate, std::to_string(limit) + " running pods of pool " + std::string(pool) +
-                                    " were moved within the last hour, and no more may be"};
+                                    " were moved within the last hour, which is the limit"};
 }
 
 std::optional<WallTime> Budget::next_in(const TimesByPool& times, std::string_view pool, int limit) const {

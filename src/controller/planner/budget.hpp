@@ -15,37 +15,37 @@
 
 namespace autopilot::controller {
 
-// Every pool and cause that has max(nodes, percent) nodes that turned bad within one window and have not
-// become better since, by what was seen passively. Not only within the window before now: else the nodes
-// would be taken one by one as soon as it has passed.
-// nodes: those of concern.
+// Every pool and cause with at least max(nodes, percent) nodes that failed within one window and have not
+// recovered since, from passive findings only. The window is not limited to the time before now: otherwise
+// the nodes would be taken one by one once it has passed. nodes: the nodes of concern.
 [[nodiscard]] std::vector<TrippedBreaker> tripped_breakers(const World& world, const Policy& policy,
                                                            std::span<const Node* const> nodes);
-// The first of that pool; null where there is none.
+// The first one of that pool; null: none.
 [[nodiscard]] const TrippedBreaker* tripped_in(const std::vector<TrippedBreaker>& breakers,
                                                std::string_view pool);
 // "8 of 20 nodes of pool h100 turned bad by nvlink_fatal within 30m, 3 are too many: ..."
 [[nodiscard]] std::string describe(const TrippedBreaker& breaker, const World& world, const Rules& rules);
 
-// What is held now and was done in the last hour, by the ledger, and what may still be. One for each plan
-// that is made; what it decides is taken from it at once.
+// The holds and the actions of the last hour, from the ledger, and what the limits still allow. One object
+// for each plan that is made; decisions of that plan are deducted immediately.
 class Budget {
  public:
   static constexpr Duration kHour = std::chrono::hours{1};
-  static constexpr Duration kDay = std::chrono::hours{24};  // so long a hold counts against its job
+  static constexpr Duration kDay = std::chrono::hours{24};  // time for which a hold counts against its job
 
-  // nodes: those of concern.
+  // nodes: the nodes of concern.
   Budget(const World& world, const Policy& policy, WallTime now, std::span<const Node* const> nodes);
 
-  // Why the plan may not hold its node; nothing: it may. It counts itself out.
+  // Why the plan cannot hold its node; nullopt: it can. The plan does not count itself.
   [[nodiscard]] std::optional<Brake> brake_of_hold(const LedgerEntry& plan) const;
   void take_hold(const LedgerEntry& plan);
   void give_back_hold(const LedgerEntry& plan);
 
-  // Why no pod of that job may be moved off the node of the plan: its other nodes are as many as may be.
+  // Why no pod of that job can be moved off the node of the plan: the job has already lost as many other
+  // nodes as the limit allows.
   [[nodiscard]] std::optional<Brake> brake_of_job(const LedgerEntry& plan, const std::string& job) const;
-  // Why no running pod of that job may be moved off the node of the plan besides: the job lost another one
-  // not long ago.
+  // Why additionally no running pod of that job can be moved off the node of the plan: the job lost another
+  // node recently.
   [[nodiscard]] std::optional<Brake> brake_of_stop(const LedgerEntry& plan, const std::string& job) const;
   void take_job(const LedgerEntry& plan, const std::string& job);
 
@@ -53,7 +53,7 @@ class Budget {
   void take_eviction(std::string_view pool, const std::string& pod) {
     times_of(evictions_, pool).emplace(now_, pod);
   }
-  // When the rates let the next one pass, if they do not now.
+  // When the rate limits allow the next one; nullopt: now.
   [[nodiscard]] std::optional<WallTime> next_hold(std::string_view pool) const;
   [[nodiscard]] std::optional<WallTime> next_eviction(std::string_view pool) const;
 
@@ -62,15 +62,16 @@ class Budget {
   [[nodiscard]] std::size_t plans_looked_at() const { return looked_at_; }
 
  private:
-  using Times = std::set<std::pair<WallTime, std::string>>;  // with the plan, or the pod
+  using Times =
+      std::set<std::pair<WallTime, std::string>>;  // with the name of the plan, or the uid of the pod
   using TimesByPool = std::map<std::string, Times, std::less<>>;
   using Held = std::map<std::string, World::Names, std::less<>>;  // nodes, by pool, domain or job
 
-  // A plan counts where its node is now and where it was: a policy that names its pools anew, or a label that
-  // is gone with a GPU, makes no room for more.
+  // A plan counts in the current pool and domain of its node and in those of its decision: otherwise a policy
+  // that renames pools, or a label that disappears with a GPU, would free budget.
   [[nodiscard]] World::Names pools_of(const LedgerEntry& plan) const;
   [[nodiscard]] World::Names domains_of(const LedgerEntry& plan) const;
-  // Of its node now, and where that is gone as it was.
+  // Of its node now; of the decision if the node is gone.
   [[nodiscard]] const std::string& pool_of(const LedgerEntry& plan) const;
   [[nodiscard]] const std::string& domain_of(const LedgerEntry& plan) const;
   void count(const LedgerEntry& plan);
@@ -93,7 +94,7 @@ class Budget {
   Held domains_;
   Held jobs_;
   std::map<std::string, std::vector<std::pair<WallTime, std::string>>, std::less<>>
-      stops_;  // of jobs, with the node
+      stops_;  // removals of running pods by job, with the node
   TimesByPool holds_;
   TimesByPool evictions_;
   std::size_t looked_at_ = 0;

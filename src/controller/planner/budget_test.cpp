@@ -33,7 +33,7 @@ TEST_F(Breaker, when_many_turn_bad_by_one_cause_nothing_is_held_or_moved_and_it_
   EXPECT_EQ(made.breakers[0].nodes.size(), 8U);
   EXPECT_EQ(made.breakers[0].limit, 3);
   EXPECT_THAT(events_of(made),
-              Contains(HasSubstr("BreakerOpen Controller/: 8 of 20 nodes of pool default turned bad by "
+              Contains(HasSubstr("BreakerOpen Controller/: 8 of 20 nodes of pool default failed with "
                                  "nvlink_fatal within 30m")));
   EXPECT_THAT(events_of(made), Contains(StartsWith("NodeNotHeld Node/n8: not held: 8 of 20")));
   EXPECT_EQ(entry_of("n1").brake, "breaker");
@@ -240,7 +240,7 @@ TEST_F(Budgets, the_domain_is_named_where_it_is_full) {
   turn_bad_alone("n2");
   settle();
   EXPECT_EQ(entry_of("n2").brake, "domain_budget");
-  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 nodes of failure domain rack-0"));
+  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 allowed nodes of failure domain rack-0"));
 }
 
 TEST_F(Budgets, a_node_without_a_topology_label_has_no_domain_to_keep) {

@@ -21,7 +21,7 @@ bool has_evidence(const LedgerEntry& plan, const std::string& name) {
   return std::ranges::find(plan.evidence, name) != plan.evidence.end();
 }
 
-// Another plan has been made for it: one report makes one plan.
+// Another plan covers it: one report leads to one plan.
 bool is_spent(const World& world, const Report& report, const LedgerEntry* open) {
   return std::ranges::any_of(world.plans_on(report.node), [&](const std::string& name) {
     const LedgerEntry* plan = world.entry(name);
@@ -30,7 +30,7 @@ bool is_spent(const World& world, const Report& report, const LedgerEntry* open)
   });
 }
 
-// A person has given the node back though it was so.
+// A person has returned the node in spite of this cause.
 bool is_waived(const World& world, const Node& node, const OpenCause& cause) {
   return std::ranges::any_of(world.plans_on(node.name), [&](const std::string& name) {
     const LedgerEntry* plan = world.entry(name);
@@ -96,14 +96,14 @@ bool is_evidence(const LedgerEntry& plan, const Node& node) {
 
 std::optional<Brake> doubt_of(const Node& node, const Rules& rules, WallTime now) {
   if (!node.verdict || !node.looked)
-    return Brake{BrakeKind::unknown, "nobody tells how node " + node.name + " is"};
+    return Brake{BrakeKind::unknown, "the health of node " + node.name + " is unknown"};
   if (node.is_unknown || node.verdict == Verdict::none)
-    return Brake{BrakeKind::unknown, "a check that is required could not look at node " + node.name};
+    return Brake{BrakeKind::unknown, "a required check could not run on node " + node.name};
   if (*node.looked - now > rules.stale_after)
-    return Brake{BrakeKind::stale, "what is told of node " + node.name + " is of " +
-                                       format_time(*node.looked) + ", which is still to come"};
+    return Brake{BrakeKind::stale, "the last report of node " + node.name +
+                                       " has a time in the future: " + format_time(*node.looked)};
   if (now - *node.looked > rules.stale_after)
-    return Brake{BrakeKind::stale, "what is told of node " + node.name + " is older than " +
+    return Brake{BrakeKind::stale, "the last report of node " + node.name + " is older than " +
                                        format_duration(rules.stale_after)};
   return std::nullopt;
 }
@@ -124,7 +124,8 @@ std::string sentence_of(const Evidence& evidence) {
 
 namespace {
 
-constexpr std::size_t kLongestNode = 200;  // of a node's name within a plan's, which has at most 253 bytes
+constexpr std::size_t kLongestNode =
+    200;  // of the node's part in the name of a plan, which has at most 253 bytes
 
 // FNV-1a: the same in every process and every version.
 std::uint64_t hash_of(std::string_view text) {

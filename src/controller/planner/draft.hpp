@@ -13,9 +13,9 @@
 
 namespace autopilot::controller {
 
-// What speaks against a node and was not spent on a plan that has ended.
+// The evidence against a node that no ended plan has used.
 struct Evidence {
-  std::vector<const Report*> reports;    // of tests that failed on the GPUs of a pod: proof
+  std::vector<const Report*> reports;    // of failed tests on the GPUs of a pod; this is proof
   std::vector<const OpenCause*> causes;  // of its verdict EVICT
 
   [[nodiscard]] bool any() const { return !reports.empty() || !causes.empty(); }
@@ -23,56 +23,56 @@ struct Evidence {
   [[nodiscard]] WallTime latest() const;
 };
 
-// open: the plan that has the node, whose evidence counts for it; null: none.
+// open: the open plan of the node, whose evidence still counts; null: none.
 [[nodiscard]] Evidence evidence_of(const World& world, const Rules& rules, const Node& node,
                                    const LedgerEntry* open, WallTime now);
-// The test failed, not too long ago, and has not passed since on all GPUs of the node.
+// The test failed recently and has not passed since on all GPUs of the node.
 [[nodiscard]] bool is_standing(const Report& report, const Node& node, const Rules& rules, WallTime now);
-// The tests that failed have passed since on all GPUs of the node, or a deep test has.
+// The failed tests, or a deep diagnostic, have passed since on all GPUs of the node.
 [[nodiscard]] bool is_disproven(const Report& report, const Node& node);
-// The plan was made for what is wrong with the node now, and for all of that.
+// The plan covers all current evidence against the node.
 [[nodiscard]] bool is_evidence(const LedgerEntry& plan, const Node& node);
 
-// Why what is told of the node may not be true now; nothing: it may be believed.
+// Why the reported health of the node is not reliable now; nullopt: it is.
 [[nodiscard]] std::optional<Brake> doubt_of(const Node& node, const Rules& rules, WallTime now);
 
 // "gpu.pcie_bandwidth failed for pod team-a/train-0: ..." or "xid_79 blames gpu/0000:3b:00.0".
 [[nodiscard]] std::string sentence_of(const Evidence& evidence);
 
-// The making of one plan: what all rules read, and what they write.
+// State while one plan is made: the inputs and outputs of all rules.
 struct Deliberation {
   const World& world;
   const Policy& policy;
   WallTime now;
-  std::vector<const Node*> nodes;  // of concern, those that are there
+  std::vector<const Node*> nodes;  // the nodes of concern that exist
   Budget budget;
   Plan plan;
-  World::Names told;        // uids of owners that were told in this plan that their job waits
-  World::Names pools_told;  // of their breaker
-  World::Names spares;      // nodes that this plan has named as a place for pods
+  World::Names told;        // uids of owners that get an Event about a waiting job in this plan
+  World::Names pools_told;  // pools whose breaker this plan reports
+  World::Names spares;      // nodes that this plan has assigned to pods
 
   Deliberation(const World& the_world, const Policy& the_policy, WallTime the_time);
 
   [[nodiscard]] const Rules& rules_of(const Node& node) const { return policy.of(node.pool); }
-  // Another plan is due then.
+  // Makes another plan due at that time.
   void wake(WallTime at);
 };
 
-// What is being decided about one node.
+// The decision about one node while it is made.
 struct Draft {
   const Node& node;
   const Rules& rules;
-  const LedgerEntry* before;  // null: there is no plan yet
+  const LedgerEntry* before;  // null: no plan yet
   Evidence evidence;
   LedgerEntry entry{};
   std::vector<PlannedAction> actions{};
-  bool is_pending = false;  // something shows not yet that was decided: the plan is executing
+  bool is_pending = false;  // a decided action is not visible yet: the plan is executing
 
-  // Has the fields that every action has.
+  // Adds an action with the common fields set.
   PlannedAction& add(ActionKind kind, Target target, std::string why);
-  // That pod is on its way in this plan.
+  // True if this plan removes that pod.
   [[nodiscard]] bool moves(const Pod& pod) const;
-  // An Event, once for each `about`.
+  // Adds an Event, once for each `about`.
   void tell(const Target& target, std::string reason, std::string message, std::string about = {},
             bool is_warning = true);
 };
@@ -84,17 +84,17 @@ struct Draft {
 [[nodiscard]] Target pod_of(const Report& report);
 [[nodiscard]] Target ourselves();
 
-// With the plan that is there; its evidence is that of the node now.
+// For an existing plan; uses the current evidence of the node.
 [[nodiscard]] Draft draft_of(const Deliberation& all, const Node& node, const LedgerEntry& before);
-// With a plan that is not there yet: its name is the same for everybody who makes it of the same world.
+// For a new plan. Its name depends only on the world, so that every controller chooses the same.
 [[nodiscard]] Draft new_draft(const Deliberation& all, const Node& node, Evidence evidence);
-// Takes the evidence that the entry does not have yet.
+// Adds new evidence to the entry.
 void take_evidence(Draft& draft);
-// Gives every report of the entry that phase, which does not have it.
+// Sets the phase of every report of the entry that has another one.
 void mark_reports(const World& world, Draft& draft, ReportPhase phase);
-// The end of the plan: its reports first.
+// Ends the plan, after its reports.
 void end(const Deliberation& all, Draft& draft, std::string message, ReportPhase reports);
-// What was decided goes into the plan; nothing where all is as it was.
+// Moves the decision into the plan; does nothing without a change.
 void commit(Deliberation& all, Draft draft);
 
 }  // namespace autopilot::controller

@@ -15,24 +15,26 @@
 namespace autopilot::controller {
 namespace {
 
-// What was only seen has not stood long enough to tell whether other nodes turn bad of the same.
+// The passive finding is too recent to know whether other nodes fail for the same cause.
 std::optional<Brake> unsettled(Deliberation& all, const Draft& draft) {
   const bool is_seen_only =
       draft.evidence.reports.empty() && std::ranges::all_of(draft.evidence.causes, &OpenCause::is_passive);
   const WallTime settled = draft.evidence.first() + draft.rules.breaker_settle;
   if (!is_seen_only || all.now >= settled) return std::nullopt;
   all.wake(settled);
-  return Brake{BrakeKind::settling, "it was seen less than " + format_duration(draft.rules.breaker_settle) +
-                                        " ago, and other nodes may turn bad of the same"};
+  return Brake{BrakeKind::settling, "the finding is newer than " +
+                                        format_duration(draft.rules.breaker_settle) +
+                                        "; other nodes can fail for the same cause"};
 }
 
 std::optional<Brake> brake_of(Deliberation& all, const Draft& draft) {
   if (draft.node.is_unschedulable && !is_held_by(draft.node, draft.entry))
-    return Brake{BrakeKind::others_cordon,
-                 "node " + draft.node.name + " is cordoned by somebody else, who decides about it"};
+    return Brake{
+        BrakeKind::others_cordon,
+        "node " + draft.node.name + " has a cordon that is not Autopilot's, so Autopilot does not hold it"};
   if (draft.node.is_exempt)
     return Brake{BrakeKind::exempt,
-                 "the label hold=disabled of node " + draft.node.name + " forbids to hold it"};
+                 "the label hold=disabled of node " + draft.node.name + " excludes it from holds"};
   if (const TrippedBreaker* breaker = tripped_in(all.plan.breakers, draft.node.pool))
     return Brake{BrakeKind::breaker, describe(*breaker, all.world, draft.rules)};
   if (auto doubt = doubt_of(draft.node, draft.rules, all.now)) return doubt;
@@ -40,7 +42,7 @@ std::optional<Brake> brake_of(Deliberation& all, const Draft& draft) {
   return all.budget.brake_of_hold(draft.entry);
 }
 
-// Some plan about a node of the breaker has said it since.
+// A plan of a node of the breaker has reported it since.
 bool is_told(const World& world, const TrippedBreaker& breaker, const PlannedAction& event) {
   const std::string key = event.target_key();
   const auto says_it = [&](const std::string& name) {
@@ -54,8 +56,8 @@ bool is_told(const World& world, const TrippedBreaker& breaker, const PlannedAct
   });
 }
 
-// Loudly, and once for the whole pool: by the first plan that has to wait for it, for the nodes that turned
-// bad first may be held already.
+// A warning, once for the whole pool: from the first plan that waits for the breaker, because the nodes that
+// failed first can be held already.
 void tell_of_breaker(Deliberation& all, Draft& draft) {
   const TrippedBreaker* breaker = tripped_in(all.plan.breakers, draft.node.pool);
   if (breaker == nullptr || !all.pools_told.insert(breaker->pool).second) return;
@@ -79,7 +81,8 @@ bool names_pool(std::string_view text, const std::string& pool) {
   return false;
 }
 
-// What was said of the same brake names a pool that the node has left since: another policy, or other labels.
+// The previous message about the same brake names a pool that the node has left: the policy or the labels
+// have changed.
 bool is_of_other_pool(const Draft& draft, const Brake& brake) {
   const std::string& pool = draft.node.pool;
   return names_pool(brake.why, pool) && !names_pool(draft.entry.message, pool);
@@ -119,7 +122,7 @@ void hold(Deliberation& all, Draft& draft) {
   draft.tell(target_of(draft.node), "NodeHeld", "held by plan " + entry.name + ": " + why);
 }
 
-// Whoever counts Events by their reason must not take what is only recorded for done.
+// A distinct reason, so that a count of Events by reason does not include recorded actions.
 std::string recorded_reason(const std::string& reason) {
   constexpr std::array<std::pair<std::string_view, const char*>, 5> names{
       {{"NodeHeld", "WouldHoldNode"},
@@ -131,7 +134,7 @@ std::string recorded_reason(const std::string& reason) {
   return known == names.end() ? reason : known->second;
 }
 
-// What would be done is what is done elsewhere, with the mark that nobody does it.
+// The recorded actions are the actions of mode act, marked as recorded only.
 void record(Draft& draft) {
   LedgerEntry& entry = draft.entry;
   const std::string nothing =
@@ -148,7 +151,7 @@ void record(Draft& draft) {
   }
 }
 
-// Where nothing is done the rules of act are what is recorded.
+// In modes that do not act, the rules of mode act are recorded.
 Rules recorded_rules(Rules rules) {
   rules.mode = Mode::act;
   return rules;
@@ -166,14 +169,14 @@ void weigh(Deliberation& all, Draft& draft) {
   if (brake) tell_of_breaker(all, draft);
 }
 
-// The answer to its cordon was lost.
+// The response to the cordon was lost.
 void note_cordon(LedgerEntry& entry, const Node& node, WallTime since) {
   if (!has_done(entry, ActionKind::cordon, node.name))
     note_done(entry, {.kind = ActionKind::cordon, .target = node.name, .at = since});
 }
 
-// Somebody has taken our cordon away, or put another in its place. That stands in the ledger before the
-// annotation goes, which tells it as well: whoever dies in between would hold the node again.
+// Another program or person has removed or replaced our cordon. The ledger records this before the annotation
+// is removed: otherwise a crash in between would hold the node again.
 void release(const Deliberation& all, Draft& draft) {
   const Node& node = draft.node;
   LedgerEntry& entry = draft.entry;
@@ -182,20 +185,22 @@ void release(const Deliberation& all, Draft& draft) {
   const bool is_held = is_held_by(node, entry);
   if (!is_held && node.has_held_label)
     draft.add(ActionKind::release, target_of(node),
-              "the cordon of node " + node.name + " is somebody else's now");
+              "the cordon of node " + node.name + " is no longer Autopilot's");
   if (is_held) {
     note_cordon(entry, node, node.held ? node.held->since : all.now);
     entry.phase = Phase::undoing;
     entry.brake.clear();
     entry.message = "given back by hand";
-    draft.add(ActionKind::release, target_of(node), "somebody has uncordoned node " + node.name);
+    draft.add(ActionKind::release, target_of(node),
+              "node " + node.name + " was uncordoned by another program or person");
   }
   draft.tell(target_of(node), "NodeReleased",
-             "node " + node.name + " was given back by hand; it is not held again for the same", {}, false);
+             "node " + node.name + " was given back by hand; it is not held again for the same evidence", {},
+             false);
   if (!is_held) end(all, draft, "given back by hand", ReportPhase::undone);
 }
 
-// Whoever describes a pod that waits in its gate sees why.
+// `kubectl describe` of the waiting pod shows the reason.
 void tell_pods(Draft& draft) {
   for (const Report* report : draft.evidence.reports)
     draft.tell(pod_of(*report), "PreflightFailed",
@@ -217,7 +222,7 @@ bool is_held_by(const Node& node, const LedgerEntry& entry) {
 void decide(Deliberation& all, Draft draft) {
   take_evidence(draft);
   if (!draft.evidence.any()) {
-    end(all, draft, "nothing speaks against the node any more", ReportPhase::expired);
+    end(all, draft, "no evidence against the node is left", ReportPhase::expired);
     return commit(all, std::move(draft));
   }
   if (acts_on(draft.evidence, draft.rules.mode)) {
@@ -251,7 +256,7 @@ void follow_hold(Deliberation& all, const Node& node, const LedgerEntry& entry) 
     return commit(all, std::move(draft));
   }
   if (!is_ours) {
-    // Its cordon was lost, or never sent: whether it is still wanted is decided anew.
+    // The cordon was lost or never sent: decides again whether it is needed.
     all.budget.give_back_hold(entry);
     return decide(all, std::move(draft));
   }

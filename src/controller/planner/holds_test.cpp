@@ -65,7 +65,7 @@ TEST_F(Holds, in_mode_observe_the_same_is_recorded_once_and_nothing_done) {
   EXPECT_NE(world_.pod("uid-b-0"), nullptr);
   // The budget of one node counts what is recorded.
   EXPECT_EQ(entry_of("n1").phase, Phase::recorded);
-  EXPECT_THAT(entry_of("n1").message, HasSubstr("not held: 1 of 1 nodes of pool default"));
+  EXPECT_THAT(entry_of("n1").message, HasSubstr("not held: 1 of 1 allowed nodes of pool default"));
   EXPECT_THAT(look().decisions, IsEmpty());
 }
 
@@ -136,7 +136,7 @@ TEST_F(Holds, what_is_told_of_a_time_to_come_may_be_as_old_as_any) {
   change("n1", [&](Node& node) { node.looked = now_ + policy_.rules.stale_after + 1s; });
   EXPECT_THAT(steps_of(step()), IsEmpty());
   EXPECT_EQ(entry_of("n1").brake, "stale");
-  EXPECT_THAT(entry_of("n1").message, HasSubstr("which is still to come"));
+  EXPECT_THAT(entry_of("n1").message, HasSubstr("a time in the future"));
   // A clock that is a little ahead is none of that.
   change("n1", [&](Node& node) { node.looked = now_ + 1min; });
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
@@ -255,7 +255,7 @@ TEST_F(Holds, a_plan_that_was_begun_and_is_not_wanted_any_more_is_dropped) {
   turn_good("n1");
   EXPECT_THAT(steps_of(step()), IsEmpty());
   EXPECT_EQ(entry_of("n1").phase, Phase::over);
-  EXPECT_EQ(entry_of("n1").message, "nothing speaks against the node any more");
+  EXPECT_EQ(entry_of("n1").message, "no evidence against the node is left");
 }
 
 TEST_F(Holds, whoever_leads_next_goes_on_with_the_plan) {
@@ -369,7 +369,7 @@ TEST_F(Holds, a_node_whose_label_says_so_is_never_held_and_a_hold_of_before_goes
   fail_preflight("b-0", "n1", "b");
   EXPECT_THAT(steps_of(step()), ElementsAre("evict_pod b-0")) << "the gate of a pod is no hold of the node";
   EXPECT_EQ(entry_of("n1").brake, "exempt");
-  EXPECT_THAT(entry_of("n1").message, HasSubstr("the label hold=disabled of node n1 forbids to hold it"));
+  EXPECT_THAT(entry_of("n1").message, HasSubstr("the label hold=disabled of node n1 excludes it from holds"));
   turn_bad("n5");
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n5"));
   settle();
@@ -398,16 +398,16 @@ TEST_F(Holds, what_waits_names_the_pool_that_its_node_is_in_now) {
   step();
   fail_preflight("b-0", "n2", "b");
   step();
-  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 nodes of pool default"));
+  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 allowed nodes of pool default"));
   policy_.pools.push_back({.name = "default-2", .selector = {}, .rules = policy_.rules});
   for (const char* name : {"n1", "n2"})
     change(name, [](Node& node) { node.pool = "default-2"; });
   step();
-  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 nodes of pool default-2"));
+  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 allowed nodes of pool default-2"));
   for (const char* name : {"n1", "n2"})
     change(name, [](Node& node) { node.pool = "default"; });
   step();
-  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 nodes of pool default that"));
+  EXPECT_THAT(entry_of("n2").message, HasSubstr("1 of 1 allowed nodes of pool default are"));
 }
 
 TEST_F(Holds, each_pool_has_its_own_mode) {

@@ -45,18 +45,18 @@ bool is_noted(ActionKind kind) {
 
 namespace {
 
-// Nodes that are to be held, if the budgets allow it: who of them comes first is decided when all are known.
+// Nodes to hold, if the budgets allow it; their order is decided when all are known.
 using Candidates = std::vector<Draft>;
 
 std::string fault_of_picture(const World& world, const Policy& policy, WallTime now) {
-  if (!world.is_complete) return "not every kind of object of the cluster is known yet";
+  if (!world.is_complete) return "not every kind of object of the cluster has been read yet";
   if (now - world.as_of > policy.rules.stale_after)
-    return "what is known of the cluster is older than " + format_duration(policy.rules.stale_after);
+    return "the snapshot of the cluster is older than " + format_duration(policy.rules.stale_after);
   return {};
 }
 
-// The one that its annotation names, wherever it got to; else the open one that has most to do, else the
-// oldest.
+// The plan that the annotation of the node names, in any phase; otherwise the open plan before probation,
+// otherwise the oldest.
 const LedgerEntry* plan_of(const World& world, const Node& node) {
   if (node.held)
     if (const LedgerEntry* holder = world.entry(node.held->plan);
@@ -81,7 +81,7 @@ void end_entry(Deliberation& all, const Node& node, const LedgerEntry& entry, co
   commit(all, std::move(draft));
 }
 
-// Plans whose node is gone, or was made anew, or has another plan.
+// Ends plans whose node is gone, was recreated, or has another plan.
 void end_others(Deliberation& all, const std::string& name, const Node* node, const LedgerEntry* own) {
   for (const std::string& plan : all.world.plans_on(name)) {
     const LedgerEntry* entry = all.world.entry(plan);
@@ -102,7 +102,7 @@ bool is_recorded(const World& world, const Node& node) {
   });
 }
 
-// A plan of something new, where there is something.
+// A plan for new evidence; nullopt: none.
 std::optional<Draft> new_plan(const Deliberation& all, const Node& node, const LedgerEntry* probation) {
   Evidence evidence = evidence_of(all.world, all.rules_of(node), node, probation, all.now);
   if (!evidence.any()) return std::nullopt;
@@ -115,7 +115,7 @@ void follow_probation_or_fall_back(Deliberation& all, const Node& node, const Le
                                    Candidates& candidates) {
   auto again = new_plan(all, node, &entry);
   if (again && acts_on(again->evidence, again->rules.mode)) {
-    end_entry(all, node, entry, "the node was found bad again", ReportPhase::undone);
+    end_entry(all, node, entry, "the node failed again", ReportPhase::undone);
     candidates.push_back(std::move(*again));
     return;
   }
@@ -154,7 +154,7 @@ void look_at(Deliberation& all, const std::string& name, Candidates& candidates)
   if (auto made = new_plan(all, *node, nullptr)) candidates.push_back(std::move(*made));
 }
 
-// What a test has proven comes before what was only seen, and of these what is known longer.
+// Failed tests come before passive findings, then older before newer evidence.
 void decide_all(Deliberation& all, Candidates& candidates) {
   std::vector<std::tuple<bool, WallTime, std::string, std::size_t>> order;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -187,20 +187,20 @@ PlannedAction mark_of(const Report& report, ReportPhase phase, std::string why) 
   return mark;
 }
 
-// What could not be looked at is not failed: nothing is done about it.
+// A test that could not run has not failed: the notice has no consequences.
 Decision notice_of(const Report& report, const Rules& rules) {
   std::string message = "the pre-flight test of pod " + report.pod + " on node " + report.node;
   if (report.outcome == Outcome::started)
-    message += " is not complete, and the pod starts";
+    message += " has not finished, and the pod starts";
   else
-    message += rules.could_not_look == CouldNotLook::start ? " could not be made, and the pod starts"
-                                                           : " could not be made, and the pod does not start";
+    message += rules.could_not_look == CouldNotLook::start ? " could not run, and the pod starts"
+                                                           : " could not run, and the pod does not start";
   if (!report.message.empty()) message += ": " + report.message;
   Decision decision;
   decision.actions.push_back(event_of(report, pod_of(report), message));
   if (report.owner)
     decision.actions.push_back(event_of(report, target_of(*report.owner, report.pod_namespace), message));
-  decision.actions.push_back(mark_of(report, ReportPhase::acted, "told"));
+  decision.actions.push_back(mark_of(report, ReportPhase::acted, "reported in an Event"));
   return decision;
 }
 
@@ -214,8 +214,8 @@ bool is_of_open_plan(const World& world, const Report& report) {
   return false;
 }
 
-// Reports that lead to no plan: of tests that could not be made or were not waited for, which people are told
-// of, and of failed ones that prove nothing any more.
+// Handles reports that lead to no plan: Events for tests that could not run or were not waited for, and the
+// end of failed reports that are no longer evidence.
 void tell_of_reports(Deliberation& all) {
   for (const std::string& name : all.world.pending_reports()) {
     const Report* report = all.world.report(name);
@@ -236,9 +236,9 @@ void tell_of_reports(Deliberation& all) {
   }
 }
 
-// Which of the nodes whose agents asked may be reserved for a deep test: in every mode, for the agent does
-// it, and so many of a pool and of a failure domain at once. Who has waited longest is first. Held nodes need
-// not ask for leave: they serve nobody.
+// Permits deep diagnostics to agents that requested one, in every mode, because the agent runs it, within the
+// limits of a pool and of a failure domain. The longest wait comes first. Held nodes always get it, because
+// they are not in service.
 void grant_tests(Deliberation& all) {
   std::map<std::string, int, std::less<>> in_pool;
   std::map<std::string, int, std::less<>> in_domain;

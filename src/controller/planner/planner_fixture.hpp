@@ -9,7 +9,7 @@
 
 #include "controller/planner/plan.hpp"
 
-// For tests of the planner: a small cluster in which everything that is decided succeeds.
+// For tests of the planner: a small cluster in which every action succeeds.
 namespace autopilot::controller {
 
 using namespace std::chrono_literals;
@@ -24,7 +24,7 @@ class Planner : public ::testing::Test {
     policy_.rules.mode = Mode::act;
   }
 
-  // Healthy, with eight GPUs: "n1", "n2", ... four in a rack.
+  // Healthy nodes with eight GPUs: "n1", "n2", ... four in a rack.
   void add_nodes(int count) {
     for (int i = 1; i <= count; ++i) {
       Node node;
@@ -50,7 +50,7 @@ class Planner : public ::testing::Test {
   static Owner job(const std::string& name) {
     return {.api_version = "batch/v1", .kind = "Job", .name = name, .uid = "uid-" + name};
   }
-  // Of that job, with all GPUs of a node.
+  // A pod of that job with all GPUs of a node.
   Pod& add_pod(const std::string& name, const std::string& on, const std::string& of_job,
                bool is_gated = false) {
     Pod pod;
@@ -84,7 +84,7 @@ class Planner : public ::testing::Test {
     world_.put(report);
     return report;
   }
-  // It has stood long enough to be acted on.
+  // The finding is old enough for an action.
   void turn_bad(const std::string& name, const std::string& cause = "nvlink_fatal",
                 Action action = Action::reset_gpu) {
     change(name, [&](Node& node) {
@@ -106,7 +106,7 @@ class Planner : public ::testing::Test {
     change(name, [&](Node& node) { node.passed[std::string(test)] = now_; });
   }
 
-  // Time goes on; every agent tells that all is as it was.
+  // Advances the time; every agent reports no change.
   void later(Duration time) {
     now_ += time;
     for (const auto& [name, node] : world_.nodes())
@@ -119,14 +119,14 @@ class Planner : public ::testing::Test {
     world_.as_of = now_;
     return plan(world_, policy_, now_);
   }
-  // Makes a plan and carries it out.
+  // Makes a plan and executes it.
   Plan step() {
     Plan made = look();
     for (const Decision& decision : made.decisions)
       apply(world_, decision, now_);
     return made;
   }
-  // Until nothing changes any more.
+  // Repeats until nothing changes.
   void settle() {
     for (int i = 0; i < 10; ++i) {
       const Plan made = step();
@@ -135,7 +135,7 @@ class Planner : public ::testing::Test {
     ADD_FAILURE() << "the planner does not come to rest";
   }
 
-  // "cordon n1" and so on, but for events and marks; those that are only recorded in brackets.
+  // "cordon n1" and so on, without events and marks; recorded actions in brackets.
   static std::vector<std::string> steps_of(const Plan& plan) {
     std::vector<std::string> steps;
     for (const Decision& decision : plan.decisions)
@@ -157,7 +157,7 @@ class Planner : public ::testing::Test {
                            action.why);
     return events;
   }
-  // The newest of the node.
+  // The newest plan of the node.
   const LedgerEntry& entry_of(const std::string& node) {
     const LedgerEntry* newest = nullptr;
     for (const std::string& name : world_.plans_on(node)) {

@@ -57,7 +57,7 @@ void read_duration(YamlMap& map, std::string_view key, Duration& into) {
   into = *value;
 }
 
-// A group of keys, if it is there.
+// Reads a group of keys if it exists.
 template <class Read>
 void read_group(YamlMap& map, std::string_view key, Read read) {
   const YamlNode* node = map.map(key);

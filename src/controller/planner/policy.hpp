@@ -13,56 +13,58 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 
-// What an operator lets the planner do (docs/remediation.md).
+// The limits that an operator sets for the planner (docs/remediation.md).
 namespace autopilot::controller {
 
-// What happens to a pod whose pre-flight test could not be made.
+// Handling of a pod whose pre-flight test could not run.
 enum class CouldNotLook : std::uint8_t { start, stop };
 [[nodiscard]] std::string_view to_string(CouldNotLook what);
 
-// What gives a node back.
+// The proof of health that returns a node.
 enum class Proof : std::uint8_t {
-  failed_tests,  // that the tests which failed pass, or a deep test
+  failed_tests,  // a pass of the failed tests, or a deep diagnostic
   deep_test,
 };
 [[nodiscard]] std::string_view to_string(Proof proof);
 
-// The rules for the nodes of one pool. Shares are in percent and never less than one node.
+// The rules for the nodes of one pool. Percentages round down, but to at least one node.
 struct Rules {
   Mode mode = Mode::observe;
 
-  // Nodes that are held at once, of all that there are.
+  // Limit of nodes that are held at the same time, of all nodes.
   int pool_percent = 10;
   int domain_percent = 10;
-  int job_percent = 10;      // of the nodes that the job uses
-  int testing_percent = 10;  // nodes that are reserved for a deep test though they are in service
+  int job_percent = 10;      // of the nodes of the job
+  int testing_percent = 10;  // nodes in service that are reserved for a deep diagnostic
 
-  int holds_per_hour = 6;       // of the pool
-  int evictions_per_hour = 30;  // of running pods, of the pool
+  int holds_per_hour = 6;       // in the pool
+  int evictions_per_hour = 30;  // of running pods in the pool
 
-  // So many nodes of the pool that turned bad within the window by one cause are no fault of theirs.
+  // If this many nodes of the pool fail within the window for one cause, the cause is not in the nodes.
   int breaker_nodes = 3;
   int breaker_percent = 5;
   Duration breaker_window = std::chrono::minutes{30};
-  // What was only seen is acted on when it has stood so long: the first of many comes alone.
+  // Time for which a passive finding must last before the planner acts: it can be the first of many.
   Duration breaker_settle = std::chrono::minutes{1};
 
   Duration stale_after = std::chrono::minutes{15};  // three heartbeats of an agent
-  Duration report_age = std::chrono::hours{1};      // an older report proves nothing any more
+  Duration report_age = std::chrono::hours{1};      // older reports are not evidence
   CouldNotLook could_not_look = CouldNotLook::start;
 
-  bool deletes_pods = false;                      // in place of evicting them
-  Duration job_interval = std::chrono::hours{6};  // running pods of a job leave one node in that time
-  bool needs_spare = false;                       // running pods are moved only where a node is free for them
-  bool prefers_same_domain = true;                // of spares
+  bool deletes_pods = false;  // instead of evicting them
+  Duration job_interval =
+      std::chrono::hours{6};        // within this time, running pods of a job are moved off one node only
+  bool needs_spare = false;         // running pods are moved only if a node is free for them
+  bool prefers_same_domain = true;  // for spare nodes
 
   Proof proof = Proof::failed_tests;
-  Duration test_every = std::chrono::hours{1};  // so often is a held node tested anew
+  Duration test_every = std::chrono::hours{1};  // interval of tests of a held node
 
-  std::vector<Duration> retests = {std::chrono::hours{24}, std::chrono::hours{72}};  // none: no probation
-  Duration retest_patience = std::chrono::hours{24};                                 // for the last of them
+  std::vector<Duration> retests = {std::chrono::hours{24},
+                                   std::chrono::hours{72}};  // after the return; empty: no probation
+  Duration retest_patience = std::chrono::hours{24};         // longest wait for the last of them
 
-  // What may be asked of others.
+  // Actions that can be requested from other programs.
   std::vector<Action> requests = {Action::drain_then_reset_gpu, Action::reset_gpu,   Action::reboot_node,
                                   Action::restart_vm,           Action::power_cycle, Action::replace};
   friend bool operator==(const Rules&, const Rules&) = default;
@@ -70,7 +72,7 @@ struct Rules {
 
 struct Pool {
   std::string name;
-  std::map<std::string, std::string, std::less<>> selector;  // labels that a node has, all of them
+  std::map<std::string, std::string, std::less<>> selector;  // labels; a node must have all of them
   Rules rules;
   friend bool operator==(const Pool&, const Pool&) = default;
 };
@@ -78,23 +80,23 @@ struct Pool {
 using Labels = std::map<std::string, std::string, std::less<>>;
 
 struct Policy {
-  Rules rules;              // of nodes that no pool selects
-  std::vector<Pool> pools;  // the first that selects a node has it
+  Rules rules;              // of nodes outside every pool
+  std::vector<Pool> pools;  // the first pool that selects a node applies
 
   static constexpr std::string_view kDefaultPool = "default";
   static constexpr std::size_t kMaxPools = 100;
 
   [[nodiscard]] std::string_view pool_of(const Labels& labels) const;
-  // Those of kDefaultPool for a name that is none.
+  // Rules of that pool; of kDefaultPool if the name is unknown.
   [[nodiscard]] const Rules& of(std::string_view pool) const;
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// max(1, percent of so many).
+// max(1, `percent` of `nodes`).
 [[nodiscard]] int share_of(std::size_t nodes, int percent);
 
-// One YAML document. malformed lists every problem, "<name>:<line>: ...", and nothing of it is used. An empty
-// document is a policy of defaults, which only observes.
+// Parses one YAML document. malformed: lists every problem as "<name>:<line>: ..."; nothing of it is used. An
+// empty document is the default policy, which only observes.
 [[nodiscard]] Result<Policy> parse_policy(std::string_view text, std::string_view name);
 
 }  // namespace autopilot::controller

@@ -12,6 +12,15 @@
 
 namespace autopilot::controller {
 
+namespace {
+
+// Lowest priority of system pods.
+constexpr std::int64_t kSystemPriority = 2'000'000'000;
+// Interval of decisions about pods that wait for free capacity, which no event reports.
+constexpr Duration kLookAgain = std::chrono::minutes{1};
+
+// When the pod was last asked to leave; nullopt: never. It is recorded before the request, so that it counts
+// although the response is lost.
 std::optional<WallTime> last_asked(const LedgerEntry& entry, const Pod& pod) {
   for (const DoneStep& step : entry.done) {
     if (is_removal(step.kind) && step.target == pod.uid) return step.at;
@@ -19,7 +28,52 @@ std::optional<WallTime> last_asked(const LedgerEntry& entry, const Pod& pod) {
   return std::nullopt;
 }
 
-namespace {
+ActionKind removal_kind(const Rules& rules) {
+  return rules.deletes_pods ? ActionKind::delete_pod : ActionKind::evict_pod;
+}
+
+// True if the pod would return to the same node, or the node needs it.
+bool is_bound_to_node(const Pod& pod) {
+  return pod.priority >= kSystemPriority ||
+         (pod.owner && (pod.owner->kind == "DaemonSet" || pod.owner->kind == "Node"));
+}
+
+// Why no pod should be placed on the node, in a few words; empty: no reason.
+std::string fault_of(const Deliberation& all, const Node& node) {
+  const Rules& rules = all.rules_of(node);
+  for (const std::string& name : all.world.reports_on(node.name)) {
+    const Report* report = all.world.report(name);
+    // An undone report does not count: the person who returned the node has decided about it.
+    if (report == nullptr || report->phase == ReportPhase::undone) continue;
+    if (!is_standing(*report, node, rules, all.now)) continue;
+    return report->failed.empty() ? "pre-flight test failed" : report->failed.front().test + " failed";
+  }
+  if (node.verdict == Verdict::evict)
+    return node.causes.empty() ? "EVICT" : "EVICT: " + node.causes.front().cause;
+  if (node.held) return "held";
+  if (node.is_unschedulable) return "cordoned";
+  if (!node.is_ready) return "not ready";
+  if (node.verdict == Verdict::testing) return "being tested";
+  return node.verdict && node.verdict != Verdict::none ? "" : "not known";
+}
+
+// Why the pod cannot be placed on that node, independent of the node's health, in a few words; empty: it can.
+std::string obstacle_of(const Pod& pod, const Node& node) {
+  if (node.gpus < pod.gpus) return "has too few GPUs";
+  if (!kube::may_be_placed(pod.placement, node.name, node.labels, {}))
+    return "does not match the pod's node selector";
+  if (!kube::may_be_placed(pod.placement, node.name, node.labels, node.taints))
+    return "has a taint that the pod does not tolerate";
+  return {};
+}
+
+// True if another node of the pool can take the pod, now or once it is free.
+bool has_another(const Deliberation& all, const Node& node, const Pod& pod) {
+  return std::ranges::any_of(all.world.in_pool(node.pool), [&](const std::string& name) {
+    const Node* other = all.world.node(name);
+    return other != nullptr && name != node.name && obstacle_of(pod, *other).empty() && is_good(all, *other);
+  });
+}
 
 int free_gpus(const World& world, const Node& node) {
   int free = node.gpus;
@@ -52,46 +106,8 @@ std::optional<std::string> spare_among(const Deliberation& all, const World::Nam
   return on_probation;
 }
 
-}  // namespace
-
-std::string fault_of(const Deliberation& all, const Node& node) {
-  const Rules& rules = all.rules_of(node);
-  for (const std::string& name : all.world.reports_on(node.name)) {
-    const Report* report = all.world.report(name);
-    // Undone: whoever gave the node back has decided about it.
-    if (report == nullptr || report->phase == ReportPhase::undone) continue;
-    if (!is_standing(*report, node, rules, all.now)) continue;
-    return report->failed.empty() ? "pre-flight test failed" : report->failed.front().test + " failed";
-  }
-  if (node.verdict == Verdict::evict)
-    return node.causes.empty() ? "EVICT" : "EVICT: " + node.causes.front().cause;
-  if (node.held) return "held";
-  if (node.is_unschedulable) return "cordoned";
-  if (!node.is_ready) return "not ready";
-  if (node.verdict == Verdict::testing) return "being tested";
-  return node.verdict && node.verdict != Verdict::none ? "" : "not known";
-}
-
-bool is_good(const Deliberation& all, const Node& node) {
-  return fault_of(all, node).empty();
-}
-
-std::string obstacle_of(const Pod& pod, const Node& node) {
-  if (node.gpus < pod.gpus) return "has too few GPUs";
-  if (!kube::may_be_placed(pod.placement, node.name, node.labels, {}))
-    return "is not one that the pod selects";
-  if (!kube::may_be_placed(pod.placement, node.name, node.labels, node.taints))
-    return "has a taint that the pod does not tolerate";
-  return {};
-}
-
-bool has_another(const Deliberation& all, const Node& node, const Pod& pod) {
-  return std::ranges::any_of(all.world.in_pool(node.pool), [&](const std::string& name) {
-    const Node* other = all.world.node(name);
-    return other != nullptr && name != node.name && obstacle_of(pod, *other).empty() && is_good(all, *other);
-  });
-}
-
+// A node of the same pool that can take all of these pods now, preferably in the same failure domain and not
+// on probation; never a node that this plan has assigned already. nullopt: none.
 std::optional<std::string> spare_for(const Deliberation& all, const Node& node,
                                      std::span<const Pod* const> pods) {
   if (all.rules_of(node).prefers_same_domain && !node.domain.empty())
@@ -99,15 +115,13 @@ std::optional<std::string> spare_for(const Deliberation& all, const Node& node,
   return spare_among(all, all.world.in_pool(node.pool), node, pods);
 }
 
-namespace {
-
 int moves_in_hour(const LedgerEntry& entry, WallTime now) {
   return static_cast<int>(std::ranges::count_if(entry.done, [&](const DoneStep& step) {
     return is_removal(step.kind) && !step.is_counted && now - step.at < Budget::kHour;
   }));
 }
 
-// Which nodes are known to be bad for it, and why: for the job that has to wait.
+// The unsuitable nodes with reasons, for the job that waits.
 std::string bad_nodes(const Deliberation& all, const Node& node, const Pod& pod) {
   constexpr std::size_t shown = 10;
   std::vector<std::string> bad;
@@ -126,9 +140,9 @@ std::string bad_nodes(const Deliberation& all, const Node& node, const Pod& pod)
 
 void tell_job_waits(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner) {
   if (!all.told.insert(owner.uid).second) return;
-  draft.tell(target_of(owner, pod.name_space), "NoGoodNode",
-             "the pods wait: no node of pool " + draft.node.pool +
-                 " is known to be good for them: " + bad_nodes(all, draft.node, pod));
+  draft.tell(
+      target_of(owner, pod.name_space), "NoGoodNode",
+      "the pods wait: no suitable node in pool " + draft.node.pool + ": " + bad_nodes(all, draft.node, pod));
 }
 
 void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod, const Owner& owner) {
@@ -143,7 +157,8 @@ void move(Deliberation& all, Draft& draft, const Report& report, const Pod& pod,
              pod.uid);
 }
 
-// The pod waits in its gate for being moved. One that was let in would wait there if anything were done.
+// The pod waits at its gate to be moved. In mode observe this includes admitted pods, which would wait in the
+// other modes.
 bool waits_to_be_moved(const Deliberation& all, const Draft& draft, const Report& report, const Pod& pod) {
   const bool is_recorded = all.rules_of(draft.node).mode == Mode::observe;
   return report.is_let_in ? is_recorded : pod.is_gated;
@@ -161,12 +176,12 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
     if (!pod->has_deschedule && !waits_to_be_moved(all, draft, *report, *pod)) continue;
     if (!pod->owner) {
       draft.tell(target_of(*pod), "PodNotRemoved",
-                 "nothing would make this pod again, so it is not removed; it does not start: " +
+                 "no controller would recreate this pod, so it is not removed; it does not start: " +
                      sentence_of({.reports = {report}, .causes = {}}));
       continue;
     }
     if (is_bound_to_node(*pod) || draft.moves(*pod)) continue;
-    // Its owner wants it gone: then it is, wherever it may go.
+    // The pod's label requests the removal: it does not need another node.
     if (!pod->has_deschedule && !has_another(all, draft.node, *pod)) {
       tell_job_waits(all, draft, *pod, *pod->owner);
       all.wake(all.now + kLookAgain);
@@ -208,7 +223,7 @@ bool may_move(const Deliberation& all, const Draft& draft, bool is_held) {
          tripped_in(all.plan.breakers, draft.node.pool) == nullptr;
 }
 
-// Where the pods of the node may go; nothing where none is free.
+// A node for the pods; nullopt: none is free.
 std::optional<std::string> place_for(Deliberation& all, const Draft& draft,
                                      const std::vector<const Pod*>& pods) {
   std::vector<const Pod*> staying;
@@ -217,7 +232,7 @@ std::optional<std::string> place_for(Deliberation& all, const Draft& draft,
   return spare_for(all, draft.node, staying);
 }
 
-// Whether the pod may be moved now.
+// True if the pod can be moved now.
 bool take(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner, bool& may_go_on) {
   const auto asked = last_asked(draft.entry, pod);
   if (asked && all.now - *asked < kAskAgain) {
@@ -235,9 +250,10 @@ bool take(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner, b
   auto brake = all.budget.brake_of_job(draft.entry, owner.uid);
   if (!brake) brake = all.budget.brake_of_stop(draft.entry, owner.uid);
   if (brake) {
-    draft.tell(target_of(owner, pod.name_space), "PodNotMoved",
-               "pod " + pod.name + " stays on node " + draft.node.name + " though it is bad: " + brake->why,
-               pod.uid);
+    draft.tell(
+        target_of(owner, pod.name_space), "PodNotMoved",
+        "pod " + pod.name + " stays on node " + draft.node.name + " although the node failed: " + brake->why,
+        pod.uid);
     all.wake(all.now + kLookAgain);
     return false;
   }
@@ -268,7 +284,7 @@ void move_running_pods(Deliberation& all, Draft& draft, bool is_held) {
   for (const Pod* pod : pods) {
     if (!pod->owner) {
       draft.tell(target_of(*pod), "PodNotRemoved",
-                 "nothing would make this pod again, so it is not removed though its node is bad: " +
+                 "no controller would recreate this pod, so it is not removed although its node failed: " +
                      sentence_of({.reports = {}, .causes = draft.evidence.causes}));
       continue;
     }
@@ -281,6 +297,10 @@ void move_running_pods(Deliberation& all, Draft& draft, bool is_held) {
     }
     if (take(all, draft, *pod, *pod->owner, may_go_on)) move(draft, *pod, *pod->owner);
   }
+}
+
+bool is_good(const Deliberation& all, const Node& node) {
+  return fault_of(all, node).empty();
 }
 
 bool is_empty_of_jobs(const World& world, const Node& node) {

@@ -51,7 +51,7 @@ TEST_F(Gates, a_pod_is_moved_only_where_another_node_may_take_it) {
   EXPECT_THAT(events_of(stays),
               Contains(::testing::AllOf(StartsWith("NoGoodNode Job/train: "),
                                         HasSubstr("n2 (has a taint that the pod does not tolerate), "
-                                                  "n3 (is not one that the pod selects)"))));
+                                                  "n3 (does not match the pod's node selector)"))));
   pod.placement.tolerations = {{"team-b", "Exists", "", ""}};
   world_.put(pod);
   const Plan moves = step();
@@ -157,7 +157,7 @@ TEST_F(Gates, a_pod_that_nobody_would_make_again_is_not_removed_and_told_why) {
   const Plan made = step();
   EXPECT_THAT(steps_of(made), ElementsAre("cordon n1"));
   EXPECT_THAT(events_of(made),
-              Contains(StartsWith("PodNotRemoved Pod/lonely: nothing would make this pod again")));
+              Contains(StartsWith("PodNotRemoved Pod/lonely: no controller would recreate this pod")));
   settle();
   EXPECT_NE(world_.pod("uid-lonely"), nullptr);
 }
@@ -182,11 +182,9 @@ TEST_F(Gates, where_all_nodes_are_bad_the_job_waits_and_its_owner_is_told_which)
   const Plan made = step();
   // One of two may be held, and nothing would be better elsewhere.
   EXPECT_THAT(steps_of(made), ElementsAre("cordon n1"));
-  EXPECT_THAT(
-      events_of(made),
-      Contains(
-          "NoGoodNode Job/train: the pods wait: no node of pool default is known to be good for them: n1 "
-          "(gpu.pcie_bandwidth failed), n2 (gpu.pcie_bandwidth failed)"));
+  EXPECT_THAT(events_of(made),
+              Contains("NoGoodNode Job/train: the pods wait: no suitable node in pool default: n1 "
+                       "(gpu.pcie_bandwidth failed), n2 (gpu.pcie_bandwidth failed)"));
   int told = 0;
   for (const std::string& event : events_of(made))
     told += event.starts_with("NoGoodNode") ? 1 : 0;
@@ -197,8 +195,8 @@ TEST_F(Gates, where_all_nodes_are_bad_the_job_waits_and_its_owner_is_told_which)
   // Who comes later is told the same.
   fail_preflight("other-0", "n2", "other");
   EXPECT_THAT(events_of(step()),
-              Contains(HasSubstr("NoGoodNode Job/other: the pods wait: no node of pool default is known to "
-                                 "be good for them: n1 (gpu.pcie_bandwidth failed), n2 (gpu.")));
+              Contains(HasSubstr("NoGoodNode Job/other: the pods wait: no suitable node in pool default: n1 "
+                                 "(gpu.pcie_bandwidth failed), n2 (gpu.")));
   EXPECT_FALSE(node("n2").is_unschedulable);
 }
 
@@ -221,7 +219,7 @@ TEST_F(Gates, proof_by_a_test_moves_the_pod_though_no_node_may_be_held) {
   const Plan made = step();
   EXPECT_THAT(steps_of(made), ElementsAre("evict_pod b-0"));
   EXPECT_THAT(events_of(made),
-              Contains(StartsWith("NodeNotHeld Node/n5: not held: 1 of 1 nodes of pool default")));
+              Contains(StartsWith("NodeNotHeld Node/n5: not held: 1 of 1 allowed nodes of pool default")));
   EXPECT_EQ(entry_of("n5").phase, Phase::waiting);
 }
 
@@ -287,8 +285,8 @@ TEST_F(Gates, what_could_not_be_tested_is_told_and_nothing_else) {
   EXPECT_THAT(
       events_of(made),
       ElementsAre(
-          "PreflightNotTested Pod/train-0: the pre-flight test of pod train-0 on node n1 could not be "
-          "made, and the pod starts",
+          "PreflightNotTested Pod/train-0: the pre-flight test of pod train-0 on node n1 could not run, "
+          "and the pod starts",
           HasSubstr("PreflightNotTested Job/train"), HasSubstr("PreflightNotWaitedFor Pod/train-1"),
           HasSubstr("PreflightNotWaitedFor Job/train")));
   EXPECT_THAT(look().decisions, IsEmpty());
@@ -433,9 +431,10 @@ TEST_F(Evictions, a_job_that_lost_a_node_is_left_in_peace_for_a_while) {
   }
   const Plan made = step();
   EXPECT_THAT(steps_of(made), ElementsAre("cordon n1", "evict_pod p-n1", "cordon n5"));
-  EXPECT_THAT(events_of(made),
-              Contains(HasSubstr("PodNotMoved Job/train: pod p-n5 stays on node n5 though it is bad: pods of "
-                                 "its job were moved off node n1 within the last 6h")));
+  EXPECT_THAT(
+      events_of(made),
+      Contains(HasSubstr("PodNotMoved Job/train: pod p-n5 stays on node n5 although the node failed: pods of "
+                         "its job were moved off node n1 within the last 6h")));
   later(5h);
   EXPECT_THAT(steps_of(step()), testing::Not(Contains("evict_pod p-n5")));
   later(1h);

@@ -33,7 +33,7 @@ void file_requests(Draft& draft) {
   }
 }
 
-// A test can say something: nobody is on the GPUs, and what is known to be broken would not fail it.
+// A test is meaningful: none is running, and no passive fault would make it fail.
 bool is_ready_for_test(const Deliberation& all, const Draft& draft) {
   const Node& node = draft.node;
   const bool has_passive_cause =
@@ -43,7 +43,7 @@ bool is_ready_for_test(const Deliberation& all, const Draft& draft) {
 }
 
 void give_back(const Deliberation& all, Draft& draft) {
-  const std::string why = "node " + draft.node.name + " is healthy by test";
+  const std::string why = "node " + draft.node.name + " has passed its test";
   draft.entry.phase = Phase::undoing;
   draft.entry.message = why;
   if (!draft.rules.retests.empty()) {
@@ -83,17 +83,17 @@ std::optional<std::string> missing_proof(const Deliberation& all, const Draft& d
   const Node& node = draft.node;
   if (const auto doubt = doubt_of(node, draft.rules, all.now)) return doubt->why;
   if (!node.causes.empty()) return node.causes.front().cause + " blames " + node.causes.front().blamed;
-  if (node.verdict == Verdict::evict) return "its verdict is EVICT, until a deep test has passed";
-  if (node.verdict == Verdict::testing) return "it is being tested";
+  if (node.verdict == Verdict::evict) return "its verdict is EVICT until a deep test has passed";
+  if (node.verdict == Verdict::testing) return "a test is running";
   const auto proof = last_proof(node, draft.entry, draft.rules);
-  // One that does not say what failed is disproven by a deep test alone.
+  // A report without the failed tests is only disproven by a deep diagnostic.
   const auto& reports = draft.evidence.reports;
   const bool are_named =
       std::ranges::none_of(reports, [](const Report* report) { return report->failed.empty(); });
   if (proof && *proof > draft.entry.latest_evidence && reports.empty()) return std::nullopt;
   const bool takes_tests =
       draft.rules.proof == Proof::failed_tests && !draft.entry.tests.empty() && are_named;
-  return "no test since has shown it healthy; wanted: " +
+  return "no test has passed since; needed: " +
          (takes_tests ? join(draft.entry.tests) + " on all its GPUs, or a deep test" : "a deep test");
 }
 
@@ -126,7 +126,7 @@ void follow_return(Deliberation& all, const Node& node, const LedgerEntry& entry
 
 namespace {
 
-// The first test that is due and was not passed; nothing: all were.
+// The first due test that has not passed; nullopt: all have.
 std::optional<WallTime> next_test(const Node& node, const LedgerEntry& entry, const Rules& rules,
                                   WallTime returned) {
   const auto proof = last_proof(node, entry, rules);
@@ -174,7 +174,7 @@ void follow_probation(Deliberation& all, const Node& node, const LedgerEntry& en
   const WallTime until = returned + (rules.retests.empty() ? Duration{0} : rules.retests.back());
   const auto next = next_test(node, entry, rules, returned);
   const Probation wanted{.plan = entry.name, .until = until, .next = next.value_or(until)};
-  // As nearly always: so no draft of it is made.
+  // The common case needs no draft.
   const bool is_as_wanted = next && node.probation == wanted;
   if (is_as_wanted && all.now < wanted.next && is_marked_undone(all.world, entry))
     return all.wake(wanted.next);
@@ -185,7 +185,7 @@ void follow_probation(Deliberation& all, const Node& node, const LedgerEntry& en
   } else if (!next) {
     end_probation(all, draft, rules.retests.empty() ? "the policy has none" : "every test has passed");
   } else if (all.now >= until + rules.retest_patience) {
-    end_probation(all, draft, "nothing came up, though nobody tested it");
+    end_probation(all, draft, "no new fault, although no test ran");
   } else {
     go_on(all, draft, wanted);
   }
@@ -194,7 +194,7 @@ void follow_probation(Deliberation& all, const Node& node, const LedgerEntry& en
 
 void clear_probation(Deliberation& all, const Node& node) {
   const LedgerEntry* entry = node.probation ? all.world.entry(node.probation->plan) : nullptr;
-  // Of a plan that nobody knows it is not ours.
+  // The marks of an unknown plan are not ours.
   if (entry == nullptr || entry->node != node.name || all.rules_of(node).mode == Mode::observe) return;
   Draft draft = draft_of(all, node, *entry);
   draft.add(ActionKind::remove_taint, target_of(node), "its plan has ended");

@@ -36,11 +36,11 @@ TEST_F(Returns, a_node_comes_back_when_the_test_that_failed_has_passed) {
   hold_after_preflight();
   EXPECT_THAT(look().decisions, IsEmpty());
   EXPECT_THAT(entry_of("n1").message,
-              HasSubstr("wanted: gpu.pcie_bandwidth on all its GPUs, or a deep test"));
+              HasSubstr("needed: gpu.pcie_bandwidth on all its GPUs, or a deep test"));
   pass("n1", kTest);
   const Plan made = step();
   EXPECT_THAT(steps_of(made), ElementsAre("taint n1", "uncordon n1"));
-  EXPECT_THAT(events_of(made), ElementsAre("NodeReturned Node/n1: node n1 is healthy by test: given back"));
+  EXPECT_THAT(events_of(made), ElementsAre("NodeReturned Node/n1: node n1 has passed its test: given back"));
   settle();
   EXPECT_FALSE(node("n1").is_unschedulable);
   EXPECT_EQ(entry_of("n1").phase, Phase::probation);
@@ -86,7 +86,7 @@ TEST_F(Returns, a_report_that_does_not_say_what_failed_needs_a_deep_test) {
   later(1min);
   pass("n1", kTest);
   EXPECT_THAT(steps_of(step()), IsEmpty());
-  EXPECT_THAT(entry_of("n1").message, testing::EndsWith("wanted: a deep test"));
+  EXPECT_THAT(entry_of("n1").message, testing::EndsWith("needed: a deep test"));
   pass("n1", kDeepTest);
   settle();
   EXPECT_FALSE(node("n1").is_unschedulable);
@@ -300,7 +300,7 @@ TEST_F(OnProbation, nobody_waits_for_ever_for_a_test_that_is_not_made) {
   EXPECT_THAT(steps_of(step()), testing::Not(Contains("remove_taint n1")));
   later(1s);
   EXPECT_THAT(steps_of(step()), ElementsAre("remove_taint n1"));
-  EXPECT_THAT(entry_of("n1").message, HasSubstr("nobody tested it"));
+  EXPECT_THAT(entry_of("n1").message, HasSubstr("although no test ran"));
 }
 
 TEST_F(OnProbation, a_node_that_is_found_bad_again_gets_a_new_plan) {
@@ -310,7 +310,7 @@ TEST_F(OnProbation, a_node_that_is_found_bad_again_gets_a_new_plan) {
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
   settle();
   EXPECT_EQ(world_.entry(first)->phase, Phase::over);
-  EXPECT_THAT(world_.entry(first)->message, HasSubstr("found bad again"));
+  EXPECT_THAT(world_.entry(first)->message, HasSubstr("failed again"));
   EXPECT_NE(node("n1").held->plan, first);
   turn_good("n1");
   later(1min);

@@ -16,9 +16,9 @@
 
 #include "controller/planner/plan.hpp"
 
-// A cluster in virtual time, for the simulation of the planner: nodes that break and are repaired, jobs with
-// pre-flight tests, agents that fall silent, operators with hands of their own, and a picture of all this
-// that comes late. Nothing happens between two events, and an event costs what it changes.
+// A cluster in virtual time, for the simulation of the planner: nodes with faults and repairs, jobs with pre-
+// flight tests, agents that stop reporting, operators, and a delayed snapshot of all this. Nothing happens
+// between two events, and the cost of an event depends on the changed objects.
 namespace autopilot::controller::simulation {
 
 using Seconds = std::int64_t;
@@ -29,17 +29,17 @@ inline constexpr Seconds kDay = 24 * kHour;
 inline constexpr std::string_view kTest = "gpu.pcie_bandwidth";
 inline constexpr std::string_view kDeepTest = "gpu.diagnosis";
 
-// How often something happens, per day and cluster of kNodes.
+// Rates of events, per day and cluster of kNodes.
 struct Trouble {
-  double passive_faults = 8;  // which the agent sees
-  double latent_faults = 4;   // which only a test shows
-  double bursts = 0.15;       // of one cause over a part of a pool
+  double passive_faults = 8;  // visible to the agent
+  double latent_faults = 4;   // visible to a test only
+  double bursts = 0.15;       // one cause for a part of a pool
   double silent_agents = 8;
-  double blind_checks = 4;  // a required check cannot look
+  double blind_checks = 4;  // a required check cannot run
   double foreign_cordons = 10;
-  double meddling = 2;         // with our own cordons and taints
+  double meddling = 2;         // operators change our cordons and taints
   int lost_requests = 10;      // of a thousand writes
-  int lost_answers = 10;       // likewise
+  int lost_answers = 10;       // of a thousand writes
   int deaths = 10;             // of the controller, of a thousand writes
   int refused_evictions = 50;  // of a thousand, by a PodDisruptionBudget
 };
@@ -49,16 +49,16 @@ inline constexpr std::size_t kRack = 8;
 
 enum class Fault : std::uint8_t { none, passive, latent };
 
-// What the API does not show of a node, or only late.
+// State of a node that the API does not show, or shows late.
 struct Machine {
   std::string name;
   Fault fault = Fault::none;
-  std::uint32_t fault_number = 0;  // of this node: a repair concerns one fault
+  std::uint32_t fault_number = 0;  // of this node: a repair applies to one fault
   int free_gpus = 8;
   bool is_foreign = false;    // cordoned by an operator
-  Seconds silent_since = -1;  // its agent
-  Seconds bad_shown = -1;     // when something last spoke against it
-  Seconds proven = -1;        // when a test last passed
+  Seconds silent_since = -1;  // of its agent
+  Seconds bad_shown = -1;     // time of the last evidence against it
+  Seconds proven = -1;        // time of the last passed test
 };
 
 struct Job {
@@ -75,7 +75,8 @@ class Cluster {
  public:
   Cluster(std::uint64_t seed, const Policy& policy, const Trouble& trouble);
 
-  // Until that time. `act` is called after each event that is news for a planner, and when it asked for it.
+  // Runs until that time. `act` is called after each event that a planner must process, and at the times that
+  // it requested.
   template <class Act>
   void run_until(Seconds end, Act act) {
     while (!queue_.empty() && queue_.top().at <= end) {
@@ -83,7 +84,7 @@ class Cluster {
       queue_.pop();
       now_ = event.at;
       happen(event);
-      // What comes at once is looked at once.
+      // Simultaneous events lead to one call.
       if (!has_news_ || (!queue_.empty() && queue_.top().at == now_)) continue;
       if (now_ < acted_ + kSpacing) {
         wake(time_of(acted_ + kSpacing));
@@ -96,9 +97,9 @@ class Cluster {
     }
     now_ = end;
   }
-  // No more trouble: what is broken is repaired, and nobody meddles.
+  // Ends all faults: nodes are repaired, and operators change nothing.
   void calm_down() { is_calm_ = true; }
-  // Before that; forgotten with the next call of `act`.
+  // State before that; removed at the next call of `act`.
   void wake(WallTime at) {
     const Seconds wanted = std::max(now_ + 1, seconds_of(at));
     if (wanted >= wake_) return;
@@ -113,7 +114,7 @@ class Cluster {
     return std::chrono::ceil<std::chrono::seconds>(at - kBegin).count();
   }
   [[nodiscard]] const World& real() const { return real_; }
-  // Nodes from which an operator took what was ours, since the last call.
+  // Nodes from which an operator removed our marks since the last call.
   [[nodiscard]] std::vector<std::string> take_meddled() { return std::exchange(meddled_, {}); }
   [[nodiscard]] const Trouble& trouble() const { return trouble_; }
   [[nodiscard]] Machine& machine(std::string_view name) { return machines_[number_of(name)]; }
@@ -121,14 +122,14 @@ class Cluster {
   bool happens(int thousandths) { return !is_calm_ && below(1000) < thousandths; }
   int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
 
-  // The picture as a planner has it now.
+  // The planner's current snapshot.
   const World& look();
-  // All that is on its way arrives: a list that was taken anew.
+  // Delivers all pending changes, as a new list does.
   void catch_up();
-  // True where the writes of the controller are news for its next plan.
+  // True if the controller's writes require a new plan.
   [[nodiscard]] bool has_news() const { return has_news_; }
 
-  // A write of the controller arrives. False: refused. The picture shows it at once unless `answers` is
+  // Executes a write of the controller. False: refused. The snapshot shows it immediately unless `answers` is
   // false.
   bool write(const PlannedAction& action, const std::string& version, bool answers);
   void write(const LedgerEntry& entry, bool answers);
@@ -182,8 +183,8 @@ class Cluster {
 
   static constexpr WallTime kBegin{std::chrono::hours{24 * 365 * 55}};
   static constexpr Seconds kNever = std::numeric_limits<Seconds>::max();
-  static constexpr Seconds kSpacing = 10;  // of plans
-  static constexpr int kLag = 20;          // so many seconds late is the picture at most
+  static constexpr Seconds kSpacing = 10;  // shortest time between plans
+  static constexpr int kLag = 20;          // longest delay of the snapshot, in seconds
 
   static std::size_t number_of(std::string_view name) {
     std::size_t number = 0;
@@ -259,7 +260,7 @@ class Cluster {
   std::priority_queue<Event> queue_;
   World real_;
   World seen_;
-  World::Names late_nodes_;  // that the picture does not show as they are
+  World::Names late_nodes_;  // nodes that the snapshot shows with an old state
   World::Names late_pods_;
   World::Names late_reports_;
   World::Names late_entries_;

@@ -3,7 +3,8 @@
 
 #include "controller/planner/simulated_cluster.hpp"
 
-// Jobs of the simulated cluster: pods that are placed, tested before they start, and made again when they go.
+// Jobs of the simulated cluster: pods that are placed, tested before they start, and recreated after they
+// leave.
 namespace autopilot::controller::simulation {
 
 inline void Cluster::happen_to_jobs(const Event& event) {
@@ -38,7 +39,7 @@ inline void Cluster::start_job(std::uint64_t number) {
   jobs_[number] = std::move(job);
 }
 
-// By somebody who knows of GPUs, cordons and soft taints, and of nothing else.
+// A scheduler that respects only GPUs, cordons and soft taints.
 inline void Cluster::place_pod(std::uint64_t number) {
   const auto at = jobs_.find(number);
   if (at == jobs_.end() || now_ >= at->second.ends) return;
@@ -66,7 +67,7 @@ inline void Cluster::place_pod(std::uint64_t number) {
   push(now_ + between(kMinute, 20 * kMinute), Kind::place_pod, number);
 }
 
-// Its pre-flight test ends, and is made again where it failed.
+// The end of its pre-flight test, which is repeated if it failed.
 inline void Cluster::gate(std::uint64_t number) {
   const Pod* known = real_.pod(pod_uid(number));
   if (known == nullptr || known->is_deleting || !known->is_gated) return;

@@ -3,8 +3,8 @@
 
 #include "controller/planner/simulated_cluster.hpp"
 
-// Nodes of the simulated cluster: how they break, are tested, repaired and meddled with, and what the
-// controller writes about them.
+// Nodes of the simulated cluster: their faults, tests and repairs, operators who change them, and the writes
+// of the controller.
 namespace autopilot::controller::simulation {
 
 inline Cluster::Cluster(std::uint64_t seed, const Policy& policy, const Trouble& trouble)
@@ -132,7 +132,7 @@ inline void Cluster::turn_bad(std::size_t number, int cause, Fault fault, Second
   push(now_ + between(kHour, longest), Kind::repair, number, machine.fault_number);
   if (!is_passive) return;
   machine.bad_shown = now_;
-  // What breaks a GPU often takes more with it.
+  // A fault of a GPU often affects others.
   if (below(4) == 0) push(now_ + between(0, 10 * kMinute), Kind::sicken, number);
   static constexpr std::array actions = {Action::reset_gpu, Action::reboot_node, Action::replace,
                                          Action::none};
@@ -159,7 +159,7 @@ inline void Cluster::go_blind(std::size_t number) {
   push(now_ + between(kMinute, 4 * kHour), Kind::see, number);
 }
 
-// A driver, a firmware, a network: part of a pool within minutes.
+// A fault of a driver, firmware or network affects a part of a pool within minutes.
 inline void Cluster::turn_many_bad() {
   if (is_calm_) return;
   const std::size_t first = any_machine();
@@ -177,11 +177,12 @@ inline void Cluster::repair(std::size_t number, std::uint32_t fault) {
     std::erase_if(node.causes, [](const OpenCause& cause) { return cause.is_passive; });
   });
   push(now_ + between(kHour, 6 * kHour), Kind::visit, number);
-  // Most faults that come again do so soon.
+  // Most recurring faults recur soon.
   if (below(4) == 0) push(now_ + between(kHour, 3 * kDay), Kind::turn_bad, number, 50);
 }
 
-// A technician, where the planner tests nothing itself; else the agent, whose verdict waits for a test.
+// Repaired by a technician if the planner orders no tests; otherwise by the agent, whose verdict waits for a
+// test.
 inline void Cluster::visit(std::size_t number) {
   const Node& node = *real_.node(machines_[number].name);
   const bool is_evict = node.verdict == Verdict::evict && node.causes.empty();
@@ -211,7 +212,7 @@ inline void Cluster::grant_test(const std::string& name) {
     node.wants_test.reset();
     node.granted_test = time();
   });
-  // The controller knows what it has answered.
+  // The controller knows its own permissions.
   show_node(name);
   begin_test(number);
 }
@@ -251,7 +252,7 @@ inline void Cluster::end_test(std::size_t number) {
   if (!is_good) push(now_ + between(2 * kHour, 6 * kHour), Kind::visit, number);
 }
 
-// Somebody takes away what is ours.
+// An operator removes our marks.
 inline void Cluster::meddle() {
   std::vector<std::size_t> ours;
   for (const std::string& name : real_.of_concern())

@@ -12,11 +12,11 @@
 
 #include "controller/planner/simulated_cluster.hpp"
 
-// What must never happen in the simulation, told action by action, and without the code that is tested: what
-// it counts, it counts by itself.
+// Checks each action of the simulation against rules that must never be violated, independently of the tested
+// code, with counts of its own.
 namespace autopilot::controller::simulation {
 
-// What happened, so that a simulation in which nothing does is no success.
+// Counts of events: a simulation without any is not a success.
 struct Tally {
   std::size_t plans = 0;
   std::size_t idle = 0;  // plans without a decision
@@ -28,12 +28,12 @@ struct Tally {
   std::size_t deep_tests = 0;
   std::size_t requests = 0;
   std::size_t recorded = 0;
-  std::size_t breakers = 0;  // plans made while one was tripped
+  std::size_t breakers = 0;  // plans made while a breaker was tripped
   std::size_t refused = 0;   // writes
   std::size_t lost = 0;
   std::size_t deaths = 0;
   std::size_t grants = 0;
-  std::map<std::string, std::size_t> brakes;  // plans that waited, by what for
+  std::map<std::string, std::size_t> brakes;  // waiting plans, by brake
 
   void operator+=(const Tally& other) {
     plans += other.plans, idle += other.idle, nodes_looked_at += other.nodes_looked_at;
@@ -51,11 +51,11 @@ class Checks {
  public:
   Checks(Cluster& cluster, const Policy& policy) : cluster_(cluster), policy_(policy) {}
 
-  // Of what is about to be written, by the picture from which it was decided.
+  // Checks a write before it is sent, against the snapshot of its decision.
   void before(const PlannedAction& action, const LedgerEntry* entry, const World& seen);
-  // It has arrived.
+  // The write was executed.
   void after(const PlannedAction& action, const World& seen);
-  // Operators took some of what was ours.
+  // Operators removed some of our marks.
   void forget_meddled();
   void of_grant(const Node& node, const World& seen);
   Tally& tally() { return tally_; }
@@ -89,7 +89,8 @@ class Checks {
   std::map<std::string, Times> cordons_;
   std::map<std::string, Times> evictions_;
   std::set<std::string> evicted_;
-  std::map<std::string, std::pair<Seconds, std::string>> stopped_;  // jobs: when, off which node
+  std::map<std::string, std::pair<Seconds, std::string>>
+      stopped_;  // by job: time and node of the last removal
 };
 
 inline std::size_t Checks::within_hour(Times& times, Seconds now) {
@@ -194,7 +195,7 @@ inline void Checks::before_uncordon(const PlannedAction& action, const Node& nod
   expect(at != ours_.end() && at->second == action.plan, "of a cordon that is not ours", action);
   expect(is_known(node), "of a node that nobody knows", action);
   const Machine& machine = cluster_.machine(node.name);
-  // What has been shown since has perhaps not arrived yet; what was shown by then has.
+  // Newer evidence may not have arrived; older evidence has.
   expect(
       machine.proven >= 0 && (machine.proven > machine.bad_shown || cluster_.now() - machine.bad_shown <= 30),
       "without proof of health", action);

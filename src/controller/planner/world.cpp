@@ -22,7 +22,7 @@ std::string gang_of(const Pod& pod) {
 }
 
 void Vacancies::follow(const Pod* before, const Pod* after, bool has_failed) {
-  // Labels change, and with them the gang: what it left there goes by the name that it had.
+  // Labels can change the gang: the vacancy belongs to the previous one.
   const std::string gang = gang_of(before != nullptr ? *before : *after);
   if (gang.empty()) return;
   const bool has_begun = before != nullptr && before->is_gated && after != nullptr && !after->is_gated;
@@ -40,7 +40,7 @@ std::size_t Vacancies::of(const std::string& gang) const {
   return found == by_gang_.end() ? 0 : found->second.lost + found->second.on_the_way.size();
 }
 
-// One that came after another and leaves without a node leaves that place open again.
+// A successor that leaves without a node reopens the vacancy.
 void Vacancies::leave(const std::string& gang, const Pod& pod, bool has_failed) {
   if (!pod.node.empty() && pod.is_gated && has_failed) ++by_gang_[gang].lost;
   const auto found = by_gang_.find(gang);
@@ -89,7 +89,7 @@ const T* find_in(const ByName<T>& objects, std::string_view name) {
   return at == objects.end() ? nullptr : &at->second;
 }
 
-// What decides about other nodes: how many there are, and which of them are good.
+// The fields that decisions about other nodes depend on: the number of nodes, and which of them are healthy.
 bool is_as_good(const Node& a, const Node& b) {
   return a.pool == b.pool && a.domain == b.domain && a.gpus == b.gpus && a.is_ready == b.is_ready &&
          a.is_unschedulable == b.is_unschedulable && a.verdict == b.verdict && a.labels == b.labels &&
@@ -113,7 +113,7 @@ bool World::put(Node node) {
     add(by_domain_, node.domain, name);
   }
   nodes_.insert_or_assign(name, std::move(node));
-  // A node that came or healed may be what others wait for.
+  // Other plans can wait for a new or recovered node.
   return review(name) || is_news;
 }
 

@@ -13,27 +13,27 @@
 
 namespace autopilot::controller {
 
-// Whose pods begin together, by one string: the set a pod is of, else its owner, in its namespace (whoever
-// makes a pod writes its labels: what they say ties nothing together that is of two namespaces). Empty: it is
-// alone.
+// Identifies the group of pods that start together: the set of a pod, otherwise its owner, with the
+// namespace, because labels of one namespace must not affect another. Empty: the pod starts alone.
 [[nodiscard]] std::string gang_of(const Pod& pod);
 
-// Places of pods of a gang that were moved from their gates, until who comes after them has a node. Who comes
-// after whom nobody says: the next pod that is made is taken for it. A gang of which one has begun waits for
-// nobody who was moved before.
+// Counts the pods of each gang that were moved at their gate and have no successor on a node yet. The API
+// does not link a pod to its successor: the next new pod counts as it. Once one pod of a gang has started,
+// earlier removals do not count.
 class Vacancies {
  public:
-  // One pod as it was and as it is, not both null; null: it is not there yet, or no more. has_failed: a
-  // report says that it should not be where it was; else who leaves is not missed: its owner may want fewer.
+  // The previous and the current state of one pod, not both null; null: it does not exist. has_failed: a
+  // report states that it should not be on its node; other pods that leave have no successor, because their
+  // owner can reduce their number.
   void follow(const Pod* before, const Pod* after, bool has_failed);
-  // No pod of it is left.
+  // Call it when no pod of the gang is left.
   void forget(const std::string& gang) { by_gang_.erase(gang); }
   [[nodiscard]] std::size_t of(const std::string& gang) const;
 
  private:
   struct Places {
-    std::size_t lost = 0;              // nobody came after them
-    std::set<std::string> on_the_way;  // uids of those who did, and have no node yet
+    std::size_t lost = 0;              // no successor yet
+    std::set<std::string> on_the_way;  // uids of successors without a node
   };
 
   void leave(const std::string& gang, const Pod& pod, bool has_failed);
@@ -50,20 +50,19 @@ struct NameHash {
 template <class T>
 using ByName = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;
 
-// The picture of the cluster from which plans are made: what watches told, changed object by object. It must
-// show every write that its owner has made: the answer to a write is put in here before the next plan is
-// made, and after a write without an answer the picture is not complete until it was taken anew.
-//
-// Beside the objects it keeps who belongs to whom, so that a plan costs what has to do with it and not the
-// size of the cluster.
+// The snapshot of the cluster that plans are made from, updated object by object from watches. It must
+// contain every write of its owner: the response to a write is added before the next plan, and after a write
+// without a response the snapshot is incomplete until the object was read again.
+// It also indexes the relations between objects, so that the cost of a plan depends on the affected objects
+// and not on the size of the cluster.
 class World {
  public:
   using Names = std::set<std::string, std::less<>>;
 
-  bool is_complete = false;  // every kind of object was listed, and its watch goes on
-  WallTime as_of{};          // so old may it be: when the slowest of the watches last told that it lives
+  bool is_complete = false;  // every kind of object was listed, and its watch runs
+  WallTime as_of{};          // time of the last sign of life of the slowest watch
 
-  // New, or in place of that of the same name (pods: uid). True where a plan should be made because of it.
+  // Adds an object, or replaces the one with the same name (pods: uid). True if a new plan is needed.
   bool put(Node node);
   bool put(Pod pod);
   bool put(Report report);
@@ -72,19 +71,18 @@ class World {
   bool remove_pod(std::string_view uid);
   bool remove_report(std::string_view name);
   bool remove_entry(std::string_view name);
-  // The agent of the node has told that all is as it was. No news: no plan need be made.
+  // The agent of the node reported no change. No new plan is needed.
   void note_look(std::string_view node, WallTime time);
 
-  // Null where there is none of that name. Pointers are good until the next change.
+  // Null: no such object. Pointers are valid until the next change.
   [[nodiscard]] const Node* node(std::string_view name) const;
   [[nodiscard]] const Pod* pod(std::string_view uid) const;
   [[nodiscard]] const Report* report(std::string_view name) const;
   [[nodiscard]] const LedgerEntry* entry(std::string_view name) const;
 
-  // In no order.
+  // Unordered.
   [[nodiscard]] const ByName<Node>& nodes() const { return nodes_; }
-  // Nodes about which something may have to be decided, also such that are gone and leave an open plan
-  // behind.
+  // Nodes that can need a decision, including nodes that are gone and leave an open plan.
   [[nodiscard]] const Names& of_concern() const { return concern_; }
   // Names of nodes with accelerators.
   [[nodiscard]] const Names& in_pool(std::string_view pool) const;
@@ -93,16 +91,16 @@ class World {
   [[nodiscard]] const Names& pods_on(std::string_view node) const;
   [[nodiscard]] const Names& pods_of(std::string_view owner_uid) const;
   [[nodiscard]] const Names& pods_of_set(std::string_view set_uid) const;
-  // Of the same set or owner, itself among them, in any namespace. Empty: it is alone.
+  // The pods of the same set or owner, including itself, in any namespace. Empty: the pod starts alone.
   [[nodiscard]] const Names& pods_of_gang(const Pod& pod) const;
-  // A report says that it should not begin where it is.
+  // True if a report states that the pod should not start on its node.
   [[nodiscard]] bool has_failed(const Pod& pod) const;
   [[nodiscard]] const Vacancies& vacancies() const { return vacancies_; }
   [[nodiscard]] const Names& reports_on(std::string_view node) const;
   [[nodiscard]] const Names& plans_on(std::string_view node) const;
   [[nodiscard]] const Names& open_plans() const { return open_; }
   [[nodiscard]] const Names& pending_reports() const { return pending_; }
-  // Plans by the time of their last change.
+  // Plans, ordered by the time of their last change.
   [[nodiscard]] const std::set<std::pair<WallTime, std::string>>& plans_by_change() const {
     return by_change_;
   }

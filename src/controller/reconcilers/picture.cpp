@@ -10,7 +10,7 @@
 namespace autopilot::controller {
 namespace {
 
-// A name of the API stands for several functions.
+// Selects one overload of the parse functions.
 template <class T>
 using Parse = T (*)(const kube::JsonObject&);
 
@@ -41,7 +41,7 @@ Picture::Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock,
       plans_(static_cast<Parse<kube::RemediationPlan>>(kube::parse_remediation_plan),
              options_of<kube::RemediationPlan>(Kind::plans, &Picture::take_plan)) {
   follow(Kind::nodes, "/api/v1/nodes", nodes_);
-  // Those that are over have no devices any more.
+  // Pods that have ended hold no devices.
   follow(Kind::pods, "/api/v1/pods", pods_, "status.phase!=Succeeded,status.phase!=Failed");
   follow(Kind::looks, kube::health_reports_path(space_), looks_);
   follow(Kind::reports, kube::health_check_reports_path(space_), reports_);
@@ -102,8 +102,8 @@ std::string Picture::problem() const {
       return follower.name + what + (why ? ": " + why->what : "");
     };
     if (!follower.watch->is_synced()) return with_cause(": not listed yet");
-    if (now - follower.heard > kSilence) return with_cause(": nothing was heard for too long");
-    if (follower.left_out() > 0) return with_cause(": there are more than can be kept");
+    if (now - follower.heard > kSilence) return with_cause(": no data for too long");
+    if (follower.left_out() > 0) return with_cause(": too many objects");
   }
   return {};
 }
@@ -131,7 +131,7 @@ void Picture::take_look(const std::string& key) {
   tell(put_node(std::string(name_in(key))));
 }
 
-// Another pod may come under the same name.
+// Another pod can have the same name.
 void Picture::take_pod(const std::string& key) {
   const auto objects = pods_.objects().find(key);
   const kube::Pod* pod = objects == pods_.objects().end() ? nullptr : &objects->second;

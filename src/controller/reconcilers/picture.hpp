@@ -27,18 +27,19 @@ namespace autopilot::controller {
 struct PictureOptions {
   std::string name_space;  // of plans and reports
   ViewOptions view;
-  std::size_t most = 100'000;  // objects of one kind that plans are made of; of more nothing is decided
+  std::size_t most = 100'000;  // limit of objects of one kind; beyond, no plan is made
 };
 
-// The cluster as a leader sees it: nodes, pods with accelerators, what agents report, and the ledger. Every
-// kind is listed as the store has it when this starts, so that what the leader before wrote is in it. On the
-// loop's thread.
+// The leader's snapshot of the cluster: nodes, pods with accelerators, reports of agents, and the ledger. At
+// the start, every kind is listed with a consistent read, so that it includes all writes of the previous
+// leader. On the loop's thread.
 class Picture {
  public:
-  // Watches tell at least once in a minute that they live. One that was not heard for so long may have ended.
+  // Watches give a sign of life at least once a minute. A watch that was silent for longer than this may have
+  // ended.
   static constexpr Duration kSilence = std::chrono::minutes{3};
 
-  // on_news: something changed of which a plan may be made.
+  // on_news: a change that can require a new plan.
   Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock, PictureOptions options,
           Policy policy, std::function<double()> random, std::function<void()> on_news);
   Picture(const Picture&) = delete;
@@ -46,16 +47,16 @@ class Picture {
   ~Picture() = default;
 
   void start();
-  // Which pool a node is in is for the policy to say.
+  // Sets the policy, which assigns nodes to pools.
   void use(Policy policy);
 
-  // As complete and as old as it is now.
+  // With its completeness and age updated.
   [[nodiscard]] const World& world();
   [[nodiscard]] const Policy& policy() const { return policy_; }
-  // Why nobody should decide by it; empty: nothing.
+  // Why no decision can be based on it; empty: no reason.
   [[nodiscard]] std::string problem() const;
 
-  // Null: there is none, or none is known. Good until the next change.
+  // Null: missing or unknown. Valid until the next change.
   [[nodiscard]] const kube::Node* node(std::string_view name) const { return nodes_.find("", name); }
   [[nodiscard]] const kube::HealthCheckReport* report(std::string_view name) const {
     return reports_.find(space_, name);
@@ -66,7 +67,7 @@ class Picture {
   [[nodiscard]] const auto& reports() const { return reports_.objects(); }
   [[nodiscard]] const auto& plans() const { return plans_.objects(); }
 
-  // What the server answered to our writes.
+  // Records the server's responses to our writes.
   void note_written(kube::Node node) { nodes_.note_written(std::move(node)); }
   void note_written(kube::HealthCheckReport report) { reports_.note_written(std::move(report)); }
   void note_written(kube::RemediationPlan plan, bool is_new) { plans_.note_written(std::move(plan), is_new); }
@@ -75,7 +76,7 @@ class Picture {
   enum class Kind : std::uint8_t { nodes, pods, looks, reports, plans };
   static constexpr std::size_t kKinds = 5;
   struct Follower {
-    std::string name;  // of its kind
+    std::string name;  // of the kind, for messages
     std::unique_ptr<kube::Watch> watch;
     std::function<std::optional<Error>()> problem;
     std::function<std::uint64_t()> left_out;
@@ -93,7 +94,7 @@ class Picture {
   void take_look(const std::string& key);
   void take_report(const std::string& key);
   void take_plan(const std::string& key);
-  // True: it is news.
+  // True: a new plan can be needed.
   bool put_node(const std::string& name);
   void tell(bool is_news) const;
 
@@ -107,7 +108,7 @@ class Picture {
   const std::function<double()> random_;
   const std::function<void()> on_news_;
   World world_;
-  std::map<std::string, std::string, std::less<>> pod_uids_;  // by their key
+  std::map<std::string, std::string, std::less<>> pod_uids_;  // by the key of the pod
   kube::ObjectCache<kube::Node> nodes_;
   kube::ObjectCache<kube::Pod> pods_;
   kube::ObjectCache<NodeLook> looks_;

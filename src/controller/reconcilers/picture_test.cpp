@@ -88,7 +88,7 @@ TEST_F(PictureTest, nodes_are_in_the_pools_of_the_policy_that_counts_now) {
 
 TEST_F(PictureTest, of_more_than_can_be_kept_nothing_is_decided) {
   look({.name_space = {}, .view = {}, .most = 2});
-  ASSERT_TRUE(run_until([this] { return picture_->problem().find("nodes: there are more") == 0; }));
+  ASSERT_TRUE(run_until([this] { return picture_->problem().find("nodes: too many objects") == 0; }));
   EXPECT_FALSE(picture_->world().is_complete);
 }
 

@@ -31,7 +31,7 @@ Kept kept(const kube::RemediationPlan& plan, const std::string& name_space) {
           .has_ended = !is_open(entry.phase)};
 }
 
-// A report that nobody acted on ends by its age.
+// A report without a plan ends with its age.
 Kept kept(const kube::HealthCheckReport& report, const std::string& name_space) {
   return {.path = kube::health_check_reports_path(name_space) + '/' + report.meta.name,
           .meta = report.meta,
@@ -85,11 +85,11 @@ void Retention::look() {
 
 void Retention::go_on() {
   if (waiting_.empty()) return;
-  // The picture may be of another time; what is not done now is done at the next.
+  // The snapshot can be out of date; remaining objects are deleted at the next interval.
   if (!is_leader_()) return waiting_.clear();
   exchange_ = send(client_, waiting_.front(), [this](const kube::ApiResult<std::string>& answer) {
     if (!answer && answer.error().verdict.outcome != kube::ApiOutcome::not_found)
-      telemetry::log_warning("an old plan or report is not deleted", {{"cause", answer.error().error.what}});
+      telemetry::log_warning("cannot delete an old plan or report", {{"cause", answer.error().error.what}});
     waiting_.pop_front();
     go_on();
   });
@@ -99,7 +99,7 @@ namespace {
 
 using kube::ApiOutcome;
 
-// No node has such a name.
+// Not a valid node name.
 constexpr const char* kMore = "_more";
 
 std::string line_of(const World& world, const Hold& hold) {
@@ -169,7 +169,7 @@ void HeldNodes::take_written(const kube::ApiResult<std::string>& answer) {
 
 void HeldNodes::look_later(const Error& why) {
   if (std::exchange(problem_, why.what) != why.what)
-    telemetry::log_warning("the list of held nodes is not written", {{"cause", why.what}});
+    telemetry::log_warning("cannot write the list of held nodes", {{"cause", why.what}});
   again_ = loop_.after(after_failure_, [this] { look(); });
 }
 
@@ -193,7 +193,7 @@ void Remediation::start() {
   retention_.start();
 }
 
-// The first change is looked at after a pause as well: mostly others come with it.
+// Also waits before the first plan, because changes mostly come in groups.
 void Remediation::look_soon() {
   if (std::exchange(is_soon_, true)) return;
   look_at(std::max(clock_.now().mono, last_) + kPause);
@@ -205,7 +205,7 @@ void Remediation::look_at(MonoTime when) {
 
 void Remediation::look() {
   is_soon_ = false;
-  // It calls when it has done what it has.
+  // The executor calls back when it is idle.
   if (executor_.is_busy()) return;
   const Instant now = clock_.now();
   last_ = now.mono;
@@ -221,8 +221,7 @@ void Remediation::look() {
   executor_.carry_out(std::move(made));
 }
 
-// Whatever was asked of the API server has changed the picture, or failed; else nothing is to be done before
-// its time.
+// A request has changed the snapshot or failed; without one, nothing is due before the next interval.
 void Remediation::rest(bool has_asked) {
   if (has_asked) return look_soon();
   if (picture_.world().is_complete) held_nodes_.show(held_nodes(picture_.world()));
@@ -231,13 +230,13 @@ void Remediation::rest(bool has_asked) {
   look_at(std::max(due_, last_ + kPause));
 }
 
-// Once, not at every plan, and not while the first lists come in.
+// Logged once, not at every plan, and not before the first lists are complete.
 void Remediation::tell(const std::string& brake) {
   const std::string why = picture_.problem();
   problem_ = brake.empty() || why.empty() ? brake : brake + " (" + why + ')';
   if (problem_ == told_ || last_ - started_ < kEvery) return;
   told_ = problem_;
-  if (!problem_.empty()) telemetry::log_warning("nothing is decided about nodes", {{"cause", problem_}});
+  if (!problem_.empty()) telemetry::log_warning("no decisions about nodes", {{"cause", problem_}});
 }
 
 RemediationFigures Remediation::figures() const {

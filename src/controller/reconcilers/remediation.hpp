@@ -25,22 +25,22 @@
 namespace autopilot::controller {
 
 struct RetentionLimits {
-  std::size_t most = 2000;  // plans, and reports; those that have not ended stay beyond it
+  std::size_t most = 2000;  // plans and reports each; open ones are kept beyond it
   Duration longest = std::chrono::hours{24 * 30};
 };
 
-// A plan or report, as far as its end is concerned.
+// The fields of a plan or report that decide about its deletion.
 struct Kept {
   std::string path;
   kube::Meta meta;
   WallTime changed{};
   bool has_ended = false;
 };
-// Deletions of those that are too many or too old, the oldest first. Pure.
+// Deletions of ended objects beyond the limits, the oldest first. Pure.
 [[nodiscard]] std::vector<Write> too_old(std::vector<Kept> objects, const RetentionLimits& limits,
                                          WallTime now);
 
-// Deletes old plans and reports, one after the other. On the loop's thread.
+// Deletes old plans and reports, one at a time. On the loop's thread.
 class Retention {
  public:
   static constexpr Duration kEvery = std::chrono::minutes{10};
@@ -53,7 +53,7 @@ class Retention {
   ~Retention() = default;
 
   void start();
-  // Now, and not only at its time.
+  // Deletes old objects now, outside the interval.
   void look();
 
  private:
@@ -73,13 +73,13 @@ class Retention {
 
 inline constexpr const char* kHeldNodesName = "autopilot-held-nodes";
 
-// Of each node that is held, by its name: since when, by which plan and why, in one line. Of more than `most`
-// the first by name, and under "_more" how many others there are. Pure.
+// One line for each held node, by its name: since when, by which plan, and why. Beyond `most` only the first
+// by name; "_more" then has the number of the others. Pure.
 [[nodiscard]] kube::Texts held_nodes(const World& world, std::size_t most = 1000);
 
-// Keeps that list in the ConfigMap autopilot-held-nodes, which the chart makes and `helm uninstall` leaves
-// and names: what is cordoned outlives the controller. Where there is no such ConfigMap nothing is written.
-// Why it cannot be written is logged once for each cause in a row. On the loop's thread.
+// Keeps that list in the ConfigMap autopilot-held-nodes, which the chart creates and `helm uninstall` keeps,
+// because cordons outlive the controller. Without that ConfigMap nothing is written. A failure to write is
+// logged once for each consecutive cause. On the loop's thread.
 class HeldNodes {
  public:
   static constexpr Duration kAfterFailure = std::chrono::minutes{1};
@@ -90,7 +90,7 @@ class HeldNodes {
   HeldNodes& operator=(const HeldNodes&) = delete;
   ~HeldNodes() = default;
 
-  // To be called again and again: writes what differs from what was last seen there.
+  // Call it repeatedly; writes only differences from the last known content.
   void show(kube::Texts held);
 
  private:
@@ -105,8 +105,8 @@ class HeldNodes {
   const std::function<bool()> is_leader_;
   const Duration after_failure_;
   kube::Texts wanted_;
-  std::optional<kube::Texts> shown_;  // nothing: not seen yet
-  std::string problem_;               // why it could not be written, as last said
+  std::optional<kube::Texts> shown_;  // nullopt: not read yet
+  std::string problem_;               // the last logged failure
   net::Exchange exchange_;
   net::Subscription again_;
 };
@@ -114,27 +114,27 @@ class HeldNodes {
 struct RemediationOptions {
   std::string name_space;
   ViewOptions view;
-  std::string host;  // the name of our pod
+  std::string host;  // name of our pod
 };
 
-// What is known of the remediation, for metrics and people.
+// State of the remediation, for metrics and people.
 struct RemediationFigures {
   std::uint64_t plans_made = 0;
-  std::string problem;  // why nothing is decided; empty: nothing
+  std::string problem;  // why there are no decisions; empty: no problem
   std::vector<TrippedBreaker> breakers;
   ExecutorStats executor;
   std::map<Phase, std::size_t> entries;
 };
 
-// What the controller that leads does about bad nodes, for as long as this lives: keeps a picture of the
-// cluster, makes a plan whenever something changes in it, and carries it out. It keeps nothing that is not in
-// the cluster: whoever leads next goes on. On the loop's thread.
+// The remediation of the leader, for as long as this object lives: it keeps a snapshot of the cluster, makes
+// a plan after each change, and executes it. All of its state is in the cluster, so that the next leader
+// continues. On the loop's thread.
 class Remediation {
  public:
-  static constexpr Duration kPause = std::chrono::milliseconds{200};  // at least, between two plans
-  static constexpr Duration kEvery = std::chrono::seconds{30};        // though nothing changes
+  static constexpr Duration kPause = std::chrono::milliseconds{200};  // shortest time between two plans
+  static constexpr Duration kEvery = std::chrono::seconds{30};        // longest time without a change
 
-  // is_leader: asked before every request that changes something. random: in [0, 1).
+  // is_leader: called before every write. random: in [0, 1).
   Remediation(net::EventLoop& loop, kube::Client& client, const Clock& clock,
               const RemediationOptions& options, Policy policy, std::function<bool()> is_leader,
               const std::function<double()>& random);
@@ -144,12 +144,12 @@ class Remediation {
 
   void start();
   void use(Policy policy) { picture_.use(std::move(policy)); }
-  // The cluster as it is known now.
+  // The current snapshot.
   [[nodiscard]] const World& world() { return picture_.world(); }
-  // A plan is being carried out.
+  // True while a plan is executed.
   [[nodiscard]] bool is_busy() const { return executor_.is_busy(); }
   [[nodiscard]] RemediationFigures figures() const;
-  // Every plan that is known, the newest first.
+  // All known plans, the newest first.
   [[nodiscard]] std::string plans_json() const;
 
  private:
@@ -169,11 +169,11 @@ class Remediation {
   net::Subscription next_;
   MonoTime started_{};
   MonoTime last_{};
-  MonoTime due_{};        // though nothing changes
-  bool is_soon_ = false;  // the next plan is for something that changed
+  MonoTime due_{};        // longest time without a change
+  bool is_soon_ = false;  // the next plan follows a change
   std::uint64_t plans_made_ = 0;
-  std::string problem_;  // with the picture, at the last plan
-  std::string told_;     // the one that was said last
+  std::string problem_;  // of the snapshot, at the last plan
+  std::string told_;     // the last logged problem
   std::vector<TrippedBreaker> breakers_;
 };
 

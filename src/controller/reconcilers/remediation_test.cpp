@@ -170,7 +170,7 @@ TEST_F(HeldNodesTest, why_it_cannot_be_written_is_said_once_for_each_cause) {
   const bool is_refused_again = run_until([&, before = refused] { return refused >= before + 3; });
   const std::string said = ::testing::internal::GetCapturedStderr();
   ASSERT_TRUE(is_refused && is_refused_again);
-  EXPECT_EQ(times("the list of held nodes is not written", said), 2) << said;
+  EXPECT_EQ(times("cannot write the list of held nodes", said), 2) << said;
   EXPECT_EQ(times("not now", said), 1) << said;
   EXPECT_EQ(times("never", said), 1) << said;
 }
@@ -473,7 +473,7 @@ TEST_F(RemediationTest, nothing_is_decided_by_a_picture_that_is_not_followed_any
   report_failure("r1", "n1");
   settle();
   EXPECT_THAT(cluster_.writes(), IsEmpty());
-  EXPECT_THAT(remediation_->figures().problem, HasSubstr("nothing was heard for too long"));
+  EXPECT_THAT(remediation_->figures().problem, HasSubstr("no data for too long"));
   cluster_.bookmark();
   settle();
   EXPECT_THAT(phases(), ElementsAre("held"));

@@ -16,7 +16,7 @@ namespace autopilot::controller {
 
 namespace {
 
-// They judge what a test has found on the devices; all others look at what happens by itself.
+// These checks judge the result of a test on the devices; all others are passive.
 constexpr std::array<std::string_view, 9> kActiveChecks = {"gpu.diagnosis",
                                                            "gpu.dcgm",
                                                            "gpu.pcie_bandwidth",
@@ -36,8 +36,8 @@ OpenCause cause_of(const kube::ReportedIncident& incident) {
           .is_passive = std::ranges::find(kActiveChecks, incident.check) == kActiveChecks.end()};
 }
 
-// The agent has found out which of its incidents take the node out of service. Those that a person has seen
-// are that person's business.
+// The agent has determined which incidents hold the verdict EVICT. Acknowledged incidents are left to the
+// person who acknowledged them.
 std::vector<OpenCause> causes_of(const kube::ReportDetails& details) {
   std::vector<OpenCause> causes;
   for (const kube::ReportedIncident& incident : details.incidents) {
@@ -91,7 +91,7 @@ bool says_the_same(const NodeLook& one, const NodeLook& other) {
 
 namespace {
 
-// Of all accelerators together; more is nonsense that somebody wrote.
+// Limit of all accelerators together; a larger number is invalid.
 constexpr std::int64_t kMostGpus = 1'000'000;
 
 bool is_accelerator(std::string_view resource, const ViewOptions& options) {
@@ -107,7 +107,7 @@ int accelerators_of(const kube::Devices& devices, const ViewOptions& options) {
   return static_cast<int>(sum);
 }
 
-// How many devices a claim is for does not stand in the pod: one at least.
+// A pod does not show the number of devices of a claim; it is at least one.
 int gpus_of(const kube::Pod& pod, const ViewOptions& options) {
   const std::size_t claims = options.has_claims ? pod.device_claims.size() : 0;
   return accelerators_of(pod.devices, options) + static_cast<int>(claims);
@@ -134,7 +134,7 @@ std::optional<WallTime> time_in(const kube::Node& node, const std::string& name)
   return text ? parse_time(*text) : std::nullopt;
 }
 
-// The word of the report, and where there is none that of the label.
+// The verdict of the report, or of the label without a report.
 std::optional<Verdict> verdict_of(const kube::Node& node, const NodeLook* look, const std::string& prefix) {
   if (look != nullptr && look->written) return look->written;
   const auto label = node.meta.labels.find(prefix + "/gpuhealth");
@@ -156,7 +156,7 @@ std::optional<Owner> owner_of(const kube::Pod& pod) {
                .uid = pod.owner_uid};
 }
 
-// A JobSet makes Jobs, and tells their pods which it is.
+// The pods of a JobSet's Jobs have its name in a label.
 std::optional<Owner> set_of(const kube::Pod& pod) {
   const auto& labels = pod.meta.labels;
   const auto name = labels.find("jobset.sigs.k8s.io/jobset-name");
@@ -166,7 +166,7 @@ std::optional<Owner> set_of(const kube::Pod& pod) {
       .api_version = "jobset.x-k8s.io/v1alpha2", .kind = "JobSet", .name = name->second, .uid = uid->second};
 }
 
-// Names of objects become part of paths. An agent may have written anything; what can be no name is none.
+// Names become part of paths, and an agent can write any text; an invalid name counts as missing.
 std::string name_or_none(const std::string& name) {
   constexpr std::size_t longest = 253;
   const auto may_stand = [](char c) {
@@ -177,7 +177,7 @@ std::string name_or_none(const std::string& name) {
   return is_name ? name : std::string();
 }
 
-// Its gate has not let it through.
+// The pod has not passed its gate.
 bool is_gated(const kube::Pod& pod) {
   const auto gate = std::ranges::find(pod.init_containers, kGateContainer, &kube::InitContainer::name);
   return gate != pod.init_containers.end() && gate->exit_code != 0;
@@ -209,7 +209,7 @@ Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& polic
   fact.labels = node.meta.labels;
   fact.taints = node.taints;
   if (look == nullptr) return fact;
-  // Where they are given out by claims alone the node counts none.
+  // A node whose devices are only available through claims has no capacity for them.
   fact.gpus = std::max(fact.gpus, look->gpus);
   fact.is_unknown = look->is_unknown;
   fact.causes = look->causes;
@@ -271,7 +271,7 @@ bool says_the_same(Node one, const Node& other) {
 namespace {
 
 void take_status(LedgerEntry& entry, const kube::PlanStatus& status) {
-  // A word of a newer version: open, so that whoever knows it ends it.
+  // A phase of a newer version counts as open, so that a version that knows it can end the plan.
   entry.phase = parse_phase(status.phase).value_or(Phase::waiting);
   entry.brake = status.brake;
   entry.message = status.message;
@@ -343,7 +343,7 @@ kube::PlanStatus plan_status(const LedgerEntry& entry, std::string_view problem)
   status.is_released = entry.is_released;
   status.updated = entry.updated;
   status.begun = entry.begun;
-  // It holds nothing, and counts against what is recorded alone.
+  // The plan holds nothing, and counts only against recorded plans.
   if (entry.phase == Phase::recorded) {
     status.would_hold = status.holds ? status.begun : std::nullopt;
     status.holds = false;

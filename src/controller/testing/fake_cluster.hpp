@@ -21,8 +21,8 @@
 
 namespace autopilot::controller::testing {
 
-// An API server for tests: keeps objects, refuses writes of old versions, evicts pods, and lets watches wait.
-// It can fall silent in the middle of a write, as for a client that is killed there.
+// An API server for tests: stores objects, refuses writes of old versions, evicts pods, and keeps watches
+// open. It can stop answering in the middle of a write, as for a client that is killed.
 class FakeCluster {
  public:
   static inline const std::string kNodes = "/api/v1/nodes";
@@ -48,7 +48,7 @@ class FakeCluster {
 
   [[nodiscard]] net::ServerUrl url() const { return {false, "127.0.0.1", port_, ""}; }
 
-  // As somebody else writes it. Versions and uids are given here.
+  // A write of another client. Versions and uids are assigned here.
   void put(const std::string& path, boost::json::object object) {
     boost::json::object& meta =
         object["metadata"].is_object() ? object["metadata"].as_object() : object["metadata"].emplace_object();
@@ -69,7 +69,7 @@ class FakeCluster {
     stamp(object);
     tell("DELETED", path, object);
   }
-  // Tells every watch that it lives.
+  // Sends a bookmark to every watch.
   void bookmark() {
     const boost::json::object meta{{"resourceVersion", std::to_string(version_)}};
     for (const Watcher& watcher : std::exchange(watchers_, {})) {
@@ -80,7 +80,7 @@ class FakeCluster {
       watcher.responder->respond(std::move(response));
     }
   }
-  // Null: there is none.
+  // Null: missing.
   [[nodiscard]] const boost::json::object* find(const std::string& path) const {
     const auto found = objects_.find(path);
     return found == objects_.end() ? nullptr : &found->second;
@@ -91,10 +91,10 @@ class FakeCluster {
       if (is_in(path, list)) found.push_back(&object);
     return found;
   }
-  // "POST /api/v1/...", in their order; what was refused as well.
+  // "POST /api/v1/...", in order, including refused writes.
   [[nodiscard]] const std::vector<std::string>& writes() const { return writes_; }
 
-  // It answers that many writes more, then nobody. applies: the next one is done all the same.
+  // Answers that many more writes, then none. applies: the next write is still executed.
   void fall_silent_after(std::size_t writes, bool applies) {
     left_ = writes;
     applies_last_ = applies;
@@ -105,16 +105,16 @@ class FakeCluster {
     is_silent_ = false;
     silent_.clear();
   }
-  std::set<std::string> guarded{};  // paths of pods that a PodDisruptionBudget keeps
-  // An answer in place of what would be done; nothing: it is done.
+  std::set<std::string> guarded{};  // paths of pods that a PodDisruptionBudget protects
+  // A response instead of executing the write; nullopt: it is executed.
   std::function<std::optional<net::HttpResponse>(const std::string& write)> refuse = [](const std::string&) {
     return std::nullopt;
   };
 
-  // The same, after it was done.
+  // The same, after the write was executed.
   std::function<std::optional<net::HttpResponse>(const std::string& write)> refuse_after =
       [](const std::string&) { return std::nullopt; };
-  // As if it had never heard of that kind.
+  // Responds as if that kind did not exist.
   void hide(const std::string& kind) { hidden_ = kind; }
 
   [[nodiscard]] static net::HttpResponse refusal(int status, const std::string& reason,
@@ -126,7 +126,7 @@ class FakeCluster {
     return response;
   }
   using Names = std::initializer_list<std::string_view>;
-  // Null: nothing is there.
+  // Null: missing.
   [[nodiscard]] static const boost::json::value* value(const boost::json::object& object, Names names) {
     const boost::json::object* here = &object;
     const boost::json::value* found = nullptr;
@@ -216,7 +216,7 @@ class FakeCluster {
     auto object = boost::json::parse(request.body).as_object();
     const std::string path = request.path + '/' + text(object, {"metadata", "name"});
     if (find(path) != nullptr) return refusal(409, "AlreadyExists", path + " already exists");
-    object.erase("status");  // of what is created by us there is a subresource
+    object.erase("status");  // created objects have a status subresource
     put(path, std::move(object));
     return answer(201, *find(path));
   }
@@ -291,7 +291,7 @@ class FakeCluster {
          boost::json::serialize(boost::json::object{{"type", type}, {"object", object}}) + "\n"});
     flush();
   }
-  // A watch ends with what it tells, and its client begins another.
+  // A watch ends with its events, and its client starts another.
   void flush() {
     if (is_silent_) return;
     std::erase_if(watchers_, [this](const Watcher& watcher) {

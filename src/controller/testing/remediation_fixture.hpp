@@ -12,8 +12,8 @@
 
 namespace autopilot::controller::testing {
 
-// A clock that stands still until a test moves it. Timers that wait for it are due at once: it began to count
-// when the machine did.
+// A clock that a test advances. Timers that wait for it are due immediately: it starts at the start of the
+// machine.
 class StoppedClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override {
@@ -21,10 +21,10 @@ class StoppedClock final : public Clock {
     return {some_day + time, MonoTime{std::chrono::seconds{1}} + pauses};
   }
   Duration time{0};    // of the day
-  Duration pauses{0};  // that were waited for
+  Duration pauses{0};  // waits that have passed
 };
 
-// Three nodes with eight GPUs each, and a controller that leads.
+// Three nodes with eight GPUs each, and a leader.
 class RemediationFixture : public ::testing::Test {
  protected:
   static inline const std::string kReports = FakeCluster::kOurs + "healthcheckreports/";
@@ -59,7 +59,7 @@ class RemediationFixture : public ::testing::Test {
         {"passRecords", std::move(passes)}};
     cluster_.put(FakeCluster::kOurs + "nodehealthreports/" + name, {{"status", status}});
   }
-  // Of a job, in its gate.
+  // A pod of a job, at its gate.
   void add_pod(const std::string& path, const std::string& node) {
     const boost::json::object owner{{"apiVersion", "batch/v1"},
                                     {"kind", "Job"},
@@ -80,7 +80,7 @@ class RemediationFixture : public ::testing::Test {
                         boost::json::array{boost::json::object{{"name", "main"}, {"resources", limits}}}}}},
                   {"status", boost::json::object{{"phase", "Pending"}}}});
   }
-  // Of the pod in its gate on that node: the bandwidth of a GPU is bad.
+  // A report of the gated pod on that node: the bandwidth of a GPU is too low.
   void report_failure(const std::string& name, const std::string& node) {
     const boost::json::object finding{{"check", "gpu.pcie_bandwidth"},
                                       {"health", "failed"},
@@ -102,7 +102,7 @@ class RemediationFixture : public ::testing::Test {
                       {"time", now_text()}}}});
   }
 
-  // Its gate has opened.
+  // The pod has passed its gate.
   void let_through(const std::string& path) {
     boost::json::object pod = *cluster_.find(path);
     const boost::json::object ended{
@@ -149,7 +149,7 @@ class RemediationFixture : public ::testing::Test {
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
     return net::testing::run_until(loop_, is_so);
   }
-  // Until it has looked so often without a write.
+  // Runs until that many plans had no write.
   void settle() {
     std::size_t writes = cluster_.writes().size();
     std::uint64_t since = remediation_->figures().plans_made;

@@ -16,7 +16,7 @@ namespace json = boost::json;
 
 namespace {
 
-// Of one container. Sums of as many containers as a review can have stay exact.
+// Limit for one container, so that sums over all containers of a review are exact.
 constexpr std::int64_t kMostDevices = std::int64_t{1} << 31;
 
 bool fits(std::string_view pattern, std::string_view name) {
@@ -24,18 +24,16 @@ bool fits(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-// What the names of resources have in them by which schedulers and device plugins give out shares of a GPU,
-// read 2026-11-28: HAMi (nvidia.com/gpumem, gpumem-percentage, gpucores), Volcano (volcano.sh/vgpu-number,
-// gpu-memory), Alibaba (aliyun.com/gpu-mem, gpu-core.percentage), Koordinator
-// (koordinator.sh/gpu-memory-ratio, gpu.shared), Tencent (tencent.com/vcuda-core,
-// tke.cloud.tencent.com/qgpu-core), Volcengine (vke.volcengine.com/mgpu-core), Baidu (cgpu), AWS
-// (k8s.amazonaws.com/vgpu), and NVIDIA's device plugin, which renames what it shares by time or MPS
-// (nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb.shared).
+// Parts of the resource names that schedulers and device plugins use for shares of a GPU, read 2026-11-28:
+// HAMi (nvidia.com/gpumem, gpumem-percentage, gpucores), Volcano (volcano.sh/vgpu-number, gpu-memory),
+// Alibaba (aliyun.com/gpu-mem, gpu-core.percentage), Koordinator (koordinator.sh/gpu-memory-ratio,
+// gpu.shared), Tencent (tencent.com/vcuda-core, tke.cloud.tencent.com/qgpu-core), Volcengine
+// (vke.volcengine.com/mgpu-core), Baidu (cgpu), AWS (k8s.amazonaws.com/vgpu), and NVIDIA's device plugin for
+// sharing by time or MPS (nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb.shared).
 constexpr std::array<std::string_view, 11> kShareWords{"gpumem",   "gpucores",    "vgpu",   "gpu-mem",
                                                        "gpu-core", "gpu-percent", "vcuda",  "qgpu",
                                                        "mgpu",     "cgpu",        ".shared"};
-// Labels of nodes that share their GPUs, by which a pod chooses them: of GKE, and of NVIDIA's feature
-// discovery.
+// Labels of nodes that share their GPUs, in node selectors: of GKE, and of NVIDIA's feature discovery.
 constexpr std::array<std::string_view, 3> kShareLabels{"cloud.google.com/gke-gpu-sharing-strategy",
                                                        "cloud.google.com/gke-max-shared-clients-per-gpu",
                                                        "nvidia.com/gpu.sharing-strategy"};
@@ -51,7 +49,7 @@ bool is_some(const json::value& amount) {
   return amount.is_string() ? trim(kube::text_of(amount)) != "0" : amount != json::value(0);
 }
 
-// Empty: it asks for none.
+// The resource name of the share; empty: none requested.
 std::string share_in(const json::object& container) {
   for (const auto* kind : {"limits", "requests"}) {
     const json::object* amounts = kube::object_at(container, {"resources", kind});
@@ -62,8 +60,7 @@ std::string share_in(const json::object& container) {
   return {};
 }
 
-// A device is asked for by its limit, a text ("8") or a number. What is no whole number of them is refused
-// after us.
+// The limit of a device is a string ("8") or a number. The API server refuses a value that is not an integer.
 Counts devices_of(const json::object& container, const AcceleratorNames& names) {
   Counts counts;
   const json::object* limits = kube::object_at(container, {"resources", "limits"});
@@ -93,7 +90,7 @@ void add_claims(const json::object& container, std::set<ClaimUse>& claims) {
         {std::string(kube::text_at(*use, {"name"})), std::string(kube::text_at(*use, {"request"}))});
 }
 
-// A container that has all of a claim may not name its requests as well.
+// A container with a whole claim must not name its requests as well.
 std::vector<ClaimUse> each_once(const std::set<ClaimUse>& claims) {
   std::vector<ClaimUse> uses;
   for (const ClaimUse& use : claims)
@@ -109,12 +106,12 @@ std::string asked_share(const json::object& pod, std::string_view but) {
       const std::string_view name = kube::text_at(*container, {"name"});
       if (name == but) continue;
       if (const std::string share = share_in(*container); !share.empty())
-        return "container " + std::string(name) + " asks for a share of a GPU by " + share;
+        return "container " + std::string(name) + " requests a share of a GPU with " + share;
     }
   if (const json::object* labels = kube::object_at(pod, {"spec", "nodeSelector"}))
     for (const std::string_view label : kShareLabels)
       if (labels->contains(label) && kube::text_at(*labels, {label}) != "none")
-        return "it asks for a node that shares its GPUs, by the label " + std::string(label);
+        return "it selects a node with shared GPUs, by the label " + std::string(label);
   return {};
 }
 

@@ -12,36 +12,36 @@
 
 namespace autopilot::controller {
 
-// What a container says of a claim of its pod: all of it, or one request inside it.
+// Use of a ResourceClaim by a container: the whole claim, or one request in it.
 struct ClaimUse {
   std::string claim;
-  std::string request;  // empty: all of it
+  std::string request;  // empty: the whole claim
   friend auto operator<=>(const ClaimUse&, const ClaimUse&) = default;
 };
 
-// How many of each resource.
+// Quantity by resource name.
 using Counts = std::map<std::string, std::int64_t, std::less<>>;
 
-// The accelerators that a pod has for itself.
+// The accelerators of a pod.
 struct AcceleratorNeeds {
-  // What the scheduler sets aside for the pod: containers run side by side; before them run those that begin,
-  // one after the other, of which some stay. One more that begins and asks for as many makes that no more.
+  // Quantities that the scheduler reserves for the pod: containers run concurrently; before them, init
+  // containers run one after the other, and sidecars keep running. Another init container with the same
+  // requests does not change the sum.
   Counts devices;
-  std::vector<ClaimUse> claims;  // of all containers, each once
-  // The first container that asks for some; valid as long as the pod.
+  std::vector<ClaimUse> claims;  // of all containers, without duplicates
+  // The first container with accelerators; valid as long as the pod.
   const boost::json::object* container = nullptr;
 
   [[nodiscard]] bool has_any() const { return container != nullptr; }
 };
 
-// `but`: a container of that name that begins does not count.
+// `but`: an init container of that name is left out.
 [[nodiscard]] AcceleratorNeeds accelerator_needs(const boost::json::object& pod,
                                                  const AcceleratorNames& names, std::string_view but);
 [[nodiscard]] bool asks_for_accelerators(const boost::json::object& container, const AcceleratorNames& names);
-// How the pod asks for a share of a GPU that others use at the same time, for a person: "container train asks
-// for a share of a GPU by nvidia.com/gpumem". Empty: it does not. By the names of the resources of its
-// containers, `but` left out, and of its node selector; where a cluster gives out shares under the name of
-// whole GPUs, no pod shows it.
+// How the pod requests a share of a GPU, for people: "container train asks for a share of a GPU by
+// nvidia.com/gpumem". Empty: it does not. Uses the resource names of its containers without `but`, and its
+// node selector. Shares under the resource names of whole GPUs cannot be recognized.
 [[nodiscard]] std::string asked_share(const boost::json::object& pod, std::string_view but);
 [[nodiscard]] bool is_accelerator(std::string_view resource, const AcceleratorNames& names);
 

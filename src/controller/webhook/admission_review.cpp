@@ -18,10 +18,10 @@ namespace {
 
 constexpr const char* kVersion = "admission.k8s.io/v1";
 constexpr const char* kKind = "AdmissionReview";
-// The deepest pods have their managed fields, some twenty levels below the review.
+// The deepest part of a pod are its managed fields, about twenty levels below the review.
 constexpr std::size_t kDeepest = 64;
 constexpr std::size_t kLongestUid = 128;
-// API servers cut longer ones, and all of them at 4 KiB.
+// API servers truncate longer warnings, and all warnings at 4 KiB.
 constexpr std::size_t kLongestWarning = 256;
 constexpr std::size_t kMostWarnings = 8;
 
@@ -31,8 +31,8 @@ bool is_uid(std::string_view text) {
   });
 }
 
-// An answer counts by the uid of its request alone, so it is looked for in what could not be read too: API
-// servers write it as the first member of the request, without blanks.
+// The API server identifies a response by the uid of the request, so the uid is also searched in a text that
+// cannot be parsed: API servers write it as the first member of the request, without spaces.
 std::string_view uid_in(std::string_view review) {
   constexpr std::string_view kMark = R"("request":{"uid":")";
   constexpr std::size_t kBeginning = 4096;
@@ -76,8 +76,8 @@ HandlerAnswer allow_unread(std::string_view review, ReviewOutcome outcome, std::
 HandlerAnswer answer_review(std::string_view review,
                             const std::function<PodDecision(const json::object& pod)>& decide) {
   if (review.size() > kLongestReview)
-    return allow_unread(review, ReviewOutcome::oversized, "the pod is too large to be looked at");
-  std::array<unsigned char, 16384> room;  // for the parser, before it asks for more
+    return allow_unread(review, ReviewOutcome::oversized, "the pod is too large to check");
+  std::array<unsigned char, 16384> room;  // first memory of the parser
   json::monotonic_resource memory(room.data(), room.size());
   json::parse_options options;
   options.max_depth = kDeepest;
@@ -87,8 +87,7 @@ HandlerAnswer answer_review(std::string_view review,
   const json::object* request = members == nullptr ? nullptr : kube::object_at(*members, {"request"});
   const std::string_view uid = request == nullptr ? std::string_view() : kube::text_at(*request, {"uid"});
   if (!is_uid(uid) || kube::text_at(*members, {"apiVersion"}) != kVersion)
-    return allow_unread(review, ReviewOutcome::malformed,
-                        "this is no AdmissionReview of admission.k8s.io/v1");
+    return allow_unread(review, ReviewOutcome::malformed, "not an AdmissionReview of admission.k8s.io/v1");
   if (!is_new_pod(*request)) return answer(uid, {ReviewOutcome::left_out, {}, {}});
   const json::object* pod = kube::object_at(*request, {"object"});
   if (pod == nullptr) return answer(uid, {ReviewOutcome::malformed, {}, {"the review has no pod"}});

@@ -46,7 +46,7 @@ TEST(AdmissionReview, what_is_none_is_allowed_with_a_warning) {
       EXPECT_TRUE(read_answer(answer).is_allowed);
       EXPECT_THAT(read_answer(answer).patch, IsEmpty());
       EXPECT_THAT(read_answer(answer).warnings,
-                  ElementsAre("Autopilot: this is no AdmissionReview of admission.k8s.io/v1"));
+                  ElementsAre("Autopilot: not an AdmissionReview of admission.k8s.io/v1"));
     }
 }
 

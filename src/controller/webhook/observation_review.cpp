@@ -20,10 +20,11 @@ namespace {
 
 constexpr const char* kVolume = "autopilot-flight-recorder";
 constexpr const char* kFolder = "/var/run/autopilot/flight-recorder";
-// A job that hangs writes some megabytes for each of its processes, over and over into the same files.
+// A job that hangs writes some megabytes for each of its processes, repeatedly into the same files.
 constexpr const char* kMostBytes = "1Gi";
 
-// Variables that say the same: each program reads one of them, by its age, so all are set or none.
+// Names of the same setting: each program reads one of them, depending on its version, so all or none are
+// set.
 struct Setting {
   std::vector<std::string> names;
   std::string value;
@@ -36,8 +37,7 @@ std::vector<Setting> settings_for(const json::object& container) {
           {{"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}, "2000"},
           {{"TORCH_NCCL_DUMP_ON_TIMEOUT"}, "1"},
           {{"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"}, folder + "/rank_", true},
-          // torchrun takes the file away and makes it anew, which the termination log of a container does not
-          // allow.
+          // torchrun deletes and recreates the file, which the termination log of a container does not allow.
           {{"TORCHELASTIC_ERROR_FILE"},
            folder + "/error_" + std::string(kube::text_at(container, {"name"})) + ".json",
            true}};
@@ -53,7 +53,7 @@ json::object own_volume() {
   return {{"name", kVolume}, {"emptyDir", json::object{{"sizeLimit", kMostBytes}}}};
 }
 
-// Whether the folder is free for ours: no volume of another kind has its name, nothing else is mounted there.
+// True if the folder is free: no other volume has the name of ours, and nothing else is mounted there.
 bool has_room_for_folder(const json::object& pod, const json::object& container) {
   const auto volumes = kube::objects_at(pod, {"spec", "volumes"});
   const auto mounts = kube::objects_at(container, {"volumeMounts"});
@@ -66,7 +66,7 @@ bool has_room_for_folder(const json::object& pod, const json::object& container)
          });
 }
 
-// Adds to a list of the pod, which may not be there yet.
+// Adds to a list of the pod, and creates the list if it is missing.
 class ListAdder {
  public:
   ListAdder(const json::object& owner, const char* list, std::string path, json::array& patch)

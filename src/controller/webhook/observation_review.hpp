@@ -8,12 +8,11 @@
 
 namespace autopilot::controller {
 
-// Answers an AdmissionReview of admission.k8s.io/v1 in JSON. Every container of a new pod that asks for
-// accelerators gets the variables by which a training job tells where it hangs: NCCL's RAS, the flight
-// recorder of PyTorch with a folder for it, the error file of torchrun. A variable that the container has,
-// under its old or its new name, stays as it is; a container whose variables come from elsewhere (envFrom) is
-// left alone, for these are not seen. What was set is told in the annotation <prefix>/observation. Pure;
-// never refuses.
+// Answers an AdmissionReview of admission.k8s.io/v1 in JSON. Every container of a new pod with accelerators
+// gets the environment variables that let a training job report where it hangs: NCCL RAS, the flight recorder
+// of PyTorch with a folder for it, and the error file of torchrun. Variables that the container sets, under
+// their old or new name, stay unchanged; so does a container with envFrom, whose variables are not visible.
+// The annotation <prefix>/observation lists the changes. Pure; never refuses.
 [[nodiscard]] HandlerAnswer observe(std::string_view admission_review_json,
                                     const ObservationSettings& settings);
 

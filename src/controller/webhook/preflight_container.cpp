@@ -25,7 +25,7 @@ namespace {
 
 using Request = api::PreflightRequest;
 
-// As IBM's first Autopilot had them; their values say nothing.
+// Labels of IBM's first Autopilot; their values have no meaning.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLabels{
     {{"gpu-pcie-bw", "gpu.pcie_bandwidth"}, {"gpu-mem", "gpu.memory_bandwidth"}}};
 
@@ -50,7 +50,7 @@ std::string joined(const auto& ids, std::string_view between = ",") {
   return text;
 }
 
-// "gpu.diagnosis, self_test"; nothing for another form.
+// Parses "gpu.diagnosis, self_test"; nullopt: another form.
 std::optional<std::vector<std::string>> parse_ids(std::string_view text) {
   std::vector<std::string> ids;
   for (const std::string_view part : split(text, ',')) {
@@ -62,7 +62,7 @@ std::optional<std::vector<std::string>> parse_ids(std::string_view text) {
   return ids;
 }
 
-// A newer agent may know one that is not known here: it is asked for, and whoever makes the pod is told.
+// A newer agent can support a test that is unknown here: the test is requested, and the user gets a warning.
 std::string warning_of_unknown(const std::string& key, const std::vector<std::string>& ids) {
   std::vector<std::string> unknown;
   std::ranges::copy_if(ids, std::back_inserter(unknown), [](const std::string& id) {
@@ -70,7 +70,7 @@ std::string warning_of_unknown(const std::string& key, const std::vector<std::st
   });
   if (unknown.empty()) return "";
   return "annotation " + key + ": unknown tests " + joined(unknown, ", ") +
-         "; a node without such a test proves nothing by it; known are " + joined(kPodTests, ", ");
+         "; a node without such a test cannot run it; known tests: " + joined(kPodTests, ", ");
 }
 
 }  // namespace
@@ -80,9 +80,9 @@ WantedTests wanted_tests(const json::object& pod, const WebhookSettings& setting
   const json::value* value = kube::value_at(pod, {"metadata", "annotations", key});
   const auto named = parse_ids(kube::text_at(pod, {"metadata", "annotations", key}));
   if (!named || (value != nullptr && !value->is_string()))
-    return {joined(settings.default_tests), "annotation " + key +
-                                                ": expected ids of tests, with commas between " +
-                                                "them, as gpu.diagnosis,self_test; the usual ones are made"};
+    return {joined(settings.default_tests),
+            "annotation " + key + ": expected ids of tests, separated by " +
+                "commas, such as gpu.diagnosis,self_test; the default tests run"};
   std::vector<std::string> ids;
   for (const auto& [label, id] : kLabels)
     if (kube::value_at(pod, {"metadata", "labels", label}) != nullptr) add(ids, id);
@@ -99,10 +99,10 @@ namespace {
 constexpr std::int64_t kOwnUser = 65532;
 constexpr std::int64_t kTokenSeconds = 600;
 constexpr std::int64_t kReadableByAll = 0644;
-// Where a program looks for the token of its pod.
+// Where programs read the token of their pod.
 constexpr const char* kTokenOfPod = "/var/run/secrets/kubernetes.io/serviceaccount";
 constexpr const char* kTokenFolder = "/var/run/autopilot/preflight";
-// What an API server adds to a container, and what says nothing of what it does.
+// Members that an API server adds to a container without an effect on its behaviour.
 constexpr std::array<std::string_view, 2> kAdded{"terminationMessagePath", "resizePolicy"};
 
 json::object variable(std::string_view name, std::string_view value) {
@@ -124,9 +124,9 @@ json::array environment(const std::string& tests, const WebhookSettings& setting
           variable("AUTOPILOT_DEADLINE", format_duration(settings.deadline))};
 }
 
-// The whole of what the pod has for accelerators. Of the rest what the container asks for that has them: no
-// rule of the namespace refuses the second of two that ask for the same, the pod keeps its class of service,
-// and a container that begins costs nothing that the pod has not.
+// All accelerators of the pod, and the other resources of the container with accelerators: then no policy of
+// the namespace refuses the container, the QoS class of the pod does not change, and the pod reserves no
+// additional resources.
 json::object resources(const AcceleratorNeeds& needs) {
   json::object result;
   for (const auto* kind : {"limits", "requests"}) {
@@ -149,8 +149,8 @@ json::object resources(const AcceleratorNeeds& needs) {
   return result;
 }
 
-// The user that all other containers of the pod are, if that is one and not root. Files of a pod's volumes
-// may belong to it alone, and a rule of the cluster may let the pod be no other.
+// The common user of all other containers, if it is not root. Files in the pod's volumes can belong to that
+// user only, and a policy of the cluster can require it.
 std::optional<std::int64_t> user_of_pod(const json::object& pod) {
   std::optional<std::int64_t> user;
   for (const auto* list : {"containers", "initContainers"})
@@ -164,7 +164,7 @@ std::optional<std::int64_t> user_of_pod(const json::object& pod) {
   return user;
 }
 
-// All that the level `restricted` of Pod Security asks for.
+// The requirements of the level `restricted` of Pod Security.
 json::object security(const json::object& pod) {
   json::object context{{"allowPrivilegeEscalation", false},
                        {"capabilities", json::object{{"drop", json::array{"ALL"}}}},
@@ -177,8 +177,8 @@ json::object security(const json::object& pod) {
   return context;
 }
 
-// The token of the pod itself is not for this container, so there is ours in its place: else the API server
-// puts it there when it looks at the pod again.
+// Our token replaces the token of the pod, which the API server would otherwise mount when it processes the
+// pod again.
 json::array mounts() {
   json::array list;
   for (const auto* path : {kTokenFolder, kTokenOfPod})

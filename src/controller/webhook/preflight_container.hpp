@@ -10,30 +10,30 @@
 
 namespace autopilot::controller {
 
-// Which tests a pod wants before it begins: those of the labels gpu-pcie-bw and gpu-mem and of the annotation
-// <prefix>/preflight together, as many as a request takes (api::PreflightRequest); without any of them those
-// of the settings.
+// The tests that a pod requests: from the labels gpu-pcie-bw and gpu-mem and the annotation
+// <prefix>/preflight, up to the limit of api::PreflightRequest; without any of them, the tests of the
+// settings.
 struct WantedTests {
-  std::string ids;  // with commas between them; empty: those that the agent chooses
-  // What of it could not be read, and those of the settings count; or which of `ids` are not known here.
+  std::string ids;  // separated by commas; empty: the agent chooses
+  // The part that is invalid, in which case the settings apply, or the ids that are unknown here.
   std::string warning;
 };
 [[nodiscard]] WantedTests wanted_tests(const boost::json::object& pod, const WebhookSettings& settings);
 
-// What a pod gets: a container that begins before all others, and the volume with its token. Pure.
+// The additions to a pod: an init container before all others, and the volume with its token. Pure.
 
-// Every member as an API server keeps it, also what it would add.
+// Contains all members that an API server stores, including its defaults.
 [[nodiscard]] boost::json::object preflight_container(const boost::json::object& pod,
                                                       const AcceleratorNeeds& needs, const std::string& tests,
                                                       const WebhookSettings& settings);
 [[nodiscard]] boost::json::object preflight_volume();
 
-// Puts into `wanted` what the cluster's own rules set in the container that is there: when its image is
-// pulled, and limits of what is no accelerator. A rule of the cluster looks at the pod again after us and may
-// refuse one without.
+// Copies into `wanted` the changes that policies of the cluster made to the existing container: the pull
+// policy, and limits of resources that are not accelerators. Such a policy checks the pod again after this
+// webhook, and can refuse it without them.
 void keep_rules_of_cluster(boost::json::object& wanted, const boost::json::object& present,
                            const AcceleratorNames& names);
-// `present` does what `wanted` does. What an API server adds by itself makes no difference.
+// True if `present` is equivalent to `wanted`; ignores defaults that an API server adds.
 [[nodiscard]] bool is_as_wanted(const boost::json::object& present, const boost::json::object& wanted);
 
 }  // namespace autopilot::controller

@@ -37,14 +37,14 @@ bool is_named(const json::value& item, std::string_view name) {
   return object != nullptr && kube::text_at(*object, {"name"}) == name;
 }
 
-// Where the list has an item of that name.
+// Position of the item of that name.
 std::optional<std::size_t> place_of(const json::array& list, std::string_view name) {
   for (std::size_t i = 0; i < list.size(); ++i)
     if (is_named(list[i], name)) return i;
   return std::nullopt;
 }
 
-// "false", "False", "FALSE": as people write it.
+// Accepts "false", "False" and "FALSE".
 bool is_false(std::string_view text) {
   return std::ranges::equal(text, std::string_view("false"), {}, [](char c) {
     return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -63,26 +63,27 @@ bool wants_tests(const json::object& pod, Wanted wanted) {
   return !is_false(kube::text_at(pod, {"metadata", "labels", kLabel}));
 }
 
-// Why a pod that wants to be tested cannot be. A patch may make no pod that the API server refuses.
+// Why a pod that requests a test cannot get it. A patch must not create a pod that the API server refuses.
 std::string obstacle(const json::object& pod) {
   if (kube::text_at(pod, {"spec", "os", "name"}) == "windows") return "its nodes run Windows";
   if (kube::value_at(pod, {"metadata", "annotations", "kubernetes.io/config.mirror"}) != nullptr)
-    return "it stands for a static pod of a kubelet";
+    return "it is the mirror of a static pod";
   for (const json::object* container : kube::objects_at(pod, {"spec", "containers"}))
     if (kube::text_at(*container, {"name"}) == kPreflightContainer)
-      return std::string("its container ") + kPreflightContainer + " has the name of the one that would test";
+      return std::string("its container ") + kPreflightContainer +
+             " uses the name of the pre-flight container";
   return "";
 }
 
 std::string is_replaced(const char* what, const char* name) {
-  return std::string(what) + ' ' + name + " was not as Autopilot makes it, and is replaced";
+  return std::string(what) + ' ' + name + " differs from Autopilot's, and is replaced";
 }
 
 class Changes {
  public:
   Changes(const json::object& pod, PodDecision& decision) : pod_(pod), decision_(decision) {}
 
-  // By which agent and controller know that it is tested.
+  // Shows agents and the controller that the pod is tested.
   void put_label() {
     const json::object label{{kLabel, ""}};
     if (kube::object_at(pod_, {"metadata"}) == nullptr)
@@ -93,7 +94,7 @@ class Changes {
       step(patch_add(std::string("/metadata/labels/") + kLabel, ""));
   }
 
-  // The token is for our container alone. Comes before put_first(), which moves the others.
+  // Only our container mounts the token. Runs before put_first(), which moves the other containers.
   void take_token_from_others() {
     for (const char* list : {kContainers, kMainContainers}) {
       const json::array* containers =
@@ -103,7 +104,7 @@ class Changes {
     }
   }
 
-  // Ours is the first of those that begin.
+  // Our container is the first init container.
   void put_first(json::object wanted, const AcceleratorNames& names) {
     const json::array* list = kube::array_at(pod_, {"spec", "initContainers"});
     if (list == nullptr) return step(patch_add(kContainers, json::array{std::move(wanted)}));
@@ -159,20 +160,20 @@ PodDecision decide(const json::object& pod, const WebhookSettings& settings, Wan
   }
   if (const std::string share = asked_share(pod, kPreflightContainer); !share.empty()) {
     decision.outcome = ReviewOutcome::left_out;
-    decision.warnings.push_back("the pod begins without a test: " + share +
-                                "; others use the same GPU, and a test would take it from them");
+    decision.warnings.push_back("the pod starts without a test: " + share +
+                                "; a test would take the GPU from its other users");
     return decision;
   }
   const AcceleratorNeeds needs = accelerator_needs(pod, settings.accelerators, kPreflightContainer);
   if (!needs.has_any()) {
     decision.outcome = ReviewOutcome::no_accelerator;
     if (has_label(pod))
-      decision.warnings.emplace_back("the pod asks for no accelerator and begins without a test");
+      decision.warnings.emplace_back("the pod requests no accelerator and starts without a test");
     return decision;
   }
   if (const std::string why = obstacle(pod); !why.empty()) {
     decision.outcome = ReviewOutcome::left_out;
-    decision.warnings.push_back("the pod begins without a test: " + why);
+    decision.warnings.push_back("the pod starts without a test: " + why);
     return decision;
   }
   WantedTests tests = wanted_tests(pod, settings);

@@ -249,9 +249,10 @@ TEST(Preflight, a_test_that_is_not_known_is_told_with_those_that_are_and_asked_f
   pod.at("metadata").as_object()["annotations"] = {
       {"autopilot.ibm.com/preflight", "gpu.nonsense,self_test,gpu.memory"}};
   const HandlerAnswer answer = answer_to(pod);
-  EXPECT_THAT(read_answer(answer).warnings,
-              ElementsAre(::testing::AllOf(HasSubstr("unknown tests gpu.nonsense, gpu.memory;"),
-                                           HasSubstr("known are gpu.compute, gpu.dcgm, gpu.diagnosis, "))));
+  EXPECT_THAT(
+      read_answer(answer).warnings,
+      ElementsAre(::testing::AllOf(HasSubstr("unknown tests gpu.nonsense, gpu.memory;"),
+                                   HasSubstr("known tests: gpu.compute, gpu.dcgm, gpu.diagnosis, "))));
   EXPECT_EQ(tests_of(patched(pod, answer)), "gpu.nonsense,self_test,gpu.memory");
 }
 

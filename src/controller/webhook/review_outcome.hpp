@@ -14,10 +14,11 @@ namespace autopilot::controller {
 
 enum class ReviewOutcome : std::uint8_t {
   patched,
-  unchanged,       // the pod has already what it would get
-  no_accelerator,  // it asks for none
-  left_out,        // no new pod, or one that cannot have it; a warning says why where somebody may wonder
-  not_ready,       // we do not know yet what to give
+  unchanged,       // the pod already has the additions
+  no_accelerator,  // it requests none
+  left_out,   // not a new pod, or the additions are impossible; a warning gives the reason where it is not
+              // obvious
+  not_ready,  // the settings are not known yet
   oversized,
   malformed,
 };
@@ -31,21 +32,21 @@ inline constexpr WordTable<ReviewOutcome, 7> kReviewOutcomes{
      {ReviewOutcome::oversized, "oversized"},
      {ReviewOutcome::malformed, "malformed"}}};
 
-// An AdmissionReview that always allows: whatever comes in, no pod is kept from being made.
+// A response that always allows the request: no input prevents the creation of a pod.
 struct HandlerAnswer {
   ReviewOutcome outcome = ReviewOutcome::malformed;
   std::string body;
 };
 
-// How reviews of one webhook ended since the start, and how long they took here.
+// Results and durations of the reviews of one webhook since the start.
 struct ReviewFigures {
-  // Upper ends; longer ones are in none.
+  // Upper bounds; longer durations are in no bucket.
   static constexpr std::array<Duration, 6> kBuckets{
       std::chrono::microseconds{100}, std::chrono::microseconds{500}, std::chrono::milliseconds{1},
       std::chrono::milliseconds{5},   std::chrono::milliseconds{20},  std::chrono::milliseconds{100}};
 
   std::array<std::uint64_t, kReviewOutcomes.size()> by_outcome{};  // in the order of kReviewOutcomes
-  std::array<std::uint64_t, kBuckets.size()> at_most{};            // each with those of the buckets before it
+  std::array<std::uint64_t, kBuckets.size()> at_most{};            // cumulative
   std::uint64_t reviews = 0;
   Duration total{0};
 };

@@ -9,22 +9,23 @@
 
 namespace autopilot::controller {
 
-// What counts as an accelerator. Names of resources; one that ends with '*' stands for all that begin so.
-// Shares of a GPU that others use at the same time do not belong here: a test would take the GPU from them.
+// Resource names of accelerators; a trailing '*' matches every suffix. Names of GPU shares do not belong
+// here: a test would take the GPU from its other users.
 struct AcceleratorNames {
   std::vector<std::string> resources{"nvidia.com/gpu", "nvidia.com/mig-*", "amd.com/gpu"};
-  // A claim (DRA) counts as one for accelerators: which devices it stands for is not seen in a pod.
+  // A ResourceClaim counts as a request for accelerators, because a pod does not show its devices.
   bool has_claims = true;
 };
 
-// What pods get before they begin, docs/preflight.md. Each member is taken as it is; none is looked up.
+// Settings of the pre-flight container (docs/preflight.md). All values are used unchanged, without DNS
+// queries.
 struct WebhookSettings {
-  std::string image;  // with its digest, as the agents run it: it is on the node then
+  std::string image;  // with its digest, the same as that of the agents, so that it is already on the node
   std::string
       agent_url;  // "https://10.96.0.12:3334". An address works for pods that ask the node's name servers
-  std::string authority;  // PEM of the certificates that sign those of agents
+  std::string authority;  // PEM: authorities of the agents' certificates
   AcceleratorNames accelerators;
-  std::vector<std::string> default_tests;  // ids; empty: those that the agent chooses
+  std::vector<std::string> default_tests;  // ids; empty: the agent chooses
   Duration deadline = std::chrono::seconds{60};
   std::string prefix = "autopilot.ibm.com";  // of annotations
 };

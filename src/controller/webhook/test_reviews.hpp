@@ -14,7 +14,7 @@
 #include "kube/base64.hpp"
 #include "tests/fakes/json_patch.hpp"
 
-// What the tests of this folder share: reviews as API servers send them, and what an answer does to the pod.
+// For the tests of this folder: reviews as API servers send them, and the effect of a response on the pod.
 namespace autopilot::controller::testing {
 
 inline constexpr const char* kUid = "705ab4f5-6393-11e8-b7cc-42010a800002";
@@ -85,7 +85,7 @@ inline constexpr const char* kUid = "705ab4f5-6393-11e8-b7cc-42010a800002";
   return review_of(request_for(pod));
 }
 
-// An answer as an API server reads it.
+// A response as an API server parses it.
 struct ReadAnswer {
   std::string uid;
   bool is_allowed = false;
@@ -113,7 +113,7 @@ struct ReadAnswer {
   return read;
 }
 
-// The pod as it is after the answer.
+// The pod after the response.
 [[nodiscard]] inline boost::json::value patched(const boost::json::value& pod, const HandlerAnswer& answer) {
   const auto text =
       apply_json_patch(boost::json::serialize(pod), boost::json::serialize(read_answer(answer).patch));

@@ -25,7 +25,7 @@ net::Handler handler_of(Review<Settings> review, std::function<std::shared_ptr<c
     const std::shared_ptr<const Settings> known = settings();
     HandlerAnswer answer = known ? review(request.body, *known)
                                  : allow_unread(request.body, ReviewOutcome::not_ready,
-                                                "the controller has just begun; the pod stays as it is");
+                                                "the controller is still starting; the pod is not changed");
     counts.add(answer.outcome, clock.now().mono - begin);
     responder.respond({200, "application/json", std::move(answer.body), {}});
   };

@@ -14,13 +14,13 @@
 
 namespace autopilot::controller {
 
-// What a body of these routes may have: more than any API server sends, so that a review that is too long is
-// allowed with a warning and not refused by the server.
+// Limit of request bodies: longer than any API server sends, so that a review that is too long is allowed
+// with a warning instead of refused by the server.
 inline constexpr std::size_t kLongestReviewBody = std::size_t{8} << 20;
 
-// The clock and the counts outlive the server; the functions are called on its thread for each review.
+// The clock and the counts must outlive the server; the functions are called on its thread for each review.
 struct WebhookContext {
-  // What pods get from now on; null: not known yet, and pods stay as they are.
+  // The current settings; null: not known yet, and pods are not changed.
   std::function<std::shared_ptr<const WebhookSettings>()> preflight;
   std::function<std::shared_ptr<const ObservationSettings>()> observation;
   const Clock& clock;
@@ -29,11 +29,11 @@ struct WebhookContext {
   net::Access access = net::Access::everyone;
 };
 
-// POST /mutate-pod, POST /mutate-pod-in-namespace and POST /observe-pod. An answer contains nothing but what
-// the caller has sent, and settings that every pod shows. Always 200.
+// POST /mutate-pod, POST /mutate-pod-in-namespace and POST /observe-pod. A response contains only data of the
+// request and settings that every pod shows. The status is always 200.
 void add_webhook_routes(net::HttpServer& server, const WebhookContext& context);
 
-// The webhooks as the configuration wants them. Outlives the server that it serves by. On the loop's thread.
+// The webhooks with the settings of the configuration. Must outlive the server. On the loop's thread.
 class WebhookService {
  public:
   explicit WebhookService(const Clock& clock) : clock_(clock) {}
@@ -41,11 +41,10 @@ class WebhookService {
   WebhookService& operator=(const WebhookService&) = delete;
   ~WebhookService() = default;
 
-  // access: who may ask.
+  // access: the accepted clients.
   void add_routes(net::HttpServer& server, net::Access access = net::Access::everyone);
-  // What pods get from now on. believed: PEM, whose certificates agents show; empty: not known yet, and pods
-  // stay as they are.
-  // image: what they are tested by.
+  // Sets the settings of later reviews. believed: PEM of the authorities of agents; empty: not known yet, and
+  // pods are not changed. image: the image of the pre-flight container.
   void use(const config::ControllerConfig& config, const std::string& image, const std::string& believed);
 
   [[nodiscard]] ReviewFigures preflight() const { return preflight_counts_.figures(); }
