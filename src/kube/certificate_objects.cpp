@@ -58,10 +58,8 @@ std::string certificate_request_json(const CertificateQuestion& question) {
 }
 
 Result<IssuedCertificate> parse_certificate_request(std::string_view text) {
-  json::error_code error;
-  const json::value value = json::parse({text.data(), text.size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr || text_at(*object, {"kind"}) != "CertificateRequest")
+  const auto object = parse_object(text);
+  if (!object || text_at(*object, {"kind"}) != "CertificateRequest")
     return fail(Errc::malformed, "the response is not a CertificateRequest");
   if (const auto why = refusal(*object))
     return fail(Errc::denied, "cert-manager refused the certificate: " + *why);
@@ -93,10 +91,8 @@ std::string webhook_configuration_path(const std::string& name) {
 }
 
 Result<WebhookConfiguration> parse_webhook_configuration(std::string_view text) {
-  json::error_code error;
-  const json::value value = json::parse({text.data(), text.size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr || text_at(*object, {"kind"}) != "MutatingWebhookConfiguration")
+  const auto object = parse_object(text);
+  if (!object || text_at(*object, {"kind"}) != "MutatingWebhookConfiguration")
     return fail(Errc::malformed, "the response is not a MutatingWebhookConfiguration");
   WebhookConfiguration configuration;
   configuration.meta = parse_meta({*object});

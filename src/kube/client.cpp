@@ -3,19 +3,17 @@
 #include "kube/client.hpp"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
 #include "core/parse.hpp"
 #include "core/word_table.hpp"
+#include "kube/json_object.hpp"
 #include "kube/json_path.hpp"
 #include "kube/pacing.hpp"
 
 namespace autopilot::kube {
-
-namespace json = boost::json;
 
 namespace {
 
@@ -232,9 +230,7 @@ ApiError api_error(const net::HttpResponse& response, std::string_view method, s
   told.status = response.status;
   told.verdict = judge_status(response.status, retry_after(response));
   std::string message;
-  json::error_code error;
-  const json::value body = json::parse(response.body, error);
-  if (const json::object* status = error ? nullptr : body.if_object()) {
+  if (const auto status = parse_object(response.body)) {
     message = to_printable(text_at(*status, {"message"}), kLongestAnswer);
     told.reason = to_printable(text_at(*status, {"reason"}), kLongestAnswer);
   }

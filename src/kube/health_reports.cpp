@@ -285,10 +285,8 @@ HealthCheckReport parse_health_check_report(const JsonObject& object) {
 }
 
 Result<HealthCheckReport> parse_health_check_report(std::string_view text) {
-  json::error_code error;
-  const json::value value = json::parse({text.data(), text.size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr) return fail(Errc::malformed, "not a JSON object");
+  const auto object = parse_object(text);
+  if (!object) return fail(Errc::malformed, "not a JSON object");
   return parse_health_check_report(JsonObject{*object});
 }
 

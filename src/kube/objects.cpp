@@ -134,10 +134,8 @@ Placement placement_of(const json::object& pod) {
 // Applies `parse` to the object in the text.
 template <class T>
 Result<T> parse_text(std::string_view text, T (*parse)(const JsonObject&)) {
-  json::error_code error;
-  const json::value value = json::parse({text.data(), text.size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr) return fail(Errc::malformed, "not a JSON object");
+  const auto object = parse_object(text);
+  if (!object) return fail(Errc::malformed, "not a JSON object");
   return parse(JsonObject{*object});
 }
 
@@ -336,10 +334,8 @@ Result<Lease> parse_lease(std::string_view text) {
 
 Result<std::string> read_list_page(std::string_view json,
                                    const std::function<void(const JsonObject& object)>& take) {
-  json::error_code error;
-  const json::value value = json::parse({json.data(), json.size()}, error);
-  const json::object* list = error ? nullptr : value.if_object();
-  const json::array* items = list == nullptr ? nullptr : array_at(*list, {"items"});
+  const auto list = parse_object(json);
+  const json::array* items = list ? array_at(*list, {"items"}) : nullptr;
   if (items == nullptr) return fail(Errc::malformed, "not a list of the API");
   for (const json::value& item : *items)
     if (const json::object* object = item.if_object()) take({*object});
@@ -347,10 +343,8 @@ Result<std::string> read_list_page(std::string_view json,
 }
 
 Status read_object(std::string_view json, const std::function<void(const JsonObject& object)>& take) {
-  json::error_code error;
-  const json::value value = json::parse({json.data(), json.size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr) return fail(Errc::malformed, "not a JSON object");
+  const auto object = parse_object(json);
+  if (!object) return fail(Errc::malformed, "not a JSON object");
   take({*object});
   return {};
 }
@@ -372,15 +366,14 @@ std::string pinned_of(const json::object& pod, std::string_view container) {
 }  // namespace
 
 Result<std::vector<ContainerImage>> parse_container_images(std::string_view pod) {
-  json::error_code error;
-  const json::value value = json::parse({pod.data(), pod.size()}, error);
-  if (error || !value.is_object()) return fail(Errc::malformed, "not a JSON object");
+  const auto object = parse_object(pod);
+  if (!object) return fail(Errc::malformed, "not a JSON object");
   std::vector<ContainerImage> images;
-  for (const json::object* container : objects_at(value.get_object(), {"spec", "containers"})) {
+  for (const json::object* container : objects_at(*object, {"spec", "containers"})) {
     ContainerImage image{.name = std::string(text_at(*container, {"name"})),
                          .image = std::string(text_at(*container, {"image"})),
                          .pinned = {}};
-    image.pinned = pinned_of(value.get_object(), image.name);
+    image.pinned = pinned_of(*object, image.name);
     images.push_back(std::move(image));
   }
   return images;

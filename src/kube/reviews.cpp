@@ -8,6 +8,7 @@
 
 #include "core/parse.hpp"
 #include "kube/base64.hpp"
+#include "kube/json_object.hpp"
 #include "kube/json_path.hpp"
 
 namespace autopilot::kube {
@@ -18,10 +19,8 @@ namespace {
 
 // The status of a review; nullopt if the response is not of that kind.
 std::optional<json::object> review_status_of(std::string_view answer, std::string_view kind) {
-  json::error_code error;
-  const json::value value = json::parse({answer.data(), answer.size()}, error);
-  const json::object* review = error ? nullptr : value.if_object();
-  if (review == nullptr || text_at(*review, {"kind"}) != kind) return std::nullopt;
+  const auto review = parse_object(answer);
+  if (!review || text_at(*review, {"kind"}) != kind) return std::nullopt;
   const json::object* status = object_at(*review, {"status"});
   return status == nullptr ? std::nullopt : std::optional(*status);
 }
@@ -120,10 +119,8 @@ Result<std::string> user_text(const UserInfo& user) {
 Result<UserInfo> parse_user_text(std::string_view text) {
   const auto decoded = text.size() > kLongestUser ? std::nullopt : decode_base64(text);
   if (!decoded) return fail(Errc::malformed, "missing user");
-  json::error_code error;
-  const json::value value = json::parse({decoded->data(), decoded->size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  UserInfo user = object == nullptr ? UserInfo{} : parse_user(*object);
+  const auto object = parse_object(*decoded);
+  UserInfo user = object ? parse_user(*object) : UserInfo{};
   if (user.name.empty()) return fail(Errc::malformed, "missing user");
   return user;
 }

@@ -48,10 +48,8 @@ std::string patch_of(const StoredTexts& old, const Texts& next, Encode encode) {
 }
 
 Result<StoredTexts> parse(std::string_view text, std::string_view kind) {
-  json::error_code error;
-  const json::value value = json::parse({text.data(), text.size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  if (object == nullptr || text_at(*object, {"kind"}) != kind)
+  const auto object = parse_object(text);
+  if (!object || text_at(*object, {"kind"}) != kind)
     return fail(Errc::malformed, "the response is not a " + std::string(kind));
   StoredTexts stored;
   stored.meta = parse_meta({*object});

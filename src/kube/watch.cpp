@@ -75,10 +75,8 @@ void Watch::take_page(const ApiResult<std::string>& page) {
     retry(page.error(), [this] { list_when_allowed(); });
     return;
   }
-  json::error_code error;
-  const json::value value = json::parse(*page, error);
-  const json::object* list = error ? nullptr : value.if_object();
-  const json::array* items = list == nullptr ? nullptr : array_at(*list, {"items"});
+  const auto list = parse_object(*page);
+  const json::array* items = list ? array_at(*list, {"items"}) : nullptr;
   if (items == nullptr) {
     retry(not_a("list", options_.list), [this] { list_when_allowed(); });
     return;
@@ -116,10 +114,8 @@ void Watch::follow() {
 
 void Watch::take_line(std::string_view line) {
   if (!exchange_.is_active()) return;
-  json::error_code error;
-  const json::value value = json::parse({line.data(), line.size()}, error);
-  const json::object* event = error ? nullptr : value.if_object();
-  const json::object* object = event == nullptr ? nullptr : object_at(*event, {"object"});
+  const auto event = parse_object(line);
+  const json::object* object = event ? object_at(*event, {"object"}) : nullptr;
   if (object == nullptr) {
     give_up_on_watch(not_a("event", options_.list));
     return;
