@@ -64,13 +64,13 @@ std::string object_of(const Write& write) {
 
 }  // namespace
 
-Executor::Executor(net::EventLoop& loop, kube::Client& client, const Clock& clock, Picture& picture,
+Executor::Executor(net::EventLoop& loop, kube::Client& client, const Clock& clock, ClusterSnapshot& snapshot,
                    ExecutorOptions options, std::function<bool()> is_leader, std::function<double()> random,
                    std::function<void(bool has_asked)> on_idle)
     : loop_(loop),
       client_(client),
       clock_(clock),
-      picture_(picture),
+      snapshot_(snapshot),
       options_(std::move(options)),
       marks_(node_marks(options_.prefix)),
       is_leader_(std::move(is_leader)),
@@ -140,14 +140,14 @@ Executor::Pace Executor::next_decision() {
   work_ = std::make_unique<Work>(std::move(waiting_.front()));
   waiting_.pop_front();
   if (!work_->has_entry) return Pace::go_on;
-  const kube::RemediationPlan* known = picture_.plan(work_->entry.name);
+  const kube::RemediationPlan* known = snapshot_.plan(work_->entry.name);
   if (known != nullptr && known->status) work_->problem = known->status->problem;
   return Pace::go_on;
 }
 
 Executor::Pace Executor::grant() {
   while (!grants_.empty()) {
-    const kube::Node* node = picture_.node(grants_.front());
+    const kube::Node* node = snapshot_.node(grants_.front());
     grants_.pop_front();
     auto write = node == nullptr ? std::nullopt : grant_test(*node, marks_, clock_.now().wall);
     if (!write) continue;
@@ -193,13 +193,13 @@ void Executor::note(Writes what, const std::string& json) {
     if (what == Writes::node) {
       kube::Node node = kube::parse_node(object);
       if (work_) work_->node_version = node.meta.version;
-      picture_.note_written(std::move(node));
+      snapshot_.note_written(std::move(node));
     } else if (what == Writes::report) {
-      picture_.note_written(kube::parse_health_check_report(object));
+      snapshot_.note_written(kube::parse_health_check_report(object));
     } else if (what != Writes::other) {
       kube::RemediationPlan plan = kube::parse_remediation_plan(object);
       if (work_ && work_->has_entry) work_->entry.version = plan.meta.version;
-      picture_.note_written(std::move(plan), what == Writes::new_plan);
+      snapshot_.note_written(std::move(plan), what == Writes::new_plan);
     }
   });
   if (!read)
@@ -243,14 +243,14 @@ Executor::Pace Executor::take_created(const Answer& answer) {
     request(read, Writes::new_plan, [this](const Answer& found) { return take_existing(found); });
     return Pace::request;
   }
-  if (picture_.plan(name) != nullptr)
+  if (snapshot_.plan(name) != nullptr)
     return take_existing(answer);  // the server has created it although the response was lost
   return fail("plan " + name, answer.error());
 }
 
 // Another controller can have made more progress: the next plan continues.
 Executor::Pace Executor::take_existing(const Answer& answer) {
-  const kube::RemediationPlan* plan = picture_.plan(work_->entry.name);
+  const kube::RemediationPlan* plan = snapshot_.plan(work_->entry.name);
   if (plan == nullptr) return answer ? give_up() : fail("plan " + work_->entry.name, answer.error());
   if (!plan->status) return Pace::go_on;
   work_->must_write = false;
@@ -279,7 +279,7 @@ Executor::Pace Executor::begin(const PlannedAction& action) {
 }
 
 Executor::Pace Executor::begin_on_node(const PlannedAction& action) {
-  const kube::Node* node = picture_.node(action.target.name);
+  const kube::Node* node = snapshot_.node(action.target.name);
   if (node == nullptr || node->meta.uid != action.target.uid) return give_up();
   const std::string& version = node->meta.version;
   // The object has changed since the decision.
@@ -309,7 +309,7 @@ Executor::Pace Executor::begin_on_pod(const PlannedAction& action) {
 }
 
 Executor::Pace Executor::begin_on_report(const PlannedAction& action) {
-  const kube::HealthCheckReport* report = picture_.report(action.target.name);
+  const kube::HealthCheckReport* report = snapshot_.report(action.target.name);
   if (report == nullptr) return done();
   request(mark_report_step(action, *report, options_.name_space, clock_.now().wall), Writes::report,
           [this](const Answer& answer) { return take(answer, kube::ApiOutcome::not_found); });
@@ -317,9 +317,9 @@ Executor::Pace Executor::begin_on_report(const PlannedAction& action) {
 }
 
 Executor::Pace Executor::begin_request(const PlannedAction& action) {
-  const kube::RemediationPlan* plan = picture_.plan(action.plan);
+  const kube::RemediationPlan* plan = snapshot_.plan(action.plan);
   if (plan == nullptr) return give_up();
-  const Node* node = picture_.world().node(action.target.name);
+  const Node* node = snapshot_.world().node(action.target.name);
   // A request with that name is the same request.
   request(request_step(action, *plan, node, options_.name_space, clock_.now().wall), Writes::other,
           [this](const Answer& answer) { return take(answer, kube::ApiOutcome::conflict); });

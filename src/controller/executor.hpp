@@ -12,7 +12,7 @@
 
 #include "controller/attempts.hpp"
 #include "controller/planner/plan.hpp"
-#include "controller/reconcilers/picture.hpp"
+#include "controller/reconcilers/cluster_snapshot.hpp"
 #include "controller/steps.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
@@ -47,7 +47,7 @@ class Executor {
   // is_leader: called before every request; no request is sent if it returns false. on_idle: all decisions
   // are carried out or dropped, and the snapshot shows the result; has_asked: a request was sent to the API
   // server.
-  Executor(net::EventLoop& loop, kube::Client& client, const Clock& clock, Picture& picture,
+  Executor(net::EventLoop& loop, kube::Client& client, const Clock& clock, ClusterSnapshot& snapshot,
            ExecutorOptions options, std::function<bool()> is_leader, std::function<double()> random,
            std::function<void(bool has_asked)> on_idle);
   Executor(const Executor&) = delete;
@@ -123,7 +123,7 @@ class Executor {
   net::EventLoop& loop_;
   kube::Client& client_;
   const Clock& clock_;
-  Picture& picture_;
+  ClusterSnapshot& snapshot_;
   const ExecutorOptions options_;
   const NodeMarks marks_;
   const std::function<bool()> is_leader_;

@@ -26,7 +26,7 @@ void OwnImage::take(const kube::ApiResult<std::string>& answer) {
   if (answer)
     if (auto images = kube::parse_container_images(*answer)) images_ = *std::move(images);
   if (std::ranges::any_of(images_, [](const auto& one) { return !one.pinned.empty(); })) return on_known_();
-  if (++looks_ < kMostLooks) next_ = loop_.after(pause_, [this] { start(); });
+  if (++node_reports_ < kMostLooks) next_ = loop_.after(pause_, [this] { start(); });
 }
 
 const std::string& OwnImage::pinned(const std::string& image) const {

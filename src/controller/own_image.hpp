@@ -39,7 +39,7 @@ class OwnImage {
   const std::function<void()> on_known_;
   const Duration pause_;
   std::vector<kube::ContainerImage> images_;
-  int looks_ = 0;
+  int node_reports_ = 0;
   net::Exchange exchange_;
   net::Subscription next_;
 };

@@ -189,7 +189,7 @@ Status Replay::decide() {
       return fail(Errc::exhausted,
                   "a history that needs more than " + std::to_string(most_plans_) + " plans");
     for (const std::string& name : world_.of_concern())
-      if (!silent_.contains(name)) world_.note_look(name, now_);
+      if (!silent_.contains(name)) world_.note_report(name, now_);
     world_.as_of = now_;
     const Plan made = plan(world_, policy_, now_);
     next_ = made.next;

@@ -85,13 +85,13 @@ TEST_F(Holds, nothing_is_done_about_a_node_of_which_nobody_tells) {
   change("n1", [](Node& node) { node.is_unknown = true; });
   change("n5", [](Node& node) { node.looked.reset(); });
   now_ += policy_.rules.stale_after + 1s;
-  world_.note_look("n1", now_);
+  world_.note_report("n1", now_);
   const Plan made = step();
   EXPECT_THAT(steps_of(made), IsEmpty());
   EXPECT_EQ(entry_of("n1").brake, "unknown");
   EXPECT_EQ(entry_of("n5").brake, "unknown");
   EXPECT_EQ(entry_of("n9").brake, "stale");
-  world_.note_look("n9", now_);
+  world_.note_report("n9", now_);
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n9"));
 }
 

@@ -48,7 +48,7 @@ namespace {
 // Nodes to hold, if the budgets allow it; their order is decided when all are known.
 using Candidates = std::vector<Draft>;
 
-std::string fault_of_picture(const World& world, const Policy& policy, WallTime now) {
+std::string fault_of_world(const World& world, const Policy& policy, WallTime now) {
   if (!world.is_complete) return "not every kind of object of the cluster has been read yet";
   if (now - world.as_of > policy.rules.stale_after)
     return "the snapshot of the cluster is older than " + format_duration(policy.rules.stale_after);
@@ -273,7 +273,7 @@ void grant_tests(Deliberation& all) {
 }  // namespace
 
 Plan plan(const World& world, const Policy& policy, WallTime now) {
-  if (std::string fault = fault_of_picture(world, policy, now); !fault.empty()) {
+  if (std::string fault = fault_of_world(world, policy, now); !fault.empty()) {
     Plan none;
     none.brake = std::move(fault);
     return none;

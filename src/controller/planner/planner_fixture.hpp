@@ -112,7 +112,7 @@ class Planner : public ::testing::Test {
     for (const auto& [name, node] : world_.nodes())
       if (node.looked) names_.push_back(name);
     for (const std::string& name : names_)
-      world_.note_look(name, now_);
+      world_.note_report(name, now_);
     names_.clear();
   }
   Plan look() {

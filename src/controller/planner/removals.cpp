@@ -17,7 +17,7 @@ namespace {
 // Lowest priority of system pods.
 constexpr std::int64_t kSystemPriority = 2'000'000'000;
 // Interval of decisions about pods that wait for free capacity, which no event reports.
-constexpr Duration kLookAgain = std::chrono::minutes{1};
+constexpr Duration kRetry = std::chrono::minutes{1};
 
 // When the pod was last asked to leave; nullopt: never. It is recorded before the request, so that it counts
 // although the response is lost.
@@ -184,7 +184,7 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
     // The pod's label requests the removal: it does not need another node.
     if (!pod->has_deschedule && !has_another(all, draft.node, *pod)) {
       tell_job_waits(all, draft, *pod, *pod->owner);
-      all.wake(all.now + kLookAgain);
+      all.wake(all.now + kRetry);
       continue;
     }
     const auto asked = last_asked(draft.entry, *pod);
@@ -194,7 +194,7 @@ void move_gated_pods(Deliberation& all, Draft& draft, bool is_held) {
       continue;
     }
     if (!is_held && !asked && moves >= kMovesPerHour) {
-      all.wake(all.now + kLookAgain);
+      all.wake(all.now + kRetry);
       continue;
     }
     moves += asked ? 0 : 1;
@@ -254,7 +254,7 @@ bool take(Deliberation& all, Draft& draft, const Pod& pod, const Owner& owner, b
         target_of(owner, pod.name_space), "PodNotMoved",
         "pod " + pod.name + " stays on node " + draft.node.name + " although the node failed: " + brake->why,
         pod.uid);
-    all.wake(all.now + kLookAgain);
+    all.wake(all.now + kRetry);
     return false;
   }
   note_job(draft.entry, owner.uid);
@@ -292,7 +292,7 @@ void move_running_pods(Deliberation& all, Draft& draft, bool is_held) {
     if (pod->is_deleting || draft.moves(*pod) || !may_go_on) continue;
     if (draft.rules.needs_spare && !place) {
       draft.entry.message = "no node is free for the pods of node " + draft.node.name;
-      all.wake(all.now + kLookAgain);
+      all.wake(all.now + kRetry);
       return;
     }
     if (take(all, draft, *pod, *pod->owner, may_go_on)) move(draft, *pod, *pod->owner);

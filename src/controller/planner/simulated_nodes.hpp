@@ -278,7 +278,7 @@ inline void Cluster::meddle() {
 
 inline const World& Cluster::look() {
   for (const std::string& name : seen_.of_concern())
-    if (machine(name).silent_since < 0) seen_.note_look(name, time() - std::chrono::seconds(below(300)));
+    if (machine(name).silent_since < 0) seen_.note_report(name, time() - std::chrono::seconds(below(300)));
   seen_.is_complete = true;
   seen_.as_of = time();
   return seen_;

@@ -204,7 +204,7 @@ bool World::remove_entry(std::string_view name) {
   return review(node);
 }
 
-void World::note_look(std::string_view node, WallTime time) {
+void World::note_report(std::string_view node, WallTime time) {
   const auto at = nodes_.find(node);
   if (at != nodes_.end()) at->second.looked = time;
 }

@@ -72,7 +72,7 @@ class World {
   bool remove_report(std::string_view name);
   bool remove_entry(std::string_view name);
   // The agent of the node reported no change. No new plan is needed.
-  void note_look(std::string_view node, WallTime time);
+  void note_report(std::string_view node, WallTime time);
 
   // Null: no such object. Pointers are valid until the next change.
   [[nodiscard]] const Node* node(std::string_view name) const;

@@ -271,9 +271,9 @@ TEST(World, a_pod_that_is_placed_is_known_on_its_node) {
 TEST(World, a_look_without_news_only_moves_its_time) {
   World world;
   world.put(node("a"));
-  world.note_look("a", WallTime{5s});
+  world.note_report("a", WallTime{5s});
   EXPECT_EQ(world.node("a")->looked, WallTime{5s});
-  world.note_look("nobody", WallTime{5s});
+  world.note_report("nobody", WallTime{5s});
 }
 
 class WorldAfterChanges : public testing::TestWithParam<unsigned> {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "controller/reconcilers/picture.hpp"
+#include "controller/reconcilers/cluster_snapshot.hpp"
 
 #include <algorithm>
 #include <type_traits>
@@ -20,8 +20,9 @@ std::string_view name_in(std::string_view key) {
 
 }  // namespace
 
-Picture::Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock, PictureOptions options,
-                 Policy policy, std::function<double()> random, std::function<void()> on_news)
+ClusterSnapshot::ClusterSnapshot(net::EventLoop& loop, kube::Client& client, const Clock& clock,
+                                 SnapshotOptions options, Policy policy, std::function<double()> random,
+                                 std::function<void()> on_news)
     : loop_(loop),
       client_(client),
       clock_(clock),
@@ -32,25 +33,26 @@ Picture::Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock,
       random_(std::move(random)),
       on_news_(std::move(on_news)),
       nodes_(static_cast<Parse<kube::Node>>(kube::parse_node),
-             options_of<kube::Node>(Kind::nodes, &Picture::take_node)),
+             options_of<kube::Node>(Kind::nodes, &ClusterSnapshot::take_node)),
       pods_(static_cast<Parse<kube::Pod>>(kube::parse_pod),
-            options_of<kube::Pod>(Kind::pods, &Picture::take_pod)),
-      looks_(parse_node_look, options_of<NodeLook>(Kind::looks, &Picture::take_look)),
+            options_of<kube::Pod>(Kind::pods, &ClusterSnapshot::take_pod)),
+      node_reports_(parse_node_report,
+                    options_of<NodeReport>(Kind::node_reports, &ClusterSnapshot::take_node_report)),
       reports_(static_cast<Parse<kube::HealthCheckReport>>(kube::parse_health_check_report),
-               options_of<kube::HealthCheckReport>(Kind::reports, &Picture::take_report)),
+               options_of<kube::HealthCheckReport>(Kind::reports, &ClusterSnapshot::take_report)),
       plans_(static_cast<Parse<kube::RemediationPlan>>(kube::parse_remediation_plan),
-             options_of<kube::RemediationPlan>(Kind::plans, &Picture::take_plan)) {
+             options_of<kube::RemediationPlan>(Kind::plans, &ClusterSnapshot::take_plan)) {
   follow(Kind::nodes, "/api/v1/nodes", nodes_);
   // Pods that have ended hold no devices.
   follow(Kind::pods, "/api/v1/pods", pods_, "status.phase!=Succeeded,status.phase!=Failed");
-  follow(Kind::looks, kube::health_reports_path(space_), looks_);
+  follow(Kind::node_reports, kube::health_reports_path(space_), node_reports_);
   follow(Kind::reports, kube::health_check_reports_path(space_), reports_);
   follow(Kind::plans, kube::remediation_plans_path(space_), plans_);
 }
 
 template <class T>
-typename kube::ObjectCache<T>::Options Picture::options_of(Kind kind,
-                                                           void (Picture::*take)(const std::string& key)) {
+typename kube::ObjectCache<T>::Options ClusterSnapshot::options_of(
+    Kind kind, void (ClusterSnapshot::*take)(const std::string& key)) {
   typename kube::ObjectCache<T>::Options options;
   options.most = most_;
   options.on_changed = [this, take](const std::string& key) { (this->*take)(key); };
@@ -64,7 +66,8 @@ typename kube::ObjectCache<T>::Options Picture::options_of(Kind kind,
 }
 
 template <class T>
-void Picture::follow(Kind kind, std::string path, kube::ObjectCache<T>& cache, const std::string& selector) {
+void ClusterSnapshot::follow(Kind kind, std::string path, kube::ObjectCache<T>& cache,
+                             const std::string& selector) {
   kube::WatchOptions options;
   Follower& follower = followers_.at(static_cast<std::size_t>(kind));
   follower.name = path.substr(path.rfind('/') + 1);
@@ -76,25 +79,25 @@ void Picture::follow(Kind kind, std::string path, kube::ObjectCache<T>& cache, c
   follower.left_out = [&cache] { return cache.left_out(); };
 }
 
-void Picture::start() {
+void ClusterSnapshot::start() {
   for (const Follower& follower : followers_)
     follower.watch->start();
 }
 
-void Picture::use(Policy policy) {
+void ClusterSnapshot::use(Policy policy) {
   policy_ = std::move(policy);
   for (const auto& [name, node] : nodes_.objects())
     put_node(name);
   on_news_();
 }
 
-const World& Picture::world() {
+const World& ClusterSnapshot::world() {
   world_.as_of = std::ranges::min_element(followers_, {}, &Follower::heard)->heard;
   world_.is_complete = problem().empty();
   return world_;
 }
 
-std::string Picture::problem() const {
+std::string ClusterSnapshot::problem() const {
   const WallTime now = clock_.now().wall;
   for (const Follower& follower : followers_) {
     const auto with_cause = [&](const char* what) {
@@ -108,31 +111,31 @@ std::string Picture::problem() const {
   return {};
 }
 
-void Picture::tell(bool is_news) const {
+void ClusterSnapshot::tell(bool is_news) const {
   if (is_news) on_news_();
 }
 
-bool Picture::put_node(const std::string& name) {
+bool ClusterSnapshot::put_node(const std::string& name) {
   const kube::Node* node = nodes_.find("", name);
   if (node == nullptr) return world_.remove_node(name);
-  const NodeLook* look = looks_.find(space_, name);
-  Node fact = node_fact(*node, look, policy_, view_);
+  const NodeReport* node_report = node_reports_.find(space_, name);
+  Node fact = node_fact(*node, node_report, policy_, view_);
   const Node* old = world_.node(name);
   const bool is_news = old == nullptr || !says_the_same(*old, fact);
   world_.put(std::move(fact));
   return is_news;
 }
 
-void Picture::take_node(const std::string& key) {
+void ClusterSnapshot::take_node(const std::string& key) {
   tell(put_node(key));
 }
 
-void Picture::take_look(const std::string& key) {
+void ClusterSnapshot::take_node_report(const std::string& key) {
   tell(put_node(std::string(name_in(key))));
 }
 
 // Another pod can have the same name.
-void Picture::take_pod(const std::string& key) {
+void ClusterSnapshot::take_pod(const std::string& key) {
   const auto objects = pods_.objects().find(key);
   const kube::Pod* pod = objects == pods_.objects().end() ? nullptr : &objects->second;
   const auto known = pod_uids_.find(key);
@@ -148,13 +151,13 @@ void Picture::take_pod(const std::string& key) {
   tell(is_news);
 }
 
-void Picture::take_report(const std::string& key) {
+void ClusterSnapshot::take_report(const std::string& key) {
   const std::string_view name = name_in(key);
   const kube::HealthCheckReport* report = reports_.find(space_, name);
   tell(report == nullptr ? world_.remove_report(name) : world_.put(report_fact(*report)));
 }
 
-void Picture::take_plan(const std::string& key) {
+void ClusterSnapshot::take_plan(const std::string& key) {
   const std::string_view name = name_in(key);
   const kube::RemediationPlan* plan = plans_.find(space_, name);
   tell(plan == nullptr ? world_.remove_entry(name) : world_.put(entry_fact(*plan)));

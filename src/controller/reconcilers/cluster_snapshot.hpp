@@ -24,7 +24,7 @@
 
 namespace autopilot::controller {
 
-struct PictureOptions {
+struct SnapshotOptions {
   std::string name_space;  // of plans and reports
   ViewOptions view;
   std::size_t most = 100'000;  // limit of objects of one kind; beyond, no plan is made
@@ -33,18 +33,18 @@ struct PictureOptions {
 // The leader's snapshot of the cluster: nodes, pods with accelerators, reports of agents, and the ledger. At
 // the start, every kind is listed with a consistent read, so that it includes all writes of the previous
 // leader. On the loop's thread.
-class Picture {
+class ClusterSnapshot {
  public:
   // Watches give a sign of life at least once a minute. A watch that was silent for longer than this may have
   // ended.
   static constexpr Duration kSilence = std::chrono::minutes{3};
 
   // on_news: a change that can require a new plan.
-  Picture(net::EventLoop& loop, kube::Client& client, const Clock& clock, PictureOptions options,
-          Policy policy, std::function<double()> random, std::function<void()> on_news);
-  Picture(const Picture&) = delete;
-  Picture& operator=(const Picture&) = delete;
-  ~Picture() = default;
+  ClusterSnapshot(net::EventLoop& loop, kube::Client& client, const Clock& clock, SnapshotOptions options,
+                  Policy policy, std::function<double()> random, std::function<void()> on_news);
+  ClusterSnapshot(const ClusterSnapshot&) = delete;
+  ClusterSnapshot& operator=(const ClusterSnapshot&) = delete;
+  ~ClusterSnapshot() = default;
 
   void start();
   // Sets the policy, which assigns nodes to pools.
@@ -73,7 +73,7 @@ class Picture {
   void note_written(kube::RemediationPlan plan, bool is_new) { plans_.note_written(std::move(plan), is_new); }
 
  private:
-  enum class Kind : std::uint8_t { nodes, pods, looks, reports, plans };
+  enum class Kind : std::uint8_t { nodes, pods, node_reports, reports, plans };
   static constexpr std::size_t kKinds = 5;
   struct Follower {
     std::string name;  // of the kind, for messages
@@ -85,13 +85,13 @@ class Picture {
 
   template <class T>
   [[nodiscard]] typename kube::ObjectCache<T>::Options options_of(
-      Kind kind, void (Picture::*take)(const std::string& key));
+      Kind kind, void (ClusterSnapshot::*take)(const std::string& key));
   template <class T>
   void follow(Kind kind, std::string path, kube::ObjectCache<T>& cache, const std::string& selector = {});
 
   void take_node(const std::string& key);
   void take_pod(const std::string& key);
-  void take_look(const std::string& key);
+  void take_node_report(const std::string& key);
   void take_report(const std::string& key);
   void take_plan(const std::string& key);
   // True: a new plan can be needed.
@@ -111,7 +111,7 @@ class Picture {
   std::map<std::string, std::string, std::less<>> pod_uids_;  // by the key of the pod
   kube::ObjectCache<kube::Node> nodes_;
   kube::ObjectCache<kube::Pod> pods_;
-  kube::ObjectCache<NodeLook> looks_;
+  kube::ObjectCache<NodeReport> node_reports_;
   kube::ObjectCache<kube::HealthCheckReport> reports_;
   kube::ObjectCache<kube::RemediationPlan> plans_;
   std::array<Follower, kKinds> followers_;

@@ -54,12 +54,13 @@ std::vector<Write> too_old(std::vector<Kept> objects, const RetentionLimits& lim
   return deletions;
 }
 
-Retention::Retention(net::EventLoop& loop, kube::Client& client, const Clock& clock, const Picture& picture,
-                     std::string name_space, std::function<bool()> is_leader, RetentionLimits limits)
+Retention::Retention(net::EventLoop& loop, kube::Client& client, const Clock& clock,
+                     const ClusterSnapshot& snapshot, std::string name_space, std::function<bool()> is_leader,
+                     RetentionLimits limits)
     : loop_(loop),
       client_(client),
       clock_(clock),
-      picture_(picture),
+      snapshot_(snapshot),
       space_(std::move(name_space)),
       is_leader_(std::move(is_leader)),
       limits_(limits) {}
@@ -71,10 +72,10 @@ void Retention::start() {
 void Retention::look() {
   if (!waiting_.empty()) return;
   std::vector<Kept> plans;
-  for (const auto& [key, plan] : picture_.plans())
+  for (const auto& [key, plan] : snapshot_.plans())
     plans.push_back(kept(plan, space_));
   std::vector<Kept> reports;
-  for (const auto& [key, report] : picture_.reports())
+  for (const auto& [key, report] : snapshot_.reports())
     reports.push_back(kept(report, space_));
   const WallTime now = clock_.now().wall;
   for (auto* objects : {&plans, &reports})
@@ -179,17 +180,17 @@ Remediation::Remediation(net::EventLoop& loop, kube::Client& client, const Clock
     : loop_(loop),
       clock_(clock),
       is_leader_(std::move(is_leader)),
-      picture_(loop, client, clock, {.name_space = options.name_space, .view = options.view},
-               std::move(policy), random, [this] { look_soon(); }),
-      executor_(loop, client, clock, picture_,
+      snapshot_(loop, client, clock, {.name_space = options.name_space, .view = options.view},
+                std::move(policy), random, [this] { look_soon(); }),
+      executor_(loop, client, clock, snapshot_,
                 {.name_space = options.name_space, .prefix = options.view.prefix, .host = options.host},
                 is_leader_, random, [this](bool has_asked) { rest(has_asked); }),
-      retention_(loop, client, clock, picture_, options.name_space, is_leader_),
+      retention_(loop, client, clock, snapshot_, options.name_space, is_leader_),
       held_nodes_(loop, client, options.name_space, is_leader_) {}
 
 void Remediation::start() {
   started_ = clock_.now().mono;
-  picture_.start();
+  snapshot_.start();
   retention_.start();
 }
 
@@ -212,7 +213,7 @@ void Remediation::look() {
   due_ = now.mono + kEvery;
   Plan made;
   if (is_leader_()) {
-    made = plan(picture_.world(), picture_.policy(), now.wall);
+    made = plan(snapshot_.world(), snapshot_.policy(), now.wall);
     ++plans_made_;
     breakers_ = made.breakers;
     if (made.next) due_ = std::min(due_, now.mono + (*made.next - now.wall));
@@ -224,7 +225,7 @@ void Remediation::look() {
 // A request has changed the snapshot or failed; without one, nothing is due before the next interval.
 void Remediation::rest(bool has_asked) {
   if (has_asked) return look_soon();
-  if (picture_.world().is_complete) held_nodes_.show(held_nodes(picture_.world()));
+  if (snapshot_.world().is_complete) held_nodes_.show(held_nodes(snapshot_.world()));
   if (is_soon_) return;
   if (const auto retry = executor_.next_try()) due_ = std::min(due_, *retry);
   look_at(std::max(due_, last_ + kPause));
@@ -232,7 +233,7 @@ void Remediation::rest(bool has_asked) {
 
 // Logged once, not at every plan, and not before the first lists are complete.
 void Remediation::tell(const std::string& brake) {
-  const std::string why = picture_.problem();
+  const std::string why = snapshot_.problem();
   problem_ = brake.empty() || why.empty() ? brake : brake + " (" + why + ')';
   if (problem_ == told_ || last_ - started_ < kEvery) return;
   told_ = problem_;
@@ -245,14 +246,14 @@ RemediationFigures Remediation::figures() const {
                              .breakers = breakers_,
                              .executor = executor_.stats(),
                              .entries = {}};
-  for (const auto& [key, plan] : picture_.plans())
+  for (const auto& [key, plan] : snapshot_.plans())
     ++figures.entries[entry_fact(plan).phase];
   return figures;
 }
 
 std::string Remediation::plans_json() const {
   std::vector<kube::RemediationPlan> plans;
-  for (const auto& [key, plan] : picture_.plans())
+  for (const auto& [key, plan] : snapshot_.plans())
     plans.push_back(plan);
   std::ranges::sort(plans, std::greater(),
                     [](const kube::RemediationPlan& plan) { return plan.spec.created; });

@@ -15,7 +15,7 @@
 #include "controller/planner/plan.hpp"
 #include "controller/planner/policy.hpp"
 #include "controller/planner/world.hpp"
-#include "controller/reconcilers/picture.hpp"
+#include "controller/reconcilers/cluster_snapshot.hpp"
 #include "controller/steps.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
@@ -46,7 +46,7 @@ class Retention {
   static constexpr Duration kEvery = std::chrono::minutes{10};
   static constexpr std::size_t kMostAtOnce = 500;
 
-  Retention(net::EventLoop& loop, kube::Client& client, const Clock& clock, const Picture& picture,
+  Retention(net::EventLoop& loop, kube::Client& client, const Clock& clock, const ClusterSnapshot& snapshot,
             std::string name_space, std::function<bool()> is_leader, RetentionLimits limits = {});
   Retention(const Retention&) = delete;
   Retention& operator=(const Retention&) = delete;
@@ -62,7 +62,7 @@ class Retention {
   net::EventLoop& loop_;
   kube::Client& client_;
   const Clock& clock_;
-  const Picture& picture_;
+  const ClusterSnapshot& snapshot_;
   const std::string space_;
   const std::function<bool()> is_leader_;
   const RetentionLimits limits_;
@@ -143,9 +143,9 @@ class Remediation {
   ~Remediation() = default;
 
   void start();
-  void use(Policy policy) { picture_.use(std::move(policy)); }
+  void use(Policy policy) { snapshot_.use(std::move(policy)); }
   // The current snapshot.
-  [[nodiscard]] const World& world() { return picture_.world(); }
+  [[nodiscard]] const World& world() { return snapshot_.world(); }
   // True while a plan is executed.
   [[nodiscard]] bool is_busy() const { return executor_.is_busy(); }
   [[nodiscard]] RemediationFigures figures() const;
@@ -162,7 +162,7 @@ class Remediation {
   net::EventLoop& loop_;
   const Clock& clock_;
   const std::function<bool()> is_leader_;
-  Picture picture_;
+  ClusterSnapshot snapshot_;
   Executor executor_;
   Retention retention_;
   HeldNodes held_nodes_;

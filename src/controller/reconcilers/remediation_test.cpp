@@ -468,7 +468,7 @@ TEST_F(RemediationTest, nothing_is_decided_before_everything_is_known) {
 TEST_F(RemediationTest, nothing_is_decided_by_a_picture_that_is_not_followed_any_more) {
   lead();
   settle();
-  clock_.time += Picture::kSilence + std::chrono::seconds{1};
+  clock_.time += ClusterSnapshot::kSilence + std::chrono::seconds{1};
   add_pod(kPod, "n1");
   report_failure("r1", "n1");
   settle();

@@ -69,7 +69,7 @@ std::map<std::string, WallTime, std::less<>> passed_by_all(const kube::ReportDet
 
 }  // namespace
 
-NodeLook parse_node_look(const kube::JsonObject& object) {
+NodeReport parse_node_report(const kube::JsonObject& object) {
   const kube::HealthReport report = kube::parse_health_report(object);
   const kube::ReportDetails details = kube::parse_report_details(object);
   const auto has_not_looked = [](const kube::ReportedCheck& check) {
@@ -84,7 +84,7 @@ NodeLook parse_node_look(const kube::JsonObject& object) {
           .passed = passed_by_all(details)};
 }
 
-bool says_the_same(const NodeLook& one, const NodeLook& other) {
+bool says_the_same(const NodeReport& one, const NodeReport& other) {
   return one.written == other.written && one.is_unknown == other.is_unknown && one.gpus == other.gpus &&
          one.causes == other.causes && one.passed == other.passed;
 }
@@ -135,8 +135,9 @@ std::optional<WallTime> time_in(const kube::Node& node, const std::string& name)
 }
 
 // The verdict of the report, or of the label without a report.
-std::optional<Verdict> verdict_of(const kube::Node& node, const NodeLook* look, const std::string& prefix) {
-  if (look != nullptr && look->written) return look->written;
+std::optional<Verdict> verdict_of(const kube::Node& node, const NodeReport* node_report,
+                                  const std::string& prefix) {
+  if (node_report != nullptr && node_report->written) return node_report->written;
   const auto label = node.meta.labels.find(prefix + "/gpuhealth");
   return label == node.meta.labels.end() ? std::nullopt : parse_verdict(label->second);
 }
@@ -185,7 +186,7 @@ bool is_gated(const kube::Pod& pod) {
 
 }  // namespace
 
-Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& policy,
+Node node_fact(const kube::Node& node, const NodeReport* node_report, const Policy& policy,
                const ViewOptions& options) {
   const NodeMarks marks = node_marks(options.prefix);
   Node fact;
@@ -202,19 +203,19 @@ Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& polic
   if (const auto hold = node.meta.labels.find(marks.hold); hold != node.meta.labels.end())
     fact.is_exempt = hold->second == kHoldDisabled;
   fact.probation = probation_of(node, marks);
-  fact.verdict = verdict_of(node, look, options.prefix);
+  fact.verdict = verdict_of(node, node_report, options.prefix);
   fact.looked = time_in(node, options.prefix + "/checked-at");
   fact.wants_test = time_in(node, marks.wants_test);
   fact.granted_test = time_in(node, marks.may_test);
   fact.labels = node.meta.labels;
   fact.taints = node.taints;
-  if (look == nullptr) return fact;
+  if (node_report == nullptr) return fact;
   // A node whose devices are only available through claims has no capacity for them.
-  fact.gpus = std::max(fact.gpus, look->gpus);
-  fact.is_unknown = look->is_unknown;
-  fact.causes = look->causes;
-  fact.passed = look->passed;
-  if (look->observed) fact.looked = std::max(look->observed, fact.looked);
+  fact.gpus = std::max(fact.gpus, node_report->gpus);
+  fact.is_unknown = node_report->is_unknown;
+  fact.causes = node_report->causes;
+  fact.passed = node_report->passed;
+  if (node_report->observed) fact.looked = std::max(node_report->observed, fact.looked);
   return fact;
 }
 

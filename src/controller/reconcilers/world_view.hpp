@@ -18,7 +18,7 @@
 namespace autopilot::controller {
 
 // The fields of a NodeHealthReport that plans need: a complete report can have a hundred kilobytes.
-struct NodeLook {
+struct NodeReport {
   kube::Meta meta;
   std::optional<WallTime> observed;
   std::optional<Verdict> written;  // nullopt: an unknown value
@@ -27,10 +27,10 @@ struct NodeLook {
   std::vector<OpenCause> causes;
   std::map<std::string, WallTime, std::less<>> passed;  // by test: the oldest pass among all GPUs
 };
-[[nodiscard]] NodeLook parse_node_look(const kube::JsonObject& object);
+[[nodiscard]] NodeReport parse_node_report(const kube::JsonObject& object);
 
 // True if only times and versions differ.
-[[nodiscard]] bool says_the_same(const NodeLook& one, const NodeLook& other);
+[[nodiscard]] bool says_the_same(const NodeReport& one, const NodeReport& other);
 
 // Conversion of API objects into the planner's facts. Pure.
 
@@ -50,8 +50,8 @@ struct ViewOptions {
                                             "topology.kubernetes.io/zone"};
 };
 
-// look: null without a report of the node.
-[[nodiscard]] Node node_fact(const kube::Node& node, const NodeLook* look, const Policy& policy,
+// node_report: null without a report of the node.
+[[nodiscard]] Node node_fact(const kube::Node& node, const NodeReport* node_report, const Policy& policy,
                              const ViewOptions& options);
 [[nodiscard]] Pod pod_fact(const kube::Pod& pod, const ViewOptions& options);
 // An unknown outcome becomes could_not_look.

@@ -14,11 +14,11 @@ namespace {
 
 using ::testing::IsEmpty;
 
-NodeLook read(const std::string& status) {
-  NodeLook look;
+NodeReport read(const std::string& status) {
+  NodeReport look;
   const std::string text = R"({"metadata": {"name": "n1"}, "status": )" + status + "}";
   EXPECT_TRUE(
-      kube::read_object(text, [&look](const kube::JsonObject& object) { look = parse_node_look(object); }));
+      kube::read_object(text, [&look](const kube::JsonObject& object) { look = parse_node_report(object); }));
   return look;
 }
 
@@ -32,8 +32,8 @@ std::string incidents(const std::string& more, const std::string& evicting) {
 }
 const std::string kHolds = R"({"incident": "i-1", "acknowledged": false})";
 
-TEST(NodeLook, has_the_incidents_that_take_the_node_out_of_service) {
-  const NodeLook look = read(incidents("", kHolds));
+TEST(NodeReport, has_the_incidents_that_take_the_node_out_of_service) {
+  const NodeReport look = read(incidents("", kHolds));
   EXPECT_EQ(look.meta.name, "n1");
   EXPECT_EQ(look.written, Verdict::evict);
   EXPECT_EQ(look.observed, parse_time("2026-11-21T08:00:00Z"));
@@ -47,7 +47,7 @@ TEST(NodeLook, has_the_incidents_that_take_the_node_out_of_service) {
   EXPECT_EQ(read(incidents(R"(, "cause": "fallen_off")", kHolds)).causes[0].cause, "fallen_off");
 }
 
-TEST(NodeLook, has_none_that_holds_nothing_is_closed_was_seen_by_a_person_or_was_tried_out) {
+TEST(NodeReport, has_none_that_holds_nothing_is_closed_was_seen_by_a_person_or_was_tried_out) {
   EXPECT_THAT(read(incidents("", "")).causes, IsEmpty());
   EXPECT_THAT(read(incidents("", R"({"incident": "i-1", "acknowledged": true})")).causes, IsEmpty());
   EXPECT_THAT(read(incidents("", R"({"incident": "i-1", "closed": "2026-11-21T08:00:00Z"})")).causes,
@@ -55,7 +55,7 @@ TEST(NodeLook, has_none_that_holds_nothing_is_closed_was_seen_by_a_person_or_was
   EXPECT_THAT(read(incidents(R"(, "injected": true)", kHolds)).causes, IsEmpty());
 }
 
-TEST(NodeLook, knows_what_a_test_has_shown) {
+TEST(NodeReport, knows_what_a_test_has_shown) {
   for (const std::string check : {"gpu.diagnosis", "gpu.dcgm", "gpu.pcie_bandwidth", "gpu.memory_bandwidth",
                                   "gpu.compute", "gpu.memory_test", "gpu.sdc", "gpu.p2p"}) {
     const std::string text = R"({"written": {"evicting": [{"incident": "i-1"}]}, "incidents": [
@@ -65,7 +65,7 @@ TEST(NodeLook, knows_what_a_test_has_shown) {
   }
 }
 
-TEST(NodeLook, a_test_was_passed_when_every_gpu_has_and_then_by_the_oldest) {
+TEST(NodeReport, a_test_was_passed_when_every_gpu_has_and_then_by_the_oldest) {
   const std::string passes = R"([
     {"gpuUuid": "A", "test": "t", "time": "2026-11-21T08:00:00Z"}, {"gpuUuid": "B", "test": "t", "time": "2026-11-21T07:00:00Z"},
     {"gpuUuid": "B", "test": "t", "time": "2026-11-21T06:00:00Z"}, {"gpuUuid": "A", "test": "other", "time": "2026-11-21T08:00:00Z"},
@@ -81,7 +81,7 @@ TEST(NodeLook, a_test_was_passed_when_every_gpu_has_and_then_by_the_oldest) {
   EXPECT_THAT(with("[]"), IsEmpty());
 }
 
-TEST(NodeLook, is_unknown_where_a_required_check_has_not_looked) {
+TEST(NodeReport, is_unknown_where_a_required_check_has_not_looked) {
   const auto with = [](const char* required, const char* health) {
     return read(std::string(R"({"checks": [{"check": "c", "required": )") + required + R"(, "health": ")" +
                 health + R"("}]})")
@@ -92,9 +92,9 @@ TEST(NodeLook, is_unknown_where_a_required_check_has_not_looked) {
   EXPECT_FALSE(with("true", "failed"));
 }
 
-TEST(NodeLook, says_the_same_at_another_time) {
-  const NodeLook one = read(incidents("", kHolds));
-  NodeLook other = one;
+TEST(NodeReport, says_the_same_at_another_time) {
+  const NodeReport one = read(incidents("", kHolds));
+  NodeReport other = one;
   other.observed = parse_time("2026-11-21T09:00:00Z");
   other.meta.version = "9";
   EXPECT_TRUE(says_the_same(one, other));
@@ -117,7 +117,7 @@ kube::Node node() {
   return node;
 }
 
-Node fact(const kube::Node& node, const NodeLook* look = nullptr, const Policy& policy = {}) {
+Node fact(const kube::Node& node, const NodeReport* look = nullptr, const Policy& policy = {}) {
   return node_fact(node, look, policy, {});
 }
 
@@ -169,7 +169,7 @@ TEST(NodeFact, believes_the_report_and_the_label_where_there_is_none) {
   labelled.meta.annotations["autopilot.ibm.com/checked-at"] = format_time(kViewed);
   EXPECT_EQ(fact(labelled).verdict, Verdict::warn);
   EXPECT_EQ(fact(labelled).looked, kViewed);
-  NodeLook look;
+  NodeReport look;
   look.written = Verdict::evict;
   look.observed = kViewed - 1min;
   look.is_unknown = true;
@@ -200,10 +200,10 @@ TEST(NodeFact, has_the_gpus_that_its_agent_knows_where_claims_give_them_out) {
   kube::Node claims = node();
   claims.capacity = {{"cpu", 96}};
   EXPECT_EQ(fact(claims).gpus, 0);
-  NodeLook look;
+  NodeReport look;
   look.gpus = 8;
   EXPECT_EQ(fact(claims, &look).gpus, 8);
-  EXPECT_FALSE(says_the_same(NodeLook{}, look));
+  EXPECT_FALSE(says_the_same(NodeReport{}, look));
   look.gpus = 4;
   EXPECT_EQ(fact(node(), &look).gpus, 8) << "some are lost to the agent";
 }
