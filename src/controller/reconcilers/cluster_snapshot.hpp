@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,37 +57,41 @@ class ClusterSnapshot {
   [[nodiscard]] std::string problem() const;
 
   // Null: missing or unknown. Valid until the next change.
-  [[nodiscard]] const kube::Node* node(std::string_view name) const { return nodes_.find("", name); }
+  [[nodiscard]] const kube::Node* node(std::string_view name) const { return nodes_->find("", name); }
   [[nodiscard]] const kube::HealthCheckReport* report(std::string_view name) const {
-    return reports_.find(space_, name);
+    return reports_->find(space_, name);
   }
   [[nodiscard]] const kube::RemediationPlan* plan(std::string_view name) const {
-    return plans_.find(space_, name);
+    return plans_->find(space_, name);
   }
-  [[nodiscard]] const auto& reports() const { return reports_.objects(); }
-  [[nodiscard]] const auto& plans() const { return plans_.objects(); }
+  [[nodiscard]] const auto& reports() const { return reports_->objects(); }
+  [[nodiscard]] const auto& plans() const { return plans_->objects(); }
 
   // Records the server's responses to our writes.
-  void note_written(kube::Node node) { nodes_.note_written(std::move(node)); }
-  void note_written(kube::HealthCheckReport report) { reports_.note_written(std::move(report)); }
-  void note_written(kube::RemediationPlan plan, bool is_new) { plans_.note_written(std::move(plan), is_new); }
+  void note_written(kube::Node node) { nodes_->note_written(std::move(node)); }
+  void note_written(kube::HealthCheckReport report) { reports_->note_written(std::move(report)); }
+  void note_written(kube::RemediationPlan plan, bool is_new) {
+    plans_->note_written(std::move(plan), is_new);
+  }
 
  private:
-  enum class Kind : std::uint8_t { nodes, pods, node_reports, reports, plans };
-  static constexpr std::size_t kKinds = 5;
-  struct Follower {
-    std::string name;  // of the kind, for messages
+  // One followed kind of object, without its type.
+  struct Kind {
+    std::string name;             // for messages
+    std::shared_ptr<void> cache;  // declared before the watch, which uses it
     std::unique_ptr<kube::Watch> watch;
     std::function<std::optional<Error>()> problem;
     std::function<std::uint64_t()> left_out;
     WallTime heard{};
   };
+  template <class T>
+  using Cache = std::shared_ptr<kube::ObjectCache<T>>;
 
+  // Registers a kind, and follows its objects from start() on. take: called for each changed object.
   template <class T>
-  [[nodiscard]] typename kube::ObjectCache<T>::Options options_of(
-      Kind kind, void (ClusterSnapshot::*take)(const std::string& key));
-  template <class T>
-  void follow(Kind kind, std::string path, kube::ObjectCache<T>& cache, const std::string& selector = {});
+  [[nodiscard]] Cache<T> follow(std::string path, T (*parse)(const kube::JsonObject& object),
+                                void (ClusterSnapshot::*take)(const std::string& key),
+                                const std::string& selector = {});
 
   void take_node(const std::string& key);
   void take_pod(const std::string& key);
@@ -109,12 +113,12 @@ class ClusterSnapshot {
   const std::function<void()> on_news_;
   World world_;
   std::map<std::string, std::string, std::less<>> pod_uids_;  // by the key of the pod
-  kube::ObjectCache<kube::Node> nodes_;
-  kube::ObjectCache<kube::Pod> pods_;
-  kube::ObjectCache<NodeReport> node_reports_;
-  kube::ObjectCache<kube::HealthCheckReport> reports_;
-  kube::ObjectCache<kube::RemediationPlan> plans_;
-  std::array<Follower, kKinds> followers_;
+  std::list<Kind> kinds_;
+  const Cache<kube::Node> nodes_;
+  const Cache<kube::Pod> pods_;
+  const Cache<NodeReport> node_reports_;
+  const Cache<kube::HealthCheckReport> reports_;
+  const Cache<kube::RemediationPlan> plans_;
 };
 
 }  // namespace autopilot::controller
