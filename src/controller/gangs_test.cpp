@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Pods of the Job train, at their gates unless they have begun.
+// Pods of the Job train, at their gates unless they have started.
 class GangsTest : public Planner {
  protected:
   GangsTest() { add_nodes(8); }
@@ -34,7 +34,7 @@ class GangsTest : public Planner {
   void gated(const std::string& name, const std::string& on, const std::string& job = "train") {
     add_pod(name, on, job, true);
   }
-  // What its agent is told; empty: it may start.
+  // The message for its agent; empty: the pod can start.
   std::string ask(const std::string& name, std::size_t size = 0) {
     const Pod* pod = world_.pod("uid-" + name);
     EXPECT_NE(pod, nullptr) << name;
@@ -43,7 +43,7 @@ class GangsTest : public Planner {
     EXPECT_EQ(answer.may_start, answer.message.empty()) << answer.message;
     return answer.message;
   }
-  // Of one that is not proven yet.
+  // The question of a pod that has not passed yet.
   api::GangAnswer ask_where(const std::string& name, std::size_t size = 0) {
     const Pod& pod = *world_.pod("uid-" + name);
     return gangs_.ask(world_, pod, {pod.uid, size, false}, mono_);
@@ -84,7 +84,7 @@ TEST_F(GangsTest, who_was_let_in_counts_until_it_is_seen_to_have_begun) {
   gated("train-1", "n2");
   EXPECT_NE(ask("train-0"), "");
   EXPECT_EQ(ask("train-1"), "");
-  // The agent of train-1 asks no more, and the API server is slow.
+  // The agent of train-1 no longer asks, and the API server is slow.
   pass_time(1min);
   EXPECT_EQ(ask("train-0"), "");
 }
@@ -184,7 +184,7 @@ TEST_F(GangsTest, who_is_not_proven_is_told_where_the_others_are) {
   EXPECT_TRUE(answer.may_start);
   EXPECT_THAT(answer.nodes, ElementsAre("n3", "n1"));
   EXPECT_THAT(ask_where("train-0").nodes, ElementsAre("n2", "n3"));
-  // Nobody counts it as proven.
+  // It does not count as passed.
   EXPECT_THAT(ask("train-1"), HasSubstr("waiting for 3 of 4 pods"));
 }
 
@@ -278,7 +278,7 @@ TEST_F(GangsTest, remembers_so_many_jobs) {
     gated(job + "-0", "n3", job);
     EXPECT_EQ(ask(job + "-0"), "");
   }
-  // Forgotten, and asked for again.
+  // Removed from the cache, and requested again.
   EXPECT_NE(ask("train-1"), "");
   EXPECT_EQ(ask("train-0"), "");
 }
@@ -388,7 +388,7 @@ TEST_F(GangServiceTest, nobody_asks_for_pods_of_other_nodes) {
   const auto answer = ask_for("train-1");
   EXPECT_EQ(answer.status, 403);
   EXPECT_THAT(answer.body, HasSubstr("is on node n2"));
-  // And did not count as proven.
+  // And did not count as passed.
   EXPECT_FALSE(answer_for("train-0").may_start);
 }
 

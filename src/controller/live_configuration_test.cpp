@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 
-// The file holds its policy; "?" is one that makes no sense.
+// The file holds its policy; "?" is an invalid one.
 class LiveConfigurationTest : public ::testing::Test {
  protected:
   LiveConfigurationTest() {

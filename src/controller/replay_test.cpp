@@ -24,7 +24,7 @@ class Replaying : public ::testing::Test {
  protected:
   Replaying() { policy_.rules.mode = Mode::act; }
 
-  // "00:00 cordon n1", but for Events and marks.
+  // "00:00 cordon n1", without Events and marks.
   std::vector<std::string> replay(const std::vector<std::string>& lines) {
     std::vector<std::string> steps;
     Replay replay(policy_, [&](WallTime time, const Plan& plan) {

@@ -238,7 +238,7 @@ class AuthorityPublicationTest : public ::testing::Test {
   [[nodiscard]] bool run_until(const std::function<bool()>& is_so) {
     return net::testing::run_until(loop_, is_so);
   }
-  // Until so many requests were answered since the beginning.
+  // Runs until that many requests were answered.
   void wait_for_answers(std::uint64_t count) {
     EXPECT_TRUE(run_until([&] { return answered() >= count; }));
   }

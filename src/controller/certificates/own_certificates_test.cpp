@@ -20,7 +20,7 @@ class ServingKeysTest : public ::testing::Test {
   [[nodiscard]] net::CertifiedKey authority() const {
     return new_keys(clock_.now().wall, AuthorityTimes{}).value().current;
   }
-  // Long enough for several looks.
+  // Long enough for several checks.
   void look_on() {
     int looks = 0;
     const auto watch = loop_.every(2ms, [&looks] { ++looks; });

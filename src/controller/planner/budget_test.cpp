@@ -182,7 +182,7 @@ TEST_F(Breaker, what_is_held_is_given_back_all_the_same) {
 
 class Budgets : public Planner {
  protected:
-  // Each by a cause of its own, so that no breaker trips.
+  // Each has a cause of its own, so that no breaker trips.
   void turn_bad_alone(const std::string& name) { turn_bad(name, "cause-of-" + name); }
   void spread() {
     for (const auto& [name, node] : std::map(world_.nodes().begin(), world_.nodes().end()))
@@ -221,7 +221,7 @@ TEST_F(Budgets, a_failure_domain_keeps_its_nodes) {
   for (const char* name : {"n1", "n2", "n5"})
     turn_bad_alone(name);
   settle();
-  // Two of twenty may be held, but one of a rack of four.
+  // The limits are two of twenty nodes, and one of a rack of four.
   EXPECT_EQ(held(), 2);
   EXPECT_TRUE(node("n1").held.has_value());
   EXPECT_EQ(entry_of("n2").brake, "pool_budget");
@@ -262,7 +262,7 @@ TEST_F(Budgets, one_job_cannot_take_many_nodes_with_it) {
   settle();
   EXPECT_EQ(held(), 1);
   EXPECT_EQ(entry_of("n2").brake, "job_budget");
-  // On the word of another job it is held.
+  // The report of another job holds it.
   later(1min);
   fail_preflight("b-1", "n2", "b");
   settle();
@@ -349,7 +349,7 @@ TEST_F(Budgets, a_cordon_of_which_nobody_took_note_counts_against_the_rate) {
   policy_.rules.holds_per_hour = 1;
   turn_bad_alone("n1");
   world_.put(*look().decisions.at(0).entry);
-  // It was done, and an operator made it his before anybody looked.
+  // It was executed, and an operator took the cordon over before the next plan.
   change("n1", [](Node& node) { node.is_unschedulable = true; });
   settle();
   EXPECT_EQ(entry_of("n1").brake, "others_cordon");

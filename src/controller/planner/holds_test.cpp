@@ -137,7 +137,7 @@ TEST_F(Holds, what_is_told_of_a_time_to_come_may_be_as_old_as_any) {
   EXPECT_THAT(steps_of(step()), IsEmpty());
   EXPECT_EQ(entry_of("n1").brake, "stale");
   EXPECT_THAT(entry_of("n1").message, HasSubstr("a time in the future"));
-  // A clock that is a little ahead is none of that.
+  // A clock that is slightly fast does not matter.
   change("n1", [&](Node& node) { node.looked = now_ + 1min; });
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1"));
 }
@@ -214,10 +214,10 @@ TEST_F(Holds, who_dies_while_he_gives_up_a_node_that_was_uncordoned_by_hand_does
   turn_bad("n1");
   const LedgerEntry begun = *look().decisions.at(0).entry;
   settle();
-  world_.put(begun);  // what was noted of the cordon is lost
+  world_.put(begun);  // the note about the cordon is lost
   change("n1", [](Node& node) { node.is_unschedulable = false; });
   const Decision decision = look().decisions.at(0);
-  // What is at its end is written after its steps, everything else before them.
+  // A plan that ends is written after its steps, every other plan before them.
   EXPECT_NE(decision.entry->phase, Phase::over);
   world_.put(*decision.entry);
   EXPECT_THAT(steps_of(look()), ElementsAre("release n1"));

@@ -180,7 +180,7 @@ TEST_F(Gates, where_all_nodes_are_bad_the_job_waits_and_its_owner_is_told_which)
   fail_preflight("train-0", "n1", "train");
   fail_preflight("train-1", "n2", "train");
   const Plan made = step();
-  // One of two may be held, and nothing would be better elsewhere.
+  // One of two nodes can be held, and no other node would be better.
   EXPECT_THAT(steps_of(made), ElementsAre("cordon n1"));
   EXPECT_THAT(events_of(made),
               Contains("NoGoodNode Job/train: the pods wait: no suitable node in pool default: n1 "
@@ -192,7 +192,7 @@ TEST_F(Gates, where_all_nodes_are_bad_the_job_waits_and_its_owner_is_told_which)
   settle();
   EXPECT_NE(world_.pod("uid-train-0"), nullptr);
   EXPECT_NE(world_.pod("uid-train-1"), nullptr);
-  // Who comes later is told the same.
+  // A later pod gets the same message.
   fail_preflight("other-0", "n2", "other");
   EXPECT_THAT(events_of(step()),
               Contains(HasSubstr("NoGoodNode Job/other: the pods wait: no suitable node in pool default: n1 "
@@ -243,7 +243,7 @@ TEST_F(Gates, deschedule_alone_does_nothing) {
   pod.has_deschedule = true;
   world_.put(pod);
   EXPECT_THAT(look().decisions, IsEmpty());
-  // Nor with the report of another pod.
+  // The report of another pod does not suffice either.
   fail_preflight("other", "n1", "other");
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1", "evict_pod other"));
 }
@@ -416,7 +416,7 @@ TEST_F(Evictions, one_job_does_not_lose_many_nodes_at_once) {
   }
   EXPECT_THAT(steps_of(step()), ElementsAre("cordon n1", "evict_pod p-n1", "cordon n5", "cordon n9"));
   EXPECT_THAT(steps_of(look()), testing::Not(Contains("evict_pod p-n5")));
-  // A day later it counts no more, though the node is still held.
+  // A day later it no longer counts, although the node is still held.
   later(24h + 1s);
   EXPECT_THAT(steps_of(step()), Contains("evict_pod p-n5"));
 }
@@ -464,7 +464,7 @@ TEST_F(Evictions, an_eviction_counts_before_it_is_asked_for_and_once) {
     world_.put(pod);
   }
   turn_bad("n1");
-  // It was asked, and the answer was lost, whatever became of it.
+  // The request was sent and its response lost, with an unknown result.
   LedgerEntry entry = *look().decisions.at(0).entry;
   note_done(entry, {.kind = ActionKind::evict_pod, .target = "uid-a", .at = now_, .is_counted = true});
   world_.put(entry);
@@ -482,7 +482,7 @@ TEST_F(Evictions, a_pod_that_was_not_asked_yet_is_asked_at_once) {
   add_nodes(12);
   add_pod("train-0", "n1", "train");
   turn_bad("n1");
-  // Whoever led died after the plan was written, or its cordon was refused.
+  // The previous leader crashed after writing the plan, or its cordon was refused.
   world_.put(*look().decisions.at(0).entry);
   EXPECT_THAT(steps_of(look()), ElementsAre("cordon n1", "evict_pod train-0"));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner for thirty days in a cluster of 2,000 nodes, in virtual time: with lost writes and lost
-// answers, a controller that dies between any two writes and remembers nothing, a picture that comes late,
-// operators with hands of their own. What must never happen is checked at every write; at the end every node
-// is given back.
-//
-// AUTOPILOT_SIMULATION_SEEDS: how many clusters, 20 without; AUTOPILOT_SIMULATION_FIRST_SEED: where to begin.
+// responses, a controller that crashes between any two writes and has no memory, a delayed snapshot, and
+// operators who interfere. Each write is checked against rules that must never be violated; at the end every
+// node is returned.
+// AUTOPILOT_SIMULATION_SEEDS: number of clusters, default 20; AUTOPILOT_SIMULATION_FIRST_SEED: the first
+// seed.
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Makes plans and carries them out, as the executor does.
+// Makes plans and executes them, like the executor.
 class Leader {
  public:
   Leader(Cluster& cluster, const Policy& policy)
@@ -48,7 +48,7 @@ class Leader {
  private:
   enum class Sent : std::uint8_t { done, refused, lost };
 
-  // False: nothing more is done by this picture.
+  // False: no further action is based on this snapshot.
   bool carry_out(const Decision& decision, const World& seen) {
     const LedgerEntry* entry = decision.entry ? &*decision.entry : nullptr;
     const bool is_end = entry != nullptr && entry->phase == Phase::over;
@@ -142,7 +142,7 @@ Policy simulated_policy() {
        {std::pair{"act", Mode::act}, {"hold", Mode::hold}, {"observe", Mode::observe}}) {
     Pool pool{.name = name, .selector = {{"pool", name}}, .rules = {}};
     pool.rules.mode = mode;
-    // So few that budgets and rates are reached.
+    // Low enough that budgets and rates are reached.
     pool.rules.pool_percent = 1;
     pool.rules.holds_per_hour = 2;
     pool.rules.evictions_per_hour = 1;
@@ -170,8 +170,8 @@ Tally run(std::uint64_t seed) {
   };
   cluster->run_until(30 * kDay, act);
   cluster->calm_down();
-  // A job that goes on though its node was repaired ends within eight days, and only then a test can tell.
-  // Repairs take four days at most, probation four, tests of technicians some hours.
+  // A job that continues although its node was repaired ends within eight days, and only then a test is
+  // possible. Repairs take at most four days, probation four, tests of technicians some hours.
   cluster->run_until(45 * kDay, act);
   if (::testing::Test::HasFailure()) return leader.checks().tally();
   for (const std::string& name : cluster->real().open_plans()) {
@@ -206,10 +206,10 @@ TEST(Simulation, thirty_days_of_2000_nodes) {
   for (const auto& [brake, count] : all.brakes)
     std::cout << ' ' << brake << ' ' << count;
   std::cout << std::endl;
-  // The cost follows what is wrong in the cluster, not its size.
+  // The cost depends on the number of faults in the cluster, not on its size.
   EXPECT_LT(all.nodes_looked_at, all.plans * kNodes / 10);
   if (seeds < 20) return;
-  // Everything was put to the test.
+  // Everything was tested.
   for (const std::size_t count :
        {all.cordons, all.uncordons, all.moved_gated, all.moved_running, all.deep_tests, all.requests,
         all.grants, all.recorded, all.breakers, all.refused, all.lost, all.deaths})

@@ -13,7 +13,7 @@ namespace autopilot::controller {
 
 namespace {
 
-// The Job train, as the world sees its pods come and go.
+// The Job train, with pods that come and go.
 class VacanciesTest : public Planner {
  protected:
   void gated(const std::string& name, const std::string& on) { add_pod(name, on, "train", true); }
@@ -87,7 +87,7 @@ TEST_F(VacanciesTest, one_that_never_had_a_node_is_not_missed) {
   EXPECT_EQ(vacant(), 0U);
 }
 
-// Its owner may want fewer.
+// Its owner can reduce the number of pods.
 TEST_F(VacanciesTest, nor_one_that_somebody_took_away) {
   gated("train-0", "n1");
   gated("train-1", "n2");
@@ -278,7 +278,7 @@ TEST(World, a_look_without_news_only_moves_its_time) {
 
 class WorldAfterChanges : public testing::TestWithParam<unsigned> {};
 
-// Whatever comes in whatever order: the same as if it had come once, as it is at the end.
+// Any order of changes leads to the same world as its final objects.
 TEST_P(WorldAfterChanges, keeps_beside_the_objects_what_a_new_picture_would_have) {
   std::mt19937 random(GetParam());
   const auto below = [&](unsigned limit) { return static_cast<int>(random() % limit); };

@@ -6,7 +6,7 @@
 #include "controller/planner/removals.hpp"
 #include "controller/testing/remediation_fixture.hpp"
 
-// A controller that is killed at any of its requests, and another one after it.
+// A controller that is killed at any of its requests, followed by another one.
 namespace autopilot::controller {
 namespace {
 
@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 using testing::FakeCluster;
 
-// At which write of it, and whether the API server still did that one.
+// The write at which it is killed, and whether the API server still executed that write.
 struct Kill {
   std::size_t write = 0;
   bool is_done = false;
@@ -41,7 +41,7 @@ class Story : public testing::RemediationFixture {
       report_health(name, "PASS", {pass});
   }
 
-  // What is left of it all, and how many writes that took.
+  // The final state, and the number of writes.
   std::size_t carry_out(std::optional<Kill> kill) {
     const std::size_t before = cluster_.writes().size();
     if (kill) {
@@ -53,14 +53,15 @@ class Story : public testing::RemediationFixture {
     }
     lead();
     settle();
-    // Who dies after it noted that it asks a pod to go may not have asked: it is asked again then.
+    // A controller that crashes after it recorded a removal may not have sent the request: it is sent again.
     clock_.time += kAskAgain;
     settle();
     die();
     return cluster_.writes().size() - before;
   }
 
-  // What the cluster is like. Who dies between a step and its note, or its Event, leaves that one out.
+  // The state of the cluster. A controller that crashes between a step and its note or Event leaves that one
+  // out.
   [[nodiscard]] std::vector<std::string> state() const {
     std::vector<std::string> lines;
     for (const char* name : {"n1", "n2", "n3"}) {

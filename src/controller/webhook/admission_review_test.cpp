@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using testing::read_answer;
 using ::testing::SizeIs;
 
-// Both webhooks, which must do the same with what they cannot read.
+// Both webhooks, which must treat unreadable input alike.
 std::array<HandlerAnswer, 2> answers_to(std::string_view text) {
   return {review(text, testing::test_settings()), observe(text, {})};
 }

@@ -132,7 +132,7 @@ TEST(Preflight, a_pod_asks_for_no_more_than_before) {
     json::value pod = small_pod();
     pod.at("spec").as_object()["initContainers"] = json::parse(begins);
     const json::value after = patched(pod, answer_to(pod));
-    // By the count of whoever else asks what a pod holds.
+    // Counted as other programs count the resources of a pod.
     EXPECT_EQ(kube::parse_pod(json::serialize(after))->devices,
               kube::parse_pod(json::serialize(pod))->devices);
     EXPECT_EQ(first_container(after).at("resources").at("limits").at("nvidia.com/gpu"), of_all);
@@ -155,7 +155,7 @@ TEST(Preflight, accelerators_are_what_the_settings_say) {
   EXPECT_EQ(answer_to(pod).outcome, ReviewOutcome::no_accelerator);
 }
 
-// Whoever gives out shares reads a container that asks for a GPU alone as one that wants a whole one.
+// Schedulers of shares treat a container that requests only a GPU as a request for a whole one.
 TEST(Preflight, a_pod_with_a_share_of_a_gpu_is_left_as_it_is) {
   json::value pod = small_pod();
   json::object& resources = pod.at("spec").at("containers").at(0).at("resources").as_object();
@@ -352,7 +352,7 @@ TEST(Preflight, is_the_user_of_the_pod_where_that_is_one_and_not_root) {
   EXPECT_EQ(user(-1, nullptr, nullptr), 65532);
 }
 
-// They are read a little different each time that somebody writes them again.
+// Their value can change slightly each time a program writes them again.
 TEST(Preflight, numbers_with_a_fraction_or_an_exponent_are_neither_users_nor_devices) {
   const auto pod_of = [](const std::string& user, const std::string& devices) {
     return json::parse(R"({"metadata": {"name": "a", "labels": {"autopilot": ""}}, "spec": {"containers": [{
@@ -386,7 +386,7 @@ TEST(Preflight, whatever_was_changed_in_the_container_is_put_right) {
     EXPECT_EQ(patched(pod, answer), good) << name;
     EXPECT_THAT(read_answer(answer).warnings, ElementsAre(HasSubstr("is replaced"))) << name;
   }
-  // What API servers add by themselves is no change.
+  // Defaults that API servers add are not a change.
   EXPECT_EQ(answer_to(changed("terminationMessagePath", "/dev/termination-log")).outcome,
             ReviewOutcome::unchanged);
   EXPECT_EQ(answer_to(changed("imagePullPolicy", "Always")).outcome, ReviewOutcome::unchanged);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every directory tests/webhook/{mutate,observe}/<case> is a pod (pod.yaml) and what the webhook makes of it
-// (expect.yaml): the outcome, the warnings, and the whole pod where it is changed. GOLDEN_UPDATE=1 writes
-// what it makes now, for review.
+// Every directory tests/webhook/{mutate,observe}/<case> has a pod (pod.yaml) and the expected result
+// (expect.yaml): the outcome, the warnings, and the whole pod if it is changed. GOLDEN_UPDATE=1 writes the
+// current result, for review.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cstdlib>
@@ -68,7 +68,7 @@ TEST_P(WebhookCase, the_pod_gets_what_it_should) {
   EXPECT_EQ(json_of_yaml(text_of(file), file.string()), now)
       << api::json_to_yaml(json::serialize(now)).value();
 
-  // Asked again, as API servers do where somebody else has changed the pod, it changes nothing.
+  // A second review, as API servers send after another program has changed the pod, changes nothing.
   EXPECT_TRUE(testing::read_answer(answer_to(GetParam(), after)).patch.empty());
 }
 

@@ -26,7 +26,7 @@ namespace json = boost::json;
 
 using ::testing::HasSubstr;
 
-// The member of the figures that stands for this outcome.
+// The counter of this outcome.
 std::uint64_t count_of(const ReviewFigures& figures, ReviewOutcome outcome) {
   for (std::size_t i = 0; i < kReviewOutcomes.size(); ++i)
     if (kReviewOutcomes[i].first == outcome) return figures.by_outcome[i];
@@ -132,7 +132,7 @@ class WebhookServiceTest : public ::testing::Test {
     session_ = std::make_unique<net::HttpSession>(
         loop_, net::ServerUrl{false, "127.0.0.1", server_.listen_tcp("127.0.0.1:0").value(), ""}, nullptr);
   }
-  // The answer, with its patch readable.
+  // The response, with a readable patch.
   std::string review() {
     std::optional<std::string> body;
     net::HttpRequest request;
