@@ -5,8 +5,7 @@
 #include "probes/net/libiperf/libiperf.hpp"
 #include "probes/net/run/measure.hpp"
 #include "probes/net/run/options.hpp"
-#include "probes/net/run/rdma_measure.hpp"
-#include "probes/net/run/rdma_serve.hpp"
+#include "probes/net/run/rdma.hpp"
 #include "probes/net/run/serve.hpp"
 
 namespace {
@@ -30,7 +29,7 @@ int main(int argc, char** argv) {
     const int code = run(std::get<Options>(parsed));
     if (std::cout.flush()) return code;
     std::cerr << "autopilot-net-probe: the report could not be written\n";
-    return code == exit_done ? exit_not_looked : code;
+    return code == exit_done ? exit_not_measured : code;
   } catch (const std::exception& error) {
     std::cerr << "autopilot-net-probe: internal error: " << error.what() << "\n";
     return exit_internal;

@@ -24,7 +24,7 @@ TEST(DriverTable, a_gpu_needs_only_its_names) {
   EXPECT_EQ(table->gpus[0].free_bytes, 64U << 20);
 }
 
-TEST(DriverTable, both_kernels_for_bf16_are_as_fast_unless_it_says_otherwise) {
+TEST(DriverTable, both_kernels_for_bf16_are_equally_fast_by_default) {
   const auto speed = [](const std::string& lines) {
     return parse_driver_table(kGpu + lines, "t.yaml")->gpus[0].wgmma_tflops;
   };
@@ -60,7 +60,7 @@ calls:
   EXPECT_EQ(table->calls.at("cuInit").kind, CallFault::Kind::abort);
 }
 
-TEST(DriverTable, what_is_wrong_is_named_with_its_line) {
+TEST(DriverTable, mistakes_are_named_with_their_line) {
   const std::pair<const char*, const char*> cases[] = {
       {"    memory_mib: 0\n", "t.yaml:5: `memory_mib` is not from 1 to 4096"},
       {"    free_mib: 65\n", "`free_mib` is not from 0 to 64"},

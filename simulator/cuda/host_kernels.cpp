@@ -10,9 +10,7 @@
 #include "probes/gpu/kernels/gemm_bf16.hpp"
 #include "probes/gpu/kernels/gemm_bf16_wgmma.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
-#include "probes/gpu/kernels/pattern.hpp"
-#include "probes/gpu/kernels/spin.hpp"
-#include "probes/gpu/kernels/stream.hpp"
+#include "probes/gpu/kernels/memory.hpp"
 
 namespace autopilot::simulator::cuda {
 namespace {

@@ -8,7 +8,6 @@
 #include "faults/effect.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 // clang-format off

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Table, EveryFault, testing::ValuesIn(fault_ids()),
 // A built-in machine that can have the fault.
 std::string board_with(std::string_view fault) {
   if (fault.starts_with("amd_")) return "mi300x-8";
-  // Only the drivers of the newest boards tell of repairs.
+  // Only the drivers of the newest boards report repairs.
   return fault == "repair" ? "hgx-b200-8" : "hgx-h100-8";
 }
 
@@ -90,7 +90,7 @@ TEST_P(EveryFault, LeavesAReadableTree) {
   }
 }
 
-TEST_P(EveryFault, ChangesSomethingThatADoorCanSee) {
+TEST_P(EveryFault, ChangesSomethingThatABackendReads) {
   const FaultType& type = *find_fault_type(GetParam());
   const Simulation simulation = with({.id = GetParam(), .at = 10s}, board_with(GetParam()));
   const Machine before = simulation.at(9s);
@@ -135,7 +135,7 @@ TEST(Faults, ThrottleCountsTheShareOfTime) {
   EXPECT_EQ(reading(simulation.at(500s), "clocks.event_reasons"), "1");
 }
 
-TEST(Faults, AGpuOffTheBusIsSeenByEveryWitness) {
+TEST(Faults, AGpuOffTheBusIsInEveryDataSource) {
   const Simulation simulation = with({.id = "fell_off_bus", .subject = "gpu/2"});
   Machine machine = simulation.at(1s);
   EXPECT_EQ(machine.gpu(kGpu)->find("state")->text, "15");
@@ -148,7 +148,7 @@ TEST(Faults, AGpuOffTheBusIsSeenByEveryWitness) {
               testing::SizeIs(simulation.pristine().files.list("/sys/bus/pci/devices").size() - 1));
 }
 
-TEST(Faults, SlowCopiesAreFoundByATestOfThatGpuAlone) {
+TEST(Faults, SlowCopiesAreFoundOnlyByATestOfThatGpu) {
   const Simulation simulation =
       with({.id = "slow_copies", .subject = "gpu/2", .magnitude = 1.5, .until = 60s});
   const auto rates = [&simulation](Duration elapsed) {
@@ -209,7 +209,7 @@ TEST(Faults, ALongStormKeepsTheTreeSmall) {
   EXPECT_LT(new_lines(with({.id = "ib_port_flap", .magnitude = 1, .at = -24h * 300}), 0s).size(), 5000U);
 }
 
-TEST(Faults, AnUnknownWordNamesWhatThereIs) {
+TEST(Faults, AnUnknownWordNamesTheKnownOnes) {
   Simulation simulation(machine_of("no-gpu"));
   EXPECT_THAT(simulation.add({.id = "row_remap_pendin"}).error().what, HasSubstr("row_remap_pending"));
   EXPECT_THAT(simulation.add({.id = "row_remap_pending"}).error().what, HasSubstr("the machine has none"));

@@ -7,7 +7,6 @@
 #include "faults/effect.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 constexpr std::int64_t kReasonPowerCap = 0x4;

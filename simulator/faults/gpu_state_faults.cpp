@@ -228,7 +228,7 @@ constexpr std::array kLines{
     Line{"timeout", 3, "ring gfx_0.0.0 timeout, signaled seq=81, emitted seq=83"},
 };
 
-void say_line(FaultEffect& effect, std::string_view kind) {
+void change_line(FaultEffect& effect, std::string_view kind) {
   for (const Line& line : kLines)
     if (line.kind == kind) say(effect, 0, line.priority, std::string(line.text));
 }
@@ -284,7 +284,7 @@ void apply_amd_off_bus(FaultEffect& effect) {
   constexpr std::size_t kConfigBytes = 64;
   if (effect.is_active)
     effect.files.write(effect.pci(effect.key) + "/config", std::string(kConfigBytes, '\xff'));
-  say_line(effect, "lost");
+  change_line(effect, "lost");
 }
 
 void apply_amd_not_loaded(FaultEffect& effect) {
@@ -294,7 +294,7 @@ void apply_amd_not_loaded(FaultEffect& effect) {
 }
 
 void apply_amd_line(FaultEffect& effect) {
-  say_line(effect, effect.kind);
+  change_line(effect, effect.kind);
 }
 
 }  // namespace autopilot::simulator

@@ -8,7 +8,6 @@
 #include "faults/effect.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 constexpr const char* kModule = "/sys/devices/system/edac/mc/mc0";

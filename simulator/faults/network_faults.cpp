@@ -11,7 +11,6 @@
 #include "host/ethtool/module_image.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 struct InfinibandPort {

@@ -55,7 +55,7 @@ const std::map<Return, const char*>& names() {
 
 // Registers this process as a user of the first GPU in the folder that replaces /sys/class/kfd/kfd, if it
 // exists. It remains registered.
-void tell_kfd() {
+void register_with_kfd() {
   const char* const folder = std::getenv("AUTOPILOT_SIM_KFD");
   if (folder == nullptr) return;
   const std::filesystem::path kfd = folder;
@@ -82,7 +82,7 @@ const char* hipGetErrorName(Return code) {
 
 Return hipInit(unsigned flags) {
   AUTOPILOT_HIP_ENTER();
-  tell_kfd();
+  register_with_kfd();
   return cuInit(flags);
 }
 

@@ -14,7 +14,6 @@
 #include <utility>
 
 namespace autopilot::simulator {
-
 namespace {
 
 constexpr std::size_t kMaxRecord = 8192;  // of the kernel's device

@@ -14,7 +14,6 @@
 #include "host/kernel_log/kmsg_source.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -28,7 +27,7 @@ std::string read_one(KmsgFeeder::Reader& reader) {
                   : std::string(buffer.data(), static_cast<std::size_t>(size));
 }
 
-TEST(KmsgFeeder, GivesOneRecordPerReadAndSaysWhatWasOverwritten) {
+TEST(KmsgFeeder, ReturnsOneRecordPerReadAndReportsOverwrittenOnes) {
   KmsgFeeder feeder(2);
   KmsgFeeder::Reader reader(feeder);
   EXPECT_EQ(read_one(reader), "EAGAIN");
@@ -70,7 +69,7 @@ TEST(KmsgFeeder, TheAgentsReaderGetsEveryRecordOrCountsItAsLost) {
     KmsgFeeder::Reader reader(feeder);
     for (std::uint64_t i = 0; i < kRecords; ++i) {
       feeder.write(4, i, "NVRM: Xid (PCI:0000:1b:00): 13, record " + std::to_string(i));
-      // Writes on while the socket is not asked: most of each burst is overwritten.
+      // Continues to write while the socket is not read: most of each burst is overwritten.
       if (i % 1000 == 999) {
         EXPECT_TRUE(KmsgFeeder::pump(reader, ends[0]));
       }
@@ -106,7 +105,7 @@ class KmsgServerTest : public ::testing::Test {
     EXPECT_TRUE(source) << source.error().what;
     return source ? std::move(*source) : nullptr;
   }
-  // The next `count` records, those that were lost included.
+  // The next `count` records, including lost ones.
   static std::vector<host::SourcedRecord> take(host::KmsgSource& source, std::uint64_t count) {
     std::vector<host::SourcedRecord> all;
     std::uint64_t seen = 0;
@@ -128,7 +127,7 @@ class KmsgServerTest : public ::testing::Test {
   host::SystemClock clock_;
 };
 
-TEST_F(KmsgServerTest, a_reader_gets_what_is_there_and_what_comes) {
+TEST_F(KmsgServerTest, a_reader_gets_existing_and_new_records) {
   const auto server = KmsgServer::listen(path(), {});
   ASSERT_TRUE(server) << server.error().what;
   (*server)->write(6, 100, "old");
@@ -155,7 +154,7 @@ TEST_F(KmsgServerTest, the_next_reader_begins_at_the_oldest_record) {
   EXPECT_EQ(take(*source, 1).at(0).record.text, "one");
 }
 
-TEST_F(KmsgServerTest, a_slow_reader_loses_what_is_overwritten_and_can_count_it) {
+TEST_F(KmsgServerTest, a_slow_reader_loses_overwritten_records_and_can_count_them) {
   constexpr std::uint64_t kRecords = 2'000;
   const auto server = KmsgServer::listen(path(), {.records = 50, .records_per_step = 10});
   ASSERT_TRUE(server);
@@ -182,7 +181,7 @@ TEST_F(KmsgServerTest, its_end_is_the_end_of_the_log_and_of_the_socket) {
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-TEST_F(KmsgServerTest, a_socket_that_was_left_behind_is_replaced_and_a_file_is_not) {
+TEST_F(KmsgServerTest, a_stale_socket_is_replaced_and_a_file_is_not) {
   { const auto first = KmsgServer::listen(path(), {}); }
   std::ofstream(path()) << "mine";
   const auto refused = KmsgServer::listen(path(), {});

@@ -9,7 +9,6 @@
 #include "core/yaml_text.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 // FNV-1a with a final mix, so that similar texts differ in every digit.

@@ -14,7 +14,6 @@
 #include "machine/build.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 // The hexadecimal number that NVML reports: device id above vendor id.

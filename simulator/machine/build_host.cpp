@@ -5,7 +5,6 @@
 #include "machine/build.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 std::string line(const std::string& name, std::int64_t kilobytes) {

@@ -6,7 +6,6 @@
 #include "machine/build.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 constexpr const char* kPortCounters[] = {"symbol_error",

@@ -8,7 +8,6 @@
 #include "machine/build.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 int read_int(YamlMap& map, std::string_view key) {

@@ -11,7 +11,6 @@
 #include "host/storage/filesystems.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 class Builtin : public testing::TestWithParam<std::string> {};
@@ -29,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, Builtin, testing::ValuesIn(ids()), [](const a
   return name;
 });
 
-TEST_P(Builtin, HoldsOnlyReadingsThatTheDoorKnows) {
+TEST_P(Builtin, HasOnlyReadingsThatTheBackendKnows) {
   Machine machine = builtin_machine(GetParam()).value();
   for (const std::string& address : machine.gpus()) {
     EXPECT_EQ(canonical_pci_address(address), address);

@@ -8,7 +8,6 @@
 #include "core/parse.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 constexpr int kMaxLinks = 16;

@@ -2,7 +2,7 @@
 // The exported functions of the library. Each first applies the faults of the table. Work is done before the
 // call returns, as if a stream never lagged.
 #include "nccl/exchange.hpp"
-#include "nccl/group.hpp"
+#include "nccl/library.hpp"
 
 // NOLINTNEXTLINE(google-build-using-namespace): the declarations below are written with these names
 using namespace autopilot::probes::gpu;
@@ -17,8 +17,9 @@ AUTOPILOT_NCCL_FUNCTIONS(AUTOPILOT_NCCL_DECLARE)
 AUTOPILOT_NCCL_OPTIONAL_FUNCTIONS(AUTOPILOT_NCCL_DECLARE)
 #undef AUTOPILOT_NCCL_DECLARE
 
-#define AUTOPILOT_NCCL_ENTER() \
-  if (const Return told = library().enter(__func__); told != kSuccess) return sim::Group::here().spoil(told)
+#define AUTOPILOT_NCCL_ENTER()                                           \
+  if (const Return fault = library().enter(__func__); fault != kSuccess) \
+  return sim::Group::here().spoil(fault)
 
 namespace {
 
@@ -122,7 +123,7 @@ Return ncclGroupStart() {
 
 Return ncclGroupEnd() {
   // The group ends regardless of the faults of the table.
-  const Return told = library().enter(__func__);
+  const Return fault = library().enter(__func__);
   const Return code = sim::Group::here().end();
-  return told != kSuccess ? told : code;
+  return fault != kSuccess ? fault : code;
 }

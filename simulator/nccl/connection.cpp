@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 namespace autopilot::simulator::nccl {
-
 namespace {
 
 // Layout within an id; the rest of the id is zero.
@@ -68,15 +67,15 @@ sockaddr_in socket_address(std::uint32_t address, std::uint16_t port) {
 }
 
 // Sends small messages without delay.
-void hurry(int fd) {
+void disable_delay(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 Result<std::uint32_t> own_address() {
-  const char* said = std::getenv(kInterface);
-  if (said == nullptr) return htonl(INADDR_LOOPBACK);
-  const std::string name = *said == '=' ? said + 1 : said;
+  const char* variable = std::getenv(kInterface);
+  if (variable == nullptr) return htonl(INADDR_LOOPBACK);
+  const std::string name = *variable == '=' ? variable + 1 : variable;
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return fail_errno(errno, "getifaddrs");
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
@@ -146,13 +145,13 @@ Result<Connection> connect_to(const Place& place) {
   const sockaddr_in there = socket_address(place.address, place.port);
   if (::connect(connection.fd(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
     return fail_errno(errno, "connect to " + to_text(place) + " failed");
-  hurry(connection.fd());
+  disable_delay(connection.fd());
   return connection;
 }
 
 Connection accept_from(const Connection& listener) {
   const int fd = ::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC);
-  if (fd >= 0) hurry(fd);
+  if (fd >= 0) disable_delay(fd);
   return Connection(fd);
 }
 

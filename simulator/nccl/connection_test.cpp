@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 namespace autopilot::simulator::nccl {
-
 namespace {
 
 TEST(Place, an_id_leads_back_to_it) {
@@ -16,7 +15,7 @@ TEST(Place, an_id_leads_back_to_it) {
   EXPECT_EQ(back.secret, place.secret);
 }
 
-TEST(Place, an_id_of_another_library_is_none) {
+TEST(Place, an_id_of_another_library_is_refused) {
   EXPECT_FALSE(parse_id({}));
 }
 

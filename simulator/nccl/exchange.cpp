@@ -62,7 +62,7 @@ Collective head_of(const AllReduceCall& call, std::size_t bytes) {
 
 }  // namespace
 
-std::optional<MemberError> say_hello(abi::CommunicatorTag& member, const abi::UniqueId& id, int version) {
+std::optional<MemberError> send_hello(abi::CommunicatorTag& member, const abi::UniqueId& id, int version) {
   const auto place = parse_id(id);
   if (!place) return MemberError{abi::kInvalidArgument, "the id is from another library"};
   auto connection = connect_to(*place);
@@ -119,9 +119,9 @@ namespace {
 
 constexpr std::int32_t kMostRanks = 4096;
 // Limit of ranks and unidentified clients; more are refused.
-constexpr std::size_t kMostGuests = 4352;
+constexpr std::size_t kMostClients = 4352;
 
-struct Guest {
+struct Client {
   Connection connection;
   std::optional<Hello> hello;  // set when the client has proved to be a rank
   std::string read;            // received bytes that are not processed yet
@@ -137,13 +137,13 @@ std::optional<T> head_of(const std::string& read) {
   return head;
 }
 
-Hello hello_of(const Guest& guest) {
-  return guest.hello.value_or(Hello{});
+Hello hello_of(const Client& client) {
+  return client.hello.value_or(Hello{});
 }
 
-bool is_complete(const Guest& guest) {
-  const auto head = head_of<Collective>(guest.read);
-  return head && guest.read.size() >= sizeof *head + head->bytes;
+bool is_complete(const Client& client) {
+  const auto head = head_of<Collective>(client.read);
+  return head && client.read.size() >= sizeof *head + head->bytes;
 }
 
 class Root {
@@ -153,7 +153,7 @@ class Root {
   void run() {
     while (!is_over_) {
       wait();
-      std::erase_if(guests_, [](const Guest& guest) { return guest.is_gone && !guest.hello; });
+      std::erase_if(clients_, [](const Client& client) { return client.is_gone && !client.hello; });
       if (is_welcomed_)
         serve();
       else
@@ -164,48 +164,48 @@ class Root {
  private:
   void wait() {
     std::vector<pollfd> polled;
-    for (const Guest& guest : guests_)
-      polled.push_back({.fd = guest.connection.fd(), .events = POLLIN, .revents = 0});
+    for (const Client& client : clients_)
+      polled.push_back({.fd = client.connection.fd(), .events = POLLIN, .revents = 0});
     if (!is_welcomed_) polled.push_back({.fd = listener_.fd(), .events = POLLIN, .revents = 0});
     if (::poll(polled.data(), polled.size(), -1) <= 0) return;
-    for (std::size_t i = 0; i < guests_.size(); ++i)
-      if (polled[i].revents != 0) read(guests_[i]);
+    for (std::size_t i = 0; i < clients_.size(); ++i)
+      if (polled[i].revents != 0) read(clients_[i]);
     if (!is_welcomed_ && polled.back().revents != 0) accept();
   }
 
   void accept() {
     Connection connection = accept_from(listener_);
-    if (connection.fd() >= 0 && guests_.size() < kMostGuests)
-      guests_.push_back({.connection = std::move(connection), .hello = {}, .read = {}});
+    if (connection.fd() >= 0 && clients_.size() < kMostClients)
+      clients_.push_back({.connection = std::move(connection), .hello = {}, .read = {}});
   }
 
-  void read(Guest& guest) {
+  void read(Client& client) {
     char bytes[4096];
-    const ssize_t got = ::recv(guest.connection.fd(), bytes, sizeof bytes, MSG_DONTWAIT);
-    if (got <= 0 || guest.read.size() > sizeof(Collective) + kMostWindowBytes) {
-      guest.is_gone = true;
+    const ssize_t got = ::recv(client.connection.fd(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (got <= 0 || client.read.size() > sizeof(Collective) + kMostWindowBytes) {
+      client.is_gone = true;
       return;
     }
-    guest.read.append(bytes, static_cast<std::size_t>(got));
-    if (!guest.hello) greet(guest);
+    client.read.append(bytes, static_cast<std::size_t>(got));
+    if (!client.hello) greet(client);
   }
 
-  void greet(Guest& guest) {
-    const auto hello = head_of<Hello>(guest.read);
+  void greet(Client& client) {
+    const auto hello = head_of<Hello>(client.read);
     if (!hello) return;
     if (hello->secret != secret_ || hello->ranks < 1 || hello->ranks > kMostRanks) {
-      guest.is_gone = true;
+      client.is_gone = true;
       return;
     }
-    guest.hello = hello;
-    guest.read.erase(0, sizeof *hello);
+    client.hello = hello;
+    client.read.erase(0, sizeof *hello);
   }
 
   // The first rank that does not match the first one, or the first one.
-  [[nodiscard]] Hello misfit() const {
-    const Hello first = hello_of(guests_.front());
-    for (const Guest& guest : guests_) {
-      const Hello hello = hello_of(guest);
+  [[nodiscard]] Hello first_mismatch() const {
+    const Hello first = hello_of(clients_.front());
+    for (const Client& client : clients_) {
+      const Hello hello = hello_of(client);
       if (hello.version != first.version || hello.ranks != first.ranks) return hello;
     }
     return first;
@@ -213,62 +213,64 @@ class Root {
 
   // Before all ranks have joined, one can leave and join again.
   void welcome() {
-    std::erase_if(guests_, [](const Guest& guest) { return guest.is_gone; });
-    const auto is_rank = [](const Guest& guest) { return guest.hello.has_value(); };
-    const auto first = std::find_if(guests_.begin(), guests_.end(), is_rank);
-    if (first == guests_.end()) return;
-    if (std::count_if(guests_.begin(), guests_.end(), is_rank) < hello_of(*first).ranks) return;
-    std::erase_if(guests_, [&](const Guest& guest) { return !is_rank(guest); });
+    std::erase_if(clients_, [](const Client& client) { return client.is_gone; });
+    const auto is_rank = [](const Client& client) { return client.hello.has_value(); };
+    const auto first = std::find_if(clients_.begin(), clients_.end(), is_rank);
+    if (first == clients_.end()) return;
+    if (std::count_if(clients_.begin(), clients_.end(), is_rank) < hello_of(*first).ranks) return;
+    std::erase_if(clients_, [&](const Client& client) { return !is_rank(client); });
     answer_all();
   }
 
   void answer_all() {
-    std::sort(guests_.begin(), guests_.end(),
-              [](const Guest& a, const Guest& b) { return hello_of(a).rank < hello_of(b).rank; });
-    const Hello first = hello_of(guests_.front());
-    const Hello wrong = misfit();
+    std::sort(clients_.begin(), clients_.end(),
+              [](const Client& a, const Client& b) { return hello_of(a).rank < hello_of(b).rank; });
+    const Hello first = hello_of(clients_.front());
+    const Hello wrong = first_mismatch();
     const bool is_fit = wrong.rank == first.rank;
     Welcome welcome{.bits_per_second = first.bits_per_second,
                     .code = is_fit ? abi::kSuccess : abi::kInvalidUsage,
                     .rank = wrong.rank,
                     .version = wrong.version,
                     .unused = 0};
-    for (const Guest& guest : guests_)
-      welcome.bits_per_second = std::min(welcome.bits_per_second, hello_of(guest).bits_per_second);
+    for (const Client& client : clients_)
+      welcome.bits_per_second = std::min(welcome.bits_per_second, hello_of(client).bits_per_second);
     is_over_ = !is_fit;
-    for (const Guest& guest : guests_)
-      is_over_ = !guest.connection.send(&welcome, sizeof welcome) || is_over_;
+    for (const Client& client : clients_)
+      is_over_ = !client.connection.send(&welcome, sizeof welcome) || is_over_;
     is_welcomed_ = true;
     listener_ = Connection();
   }
 
   void serve() {
-    is_over_ = std::any_of(guests_.begin(), guests_.end(), [](const Guest& guest) { return guest.is_gone; });
-    if (!is_over_ && std::all_of(guests_.begin(), guests_.end(), is_complete)) reduce_all();
+    is_over_ =
+        std::any_of(clients_.begin(), clients_.end(), [](const Client& client) { return client.is_gone; });
+    if (!is_over_ && std::all_of(clients_.begin(), clients_.end(), is_complete)) reduce_all();
   }
 
   // All ranks sent the same request; otherwise the communicator ends.
   void reduce_all() {
-    std::string result = std::move(guests_.front().read);
-    const Collective asked = *head_of<Collective>(result);
-    guests_.front().read.clear();
-    const auto sum = std::as_writable_bytes(std::span(result)).subspan(sizeof asked);
-    for (Guest& guest : std::span(guests_).subspan(1)) {
-      if (guest.read.size() != result.size() ||
-          std::memcmp(guest.read.data(), result.data(), sizeof asked) != 0) {
+    std::string result = std::move(clients_.front().read);
+    const Collective requested = *head_of<Collective>(result);
+    clients_.front().read.clear();
+    const auto sum = std::as_writable_bytes(std::span(result)).subspan(sizeof requested);
+    for (Client& client : std::span(clients_).subspan(1)) {
+      if (client.read.size() != result.size() ||
+          std::memcmp(client.read.data(), result.data(), sizeof requested) != 0) {
         is_over_ = true;
         return;
       }
-      reduce(sum, std::as_bytes(std::span(guest.read)).subspan(sizeof asked), asked.type, asked.operation);
-      guest.read.clear();
+      reduce(sum, std::as_bytes(std::span(client.read)).subspan(sizeof requested), requested.type,
+             requested.operation);
+      client.read.clear();
     }
-    for (const Guest& guest : guests_)
-      is_over_ = !guest.connection.send(result.data(), result.size()) || is_over_;
+    for (const Client& client : clients_)
+      is_over_ = !client.connection.send(result.data(), result.size()) || is_over_;
   }
 
   Connection listener_;
   std::uint64_t secret_;
-  std::vector<Guest> guests_;
+  std::vector<Client> clients_;
   bool is_welcomed_ = false;
   bool is_over_ = false;
 };

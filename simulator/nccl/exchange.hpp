@@ -87,8 +87,8 @@ struct MemberError {
 
 // The two halves of a collective step, so that several ranks of one thread can do the first halves before one
 // of them waits. nullopt: success.
-[[nodiscard]] std::optional<MemberError> say_hello(abi::CommunicatorTag& member, const abi::UniqueId& id,
-                                                   int version);
+[[nodiscard]] std::optional<MemberError> send_hello(abi::CommunicatorTag& member, const abi::UniqueId& id,
+                                                    int version);
 [[nodiscard]] std::optional<MemberError> wait_for_welcome(abi::CommunicatorTag& member, int version);
 
 struct AllReduceCall {

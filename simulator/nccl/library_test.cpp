@@ -5,12 +5,11 @@
 #include <gtest/gtest.h>
 
 namespace autopilot::simulator::nccl {
-
 namespace {
 
 using testing::HasSubstr;
 
-TEST(NcclTable, all_that_can_be_said_is_read) {
+TEST(NcclTable, every_key_is_read) {
   const auto table = parse_nccl_table(R"(
 version: 21805
 bus_gigabits_per_second: 12.5
@@ -34,7 +33,7 @@ calls:
   EXPECT_EQ(table->calls.at("ncclCommInitRank").kind, cuda::CallFault::Kind::hang);
 }
 
-TEST(NcclTable, what_is_wrong_is_named_with_its_line) {
+TEST(NcclTable, mistakes_are_named_with_their_line) {
   const std::pair<const char*, const char*> cases[] = {
       {"version: 7\n", "t.yaml:1: `version`: expected a version such as"},
       {"version: 22105\nbus_gigabits_per_second: 0\n",

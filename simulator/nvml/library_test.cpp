@@ -168,7 +168,7 @@ TEST_F(Library, ALostGpuKeepsItsIndexUntilTheNextInit) {
   EXPECT_EQ(uuid(device(2)), fourth);
 }
 
-TEST_F(Library, InitSaysWhyThereIsNoDriver) {
+TEST_F(Library, InitReturnsWhyTheDriverIsMissing) {
   yaml_member(yaml_member(*machine_.nvml, "driver"), "init") = yaml_integer(kLibRmVersionMismatch);
   write();
   EXPECT_EQ(nvml_.nvmlInit_v2(), kLibRmVersionMismatch);
@@ -178,7 +178,7 @@ TEST_F(Library, InitSaysWhyThereIsNoDriver) {
   EXPECT_EQ(nvml_.nvmlInit_v2(), kLibraryNotFound);
 }
 
-TEST_F(Library, AHungCallComesBackWhenTheTreeSaysSo) {
+TEST_F(Library, AHungCallReturnsWhenTheTreeIsRepaired) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
   Device first = device(0);
   yaml_member(functions(), "nvmlDeviceGetTemperature") = yaml_word("hang");
@@ -196,7 +196,7 @@ TEST_F(Library, AHungCallComesBackWhenTheTreeSaysSo) {
   EXPECT_EQ(call.get(), kSuccess);
 }
 
-TEST_F(Library, ACallFailsOrDiesWhereTheTreeSaysSo) {
+TEST_F(Library, ACallFailsOrCrashesAsConfigured) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
   Device first = device(0);
   yaml_member(functions(), "nvmlDeviceGetPowerUsage") = yaml_integer(kUnknown);
@@ -207,7 +207,7 @@ TEST_F(Library, ACallFailsOrDiesWhereTheTreeSaysSo) {
   EXPECT_DEATH(static_cast<void>(nvml_.nvmlDeviceGetTemperature(first, kTemperatureGpu, &value)), "");
 }
 
-TEST_F(Library, TellsXidsThatComeAfterTheRegistration) {
+TEST_F(Library, ReportsXidsAfterTheRegistration) {
   YamlNode& events = yaml_member(*machine_.nvml, "events");
   events = yaml_list();
   const auto add = [&](int id, const char* gpu, int xid) {

@@ -30,15 +30,15 @@ void stop(int) {
 }
 
 // Prints the faults that start or end in (from, to].
-void tell_changes(const Simulation& simulation, Duration from, Duration to) {
-  const auto tell = [&](Duration when, const Fault& fault, const char* what) {
+void print_changes(const Simulation& simulation, Duration from, Duration to) {
+  const auto print = [&](Duration when, const Fault& fault, const char* what) {
     if (when <= from || when > to) return;
     std::cout << format_duration(when) << "  " << fault.id << (fault.subject.empty() ? "" : "  ")
               << fault.subject << "  " << what << std::endl;
   };
   for (const Fault& fault : simulation.faults()) {
-    tell(fault.at, fault, "begins");
-    if (fault.until) tell(*fault.until, fault, "ends");
+    print(fault.at, fault, "begins");
+    if (fault.until) print(*fault.until, fault, "ends");
   }
 }
 
@@ -56,7 +56,7 @@ Status play(const std::string& directory, bool ends_with_parent) {
   PlayedTree tree = TRY(PlayedTree::open_to_play(directory));
   const Duration first = tree.elapsed();
   TRY_STATUS(tree.write(first));
-  tell_changes(tree.simulation(), first - Duration{1}, first);
+  print_changes(tree.simulation(), first - Duration{1}, first);
   tree.let_go();
   for (Duration before = first; stopped == 0 && (!ends_with_parent || ::getppid() == parent);) {
     std::this_thread::sleep_for(kStep);
@@ -65,7 +65,7 @@ Status play(const std::string& directory, bool ends_with_parent) {
     const bool is_new = TRY(tree.take_over(now));
     if (is_new || was_moving || has_changes(tree.simulation(), before, now)) TRY_STATUS(tree.write(now));
     // A program that reads this output can read the tree immediately.
-    tell_changes(tree.simulation(), before, now);
+    print_changes(tree.simulation(), before, now);
     before = now;
     tree.let_go();
   }

@@ -9,7 +9,6 @@
 #include "tree/tree_store.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 constexpr std::string_view kSchema = "autopilot.scenario/v1";

@@ -8,7 +8,6 @@
 #include "scenario/played_tree.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 using namespace std::chrono_literals;
@@ -73,7 +72,7 @@ TEST_F(PlayedTreeTest, FaultsSurviveFromOneProgramToTheNext) {
   ASSERT_TRUE(tree.write(20s));
 }
 
-TEST_F(PlayedTreeTest, WhoeverPlaysWritesAndTakesOverWhatOthersAdd) {
+TEST_F(PlayedTreeTest, ThePlayerWritesAndTakesOverFaultsOfOtherPrograms) {
   PlayedTree player = PlayedTree::open_to_play(directory_).value();
   player.let_go();
   EXPECT_EQ(PlayedTree::open_to_play(directory_).error().code, Errc::conflict);
@@ -92,7 +91,7 @@ TEST_F(PlayedTreeTest, WhoeverPlaysWritesAndTakesOverWhatOthersAdd) {
   EXPECT_THAT(text("/machine.yaml"), HasSubstr("live: true"));
 }
 
-TEST_F(PlayedTreeTest, WhatAPlayerDidNotTakeOverAnyMoreIsWrittenByTheNext) {
+TEST_F(PlayedTreeTest, TheNextPlayerTakesOverTheRemainingFaults) {
   {
     PlayedTree player = PlayedTree::open_to_play(directory_).value();
     ASSERT_TRUE(player.write(player.elapsed()));
@@ -107,7 +106,7 @@ TEST_F(PlayedTreeTest, WhatAPlayerDidNotTakeOverAnyMoreIsWrittenByTheNext) {
   EXPECT_THAT(text(vmstat_), HasSubstr("oom_kill 1"));
 }
 
-TEST_F(PlayedTreeTest, ADirectoryThatHoldsSomethingIsNotOverwritten) {
+TEST_F(PlayedTreeTest, ADirectoryWithContentIsNotOverwritten) {
   EXPECT_EQ(PlayedTree::create(directory_, open_source("no-gpu").value().simulation, 0s).error().code,
             Errc::conflict);
 }
@@ -143,7 +142,7 @@ TEST(OpenSource, LaysASourceOverItsBase) {
   std::filesystem::remove_all(directory);
 }
 
-TEST(OpenSource, the_operator_may_name_a_scenario_by_a_link_and_a_tree_may_not) {
+TEST(OpenSource, an_operator_can_name_a_scenario_by_a_link_and_a_tree_cannot) {
   const std::string directory = testing::TempDir() + "open_link_" + std::to_string(::getpid());
   std::filesystem::remove_all(directory);
   std::filesystem::create_directories(directory + "/tree");

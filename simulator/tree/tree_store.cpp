@@ -12,7 +12,6 @@
 #include "machine/description.hpp"
 
 namespace autopilot::simulator {
-
 namespace {
 
 namespace json = boost::json;

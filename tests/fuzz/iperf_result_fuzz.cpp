@@ -20,7 +20,7 @@ bool is_amount(double number) {
   return std::isfinite(number) && number >= 0;
 }
 
-void check(const std::optional<OneWay>& way) {
+void check(const std::optional<Direction>& way) {
   if (!way) return;
   AUTOPILOT_ASSERT(is_amount(way->sent_bits_per_second) && is_amount(way->received_bits_per_second));
   AUTOPILOT_ASSERT(way->retransmits.value_or(0) >= 0);

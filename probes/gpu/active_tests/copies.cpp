@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "probes/gpu/active_tests/tests.hpp"
+#include "probes/gpu/kernels/memory.hpp"
 #include "probes/gpu/kernels/numbers.hpp"
-#include "probes/gpu/kernels/pattern.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 constexpr std::size_t kMostCopiedBytes = std::size_t{64} << 20;  // of each of the two directions
@@ -188,9 +187,9 @@ void add(Measurement& all, Measurement&& of_pair) {
     add_wrong(all, std::move(wrong));
 }
 
-std::string text_of(const std::vector<NotLooked>& left_out) {
+std::string text_of(const std::vector<UntestedPeer>& left_out) {
   std::string text;
-  for (const NotLooked& one : left_out)
+  for (const UntestedPeer& one : left_out)
     text += (text.empty() ? "" : "; ") + one.peer + ": " + one.why;
   return text;
 }
@@ -208,7 +207,7 @@ Result<Measurement> test_p2p(Session& session, const TestLimits& limits) {
   for (const Peer& other : limits.others) {
     const std::string& uuid = other.facts.uuid;
     if (auto why = other.why_not()) {
-      measurement.not_looked.push_back({.peer = uuid, .why = *std::move(why)});
+      measurement.untested.push_back({.peer = uuid, .why = *std::move(why)});
       continue;
     }
     Measurement of_pair;
@@ -217,7 +216,7 @@ Result<Measurement> test_p2p(Session& session, const TestLimits& limits) {
     session.driver().note_peer(nullptr);
     TRY_STATUS(session.driver().go_on());
     if (!is_direct) {
-      measurement.not_looked.push_back({.peer = uuid, .why = is_direct.error().what, .has_failed = true});
+      measurement.untested.push_back({.peer = uuid, .why = is_direct.error().what, .has_failed = true});
       continue;
     }
     add(measurement, std::move(of_pair));
@@ -226,9 +225,9 @@ Result<Measurement> test_p2p(Session& session, const TestLimits& limits) {
     TRY_STATUS(session.make_current());
     TRY_STATUS(find_a_planted_word(session, word, result));
   }
-  const bool has_failed = std::ranges::any_of(measurement.not_looked, &NotLooked::has_failed);
+  const bool has_failed = std::ranges::any_of(measurement.untested, &UntestedPeer::has_failed);
   if (peers == 0 && has_failed) return measurement;
-  if (peers == 0) return fail(Errc::unsupported, "no other GPU is left: " + text_of(measurement.not_looked));
+  if (peers == 0) return fail(Errc::unsupported, "no other GPU is left: " + text_of(measurement.untested));
   measurement.facts.emplace_back("peers", peers);
   measurement.facts.emplace_back("peers_with_direct_access", direct);
   return measurement;

@@ -6,10 +6,9 @@
 
 #include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/kernels/canary.hpp"
-#include "probes/gpu/kernels/spin.hpp"
+#include "probes/gpu/kernels/memory.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 using kernels::CanaryCount;
@@ -53,7 +52,7 @@ Status all_ran(const std::vector<CanaryCount>& counts, std::uint64_t seeds, unsi
                                      " of its " + std::to_string(multiprocessors) + " multiprocessors");
 }
 
-void tell(const std::vector<CanaryCount>& counts, Measurement& measurement) {
+void add_counts(const std::vector<CanaryCount>& counts, Measurement& measurement) {
   std::int64_t tested = 0;
   std::uint64_t threads = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -88,7 +87,7 @@ Result<Measurement> test_sdc(Session& session, const TestLimits& limits) {
   TRY_STATUS(session.read(seen.data(), counts, 0, counts.bytes()));
   TRY_STATUS(all_ran(seen, seed, session.facts().multiprocessors));
   Measurement measurement;
-  tell(seen, measurement);
+  add_counts(seen, measurement);
   return measurement;
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "probes/gpu/kernels/memory.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "probes/gpu/active_tests/tests.hpp"
-#include "probes/gpu/kernels/pattern.hpp"
-#include "probes/gpu/kernels/stream.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of all three buffers; no cache is as large

@@ -6,7 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "probes/gpu/kernels/pattern.hpp"
+#include "probes/gpu/kernels/memory.hpp"
 
 namespace autopilot::probes::gpu {
 

@@ -33,7 +33,7 @@ struct Wrong {
 };
 
 // Another GPU that a test skipped, or could not finish with.
-struct NotLooked {
+struct UntestedPeer {
   std::string peer;  // its UUID
   std::string why;
   bool has_failed = false;  // a call of the test failed: either GPU can be the cause
@@ -45,7 +45,7 @@ struct Measurement {
   std::vector<Wrong> wrong;
   // Results that one kernel got wrong and another one right on this GPU: no evidence of a fault of the GPU.
   std::vector<Wrong> disputed;
-  std::vector<NotLooked> not_looked;
+  std::vector<UntestedPeer> untested;
   std::vector<std::pair<std::string, std::int64_t>> facts;  // "bytes_tested"
   // The error that ended the test after a wrong result. The wrong result counts nevertheless, because bad
   // memory often causes an error of the driver. Without a wrong result, the error is the result of the test.

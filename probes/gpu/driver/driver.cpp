@@ -7,11 +7,10 @@
 #include "probes/gpu/driver/hip_abi.h"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 // The loader prints this text only if the file itself is missing.
-bool says_not_there(std::string_view message, std::string_view name) {
+bool is_about_missing_file(std::string_view message, std::string_view name) {
   return message.starts_with(name) &&
          message.substr(name.size()).starts_with(": cannot open shared object file: No such file");
 }
@@ -22,7 +21,8 @@ Result<SharedLibrary> SharedLibrary::open(const std::string& path, const std::st
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return SharedLibrary(path, handle);
   const std::string message = dlerror();
-  if (says_not_there(message, path)) return fail(Errc::not_found, path + ": " + what + " is not installed");
+  if (is_about_missing_file(message, path))
+    return fail(Errc::not_found, path + ": " + what + " is not installed");
   return fail(Errc::unsupported, message);
 }
 
@@ -137,7 +137,7 @@ Status Driver::status_of(const char* name, cuda::Return code) const {
   return fail(errc_of_code(code), std::string(name) + ": " + library_->text_of(code));
 }
 
-tl::unexpected<Error> Driver::not_asked_for(const char* name) {
+tl::unexpected<Error> Driver::not_used(const char* name) {
   return fail(Errc::unsupported, std::string(name) + ": not used with this driver's library");
 }
 

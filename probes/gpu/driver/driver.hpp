@@ -139,7 +139,7 @@ class Driver {
   template <class... Parameters>
   [[nodiscard]] Status run(const cuda::Call<cuda::Return(Parameters...)>& call,
                            std::type_identity_t<Parameters>... arguments) const {
-    if (call.address == nullptr) return not_asked_for(call.name);
+    if (call.address == nullptr) return not_used(call.name);
     const InCall in_call(*watch_, call.name);
     return status_of(call.name, call.address(arguments...));
   }
@@ -148,7 +148,7 @@ class Driver {
   template <class... Parameters>
   [[nodiscard]] Result<bool> is_through(const cuda::Call<cuda::Return(Parameters...)>& call,
                                         std::type_identity_t<Parameters>... arguments) const {
-    if (call.address == nullptr) return not_asked_for(call.name);
+    if (call.address == nullptr) return not_used(call.name);
     const InCall in_call(*watch_, call.name);
     const cuda::Return code = call.address(arguments...);
     if (code == cuda::kNotReady) return false;
@@ -176,7 +176,7 @@ class Driver {
 
  private:
   [[nodiscard]] Status status_of(const char* name, cuda::Return code) const;
-  [[nodiscard]] static tl::unexpected<Error> not_asked_for(const char* name);
+  [[nodiscard]] static tl::unexpected<Error> not_used(const char* name);
 
   const Library* library_;
   Watch* watch_;

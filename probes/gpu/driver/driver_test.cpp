@@ -11,7 +11,6 @@
 #include "tests/paths/paths.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 using testing::HasSubstr;
@@ -44,7 +43,7 @@ class HipTest : public testing::Test {
   std::optional<Driver> driver_;
 };
 
-TEST_F(HipTest, a_gpu_has_a_place_and_memory_and_nothing_of_cuda) {
+TEST_F(HipTest, a_gpu_has_an_address_and_memory_and_no_facts_of_cuda) {
   const auto gpus = list_gpus(*driver_);
   ASSERT_TRUE(gpus) << gpus.error().what;
   ASSERT_EQ(gpus->size(), 1U);
@@ -68,7 +67,7 @@ TEST_F(HipTest, a_session_has_memory_and_errors_have_the_names_of_hip) {
   EXPECT_EQ(refused.error().what, "hipMemcpyDtoHAsync: hipErrorOutOfMemory (2)");
 }
 
-TEST_F(HipTest, what_hip_is_not_asked_for_is_an_error) {
+TEST_F(HipTest, functions_that_hip_does_not_provide_are_errors) {
   const auto own = open(Session::In::own_context);
   ASSERT_FALSE(own);
   EXPECT_EQ(own.error().code, Errc::unsupported);
@@ -82,7 +81,7 @@ TEST_F(HipTest, what_hip_is_not_asked_for_is_an_error) {
   driver_->give_back(driver_->calls().module_unload, nullptr);
 }
 
-TEST(Library, each_usual_name_is_tried_and_told) {
+TEST(Library, each_usual_name_is_tried_and_named) {
   const auto opened = Library::open_first({"/nowhere/a.so", "/nowhere/b.so"}, Vendor::amd);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::not_found);
@@ -96,7 +95,7 @@ TEST(Library, the_newest_hip_comes_first) {
   EXPECT_THAT(driver_libraries(Vendor::nvidia), testing::ElementsAre("libcuda.so.1"));
 }
 
-TEST(Library, a_library_of_the_other_vendor_lacks_what_is_asked) {
+TEST(Library, a_library_of_the_other_vendor_lacks_the_functions) {
   const auto opened = Library::open(paths::program("libcuda-sim.so"), Vendor::amd);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::unsupported);

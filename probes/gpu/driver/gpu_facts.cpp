@@ -27,7 +27,7 @@ Result<int> attribute_of(const Driver& driver, cuda::Device device, int attribut
 }
 
 // Facts that tests with kernels need, and the names of an NVIDIA GPU.
-Status read_what_cuda_tells(const Driver& driver, GpuFacts& gpu) {
+Status read_cuda_facts(const Driver& driver, GpuFacts& gpu) {
   cuda::Uuid uuid{};
   TRY_STATUS(driver.run(driver.calls().device_uuid, &uuid, gpu.device));
   gpu.uuid = uuid_text(uuid);
@@ -51,7 +51,7 @@ Result<GpuFacts> read_gpu(const Driver& driver, int index) {
       driver.run(calls.device_pci_address, address.data(), static_cast<int>(address.size() - 1), gpu.device));
   gpu.pci_address = to_lower(to_printable(address.data()));
   TRY_STATUS(driver.run(calls.device_memory, &gpu.memory_bytes, gpu.device));
-  if (driver.library().vendor() == Vendor::nvidia) TRY_STATUS(read_what_cuda_tells(driver, gpu));
+  if (driver.library().vendor() == Vendor::nvidia) TRY_STATUS(read_cuda_facts(driver, gpu));
   return gpu;
 }
 

@@ -32,7 +32,7 @@ std::vector<int> chosen(const std::vector<std::string>& words) {
   return indices;
 }
 
-TEST(ChooseGpus, all_where_nobody_chooses) {
+TEST(ChooseGpus, all_without_a_choice) {
   EXPECT_THAT(chosen({}), ElementsAre(0, 1, 2));
 }
 
@@ -45,13 +45,13 @@ TEST(ChooseGpus, each_once) {
   EXPECT_THAT(chosen({"2", "GPU-bbbb", "0000:3b:00.0"}), ElementsAre(2));
 }
 
-TEST(ChooseGpus, an_ambiguous_word_takes_no_gpu) {
+TEST(ChooseGpus, an_ambiguous_word_chooses_no_gpu) {
   const auto gpus = choose_gpus(three(), {"GPU-aaaa"});
   ASSERT_FALSE(gpus);
   EXPECT_THAT(gpus.error().what, HasSubstr("several UUIDs"));
 }
 
-TEST(ChooseGpus, an_unknown_word_names_what_there_is) {
+TEST(ChooseGpus, an_unknown_word_names_the_known_ones) {
   for (const char* word : {"3", "-1", "", "GPU", "GPU-cccc", "0000:ff:00.0"}) {
     const auto gpus = choose_gpus(three(), {word});
     ASSERT_FALSE(gpus) << word;
@@ -59,7 +59,7 @@ TEST(ChooseGpus, an_unknown_word_names_what_there_is) {
   }
 }
 
-TEST(ChooseGpus, addresses_that_the_driver_does_not_list_are_told) {
+TEST(ChooseGpus, addresses_that_the_driver_does_not_list_are_returned) {
   EXPECT_THAT(addresses_not_listed(three(), {"0000:3B:00.0", "0000:FF:00.0", "7", "GPU-cccc"}),
               ElementsAre("0000:ff:00.0"));
   EXPECT_THAT(addresses_not_listed(three(), {}), ElementsAre());

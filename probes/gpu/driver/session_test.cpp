@@ -7,7 +7,6 @@
 #include "core/parse.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 using testing::ElementsAre;
@@ -21,7 +20,7 @@ std::vector<std::string> levels_of(int capability, std::string_view highest = {}
   return levels;
 }
 
-TEST(KernelText, a_gpu_takes_the_levels_that_it_knows_the_highest_first) {
+TEST(KernelText, a_gpu_has_the_levels_that_it_supports_the_highest_first) {
   EXPECT_THAT(levels_of(70), ElementsAre("sm_70"));
   EXPECT_THAT(levels_of(75), ElementsAre("sm_70"));
   EXPECT_THAT(levels_of(80), ElementsAre("sm_80", "sm_70"));
@@ -29,12 +28,12 @@ TEST(KernelText, a_gpu_takes_the_levels_that_it_knows_the_highest_first) {
   EXPECT_THAT(levels_of(90), ElementsAre("sm_90a", "sm_90", "sm_80", "sm_70"));
 }
 
-TEST(KernelText, what_is_for_one_capability_alone_is_not_for_newer_ones) {
+TEST(KernelText, a_level_of_one_capability_is_not_used_on_newer_ones) {
   EXPECT_THAT(levels_of(100), ElementsAre("sm_90", "sm_80", "sm_70"));
   EXPECT_THAT(levels_of(120).front(), "sm_90");
 }
 
-TEST(KernelText, a_lower_level_can_be_asked_for) {
+TEST(KernelText, a_lower_level_can_be_requested) {
   EXPECT_THAT(levels_of(90, "sm_90a").front(), "sm_90a");
   EXPECT_THAT(levels_of(90, "sm_90"), ElementsAre("sm_90", "sm_80", "sm_70"));
   EXPECT_THAT(levels_of(75, "sm_80"), ElementsAre("sm_70"));

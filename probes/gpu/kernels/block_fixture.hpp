@@ -143,7 +143,7 @@ class BlockThread final : public Cooperation {
     return half(warp_.bf16[column * 4 + k % 8 / 2].b[k / 8], k);
   }
 
-  // Element `k` of a row that a descriptor of shared memory tells, which is stored along k, in rows of 128
+  // Element `k` of a row that a descriptor of shared memory defines, which is stored along k, in rows of 128
   // bytes whose 16-byte chunks are swizzled: bits 4 to 6 of an address with its bits 7 to 9.
   static float described(std::uint64_t descriptor, unsigned row, unsigned k) {
     const auto field = [descriptor](unsigned at) {

@@ -2,9 +2,7 @@
 // All kernels of one feature level. tools/kernels/generate.py makes ptx/sm_*.ptx from it.
 #include "probes/gpu/kernels/canary.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
-#include "probes/gpu/kernels/pattern.hpp"
-#include "probes/gpu/kernels/spin.hpp"
-#include "probes/gpu/kernels/stream.hpp"
+#include "probes/gpu/kernels/memory.hpp"
 #if __CUDA_ARCH__ >= 800
 #include "probes/gpu/kernels/gemm_bf16.hpp"
 #endif

@@ -7,12 +7,9 @@
 #include "probes/gpu/kernels/gemm_bf16.hpp"
 #include "probes/gpu/kernels/gemm_bf16_wgmma.hpp"
 #include "probes/gpu/kernels/gemm_f64.hpp"
-#include "probes/gpu/kernels/pattern.hpp"
-#include "probes/gpu/kernels/spin.hpp"
-#include "probes/gpu/kernels/stream.hpp"
+#include "probes/gpu/kernels/memory.hpp"
 
 namespace autopilot::probes::gpu::kernels {
-
 namespace {
 
 constexpr std::uint64_t kSeedA = 1;
@@ -189,7 +186,7 @@ TEST(Canary, sound_multiprocessors_give_the_digests_of_the_host) {
   }
 }
 
-TEST(Canary, one_wrong_bit_is_seen_and_its_multiprocessor_named) {
+TEST(Canary, one_wrong_bit_is_detected_and_its_multiprocessor_named) {
   const auto counts = run_canary(100, 1);  // the least bit of a double
   EXPECT_EQ(counts[0].wrong, 0U);
   EXPECT_EQ(counts[1].wrong, kCanaryThreads);

@@ -11,7 +11,6 @@
 #include "probes/gpu/nccl/run_all_reduce.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 constexpr double kBatchSeconds = 0.25;
@@ -23,7 +22,7 @@ std::uint64_t bytes_of_iteration(std::uint64_t most_bytes, std::uint64_t trial_b
   if (trial_micros == 0) return most_bytes;
   const std::uint64_t affordable = trial_bytes * kLongIterationMicros / trial_micros;
   if (affordable >= most_bytes) return most_bytes;
-  return std::max(trial_bytes, affordable / Lane::kPage * Lane::kPage);
+  return std::max(trial_bytes, affordable / RankMemory::kPage * RankMemory::kPage);
 }
 
 std::uint64_t iterations_of_batch(double seconds_of_one, double seconds) {
@@ -46,7 +45,7 @@ constexpr unsigned kNoNumber = 0xffffffff;
 constexpr std::uint64_t kNoWord = ~std::uint64_t{0};
 
 std::size_t whole_pages(std::size_t bytes) {
-  return bytes / Lane::kPage * Lane::kPage;
+  return bytes / RankMemory::kPage * RankMemory::kPage;
 }
 
 std::string number_text(float number) {
@@ -57,31 +56,31 @@ std::string number_text(float number) {
 
 }  // namespace
 
-Result<Lane> Lane::open(const Driver& driver, const GpuFacts& gpu, std::size_t most_bytes) {
+Result<RankMemory> RankMemory::open(const Driver& driver, const GpuFacts& gpu, std::size_t most_bytes) {
   auto session = TRY(Session::open(driver, gpu, kMemoryShare, Session::In::primary_context));
   const std::size_t bytes = whole_pages(std::min(most_bytes, (session->budget_bytes() - kPage) / 2));
   auto send = TRY(session->allocate(bytes));
   auto receive = TRY(session->allocate(bytes));
   auto words = TRY(session->allocate(kPage));
-  return Lane(std::move(session), std::move(send), std::move(receive), std::move(words));
+  return RankMemory(std::move(session), std::move(send), std::move(receive), std::move(words));
 }
 
-Status Lane::fill(float value) {
+Status RankMemory::fill(float value) {
   const Driver& driver = session_->driver();
   TRY_STATUS(session_->make_current());
   TRY_STATUS(driver.run(driver.calls().memory_set_words, send(), std::bit_cast<unsigned>(value),
                         bytes() / sizeof value, session_->stream()));
-  return spoil();
+  return invalidate();
 }
 
-Status Lane::spoil() {
+Status RankMemory::invalidate() {
   const Driver& driver = session_->driver();
   TRY_STATUS(session_->make_current());
   return driver.run(driver.calls().memory_set_words, receive(), kNoNumber, bytes() / sizeof kNoNumber,
                     session_->stream());
 }
 
-Result<std::optional<std::string>> Lane::find_wrong(std::size_t bytes, float sum) {
+Result<std::optional<std::string>> RankMemory::find_wrong(std::size_t bytes, float sum) {
   if (bytes < kWindowBytes || bytes > receive_.bytes())
     return fail(Errc::internal, std::to_string(bytes) + " bytes exceed the buffer");
   TRY_STATUS(session_->make_current());
@@ -99,14 +98,14 @@ Result<std::optional<std::string>> Lane::find_wrong(std::size_t bytes, float sum
   return std::nullopt;
 }
 
-Status Lane::write_own_word(std::uint64_t value) {
+Status RankMemory::write_own_word(std::uint64_t value) {
   TRY_STATUS(session_->make_current());
   const std::array<std::uint64_t, 2> words{value, kNoWord};
   TRY_STATUS(session_->copy_to_gpu(words_, words.data(), sizeof words));
   return session_->wait();  // some drivers still read a local variable of this function
 }
 
-Result<std::uint64_t> Lane::read_agreed_word() {
+Result<std::uint64_t> RankMemory::read_agreed_word() {
   TRY_STATUS(session_->make_current());
   std::uint64_t value = 0;
   TRY_STATUS(session_->read(&value, words_, sizeof value, sizeof value));
@@ -141,12 +140,12 @@ struct Limits {
 
 class AllReduceRun {
  public:
-  AllReduceRun(Communicator& communicator, std::span<Lane> lanes, int first_rank,
+  AllReduceRun(Communicator& communicator, std::span<RankMemory> memories, int first_rank,
                const AllReduceListener& listener)
-      : communicator_(communicator), lanes_(lanes), first_rank_(first_rank), listener_(listener) {
-    for (const Lane& lane : lanes) {
-      transfers_.push_back({.send = lane.send(), .receive = lane.receive()});
-      words_.push_back({.send = lane.own_word(), .receive = lane.agreed_word()});
+      : communicator_(communicator), memories_(memories), first_rank_(first_rank), listener_(listener) {
+    for (const RankMemory& memory : memories) {
+      transfers_.push_back({.send = memory.send(), .receive = memory.receive()});
+      words_.push_back({.send = memory.own_word(), .receive = memory.agreed_word()});
     }
   }
 
@@ -155,24 +154,24 @@ class AllReduceRun {
     const std::uint64_t agreed = TRY(largest(micros(wanted_seconds), micros(kMostSeconds)));
     const double seconds = static_cast<double>(agreed) * kMicro;
     listener_.on_begin(seconds);
-    for (std::size_t i = 0; i < lanes_.size(); ++i)
-      TRY_STATUS(lanes_[i].fill(static_cast<float>(rank_of(i) + 1)));
+    for (std::size_t i = 0; i < memories_.size(); ++i)
+      TRY_STATUS(memories_[i].fill(static_cast<float>(rank_of(i) + 1)));
     TRY_STATUS(choose_size(most_bytes));
     const double seconds_of_one = TRY(warm_up());
     TRY_STATUS(check());
     TRY_STATUS(make_batches(seconds, seconds_of_one));
     TRY_STATUS(make_last_one());
-    TRY_STATUS(tell_wrong());
+    TRY_STATUS(report_wrong());
     return std::move(figures_);
   }
 
  private:
-  [[nodiscard]] int rank_of(std::size_t lane) const { return first_rank_ + static_cast<int>(lane); }
+  [[nodiscard]] int rank_of(std::size_t memory) const { return first_rank_ + static_cast<int>(memory); }
 
   // The largest of the values of all ranks; each must be at most `most`.
   Result<std::uint64_t> largest(std::uint64_t own, std::uint64_t most) {
-    const std::uint64_t said = std::min(own, most);
-    return agree(said, nccl::kMax, {.least = said, .most = most});
+    const std::uint64_t capped = std::min(own, most);
+    return agree(capped, nccl::kMax, {.least = capped, .most = most});
   }
 
   // The smallest of the values of all ranks; each must be at least `least`.
@@ -181,26 +180,26 @@ class AllReduceRun {
   }
 
   Result<std::uint64_t> agree(std::uint64_t own, nccl::Operation operation, const Limits& limits) {
-    for (Lane& lane : lanes_)
-      TRY_STATUS(lane.write_own_word(own));
+    for (RankMemory& memory : memories_)
+      TRY_STATUS(memory.write_own_word(own));
     TRY_STATUS(communicator_.all_reduce(words_, 1, nccl::kUint64, operation));
     TRY_STATUS(communicator_.wait());
-    const std::uint64_t agreed = TRY(lanes_.front().read_agreed_word());
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      const std::uint64_t told = TRY(lanes_[i].read_agreed_word());
-      if (told < limits.least || told > limits.most) return impossible(own, told, rank_of(i));
-      if (told != agreed) return contradicting(agreed, told, rank_of(i));
+    const std::uint64_t agreed = TRY(memories_.front().read_agreed_word());
+    for (std::size_t i = 0; i < memories_.size(); ++i) {
+      const std::uint64_t received = TRY(memories_[i].read_agreed_word());
+      if (received < limits.least || received > limits.most) return impossible(own, received, rank_of(i));
+      if (received != agreed) return contradicting(agreed, received, rank_of(i));
     }
     return agreed;
   }
 
   // The size is the length of what NCCL writes and of what is read afterwards.
   Result<std::uint64_t> agree_on_size() {
-    std::uint64_t bytes = lanes_.front().bytes();
-    for (const Lane& lane : lanes_)
-      bytes = std::min<std::uint64_t>(bytes, lane.bytes());
-    const std::uint64_t agreed = TRY(smallest(bytes, Lane::kWindowBytes));
-    if (agreed % Lane::kPage != 0) return impossible(bytes, agreed, first_rank_);
+    std::uint64_t bytes = memories_.front().bytes();
+    for (const RankMemory& memory : memories_)
+      bytes = std::min<std::uint64_t>(bytes, memory.bytes());
+    const std::uint64_t agreed = TRY(smallest(bytes, RankMemory::kWindowBytes));
+    if (agreed % RankMemory::kPage != 0) return impossible(bytes, agreed, first_rank_);
     return agreed;
   }
 
@@ -226,7 +225,7 @@ class AllReduceRun {
   Result<double> seconds_of(std::uint64_t iterations) {
     const auto begin = Clock::now();
     for (std::uint64_t i = 0; i < iterations; ++i) {
-      TRY_STATUS(lanes_.front().session().driver().go_on());
+      TRY_STATUS(memories_.front().session().driver().go_on());
       TRY_STATUS(
           communicator_.all_reduce(transfers_, figures_.bytes / sizeof(float), nccl::kFloat32, nccl::kSum));
     }
@@ -247,9 +246,9 @@ class AllReduceRun {
   }
 
   // A sum of one number is wrong, which is worse than a missing measurement.
-  tl::unexpected<Error> impossible(std::uint64_t said, std::uint64_t told, int rank) {
-    std::string text = "rank " + std::to_string(rank) + " sent " + std::to_string(said) +
-                       " and received as the agreed value " + std::to_string(told) + are_wrong();
+  tl::unexpected<Error> impossible(std::uint64_t sent, std::uint64_t received, int rank) {
+    std::string text = "rank " + std::to_string(rank) + " sent " + std::to_string(sent) +
+                       " and received as the agreed value " + std::to_string(received) + are_wrong();
     note_wrong(text, rank);
     return fail(Errc::malformed, std::move(text));
   }
@@ -266,13 +265,13 @@ class AllReduceRun {
   // A job is wrong on all machines if one GPU adds wrongly. If a GPU corrupts data before the others receive
   // it, the sum is wrong on all machines; the first and the last wrong rank show whether only one is
   // affected.
-  Status tell_wrong() {
+  Status report_wrong() {
     const auto none = static_cast<std::uint64_t>(communicator_.ranks());
     const int own = wrong_ ? wrong_->rank.value_or(first_rank_) : communicator_.ranks();
-    const std::uint64_t told = TRY(smallest(static_cast<std::uint64_t>(own), 0));
+    const std::uint64_t first_wrong = TRY(smallest(static_cast<std::uint64_t>(own), 0));
     const std::uint64_t ranks_up_to_last = TRY(largest(static_cast<std::uint64_t>(last_wrong_ + 1), none));
-    if (told == none) return {};
-    const int rank = static_cast<int>(told);
+    if (first_wrong == none) return {};
+    const int rank = static_cast<int>(first_wrong);
     if (!wrong_)
       wrong_ = WrongSum{"rank " + std::to_string(rank) + ", of another machine, got a wrong sum", {}};
     wrong_->rank = rank;
@@ -293,8 +292,8 @@ class AllReduceRun {
     const int ranks = communicator_.ranks();
     const int whole = ranks * (ranks + 1) / 2;
     const auto sum = static_cast<float>(whole);
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      auto wrong = TRY(lanes_[i].find_wrong(figures_.bytes, sum));
+    for (std::size_t i = 0; i < memories_.size(); ++i) {
+      auto wrong = TRY(memories_[i].find_wrong(figures_.bytes, sum));
       if (wrong) note_wrong(*std::move(wrong), rank_of(i));
     }
     return {};
@@ -320,14 +319,14 @@ class AllReduceRun {
   // Earlier iterations leave the same sum: whether the last one wrote it shows only if the buffer had another
   // value before.
   Status make_last_one() {
-    for (Lane& lane : lanes_)
-      TRY_STATUS(lane.spoil());
+    for (RankMemory& memory : memories_)
+      TRY_STATUS(memory.invalidate());
     static_cast<void>(TRY(seconds_of(1)));
     return check();
   }
 
   Communicator& communicator_;
-  std::span<Lane> lanes_;
+  std::span<RankMemory> memories_;
   int first_rank_;
   const AllReduceListener& listener_;
   AllReduceFigures figures_;
@@ -339,9 +338,10 @@ class AllReduceRun {
 
 }  // namespace
 
-Result<AllReduceFigures> measure_all_reduce(Communicator& communicator, std::span<Lane> lanes, int first_rank,
-                                            double seconds, const AllReduceListener& listener) {
-  return AllReduceRun(communicator, lanes, first_rank, listener).run(seconds);
+Result<AllReduceFigures> measure_all_reduce(Communicator& communicator, std::span<RankMemory> memories,
+                                            int first_rank, double seconds,
+                                            const AllReduceListener& listener) {
+  return AllReduceRun(communicator, memories, first_rank, listener).run(seconds);
 }
 
 }  // namespace autopilot::probes::gpu

@@ -34,14 +34,15 @@ inline constexpr std::uint64_t kLongIterationMicros = 250'000;
 
 // One GPU in an all-reduce, with its memory: the sent data, the received data, and a word by which the ranks
 // agree on values.
-class Lane {
+class RankMemory {
  public:
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kWindowBytes = 4096;  // read by find_wrong() at a time
 
   // Allocates two buffers of `most_bytes`, or smaller ones if the GPU has less memory; in whole pages.
   // Errc::exhausted: almost no memory is free.
-  [[nodiscard]] static Result<Lane> open(const Driver& driver, const GpuFacts& gpu, std::size_t most_bytes);
+  [[nodiscard]] static Result<RankMemory> open(const Driver& driver, const GpuFacts& gpu,
+                                               std::size_t most_bytes);
 
   [[nodiscard]] Session& session() const { return *session_; }
   [[nodiscard]] std::size_t bytes() const { return send_.bytes(); }
@@ -53,7 +54,7 @@ class Lane {
   // Fills the sent data with one number.
   Status fill(float value);
   // Corrupts the received data, so that only a new reception passes.
-  Status spoil();
+  Status invalidate();
   // Compares the beginning, the middle and the end of the `bytes` received bytes, at least kWindowBytes, with
   // `sum`. nullopt: all equal.
   [[nodiscard]] Result<std::optional<std::string>> find_wrong(std::size_t bytes, float sum);
@@ -63,7 +64,7 @@ class Lane {
   [[nodiscard]] Result<std::uint64_t> read_agreed_word();
 
  private:
-  Lane(std::unique_ptr<Session> session, Buffer send, Buffer receive, Buffer words)
+  RankMemory(std::unique_ptr<Session> session, Buffer send, Buffer receive, Buffer words)
       : session_(std::move(session)),
         send_(std::move(send)),
         receive_(std::move(receive)),
@@ -94,8 +95,8 @@ struct AllReduceListener {
 // one), and on every further batch, so that all make the same calls. A wrong sum does not end the
 // measurement, because the other ranks would wait. Errc::malformed: the agreed value is impossible; the
 // listener receives it as a wrong sum.
-[[nodiscard]] Result<AllReduceFigures> measure_all_reduce(Communicator& communicator, std::span<Lane> lanes,
-                                                          int first_rank, double seconds,
-                                                          const AllReduceListener& listener);
+[[nodiscard]] Result<AllReduceFigures> measure_all_reduce(Communicator& communicator,
+                                                          std::span<RankMemory> memories, int first_rank,
+                                                          double seconds, const AllReduceListener& listener);
 
 }  // namespace autopilot::probes::gpu

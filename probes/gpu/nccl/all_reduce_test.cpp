@@ -5,7 +5,6 @@
 #include <limits>
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 TEST(Pace, a_batch_lasts_a_quarter_of_a_second) {
@@ -14,7 +13,7 @@ TEST(Pace, a_batch_lasts_a_quarter_of_a_second) {
   EXPECT_EQ(iterations_of_batch(5, 3), 1U);
 }
 
-TEST(Pace, a_clock_that_stands_still_asks_for_little) {
+TEST(Pace, a_clock_that_does_not_advance_gives_one_iteration) {
   EXPECT_EQ(iterations_of_batch(0, 3), 1U);
   EXPECT_EQ(iterations_of_batch(-1, 3), 1U);
   EXPECT_EQ(iterations_of_batch(std::numeric_limits<double>::quiet_NaN(), 3), 1U);
@@ -27,7 +26,7 @@ TEST(Pace, an_iteration_of_a_slow_network_has_fewer_bytes) {
   EXPECT_EQ(bytes_of_iteration(256 * kMiB, kMiB, 0), 256 * kMiB);
   EXPECT_EQ(bytes_of_iteration(256 * kMiB, kMiB, 25'000), 10 * kMiB);
   EXPECT_EQ(bytes_of_iteration(256 * kMiB, kMiB, 30'000) % 4096, 0U);
-  EXPECT_EQ(bytes_of_iteration(256 * kMiB, kMiB, 4'000'000), kMiB) << "of fewer nobody knows the rate";
+  EXPECT_EQ(bytes_of_iteration(256 * kMiB, kMiB, 4'000'000), kMiB) << "the rate of fewer bytes is unknown";
   EXPECT_EQ(bytes_of_iteration(8192, 8192, 4'000'000), 8192U);
 }
 

@@ -16,7 +16,7 @@ namespace autopilot::probes::gpu {
 namespace {
 
 constexpr std::chrono::seconds kGivenBack{3};
-constexpr std::chrono::milliseconds kLookAgain{500};
+constexpr std::chrono::milliseconds kRetryInterval{500};
 
 class Worker {
  public:
@@ -26,7 +26,7 @@ class Worker {
 
   Status run() {
     begin(Stage::driver);
-    if (is_amd()) look_at_use();
+    if (is_amd()) wait_for_idle_gpus();
     TRY_STATUS(open_driver());
     TRY_STATUS(check_ranks());
     begin(Stage::guard);
@@ -45,9 +45,9 @@ class Worker {
 
   // NCCL's message has precedence over errors that follow from it.
   [[nodiscard]] Failure failure_of_error(const Error& error) const {
-    const auto said = nccl_ ? nccl_->error() : std::nullopt;
-    return said ? failure_of(slot_.stage, *said, options_.vendor)
-                : failure_of(slot_.stage, error, options_.vendor);
+    const auto error_of_nccl = nccl_ ? nccl_->error() : std::nullopt;
+    return error_of_nccl ? failure_of(slot_.stage, *error_of_nccl, options_.vendor)
+                         : failure_of(slot_.stage, error, options_.vendor);
   }
 
  private:
@@ -57,13 +57,13 @@ class Worker {
   // After HIP is opened, this process is among the users of the GPUs, in a container under an unknown pid. A
   // process that has ended remains a user until its memory is released, which takes a moment after a test:
   // therefore this runs before, with a wait.
-  void look_at_use() {
+  void wait_for_idle_gpus() {
     if (options_.beside_others) return;
     const auto end = std::chrono::steady_clock::now() + kGivenBack;
     read_use();
     if (is_any_used()) std::fprintf(stderr, "GPUs are in use; waiting for some seconds\n");
     while (is_any_used() && !slot_.watch.stop && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(kLookAgain);
+      std::this_thread::sleep_for(kRetryInterval);
       read_use();
     }
   }
@@ -116,7 +116,7 @@ class Worker {
   }
 
   Status check_use_by_kfd() {
-    if (!amd_use_ && !options_.require_idle) say_nobody_tells(amd_use_.error());
+    if (!amd_use_ && !options_.require_idle) warn_unknown_users(amd_use_.error());
     for (const GpuFacts& gpu : gpus_)
       TRY_STATUS(of_gpu(gpu, check_amd_use(amd_use_, gpu.pci_address, options_.require_idle)));
     return {};
@@ -126,7 +126,7 @@ class Worker {
     const InCall in_call(slot_.watch, "NVML");
     const auto sensors = Sensors::open(options_.sensor_library);
     if (!sensors && !options_.require_idle) {
-      say_nobody_tells(sensors.error());
+      warn_unknown_users(sensors.error());
       return {};
     }
     for (const GpuFacts& gpu : gpus_)
@@ -135,7 +135,7 @@ class Worker {
     return {};
   }
 
-  static void say_nobody_tells(const Error& why) {
+  static void warn_unknown_users(const Error& why) {
     std::fprintf(stderr, "the users of the GPUs are unknown: %s\n", why.what.c_str());
   }
 
@@ -174,10 +174,10 @@ class Worker {
   Status take_memory() {
     const std::size_t bytes = static_cast<std::size_t>(options_.megabytes) << 20;
     for (const GpuFacts& gpu : gpus_) {
-      auto lane = Lane::open(*driver_, gpu, bytes);
-      if (!lane)
-        return fail(lane.error().code, "gpu " + std::to_string(gpu.index) + ": " + lane.error().what);
-      lanes_.push_back(*std::move(lane));
+      auto memory = RankMemory::open(*driver_, gpu, bytes);
+      if (!memory)
+        return fail(memory.error().code, "gpu " + std::to_string(gpu.index) + ": " + memory.error().what);
+      memories_.push_back(*std::move(memory));
     }
     return {};
   }
@@ -192,10 +192,10 @@ class Worker {
 
   Result<std::unique_ptr<Communicator>> join(const nccl::UniqueId& id) {
     std::vector<Session*> sessions;
-    for (const Lane& lane : lanes_)
-      sessions.push_back(&lane.session());
+    for (const RankMemory& memory : memories_)
+      sessions.push_back(&memory.session());
     std::fprintf(stderr, "joining as ranks %d to %d of %d\n", options_.first,
-                 options_.first + static_cast<int>(lanes_.size()) - 1, options_.ranks);
+                 options_.first + static_cast<int>(memories_.size()) - 1, options_.ranks);
     return Communicator::join(*nccl_, sessions, id, options_.ranks, options_.first);
   }
 
@@ -203,7 +203,7 @@ class Worker {
     std::fprintf(stderr, "all ranks have joined\n");
     const AllReduceListener listener{.on_begin = [this](double seconds) { slot_.seconds = seconds; },
                                      .on_wrong = [this](const WrongSum& wrong) { note_wrong(wrong); }};
-    auto figures = measure_all_reduce(communicator, lanes_, options_.first, options_.seconds, listener);
+    auto figures = measure_all_reduce(communicator, memories_, options_.first, options_.seconds, listener);
     // Everything is reported before the communicator ends, because NCCL can hang there.
     if (figures) {
       slot_.change([&](AllReduceReport& report) { report.figures = *std::move(figures); });
@@ -231,7 +231,7 @@ class Worker {
   std::vector<GpuFacts> gpus_;
   Result<host::KfdProcesses> amd_use_;  // read before HIP was opened
   std::unique_ptr<NcclLibrary> nccl_;
-  std::vector<Lane> lanes_;
+  std::vector<RankMemory> memories_;
 };
 
 }  // namespace

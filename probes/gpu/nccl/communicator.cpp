@@ -9,7 +9,6 @@
 #include "probes/gpu/driver/driver.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 constexpr const char* kSimulatedSymbol = "ncclAutopilotSimulated";
@@ -78,7 +77,7 @@ std::optional<nccl::UniqueId> parse_unique_id(std::string_view text) {
 namespace {
 
 // Short compared with a batch, which is measured.
-constexpr std::chrono::microseconds kLook{50};
+constexpr std::chrono::microseconds kStreamPollInterval{50};
 
 const void* address_of(cuda::DevicePointer pointer) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the GPU
@@ -175,7 +174,7 @@ Status Communicator::wait() {
     TRY_STATUS(check_peers());
     if (idle) break;
     TRY_STATUS(gpus_.front()->driver().go_on());
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kStreamPollInterval);
   }
   is_sound_ = true;
   return {};

@@ -5,10 +5,9 @@
 #include <gtest/gtest.h>
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
-TEST(UniqueId, every_byte_survives_the_way_as_text) {
+TEST(UniqueId, every_byte_survives_as_text) {
   nccl::UniqueId id{};
   for (std::size_t i = 0; i < sizeof id.bytes; ++i)
     id.bytes[i] = static_cast<char>(i * 2 + 1);
@@ -19,12 +18,12 @@ TEST(UniqueId, every_byte_survives_the_way_as_text) {
   EXPECT_EQ(std::memcmp(back.bytes, id.bytes, sizeof id.bytes), 0);
 }
 
-TEST(UniqueId, capitals_are_taken) {
+TEST(UniqueId, upper_case_is_accepted) {
   const nccl::UniqueId id = parse_unique_id(std::string(256, 'F')).value_or(nccl::UniqueId{});
   EXPECT_EQ(id.bytes[127], '\xff');
 }
 
-TEST(UniqueId, anything_else_than_256_digits_is_none) {
+TEST(UniqueId, anything_else_than_256_digits_is_refused) {
   for (const std::string& text :
        {std::string(), std::string(255, '0'), std::string(257, '0'), std::string(258, '0'),
         std::string(std::size_t{1} << 20, 'a'), std::string(256, '\0'), std::string(256, '\xff'),

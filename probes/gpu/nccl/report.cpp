@@ -10,7 +10,6 @@
 #include "probes/gpu/run/report.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 constexpr std::size_t kLongestText = 300;
@@ -30,7 +29,7 @@ constexpr WordTable<Reason, 12> kWords{{
     {Reason::internal, "internal"},
 }};
 
-bool says(const std::string& text, std::string_view words) {
+bool contains(const std::string& text, std::string_view words) {
   return to_lower(text).find(words) != std::string::npos;
 }
 
@@ -52,14 +51,14 @@ Reason reason_of(Stage stage, Errc code) {
 
 // NCCL has few codes and many messages; only messages that are more specific than the code are used.
 Reason reason_of(Stage stage, const NcclError& error) {
-  if (says(error.text, "mismatch") && says(error.text, "version")) return Reason::wrong_version;
-  if (says(error.text, "out of memory")) return Reason::no_memory;
+  if (contains(error.text, "mismatch") && contains(error.text, "version")) return Reason::wrong_version;
+  if (contains(error.text, "out of memory")) return Reason::no_memory;
   if (error.code == nccl::kRemoteError) return Reason::peer_vanished;
   const bool is_of_peer = error.code == nccl::kSystemError || error.code == nccl::kInternalError;
   if (stage == Stage::measuring && is_of_peer) return Reason::peer_vanished;
   if (stage == Stage::joining && error.code == nccl::kSystemError) {
-    if (says(error.text, "refused")) return Reason::refused;
-    if (says(error.text, "timed out")) return Reason::not_joined;
+    if (contains(error.text, "refused")) return Reason::refused;
+    if (contains(error.text, "timed out")) return Reason::not_joined;
   }
   return Reason::internal;
 }
@@ -85,8 +84,8 @@ std::string after(Reason reason, Vendor vendor) {
 
 Failure make_failure(Reason reason, const std::string& what, Vendor vendor = Vendor::nvidia) {
   const std::string text = before(reason, vendor) + what;
-  const std::string cure = after(reason, vendor);
-  return {reason, to_printable(text, kLongestText - cure.size()) + cure};
+  const std::string remedy = after(reason, vendor);
+  return {reason, to_printable(text, kLongestText - remedy.size()) + remedy};
 }
 
 }  // namespace
@@ -173,8 +172,8 @@ std::string to_invitation(const AllReduceReport& report, const std::string& id) 
 }
 
 int exit_code_of(const AllReduceReport& report) {
-  if (report.failure) return report.failure->reason == Reason::wrong_result ? exit_wrong : exit_not_looked;
-  return report.figures ? exit_measured : exit_not_looked;
+  if (report.failure) return report.failure->reason == Reason::wrong_result ? exit_wrong : exit_not_measured;
+  return report.figures ? exit_measured : exit_not_measured;
 }
 
 }  // namespace autopilot::probes::gpu

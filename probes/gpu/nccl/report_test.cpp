@@ -7,7 +7,6 @@
 #include "probes/gpu/run/report.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 using testing::HasSubstr;
@@ -17,12 +16,12 @@ Reason reason_of(Stage stage, nccl::Return code, const std::string& text) {
       .reason;
 }
 
-TEST(Reason, every_one_has_its_word) {
+TEST(Reason, every_reason_has_a_word) {
   for (int i = 0; i <= static_cast<int>(Reason::internal); ++i)
     EXPECT_FALSE(to_string(static_cast<Reason>(i)).empty()) << i;
 }
 
-TEST(Reason, where_something_failed_says_why) {
+TEST(Reason, the_stage_determines_the_reason) {
   EXPECT_EQ(failure_of(Stage::driver, Error{Errc::not_found, "x"}, Vendor::nvidia).reason, Reason::no_driver);
   EXPECT_EQ(failure_of(Stage::guard, Error{Errc::conflict, "x"}, Vendor::nvidia).reason, Reason::busy);
   EXPECT_EQ(failure_of(Stage::memory, Error{Errc::exhausted, "x"}, Vendor::nvidia).reason, Reason::no_memory);
@@ -32,21 +31,21 @@ TEST(Reason, where_something_failed_says_why) {
             Reason::internal);
 }
 
-TEST(Reason, a_missing_library_comes_with_its_cure) {
+TEST(Reason, a_missing_library_comes_with_its_remedy) {
   const Failure failure =
       failure_of(Stage::library, Error{Errc::not_found, "libnccl.so.2: none"}, Vendor::nvidia);
   EXPECT_EQ(failure.reason, Reason::no_library);
   EXPECT_THAT(failure.text, HasSubstr("--nccl-library"));
 }
 
-TEST(Reason, what_is_of_rccl_is_not_said_to_be_of_nccl) {
+TEST(Reason, rccl_is_not_called_nccl) {
   EXPECT_THAT(failure_of(Stage::library, Error{Errc::not_found, "x"}, Vendor::amd).text,
               HasSubstr("install RCCL (rccl)"));
   const NcclError mismatch{.code = nccl::kInvalidUsage, .call = "c", .text = "Mismatched version"};
   EXPECT_THAT(failure_of(Stage::joining, mismatch, Vendor::amd).text, HasSubstr("same version of RCCL"));
 }
 
-TEST(Reason, nobody_who_listens_is_told_from_nobody_who_answers) {
+TEST(Reason, connection_refused_is_distinguished_from_no_answer) {
   EXPECT_EQ(reason_of(Stage::joining, nccl::kSystemError, "connect failed : Connection refused"),
             Reason::refused);
   EXPECT_EQ(reason_of(Stage::joining, nccl::kSystemError, "connect failed : Connection timed out"),
@@ -55,14 +54,14 @@ TEST(Reason, nobody_who_listens_is_told_from_nobody_who_answers) {
   EXPECT_EQ(reason_of(Stage::joining, nccl::kInternalError, "connection refused"), Reason::internal);
 }
 
-TEST(Reason, once_all_were_there_a_failure_of_the_system_is_that_of_a_peer) {
+TEST(Reason, after_all_have_joined_a_system_error_is_that_of_a_peer) {
   for (const nccl::Return code : {nccl::kRemoteError, nccl::kSystemError, nccl::kInternalError})
     EXPECT_EQ(reason_of(Stage::measuring, code, "closed"), Reason::peer_vanished) << code;
   EXPECT_EQ(reason_of(Stage::joining, nccl::kRemoteError, "closed"), Reason::peer_vanished);
   EXPECT_EQ(reason_of(Stage::measuring, nccl::kInvalidUsage, "x"), Reason::internal);
 }
 
-TEST(Reason, words_say_more_than_codes) {
+TEST(Reason, the_message_has_precedence_over_the_code) {
   EXPECT_EQ(reason_of(Stage::joining, nccl::kInvalidUsage,
                       "Mismatched NCCL version detected : rank 0 version 22105 rank 1 version 22304"),
             Reason::wrong_version);
@@ -71,7 +70,7 @@ TEST(Reason, words_say_more_than_codes) {
   EXPECT_EQ(reason_of(Stage::joining, nccl::kInternalError, "mismatch in rank count"), Reason::internal);
 }
 
-TEST(Reason, who_hangs_is_blamed_and_nobody_else) {
+TEST(Reason, only_the_hanging_call_determines_the_reason) {
   EXPECT_EQ(failure_of_hanging(Stage::driver, "cuInit has not returned").reason, Reason::internal);
   EXPECT_EQ(failure_of_hanging(Stage::joining, "ncclCommInitRank has not returned").reason,
             Reason::not_joined);
@@ -81,7 +80,7 @@ TEST(Reason, who_hangs_is_blamed_and_nobody_else) {
   EXPECT_EQ(failure_of_hanging(Stage::joining, "ncclGetUniqueId has not returned").reason, Reason::internal);
 }
 
-TEST(Reason, what_a_library_says_is_cut_and_made_printable) {
+TEST(Reason, a_message_of_a_library_is_truncated_and_printable) {
   const Failure failure = failure_of(
       Stage::joining, NcclError{.code = 3, .call = "c", .text = "\x1b[31m" + std::string(5000, 'x')},
       Vendor::nvidia);
@@ -113,17 +112,17 @@ TEST(AllReduceReport, figures_are_whole_bits) {
   EXPECT_EQ(exit_code_of(measured()), exit_measured);
 }
 
-TEST(AllReduceReport, a_reason_stands_in_the_place_of_figures) {
+TEST(AllReduceReport, a_reason_replaces_the_figures) {
   AllReduceReport report = measured();
   report.failure = {Reason::peer_vanished, "rank \xff is gone"};
   EXPECT_EQ(to_json(report),
             R"({"program":"autopilot-gpu-probe","format":1,"simulated":false,"address":"10.0.0.2",)"
             R"("nccl_version":"2.21.5","ranks":16,"gpus":8,"reason":"peer_vanished",)"
             "\"error\":\"rank \xef\xbf\xbd is gone\"}");
-  EXPECT_EQ(exit_code_of(report), exit_not_looked);
+  EXPECT_EQ(exit_code_of(report), exit_not_measured);
 }
 
-TEST(AllReduceReport, only_what_is_known_is_told) {
+TEST(AllReduceReport, unknown_values_are_left_out) {
   AllReduceReport report;
   report.ranks = 2;
   report.simulated = true;
@@ -141,7 +140,7 @@ TEST(AllReduceReport, a_wrong_result_has_a_code_of_its_own) {
   EXPECT_EQ(exit_code_of(report), exit_wrong);
 }
 
-TEST(AllReduceReport, a_version_is_that_of_the_library_that_was_asked) {
+TEST(AllReduceReport, the_version_has_the_name_of_the_library) {
   AllReduceReport report = measured();
   report.vendor = Vendor::amd;
   for (const std::string& text : {to_json(report), to_invitation(report, "0f")}) {
@@ -150,7 +149,7 @@ TEST(AllReduceReport, a_version_is_that_of_the_library_that_was_asked) {
   }
 }
 
-TEST(AllReduceReport, an_invitation_has_what_others_need) {
+TEST(AllReduceReport, an_invitation_has_all_data_to_join) {
   EXPECT_EQ(to_invitation(measured(), "0f"),
             R"({"program":"autopilot-gpu-probe","format":1,"simulated":false,"id":"0f","gpus":8,)"
             R"("nccl_version":"2.21.5"})");

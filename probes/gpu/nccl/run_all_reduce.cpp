@@ -22,7 +22,6 @@
 #include "probes/gpu/run/report.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 // NCCL gives up after that many refused connections, each a tenth of a second longer apart: five seconds. Its
@@ -183,10 +182,10 @@ void stop_and_wait(AllReduceSlot& slot) {
   slot.watch.stop = true;
   const auto end = Clock::now() + kStopping;
   while (!slot.done && Clock::now() < end)
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kPollInterval);
 }
 
-int tell(Lines& lines, const AllReduceSlot& slot, int number) {
+int write_report(Lines& lines, const AllReduceSlot& slot, int number) {
   const AllReduceReport report = slot.report();
   if (report.failure) std::fprintf(stderr, "autopilot-gpu-probe: %s\n", report.failure->text.c_str());
   if (slot.is_usage && number == 0) return exit_usage;
@@ -230,7 +229,7 @@ int run_all_reduce(const AllReduceOptions& options) {
   };
   std::thread worker(run_all_reduce_worker, std::cref(options), std::cref(invite), std::ref(slot));
   const int number = wait_for(slot, options);
-  const int code = tell(lines, slot, number);
+  const int code = write_report(lines, slot, number);
   // If a thread is blocked in a call, the destructors would destroy what it uses; the same applies to NCCL's
   // threads, which can remain if not all ranks joined. The process ends instead.
   const bool is_left = !slot.done || (slot.stage == Stage::joining && code != exit_measured);

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 using testing::HasSubstr;
@@ -25,14 +24,14 @@ TEST(Environment, the_interface_of_an_address_is_found) {
   EXPECT_EQ(*interface, "lo");
 }
 
-TEST(Environment, an_address_of_others_is_named) {
+TEST(Environment, an_address_of_another_machine_is_named) {
   const Status status = prepare_environment("192.0.2.77");
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::not_found);
   EXPECT_THAT(status.error().what, HasSubstr("192.0.2.77"));
 }
 
-TEST(Environment, what_is_taken_from_it_is_gone) {
+TEST(Environment, a_taken_variable_is_removed) {
   ::setenv("AUTOPILOT_TEST_SECRET", "0f1e", 1);
   const char* const memory = std::getenv("AUTOPILOT_TEST_SECRET");
   EXPECT_EQ(take_variable("AUTOPILOT_TEST_SECRET"), "0f1e");
@@ -41,7 +40,7 @@ TEST(Environment, what_is_taken_from_it_is_gone) {
   EXPECT_EQ(take_variable("AUTOPILOT_TEST_SECRET"), std::nullopt);
 }
 
-TEST(Environment, what_somebody_has_set_stays) {
+TEST(Environment, variables_that_are_set_stay) {
   ::setenv("NCCL_RAS_ENABLE", "1", 1);
   ::unsetenv("NCCL_DEBUG_FILE");
   ASSERT_TRUE(prepare_environment(std::nullopt));

@@ -162,7 +162,7 @@ class Worker {
 
   // The faulty GPU of the pair is unknown: this GPU continues, and reports at its end what was not tested.
   void note_pairs(const TestReport& report) {
-    for (const NotLooked& pair : report.measured.not_looked)
+    for (const UntestedPeer& pair : report.measured.untested)
       if (pair.has_failed && outcome_of_pairs_)
         outcome_of_pairs_ = fail(Errc::unavailable, report.test + ": with " + pair.peer + ": " + pair.why);
   }

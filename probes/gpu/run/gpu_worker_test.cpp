@@ -10,10 +10,9 @@
 #include <thread>
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
-TEST(Meeting, nobody_goes_on_before_all_have_come) {
+TEST(Meeting, no_member_continues_before_all_have_arrived) {
   constexpr std::size_t kMembers = 4;
   constexpr int kRounds = 50;
   Meeting meeting(kMembers);
@@ -32,14 +31,14 @@ TEST(Meeting, nobody_goes_on_before_all_have_come) {
   EXPECT_EQ(early, 0);
 }
 
-TEST(Meeting, who_leaves_is_waited_for_no_longer) {
+TEST(Meeting, a_member_that_left_is_not_waited_for) {
   Meeting meeting(3);
   std::jthread first([&] { EXPECT_TRUE(meeting.meet(0)); });
   std::jthread second([&] { EXPECT_TRUE(meeting.meet(1)); });
   meeting.leave(2);
 }
 
-TEST(Meeting, who_was_given_up_learns_it_when_it_comes_at_last) {
+TEST(Meeting, a_late_member_learns_that_it_was_removed) {
   Meeting meeting(2);
   meeting.leave(1);
   EXPECT_TRUE(meeting.meet(0));
@@ -96,7 +95,7 @@ TEST_F(StayNear, the_thread_stays_on_the_processors_of_the_device) {
   EXPECT_EQ(processors, 1);
 }
 
-TEST_F(StayNear, nothing_changes_where_the_kernel_does_not_say) {
+TEST_F(StayNear, nothing_changes_without_data_of_the_kernel) {
   const int before = stay().second;
   write("numa_node", "-1\n");  // of a machine without nodes
   write("local_cpulist", "0\n");

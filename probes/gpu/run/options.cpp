@@ -44,12 +44,12 @@ constexpr const char* kFooter =
 }
 
 // The id is the only secret, and all users of a machine can see arguments.
-nccl::UniqueId read_id(const std::string& said) {
-  const bool is_elsewhere = said == kFromEnvironment;
-  const std::optional<std::string> text = is_elsewhere ? take_variable(kIdVariable) : said;
+nccl::UniqueId read_id(const std::string& given) {
+  const bool is_elsewhere = given == kFromEnvironment;
+  const std::optional<std::string> text = is_elsewhere ? take_variable(kIdVariable) : given;
   if (!text) refuse("--id", std::string(kIdVariable) + ", from which - reads it, is not set");
   if (const auto id = parse_unique_id(*text)) return *id;
-  refuse("--id", (is_elsewhere ? std::string(kIdVariable) : "'" + to_printable(said, 80) + "'") +
+  refuse("--id", (is_elsewhere ? std::string(kIdVariable) : "'" + to_printable(given, 80) + "'") +
                      " is not the 256 hexadecimal digits that nccl-serve printed");
 }
 
@@ -110,7 +110,7 @@ void add_libraries(CLI::App& command, AllReduceOptions& options) {
   const auto add = [&command](const char* name, std::optional<std::string>& file, const char* about) {
     command
         .add_option_function<std::string>(
-            name, [&file](const std::string& said) { file = said; }, about)
+            name, [&file](const std::string& given) { file = given; }, about)
         ->type_name("FILE");
   };
   add("--library", options.library, "CUDA: libcuda.so.1; HIP: libamdhip64.so.7, .6, .5");
@@ -162,7 +162,7 @@ class NcclCommands {
   explicit NcclCommands(CLI::App& app);
 
   // Options of the parsed subcommand. nullopt: neither was parsed.
-  [[nodiscard]] std::optional<AllReduceOptions> asked() const;
+  [[nodiscard]] std::optional<AllReduceOptions> chosen() const;
 
  private:
   AllReduceOptions serve_;
@@ -174,7 +174,7 @@ class NcclCommands {
 NcclCommands::NcclCommands(CLI::App& app)
     : serve_command_(add_serve(app, serve_)), measure_command_(add_measure(app, measure_)) {}
 
-std::optional<AllReduceOptions> NcclCommands::asked() const {
+std::optional<AllReduceOptions> NcclCommands::chosen() const {
   if (serve_command_->parsed()) return serve_;
   if (measure_command_->parsed()) return measure_;
   return std::nullopt;
@@ -213,11 +213,11 @@ std::string check_test(const std::string& word) {
 }
 
 // In the order of the table, regardless of the order of the names.
-std::vector<std::string> chosen_tests(const std::vector<std::string>& said) {
+std::vector<std::string> chosen_tests(const std::vector<std::string>& given) {
   std::vector<std::string> chosen;
   for (const GpuTest& test : gpu_tests()) {
     const auto is = [&](const std::string& word) { return word == kAll || word == test.name; };
-    if (said.empty() ? test.is_default : std::any_of(said.begin(), said.end(), is))
+    if (given.empty() ? test.is_default : std::any_of(given.begin(), given.end(), is))
       chosen.emplace_back(test.name);
   }
   return chosen;
@@ -273,9 +273,9 @@ std::variant<Options, AllReduceOptions, int> parse_options(int argc, const char*
   const NcclCommands nccl(app);
   try {
     app.parse(argc, argv);
-    if (auto asked = nccl.asked()) {
+    if (auto command = nccl.chosen()) {
       refuse_options_before_a_command(app);
-      return *std::move(asked);
+      return *std::move(command);
     }
   } catch (const CLI::Success& success) {
     return app.exit(success);

@@ -4,7 +4,6 @@
 #include <csignal>
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 sigset_t ending_signals() {
@@ -24,9 +23,9 @@ void hold_ending_signals() {
 
 int wait_until(const std::function<bool()>& is_over) {
   const sigset_t signals = ending_signals();
-  const timespec look{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kLook).count()};
+  const timespec interval{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kPollInterval).count()};
   while (!is_over())
-    if (const int number = sigtimedwait(&signals, nullptr, &look); number > 0) return number;
+    if (const int number = sigtimedwait(&signals, nullptr, &interval); number > 0) return number;
   return 0;
 }
 

@@ -10,7 +10,7 @@
 
 namespace autopilot::probes::gpu {
 
-inline constexpr std::chrono::milliseconds kLook{20};
+inline constexpr std::chrono::milliseconds kPollInterval{20};
 // Time to free resources after a signal; then the process ends and the kernel frees the rest.
 inline constexpr std::chrono::milliseconds kStopping{800};
 
@@ -18,7 +18,7 @@ inline constexpr std::chrono::milliseconds kStopping{800};
 // starts.
 void hold_ending_signals();
 
-// Polls at kLook until it is over or one of those signals arrives: returns the signal, or 0.
+// Polls at kPollInterval until it is over or one of those signals arrives: returns the signal, or 0.
 [[nodiscard]] int wait_until(const std::function<bool()>& is_over);
 
 // Detects a thread that is in one call for too long. Called repeatedly by one other thread.

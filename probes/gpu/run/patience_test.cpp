@@ -13,7 +13,7 @@ TEST(Patience, a_thread_between_two_calls_does_not_hang) {
   EXPECT_FALSE(patience.is_over());
 }
 
-TEST(Patience, one_call_that_stays_is_named) {
+TEST(Patience, a_hanging_call_is_named) {
   Watch watch;
   Patience patience(watch, 0);
   const InCall in_call(watch, "cuInit");
@@ -42,7 +42,7 @@ TEST(Patience, the_other_gpu_of_a_call_is_named) {
   EXPECT_EQ(patience.text(), "cuCtxCreate_v2 has not returned for 0 s, with GPU-2");
 }
 
-TEST(Patience, many_short_calls_are_no_long_one) {
+TEST(Patience, many_short_calls_are_not_a_long_one) {
   Watch watch;
   Patience patience(watch, 0);
   for (int i = 0; i < 3; ++i) {

@@ -35,9 +35,9 @@ json::array wrong_json(const std::vector<Wrong>& wrong) {
   return all;
 }
 
-json::array not_looked_json(const std::vector<NotLooked>& not_looked) {
+json::array untested_json(const std::vector<UntestedPeer>& untested) {
   json::array all;
-  for (const NotLooked& one : not_looked)
+  for (const UntestedPeer& one : untested)
     all.push_back(json::object{{"peer", one.peer}, {"why", to_utf8(one.why)}});
   return all;
 }
@@ -54,7 +54,7 @@ json::object test_json(const TestReport& test) {
   object["measured"] = std::move(measured);
   object["wrong"] = wrong_json(test.measured.wrong);
   if (!test.measured.disputed.empty()) object["disputed"] = wrong_json(test.measured.disputed);
-  if (!test.measured.not_looked.empty()) object["not_looked"] = not_looked_json(test.measured.not_looked);
+  if (!test.measured.untested.empty()) object["not_looked"] = untested_json(test.measured.untested);
   for (const auto& [name, value] : test.measured.facts)
     object[name] = value;
   return object;
@@ -110,7 +110,7 @@ bool has_wrong(const GpuReport& gpu) {
 }
 
 // A GPU that supports none of its tests was not tested.
-bool was_looked_at(const GpuReport& gpu) {
+bool was_measured(const GpuReport& gpu) {
   const auto is_skipped = [](const TestReport& test) { return test.skipped.has_value(); };
   return !gpu.error && !std::all_of(gpu.tests.begin(), gpu.tests.end(), is_skipped);
 }
@@ -134,8 +134,8 @@ std::string to_json(const Report& report) {
 
 int exit_code_of(const Report& report) {
   if (std::any_of(report.gpus.begin(), report.gpus.end(), has_wrong)) return exit_wrong;
-  const bool all_looked_at = std::all_of(report.gpus.begin(), report.gpus.end(), was_looked_at);
-  return report.error || !all_looked_at ? exit_not_looked : exit_measured;
+  const bool all_measured = std::all_of(report.gpus.begin(), report.gpus.end(), was_measured);
+  return report.error || !all_measured ? exit_not_measured : exit_measured;
 }
 
 }  // namespace autopilot::probes::gpu

@@ -23,7 +23,7 @@ Report measured() {
   return report;
 }
 
-TEST(Report, every_sample_is_told_in_its_order) {
+TEST(Report, samples_keep_their_order) {
   EXPECT_THAT(to_json(measured()),
               HasSubstr(R"("unit":"GB/s","best":3E0,"median":2E0,"samples":[3E0,1E0,2E0])"));
   EXPECT_THAT(to_json(measured()), HasSubstr(R"("scope":"together")"));
@@ -35,12 +35,12 @@ TEST(Report, a_test_that_was_skipped_has_no_figures) {
   report.gpus[0].tests[0].skipped = "needs a second GPU";
   EXPECT_THAT(to_json(report), HasSubstr(R"("skipped":"needs a second GPU"})"));
   EXPECT_THAT(to_json(report), Not(HasSubstr("samples")));
-  EXPECT_EQ(exit_code_of(report), exit_not_looked) << "it did nothing else";
+  EXPECT_EQ(exit_code_of(report), exit_not_measured) << "it did nothing else";
   report.gpus[0].tests.push_back(measured().gpus[0].tests[0]);
   EXPECT_EQ(exit_code_of(report), exit_measured);
 }
 
-TEST(Report, what_kernels_disagree_on_is_no_wrong_result) {
+TEST(Report, a_disagreement_of_kernels_is_not_a_wrong_result) {
   Report report = measured();
   EXPECT_THAT(to_json(report), Not(HasSubstr("disputed")));
   report.gpus[0].tests[0].measured.disputed = {{.where = "row 3", .count = 1, .detail = "4 instead of 7"}};
@@ -52,19 +52,19 @@ TEST(Report, what_kernels_disagree_on_is_no_wrong_result) {
 TEST(Report, gpus_that_a_test_left_out_are_named) {
   Report report = measured();
   EXPECT_THAT(to_json(report), Not(HasSubstr("not_looked")));
-  report.gpus[0].tests[0].measured.not_looked = {{.peer = "GPU-2", .why = "in use by 4200"}};
+  report.gpus[0].tests[0].measured.untested = {{.peer = "GPU-2", .why = "in use by 4200"}};
   EXPECT_THAT(to_json(report), HasSubstr(R"("not_looked":[{"peer":"GPU-2","why":"in use by 4200"}])"));
-  EXPECT_EQ(exit_code_of(report), exit_measured) << "whoever left it out has looked at all that it may";
+  EXPECT_EQ(exit_code_of(report), exit_measured) << "all permitted GPUs were measured";
 }
 
-TEST(Report, kernels_that_the_driver_refused_are_told) {
+TEST(Report, refused_kernels_are_reported) {
   Report report = measured();
   EXPECT_THAT(to_json(report), Not(HasSubstr("refused_kernels")));
   report.gpus[0].refused_kernels = "sm_90a: cuModuleLoadData: CUDA_ERROR_INVALID_PTX (218)";
   EXPECT_THAT(to_json(report), HasSubstr(R"("refused_kernels":"sm_90a: cuModuleLoadData)"));
 }
 
-TEST(Report, names_that_are_no_utf8_do_not_break_it) {
+TEST(Report, invalid_utf8_is_replaced) {
   Report report = measured();
   report.gpus[0].facts.name = "\xff";
   EXPECT_THAT(to_json(report), HasSubstr("\xef\xbf\xbd"));
@@ -77,19 +77,19 @@ TEST(Report, only_a_simulated_driver_is_called_so) {
   EXPECT_THAT(to_json(report), HasSubstr(R"("simulated":true)"));
 }
 
-TEST(Report, a_wrong_result_outranks_who_could_not_look) {
+TEST(Report, a_wrong_result_has_precedence_over_missing_measurements) {
   Report report = measured();
   EXPECT_EQ(exit_code_of(report), exit_measured);
   report.gpus.emplace_back().error = "cuCtxCreate_v2: CUDA_ERROR_UNKNOWN (999)";
-  EXPECT_EQ(exit_code_of(report), exit_not_looked);
+  EXPECT_EQ(exit_code_of(report), exit_not_measured);
   report.gpus[0].tests[0].measured.wrong.push_back({.where = "multiprocessor 3", .count = 1, .detail = ""});
   EXPECT_EQ(exit_code_of(report), exit_wrong);
 }
 
-TEST(Report, without_a_driver_nobody_looked) {
+TEST(Report, without_a_driver_nothing_was_measured) {
   Report report;
   report.error = "no driver";
-  EXPECT_EQ(exit_code_of(report), exit_not_looked);
+  EXPECT_EQ(exit_code_of(report), exit_not_measured);
   EXPECT_THAT(to_json(report), HasSubstr(R"("error":"no driver","gpus":[])"));
 }
 

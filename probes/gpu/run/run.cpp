@@ -121,7 +121,7 @@ void wait_for_stop(Crew& crew) {
   crew.stop();
   const auto end = Clock::now() + kStopping;
   while (!crew.is_through() && Clock::now() < end)
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kPollInterval);
 }
 
 // "12.4" of 12040.
@@ -195,7 +195,7 @@ GpuReport report_of_missing(const std::string& address) {
 }
 
 // Writes the report. False: writing failed.
-bool tell(const Report& report) {
+bool write_report(const Report& report) {
   if (report.error) std::fprintf(stderr, "autopilot-gpu-probe: %s\n", report.error->c_str());
   for (const GpuReport& gpu : report.gpus)
     if (gpu.error) std::fprintf(stderr, "gpu %d: %s\n", gpu.facts.index, gpu.error->c_str());
@@ -206,9 +206,9 @@ bool tell(const Report& report) {
 
 // If a thread is blocked in a call, destructors would destroy what it uses: the process ends instead.
 int end(const Report& report, int number, bool all_ended) {
-  const bool is_told = tell(report);
+  const bool is_written = write_report(report);
   int code = number != 0 ? exit_signal + number : exit_code_of(report);
-  if (code == exit_measured && !is_told) code = exit_not_looked;
+  if (code == exit_measured && !is_written) code = exit_not_measured;
   if (!all_ended) std::_Exit(code);
   return code;
 }

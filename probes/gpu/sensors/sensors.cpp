@@ -9,7 +9,6 @@
 #include "probes/gpu/driver/driver.hpp"
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 constexpr WordTable<std::uint64_t, 9> kReasons{{

@@ -8,14 +8,13 @@
 #include <vector>
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 // The remedy comes before the cause, which can be long.
-constexpr const char* kNobodyTells =
+constexpr const char* kUnknownUsers =
     "can be in use by an unknown process; a container needs the driver capability `utility` to list "
     "processes: ";
-constexpr const char* kCure = "; use --beside-others to test it nevertheless";
+constexpr const char* kRemedy = "; use --beside-others to test it nevertheless";
 
 }  // namespace
 
@@ -24,12 +23,12 @@ Status check_is_free(const std::optional<std::vector<unsigned>>& processes, cons
     std::string pids;
     for (const unsigned pid : *processes)
       pids += " " + std::to_string(pid);
-    return fail(Errc::conflict, "is in use by" + pids + kCure);
+    return fail(Errc::conflict, "is in use by" + pids + kRemedy);
   }
   if (values.power_w && values.power_limit_w && *values.power_w >= kMostPowerBefore * *values.power_limit_w)
     return fail(Errc::conflict, "draws " + std::to_string(static_cast<int>(*values.power_w)) + " of its " +
                                     std::to_string(static_cast<int>(*values.power_limit_w)) +
-                                    " W before anything is tested" + kCure);
+                                    " W before anything is tested" + kRemedy);
   return {};
 }
 
@@ -42,7 +41,7 @@ Status check_is_idle(const std::optional<std::vector<unsigned>>& processes, cons
 }
 
 tl::unexpected<Error> refuse_unknown_use(const std::string& why) {
-  return fail(Errc::conflict, std::string(kNobodyTells) + why);
+  return fail(Errc::conflict, std::string(kUnknownUsers) + why);
 }
 
 namespace {

@@ -8,17 +8,16 @@
 #include <vector>
 
 namespace autopilot::probes::gpu {
-
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(CheckIsFree, a_gpu_that_nobody_uses_is_tested) {
+TEST(CheckIsFree, an_idle_gpu_is_tested) {
   EXPECT_TRUE(check_is_free(std::vector<unsigned>{}, {.power_w = 70, .power_limit_w = 700}));
 }
 
-TEST(CheckIsFree, what_is_not_known_refuses_nothing) {
+TEST(CheckIsFree, unknown_users_do_not_refuse) {
   EXPECT_TRUE(check_is_free(std::nullopt, {}));
   EXPECT_TRUE(check_is_free(std::nullopt, {.power_w = 700}));
 }
@@ -43,7 +42,7 @@ TEST(CheckIsIdle, a_whole_gpu_whose_processes_are_known_is_tested) {
   EXPECT_THAT(check_is_idle(std::vector<unsigned>{17}, {}, false).error().what, HasSubstr("in use by 17"));
 }
 
-TEST(CheckIsIdle, what_nobody_tells_refuses_and_names_the_cure) {
+TEST(CheckIsIdle, unknown_users_refuse_and_name_the_remedy) {
   const Status status = check_is_idle(std::nullopt, {}, false);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::conflict);
@@ -58,7 +57,7 @@ TEST(CheckIsIdle, a_part_of_a_gpu_may_be_in_use) {
   EXPECT_THAT(status.error().what, HasSubstr("divided (MIG)"));
 }
 
-TEST(ThrottleWords, every_bit_is_told) {
+TEST(ThrottleWords, every_bit_is_named) {
   EXPECT_THAT(throttle_words(0), ElementsAre());
   EXPECT_THAT(throttle_words(0x44), ElementsAre("sw_power_cap", "hw_thermal"));
   EXPECT_THAT(throttle_words(0x8000000000000001), ElementsAre("gpu_idle", "0x8000000000000000"));
@@ -91,17 +90,17 @@ void expect_refused(const Status& status, const std::string& why) {
   EXPECT_THAT(status.error().what, HasSubstr(why));
 }
 
-TEST(AmdUse, a_gpu_that_nobody_uses_is_free) {
+TEST(AmdUse, an_idle_gpu_is_free) {
   EXPECT_TRUE(check_amd_use(seen({}), kGpu, false));
   EXPECT_TRUE(check_amd_use(seen({}), kGpu, true));
 }
 
-TEST(AmdUse, who_uses_it_is_named) {
+TEST(AmdUse, its_users_are_named) {
   for (const bool must_be_idle : {false, true})
     expect_refused(check_amd_use(seen({41, 4242}), kGpu, must_be_idle), "is in use by 41 4242");
 }
 
-TEST(AmdUse, what_nobody_tells_refuses_only_where_it_must_be_known) {
+TEST(AmdUse, unknown_users_refuse_only_if_it_must_be_idle) {
   const Result<host::KfdProcesses> nobody = fail(Errc::not_found, "/sys/class/kfd: not there");
   EXPECT_TRUE(check_amd_use(nobody, kGpu, false));
   expect_refused(check_amd_use(nobody, kGpu, true), "by an unknown process: /sys/class/kfd: not there");
@@ -109,7 +108,7 @@ TEST(AmdUse, what_nobody_tells_refuses_only_where_it_must_be_known) {
   expect_refused(check_amd_use(seen({}), "0000:99:00.0", true), "(KFD) does not list it");
 }
 
-TEST(AmdUse, a_process_of_which_nothing_is_told_may_use_it) {
+TEST(AmdUse, a_process_with_unknown_gpus_can_use_it) {
   auto some = seen({});
   some->some_untold = true;
   EXPECT_TRUE(check_amd_use(some, kGpu, false));
@@ -118,7 +117,7 @@ TEST(AmdUse, a_process_of_which_nothing_is_told_may_use_it) {
   expect_refused(check_amd_use(some, kGpu, true), "is in use by 41");
 }
 
-TEST(AmdUse, a_divided_gpu_is_none_that_is_known_to_be_idle) {
+TEST(AmdUse, a_divided_gpu_is_not_idle) {
   auto divided = seen({});
   divided->divided.insert(kGpu);
   EXPECT_TRUE(check_amd_use(divided, kGpu, false));

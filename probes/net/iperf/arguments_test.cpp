@@ -17,7 +17,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text + " ";
 }
 
-TEST(ClientArguments, say_what_iperf3_is_to_do) {
+TEST(ClientArguments, contain_the_options_of_iperf3) {
   const std::string text = joined(client_arguments({.to = "10.0.0.2",
                                                     .port = 5202,
                                                     .source = "10.0.0.1",
@@ -33,14 +33,14 @@ TEST(ClientArguments, say_what_iperf3_is_to_do) {
     EXPECT_THAT(text, testing::HasSubstr(part));
 }
 
-TEST(ClientArguments, the_flow_is_one_way_or_both) {
+TEST(ClientArguments, the_flow_has_one_direction_or_both) {
   EXPECT_THAT(client_arguments({.flow = Flow::from_peer}), Contains("--reverse"));
   EXPECT_THAT(client_arguments({.flow = Flow::both}), Contains("--bidir"));
   EXPECT_THAT(client_arguments({}),
               Not(Contains(testing::AnyOf("--reverse", "--bidir", "--rcv-timeout", "--bitrate"))));
 }
 
-TEST(ServerArguments, say_where_it_listens) {
+TEST(ServerArguments, contain_address_and_port) {
   const std::string text = joined(server_arguments({.address = "fe80::1%ib0", .port = 5201, .allowed = {}}));
   for (const char* part : {" --server ", " --bind fe80::1%ib0 ", " --port 5201 "})
     EXPECT_THAT(text, testing::HasSubstr(part));

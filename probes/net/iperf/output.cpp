@@ -7,7 +7,6 @@
 #include "core/parse.hpp"
 
 namespace autopilot::probes::net {
-
 namespace {
 
 namespace json = boost::json;
@@ -17,8 +16,8 @@ std::string words_in(std::string_view text) {
   json::error_code error;
   const json::value parsed = json::parse(text, error);
   if (error || !parsed.is_object()) return {};
-  const json::value* told = parsed.get_object().if_contains("error");
-  return told != nullptr && told->is_string() ? std::string(told->get_string()) : std::string();
+  const json::value* message = parsed.get_object().if_contains("error");
+  return message != nullptr && message->is_string() ? std::string(message->get_string()) : std::string();
 }
 
 // True if a data stream was connected.

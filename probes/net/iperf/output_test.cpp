@@ -18,7 +18,7 @@ Failure failure_in(const std::string& output) {
   return failure == nullptr ? Failure{Reason::internal, "no failure"} : *failure;
 }
 
-TEST(ClientOutput, the_words_of_libiperf_tell_what_the_kernel_said) {
+TEST(ClientOutput, the_message_of_libiperf_has_the_error_of_the_kernel) {
   const Failure failure = failure_in(client_output(
       IECONNECT, 0, R"({"start":{},"error":"unable to connect to server: Connection refused"})"));
   EXPECT_EQ(failure.reason, Reason::refused);
@@ -36,7 +36,7 @@ TEST(ClientOutput, an_error_counts_though_no_report_came) {
   EXPECT_EQ(failure_in(client_output(IEACCESSDENIED, 0, "")).reason, Reason::busy);
 }
 
-TEST(ClientOutput, a_process_that_said_nothing_or_half_is_no_measurement) {
+TEST(ClientOutput, empty_or_truncated_output_is_not_a_measurement) {
   EXPECT_EQ(failure_in("").reason, Reason::internal);
   EXPECT_EQ(failure_in("0").reason, Reason::internal);
   EXPECT_EQ(failure_in("0 0").reason, Reason::internal);
@@ -47,7 +47,7 @@ TEST(ClientOutput, a_process_that_said_nothing_or_half_is_no_measurement) {
   EXPECT_EQ(failure_in("0 0\n[]").reason, Reason::garbage);
 }
 
-TEST(ClientOutput, a_peer_that_breaks_a_connection_before_the_test_may_be_between_two) {
+TEST(ClientOutput, a_peer_that_resets_before_the_test_is_retried) {
   const auto is_pause = [](int code, const std::string& streams, const std::string& words) {
     return may_be_a_pause(
         client_output(code, 0, R"({"start":{"connected":[)" + streams + R"(]},"error":")" + words + R"("})"));
@@ -62,7 +62,7 @@ TEST(ClientOutput, a_peer_that_breaks_a_connection_before_the_test_may_be_betwee
   EXPECT_FALSE(may_be_a_pause(""));
 }
 
-TEST(ServerOutput, tells_who_listens_and_counts_tests) {
+TEST(ServerOutput, reports_listening_and_counts_tests) {
   const ServerState state =
       read_server_output(line_of_listening() + line_of_test() + line_of_listening() + line_of_test());
   EXPECT_TRUE(state.is_listening);
@@ -70,13 +70,13 @@ TEST(ServerOutput, tells_who_listens_and_counts_tests) {
   EXPECT_FALSE(state.failure);
 }
 
-TEST(ServerOutput, tells_why_nobody_listens) {
+TEST(ServerOutput, reports_why_listening_failed) {
   const ServerState state = read_server_output(line_of_failure(IELISTEN, EADDRINUSE));
   ASSERT_TRUE(state.failure);
   EXPECT_EQ(failure_of(*state.failure, "port 5201").reason, Reason::port_taken);
 }
 
-TEST(ServerOutput, what_is_cut_off_or_no_line_of_a_server_counts_for_nothing) {
+TEST(ServerOutput, truncated_and_other_lines_are_ignored) {
   for (const std::string text :
        {"", "listening", "listen\n", "failed 1\n", "failed a b\n", "\n\n", "tested twice\n"}) {
     const ServerState state = read_server_output(text);

@@ -14,7 +14,6 @@
 #include "core/word_table.hpp"
 
 namespace autopilot::probes::net {
-
 namespace {
 
 constexpr WordTable<Reason, 16> kWords{{
@@ -280,16 +279,16 @@ std::string peer_version_in(const json::object& report) {
 }
 
 // The totals of one direction; with two directions, names of the reverse direction have a suffix.
-Result<OneWay> totals_of(const json::object& end, const std::string& suffix) {
-  OneWay way;
+Result<Direction> totals_of(const json::object& end, const std::string& suffix) {
+  Direction direction;
   const std::string sent_path = "end.sum_sent" + suffix;
   const json::object* sent = TRY(object_at(end, "sum_sent" + suffix, sent_path));
-  way.sent_bits_per_second = TRY(amount_at(*sent, "bits_per_second", sent_path));
-  way.retransmits = TRY(count_at(*sent, "retransmits", sent_path));
+  direction.sent_bits_per_second = TRY(amount_at(*sent, "bits_per_second", sent_path));
+  direction.retransmits = TRY(count_at(*sent, "retransmits", sent_path));
   const std::string received_path = "end.sum_received" + suffix;
   const json::object* received = TRY(object_at(end, "sum_received" + suffix, received_path));
-  way.received_bits_per_second = TRY(amount_at(*received, "bits_per_second", received_path));
-  return way;
+  direction.received_bits_per_second = TRY(amount_at(*received, "bits_per_second", received_path));
+  return direction;
 }
 
 Status take_sample(const json::object& interval, std::string_view name, const std::string& path,
@@ -305,7 +304,7 @@ Status take_sample(const json::object& interval, std::string_view name, const st
 
 struct Samples {
   std::vector<Sample> all;
-  std::vector<Sample> of_way_back;  // in a test of both directions
+  std::vector<Sample> of_reverse;  // in a test of both directions
 };
 
 Result<Samples> samples_in(const json::object& report, bool has_both) {
@@ -322,8 +321,7 @@ Result<Samples> samples_in(const json::object& report, bool has_both) {
     const json::object& interval = intervals[i].get_object();
     TRY_STATUS(take_sample(interval, "sum", path + ".sum", samples.all));
     if (has_both)
-      TRY_STATUS(
-          take_sample(interval, "sum_bidir_reverse", path + ".sum_bidir_reverse", samples.of_way_back));
+      TRY_STATUS(take_sample(interval, "sum_bidir_reverse", path + ".sum_bidir_reverse", samples.of_reverse));
   }
   return samples;
 }
@@ -347,13 +345,15 @@ bool are_of_the_same_times(const std::vector<Sample>& theirs, const std::vector<
 
 // Data that left the sender in a second can be queued where the sender does not see it. Uses the peer's
 // numbers, or without them the received share of the total.
-std::vector<Sample> arrived_of(std::vector<Sample> received, const OneWay& way, std::vector<Sample> sent) {
+std::vector<Sample> arrived_of(std::vector<Sample> received, const Direction& direction,
+                               std::vector<Sample> sent) {
   if (are_of_the_same_times(received, sent)) {
     received.resize(sent.size());
     return received;
   }
-  const double share =
-      way.sent_bits_per_second > 0 ? way.received_bits_per_second / way.sent_bits_per_second : 1;
+  const double share = direction.sent_bits_per_second > 0
+                           ? direction.received_bits_per_second / direction.sent_bits_per_second
+                           : 1;
   for (Sample& sample : sent)
     sample.bits_per_second *= share;
   return sent;
@@ -362,7 +362,7 @@ std::vector<Sample> arrived_of(std::vector<Sample> received, const OneWay& way, 
 Status take_samples(const json::object& report, IperfResult& result) {
   const bool has_both = result.to_peer && result.from_peer;
   Samples samples = TRY(samples_in(report, has_both));
-  if (result.from_peer) result.from_peer->samples = has_both ? std::move(samples.of_way_back) : samples.all;
+  if (result.from_peer) result.from_peer->samples = has_both ? std::move(samples.of_reverse) : samples.all;
   // In a test of both directions, the peer uses other names.
   auto received = has_both ? std::vector<Sample>() : peer_samples_in(report);
   if (result.to_peer)
@@ -372,8 +372,8 @@ Status take_samples(const json::object& report, IperfResult& result) {
 
 Status take_totals(const json::object& report, IperfResult& result) {
   const json::object* start = TRY(object_at(report, "start", "start"));
-  const json::object* asked = TRY(object_at(*start, "test_start", "start.test_start"));
-  const bool is_reverse = TRY(flag_at(*asked, "reverse", "start.test_start"));
+  const json::object* setup = TRY(object_at(*start, "test_start", "start.test_start"));
+  const bool is_reverse = TRY(flag_at(*setup, "reverse", "start.test_start"));
   const json::object* end = TRY(object_at(report, "end", "end"));
   // iperf3 3.12 does not record that both directions were requested.
   if (find(*end, "sum_sent_bidir_reverse") != nullptr) {
@@ -405,8 +405,8 @@ Result<IperfResult> parse_iperf_result(std::string_view report_text) {
   if (error) return fail(Errc::malformed, "not JSON: " + error.message());
   if (!parsed.is_object()) return fail(Errc::malformed, "not an iperf3 report");
   const json::object& report = parsed.get_object();
-  if (const json::value* told = find(report, "error"))
-    return fail(Errc::malformed, "iperf3 reports: " + to_printable(json::serialize(*told), 200));
+  if (const json::value* message = find(report, "error"))
+    return fail(Errc::malformed, "iperf3 reports: " + to_printable(json::serialize(*message), 200));
   IperfResult result;
   TRY_STATUS(take_totals(report, result));
   TRY_STATUS(take_samples(report, result));

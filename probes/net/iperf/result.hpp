@@ -61,7 +61,7 @@ struct Sample {
 };
 
 // One direction of a test.
-struct OneWay {
+struct Direction {
   double sent_bits_per_second = 0;      // from the sender
   double received_bits_per_second = 0;  // from the receiver
   std::optional<std::int64_t> retransmits;
@@ -71,8 +71,8 @@ struct OneWay {
 // Results of one client process. All numbers are from the report; a missing number is not replaced by a
 // default.
 struct IperfResult {
-  std::optional<OneWay> to_peer;
-  std::optional<OneWay> from_peer;
+  std::optional<Direction> to_peer;
+  std::optional<Direction> from_peer;
   std::optional<double> cpu_percent;  // of one processor
   std::optional<double> peer_cpu_percent;
   std::optional<std::int64_t> mss_bytes;

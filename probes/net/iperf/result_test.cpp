@@ -8,14 +8,13 @@
 #include <iperf_api.h>
 
 namespace autopilot::probes::net {
-
 namespace {
 
 std::string_view word(int code, int errno_value = 0) {
   return to_string(failure_of({.code = code, .errno_value = errno_value, .text = ""}, "peer").reason);
 }
 
-TEST(Reason, of_a_connection_that_is_not_made_is_what_the_kernel_says) {
+TEST(Reason, of_a_failed_connection_is_the_error_of_the_kernel) {
   EXPECT_EQ(word(IECONNECT, ECONNREFUSED), "refused");
   EXPECT_EQ(word(IECONNECT, EHOSTUNREACH), "unreachable");
   EXPECT_EQ(word(IECONNECT, ENETUNREACH), "no_route");
@@ -26,7 +25,7 @@ TEST(Reason, of_a_connection_that_is_not_made_is_what_the_kernel_says) {
   EXPECT_EQ(word(IECONNECT), "internal");
 }
 
-TEST(Reason, of_a_port_is_who_has_it) {
+TEST(Reason, of_a_taken_port_is_its_user) {
   EXPECT_EQ(word(IELISTEN, EADDRINUSE), "port_taken");
   EXPECT_EQ(word(IELISTEN, EADDRNOTAVAIL), "no_address");
   EXPECT_EQ(word(IELISTEN, EACCES), "denied");
@@ -41,7 +40,7 @@ TEST(Reason, of_a_connection_that_breaks_is_the_peer) {
   EXPECT_EQ(word(IENOMSG), "timed_out");
 }
 
-TEST(Reason, of_a_peer_that_answers_is_what_it_says) {
+TEST(Reason, of_a_peer_that_answers_is_its_message) {
   EXPECT_EQ(word(IEACCESSDENIED), "busy");
   EXPECT_EQ(word(IEMESSAGE), "wrong_version");
   EXPECT_EQ(word(IERECVRESULTS), "garbage");
@@ -57,7 +56,7 @@ TEST(Reason, the_sentence_names_the_peer_and_hides_what_cannot_be_printed) {
             400U);
 }
 
-TEST(Reason, the_number_of_an_error_is_found_at_the_end_of_the_words) {
+TEST(Reason, the_error_number_is_found_at_the_end_of_the_message) {
   EXPECT_EQ(errno_at_end_of("unable to connect to server: Connection refused"), ECONNREFUSED);
   EXPECT_EQ(errno_at_end_of("unable to read from stream: Connection reset by peer"), ECONNRESET);
   EXPECT_EQ(errno_at_end_of("Connection refused"), 0);
@@ -67,7 +66,7 @@ TEST(Reason, the_number_of_an_error_is_found_at_the_end_of_the_words) {
 
 using testing::HasSubstr;
 
-// As iperf3 3.12 writes it, without what nobody reads.
+// A report of iperf3 3.12, reduced to the fields that are read.
 constexpr std::string_view kReport =
     R"({"start":{"version":"iperf 3.12","tcp_mss_default":1448,"test_start":{"protocol":"TCP","num_streams":1,"reverse":0}},)"
     R"("intervals":[)"
@@ -90,7 +89,7 @@ std::string error_of(const std::string& text) {
   return result ? "none" : result.error().what;
 }
 
-TEST(IperfResult, has_what_both_ends_said) {
+TEST(IperfResult, has_the_figures_of_both_sides) {
   const auto result = parse_iperf_result(kReport);
   ASSERT_TRUE(result) << result.error().what;
   ASSERT_TRUE(result->to_peer);
@@ -105,14 +104,14 @@ TEST(IperfResult, has_what_both_ends_said) {
   EXPECT_EQ(result->peer_version, "iperf 3.15");
 }
 
-TEST(IperfResult, what_was_omitted_is_no_sample) {
+TEST(IperfResult, omitted_seconds_are_not_samples) {
   const auto result = parse_iperf_result(changed(R"("reverse":0)", R"("reverse":1)"));
   ASSERT_EQ(result->from_peer->samples.size(), 1U);
   EXPECT_EQ(result->from_peer->samples[0].bits_per_second, 989000000.25);
   EXPECT_EQ(result->from_peer->samples[0].seconds, 1.0003);
 }
 
-TEST(IperfResult, samples_are_of_what_arrived) {
+TEST(IperfResult, samples_count_received_data) {
   const auto sample_with = [](std::string_view intervals) {
     const auto result =
         parse_iperf_result(changed(R"("server_output_json":{)",
@@ -133,14 +132,14 @@ TEST(IperfResult, samples_are_of_what_arrived) {
     EXPECT_DOUBLE_EQ(sample_with(intervals), share) << intervals;
 }
 
-TEST(IperfResult, the_way_back_is_the_way_back) {
+TEST(IperfResult, the_reverse_direction_is_assigned_correctly) {
   const auto result = parse_iperf_result(changed(R"("reverse":0)", R"("reverse":1)"));
   ASSERT_TRUE(result);
   EXPECT_FALSE(result->to_peer);
   EXPECT_EQ(result->from_peer->received_bits_per_second, 985000000);
 }
 
-TEST(IperfResult, both_ways_are_told_apart) {
+TEST(IperfResult, both_directions_are_separate) {
   std::string text = changed(R"("sum_received":)",
                              R"("sum_sent_bidir_reverse":{"bits_per_second":200},)"
                              R"("sum_received_bidir_reverse":{"bits_per_second":190},"sum_received":)");
@@ -156,7 +155,7 @@ TEST(IperfResult, both_ways_are_told_apart) {
   EXPECT_EQ(result->from_peer->retransmits, std::nullopt);
 }
 
-TEST(IperfResult, a_number_that_is_missing_is_no_zero) {
+TEST(IperfResult, a_missing_number_is_not_zero) {
   EXPECT_EQ(error_of(changed(R"("bits_per_second":985000000)", R"("bytes":1)")),
             "end.sum_received.bits_per_second: missing");
   EXPECT_EQ(error_of(changed(R"("bits_per_second":985000000)", R"("bits_per_second":null)")),
@@ -167,7 +166,7 @@ TEST(IperfResult, a_number_that_is_missing_is_no_zero) {
   EXPECT_THAT(error_of(changed(R"("intervals":[)", R"("others":[)")), HasSubstr("intervals: missing"));
 }
 
-TEST(IperfResult, what_is_no_amount_is_refused) {
+TEST(IperfResult, an_invalid_amount_is_refused) {
   for (const char* number : {"-1", "\"985 Mbits/sec\"", "[985]", "true", "1e300", "1e16", "{}"})
     EXPECT_THAT(
         error_of(changed(R"("bits_per_second":985000000)", std::string(R"("bits_per_second":)") + number)),
@@ -179,7 +178,7 @@ TEST(IperfResult, what_is_no_amount_is_refused) {
               HasSubstr("retransmits: invalid count"));
 }
 
-TEST(IperfResult, an_end_that_does_not_know_says_so) {
+TEST(IperfResult, an_unknown_count_is_not_set) {
   EXPECT_EQ(parse_iperf_result(changed(R"("retransmits":3)", R"("retransmits":-1)"))->to_peer->retransmits,
             std::nullopt);
   EXPECT_EQ(parse_iperf_result(changed(R"("retransmits":3)", R"("x":3)"))->to_peer->retransmits,
@@ -188,7 +187,7 @@ TEST(IperfResult, an_end_that_does_not_know_says_so) {
   EXPECT_EQ(parse_iperf_result(changed("server_output_json", "server_output_text"))->peer_version, "");
 }
 
-TEST(IperfResult, what_is_no_report_is_refused) {
+TEST(IperfResult, other_text_is_not_a_report) {
   for (const std::string text : {"", "{}", "[]", "null", "{\"start\":[]}", "\xff\xfe", "iperf3: error"})
     EXPECT_FALSE(parse_iperf_result(text)) << text;
   for (std::size_t size = 0; size < kReport.size(); ++size)
@@ -198,7 +197,7 @@ TEST(IperfResult, what_is_no_report_is_refused) {
               HasSubstr("has terminated"));
 }
 
-TEST(IperfResult, more_samples_than_are_asked_for_are_refused) {
+TEST(IperfResult, more_samples_than_requested_are_refused) {
   const std::string sample = R"({"sum":{"seconds":1,"bits_per_second":1,"omitted":false}},)";
   std::string many;
   for (std::size_t i = 0; i < kMostSamples; ++i)

@@ -45,12 +45,12 @@ ssize_t noted(ssize_t result) {
 }
 
 // The peer sends its state in one byte; data arrive in blocks.
-bool is_told_to_connect(const void* place, ssize_t size) {
+bool is_request_to_connect(const void* place, ssize_t size) {
   return size == 1 && *static_cast<const signed char*>(place) == CREATE_STREAMS;
 }
 
-ssize_t received(const void* place, size_t asked, ssize_t result) {
-  if (asked == 1 && is_told_to_connect(place, result) && calls.before_streams) calls.before_streams();
+ssize_t received(const void* place, size_t size, ssize_t result) {
+  if (size == 1 && is_request_to_connect(place, result) && calls.before_streams) calls.before_streams();
   return noted(result);
 }
 
@@ -87,7 +87,7 @@ void listen_only_for(std::span<const Address> allowed) {
   calls.allowed = allowed;
 }
 
-void tell_of_listening(int output) {
+void announce_listening_on(int output) {
   calls.output = output;
 }
 

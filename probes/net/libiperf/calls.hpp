@@ -18,7 +18,7 @@ namespace autopilot::probes::net {
 // accept(), and the server starts again.
 void listen_only_for(std::span<const Address> allowed);
 // Sets the output to which the first listening socket writes line_of_listening().
-void tell_of_listening(int output);
+void announce_listening_on(int output);
 // True if a socket has listened.
 [[nodiscard]] bool has_listened();
 

@@ -89,33 +89,33 @@ void run_client(const ClientTest& test, StartLine& line, int output) {
   use_scratch_in_memory();
   before_streams([&line] { line.wait(kPatience); });
   const Clock::time_point end = Clock::now() + kPatience;
-  std::string said = try_once(test);
-  while (may_be_a_pause(said) && Clock::now() < end) {
+  std::string report = try_once(test);
+  while (may_be_a_pause(report) && Clock::now() < end) {
     std::this_thread::sleep_for(kConnectPause);
-    said = try_once(test);
+    report = try_once(test);
   }
-  write_all(output, said);
+  write_all(output, report);
 }
 
 void run_server(const ServerTest& test, int output) {
   use_scratch_in_memory();
   listen_only_for(test.allowed);
-  tell_of_listening(output);
+  announce_listening_on(output);
   int failures = 0;
   while (true) {
     const Session session(server_arguments(test));
     errno = 0;
     const int done = session.test() == nullptr ? -1 : ::iperf_run_server(session.test());
     const int errno_value = errno;
-    const bool nobody_listens = session.test() == nullptr || i_errno == IELISTEN;
+    const bool listening_failed = session.test() == nullptr || i_errno == IELISTEN;
     if (done >= 0) {
       write_all(output, line_of_test());
       if (test.is_once) return;
       failures = 0;
       continue;
     }
-    failures = nobody_listens ? failures + 1 : 0;
-    if (nobody_listens && (!has_listened() || failures >= kMostFailures)) {
+    failures = listening_failed ? failures + 1 : 0;
+    if (listening_failed && (!has_listened() || failures >= kMostFailures)) {
       write_all(output, line_of_failure(i_errno, errno_value));
       return;
     }

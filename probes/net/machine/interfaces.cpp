@@ -233,7 +233,7 @@ Result<std::string> interface_in(std::span<const char> bytes, const std::string&
 
 }  // namespace
 
-Result<std::string> way_out(const Address& from, const Address& to) {
+Result<std::string> interface_towards(const Address& from, const Address& to) {
   const std::string what = "the route from " + from.text + " to " + to.text;
   Question question(to.is_ipv6);
   question.add(RTA_DST, to);
@@ -241,9 +241,9 @@ Result<std::string> way_out(const Address& from, const Address& to) {
   if (!to.zone.empty()) question.add_interface(::if_nametoindex(to.zone.c_str()));
   const int socket = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (socket < 0) return fail_errno(errno, what);
-  const std::span<const char> asked = question.bytes();
+  const std::span<const char> request = question.bytes();
   std::array<char, 4096> answer{};
-  ssize_t size = ::send(socket, asked.data(), asked.size(), 0);
+  ssize_t size = ::send(socket, request.data(), request.size(), 0);
   if (size >= 0) size = ::recv(socket, answer.data(), answer.size(), 0);
   const int error = errno;
   ::close(socket);

@@ -55,7 +55,7 @@ struct InterfaceAddress {
 
 // The interface that the kernel uses for packets between two addresses, from its routing tables and rules;
 // sends nothing. Returns the kernel's error if it has no route.
-[[nodiscard]] Result<std::string> way_out(const Address& from, const Address& to);
+[[nodiscard]] Result<std::string> interface_towards(const Address& from, const Address& to);
 
 struct Locality {
   int numa_node = 0;

@@ -11,17 +11,16 @@
 #include "host/files/test_folder.hpp"
 
 namespace autopilot::probes::net {
-
 namespace {
 
-TEST(Address, is_written_as_the_kernel_writes_it) {
+TEST(Address, has_the_format_of_the_kernel) {
   EXPECT_EQ(parse_address("10.0.0.1")->text, "10.0.0.1");
   EXPECT_EQ(parse_address("2001:DB8:0::01")->text, "2001:db8::1");
   EXPECT_EQ(parse_address("fe80::1%eth0")->text, "fe80::1%eth0");
   EXPECT_EQ(parse_address("fe80::1%eth0")->zone, "eth0");
 }
 
-TEST(Address, a_name_or_half_of_an_address_is_none) {
+TEST(Address, a_name_or_half_of_an_address_is_refused) {
   const std::string long_zone = "fe80::1%" + std::string(16, 'a');
   for (const std::string text :
        {"", "node-a", "10.0.0", "10.0.0.1 ", "10.0.0.256", "::1%", "10.0.0.1%eth0", "fe80::1%a b",
@@ -32,7 +31,7 @@ TEST(Address, a_name_or_half_of_an_address_is_none) {
   EXPECT_FALSE(parse_address(std::string(100000, '1')));
 }
 
-TEST(Address, the_zone_makes_no_other_machine) {
+TEST(Address, the_zone_does_not_change_the_machine) {
   EXPECT_TRUE(is_same_address(*parse_address("fe80::1%a"), *parse_address("fe80::1%b")));
   EXPECT_FALSE(is_same_address(*parse_address("fe80::1"), *parse_address("fe80::2")));
   EXPECT_FALSE(is_same_address(*parse_address("0.0.0.0"), *parse_address("::")));
@@ -48,7 +47,7 @@ const std::vector<InterfaceAddress> kKnown = {{"lo", address("127.0.0.1")},
                                               {"ib0", address("10.0.0.1")},
                                               {"ib1", address("fe80::1%ib1")}};
 
-TEST(Interfaces, an_address_tells_its_interface) {
+TEST(Interfaces, an_address_has_one_interface) {
   EXPECT_EQ(interface_of(kKnown, address("10.0.0.1")), "ib0");
   EXPECT_EQ(interface_of(kKnown, address("fe80::1%ib1")), "ib1");
   EXPECT_EQ(interface_of(kKnown, address("10.0.0.2")), std::nullopt);
@@ -62,20 +61,20 @@ TEST(Interfaces, the_source_is_one_from_which_the_target_can_be_reached) {
   EXPECT_FALSE(address_on(kKnown, "ib7", address("10.9.9.9")));
 }
 
-TEST(Interfaces, the_kernel_knows_the_way_to_this_machine) {
+TEST(Interfaces, the_kernel_has_a_route_to_this_machine) {
   const auto known = read_interface_addresses();
   ASSERT_TRUE(known);
   if (!interface_of(*known, address("127.0.0.1"))) GTEST_SKIP() << "needs a loopback interface that is up";
   EXPECT_EQ(read_source_towards(address("127.0.0.1"))->text, "127.0.0.1");
 }
 
-TEST(WayOut, to_this_machine_is_by_its_loopback) {
+TEST(InterfaceTowards, this_machine_is_reached_over_loopback) {
   const auto here = *parse_address("127.0.0.1");
-  EXPECT_EQ(way_out(here, here).value_or("none"), "lo");
+  EXPECT_EQ(interface_towards(here, here).value_or("none"), "lo");
 }
 
-TEST(WayOut, from_an_address_of_others_there_is_none) {
-  const auto way = way_out(*parse_address("192.0.2.1"), *parse_address("127.0.0.1"));
+TEST(InterfaceTowards, an_address_of_another_machine_has_no_route) {
+  const auto way = interface_towards(*parse_address("192.0.2.1"), *parse_address("127.0.0.1"));
   ASSERT_FALSE(way);
   EXPECT_THAT(way.error().what, testing::HasSubstr("the route from 192.0.2.1 to 127.0.0.1"));
 }
@@ -89,7 +88,7 @@ class ReadLocality : public testing::Test {
     std::ofstream(device + "/local_cpulist") << list;
   }
 
-  void stand_on(const std::string& upper, const std::string& lower) const {
+  void put_on(const std::string& upper, const std::string& lower) const {
     std::filesystem::create_directories(root_ + "/class/net/" + upper + "/lower_" + lower);
   }
 
@@ -108,19 +107,19 @@ TEST_F(ReadLocality, an_interface_is_where_its_adapter_is) {
 TEST_F(ReadLocality, a_vlan_on_a_bond_is_where_its_first_adapter_is) {
   write("eth1", "1\n", "4-7\n");
   write("eth0", "0\n", "0-3\n");
-  stand_on("bond0", "eth1");
-  stand_on("bond0", "eth0");
-  stand_on("bond0.7", "bond0");
+  put_on("bond0", "eth1");
+  put_on("bond0", "eth0");
+  put_on("bond0.7", "bond0");
   EXPECT_EQ(read_locality("bond0.7", root_)->numa_node, 0);
 }
 
-TEST_F(ReadLocality, interfaces_that_stand_on_one_another_do_not_go_on_for_ever) {
-  stand_on("a", "b");
-  stand_on("b", "a");
+TEST_F(ReadLocality, a_cycle_of_interfaces_ends) {
+  put_on("a", "b");
+  put_on("b", "a");
   EXPECT_FALSE(read_locality("a", root_));
 }
 
-TEST_F(ReadLocality, where_the_kernel_does_not_say_there_is_none) {
+TEST_F(ReadLocality, without_data_of_the_kernel_it_is_unknown) {
   EXPECT_FALSE(read_locality("veth0", root_));
   EXPECT_FALSE(read_locality("../../etc", root_));
   EXPECT_FALSE(read_locality("", root_));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "probes/net/machine/listeners.hpp"
 
 #include <algorithm>
@@ -18,7 +17,6 @@
 #include "core/parse.hpp"
 
 namespace autopilot::probes::net {
-
 namespace {
 
 // The kernel lists listening sockets first, and there can be a million of other sockets.

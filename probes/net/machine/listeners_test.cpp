@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "probes/net/machine/listeners.hpp"
 
 #include <arpa/inet.h>
@@ -14,7 +13,6 @@
 #include <vector>
 
 namespace autopilot::probes::net {
-
 namespace {
 
 constexpr const char* kHeader =
@@ -35,7 +33,7 @@ Address address_of(const char* text) {
   return *parse_address(text);
 }
 
-TEST(Listeners, those_that_listen_are_found_where_they_do) {
+TEST(Listeners, listening_sockets_are_found_at_their_address) {
   const auto listeners = listeners_in(kHeader + line("10.0.0.2", 8080, "0A") + line("0.0.0.0", 22, "0A") +
                                       line("10.0.0.2", 8081, "01"));
   ASSERT_EQ(listeners.size(), 2U);
@@ -46,7 +44,7 @@ TEST(Listeners, those_that_listen_are_found_where_they_do) {
   EXPECT_FALSE(is_listened_at(listeners, address_of("::1"), 8080));
 }
 
-TEST(Listeners, lines_that_cannot_be_read_count_for_nothing) {
+TEST(Listeners, malformed_lines_are_ignored) {
   for (const char* text :
        {"", "\n\n", "0:", "0: 0100007F:1F90", "0: 0100007F:1F90 0:0", "0: 100007F:1F90 0:0 0A", "0: : : 0A",
         "0: 0100007F:1F9G 0:0 0A", "0: 0100007F-1F90 0:0 0A", "\x01\xff\xfe 0A 0A 0A",
@@ -55,7 +53,7 @@ TEST(Listeners, lines_that_cannot_be_read_count_for_nothing) {
   EXPECT_TRUE(listeners_in(std::string(1U << 20U, 'A')).empty());
 }
 
-TEST(Listeners, the_kernel_tells_of_a_socket_of_this_test) {
+TEST(Listeners, the_kernel_lists_a_socket_of_this_test) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in place{};
   place.sin_family = AF_INET;
@@ -70,7 +68,7 @@ TEST(Listeners, the_kernel_tells_of_a_socket_of_this_test) {
   ::close(socket);
 }
 
-TEST(Listeners, without_the_table_nothing_is_known) {
+TEST(Listeners, without_the_table_the_result_is_unknown) {
   EXPECT_EQ(read_listeners("/nosuch/tcp").error().code, Errc::unavailable);
 }
 
@@ -126,7 +124,7 @@ std::vector<Address> addresses(const std::vector<std::string>& texts) {
   return list;
 }
 
-TEST(AcceptOnlyFrom, others_are_not_heard) {
+TEST(AcceptOnlyFrom, other_clients_are_dropped) {
   const Socket server("127.0.0.1");
   const Socket friendly("127.0.0.2");
   const Socket stranger("127.0.0.3");
@@ -137,7 +135,7 @@ TEST(AcceptOnlyFrom, others_are_not_heard) {
   EXPECT_FALSE(server.hears(stranger));
 }
 
-TEST(AcceptOnlyFrom, a_list_of_another_family_lets_nobody_in) {
+TEST(AcceptOnlyFrom, a_list_of_another_family_drops_all_clients) {
   const Socket server("127.0.0.1");
   const Socket client("127.0.0.1");
   ASSERT_TRUE(accept_only_from(server.number(), addresses({"::1"})));
@@ -154,7 +152,7 @@ TEST(AcceptOnlyFrom, every_word_of_a_long_address_counts) {
   EXPECT_TRUE(server.hears(client));
 }
 
-TEST(AcceptOnlyFrom, the_longest_list_is_taken_and_a_longer_one_is_not) {
+TEST(AcceptOnlyFrom, the_longest_list_is_accepted_and_a_longer_one_is_refused) {
   const Socket server("::1");
   const Socket client("::1");
   if (!server.is_bound()) GTEST_SKIP() << "needs IPv6";
@@ -209,7 +207,7 @@ TEST(Ports, an_address_of_another_machine_has_none) {
   EXPECT_FALSE(ports.next(*parse_address("192.0.2.1")));
 }
 
-TEST(Ports, what_is_none_is_refused) {
+TEST(Ports, invalid_ports_are_refused) {
   for (const char* text :
        {"", "-", "5201-", "-5201", "5300-5201", "65536", "0-10", "5201 ", "5201,5202", "0x10", "-1"})
     EXPECT_FALSE(parse_port_range(text)) << text;

@@ -44,7 +44,7 @@ TEST(PerftestArguments, of_latency_have_a_number_of_messages) {
             "ib_send_lat -d mlx5_0 -i 2 -p 4000 -F -n 5000 -s 2 --source_ip=10.0.0.1 10.0.0.2");
 }
 
-TEST(PerftestArguments, the_own_address_is_told_as_the_version_wants_it) {
+TEST(PerftestArguments, the_local_address_is_passed_in_the_form_of_the_version) {
   PerftestTest test = client(Tool::send_latency);
   test.source_option = SourceOption::bind_source_ip;
   EXPECT_THAT(joined(test), testing::EndsWith(" --bind_source_ip 10.0.0.1 10.0.0.2"));
@@ -75,7 +75,7 @@ TEST(PerftestArguments, the_memory_of_a_gpu_is_used_for_bandwidth) {
   EXPECT_THAT(joined(latency), testing::Not(testing::HasSubstr("cuda")));
 }
 
-TEST(PerftestArguments, an_end_is_named_by_whom_it_is_about) {
+TEST(PerftestArguments, each_side_is_named_by_its_peer) {
   EXPECT_EQ(place_of(server(Tool::read_bandwidth)), "ib_read_bw at 10.0.0.1 port 4000");
   EXPECT_EQ(place_of(client(Tool::send_latency)), "ib_send_lat to 10.0.0.2 port 4000");
 }
@@ -87,7 +87,7 @@ TEST(Device, is_a_name_with_or_without_a_port) {
   EXPECT_EQ(parse_device("mlx5_bond-0.1/254")->name, "mlx5_bond-0.1");
 }
 
-TEST(Device, anything_else_is_none) {
+TEST(Device, other_text_is_refused) {
   for (const char* text : {"", "/1", "mlx5_0/", "mlx5_0/0", "mlx5_0/255", "mlx5_0/1/1", "mlx5_0/x", "-d",
                            "..", "mlx5 0", "mlx5_0\n", "mlx5;0", "\xff"})
     EXPECT_FALSE(parse_device(text)) << text;
@@ -101,7 +101,7 @@ TEST(Help, names_the_memory_of_gpus_where_perftest_is_built_with_cuda) {
     EXPECT_FALSE(has_cuda_in(text)) << text;
 }
 
-TEST(SourceOption, is_the_one_that_the_help_names) {
+TEST(SourceOption, is_read_from_the_help) {
   EXPECT_EQ(source_option_in("      --ipv6  Use IPv6 GID\n      --source_ip  Source IP of the interface\n"),
             SourceOption::source_ip);
   EXPECT_EQ(source_option_in("  --bind_source_ip=<ip>  Source IP\n  --source_ip <ip>\n"),

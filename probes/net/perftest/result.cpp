@@ -11,7 +11,6 @@
 #include "probes/net/perftest/arguments.hpp"
 
 namespace autopilot::probes::net {
-
 namespace {
 
 constexpr std::size_t kLastLines = 3;
@@ -144,7 +143,7 @@ Failure failure_of_end(const PerftestTest& test, const ChildEnd& end, std::strin
   const std::string words = in_brackets(last_words(output));
   // The silent part is unknown: the adapter, the peer's program over TCP, or this program.
   if (end.was_overdue) return failure_at(test, Reason::no_end, "no end within its time limit" + words);
-  if (end.said_too_much)
+  if (end.had_too_much_output)
     return failure_at(test, Reason::garbage, "more than " + std::to_string(kMostOutputBytes) + " bytes");
   if (end.signal)
     return failure_at(test, Reason::killed,

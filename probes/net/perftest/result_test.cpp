@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 namespace autopilot::probes::net {
-
 namespace {
 
 using testing::EndsWith;
@@ -30,7 +29,7 @@ std::string word(const std::string& output) {
   return std::string(to_string(failure_of(output).reason));
 }
 
-TEST(PerftestFailure, has_the_reason_of_its_words) {
+TEST(PerftestFailure, has_the_reason_of_its_message) {
   EXPECT_EQ(word("Couldn't connect to 10.0.0.2:4000\n Unable to open file descriptor for socket connection\n"
                  " Failed to exchange data between server and clients\n"),
             "refused");
@@ -61,17 +60,17 @@ TEST(PerftestFailure, of_a_completion_has_its_status) {
   EXPECT_EQ(word(" Completion with error at client\n"), "peer_vanished");
 }
 
-TEST(PerftestFailure, of_how_it_ended_comes_before_its_words) {
+TEST(PerftestFailure, the_end_of_the_process_has_precedence_over_its_message) {
   const std::string words = "Couldn't connect to 10.0.0.2:4000\n";
   EXPECT_EQ(failure_of_end(kTest, {.was_overdue = true, .code = {}, .signal = 9}, words).reason,
             Reason::no_end);
-  EXPECT_EQ(failure_of_end(kTest, {.said_too_much = true, .code = {}, .signal = 9}, "").reason,
+  EXPECT_EQ(failure_of_end(kTest, {.had_too_much_output = true, .code = {}, .signal = 9}, "").reason,
             Reason::garbage);
   EXPECT_EQ(failure_of_end(kTest, {.code = {}, .signal = 11}, words).reason, Reason::killed);
   EXPECT_THAT(failure_of_end(kTest, code(3), "").text, HasSubstr("ended with code 3"));
 }
 
-TEST(PerftestFailure, names_the_program_the_place_and_the_last_words) {
+TEST(PerftestFailure, names_the_program_the_place_and_the_last_line) {
   EXPECT_EQ(failure_of("Couldn't connect to 10.0.0.2:4000\n").text,
             "ib_write_bw to 10.0.0.2 port 4000: connection refused: no program listens on the port (Couldn't "
             "connect to 10.0.0.2:4000)");
@@ -84,7 +83,7 @@ TEST(PerftestFailure, names_the_program_the_place_and_the_last_words) {
   EXPECT_EQ(to_string(failure_without_program(Tool::send_latency).reason), "no_program");
 }
 
-TEST(PerftestFailure, is_short_and_printable_whatever_it_said) {
+TEST(PerftestFailure, is_short_and_printable) {
   const std::string text = failure_of(std::string(1U << 20U, 'a') + "\x1b[2J\xff").text;
   EXPECT_LE(text.size(), kLongestFailure);
   EXPECT_THAT(failure_of("bad\x1b[2J\n").text, HasSubstr("(bad?[2J)"));
@@ -136,7 +135,7 @@ TEST(PerftestBandwidth, is_the_average) {
   EXPECT_DOUBLE_EQ(*read, 98.02e9);
 }
 
-TEST(PerftestBandwidth, warnings_may_stand_anywhere) {
+TEST(PerftestBandwidth, warnings_are_ignored_anywhere) {
   const std::string warning =
       "Conflicting CPU frequency values detected: 1500.000000 != 3300.016000. CPU Frequency is not max.\n";
   EXPECT_TRUE(parse_perftest_bandwidth(
@@ -174,7 +173,7 @@ TEST(PerftestBandwidth, what_does_not_fit_the_table_is_refused) {
   EXPECT_THAT(refusal(whole + whole), HasSubstr("more than one table"));
 }
 
-TEST(PerftestBandwidth, what_is_no_amount_is_refused) {
+TEST(PerftestBandwidth, an_invalid_amount_is_refused) {
   for (const char* number : {"nan", "-nan", "inf", "-98.02", "0.00", "0", "1000000", "1e300", "1e999",
                              "98,02", "98.02Gb", "0x62", "--", "98.0\x01"})
     EXPECT_FALSE(parse_perftest_bandwidth(bandwidth(std::string(" 65536 5 0.00 ") + number + " 0.1\n")))
@@ -182,14 +181,14 @@ TEST(PerftestBandwidth, what_is_no_amount_is_refused) {
   EXPECT_FALSE(parse_perftest_bandwidth(bandwidth(" 65536 nan 0.00 98.02 0.1\n")));
 }
 
-TEST(PerftestBandwidth, without_a_table_nothing_is_measured) {
+TEST(PerftestBandwidth, without_a_table_there_is_no_measurement) {
   EXPECT_THAT(refusal(""), HasSubstr("missing table"));
   EXPECT_THAT(refusal(std::string(1U << 20U, '9')), HasSubstr("missing table"));
   EXPECT_THAT(refusal(std::string("\0\xff\x7f#bytes\0", 9)), HasSubstr("missing table"));
   EXPECT_THAT(refusal(latency(" 2 5000 1.24 5.19 1.27 1.27 0.00 1.37 5.19\n")), HasSubstr("not of 65536"));
 }
 
-TEST(PerftestBandwidth, an_output_that_is_cut_off_gives_nothing_or_the_same) {
+TEST(PerftestBandwidth, a_truncated_output_has_no_other_result) {
   const std::string whole =
       bandwidth(" 65536      560845           0.00               98.02        0.186950\n");
   const std::size_t end = whole.find("0.186950");

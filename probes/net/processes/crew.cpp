@@ -22,7 +22,6 @@
 #include "core/parse.hpp"
 
 namespace autopilot::probes::net {
-
 namespace {
 
 // The shells' exit code for a program that cannot be started.
@@ -233,10 +232,10 @@ MonoTime Crew::kill_overdue(MonoTime now, MonoTime until) {
 std::optional<Event> Crew::collect_killed() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
-    siginfo_t told{};
+    siginfo_t ended{};
     if (member.process <= 0 || !is_killed(member)) continue;
     const auto process = static_cast<id_t>(member.process);
-    if (::waitid(P_PID, process, &told, WEXITED | WNOHANG | WNOWAIT) != 0 || told.si_pid == 0) continue;
+    if (::waitid(P_PID, process, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) continue;
     collect(member);
     return Event{.kind = Event::Kind::ended, .child = i, .signal = 0};
   }
@@ -252,21 +251,21 @@ std::optional<Event> Crew::read_from(std::size_t child) {
     collect(member);
     return Event{.kind = Event::Kind::ended, .child = child, .signal = 0};
   }
-  if (member.end.said_too_much) return std::nullopt;
+  if (member.end.had_too_much_output) return std::nullopt;
   member.output.append(part.data(), static_cast<std::size_t>(size));
   if (member.output.size() > kMostOutputBytes) {
-    member.end.said_too_much = true;
+    member.end.had_too_much_output = true;
     member.output.clear();
     ::kill(member.process, SIGKILL);
     return std::nullopt;
   }
-  return Event{.kind = Event::Kind::said, .child = child, .signal = 0};
+  return Event{.kind = Event::Kind::output, .child = child, .signal = 0};
 }
 
 std::optional<Event> Crew::read_signal() const {
-  signalfd_siginfo told{};
-  if (::read(signals_, &told, sizeof told) != sizeof told) return std::nullopt;
-  return Event{.kind = Event::Kind::signal, .child = 0, .signal = static_cast<int>(told.ssi_signo)};
+  signalfd_siginfo arrived{};
+  if (::read(signals_, &arrived, sizeof arrived) != sizeof arrived) return std::nullopt;
+  return Event{.kind = Event::Kind::signal, .child = 0, .signal = static_cast<int>(arrived.ssi_signo)};
 }
 
 // The pipe is closed, but the process can still run.

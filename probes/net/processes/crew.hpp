@@ -23,14 +23,14 @@ inline constexpr std::size_t kMostOutputBytes = 16U << 20U;
 // How a child ended: by exit code or by signal; a killed child also has one of the first two flags.
 struct ChildEnd {
   bool was_overdue = false;
-  bool said_too_much = false;
+  bool had_too_much_output = false;
   std::optional<int> code;
   std::optional<int> signal;
 };
 
 struct Event {
   enum class Kind : std::uint8_t {
-    said,    // the child wrote output
+    output,  // the child wrote output
     ended,   // the child has ended, and all its output was read
     signal,  // SIGTERM, SIGINT or SIGHUP arrived
     time,    // the time is over
@@ -79,7 +79,7 @@ class Crew {
   explicit Crew(int signals) : signals_(signals) {}
   // Killed by the crew, for one of the first two flags of ChildEnd.
   [[nodiscard]] static bool is_killed(const Member& member) {
-    return member.end.was_overdue || member.end.said_too_much;
+    return member.end.was_overdue || member.end.had_too_much_output;
   }
   [[nodiscard]] std::optional<Event> collect_killed();
   [[nodiscard]] MonoTime kill_overdue(MonoTime now, MonoTime until);

@@ -10,16 +10,15 @@
 #include <unistd.h>
 
 namespace autopilot::probes::net {
-
 namespace {
 
-struct Told {
+struct Ended {
   std::string output;
   ChildEnd end;
 };
 
-Told run(const std::string& file, std::vector<std::string> arguments,
-         Duration patience = std::chrono::seconds(20)) {
+Ended run(const std::string& file, std::vector<std::string> arguments,
+          Duration patience = std::chrono::seconds(20)) {
   const auto crew = Crew::create();
   const auto child = (*crew)->start(work_of_program(file, std::move(arguments)), mono_now() + patience);
   while ((*crew)->is_running(*child))
@@ -27,29 +26,29 @@ Told run(const std::string& file, std::vector<std::string> arguments,
   return {(*crew)->output(*child), (*crew)->end(*child)};
 }
 
-TEST(Program, what_it_writes_is_what_the_child_says) {
-  const Told told = run("/bin/sh", {"sh", "-c", "echo out; echo err >&2; exit 7"});
-  EXPECT_EQ(told.output, "out\nerr\n");
-  EXPECT_EQ(told.end.code, 7);
+TEST(Program, its_output_is_that_of_the_child) {
+  const Ended ended = run("/bin/sh", {"sh", "-c", "echo out; echo err >&2; exit 7"});
+  EXPECT_EQ(ended.output, "out\nerr\n");
+  EXPECT_EQ(ended.end.code, 7);
 }
 
-TEST(Program, one_that_hangs_ends_at_its_deadline) {
-  const Told told = run("/bin/sh", {"sh", "-c", "exec sleep 60"}, std::chrono::milliseconds(200));
-  EXPECT_TRUE(told.end.was_overdue);
+TEST(Program, a_hanging_program_ends_at_its_deadline) {
+  const Ended ended = run("/bin/sh", {"sh", "-c", "exec sleep 60"}, std::chrono::milliseconds(200));
+  EXPECT_TRUE(ended.end.was_overdue);
 }
 
-TEST(Program, what_it_started_holds_up_nobody) {
+TEST(Program, a_grandchild_does_not_delay_the_end) {
   const MonoTime began = mono_now();
-  const Told told = run("/bin/sh", {"sh", "-c", "sleep 10 & wait"}, std::chrono::milliseconds(200));
-  EXPECT_TRUE(told.end.was_overdue);
-  EXPECT_TRUE(run("/bin/sh", {"sh", "-c", "yes"}).end.said_too_much);
+  const Ended ended = run("/bin/sh", {"sh", "-c", "sleep 10 & wait"}, std::chrono::milliseconds(200));
+  EXPECT_TRUE(ended.end.was_overdue);
+  EXPECT_TRUE(run("/bin/sh", {"sh", "-c", "yes"}).end.had_too_much_output);
   EXPECT_LT(mono_now() - began, std::chrono::seconds(8));
 }
 
-TEST(Program, one_that_cannot_be_started_says_so) {
-  const Told told = run("/nosuch/program", {"program"});
-  EXPECT_THAT(told.output, testing::HasSubstr("/nosuch/program cannot be started: No such file"));
-  EXPECT_EQ(told.end.code, 126);
+TEST(Program, a_program_that_cannot_start_is_an_error) {
+  const Ended ended = run("/nosuch/program", {"program"});
+  EXPECT_THAT(ended.output, testing::HasSubstr("/nosuch/program cannot be started: No such file"));
+  EXPECT_EQ(ended.end.code, 126);
 }
 
 TEST(Program, it_is_found_in_a_folder_of_path_and_nowhere_else) {
@@ -77,7 +76,7 @@ class StartLineTest : public testing::Test {
     return *child;
   }
 
-  // One that waits, and says then that it went on.
+  // Starts a child that waits, and then reports that it continues.
   std::size_t start_waiting(Duration most) {
     return start([this, most](int output) {
       line_->wait(most);
@@ -96,7 +95,7 @@ class StartLineTest : public testing::Test {
   std::unique_ptr<StartLine> line_;
 };
 
-TEST_F(StartLineTest, all_go_on_when_the_last_one_is_there) {
+TEST_F(StartLineTest, all_continue_when_the_last_arrives) {
   const std::size_t first = start_waiting(seconds(60));
   EXPECT_FALSE(has_gone_on(first, milliseconds(50)));
   const std::size_t last = start_waiting(seconds(60));
@@ -105,7 +104,7 @@ TEST_F(StartLineTest, all_go_on_when_the_last_one_is_there) {
   EXPECT_TRUE(has_gone_on(last, seconds(30)));
 }
 
-TEST_F(StartLineTest, nobody_waits_for_one_that_ended) {
+TEST_F(StartLineTest, a_child_that_ended_is_not_waited_for) {
   const std::size_t dying = start([](int) { ::pause(); });
   const std::size_t waiting = start_waiting(seconds(60));
   line_->step_aside();
@@ -114,7 +113,7 @@ TEST_F(StartLineTest, nobody_waits_for_one_that_ended) {
   EXPECT_TRUE(has_gone_on(waiting, seconds(30)));
 }
 
-TEST_F(StartLineTest, nobody_waits_for_ever) {
+TEST_F(StartLineTest, waiting_has_a_deadline) {
   start([](int) { ::pause(); });
   const std::size_t waiting = start_waiting(milliseconds(20));
   line_->step_aside();
@@ -152,7 +151,7 @@ class CrewTest : public testing::Test {
   Event next() {
     for (;;) {
       const Event event = crew_->wait(mono_now() + seconds(60));
-      if (event.kind != Event::Kind::said) return event;
+      if (event.kind != Event::Kind::output) return event;
     }
   }
 
@@ -165,7 +164,7 @@ class CrewTest : public testing::Test {
   std::unique_ptr<Crew> crew_;
 };
 
-TEST_F(CrewTest, what_a_child_says_is_kept_whole) {
+TEST_F(CrewTest, the_output_of_a_child_is_complete) {
   const std::string text(300000, 'a');
   const std::size_t child = start([&](int output) { say(output, text); });
   EXPECT_EQ(next().kind, Event::Kind::ended);
@@ -180,7 +179,7 @@ TEST_F(CrewTest, exit_and_crash_and_exception_stay_in_the_child) {
   EXPECT_EQ(end_of([](int) { throw std::runtime_error("of a library"); }).code, 70);
 }
 
-TEST_F(CrewTest, one_that_hangs_is_killed_at_its_deadline_and_the_others_are_not) {
+TEST_F(CrewTest, only_the_hanging_child_is_killed_at_its_deadline) {
   const std::size_t hanging = start([](int) { hang(); }, milliseconds(50));
   const std::size_t other = start([](int) { hang(); });
   const Event event = next();
@@ -190,7 +189,7 @@ TEST_F(CrewTest, one_that_hangs_is_killed_at_its_deadline_and_the_others_are_not
   EXPECT_TRUE(crew_->is_running(other));
 }
 
-TEST_F(CrewTest, one_that_closes_its_output_and_hangs_is_over) {
+TEST_F(CrewTest, a_child_that_closes_its_output_and_hangs_ends_at_its_deadline) {
   EXPECT_EQ(end_of([](int output) {
               ::close(output);
               hang();
@@ -198,12 +197,12 @@ TEST_F(CrewTest, one_that_closes_its_output_and_hangs_is_over) {
             SIGKILL);
 }
 
-TEST_F(CrewTest, one_that_says_too_much_is_killed) {
+TEST_F(CrewTest, a_child_with_too_much_output_is_killed) {
   const ChildEnd end = end_of([](int output) {
     for (;;)
       say(output, std::string(65536, 'a'));
   });
-  EXPECT_TRUE(end.said_too_much);
+  EXPECT_TRUE(end.had_too_much_output);
   EXPECT_TRUE(end.signal);
 }
 
@@ -224,25 +223,25 @@ TEST_F(CrewTest, a_signal_for_a_child_ends_it) {
             SIGTERM);
 }
 
-TEST_F(CrewTest, the_time_is_over_while_nobody_says_anything) {
+TEST_F(CrewTest, waiting_ends_without_any_output) {
   start([](int) { hang(); });
   EXPECT_EQ(crew_->wait(mono_now() + milliseconds(20)).kind, Event::Kind::time);
   EXPECT_EQ(crew_->wait(mono_now() - seconds(1)).kind, Event::Kind::time);
 }
 
-TEST_F(CrewTest, nobody_outlives_the_crew) {
+TEST_F(CrewTest, no_child_outlives_the_crew) {
   std::string process;
   const std::size_t child = start([](int output) {
     say(output, std::to_string(::getpid()));
     hang();
   });
-  EXPECT_EQ(crew_->wait(mono_now() + seconds(60)).kind, Event::Kind::said);
+  EXPECT_EQ(crew_->wait(mono_now() + seconds(60)).kind, Event::Kind::output);
   process = crew_->output(child);
   crew_.reset();
   EXPECT_EQ(::kill(static_cast<pid_t>(std::stol(process)), 0), -1);
 }
 
-TEST_F(CrewTest, what_a_child_prints_is_not_what_the_program_prints) {
+TEST_F(CrewTest, standard_output_of_a_child_is_not_that_of_the_program) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(end_of([](int) {
               std::puts("a library's own words");

@@ -30,7 +30,7 @@ Failure failure_of_end(const ChildEnd& end, const ClientTest& test) {
   if (end.was_overdue)
     return {Reason::no_end, place + ": no end after " + format_duration(time_for(test)) +
                                 "; the peer accepted the connection and then sent nothing"};
-  if (end.said_too_much)
+  if (end.had_too_much_output)
     return {Reason::garbage,
             place + ": a report of more than " + std::to_string(kMostOutputBytes) + " bytes"};
   if (end.signal)
@@ -40,13 +40,13 @@ Failure failure_of_end(const ChildEnd& end, const ClientTest& test) {
           place + ": libiperf ended its process with code " + std::to_string(end.code.value_or(-1))};
 }
 
-void keep_whole_samples(std::optional<OneWay>& way, double sample_seconds) {
-  if (way) way->samples = whole_samples(way->samples, sample_seconds);
+void keep_whole_samples(std::optional<Direction>& direction, double sample_seconds) {
+  if (direction) direction->samples = whole_samples(direction->samples, sample_seconds);
 }
 
 void take_end(ProcessReport& process, const ChildEnd& end, const std::string& output,
               const ClientTest& test) {
-  if (end.was_overdue || end.said_too_much || end.code != 0) {
+  if (end.was_overdue || end.had_too_much_output || end.code != 0) {
     process.failure = failure_of_end(end, test);
     return;
   }

@@ -13,7 +13,7 @@
 namespace autopilot::probes::net {
 namespace {
 
-void say_report(int output, const std::string& text) {
+void write_report(int output, const std::string& text) {
   EXPECT_EQ(::write(output, text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
@@ -36,7 +36,7 @@ void client(const ClientTest& test, StartLine& line, int output) {
     case 3:
       std::exit(1);
     case 4:
-      say_report(output, "0 0\nno report");
+      write_report(output, "0 0\nno report");
       break;
     case 5:
       for (;;)
@@ -49,7 +49,7 @@ void client(const ClientTest& test, StartLine& line, int output) {
       line.wait(std::chrono::seconds(60));
       [[fallthrough]];
     default:
-      say_report(output, client_output(0, 0, report_of(test.port)));
+      write_report(output, client_output(0, 0, report_of(test.port)));
   }
 }
 
@@ -60,7 +60,7 @@ MeasureReport run(const std::vector<int>& ports, int& signal) {
   for (const int port : ports) {
     ClientTest test;
     test.port = port;
-    // The one that hangs is given a second, which the others may need.
+    // The hanging test has a second, which the others can need.
     if (port == 5) test.connect_seconds = -6;
     plan.tests.push_back(test);
   }
@@ -78,7 +78,7 @@ std::string_view reason(const ProcessReport& process) {
   return process.failure ? to_string(process.failure->reason) : "none";
 }
 
-TEST(Measure, what_each_process_measured_is_its_own) {
+TEST(Measure, each_process_has_its_own_figures) {
   const MeasureReport report = run({100, 200, 300});
   ASSERT_EQ(report.processes.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -88,7 +88,7 @@ TEST(Measure, what_each_process_measured_is_its_own) {
   }
 }
 
-TEST(Measure, the_rest_at_the_end_of_a_test_is_no_sample) {
+TEST(Measure, the_rest_at_the_end_of_a_test_is_not_a_sample) {
   EXPECT_EQ(run({100}).processes[0].measured->to_peer->samples.size(), 1U);
 }
 
@@ -101,20 +101,20 @@ TEST(Measure, a_process_that_fails_does_so_alone_and_with_its_reason) {
   EXPECT_THAT(to_json(report), testing::HasSubstr(R"("directions":[],"processes")"));
 }
 
-TEST(Measure, all_begin_together_and_none_waits_for_one_that_failed) {
+TEST(Measure, all_begin_together_without_failed_processes) {
   const MeasureReport report = run({7, 2, 7});
   EXPECT_EQ(reason(report.processes[0]), "none");
   EXPECT_EQ(reason(report.processes[1]), "internal");
   EXPECT_EQ(reason(report.processes[2]), "none");
 }
 
-TEST(Measure, one_that_hangs_is_over_at_its_deadline) {
+TEST(Measure, a_hanging_test_ends_at_its_deadline) {
   const MeasureReport report = run({5, 100});
   EXPECT_EQ(reason(report.processes[0]), "no_end");
   EXPECT_EQ(reason(report.processes[1]), "none");
 }
 
-TEST(Measure, a_signal_ends_it_and_keeps_what_was_measured) {
+TEST(Measure, a_signal_ends_it_and_keeps_the_measurements) {
   int signal = 0;
   const MeasureReport report = run({6}, signal);
   EXPECT_EQ(signal, SIGTERM);

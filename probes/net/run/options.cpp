@@ -42,7 +42,7 @@ constexpr const char* kFooter =
     "128 and the number of a signal that ended it.";
 
 // The command line before validation across options.
-struct Said {
+struct CommandLine {
   std::string bind, to, port = std::to_string(kDefaultPort), interface, limit, cpus, numa;
   std::vector<std::string> allowed;
   ServeOptions serve;
@@ -79,55 +79,55 @@ std::string is_ports(const std::string& text) {
                            : "'" + text + "' is not a port such as 5201 or a list such as 5201,5203";
 }
 
-void add_pinning(CLI::App& app, Said& said) {
-  CLI::Option* cpus = app.add_option("--cpus", said.cpus, "Processors, one for each process in turn")
+void add_pinning(CLI::App& app, CommandLine& line) {
+  CLI::Option* cpus = app.add_option("--cpus", line.cpus, "Processors, one for each process in turn")
                           ->check(is_processors)
                           ->type_name("LIST");
-  app.add_option("--numa", said.numa, "auto: run near the adapter of the interface")
+  app.add_option("--numa", line.numa, "auto: run near the adapter of the interface")
       ->check(CLI::IsMember({"auto"}))
       ->type_name("auto")
       ->excludes(cpus);
 }
 
-CLI::App* add_serve(CLI::App& app, Said& said) {
+CLI::App* add_serve(CLI::App& app, CommandLine& line) {
   CLI::App* serve = app.add_subcommand("serve", "Serves tests of other machines for a limited time");
-  serve->add_option("--bind", said.bind, "Address of this machine")
+  serve->add_option("--bind", line.bind, "Address of this machine")
       ->required()
       ->check(is_address)
       ->type_name("ADDRESS");
-  serve->add_option("--port", said.port, "First port; a range; or 0 for any free port")
+  serve->add_option("--port", line.port, "First port; a range; or 0 for any free port")
       ->check(is_port_range)
       ->type_name("PORT")
       ->capture_default_str();
-  serve->add_option("--count", said.serve.count, "Servers, each on a port of its own")
+  serve->add_option("--count", line.serve.count, "Servers, each on a port of its own")
       ->check(CLI::Range(1, kMostProcesses))
       ->capture_default_str();
-  serve->add_option("--seconds", said.serve.seconds, "Time until all servers end")
+  serve->add_option("--seconds", line.serve.seconds, "Time until all servers end")
       ->check(CLI::Range(1, kMostServeSeconds))
       ->capture_default_str();
-  serve->add_flag("--once", said.serve.is_once, "Each server ends after one test");
-  serve->add_option("--allow", said.allowed, "Refuse all other clients")
+  serve->add_flag("--once", line.serve.is_once, "Each server ends after one test");
+  serve->add_option("--allow", line.allowed, "Refuse all other clients")
       ->delimiter(',')
       ->check(is_address)
       ->type_name("ADDRESS,...");
-  add_pinning(*serve, said);
+  add_pinning(*serve, line);
   return serve;
 }
 
-CLI::App* add_measure(CLI::App& app, Said& said) {
+CLI::App* add_measure(CLI::App& app, CommandLine& line) {
   CLI::App* measure = app.add_subcommand("measure", "Measures the bandwidth to an iperf3 server");
-  MeasureOptions& options = said.measure;
-  measure->add_option("--to", said.to, "Address of the server")
+  MeasureOptions& options = line.measure;
+  measure->add_option("--to", line.to, "Address of the server")
       ->required()
       ->check(is_address)
       ->type_name("ADDRESS");
-  measure->add_option("--port", said.port, "First port; further servers use the next ports")
+  measure->add_option("--port", line.port, "First port; further servers use the next ports")
       ->check(is_ports)
       ->type_name("PORT,...")
       ->capture_default_str();
   CLI::Option* bind =
-      measure->add_option("--bind", said.bind, "Local address")->check(is_address)->type_name("ADDRESS");
-  measure->add_option("--interface", said.interface, "Local interface")->type_name("IF")->excludes(bind);
+      measure->add_option("--bind", line.bind, "Local address")->check(is_address)->type_name("ADDRESS");
+  measure->add_option("--interface", line.interface, "Local interface")->type_name("IF")->excludes(bind);
   measure->add_option("--streams", options.streams, "TCP connections of each process")
       ->check(CLI::Range(1, kMostStreams))
       ->capture_default_str();
@@ -141,28 +141,28 @@ CLI::App* add_measure(CLI::App& app, Said& said) {
       ->check(CLI::Range(0, kMostOmitSeconds))
       ->capture_default_str();
   CLI::Option* reverse =
-      measure->add_flag("--reverse", said.is_reverse, "Data flows from the server to this machine");
-  measure->add_flag("--both", said.is_both, "Both directions at once")->excludes(reverse);
-  measure->add_option("--limit", said.limit, "Bits per second of all processes, each direction")
+      measure->add_flag("--reverse", line.is_reverse, "Data flows from the server to this machine");
+  measure->add_flag("--both", line.is_both, "Both directions at once")->excludes(reverse);
+  measure->add_option("--limit", line.limit, "Bits per second of all processes, each direction")
       ->check(is_bit_rate)
       ->type_name("BITS");
-  measure->add_option("--samples", said.samples, "Number of samples (default: one for each second)")
+  measure->add_option("--samples", line.samples, "Number of samples (default: one for each second)")
       ->check(CLI::Range(1, kMostSeconds));
-  add_pinning(*measure, said);
+  add_pinning(*measure, line);
   return measure;
 }
 
 // The value of a text that the parser has validated.
 template <class T>
-T value_of(const std::optional<T>& said) {
-  AUTOPILOT_ASSERT(said.has_value());
-  return *said;
+T value_of(const std::optional<T>& value) {
+  AUTOPILOT_ASSERT(value.has_value());
+  return *value;
 }
 
-Pinning pinning_of(const Said& said) {
+Pinning pinning_of(const CommandLine& line) {
   Pinning pinning;
-  if (!said.cpus.empty()) pinning.processors = *parse_id_list(said.cpus);
-  pinning.is_near_interface = !said.numa.empty();
+  if (!line.cpus.empty()) pinning.processors = *parse_id_list(line.cpus);
+  pinning.is_near_interface = !line.numa.empty();
   return pinning;
 }
 
@@ -171,13 +171,13 @@ void refuse(const std::string& text) {
   throw CLI::ValidationError(text);
 }
 
-ServeOptions serve_options(Said& said) {
-  ServeOptions& options = said.serve;
-  options.bind = *parse_address(said.bind);
-  options.ports = value_of(parse_port_range(said.port));
-  for (const std::string& text : said.allowed)
+ServeOptions serve_options(CommandLine& line) {
+  ServeOptions& options = line.serve;
+  options.bind = *parse_address(line.bind);
+  options.ports = value_of(parse_port_range(line.port));
+  for (const std::string& text : line.allowed)
     options.allowed.push_back(*parse_address(text));
-  options.pinning = pinning_of(said);
+  options.pinning = pinning_of(line);
   const auto is_reachable = [&](const Address& peer) { return peer.is_ipv6 == options.bind.is_ipv6; };
   if (!options.allowed.empty() && std::none_of(options.allowed.begin(), options.allowed.end(), is_reachable))
     refuse("--allow: none of the addresses can reach " + options.bind.text + ", which is of another family");
@@ -204,18 +204,18 @@ void check_amounts(const MeasureOptions& options) {
     refuse("--limit: less than 1000 bits per second for each stream");
 }
 
-MeasureOptions measure_options(Said& said) {
-  MeasureOptions& options = said.measure;
-  options.to = *parse_address(said.to);
-  options.ports = value_of(parse_ports(said.port));
-  if (!said.bind.empty()) options.bind = *parse_address(said.bind);
-  if (!said.interface.empty()) options.interface = said.interface;
-  if (!said.limit.empty()) options.bits_per_second = value_of(parse_bit_rate(said.limit));
-  if (said.is_reverse) options.flow = Flow::from_peer;
-  if (said.is_both) options.flow = Flow::both;
-  options.pinning = pinning_of(said);
+MeasureOptions measure_options(CommandLine& line) {
+  MeasureOptions& options = line.measure;
+  options.to = *parse_address(line.to);
+  options.ports = value_of(parse_ports(line.port));
+  if (!line.bind.empty()) options.bind = *parse_address(line.bind);
+  if (!line.interface.empty()) options.interface = line.interface;
+  if (!line.limit.empty()) options.bits_per_second = value_of(parse_bit_rate(line.limit));
+  if (line.is_reverse) options.flow = Flow::from_peer;
+  if (line.is_both) options.flow = Flow::both;
+  options.pinning = pinning_of(line);
   options.samples =
-      said.samples > 0 ? said.samples : std::min(options.seconds, kMostSamplesOfStreams / options.streams);
+      line.samples > 0 ? line.samples : std::min(options.seconds, kMostSamplesOfStreams / options.streams);
   if (options.bind && options.bind->is_ipv6 != options.to.is_ipv6)
     refuse("--bind: " + options.bind->text + " cannot reach " + options.to.text +
            ", which is of another family");
@@ -364,7 +364,7 @@ class RdmaCommands {
   explicit RdmaCommands(CLI::App& app);
 
   // The options, after the command line is parsed. nullopt: another subcommand was used.
-  [[nodiscard]] std::optional<Options> asked() const;
+  [[nodiscard]] std::optional<Options> chosen() const;
 
  private:
   RdmaServeOptions serve_;
@@ -380,7 +380,7 @@ RdmaCommands::RdmaCommands(CLI::App& app)
       measure_command_(add_measure(app, measure_)),
       loopback_command_(add_loopback(app, loopback_)) {}
 
-std::optional<Options> RdmaCommands::asked() const {
+std::optional<Options> RdmaCommands::chosen() const {
   if (serve_command_->parsed()) return serve_;
   if (measure_command_->parsed()) return measure_;
   if (loopback_command_->parsed()) return loopback_;
@@ -406,19 +406,19 @@ std::optional<std::uint64_t> parse_bit_rate(std::string_view text) {
 }
 
 std::variant<Options, int> parse_options(int argc, const char* const* argv) {
-  Said said;
+  CommandLine line;
   CLI::App app{"Measures the network between two machines, with iperf3 and perftest.", "autopilot-net-probe"};
   app.footer(kFooter);
   app.require_subcommand(1);
   app.fallthrough(false);
-  const CLI::App* serve = add_serve(app, said);
-  const CLI::App* measure = add_measure(app, said);
+  const CLI::App* serve = add_serve(app, line);
+  const CLI::App* measure = add_measure(app, line);
   const RdmaCommands rdma(app);
   try {
     app.parse(argc, argv);
-    if (serve->parsed()) return Options(serve_options(said));
-    if (measure->parsed()) return Options(measure_options(said));
-    return value_of(rdma.asked());
+    if (serve->parsed()) return Options(serve_options(line));
+    if (measure->parsed()) return Options(measure_options(line));
+    return value_of(rdma.chosen());
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

@@ -30,17 +30,17 @@ ServeOptions serving(std::vector<const char*> words) {
   return options == nullptr ? ServeOptions{} : std::get<ServeOptions>(*options);
 }
 
-// What is said to somebody who erred.
+// The message about wrong options.
 std::string refusal(const std::vector<const char*>& words) {
   testing::internal::CaptureStderr();
   const auto parsed = parse(words);
-  std::string said = testing::internal::GetCapturedStderr();
+  std::string message = testing::internal::GetCapturedStderr();
   const int* code = std::get_if<int>(&parsed);
   EXPECT_TRUE(code != nullptr && *code == exit_usage);
-  return said;
+  return message;
 }
 
-TEST(Options, a_measurement_needs_nothing_but_a_peer) {
+TEST(Options, a_measurement_needs_only_a_peer) {
   const MeasureOptions options = measuring({});
   EXPECT_EQ(options.to.text, "10.0.0.2");
   EXPECT_EQ(options.ports, std::vector{5201});
@@ -49,7 +49,7 @@ TEST(Options, a_measurement_needs_nothing_but_a_peer) {
   EXPECT_FALSE(options.bits_per_second);
 }
 
-TEST(Options, a_measurement_is_what_was_asked_for) {
+TEST(Options, a_measurement_has_the_given_options) {
   const MeasureOptions options = measuring({"--port", "6000,6002", "--interface", "ib0", "--streams", "4",
                                             "--processes", "2", "--seconds", "10", "--omit", "2", "--both",
                                             "--limit", "9.9G", "--samples", "20", "--cpus", "8-9,24"});
@@ -61,7 +61,7 @@ TEST(Options, a_measurement_is_what_was_asked_for) {
   EXPECT_EQ(options.pinning.processors, (std::vector{8, 9, 24}));
 }
 
-TEST(Options, servers_are_what_was_asked_for) {
+TEST(Options, servers_have_the_given_options) {
   const ServeOptions options =
       serving({"--port", "0", "--count", "8", "--once", "--allow", "10.0.0.1,10.0.0.3", "--numa", "auto"});
   EXPECT_TRUE(options.ports.is_any());
@@ -77,7 +77,7 @@ TEST(Options, many_streams_for_a_long_time_have_fewer_samples) {
   EXPECT_EQ(measuring({"--seconds", "3600"}).samples, 3600);
 }
 
-TEST(Options, what_does_not_go_together_is_refused) {
+TEST(Options, conflicting_options_are_refused) {
   const auto measure = [](std::vector<const char*> words) {
     words.insert(words.begin(), {"measure", "--to", "10.0.0.2"});
     return refusal(words);
@@ -99,7 +99,7 @@ TEST(Options, what_does_not_go_together_is_refused) {
               HasSubstr("above 65535"));
 }
 
-TEST(Options, too_many_who_are_allowed_are_refused) {
+TEST(Options, too_many_allowed_addresses_are_refused) {
   std::string list = "10.0.1.0";
   for (int i = 1; i <= 64; ++i)
     list += ",10.0.1." + std::to_string(i);
@@ -107,7 +107,7 @@ TEST(Options, too_many_who_are_allowed_are_refused) {
               HasSubstr("at most 64 addresses"));
 }
 
-TEST(Options, of_rdma_are_what_was_asked_for) {
+TEST(Options, rdma_has_the_given_options) {
   const auto serving = parse(
       {"rdma-serve", "--bind", "10.0.0.2", "--device", "mlx5_0/2", "--test-seconds", "3", "--queues", "4"});
   const auto& serve = std::get<RdmaServeOptions>(std::get<Options>(serving));
@@ -127,7 +127,7 @@ TEST(Options, of_rdma_are_what_was_asked_for) {
   EXPECT_EQ(std::get<RdmaLoopbackOptions>(std::get<Options>(alone)).seconds, 2);
 }
 
-TEST(Options, of_rdma_that_cannot_be_are_refused) {
+TEST(Options, invalid_rdma_options_are_refused) {
   const auto measure = [](std::vector<const char*> words) {
     words.insert(words.begin(), {"rdma-measure", "--bind", "10.0.0.1", "--device", "mlx5_0"});
     return refusal(words);
@@ -152,7 +152,7 @@ TEST(BitRate, is_a_number_of_bits_with_a_decimal_prefix) {
   EXPECT_EQ(parse_bit_rate("1k"), 1000U);
 }
 
-TEST(BitRate, anything_else_is_none) {
+TEST(BitRate, other_text_is_refused) {
   for (const char* text : {"", "G", "1g", "990m", "-1", "+1", "1e9", "0", "0.5", "0.0001K", "1.2.3G", "1 G",
                            "1GG", "990Mbit", "inf", "99999999G", "."})
     EXPECT_FALSE(parse_bit_rate(text)) << text;

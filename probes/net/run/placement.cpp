@@ -51,9 +51,9 @@ ClientTest test_of(const MeasureOptions& options, const Plan& plan, std::size_t 
   test.omit_seconds = options.omit_seconds;
   test.sample_seconds = static_cast<double>(options.seconds) / options.samples;
   test.flow = options.flow;
-  const int ways = options.flow == Flow::both ? 2 : 1;
+  const int directions = options.flow == Flow::both ? 2 : 1;
   test.wants_peer_report =
-      options.streams * ways * (options.seconds + options.omit_seconds) <= kMostPeerLines;
+      options.streams * directions * (options.seconds + options.omit_seconds) <= kMostPeerLines;
   if (options.bits_per_second)
     test.stream_bits_per_second =
         *options.bits_per_second / static_cast<std::uint64_t>(options.streams * options.processes);
@@ -76,7 +76,7 @@ std::optional<Failure> why_not_over_own(const Address& from, const Address& to, 
   if (interface_of(machine.addresses, to)) return std::nullopt;
   for (const InterfaceAddress& own : machine.addresses) {
     if (!is_same_address(own.address, from) || !is_neighbour(own, to)) continue;
-    const auto used = way_out(from, to);
+    const auto used = interface_towards(from, to);
     if (!used || *used == own.interface) return std::nullopt;
     return Failure{Reason::no_route, "from " + from.text + " of " + own.interface + " the kernel sends to " +
                                          to.text + " by " + *used +

@@ -63,7 +63,7 @@ TEST_F(PlacementTest, a_limit_is_of_all_streams_together) {
   EXPECT_EQ(plan().tests[0].stream_bits_per_second, 500'000'000U);
 }
 
-TEST_F(PlacementTest, where_nobody_chooses_the_kernel_does) {
+TEST_F(PlacementTest, without_a_choice_the_kernel_chooses) {
   const Plan made = plan();
   EXPECT_EQ(made.address, "10.0.1.1");
   EXPECT_EQ(made.interface, "ib1");
@@ -71,7 +71,7 @@ TEST_F(PlacementTest, where_nobody_chooses_the_kernel_does) {
   EXPECT_FALSE(made.tests[0].interface);
 }
 
-TEST_F(PlacementTest, an_interface_that_was_named_is_the_only_way) {
+TEST_F(PlacementTest, a_named_interface_is_the_only_path) {
   options_.interface = "ib0";
   EXPECT_EQ(plan().tests[0].interface, "ib0");
   EXPECT_EQ(plan().tests[0].source, "10.0.0.1");
@@ -79,7 +79,7 @@ TEST_F(PlacementTest, an_interface_that_was_named_is_the_only_way) {
   EXPECT_EQ(plan().tests[0].source, "2001:db8::1");
 }
 
-TEST_F(PlacementTest, what_is_not_of_this_machine_is_not_used) {
+TEST_F(PlacementTest, addresses_of_other_machines_are_refused) {
   options_.interface = "ib7";
   EXPECT_EQ(reason(), Reason::no_address);
   options_.interface.reset();
@@ -87,7 +87,7 @@ TEST_F(PlacementTest, what_is_not_of_this_machine_is_not_used) {
   EXPECT_EQ(reason(), Reason::no_address);
 }
 
-TEST_F(PlacementTest, processes_run_near_the_adapter_where_they_may) {
+TEST_F(PlacementTest, processes_run_near_the_adapter_if_allowed) {
   options_.interface = "ib0";
   options_.processes = 2;
   options_.pinning.is_near_interface = true;
@@ -99,7 +99,7 @@ TEST_F(PlacementTest, processes_run_near_the_adapter_where_they_may) {
   EXPECT_EQ(plan().placement.numa_node, std::nullopt);
 }
 
-TEST_F(PlacementTest, processors_that_were_named_are_taken_in_turn) {
+TEST_F(PlacementTest, named_processors_are_used_in_turn) {
   options_.processes = 3;
   options_.pinning.processors = {2, 4};
   EXPECT_EQ(plan().placement.processors, (std::vector<std::vector<int>>{{2}, {4}, {2}}));
@@ -107,7 +107,7 @@ TEST_F(PlacementTest, processors_that_were_named_are_taken_in_turn) {
   EXPECT_EQ(reason(), Reason::denied);
 }
 
-TEST_F(PlacementTest, the_peer_is_not_asked_for_a_report_that_would_not_be_read) {
+TEST_F(PlacementTest, a_report_of_the_peer_that_would_be_too_long_is_not_requested) {
   EXPECT_TRUE(plan().tests[0].wants_peer_report);
   options_.streams = 100;
   options_.seconds = 51;

@@ -9,7 +9,6 @@
 #include "probes/net/run/options.hpp"
 
 namespace autopilot::probes::net {
-
 namespace {
 
 namespace json = boost::json;
@@ -44,23 +43,24 @@ void add_count(json::object& object, std::string_view name, const std::optional<
   if (count) object[name] = *count;
 }
 
-json::object way_json(std::string_view name, const OneWay& way) {
+json::object direction_json(std::string_view name, const Direction& direction) {
   json::object object{{"direction", name},
-                      {"sent_bits_per_second", bits(way.sent_bits_per_second)},
-                      {"received_bits_per_second", bits(way.received_bits_per_second)}};
-  add_count(object, "retransmits", way.retransmits);
+                      {"sent_bits_per_second", bits(direction.sent_bits_per_second)},
+                      {"received_bits_per_second", bits(direction.received_bits_per_second)}};
+  add_count(object, "retransmits", direction.retransmits);
   json::array samples;
-  for (const Sample& sample : way.samples)
+  for (const Sample& sample : direction.samples)
     samples.push_back(bits(sample.bits_per_second));
   object["samples"] = std::move(samples);
   return object;
 }
 
-json::array ways_json(const std::optional<OneWay>& to_peer, const std::optional<OneWay>& from_peer) {
-  json::array ways;
-  if (to_peer) ways.push_back(way_json(word_of(Flow::to_peer), *to_peer));
-  if (from_peer) ways.push_back(way_json(word_of(Flow::from_peer), *from_peer));
-  return ways;
+json::array directions_json(const std::optional<Direction>& to_peer,
+                            const std::optional<Direction>& from_peer) {
+  json::array directions;
+  if (to_peer) directions.push_back(direction_json(word_of(Flow::to_peer), *to_peer));
+  if (from_peer) directions.push_back(direction_json(word_of(Flow::from_peer), *from_peer));
+  return directions;
 }
 
 json::object process_json(const ProcessReport& process) {
@@ -70,7 +70,7 @@ json::object process_json(const ProcessReport& process) {
   add_failure(object, process.failure);
   if (!process.measured) return object;
   const IperfResult& measured = *process.measured;
-  object["directions"] = ways_json(measured.to_peer, measured.from_peer);
+  object["directions"] = directions_json(measured.to_peer, measured.from_peer);
   if (measured.cpu_percent) object["cpu_percent"] = *measured.cpu_percent;
   if (measured.peer_cpu_percent) object["peer_cpu_percent"] = *measured.peer_cpu_percent;
   add_count(object, "mss_bytes", measured.mss_bytes);
@@ -79,11 +79,12 @@ json::object process_json(const ProcessReport& process) {
   return object;
 }
 
-std::optional<OneWay> total_of(const MeasureReport& report, std::optional<OneWay> IperfResult::*way) {
-  std::vector<std::optional<OneWay>> ways;
+std::optional<Direction> total_of(const MeasureReport& report,
+                                  std::optional<Direction> IperfResult::*direction) {
+  std::vector<std::optional<Direction>> directions;
   for (const ProcessReport& process : report.processes)
-    ways.push_back(process.measured ? (*process.measured).*way : std::nullopt);
-  return sum_of(ways);
+    directions.push_back(process.measured ? (*process.measured).*direction : std::nullopt);
+  return sum_of(directions);
 }
 
 // The failure of the whole report: that of the first failed process.
@@ -122,12 +123,13 @@ void add_device(json::object& object, const Device& device) {
 }
 
 // RDMA loses no data: what the peer's adapter acknowledged has arrived.
-std::optional<OneWay> way_of(const std::optional<double>& bits_per_second, int seconds) {
+std::optional<Direction> direction_of(const std::optional<double>& bits_per_second, int seconds) {
   if (!bits_per_second) return std::nullopt;
-  return OneWay{.sent_bits_per_second = *bits_per_second,
-                .received_bits_per_second = *bits_per_second,
-                .retransmits = {},
-                .samples = {{.seconds = static_cast<double>(seconds), .bits_per_second = *bits_per_second}}};
+  return Direction{
+      .sent_bits_per_second = *bits_per_second,
+      .received_bits_per_second = *bits_per_second,
+      .retransmits = {},
+      .samples = {{.seconds = static_cast<double>(seconds), .bits_per_second = *bits_per_second}}};
 }
 
 json::object latency_json(const PerftestLatency& latency) {
@@ -154,7 +156,7 @@ std::string to_json(const MeasureReport& report) {
   object["sample_seconds"] = static_cast<double>(options.seconds) / options.samples;
   if (options.bits_per_second) object["limit_bits_per_second"] = *options.bits_per_second;
   object["directions"] =
-      ways_json(total_of(report, &IperfResult::to_peer), total_of(report, &IperfResult::from_peer));
+      directions_json(total_of(report, &IperfResult::to_peer), total_of(report, &IperfResult::from_peer));
   json::array processes;
   for (const ProcessReport& process : report.processes)
     processes.push_back(process_json(process));
@@ -182,8 +184,8 @@ std::string to_json(const RdmaMeasureReport& report) {
   object["seconds"] = options.seconds;
   object["queues"] = options.queues;
   if (options.bits_per_second) object["limit_bits_per_second"] = *options.bits_per_second;
-  object["directions"] =
-      ways_json(way_of(report.to_peer, options.seconds), way_of(report.from_peer, options.seconds));
+  object["directions"] = directions_json(direction_of(report.to_peer, options.seconds),
+                                         direction_of(report.from_peer, options.seconds));
   if (report.latency) object["latency"] = latency_json(*report.latency);
   return json::serialize(object);
 }
@@ -198,33 +200,33 @@ std::string to_json(const RdmaServeReport& report) {
 }
 
 int exit_code_of(const MeasureReport& report) {
-  return failure_of(report) ? exit_not_looked : exit_done;
+  return failure_of(report) ? exit_not_measured : exit_done;
 }
 
 namespace {
 
-void add_samples(OneWay& total, const OneWay& way) {
-  total.samples.resize(std::min(total.samples.size(), way.samples.size()));
+void add_samples(Direction& total, const Direction& direction) {
+  total.samples.resize(std::min(total.samples.size(), direction.samples.size()));
   for (std::size_t i = 0; i < total.samples.size(); ++i) {
-    total.samples[i].bits_per_second += way.samples[i].bits_per_second;
-    total.samples[i].seconds = std::max(total.samples[i].seconds, way.samples[i].seconds);
+    total.samples[i].bits_per_second += direction.samples[i].bits_per_second;
+    total.samples[i].seconds = std::max(total.samples[i].seconds, direction.samples[i].seconds);
   }
 }
 
 }  // namespace
 
-std::optional<OneWay> sum_of(std::span<const std::optional<OneWay>> ways) {
-  if (ways.empty() || !ways.front()) return std::nullopt;
-  OneWay total = *ways.front();
-  for (const std::optional<OneWay>& way : ways.subspan(1)) {
-    if (!way) return std::nullopt;
-    total.sent_bits_per_second += way->sent_bits_per_second;
-    total.received_bits_per_second += way->received_bits_per_second;
-    if (total.retransmits && way->retransmits)
-      *total.retransmits += *way->retransmits;
+std::optional<Direction> sum_of(std::span<const std::optional<Direction>> directions) {
+  if (directions.empty() || !directions.front()) return std::nullopt;
+  Direction total = *directions.front();
+  for (const std::optional<Direction>& direction : directions.subspan(1)) {
+    if (!direction) return std::nullopt;
+    total.sent_bits_per_second += direction->sent_bits_per_second;
+    total.received_bits_per_second += direction->received_bits_per_second;
+    if (total.retransmits && direction->retransmits)
+      *total.retransmits += *direction->retransmits;
     else
       total.retransmits.reset();
-    add_samples(total, *way);
+    add_samples(total, *direction);
   }
   return total;
 }

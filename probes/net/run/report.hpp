@@ -72,7 +72,7 @@ struct RdmaServeReport {
 // Sum of tests that ran at the same time in the same direction: rates and retransmits. nullopt if one of them
 // was not measured, because the sum would be incomplete; retransmits are missing if one side does not report
 // them. Sample k is the sum of all samples k, as many as all tests have.
-[[nodiscard]] std::optional<OneWay> sum_of(std::span<const std::optional<OneWay>> ways);
+[[nodiscard]] std::optional<Direction> sum_of(std::span<const std::optional<Direction>> directions);
 
 // Drops samples shorter than half of the requested duration: a test can end with a rest of some milliseconds.
 [[nodiscard]] std::vector<Sample> whole_samples(const std::vector<Sample>& samples, double sample_seconds);

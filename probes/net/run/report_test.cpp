@@ -7,7 +7,6 @@
 #include "probes/net/run/options.hpp"
 
 namespace autopilot::probes::net {
-
 namespace {
 
 using testing::HasSubstr;
@@ -40,20 +39,20 @@ TEST(Report, bandwidths_are_whole_bits_per_second) {
   EXPECT_EQ(exit_code_of(measured()), exit_done);
 }
 
-TEST(Report, every_process_is_told_by_itself) {
+TEST(Report, every_process_is_reported_separately) {
   const std::string text = to_json(measured());
   EXPECT_THAT(text, HasSubstr(R"({"port":5201,"processors":[8],"directions":[{"direction":"to_peer",)"));
   EXPECT_THAT(text, HasSubstr(R"("cpu_percent":1.25E1,"mss_bytes":1448,"version":"iperf 3.12"})"));
 }
 
-TEST(Report, what_nobody_told_is_not_there) {
+TEST(Report, unknown_values_are_left_out) {
   const std::string text = to_json(measured());
   for (const char* name :
        {"peer_cpu_percent", "peer_version", "numa_node", "limit", "reason", "error", "stopped", "from_peer"})
     EXPECT_THAT(text, Not(HasSubstr(name)));
 }
 
-TEST(Report, without_one_process_there_is_no_sum_but_the_others_are_told) {
+TEST(Report, without_one_process_there_is_no_sum_but_the_others_are_reported) {
   MeasureReport report = measured();
   report.processes[1].measured.reset();
   report.processes[1].failure = {Reason::refused,
@@ -65,16 +64,16 @@ TEST(Report, without_one_process_there_is_no_sum_but_the_others_are_told) {
           R"("reason":"refused","error":"10.0.0.2 port 5202: connection refused: no program listens on the port","to":)"));
   EXPECT_THAT(text, HasSubstr(R"("directions":[],"processes":[{"port":5201)"));
   EXPECT_THAT(text, HasSubstr(R"("received_bits_per_second":990000000)"));
-  EXPECT_EQ(exit_code_of(report), exit_not_looked);
+  EXPECT_EQ(exit_code_of(report), exit_not_measured);
 }
 
-TEST(Report, words_of_strangers_do_not_break_it) {
+TEST(Report, foreign_text_is_escaped) {
   MeasureReport report = measured();
   report.failure = {Reason::internal, "\xff\""};
   EXPECT_THAT(to_json(report), HasSubstr("\xef\xbf\xbd\\\""));
 }
 
-TEST(Report, servers_that_listen_and_those_that_do_not_are_told_apart) {
+TEST(Report, listening_and_failed_servers_are_distinguished) {
   ServeReport report;
   report.options.bind = *parse_address("10.0.0.2");
   report.servers = {{.port = 5201, .failure = {}},
@@ -92,7 +91,7 @@ RdmaMeasureReport rdma_measured() {
   return report;
 }
 
-TEST(Report, of_rdma_what_was_acknowledged_has_arrived) {
+TEST(Report, acknowledged_rdma_data_has_arrived) {
   RdmaMeasureReport report = rdma_measured();
   report.latency = {.typical_microseconds = 1.5, .p99_microseconds = 2, .max_microseconds = 4};
   EXPECT_THAT(
@@ -103,7 +102,7 @@ TEST(Report, of_rdma_what_was_acknowledged_has_arrived) {
                 R"("latency":{"typical_microseconds":1.5E0,"p99_microseconds":2E0,)"));
 }
 
-TEST(Report, of_rdma_a_failure_leaves_what_was_measured_before) {
+TEST(Report, an_rdma_failure_keeps_earlier_measurements) {
   RdmaMeasureReport report = rdma_measured();
   report.failure = Failure{Reason::no_program, "ib_read_bw: install perftest"};
   const std::string text = to_json(report);
@@ -113,7 +112,7 @@ TEST(Report, of_rdma_a_failure_leaves_what_was_measured_before) {
     EXPECT_THAT(text, Not(HasSubstr(name)));
 }
 
-TEST(Report, of_rdma_servers_are_told_as_the_others_are) {
+TEST(Report, rdma_servers_are_reported_like_the_others) {
   RdmaServeReport report;
   report.options.bind = *parse_address("10.0.0.2");
   report.options.device = {"mlx5_0", 2};
@@ -124,17 +123,18 @@ TEST(Report, of_rdma_servers_are_told_as_the_others_are) {
                 R"("failed":[{"port":4002,"reason":"denied","error":"no"}])"));
 }
 
-OneWay way(double sent, double received, std::optional<std::int64_t> retransmits,
-           std::vector<Sample> samples = {}) {
+Direction direction(double sent, double received, std::optional<std::int64_t> retransmits,
+                    std::vector<Sample> samples = {}) {
   return {.sent_bits_per_second = sent,
           .received_bits_per_second = received,
           .retransmits = retransmits,
           .samples = std::move(samples)};
 }
 
-TEST(Sums, tests_that_ran_together_are_one_bandwidth) {
-  const std::vector<std::optional<OneWay>> ways = {way(100, 90, 1), way(200, 180, 2), way(300, 270, 3)};
-  const auto total = sum_of(ways);
+TEST(Sums, bandwidths_of_tests_that_ran_together_are_added) {
+  const std::vector<std::optional<Direction>> directions = {direction(100, 90, 1), direction(200, 180, 2),
+                                                            direction(300, 270, 3)};
+  const auto total = sum_of(directions);
   ASSERT_TRUE(total);
   EXPECT_EQ(total->sent_bits_per_second, 600);
   EXPECT_EQ(total->received_bits_per_second, 540);
@@ -142,29 +142,31 @@ TEST(Sums, tests_that_ran_together_are_one_bandwidth) {
 }
 
 TEST(Sums, without_one_of_them_there_is_no_bandwidth) {
-  EXPECT_FALSE(sum_of(std::vector<std::optional<OneWay>>{way(1, 1, 0), std::nullopt}));
-  EXPECT_FALSE(sum_of(std::vector<std::optional<OneWay>>{std::nullopt, way(1, 1, 0)}));
+  EXPECT_FALSE(sum_of(std::vector<std::optional<Direction>>{direction(1, 1, 0), std::nullopt}));
+  EXPECT_FALSE(sum_of(std::vector<std::optional<Direction>>{std::nullopt, direction(1, 1, 0)}));
   EXPECT_FALSE(sum_of({}));
 }
 
-TEST(Sums, an_end_that_does_not_know_its_retransmits_makes_no_zero) {
-  EXPECT_EQ(sum_of(std::vector<std::optional<OneWay>>{way(1, 1, 5), way(1, 1, std::nullopt)})->retransmits,
+TEST(Sums, unknown_retransmits_are_not_zero) {
+  EXPECT_EQ(sum_of(std::vector<std::optional<Direction>>{direction(1, 1, 5), direction(1, 1, std::nullopt)})
+                ->retransmits,
             std::nullopt);
-  EXPECT_EQ(sum_of(std::vector<std::optional<OneWay>>{way(1, 1, std::nullopt), way(1, 1, 5)})->retransmits,
+  EXPECT_EQ(sum_of(std::vector<std::optional<Direction>>{direction(1, 1, std::nullopt), direction(1, 1, 5)})
+                ->retransmits,
             std::nullopt);
 }
 
 TEST(Sums, samples_are_added_in_their_order_as_far_as_all_have_them) {
-  const std::vector<std::optional<OneWay>> ways = {way(1, 1, 0, {{1, 10}, {1, 20}, {0.5, 30}}),
-                                                   way(1, 1, 0, {{1, 1}, {1.1, 2}})};
-  const auto total = sum_of(ways);
+  const std::vector<std::optional<Direction>> directions = {direction(1, 1, 0, {{1, 10}, {1, 20}, {0.5, 30}}),
+                                                            direction(1, 1, 0, {{1, 1}, {1.1, 2}})};
+  const auto total = sum_of(directions);
   ASSERT_EQ(total->samples.size(), 2U);
   EXPECT_EQ(total->samples[0].bits_per_second, 11);
   EXPECT_EQ(total->samples[1].bits_per_second, 22);
   EXPECT_EQ(total->samples[1].seconds, 1.1);
 }
 
-TEST(Sums, a_rest_at_the_end_is_no_sample) {
+TEST(Sums, a_rest_at_the_end_is_not_a_sample) {
   EXPECT_EQ(whole_samples({{1, 10}, {0.6, 20}, {0.002, 3000}}, 1).size(), 2U);
   EXPECT_EQ(whole_samples({{0.1, 10}}, 0.1).size(), 1U);
 }

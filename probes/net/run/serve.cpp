@@ -78,7 +78,7 @@ class Service {
                        [](const Slot& slot) { return slot.report.failure.has_value(); });
   }
 
-  void tell() const {
+  void write_report() const {
     for (const Slot& slot : slots_)
       std::cerr << "autopilot-net-probe: " << place_of(slot) << ": finished tests: " << tests_of(slot)
                 << "\n";
@@ -196,7 +196,7 @@ std::variant<Placement, Failure> placement_of(const ServeOptions& options) {
 int refuse(ServeReport report, const Failure& failure) {
   report.servers.assign(static_cast<std::size_t>(report.options.count), {.port = 0, .failure = failure});
   std::cout << to_json(report) << std::endl;
-  return exit_not_looked;
+  return exit_not_measured;
 }
 
 }  // namespace
@@ -217,9 +217,9 @@ int serve(const ServeOptions& options, const Server& server) {
     signal = service.follow();
   }
   (*crew)->end_all();
-  service.tell();
+  service.write_report();
   if (signal != 0) return exit_signal + signal;
-  return service.has_failed() ? exit_not_looked : exit_done;
+  return service.has_failed() ? exit_not_measured : exit_done;
 }
 
 }  // namespace autopilot::probes::net

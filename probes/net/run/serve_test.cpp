@@ -44,17 +44,17 @@ Outcome outcome_of(ServeOptions options, const Server& server) {
   return outcome;
 }
 
-// Listens where nobody else does: on odd ports.
+// Listens on odd ports only.
 void listen_on_odd_ports(const ServerTest& test, int output) {
   if (test.port % 2 == 0) return say(output, line_of_failure(IELISTEN, EADDRINUSE));
   say(output, line_of_listening() + line_of_test());
 }
 
-TEST(Serve, those_that_listen_and_those_that_do_not_are_told) {
+TEST(Serve, listening_and_failed_servers_are_reported) {
   const Outcome outcome =
       outcome_of({.ports = {.first = 1001, .last = {}}, .count = 3, .is_once = true}, listen_on_odd_ports);
   EXPECT_THAT(outcome.out, HasSubstr(R"("ports":[1001,1003],"failed":[{"port":1002,"reason":"port_taken")"));
-  EXPECT_EQ(outcome.code, exit_not_looked);
+  EXPECT_EQ(outcome.code, exit_not_measured);
 }
 
 TEST(Serve, of_a_range_the_next_port_is_tried) {
@@ -68,20 +68,20 @@ TEST(Serve, a_range_that_is_full_has_a_reason) {
   const Outcome outcome =
       outcome_of({.ports = {.first = 1000, .last = 1000}, .count = 1}, listen_on_odd_ports);
   EXPECT_THAT(outcome.out, HasSubstr(R"("ports":[],"failed":[{"port":1000,"reason":"port_taken")"));
-  EXPECT_EQ(outcome.code, exit_not_looked);
+  EXPECT_EQ(outcome.code, exit_not_measured);
 }
 
-TEST(Serve, a_server_that_crashes_again_and_again_is_given_up) {
+TEST(Serve, a_server_that_keeps_crashing_is_abandoned) {
   const Outcome outcome =
       outcome_of({.ports = {.first = 1001, .last = {}}}, [](const ServerTest&, int output) {
         say(output, line_of_listening());
         ::raise(SIGKILL);
       });
-  EXPECT_EQ(outcome.code, exit_not_looked);
+  EXPECT_EQ(outcome.code, exit_not_measured);
   EXPECT_THAT(outcome.err, HasSubstr("ended repeatedly, with signal 9"));
 }
 
-TEST(Serve, it_ends_with_its_time_and_tells_how_many_tests_there_were) {
+TEST(Serve, it_ends_after_its_time_and_reports_the_number_of_tests) {
   const Outcome outcome =
       outcome_of({.ports = {.first = 1001, .last = {}}, .seconds = 1}, [](const ServerTest&, int output) {
         say(output, line_of_listening() + line_of_test() + line_of_test());

@@ -25,7 +25,7 @@ class Ptx(TreeCase):
         self.assertEqual(ptx.run(self.root), [])
 
     def test_a_change_of_a_kernel_is_seen_in_every_level(self):
-        header = self.root / KERNELS / "pattern.hpp"
+        header = self.root / KERNELS / "memory.hpp"
         header.write_text(header.read_text().replace("^ flip", "+ flip"))
         self.assertEqual(len(ptx.run(self.root)), len(ptx.generate.LEVELS))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probes/net/run/rdma_measure.hpp"
+#include "probes/net/run/rdma.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -18,7 +18,7 @@ constexpr const char* kBandwidth =
 constexpr const char* kLatency =
     "echo ' #bytes t_typical[usec] 99% percentile[usec] t_max[usec]'\necho ' 2 1.27 1.37 5.19'\n";
 
-// A folder of stand-ins for the programs, alone in PATH with those of the shell.
+// A folder of fake programs, alone in PATH with the programs of the shell.
 class RdmaMeasure : public testing::Test {
  protected:
   RdmaMeasure() {
@@ -38,7 +38,7 @@ class RdmaMeasure : public testing::Test {
     fs::remove_all(folder_);
   }
 
-  // What a program does when it is asked for a test.
+  // Behaviour of a program that is started for a test.
   void play(Tool tool, const std::string& script) const {
     const fs::path file = folder_ / program_of(tool);
     std::ofstream(file) << "#!/bin/sh\nif [ \"$1\" = --help ]; then echo ' --source_ip x'; exit 1; fi\n"
@@ -64,7 +64,7 @@ std::string_view reason(const RdmaMeasureReport& report) {
   return report.failure ? to_string(report.failure->reason) : "none";
 }
 
-TEST_F(RdmaMeasure, tests_are_made_one_after_the_other) {
+TEST_F(RdmaMeasure, tests_run_one_after_the_other) {
   const RdmaMeasureReport report = run();
   EXPECT_EQ(reason(report), "none");
   EXPECT_EQ(report.to_peer, 98.02e9);
@@ -73,7 +73,7 @@ TEST_F(RdmaMeasure, tests_are_made_one_after_the_other) {
   EXPECT_EQ(report.latency->p99_microseconds, 1.37);
 }
 
-TEST_F(RdmaMeasure, after_the_first_that_fails_no_other_is_made) {
+TEST_F(RdmaMeasure, no_test_runs_after_a_failure) {
   play(Tool::read_bandwidth, "exit 0\n");
   const RdmaMeasureReport report = run();
   EXPECT_EQ(reason(report), "garbage");
@@ -82,24 +82,24 @@ TEST_F(RdmaMeasure, after_the_first_that_fails_no_other_is_made) {
   EXPECT_FALSE(report.latency);
 }
 
-TEST_F(RdmaMeasure, one_that_hangs_is_over_at_its_deadline) {
+TEST_F(RdmaMeasure, a_hanging_test_ends_at_its_deadline) {
   play(Tool::write_bandwidth, "exec sleep 60\n");
   EXPECT_EQ(reason(run({.rest = std::chrono::milliseconds(-2500)})), "no_end");
 }
 
-TEST_F(RdmaMeasure, a_peer_that_does_not_listen_yet_is_asked_again) {
+TEST_F(RdmaMeasure, a_peer_that_does_not_listen_yet_is_retried) {
   const std::string seen = (folder_ / "seen").string();
   play(Tool::write_bandwidth, "if [ ! -e " + seen + " ]; then touch " + seen +
                                   "; echo \"Couldn't connect to 127.0.0.1:4001\"; exit 1; fi\n" + kBandwidth);
   EXPECT_EQ(reason(run()), "none");
 }
 
-TEST_F(RdmaMeasure, a_peer_that_never_listens_refuses) {
+TEST_F(RdmaMeasure, a_peer_that_never_listens_is_a_refused_connection) {
   play(Tool::write_bandwidth, "echo \"Couldn't connect to 127.0.0.1:4001\" >&2\nexit 1\n");
   EXPECT_EQ(reason(run({.connecting = std::chrono::milliseconds(300)})), "refused");
 }
 
-TEST_F(RdmaMeasure, one_that_asks_for_help_for_ever_is_given_up) {
+TEST_F(RdmaMeasure, a_program_that_hangs_with_help_is_abandoned) {
   const fs::path file = folder_ / program_of(Tool::write_bandwidth);
   std::ofstream(file) << "#!/bin/sh\nexec yes\n";
   EXPECT_EQ(reason(run()), "garbage");
@@ -120,4 +120,5 @@ TEST_F(RdmaMeasure, an_address_of_another_machine_is_not_used) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::probes::net

@@ -7,6 +7,11 @@
 
 namespace autopilot::probes::net {
 
+// The whole program after option parsing: a server for each perftest program, one line of JSON on standard
+// output when all listen or have failed, exit code. It ends after all have served their test, after its time,
+// or by SIGTERM, SIGINT or SIGHUP, and stops all servers.
+[[nodiscard]] int rdma_serve(const RdmaServeOptions& options);
+
 struct RdmaPatience {
   Duration connecting = std::chrono::seconds(5);  // to retry while no program listens
   Duration rest = std::chrono::seconds(13);       // of a test, beyond its duration
