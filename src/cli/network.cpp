@@ -284,7 +284,7 @@ void add_network(CLI::App& app, int& exit_code) {
       "Three rounds of pairs locate what slow pairs have in common. They saturate the\n"
       "links: do not run them beside jobs. Ctrl-C stops them. With rdma every node\n"
       "needs perftest; with --memory gpu, perftest built with CUDA, and idle GPUs. With\n"
-      "nccl every node needs idle GPUs and libnccl.so.2; on AMD, HIP and librccl.so.1.\n"
+      "nccl every node needs idle GPUs and libnccl.so.2; AMD GPUs are experimental.\n"
       "In a matrix `.` is a pair not measured, `?` a pair that could not be measured,\n"
       "`!` a pair whose GPUs computed a wrong sum.\n"
       "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not or not completely measured,\n"

@@ -37,6 +37,18 @@ def is_sanitized(program):
         return b"__asan_init" in file.read()
 
 
+def has_hip():
+    """Whether autopilot-gpu-probe was built with HIP and RCCL."""
+    words = ["nccl-serve", "--ranks", "2", "--vendor", "amd", "--beside-others", "--library", "/nowhere/hip.so"]
+    done = subprocess.run([os.path.join(BIN, "autopilot-gpu-probe"), *words], capture_output=True, text=True, timeout=60, check=False)
+    return "AUTOPILOT_EXPERIMENTAL_HIP" not in done.stdout
+
+
+def need_hip():
+    if not has_hip():
+        raise unittest.SkipTest("needs a build with AUTOPILOT_EXPERIMENTAL_HIP")
+
+
 def need_program(name):
     """The path of a program, or a skip that says what is missing."""
     path = shutil.which(name)

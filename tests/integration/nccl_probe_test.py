@@ -313,11 +313,19 @@ class Machines(NcclProbeTest):
         self.assert_reason(self.alone(nccl={"calls": {"ncclGetUniqueId": {"result": 5}}}), "internal", r"ncclGetUniqueId: .*\(5\).*as configured in its table")
 
 
+class WithoutHip(NcclProbeTest):
+    def test_amd_is_refused_and_the_option_of_the_build_is_named(self):
+        if harness.has_hip():
+            self.skipTest("needs a build without AUTOPILOT_EXPERIMENTAL_HIP")
+        self.assert_reason(End(self, "nccl-serve", "--ranks", "2", "--vendor", "amd"), "no_driver", "-DAUTOPILOT_EXPERIMENTAL_HIP=ON$")
+
+
 class Amd(NcclProbeTest):
     """The same with HIP, RCCL and the kernel driver that tells who uses a GPU (KFD)."""
     GPUS = ("0000:01:00.0", "0000:02:00.0")
 
     def setUp(self):
+        harness.need_hip()
         self.root = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
         self.kfd = os.path.join(self.root, "sys", "class", "kfd", "kfd")
         kfd.make(self.kfd, *self.GPUS)

@@ -25,6 +25,11 @@ class RcclTestsTest(NcclLabTest):
     LEAVES = {number: "" for number in range(1, OF_NVIDIA + 1)}
 
     @classmethod
+    def setUpClass(cls):
+        harness.need_hip()
+        super().setUpClass()
+
+    @classmethod
     def prepare(cls):
         played = {"libamdhip64.so.6": "libamdhip64-sim.so", "librccl.so.1": "librccl-sim.so"}
         cls.of_amd = cls.folder_of("of_amd", {name: os.path.join(harness.BIN, by) for name, by in played.items()})

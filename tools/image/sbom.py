@@ -18,8 +18,7 @@ _EVERY_PROBE = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "
 _LIBIPERF = ["libiperf-dev", "libsctp-dev"]
 _SIMULATED = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "libstdc++-12-dev"]
 LINKED_BESIDE = {"autopilot-gpu-probe": _EVERY_PROBE, "autopilot-net-probe": [*_EVERY_PROBE, *_LIBIPERF, "libssl-dev"],
-                 "autopilot-sim": _EVERY_PROBE, "libamdhip64-sim.so": _SIMULATED, "libcuda-sim.so": _SIMULATED, "libnccl-sim.so": _SIMULATED,
-                 "libnvidia-ml-sim.so": _SIMULATED, "librccl-sim.so": _SIMULATED}
+                 "autopilot-sim": _EVERY_PROBE, "libcuda-sim.so": _SIMULATED, "libnccl-sim.so": _SIMULATED, "libnvidia-ml-sim.so": _SIMULATED}
 
 
 def _asked(*command: str) -> str:

@@ -29,7 +29,7 @@ import symbol_versions  # noqa: E402
 
 PROGRAMS = ("autopilot", "autopilot-gpu-probe", "autopilot-net-probe", "autopilot-sim")
 # Of a simulated machine; looked for beside the programs.
-LIBRARIES = ("libamdhip64-sim.so", "libcuda-sim.so", "libnccl-sim.so", "libnvidia-ml-sim.so", "librccl-sim.so")
+LIBRARIES = ("libcuda-sim.so", "libnccl-sim.so", "libnvidia-ml-sim.so")
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # nfpm knows what rpm calls them
 SHELLS = {"bash": "autopilot.bash", "zsh": "_autopilot"}
 

@@ -48,7 +48,20 @@ namespace {
 constexpr const char* kSimulatedCuda = "cuAutopilotSimulated";
 constexpr const char* kSimulatedHip = "hipAutopilotSimulated";
 
+#ifdef AUTOPILOT_EXPERIMENTAL_HIP
+constexpr bool kHasHip = true;
+#else
+constexpr bool kHasHip = false;
+#endif
+
 }  // namespace
+
+Status check_is_built_in(Vendor vendor) {
+  if (kHasHip || vendor == Vendor::nvidia) return {};
+  return fail(Errc::unsupported,
+              "this program was built without HIP and RCCL, which are experimental; build it with "
+              "-DAUTOPILOT_EXPERIMENTAL_HIP=ON");
+}
 
 std::vector<std::string> driver_libraries(Vendor vendor) {
   if (vendor == Vendor::nvidia) return {kDriverLibrary};
@@ -56,6 +69,7 @@ std::vector<std::string> driver_libraries(Vendor vendor) {
 }
 
 Result<Library> Library::open(const std::string& path, Vendor vendor) {
+  TRY_STATUS(check_is_built_in(vendor));
   Library library(vendor);
   TRY_STATUS(vendor == Vendor::amd ? library.load_hip(path) : library.load_cuda(path));
   return library;

@@ -69,6 +69,10 @@ struct Calls {
 
 inline constexpr const char* kDriverLibrary = "libcuda.so.1";
 
+// HIP and RCCL are only in builds with the option AUTOPILOT_EXPERIMENTAL_HIP. Errc::unsupported: this build
+// has no code for GPUs of the vendor.
+[[nodiscard]] Status check_is_built_in(Vendor vendor);
+
 // Names of a driver's library to try, in order of preference: for HIP those of ROCm 7, 6 and 5.
 [[nodiscard]] std::vector<std::string> driver_libraries(Vendor vendor);
 
@@ -77,7 +81,7 @@ inline constexpr const char* kDriverLibrary = "libcuda.so.1";
 class Library {
  public:
   // `path`: a file, or a name that the loader searches. Errc::not_found: the library is missing.
-  // Errc::unsupported: it is unusable; the text names what is missing.
+  // Errc::unsupported: it is unusable, or not built in; the text names what is missing.
   [[nodiscard]] static Result<Library> open(const std::string& path, Vendor vendor = Vendor::nvidia);
   // Opens the first that exists.
   [[nodiscard]] static Result<Library> open_first(const std::vector<std::string>& paths, Vendor vendor);

@@ -25,11 +25,12 @@ calls:
 // HIP, played by the simulated driver.
 class HipTest : public testing::Test {
  protected:
-  HipTest() {
+  void SetUp() override {
+    if (!check_is_built_in(Vendor::amd)) GTEST_SKIP() << "needs a build with AUTOPILOT_EXPERIMENTAL_HIP";
     folder_.write("/table.yaml", kTable);
     ::setenv("AUTOPILOT_SIM_CUDA", (folder_.path() + "/table.yaml").c_str(), 1);
     auto opened = Library::open(paths::program("libamdhip64-sim.so"), Vendor::amd);
-    if (!opened) throw std::runtime_error(opened.error().what);
+    ASSERT_TRUE(opened) << opened.error().what;
     library_.emplace(*std::move(opened));
     driver_.emplace(*library_, watch_);
   }
@@ -81,12 +82,20 @@ TEST_F(HipTest, functions_that_hip_does_not_provide_are_errors) {
   driver_->give_back(driver_->calls().module_unload, nullptr);
 }
 
-TEST(Library, each_usual_name_is_tried_and_named) {
+TEST_F(HipTest, each_usual_name_is_tried_and_named) {
   const auto opened = Library::open_first({"/nowhere/a.so", "/nowhere/b.so"}, Vendor::amd);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::not_found);
   EXPECT_EQ(opened.error().what, "/nowhere/a.so, /nowhere/b.so: HIP is not installed");
   EXPECT_TRUE(Library::open_first({"/nowhere/a.so", paths::program("libamdhip64-sim.so")}, Vendor::amd));
+}
+
+TEST(Library, hip_that_is_not_built_in_names_the_option) {
+  if (check_is_built_in(Vendor::amd)) GTEST_SKIP() << "needs a build without AUTOPILOT_EXPERIMENTAL_HIP";
+  const auto opened = Library::open("/nowhere/hip.so", Vendor::amd);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::unsupported);
+  EXPECT_THAT(opened.error().what, HasSubstr("-DAUTOPILOT_EXPERIMENTAL_HIP=ON"));
 }
 
 TEST(Library, the_newest_hip_comes_first) {
@@ -95,7 +104,7 @@ TEST(Library, the_newest_hip_comes_first) {
   EXPECT_THAT(driver_libraries(Vendor::nvidia), testing::ElementsAre("libcuda.so.1"));
 }
 
-TEST(Library, a_library_of_the_other_vendor_lacks_the_functions) {
+TEST_F(HipTest, a_library_of_the_other_vendor_lacks_the_functions) {
   const auto opened = Library::open(paths::program("libcuda-sim.so"), Vendor::amd);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::unsupported);

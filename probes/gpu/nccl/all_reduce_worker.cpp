@@ -26,6 +26,7 @@ class Worker {
 
   Status run() {
     begin(Stage::driver);
+    TRY_STATUS(check_is_built_in(options_.vendor));
     if (is_amd()) wait_for_idle_gpus();
     TRY_STATUS(open_driver());
     TRY_STATUS(check_ranks());

@@ -73,7 +73,7 @@ void add_gpus(CLI::App& command, AllReduceOptions& options) {
           [&options](const std::string& word) {
             options.vendor = word == kAmd ? Vendor::amd : Vendor::nvidia;
           },
-          "Vendor of the GPUs: nvidia uses CUDA and NCCL, amd uses HIP and RCCL")
+          "Vendor of the GPUs; amd (HIP and RCCL) is experimental and not in every build")
       ->check(CLI::IsMember({kNvidia, kAmd}))
       ->default_str(kNvidia)
       ->type_name("WORD");
