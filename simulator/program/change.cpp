@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "program/program.hpp"
-#include "scenario/played_tree.hpp"
+#include "scenario/simulation.hpp"
 
 namespace autopilot::simulator {
 namespace {

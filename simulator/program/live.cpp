@@ -14,7 +14,7 @@
 #include "core/parse.hpp"
 #include "kernel_log/kmsg.hpp"
 #include "program/program.hpp"
-#include "scenario/played_tree.hpp"
+#include "scenario/simulation.hpp"
 
 namespace autopilot::simulator {
 namespace {

@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scenario/played_tree.hpp"
-
 namespace autopilot::simulator {
 namespace {
 

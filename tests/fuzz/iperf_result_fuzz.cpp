@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/result.hpp"
-#include "probes/net/iperf/output.hpp"
+#include "probes/net/iperf/program.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::iperf_result_fuzz {

@@ -10,7 +10,7 @@
 #include "core/parse.hpp"
 #include "core/result.hpp"
 #include "probes/net/machine/listeners.hpp"
-#include "probes/net/perftest/result.hpp"
+#include "probes/net/perftest/perftest.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::perftest_result_fuzz {

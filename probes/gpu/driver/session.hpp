@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "probes/gpu/driver/gpu_facts.hpp"
+#include "probes/gpu/driver/driver.hpp"
 
 namespace autopilot::probes::gpu {
 

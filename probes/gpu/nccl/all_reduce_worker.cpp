@@ -10,7 +10,7 @@
 
 #include "probes/gpu/nccl/all_reduce.hpp"
 #include "probes/gpu/nccl/communicator.hpp"
-#include "probes/gpu/sensors/users.hpp"
+#include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

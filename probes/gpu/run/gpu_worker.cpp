@@ -8,7 +8,7 @@
 
 #include "core/id_list.hpp"
 #include "core/parse.hpp"
-#include "probes/gpu/sensors/users.hpp"
+#include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {
 

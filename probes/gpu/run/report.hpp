@@ -8,7 +8,7 @@
 
 #include "core/clock.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
-#include "probes/gpu/driver/gpu_facts.hpp"
+#include "probes/gpu/driver/driver.hpp"
 #include "probes/gpu/sensors/sensors.hpp"
 
 namespace autopilot::probes::gpu {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "probes/net/iperf/output.hpp"
+#include "probes/net/iperf/program.hpp"
 #include "probes/net/machine/listeners.hpp"
 
 // Under the names that the linker uses.

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "probes/net/iperf/output.hpp"
+#include "probes/net/iperf/program.hpp"
 #include "probes/net/libiperf/calls.hpp"
 
 namespace autopilot::probes::net {

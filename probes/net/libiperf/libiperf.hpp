@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "probes/net/iperf/arguments.hpp"
+#include "probes/net/iperf/program.hpp"
 #include "probes/net/processes/crew.hpp"
 
 namespace autopilot::probes::net {
@@ -15,7 +15,7 @@ namespace autopilot::probes::net {
 void run_client(const ClientTest& test, StartLine& line, int output);
 
 // Serves tests, one after the other, until the process is killed, or a single one. Writes the lines of
-// iperf/output.hpp. Returns if listening fails.
+// iperf/program.hpp. Returns if listening fails.
 void run_server(const ServerTest& test, int output);
 
 }  // namespace autopilot::probes::net

@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include "probes/net/iperf/arguments.hpp"
+#include "probes/net/iperf/program.hpp"
 #include "probes/net/machine/interfaces.hpp"
 #include "probes/net/machine/listeners.hpp"
-#include "probes/net/perftest/arguments.hpp"
+#include "probes/net/perftest/perftest.hpp"
 
 namespace autopilot::probes::net {
 

@@ -12,8 +12,7 @@
 
 #include "probes/net/machine/interfaces.hpp"
 #include "probes/net/machine/listeners.hpp"
-#include "probes/net/perftest/arguments.hpp"
-#include "probes/net/perftest/result.hpp"
+#include "probes/net/perftest/perftest.hpp"
 #include "probes/net/processes/crew.hpp"
 #include "probes/net/run/options.hpp"
 #include "probes/net/run/report.hpp"

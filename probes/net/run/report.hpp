@@ -8,7 +8,7 @@
 
 #include "core/clock.hpp"
 #include "probes/net/iperf/result.hpp"
-#include "probes/net/perftest/result.hpp"
+#include "probes/net/perftest/perftest.hpp"
 #include "probes/net/run/options.hpp"
 
 namespace autopilot::probes::net {

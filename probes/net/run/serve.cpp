@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <iostream>
 
-#include "probes/net/iperf/output.hpp"
+#include "probes/net/iperf/program.hpp"
 #include "probes/net/machine/interfaces.hpp"
 #include "probes/net/machine/listeners.hpp"
 #include "probes/net/processes/crew.hpp"
+#include "probes/net/run/measure.hpp"
 #include "probes/net/run/options.hpp"
-#include "probes/net/run/placement.hpp"
 #include "probes/net/run/report.hpp"
 
 namespace autopilot::probes::net {

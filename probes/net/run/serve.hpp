@@ -7,7 +7,7 @@
 
 namespace autopilot::probes::net {
 
-// Serves tests and writes the lines of iperf/output.hpp; called in a child process, where it can
+// Serves tests and writes the lines of iperf/program.hpp; called in a child process, where it can
 // crash, hang and exit.
 using Server = std::function<void(const ServerTest&, int output)>;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <unistd.h>
 
-#include "probes/net/iperf/output.hpp"
+#include "probes/net/iperf/program.hpp"
 #include "probes/net/run/options.hpp"
 
 namespace autopilot::probes::net {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probes/gpu/sensors/users.hpp"
+#include "probes/gpu/sensors/sensors.hpp"
 
 #include <filesystem>
 #include <fstream>
