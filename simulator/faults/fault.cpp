@@ -255,8 +255,10 @@ std::string_view core_kind(std::string_view kind) {
   return kind == "block" || kind == "raid" ? "disk" : kind;
 }
 
-}  // namespace
-
+// Keys of all subjects of one kind on the machine: "gpu" gives PCI addresses in NVML's order, "amd_gpu" those
+// of AMD GPUs, "nvlink" "<gpu>/<link>", "infiniband" "mlx5_0/1", "ethernet" interface names with hardware,
+// "disk" NVMe controllers, "block" these and all other disks, "raid" software RAID arrays, "mount" mount
+// points with usage, "nfs" mount points of file servers, "host" one empty key.
 std::vector<std::string> subject_keys(std::string_view kind, const Machine& machine) {
   if (kind == "gpu") return machine.gpus();
   if (kind == "amd_gpu") return amd_gpus(machine.files);
@@ -278,6 +280,8 @@ std::vector<std::string> subject_keys(std::string_view kind, const Machine& mach
   }
   return {""};
 }
+
+}  // namespace
 
 Result<std::string> subject_key(std::string_view kind, std::string_view text, const Machine& machine) {
   const auto keys = subject_keys(kind, machine);

@@ -47,11 +47,6 @@ void KmsgFeeder::write(int priority, std::uint64_t microseconds, std::string_vie
   ++first_;
 }
 
-std::uint64_t KmsgFeeder::next() const {
-  const std::scoped_lock lock(mutex_);
-  return first_ + records_.size();
-}
-
 ssize_t KmsgFeeder::Reader::read(char* buffer, std::size_t size) {
   const std::scoped_lock lock(feeder_.mutex_);
   if (is_at_begin_) position_ = feeder_.first_;
@@ -73,15 +68,6 @@ ssize_t KmsgFeeder::Reader::read(char* buffer, std::size_t size) {
   ++position_;
   is_at_begin_ = false;
   return static_cast<ssize_t>(record.size());
-}
-
-void KmsgFeeder::Reader::seek_to_begin() {
-  is_at_begin_ = true;
-}
-
-void KmsgFeeder::Reader::seek_to_end() {
-  is_at_begin_ = false;
-  position_ = feeder_.next();
 }
 
 bool KmsgFeeder::pump(Reader& reader, int socket, std::size_t most) {

@@ -24,21 +24,16 @@ class KmsgFeeder {
 
   // priority: facility * 8 + level; microseconds since boot.
   void write(int priority, std::uint64_t microseconds, std::string_view text);
-  // Sequence number of the next record.
-  [[nodiscard]] std::uint64_t next() const;
 
   // One open descriptor. Not thread-safe itself.
   class Reader {
    public:
     // Starts at the oldest record.
     explicit Reader(const KmsgFeeder& feeder) : feeder_(feeder) {}
-    // Each call returns one record as "prio,seq,usec,-;text
-    // " with control characters escaped: its size, or -1 and errno. EAGAIN: no record. EPIPE: records were
-    // overwritten before they were read; the next call returns the oldest remaining one. EINVAL: the buffer
-    // is too small; the record stays.
+    // Each call returns one record as a line "prio,seq,usec,-;text" with control characters escaped: its
+    // size, or -1 and errno. EAGAIN: no record. EPIPE: records were overwritten before they were read; the
+    // next call returns the oldest remaining one. EINVAL: the buffer is too small; the record stays.
     ssize_t read(char* buffer, std::size_t size);
-    void seek_to_begin();  // SEEK_SET
-    void seek_to_end();    // SEEK_END
 
    private:
     const KmsgFeeder& feeder_;

@@ -40,6 +40,8 @@ std::string uuid_of(std::string_view text) {
          "-" + hex.substr(20, 12);
 }
 
+namespace {
+
 void build_identity(const Description& description, Machine& machine) {
   YamlNode& root = machine.machine;
   root = yaml_map();
@@ -57,25 +59,6 @@ void build_identity(const Description& description, Machine& machine) {
   yaml_member(sync, "max_error_us") = yaml_integer(21500);
   yaml_member(sync, "estimated_error_us") = yaml_integer(120);
 }
-
-Machine build_machine(const Description& description) {
-  Machine machine;
-  build_identity(description, machine);
-  build_host_files(description, machine);
-  build_pci(description, machine);
-  build_gpus(description, machine);
-  build_amd_gpus(description, machine);
-  build_infiniband(description, machine);
-  build_ethernet(description, machine);
-  build_modules(description, machine);
-  build_nvme(description, machine);
-  build_raid(description, machine);
-  build_mounts(description, machine);
-  build_boot_log(description, machine);
-  return machine;
-}
-
-namespace {
 
 constexpr std::string_view kCorrectable[] = {"RxErr",   "BadTLP",      "BadDLLP",    "Rollover",
                                              "Timeout", "NonFatalErr", "CorrIntErr", "HeaderOF"};
@@ -202,12 +185,29 @@ class GroupBuilder {
   FileTree& files_;
 };
 
-}  // namespace
-
 void build_pci(const Description& description, Machine& machine) {
   machine.files.make_directory("/sys/bus/pci/devices");
   for (const PciGroup& group : description.pci)
     GroupBuilder(description, group, machine.files).build();
+}
+
+}  // namespace
+
+Machine build_machine(const Description& description) {
+  Machine machine;
+  build_identity(description, machine);
+  build_host_files(description, machine);
+  build_pci(description, machine);
+  build_gpus(description, machine);
+  build_amd_gpus(description, machine);
+  build_infiniband(description, machine);
+  build_ethernet(description, machine);
+  build_modules(description, machine);
+  build_nvme(description, machine);
+  build_raid(description, machine);
+  build_mounts(description, machine);
+  build_boot_log(description, machine);
+  return machine;
 }
 
 }  // namespace autopilot::simulator

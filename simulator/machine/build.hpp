@@ -13,10 +13,8 @@ namespace autopilot::simulator {
 // The complete tree of a described machine. Equal descriptions give equal trees.
 [[nodiscard]] Machine build_machine(const Description& description);
 
-// The parts of build_machine, in the required order.
-void build_identity(const Description& description, Machine& machine);
+// The parts of build_machine in other files, in the required order.
 void build_host_files(const Description& description, Machine& machine);
-void build_pci(const Description& description, Machine& machine);
 void build_gpus(const Description& description, Machine& machine);
 void build_amd_gpus(const Description& description, Machine& machine);
 void build_infiniband(const Description& description, Machine& machine);

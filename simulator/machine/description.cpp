@@ -187,17 +187,6 @@ void read_devices(YamlMap& map, Description& machine, YamlProblems& problems) {
       machine.mounts.push_back(read_mount(YamlMap(item, "mount", problems)));
 }
 
-}  // namespace
-
-std::vector<Slot> Description::slots(std::string_view kind) const {
-  std::vector<Slot> found;
-  for (const PciGroup& group : pci)
-    for (const Slot& slot : group.slots)
-      if (slot.kind == kind) found.push_back(slot);
-  std::sort(found.begin(), found.end(), [](const Slot& a, const Slot& b) { return a.address < b.address; });
-  return found;
-}
-
 Result<Description> parse_description(std::string_view text, const std::string& file) {
   YamlProblems problems(file);
   const YamlNode document = parse_yaml(text, problems);
@@ -217,6 +206,17 @@ Result<Description> parse_description(std::string_view text, const std::string& 
   return machine;
 }
 
+}  // namespace
+
+std::vector<Slot> Description::slots(std::string_view kind) const {
+  std::vector<Slot> found;
+  for (const PciGroup& group : pci)
+    for (const Slot& slot : group.slots)
+      if (slot.kind == kind) found.push_back(slot);
+  std::sort(found.begin(), found.end(), [](const Slot& a, const Slot& b) { return a.address < b.address; });
+  return found;
+}
+
 // name.yaml -> text; generated from machines/ by cmake/Embed.cmake.
 const std::map<std::string, std::string>& embedded_machines();
 
@@ -228,18 +228,14 @@ std::vector<BuiltinMachine> builtin_machines() {
   return list;
 }
 
-Result<Description> builtin_description(std::string_view id) {
+Result<Machine> builtin_machine(std::string_view id) {
   const auto& files = embedded_machines();
   if (const auto found = files.find(std::string(id) + ".yaml"); found != files.end())
-    return parse_description(found->second, "machines/" + found->first);
+    return build_machine(TRY(parse_description(found->second, "machines/" + found->first)));
   std::string known;
   for (const BuiltinMachine& machine : builtin_machines())
     known += " " + machine.id;
   return fail(Errc::not_found, "unknown built-in machine `" + std::string(id) + "`; known:" + known);
-}
-
-Result<Machine> builtin_machine(std::string_view id) {
-  return build_machine(TRY(builtin_description(id)));
 }
 
 }  // namespace autopilot::simulator

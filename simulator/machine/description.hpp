@@ -133,8 +133,6 @@ struct Description {
   [[nodiscard]] std::vector<Slot> slots(std::string_view kind) const;
 };
 
-[[nodiscard]] Result<Description> parse_description(std::string_view text, const std::string& file);
-
 struct BuiltinMachine {
   std::string id;
   std::string title;
@@ -143,7 +141,6 @@ struct BuiltinMachine {
 // The compiled-in machines of machines/*.yaml.
 [[nodiscard]] std::vector<BuiltinMachine> builtin_machines();
 // not_found: the text names the known machines.
-[[nodiscard]] Result<Description> builtin_description(std::string_view id);
 [[nodiscard]] Result<Machine> builtin_machine(std::string_view id);
 
 }  // namespace autopilot::simulator

@@ -14,13 +14,14 @@ namespace {
 constexpr const char* kSimulatedSymbol = "ncclAutopilotSimulated";
 constexpr int kFirstOfNewVersions = 10000;
 
-}  // namespace
-
+// "2.21.5" for 22105. Before 2.9, NCCL encoded 2.8.4 as 2804.
 std::string nccl_version_text(int version) {
   const int major = version < kFirstOfNewVersions ? 1000 : 10000;
   return std::to_string(version / major) + "." + std::to_string(version % major / 100) + "." +
          std::to_string(version % 100);
 }
+
+}  // namespace
 
 std::string nccl_name(Vendor vendor) {
   return vendor == Vendor::amd ? "RCCL" : "NCCL";

@@ -41,9 +41,6 @@ struct Calls {
 // The library's name for the loader.
 [[nodiscard]] std::string nccl_library(Vendor vendor);
 
-// "2.21.5" for 22105. Before 2.9, NCCL encoded 2.8.4 as 2804.
-[[nodiscard]] std::string nccl_version_text(int version);
-
 // The error of a failed NCCL call.
 struct NcclError {
   nccl::Return code = nccl::kSuccess;
