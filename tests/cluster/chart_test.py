@@ -458,7 +458,7 @@ class ChartTest(unittest.TestCase):
                                  *MONITORING)["PrometheusRule", "autopilot-metrics"]
         self.assertEqual(rule["metadata"]["labels"]["role"], "alerts")
         alerts = {one["alert"]: one for group in rule["spec"]["groups"] for one in group["rules"]}
-        self.assertIn("AutopilotGpuFallenOffBus", alerts)
+        self.assertIn("AutopilotFindingEvict", alerts)
         self.assertEqual(alerts["AutopilotPingFailures"]["annotations"]["summary"], "{{ $labels.deviceid }} does not answer {{ $labels.node }}")
         self.promtool(rule["spec"])
         self.assertNotIn(("PrometheusRule", "autopilot-metrics"), self.helm.objects("", *MONITORING))

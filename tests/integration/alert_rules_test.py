@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alert rules made from the catalog, judged by Prometheus' own promtool."""
+"""The alert rules, evaluated by Prometheus' own promtool."""
 
 import json
 import os
@@ -25,8 +25,11 @@ def finding(health, injected="false"):
     return series("autopilot_finding", "1+0", **OFF_BUS, health=health, injected=injected)
 
 
-# What the agent of a sound node tells.
+EVICT = series("autopilot_node_verdict", "1+0", node="node-1", verdict="EVICT")
+# Metrics of the agent of a healthy node.
 SOUND = (
+    series("up", "1+0"),
+    series("autopilot_node_verdict", "0+0", node="node-1", verdict="EVICT"),
     series("autopilot_simulated", "0+0"),
     series("autopilot_check_health", "1+0", check="gpu.xid", health="healthy"),
     series("autopilot_check_health", "0+0", check="gpu.xid", health="unknown"),
@@ -58,8 +61,8 @@ def sound_but(*changed):
 
 
 class AlertRulesTest(unittest.TestCase):
-    def expect(self, input_series, expected):
-        """Alert and severity of all that fires after a quarter of an hour."""
+    def expect(self, input_series, expected, at="15m"):
+        """Alert and severity of all alerts that fire at that time, by default after a quarter of an hour."""
         promtool = harness.need_program("promtool")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "test.yaml")
@@ -68,7 +71,7 @@ class AlertRulesTest(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as out:
                 json.dump({"rule_files": [os.path.abspath(RULES)], "evaluation_interval": "1m", "tests": [{
                     "interval": "1m", "input_series": input_series, "promql_expr_test": [{
-                        "expr": 'count by (alertname, severity) (ALERTS{alertstate="firing"})', "eval_time": "15m",
+                        "expr": 'count by (alertname, severity) (ALERTS{alertstate="firing"})', "eval_time": at,
                         "exp_samples": samples}]}]}, out)
             done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True, timeout=60,
                                   check=False)
@@ -82,37 +85,64 @@ class AlertRulesTest(unittest.TestCase):
     def test_a_sound_node_is_silent(self):
         self.expect(list(SOUND), [])
 
-    def test_a_failed_finding_pages_and_a_degraded_one_warns(self):
-        self.expect(sound_but(finding("failed")), [("AutopilotGpuFallenOffBus", "critical")])
-        self.expect(sound_but(finding("degraded")), [("AutopilotGpuFallenOffBus", "warning")])
+    def test_a_dead_gpu_pages_and_resolves_once_it_is_cleared(self):
+        def until_cleared(family, values, **labels):
+            return {**series(family, "1+0", **labels), "values": values}
+        cleared = sound_but(until_cleared("autopilot_finding", "1x5 stale", **OFF_BUS, health="failed", injected="false"),
+                            until_cleared("autopilot_node_verdict", "1x5 0x15", node="node-1", verdict="EVICT"))
+        self.expect(cleared, [("AutopilotFindingEvict", "critical")], at="5m")
+        self.expect(cleared, [], at="7m")
 
-    def summaries(self, *input_series):
-        """Of all alerts about findings that fire, as promtool expands them."""
+    def test_the_severity_follows_health_and_verdict(self):
+        self.expect(sound_but(finding("failed"), EVICT), [("AutopilotFindingEvict", "critical")])
+        self.expect(sound_but(finding("failed")), [("AutopilotFindingFailed", "warning")])
+        self.expect(sound_but(finding("degraded"), EVICT), [("AutopilotFindingDegraded", "info")])
+        self.expect(sound_but(finding("unknown"), EVICT), [])
+
+    def test_an_agent_that_does_not_answer_has_an_alert(self):
+        down = series("up", "0+0")
+        self.expect(sound_but(down), [("AutopilotAgentDown", "warning")])
+        self.expect(sound_but(down, series("autopilot_simulated", "1+0")), [])
+        self.expect([series("up", "0+0", job="other")], [])
+
+    def annotations(self, name, *input_series):
+        """The values of that annotation of all failed findings that fire, as promtool expands them."""
         promtool = harness.need_program("promtool")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "test.yaml")
             with open(path, "w", encoding="utf-8") as out:
                 json.dump({"rule_files": [os.path.abspath(RULES)], "evaluation_interval": "1m", "tests": [{
                     "interval": "1m", "input_series": list(input_series),
-                    "alert_rule_test": [{"alertname": "AutopilotGpuFallenOffBus", "eval_time": "15m", "exp_alerts": []}]}]}, out)
+                    "alert_rule_test": [{"alertname": "AutopilotFindingFailed", "eval_time": "15m", "exp_alerts": []}]}]}, out)
             done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True, timeout=60, check=False)
-        return re.findall(r'summary="(.*?): ', done.stdout + done.stderr)
+        return re.findall(rf'\b{name}="((?:\\.|[^"\\])*)"', done.stdout + done.stderr)
 
-    def test_an_alert_names_the_node_where_the_scrape_tells_it_and_else_the_address(self):
-        told = {**OFF_BUS, "health": "failed", "injected": "false", "instance": "10.0.0.7:8081"}
-        self.assertEqual(self.summaries(series("autopilot_finding", "1+0", **told)), ["gpu/0000:3b:00.0 on 10.0.0.7:8081"])
-        self.assertEqual(self.summaries(series("autopilot_finding", "1+0", **told, node="gpu-7")), ["gpu/0000:3b:00.0 on gpu-7"])
+    def test_a_summary_names_the_node_if_the_scrape_labels_it_and_otherwise_the_address(self):
+        labels = {**OFF_BUS, "health": "failed", "injected": "false", "instance": "10.0.0.7:8081"}
+        for node, name in (({}, "10.0.0.7:8081"), ({"node": "gpu-7"}, "gpu-7")):
+            self.assertEqual(self.annotations("summary", series("autopilot_finding", "1+0", **labels, **node)),
+                             [f"gpu/0000:3b:00.0 on {name} is failed: gpu fallen off bus (gpu.xid)"])
 
-    def test_what_was_made_on_purpose_does_not_page(self):
-        self.expect(sound_but(finding("failed", injected="true")), [("AutopilotExercise", "none")])
-        self.expect(sound_but(finding("failed"), series("autopilot_simulated", "1+0")), [("AutopilotExercise", "none")])
+    def test_annotations_name_the_action_and_the_section_of_the_reason(self):
+        def annotation(name, **labels):
+            return self.annotations(name, series("autopilot_finding", "1+0", **{**OFF_BUS, "health": "failed", "injected": "false", **labels}))
+        self.assertRegex(annotation("description")[0], r'^Action: power cycle. .*autopilot explain gpu_fallen_off_bus')
+        self.assertNotIn("Action", annotation("description", action="none")[0])
+        page, section = annotation("runbook_url")[0].split("#")
+        with open(os.path.join(os.path.dirname(RULES), "../..", page), encoding="utf-8") as file:
+            self.assertIn(f"### `{section}`\n", file.read())
+        self.assertEqual(annotation("runbook_url", check="custom.disk"), ["docs/configuration.md"])
 
-    def test_a_required_check_that_does_not_know_has_an_alert_of_its_own(self):
+    def test_an_injected_or_simulated_finding_does_not_page(self):
+        self.expect(sound_but(finding("failed", injected="true"), EVICT), [("AutopilotExercise", "none")])
+        self.expect(sound_but(finding("failed"), EVICT, series("autopilot_simulated", "1+0")), [("AutopilotExercise", "none")])
+
+    def test_a_required_check_that_is_unknown_has_an_alert(self):
         unknown = series("autopilot_check_health", "1+0", check="gpu.xid", health="unknown")
         self.expect(sound_but(unknown), [("AutopilotRequiredCheckUnknown", "warning")])
         self.expect(sound_but(unknown, series("autopilot_check_required", "0+0", check="gpu.xid")), [])
 
-    def test_the_agent_tells_its_own_trouble(self):
+    def test_each_problem_of_the_agent_has_an_alert(self):
         for alert, changed in (
             ("AutopilotCheckOld", series("autopilot_check_age_seconds", "3600+0", check="gpu.xid")),
             ("AutopilotChecksLate", series("autopilot_checks_late_total", "3+6")),

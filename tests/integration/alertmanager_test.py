@@ -104,22 +104,22 @@ class AlertmanagerTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_each_alert_goes_where_it_should(self):
-        off_bus = alert("AutopilotGpuFallenOffBus", "critical", "node-1", "gpu/0000:43:00.0", summary="GPU 1 is gone",
-                        action="power_cycle: Switch it off and on.", clears="when the machine rebooted")
-        self.post(off_bus, alert("AutopilotGpuTooHot", "warning", "node-1", "gpu/0000:43:00.0"),
-                  alert("AutopilotGpuTooHot", "warning", "node-2", "gpu/0000:43:00.0", summary="GPU 1 is hot"),
+        off_bus = alert("AutopilotFindingEvict", "critical", "node-1", "gpu/0000:43:00.0", summary="GPU 1 is gone",
+                        description="Action: power cycle.", runbook_url="docs/checks/gpu.xid.md#gpu_fallen_off_bus")
+        self.post(off_bus, alert("AutopilotFindingDegraded", "info", "node-1", "gpu/0000:43:00.0"),
+                  alert("AutopilotFindingDegraded", "info", "node-2", "gpu/0000:43:00.0", summary="GPU 1 is hot"),
                   alert("AutopilotExercise", "none", "node-3", "gpu/0000:43:00.0"), alert("Watchdog", "critical", "node-1"))
         harness.wait_until(lambda: len(self.receiver.titles()) == 2 and self.receiver.pages(), "both are told", 30)
         self.post({**off_bus, "endsAt": "2026-01-01T00:00:00Z", "startsAt": "2025-12-31T00:00:00Z"})
-        harness.wait_until(lambda: ("resolved", "AutopilotGpuFallenOffBus") in self.receiver.pages(), "its end is told", 30)
+        harness.wait_until(lambda: ("resolved", "AutopilotFindingEvict") in self.receiver.pages(), "its end is told", 30)
         self.assertEqual(set(self.receiver.pages()),
-                         {("firing", "AutopilotGpuFallenOffBus"), ("resolved", "AutopilotGpuFallenOffBus")})
+                         {("firing", "AutopilotFindingEvict"), ("resolved", "AutopilotFindingEvict")})
         titles = self.receiver.titles()
-        self.assertIn("[FIRING] AutopilotGpuFallenOffBus on node-1", titles)
-        self.assertIn("[FIRING] AutopilotGpuTooHot on node-2", titles)
+        self.assertIn("[FIRING] AutopilotFindingEvict on node-1", titles)
+        self.assertIn("[FIRING] AutopilotFindingDegraded on node-2", titles)
         text = next(message["attachments"][0]["text"] for path, message in self.receiver.received
-                    if path == "/slack" and "GpuFallenOffBus" in message["attachments"][0]["title"])
-        self.assertIn("GPU 1 is gone\nWhat to do: power_cycle: Switch it off and on.\nIt ends when the machine rebooted.", text)
+                    if path == "/slack" and "FindingEvict" in message["attachments"][0]["title"])
+        self.assertIn("GPU 1 is gone\nAction: power cycle.\nMore: docs/checks/gpu.xid.md#gpu_fallen_off_bus", text)
 
     def test_each_node_is_told_by_its_name(self):
         state = "10.0.0.9:8080"  # of kube-state-metrics, whatever node it tells of
@@ -132,19 +132,20 @@ class AlertmanagerTest(unittest.TestCase):
             "[FIRING] AutopilotLowPCIeBandwidth on node-1", "[FIRING] AutopilotPVCAlert on node-1", "[FIRING] AutopilotPVCAlert on node-2"])
 
     def test_a_device_that_failed_is_not_told_as_degraded_as_well(self):
-        self.post(alert("AutopilotGpuFallenOffBus", "critical", "node-1", "gpu/0000:43:00.0"),
-                  alert("AutopilotGpuTooHot", "warning", "node-1", "gpu/0000:43:00.0"),
-                  alert("AutopilotMachineCheckUncorrected", "critical", "node-1", "host"),
-                  alert("AutopilotClockUnsynchronised", "warning", "node-1", "host"))
-        self.post(alert("AutopilotPcieWidthLow", "warning", "node-1", "gpu/0000:52:00.0"))
+        self.post(alert("AutopilotFindingEvict", "critical", "node-1", "gpu/0000:43:00.0"),
+                  alert("AutopilotFindingFailed", "warning", "node-1", "gpu/0000:43:00.0", summary="suppressed"),
+                  alert("AutopilotFindingDegraded", "info", "node-1", "gpu/0000:43:00.0", summary="suppressed"),
+                  alert("AutopilotFindingEvict", "critical", "node-1", "host"),
+                  alert("AutopilotFindingFailed", "warning", "node-1", "host"))
+        self.post(alert("AutopilotFindingDegraded", "info", "node-1", "gpu/0000:52:00.0"))
         # The last of them is told after the second would have been.
-        harness.wait_until(lambda: "[FIRING] AutopilotPcieWidthLow on node-1" in self.receiver.titles(), "another GPU is told", 30)
+        harness.wait_until(lambda: "[FIRING] AutopilotFindingDegraded on node-1" in self.receiver.titles(), "another GPU is told", 30)
         with urllib.request.urlopen(self.url + "/api/v2/alerts?active=false&silenced=false", timeout=5) as answer:
-            held_back = [one["labels"]["alertname"] for one in json.load(answer)]
-        self.assertEqual(held_back, ["AutopilotGpuTooHot"])
-        self.assertFalse([title for title in self.receiver.titles() if "GpuTooHot" in title])
-        # Of the host one thing has nothing to do with the other.
-        harness.wait_until(lambda: "[FIRING] AutopilotClockUnsynchronised on node-1" in self.receiver.titles(), "the host's warning is told", 30)
+            suppressed = sorted((one["labels"]["alertname"], one["labels"]["subject"]) for one in json.load(answer))
+        self.assertEqual(suppressed, [("AutopilotFindingDegraded", "gpu/0000:43:00.0"), ("AutopilotFindingFailed", "gpu/0000:43:00.0")])
+        self.assertNotIn("suppressed", json.dumps(self.receiver.received))
+        # Findings of the host have separate causes.
+        harness.wait_until(lambda: "[FIRING] AutopilotFindingFailed on node-1" in self.receiver.titles(), "the host's warning is told", 30)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the pages and alert rules that are made from the catalog, or says which of them are not current:
+// Writes the pages that are made from the catalog, or lists those that are not current:
 //   autopilot_docs DOCS_DIR
 //   autopilot_docs --check DOCS_DIR
 #include <filesystem>
@@ -22,7 +22,7 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Pages of checks that exist no more.
+// Pages of checks that no longer exist.
 std::vector<fs::path> left_over(const fs::path& docs, const Pages& pages) {
   std::vector<fs::path> found;
   std::error_code ignored;
@@ -33,15 +33,15 @@ std::vector<fs::path> left_over(const fs::path& docs, const Pages& pages) {
 
 int check(const fs::path& docs, const Pages& pages) {
   int stale = 0;
-  const auto tell = [&stale](const fs::path& path, std::string_view what) {
+  const auto report = [&stale](const fs::path& path, std::string_view what) {
     std::cout << path.string() << ": " << what << "\n";
     ++stale;
   };
   for (const auto& [name, text] : pages)
-    if (read(docs / name) != text) tell(docs / name, "is not what the catalog says");
+    if (read(docs / name) != text) report(docs / name, "is not current");
   for (const fs::path& path : left_over(docs, pages))
-    tell(path, "belongs to no check of the catalog");
-  if (stale > 0) std::cout << "Write them again with: cmake --build --preset dev --target docs\n";
+    report(path, "belongs to no check of the catalog");
+  if (stale > 0) std::cout << "Update them with: cmake --build --preset dev --target docs\n";
   return stale > 0 ? 1 : 0;
 }
 

@@ -7,7 +7,6 @@
 
 #include "config/config.hpp"
 #include "config/controller_config.hpp"
-#include "docs/alert_rules.hpp"
 #include "docs/driver_pages.hpp"
 #include "docs/markdown.hpp"
 
@@ -303,7 +302,6 @@ std::map<std::string, std::string> make_pages(const Catalog& facts) {
       {"readings.md", readings_page(facts)},
       {"configuration.md", std::string(kNote) + config::settings_page()},
       {"controller-configuration.md", std::string(kNote) + config::controller_settings_page()},
-      {"../deploy/helm/autopilot/rules/findings.yaml", alert_rules(facts)},
   };
   for (const CheckPage& check : facts.checks())
     pages.emplace("checks/" + check.id + ".md", check_page(facts, check));

@@ -8,8 +8,7 @@
 
 namespace autopilot::docs {
 
-// Path relative to docs/ -> text of every page that is made from the catalog and the table of settings, and
-// of the alert rules.
+// Path relative to docs/ -> text of every page that is made from the catalog and the table of settings.
 [[nodiscard]] std::map<std::string, std::string> make_pages(const catalog::Catalog& facts);
 
 }  // namespace autopilot::docs
