@@ -71,7 +71,7 @@ using namespace std::chrono_literals;
   finding.action = Action::drain_then_reset_gpu;
   finding.since = sample_time(-60);
   finding.last_seen = sample_time(-1);
-  finding.clears_when = "when the GPU was reset, or the machine rebooted";
+  finding.clears_when = "when the GPU is reset or the machine reboots";
   finding.injected = true;
   finding.held = true;
   return finding;

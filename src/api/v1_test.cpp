@@ -118,7 +118,7 @@ TEST(ApiV1, the_node_has_the_members_of_the_contract) {
       json,
       HasSubstr(
           R"("evidence":{"value":1},"action":"drain_then_reset_gpu","since":"2025-11-21T03:03:05.678Z",)"
-          R"("lastSeen":"2025-11-21T03:04:04.678Z","clearsWhen":"when the GPU was reset, or the machine rebooted"})"));
+          R"("lastSeen":"2025-11-21T03:04:04.678Z","clearsWhen":"when the GPU is reset or the machine reboots"})"));
   EXPECT_THAT(json, Not(HasSubstr("observations")));
   EXPECT_THAT(to_json(sample_empty_node()), HasSubstr(R"("verdict":null)"));
 }

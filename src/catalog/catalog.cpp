@@ -38,8 +38,8 @@ constexpr WordTable<StatusMatch, 4> kMatchWords{{
     {StatusMatch::reason, "reason"},
 }};
 
-template <class Entry>
-const Entry* find_id(const std::vector<Entry>& entries, std::string_view id) {
+template <class Entry, class Id>
+const Entry* find_id(const std::vector<Entry>& entries, const Id& id) {
   for (const Entry& entry : entries)
     if (entry.id == id) return &entry;
   return nullptr;
@@ -52,8 +52,8 @@ const Entry* find_sorted_id(const std::vector<Entry>& entries, std::string_view 
   return at != entries.end() && at->id == id ? &*at : nullptr;
 }
 
-std::string rounds_text(int count) {
-  return count == 1 ? "one round" : std::to_string(count) + " rounds in a row";
+std::string runs_text(int count) {
+  return count == 1 ? "one run" : std::to_string(count) + " runs in a row";
 }
 
 }  // namespace
@@ -95,22 +95,21 @@ Health allowed_health(const LogRule& rule, Health health) {
 }
 
 std::string how_it_clears(const Reason& reason) {
-  const std::string after = reason.clear_after > Duration{0}
-                                ? ", at the earliest after " + format_duration(reason.clear_after)
-                                : "";
+  const std::string after =
+      reason.clear_after > Duration{0} ? ", after at least " + format_duration(reason.clear_after) : "";
   switch (reason.clear) {
     case ClearRule::healthy_rounds:
-      return "after " + rounds_text(reason.clear_rounds) + " without it" + after;
+      return "after " + runs_text(reason.clear_rounds) + " without it" + after;
     case ClearRule::gpu_reset:
-      return "when the GPU was reset, or the machine rebooted";
+      return "when the GPU is reset or the machine reboots";
     case ClearRule::reboot:
-      return "when the machine rebooted";
+      return "when the machine reboots";
     case ClearRule::expiry:
-      return format_duration(reason.clear_after) + " after the last time it was seen";
+      return format_duration(reason.clear_after) + " after the last occurrence";
     case ClearRule::acknowledged:
       return "when an operator acknowledges it";
     case ClearRule::replaced:
-      return "when another card sits in its place";
+      return "when the part is replaced (another serial number)";
   }
   return "";
 }
@@ -148,6 +147,10 @@ Catalog::Catalog(Facts facts) : facts_(std::move(facts)) {
   std::ranges::stable_sort(facts_.sxids, {},
                            [](const Sxid& sxid) { return std::pair(sxid.is_unit(), sxid.code); });
   std::ranges::stable_sort(facts_.link_down_reasons, {}, &LinkDownReason::number);
+}
+
+const ActionFacts* Catalog::action(Action id) const {
+  return find_id(facts_.actions, id);
 }
 
 const Threshold* Catalog::threshold(std::string_view id) const {

@@ -29,8 +29,8 @@ struct Provenance {
   EvidenceKind evidence = EvidenceKind::own;
 };
 
-// Where the same error in another process makes the GPU suspect: nowhere, anywhere on the GPU, in the unit
-// that the line names.
+// Where a repetition of the error in another process makes the GPU suspect: nowhere, anywhere on the GPU, or
+// in the unit that the line names.
 enum class RecursAt : std::uint8_t { nowhere, gpu, unit };
 
 [[nodiscard]] std::string_view to_string(RecursAt place);
@@ -47,29 +47,29 @@ struct Xid {
   Health health =
       Health::degraded;     // of a finding made from this code alone; healthy: an event only, no finding
   double confidence = 0.5;  // that the GPU named in the line is at fault
-  std::vector<std::uint32_t> takes_back;  // codes whose earlier records about the same GPU are over
+  std::vector<std::uint32_t> takes_back;  // codes whose earlier records about the same GPU no longer hold
   RecursAt recurs_at = RecursAt::nowhere;
   Provenance provenance;
 };
 
-// sxid.yaml: a code of the NVSwitch driver, or all of one unit that have no entry of their own.
+// sxid.yaml: a code of the NVSwitch driver, or all codes of a unit without an entry of their own.
 struct Sxid {
   std::uint32_t code = 0;
-  std::uint32_t last = 0;  // the same as `code`, but for a unit
+  std::uint32_t last = 0;  // equal to `code`, except for a unit
   std::string name;
   std::string meaning;
   std::vector<std::string> classes;
   Action action_now = Action::none;
   Action action_later = Action::none;
-  Health health = Health::degraded;  // where the line says nothing of its severity
+  Health health = Health::degraded;  // if the line contains no severity
   double confidence = 0.5;
   Provenance provenance;
 
   [[nodiscard]] bool is_unit() const { return last != code; }
 };
 
-// Which status registers an NvLinkError is about. reason: the unit tells that a link went down, and bits
-// 25:20 of the first register are the number of a LinkDownReason, which outranks the entry.
+// How an NvLinkError matches status registers. reason: the unit reports that a link went down, and bits 25:20
+// of the first register are the number of a LinkDownReason, which has precedence over the entry.
 enum class StatusMatch : std::uint8_t { bits, value, any, reason };
 
 [[nodiscard]] std::string_view to_string(StatusMatch match);
@@ -88,7 +88,7 @@ struct NvLinkError {
   std::string meaning;
   Action action_now = Action::none;
   Action action_later = Action::none;
-  std::optional<Action> promoted;  // instead of action_now where the promoting bit is set
+  std::optional<Action> promoted;  // instead of action_now if the promoting bit is set
   Health health = Health::degraded;
   double confidence = 0.5;
   Provenance provenance;
@@ -116,7 +116,7 @@ struct NvLinkRegister {
   Action action_later = Action::none;
   Health health = Health::degraded;
   double confidence = 0.5;
-  // `health` holds from so many errors of these bits on one link; fewer are degraded at worst.
+  // Number of errors of these bits on one link for `health`; fewer are degraded at worst.
   int from_times = 1;
   Provenance provenance;
 };
@@ -125,10 +125,18 @@ struct NvLinkRegister {
 struct DcgmError {
   std::uint32_t number = 0;  // `error_id`
   std::string name;          // without DCGM_FR_
-  std::string severity;      // NVIDIA's words: "isolate", "reset", "triage", "config", "monitor", "unknown"
+  std::string severity;      // NVIDIA's terms: "isolate", "reset", "triage", "config", "monitor", "unknown"
   std::string category;      // likewise: "hardware_pcie", "software_xid", ...
-  bool evicts = true;        // false: a test that fails by such errors alone is not fatal, whatever its name
-  std::string says;  // what the warning has in it as well, in small letters, for that; empty: anything
+  bool evicts = true;        // false: a test that fails only with such errors is not fatal
+  std::string says;          // lower-case text that the warning must contain for that; empty: any warning
+  Provenance provenance;
+};
+
+// actions.yaml: what the operator should do.
+struct ActionFacts {
+  Action id = Action::none;
+  std::string sentence;  // imperative, without a full stop
+  std::string command;   // that does it on the node; empty: no single command does
   Provenance provenance;
 };
 
@@ -138,18 +146,18 @@ struct Threshold {
   double value = 0;
   std::string unit;
   std::string meaning;
-  Health max_health = Health::degraded;  // the worst word this number may produce
+  Health max_health = Health::degraded;  // the worst health that this number may produce
   Provenance provenance;
 };
 
-// When a finding that is no longer reported goes away.
+// What clears a finding that is no longer reported.
 enum class ClearRule : std::uint8_t {
-  healthy_rounds,  // after `rounds` rounds in a row without it, and not before `after`
-  gpu_reset,       // the GPU was seen to be reset or gone and back, or a new boot
+  healthy_rounds,  // after `rounds` runs in a row without it, and not before `after`
+  gpu_reset,       // a reset of the GPU, its return, or a new boot
   reboot,          // a new boot id
   expiry,          // `after` without a new event
-  acknowledged,    // an operator says so
-  replaced,        // another serial in its place
+  acknowledged,    // an acknowledgement by an operator
+  replaced,        // another serial number in its place
 };
 
 [[nodiscard]] std::string_view to_string(ClearRule rule);
@@ -158,30 +166,30 @@ enum class ClearRule : std::uint8_t {
 inline constexpr std::string_view kAnyCheck = "any";
 inline constexpr std::string_view kCustomChecks = "custom";
 
-// reasons.yaml: every word a finding may carry.
+// reasons.yaml: the reasons of findings.
 struct Reason {
   std::string id;
   std::string title;
-  std::vector<std::string>
-      checks;  // who may say it; kAnyCheck: the runtime, about any check; kCustomChecks: the operator's
+  // That may report it; kAnyCheck: the runtime, about any check; kCustomChecks: the operator's.
+  std::vector<std::string> checks;
   std::string meaning;   // what is wrong, for a person
   std::string cure;      // what to do now
-  std::string disproof;  // what would prove it wrong
+  std::string disproof;  // completes "It may be wrong if ..."; empty: no case is known
   Action action = Action::none;
   Health max_health = Health::degraded;
-  double confidence = 0.5;  // that the blamed subject is at fault
-  int raise_rounds = 1;     // rounds in a row before the finding counts (hysteresis)
-  bool asks_again = false;  // the second of these rounds follows the first at once
+  double confidence = 0.5;  // that the culprit is right
+  int raise_rounds = 1;     // runs in a row before the finding counts (hysteresis)
+  bool asks_again = false;  // the second of these runs follows the first at once
   ClearRule clear = ClearRule::healthy_rounds;
   int clear_rounds = 2;
   Duration clear_after{0};
-  // Of one that says `unknown` of a part of a subject only: the reasons that stay as they are meanwhile.
-  // Empty: nothing is known of the subject, and all do.
+  // For an unknown part of a subject: the reasons that stay as they are meanwhile. Empty: the whole subject
+  // is unknown, and all reasons stay.
   std::vector<std::string> hides;
   Provenance provenance;
 };
 
-// When a finding of that reason goes away, for a person: "when the machine rebooted".
+// The clear condition of the reason, for a person: "when the machine reboots".
 [[nodiscard]] std::string how_it_clears(const Reason& reason);
 
 // log_rules/*.yaml: kernel-log patterns that are not Xids.
@@ -191,28 +199,28 @@ struct LogRule {
   std::string pattern;  // RE2; named groups become attributes: device, pid, process, count, ...
   std::string title;
   std::vector<std::string> examples;  // lines as the kernel writes them; each must match
-  std::string fault_class;            // one of xid_classes(); empty where none of them fits
-  std::optional<Action> action;       // without one, that of the reason
-  // What such a line says of the machine; without a reason it is an event and nothing else.
+  std::string fault_class;            // one of xid_classes(); empty if none of them fits
+  std::optional<Action> action;       // not set: the action of the reason
+  // Of the finding that such a line creates. Empty: the line is an event only.
   std::string reason;
-  Health health = Health::degraded;         // or failed, where the form of the line is proven
-  SubjectKind subject = SubjectKind::host;  // for others than the host the group `device` is the key
-  std::vector<std::string> takes_back;      // rules whose earlier lines about the same subject are over
-  std::string kernels;                      // which kernels write this form, where it is known; for a person
-  std::string not_judged;                   // why no check reads such a line; empty where one does
-  bool unproven = false;  // nobody has shown that it is written so: degraded at worst, whoever judges it
+  Health health = Health::degraded;         // or failed, if the form of the line is proven
+  SubjectKind subject = SubjectKind::host;  // unless it is the host, the group `device` is the key
+  std::vector<std::string> takes_back;      // rules whose earlier lines about the same subject no longer hold
+  std::string kernels;                      // which kernels write this form, if known; for a person
+  std::string not_judged;                   // why no check reads such a line; empty if a check does
+  bool unproven = false;  // no source proves this form of the line: degraded at worst in every check
   Provenance provenance;
 };
 
-// `health`, or what an unproven rule may say of it at worst.
+// `health`, or degraded instead of failed for an unproven rule.
 [[nodiscard]] Health allowed_health(const LogRule& rule, Health health);
 
-// causes.yaml: which findings and driver records are one incident, and whom it blames. A word is the reason
+// causes.yaml: which findings and driver records are one incident, and its culprit. A word is the reason
 // of a finding, "xid_<code>" or "sxid_<code>" of a record, or "sxid_fatal" and "sxid_nonfatal".
 struct Cause {
-  // What is concluded where several devices show the same cause at once.
+  // The conclusion if several devices show the same cause at once.
   struct Several {
-    int count = 0;       // 0: nothing is concluded
+    int count = 0;       // 0: no conclusion
     std::string blames;  // one of cause_ends(): "cause", "host", "application"
     Action action = Action::none;
     double confidence = 0;
@@ -220,83 +228,82 @@ struct Cause {
   };
   std::string id;
   std::string title;
-  std::vector<std::string> roots;           // what is the cause
+  std::vector<std::string> roots;           // words of the cause
   std::vector<std::string> takes;           // its consequences on the same device, within the window
   std::vector<std::string> takes_anywhere;  // likewise, on any device
-  std::vector<std::string> explains;        // findings that it produces as long as it stands
+  std::vector<std::string> explains;        // findings that it produces as long as it is open
   Duration window{0};
-  Duration window_before{
-      0};  // how long before the cause a consequence may be told; as window where not given
+  Duration window_before{0};  // how long before the cause a consequence may be reported; default: window
   FaultEnd end = FaultEnd::unclear;
   std::string because;
   Several several;
   Provenance provenance;
 };
 
-// What the vendor promises of one GPU: dense, in one direction, at its full power. Nothing: it could not be
-// verified, and nobody is judged by it. No machine reaches these; what share is enough is a threshold.
+// Peaks of one GPU according to the vendor: dense, in one direction, at full power. Not set: not verified,
+// and not judged. No machine reaches a peak; thresholds define which share is enough.
 struct GpuPeaks {
   std::optional<double> memory_gigabytes_per_second;
   std::optional<int> pcie_generation;
   std::optional<int> pcie_lanes;
   std::optional<double> fp64_teraflops;               // on the vector units
-  std::optional<double> fp64_tensor_teraflops;        // of products of matrices
-  std::optional<double> bf16_teraflops;               // likewise, without sparsity
+  std::optional<double> fp64_tensor_teraflops;        // matrix products
+  std::optional<double> bf16_teraflops;               // matrix products, without sparsity
   std::optional<double> nvlink_gigabytes_per_second;  // of all links of a GPU together, in one direction
   Provenance provenance;
 };
 
-// gpu_models.yaml: what a model has, where it matters for a judgement.
+// gpu_models.yaml: properties of a model that checks use.
 struct GpuModel {
   std::string id;                          // "h100-sxm"
   std::vector<std::string> name_patterns;  // exact product names as NVML spells them
-  int nvlinks = 0;  // that must be up on a sound machine; 0 where that depends on a bridge being fitted
+  int nvlinks = 0;                         // that are up on a healthy machine; 0 if that depends on a bridge
   bool ecc = false;
   bool row_remap = false;
   std::optional<GpuPeaks> peaks;
   Provenance provenance;
 };
 
-// readings.yaml: the values that readings of a GPU's driver can have. A flag is 0 or 1; words have no range.
+// readings.yaml: the possible values of readings of a GPU driver. A flag is 0 or 1; words have no range.
 struct ReadingRange {
   std::string id;                     // "memory_banks"
   std::vector<std::string> readings;  // "row_remap.banks_none"
   double least = 0;
   double most = 0;
-  std::string meaning;  // why there is no value beyond
+  std::string meaning;  // why no value is beyond
   Provenance provenance;
 };
 
-// counters.yaml: what a port counts, and how the counter ends.
+// counters.yaml: the counters of a port.
 struct Counter {
   std::string id;         // "infiniband.symbol_error"
   std::string path;       // below the port's folder in sysfs: "counters/symbol_error"
-  int width_bits = 64;    // it stays at its largest value instead of wrapping
+  int width_bits = 64;    // at its largest value it saturates and does not wrap
   std::string unit;       // "count", "words" (of 4 bytes), "ticks"
   std::string threshold;  // id of the threshold on its growth; empty: read, not judged
   std::string meaning;
   Provenance provenance;
 
-  // The value at which it says nothing more. Only narrow counters reach it.
+  // The value at which it stops counting. Only narrow counters reach it.
   [[nodiscard]] std::optional<std::uint64_t> saturation() const {
     if (width_bits >= 64) return std::nullopt;
     return (std::uint64_t{1} << width_bits) - 1;
   }
 };
 
-// checks.yaml: what a person reads about a check.
+// checks.yaml: the description of a check, for a person.
 struct CheckPage {
   std::string id;
   std::string title;
-  std::string summary;                 // what it looks at
+  std::string summary;                 // what it checks
   std::vector<std::string> witnesses;  // in order of trust
-  std::vector<std::string> rights;     // what full sight needs
+  std::vector<std::string> rights;     // permissions for the whole check
   std::vector<std::string> log_rules;  // the lines of the kernel log that it judges
-  std::string local;                   // what each profile sees
+  std::string local;                   // what it can check with each profile
   std::string dropin;
   std::string full;
   std::string how_wrong;       // how this check can be wrong
-  std::string false_positive;  // a false alarm of a peer, and what we do about it
+  std::string false_positive;  // a false alarm of another project, and how it is avoided
   Provenance provenance;
 };
 
@@ -319,8 +326,9 @@ struct Profile {
 // The words of Cause::Several::blames.
 [[nodiscard]] const std::vector<std::string>& cause_ends();
 
-// What the files hold, unchecked.
+// Contents of the files, not cross-checked.
 struct Facts {
+  std::vector<ActionFacts> actions;
   std::vector<Threshold> thresholds;
   std::vector<Reason> reasons;
   std::vector<Xid> xids;
@@ -329,9 +337,9 @@ struct Facts {
   std::vector<LinkDownReason> link_down_reasons;
   std::vector<NvLinkRegister> nvlink_registers;
   std::vector<DcgmError> dcgm_errors;
-  std::vector<LogRule> log_rules;  // in the order of the files' names, then of the file: the first that
-                                   // matches wins
-  std::vector<Cause> causes;       // in the order of the file: the first outranks the others
+  // In the order of the file names, then of the file: the first match wins.
+  std::vector<LogRule> log_rules;
+  std::vector<Cause> causes;  // in the order of the file: the first has precedence
   std::vector<GpuModel> gpu_models;
   std::vector<Counter> counters;
   std::vector<ReadingRange> reading_ranges;
@@ -339,16 +347,18 @@ struct Facts {
   std::vector<CheckPage> checks;  // in display order
 };
 
-// All facts. Immutable; share it by reference. Lookups return nothing for an unknown id.
+// All facts. Immutable; share it by reference. Lookups return nullptr for an unknown id.
 class Catalog {
  public:
   Catalog() = default;
   explicit Catalog(Facts facts);
 
   // name ("thresholds.yaml", "log_rules/memory.yaml") -> text. Every problem is listed with file and line.
-  // References between the files are checked where checks.yaml is among them.
+  // References between the files are checked if checks.yaml is among them.
   [[nodiscard]] static Result<Catalog> parse(const std::map<std::string, std::string>& files);
 
+  // nullptr for none.
+  [[nodiscard]] const ActionFacts* action(Action id) const;
   [[nodiscard]] const Threshold* threshold(std::string_view id) const;
   [[nodiscard]] const Reason* reason(std::string_view id) const;
   [[nodiscard]] const Xid* xid(std::uint32_t code) const;
@@ -356,15 +366,16 @@ class Catalog {
   [[nodiscard]] const Sxid* sxid(std::uint32_t code) const;
   [[nodiscard]] const LinkDownReason* link_down_reason(int number) const;
   [[nodiscard]] const LogRule* log_rule(std::string_view id) const;
-  // By its whole name: "NVIDIA GH200 480GB" is not "NVIDIA H200". Nothing: it is judged by its siblings
-  // alone, never by another model's numbers.
+  // By its whole name: "NVIDIA GH200 480GB" is not "NVIDIA H200". nullptr: such a GPU is compared with its
+  // siblings only, never with the figures of another model.
   [[nodiscard]] const GpuModel* gpu_model(std::string_view product_name) const;
   [[nodiscard]] const Counter* counter(std::string_view id) const;
-  // The range of the reading of that name; nothing for words and unknown names.
+  // The range of the reading of that name; nullptr for words and unknown names.
   [[nodiscard]] const ReadingRange* range_of(std::string_view reading) const;
   [[nodiscard]] const Profile* profile(std::string_view id) const;
   [[nodiscard]] const CheckPage* check(std::string_view id) const;
 
+  [[nodiscard]] const Facts& facts() const { return facts_; }
   [[nodiscard]] const std::vector<Threshold>& thresholds() const { return facts_.thresholds; }  // by id
   [[nodiscard]] const std::vector<Reason>& reasons() const { return facts_.reasons; }           // by id
   [[nodiscard]] const std::vector<Xid>& xids() const { return facts_.xids; }                    // by code
@@ -389,8 +400,8 @@ class Catalog {
   Facts facts_;
 };
 
-// The files of /catalog as they were parsed and checked when this program was built. Thread-safe; the first
-// call decodes them.
+// The files of /catalog, parsed and checked when this program was built. Thread-safe; the first call decodes
+// them.
 [[nodiscard]] const Catalog& builtin();
 // The same files as text by name, for generators.
 [[nodiscard]] const std::map<std::string, std::string>& builtin_files();

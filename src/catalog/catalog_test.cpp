@@ -406,7 +406,7 @@ TEST(ParseCatalog, only_what_is_unknown_hides_other_reasons) {
   ASSERT_TRUE(catalog) << catalog.error().what;
   EXPECT_EQ(catalog->reason("blind")->hides, std::vector<std::string>{"blind"});
   EXPECT_THAT(problems_of("reasons.yaml", replaced(kReason, "max_health: unknown", "max_health: degraded")),
-              HasSubstr("`hides`: only a reason that says unknown may hide others"));
+              HasSubstr("`hides`: only a reason with `max_health: unknown` may hide others"));
 }
 
 TEST(ParseCatalog, the_second_look_is_asked_for_where_two_rounds_are_needed) {
@@ -447,7 +447,7 @@ TEST(ParseCatalog, refuses_the_same_entry_twice) {
   std::string text = kThreshold;
   text += text.substr(text.find("  - id"));
   EXPECT_THAT(problems_of("thresholds.yaml", text),
-              HasSubstr("thresholds.yaml: gpu.ecc.corrected: stands here twice"));
+              HasSubstr("thresholds.yaml: gpu.ecc.corrected: is defined twice"));
 }
 
 TEST(ParseCatalog, refuses_peaks_that_no_gpu_has) {
@@ -461,7 +461,7 @@ TEST(ParseCatalog, refuses_peaks_that_no_gpu_has) {
   EXPECT_THAT(problems_with("memory_gigabytes_per_second: 4800000, "), HasSubstr("at most 50000"));
   EXPECT_THAT(problems_with("bf16_teraflops: 0, "), HasSubstr("`bf16_teraflops`: expected more than 0"));
   EXPECT_THAT(problems_with("pcie_generation: 40, pcie_lanes: 16, "), HasSubstr("expected 1 to 7"));
-  EXPECT_THAT(problems_with("pcie_lanes: 16, "), HasSubstr("stand together or not at all"));
+  EXPECT_THAT(problems_with("pcie_lanes: 16, "), HasSubstr("need each other"));
   EXPECT_THAT(problems_with("memory: 4800, "), HasSubstr("memory"));
 }
 
@@ -516,13 +516,12 @@ TEST(ParseCatalog, what_a_log_rule_says_by_itself) {
     evidence: own
 )";
   EXPECT_EQ(problems_of("log_rules/storage.yaml", rule), "");
-  EXPECT_THAT(
-      problems_of("log_rules/storage.yaml", replaced(rule, "    unproven: true\n", "")),
-      HasSubstr("log_rules/storage.yaml:12: `evidence`: own, and no other, goes with `unproven: true`"));
+  EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "    unproven: true\n", "")),
+              HasSubstr("log_rules/storage.yaml:12: `evidence`: `own` and `unproven: true` need each other"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "evidence: own", "evidence: peer")),
-              HasSubstr("`evidence`: own, and no other"));
+              HasSubstr("`evidence`: `own` and `unproven: true` need each other"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "health: degraded", "health: failed")),
-              HasSubstr("an unproven line may say degraded, not failed"));
+              HasSubstr("an unproven line allows degraded, not failed"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "health: degraded", "health: healthy")),
               HasSubstr("`health`"));
   EXPECT_THAT(problems_of("log_rules/storage.yaml", replaced(rule, "(?P<device>", "(?P<disk>")),
@@ -620,7 +619,8 @@ TEST(BuiltinCatalog, every_log_rule_with_a_reason_is_read_by_a_check_that_may_sa
   const auto parsed = Catalog::parse(files);
   ASSERT_FALSE(parsed);
   EXPECT_THAT(parsed.error().what, HasSubstr("host.lockups: there is no log rule `host.no_such_rule`"));
-  EXPECT_THAT(parsed.error().what, HasSubstr("host.soft_lockup: no check reads it and may say `cpu_stuck`"));
+  EXPECT_THAT(parsed.error().what,
+              HasSubstr("host.soft_lockup: no check that may report `cpu_stuck` reads it"));
 }
 
 TEST(ParseCatalog, refuses_driver_errors_that_cannot_be) {
@@ -632,10 +632,10 @@ TEST(ParseCatalog, refuses_driver_errors_that_cannot_be) {
               HasSubstr("sxid.yaml:3: `last`: expected 12000 to 4294967295, found 11000"));
   const std::string unit = "sxids:\n  - code: 12000\n    last: 12999\n    name: X\n    classes: [nvlink]\n";
   EXPECT_THAT(problems_of("sxid.yaml", unit + "    health: degraded\n" + std::string(rest)),
-              HasSubstr("a unit names unknown codes, which never act"));
+              HasSubstr("a unit contains unknown codes, which are events only"));
   const std::string failed = "sxids:\n  - code: 12000\n    name: X\n    classes: [nvlink]\n";
   EXPECT_THAT(problems_of("sxid.yaml", failed + "    health: failed\n" + std::string(rest)),
-              HasSubstr("a judgement of our own may say degraded, not failed"));
+              HasSubstr("a judgement of our own allows degraded, not failed"));
   const std::string error =
       "nvlink_errors:\n  - id: x\n    xid: 144\n    units: [X]\n    block_v1: 1\n    unit_v1: 32\n"
       "    unit_v2: 1\n    match: all\n    status: [one]\n    health: healthy\n";

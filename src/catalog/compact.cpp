@@ -118,6 +118,8 @@ void describe(Archive& a, T& v) {
   using U = std::remove_const_t<T>;
   if constexpr (std::is_same_v<U, Provenance>)
     a(v.source, v.date, v.evidence);
+  else if constexpr (std::is_same_v<U, ActionFacts>)
+    a(v.id, v.sentence, v.command, v.provenance);
   else if constexpr (std::is_same_v<U, Threshold>)
     a(v.id, v.value, v.unit, v.meaning, v.max_health, v.provenance);
   else if constexpr (std::is_same_v<U, Reason>)
@@ -164,8 +166,9 @@ void describe(Archive& a, T& v) {
     a(v.id, v.title, v.summary, v.witnesses, v.rights, v.log_rules, v.local, v.dropin, v.full, v.how_wrong,
       v.false_positive, v.provenance);
   else
-    a(v.thresholds, v.reasons, v.xids, v.sxids, v.nvlink_errors, v.link_down_reasons, v.nvlink_registers,
-      v.dcgm_errors, v.log_rules, v.causes, v.gpu_models, v.counters, v.reading_ranges, v.profiles, v.checks);
+    a(v.actions, v.thresholds, v.reasons, v.xids, v.sxids, v.nvlink_errors, v.link_down_reasons,
+      v.nvlink_registers, v.dcgm_errors, v.log_rules, v.causes, v.gpu_models, v.counters, v.reading_ranges,
+      v.profiles, v.checks);
 }
 
 template <class T>
@@ -189,11 +192,7 @@ std::string to_compact(const Facts& facts) {
 }
 
 std::string to_compact(const Catalog& catalog) {
-  return to_compact(Facts{catalog.thresholds(), catalog.reasons(), catalog.xids(), catalog.sxids(),
-                          catalog.nvlink_errors(), catalog.link_down_reasons(), catalog.nvlink_registers(),
-                          catalog.dcgm_errors(), catalog.log_rules(), catalog.causes(), catalog.gpu_models(),
-                          catalog.counters(), catalog.reading_ranges(), catalog.profiles(),
-                          catalog.checks()});
+  return to_compact(catalog.facts());
 }
 
 Facts from_compact(std::string_view text) {

@@ -25,6 +25,9 @@ class Findings {
 std::string key_of(const Xid& xid) {
   return std::to_string(xid.code);
 }
+std::string key_of(const ActionFacts& action) {
+  return std::string(to_string(action.id));
+}
 std::string key_of(const Sxid& sxid) {
   return sxid.is_unit() ? std::to_string(sxid.code) + " to " + std::to_string(sxid.last)
                         : std::to_string(sxid.code);
@@ -45,7 +48,7 @@ std::set<std::string> unique_keys(const std::vector<Entry>& entries, const std::
                                   Findings& findings) {
   std::set<std::string> keys;
   for (const Entry& entry : entries)
-    if (!keys.insert(key_of(entry)).second) findings.add(file, key_of(entry), "stands here twice");
+    if (!keys.insert(key_of(entry)).second) findings.add(file, key_of(entry), "is defined twice");
   return keys;
 }
 
@@ -88,18 +91,18 @@ void check_references(const Facts& facts, const std::set<std::string>& threshold
       findings.add("counters.yaml", counter.id, "there is no threshold `" + counter.threshold + "`");
 }
 
-// A line that is recognised and that nobody reads would leave a sick machine healthy: the catalog says why.
+// A recognised line that no check reads leaves a faulty machine healthy, so the catalog must state why.
 void check_reader(const Facts& facts, const LogRule& rule, Findings& findings) {
   const bool has_reader = std::ranges::any_of(facts.checks, [&](const CheckPage& page) {
     return std::ranges::find(page.log_rules, rule.id) != page.log_rules.end();
   });
   if (!has_reader && rule.not_judged.empty())
-    findings.add("log_rules", rule.id, "no check reads it and `not_judged` does not say why");
+    findings.add("log_rules", rule.id, "no check reads it, and `not_judged` states no cause");
   if (has_reader && !rule.not_judged.empty())
     findings.add("log_rules", rule.id, "`not_judged`: a check reads it");
 }
 
-// A line that gives a reason is read by a check that may give it.
+// A line with a reason is read by a check that may report the reason.
 void check_log_rules(const Facts& facts, const std::set<std::string>& rules, Findings& findings) {
   for (const CheckPage& page : facts.checks)
     for (const std::string& rule : page.log_rules)
@@ -116,7 +119,8 @@ void check_log_rules(const Facts& facts, const std::set<std::string>& rules, Fin
                       std::ranges::find(reason.checks, page.id) != reason.checks.end();
              });
     });
-    if (!is_read) findings.add("log_rules", rule.id, "no check reads it and may say `" + rule.reason + "`");
+    if (!is_read)
+      findings.add("log_rules", rule.id, "no check that may report `" + rule.reason + "` reads it");
   }
 }
 
@@ -151,13 +155,14 @@ void check_take_backs(const Facts& facts, const std::set<std::string>& xids, Fin
     for (const std::uint32_t other : xid.takes_back)
       if (other == xid.code || !xids.contains(std::to_string(other)))
         findings.add("xid.yaml", key_of(xid),
-                     "takes back " + std::to_string(other) + ", which is no other code");
+                     "takes back " + std::to_string(other) + ", which is not another known code");
 }
 
 }  // namespace
 
 std::string cross_check(const Facts& facts) {
   Findings findings;
+  unique_keys(facts.actions, "actions.yaml", findings);
   const auto thresholds = unique_keys(facts.thresholds, "thresholds.yaml", findings);
   const auto checks = unique_keys(facts.checks, "checks.yaml", findings);
   const auto reasons = unique_keys(facts.reasons, "reasons.yaml", findings);

@@ -27,7 +27,7 @@ RE2::Options options(std::size_t memory) {
   return made;
 }
 
-// Nothing where they need too much. A set that compiles may still have no room left to match in: one text
+// nullptr if they need too much memory. A set that compiles may still lack the memory to match; one text
 // shows it.
 std::unique_ptr<const RE2::Set> make_set(const std::vector<LogRule>& rules, std::size_t count) {
   auto set = std::make_unique<RE2::Set>(options(kMaxPatternsMemory), RE2::UNANCHORED);
@@ -76,8 +76,8 @@ std::optional<LogPattern::Groups> LogPattern::match(std::string_view text) const
 
 namespace {
 
-// One that is known to compile, made when it is first asked: most rules never match on a node, and each takes
-// some 8 KiB. Thread-safe.
+// A pattern that is known to compile. It is compiled at the first match: most rules never match on a node,
+// and each needs some 8 KiB. Thread-safe.
 class LatePattern {
  public:
   explicit LatePattern(std::string pattern) : text_(std::move(pattern)) {}
@@ -97,7 +97,7 @@ class LatePattern {
 }  // namespace
 
 struct LogPatterns::Compiled {
-  // The set says in one pass over the text which rules match; most records match none.
+  // The set finds the matching rules in one pass over the text; most records match none.
   std::unique_ptr<const RE2::Set> set;
   std::deque<LatePattern> patterns;
 };
@@ -216,7 +216,7 @@ class RuleReader {
       LogRule rule = read_rule(entry, name);
       if (base_.log_rule(rule.id) != nullptr)
         problems.add(item.line, "`id`: `" + rule.id + "` belongs to a rule of Autopilot; choose another");
-      if (!ids_.insert(rule.id).second) problems.add(item.line, "`id`: `" + rule.id + "` stands here twice");
+      if (!ids_.insert(rule.id).second) problems.add(item.line, "`id`: `" + rule.id + "` is defined twice");
       places_.push_back({name, entry.line_of("pattern"), entry.line_of("takes_back")});
       rules.push_back(std::move(rule));
     }
@@ -281,23 +281,8 @@ Result<std::vector<LogRule>> parse_operator_rules(const std::map<std::string, st
 }
 
 Catalog with_log_rules(const Catalog& base, const std::vector<LogRule>& rules) {
-  Facts facts;
-  facts.thresholds = base.thresholds();
-  facts.reasons = base.reasons();
-  facts.xids = base.xids();
-  facts.sxids = base.sxids();
-  facts.nvlink_errors = base.nvlink_errors();
-  facts.link_down_reasons = base.link_down_reasons();
-  facts.nvlink_registers = base.nvlink_registers();
-  facts.dcgm_errors = base.dcgm_errors();
-  facts.log_rules = rules;
-  facts.log_rules.insert(facts.log_rules.end(), base.log_rules().begin(), base.log_rules().end());
-  facts.causes = base.causes();
-  facts.gpu_models = base.gpu_models();
-  facts.counters = base.counters();
-  facts.reading_ranges = base.reading_ranges();
-  facts.profiles = base.profiles();
-  facts.checks = base.checks();
+  Facts facts = base.facts();
+  facts.log_rules.insert(facts.log_rules.begin(), rules.begin(), rules.end());
   return Catalog(std::move(facts));
 }
 

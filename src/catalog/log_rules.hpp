@@ -17,10 +17,12 @@ namespace autopilot::catalog {
 
 class Entry;
 
-// How patterns of log rules are matched: byte by byte, anywhere in the text, a dot is a newline as well. The
-// reader of rules and the decoder of records use nothing else, so what one accepts the other can run.
-inline constexpr std::size_t kMaxPatternMemory = std::size_t{1} << 20;   // of one pattern
-inline constexpr std::size_t kMaxPatternsMemory = std::size_t{8} << 20;  // of all that are matched together
+// Patterns of log rules are matched byte by byte, anywhere in the text; a dot also matches a newline. The
+// reader of rules and the decoder of records both use this file, so the decoder can run every accepted
+// pattern.
+inline constexpr std::size_t kMaxPatternMemory = std::size_t{1} << 20;  // for one pattern
+inline constexpr std::size_t kMaxPatternsMemory = std::size_t{8}
+                                                  << 20;  // for all patterns that are matched together
 
 // One pattern. Immutable, thread-safe.
 class LogPattern {
@@ -28,11 +30,11 @@ class LogPattern {
   // The named groups that took part, views into the text.
   using Groups = std::vector<std::pair<std::string, std::string_view>>;
 
-  // malformed: no such pattern; exhausted: it needs more than kMaxPatternMemory.
+  // malformed: not a valid pattern; exhausted: it needs more than kMaxPatternMemory.
   [[nodiscard]] static Result<LogPattern> compile(const std::string& pattern);
 
   [[nodiscard]] bool has_group(const std::string& name) const;
-  // Nothing where it does not match.
+  // std::nullopt if it does not match.
   [[nodiscard]] std::optional<Groups> match(std::string_view text) const;
 
  private:
@@ -62,7 +64,7 @@ class LogPatterns {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// How many of these rules, from the first on, can be matched together: all of them where that is their size.
+// The number of rules, from the first on, that can be matched together.
 [[nodiscard]] std::size_t how_many_fit(const std::vector<LogRule>& rules);
 
 // What every log rule has, the catalog's and an operator's: id, pattern, title, and optionally health,

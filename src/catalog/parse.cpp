@@ -16,6 +16,15 @@ namespace {
 
 const std::vector<std::string> kEndWords{"application", "hardware", "unclear"};
 
+ActionFacts read_action(Entry& entry) {
+  ActionFacts action;
+  action.id = entry.action("id");
+  action.sentence = entry.required_word("sentence");
+  action.command = entry.word("command").value_or("");
+  action.provenance = entry.provenance();
+  return action;
+}
+
 Threshold read_threshold(Entry& entry) {
   Threshold threshold;
   threshold.id = entry.id("[a-z_]+\\.[a-z0-9_]+\\.[a-z0-9_]+");
@@ -26,7 +35,7 @@ Threshold read_threshold(Entry& entry) {
   threshold.provenance = entry.provenance();
   if (threshold.max_health == Health::failed && threshold.provenance.evidence == EvidenceKind::own)
     entry.problem(entry.line_of("max_health"),
-                  "`max_health`: an unproven threshold of our own may say degraded, not failed");
+                  "`max_health`: an unproven threshold of our own allows degraded, not failed");
   return threshold;
 }
 
@@ -37,7 +46,7 @@ Reason read_reason(Entry& entry) {
   reason.checks = entry.required_words("checks");
   reason.meaning = entry.required_word("meaning");
   reason.cure = entry.required_word("cure");
-  reason.disproof = entry.required_word("disproof");
+  reason.disproof = entry.word("disproof").value_or("");
   reason.action = entry.action("action");
   reason.max_health = entry.health("max_health");
   reason.confidence = entry.confidence();
@@ -52,13 +61,14 @@ Reason read_reason(Entry& entry) {
     entry.problem(entry.line_of("clear"), "`clear`: expiry needs a `clear_after`");
   reason.hides = entry.words("hides").value_or(std::vector<std::string>{});
   if (!reason.hides.empty() && reason.max_health != Health::unknown)
-    entry.problem(entry.line_of("hides"), "`hides`: only a reason that says unknown may hide others");
+    entry.problem(entry.line_of("hides"),
+                  "`hides`: only a reason with `max_health: unknown` may hide others");
   reason.provenance = entry.provenance();
-  // What the operator's own rules and scripts say is nothing that anybody has to prove.
+  // Rules and scripts of the operator need no proof.
   const bool is_operators = reason.checks == std::vector<std::string>{"custom"};
   if (reason.max_health == Health::failed && reason.provenance.evidence == EvidenceKind::own && !is_operators)
     entry.problem(entry.line_of("max_health"),
-                  "`max_health`: an unproven reason may say degraded, not failed");
+                  "`max_health`: an unproven reason allows degraded, not failed");
   return reason;
 }
 
@@ -74,9 +84,9 @@ LogRule read_log_rule(Entry& entry) {
   if (rule.unproven != (rule.provenance.evidence == EvidenceKind::own))
     entry.problem(
         entry.line_of("evidence"),
-        "`evidence`: own, and no other, goes with `unproven: true`: the form of the line is not shown");
+        "`evidence`: `own` and `unproven: true` need each other: no source proves the form of the line");
   if (allowed_health(rule, rule.health) != rule.health)
-    entry.problem(entry.line_of("health"), "`health`: an unproven line may say degraded, not failed");
+    entry.problem(entry.line_of("health"), "`health`: an unproven line allows degraded, not failed");
   return rule;
 }
 
@@ -114,7 +124,7 @@ Cause read_cause(Entry& entry) {
   return cause;
 }
 
-// Above 0, and no more than any hardware has for years to come: a slip of the unit is more than that.
+// Above 0, and at most what future hardware may reach: a wrong unit gives more.
 std::optional<double> peak(Entry& peaks, const char* key, double most) {
   const auto value = peaks.number(key);
   if (value && (*value <= 0 || *value > most))
@@ -138,7 +148,7 @@ GpuPeaks read_gpu_peaks(Entry& peaks) {
   read.bf16_teraflops = peak(peaks, "bf16_teraflops", 20'000);
   read.nvlink_gigabytes_per_second = peak(peaks, "nvlink_gigabytes_per_second", 5'000);
   if (read.pcie_generation.has_value() != read.pcie_lanes.has_value())
-    peaks.problem(peaks.line_of("source"), "`pcie_generation` and `pcie_lanes` stand together or not at all");
+    peaks.problem(peaks.line_of("source"), "`pcie_generation` and `pcie_lanes` need each other");
   read.provenance = peaks.provenance();
   return read;
 }
@@ -221,7 +231,7 @@ CheckPage read_check(Entry& entry) {
 
 constexpr std::string_view kOfPrograms = "app";
 
-// What the table of each kind of error says in the same words.
+// The keys that all kinds of errors share.
 template <class Error>
 void read_advice(Entry& entry, Error& error) {
   error.meaning = entry.required_word("meaning");
@@ -231,7 +241,7 @@ void read_advice(Entry& entry, Error& error) {
   error.confidence = entry.confidence();
   error.provenance = entry.provenance();
   if (error.health == Health::failed && error.provenance.evidence == EvidenceKind::own)
-    entry.problem(entry.line_of("health"), "`health`: a judgement of our own may say degraded, not failed");
+    entry.problem(entry.line_of("health"), "`health`: a judgement of our own allows degraded, not failed");
 }
 
 std::vector<std::string> read_classes(Entry& entry) {
@@ -281,7 +291,7 @@ Sxid read_sxid(Entry& entry) {
   sxid.classes = read_classes(entry);
   read_advice(entry, sxid);
   if (sxid.is_unit() && sxid.health != Health::healthy)
-    entry.problem(entry.line_of("health"), "`health`: a unit names unknown codes, which never act");
+    entry.problem(entry.line_of("health"), "`health`: a unit contains unknown codes, which are events only");
   return sxid;
 }
 
@@ -360,9 +370,11 @@ void read_entries(const std::string& text, const std::string& key, const std::st
   }
 }
 
-// False where the name belongs to no file of the catalog.
+// False if no file of the catalog has this name.
 bool read_file(const std::string& name, const std::string& text, YamlProblems& problems, Facts& facts) {
-  if (name == "thresholds.yaml")
+  if (name == "actions.yaml")
+    read_entries(text, "actions", "action", problems, facts.actions, &read_action);
+  else if (name == "thresholds.yaml")
     read_entries(text, "thresholds", "threshold", problems, facts.thresholds, &read_threshold);
   else if (name == "reasons.yaml")
     read_entries(text, "reasons", "reason", problems, facts.reasons, &read_reason);

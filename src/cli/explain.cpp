@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catalog/action_text.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/driver_advice.hpp"
@@ -136,7 +137,7 @@ void add_explain(CLI::App& app, int& exit_code) {
 
 namespace {
 
-constexpr std::size_t kLabel = 15;
+constexpr std::size_t kLabel = 16;
 constexpr std::size_t kWidth = 80;
 
 // A page of labelled paragraphs. Omits empty paragraphs.
@@ -177,7 +178,7 @@ std::string runs(int count) {
 }
 
 std::string action_of(Action action) {
-  return action == Action::none ? "no action" : action_text(action);
+  return action == Action::none ? "no action" : catalog::action_text(action);
 }
 
 bool is_about(const catalog::Threshold& threshold, std::string_view check) {
@@ -203,7 +204,7 @@ void add_driver_error(Page& page, const DriverError& error, const std::string& c
   if (reason != nullptr) {
     page.add("Clears", error.health == Health::healthy ? how_its_incident_ends(*reason)
                                                        : catalog::how_it_clears(*reason));
-    page.add("Wrong if", reason->disproof);
+    page.add("May be wrong if", reason->disproof);
   }
   page.add(error.provenance);
 }
@@ -251,10 +252,12 @@ std::string explain(const catalog::Reason& reason) {
   if (reason.confidence > 0)
     page.add("Confidence", percent(reason.confidence) + " that the named subject is at fault");
   page.add("Do now", reason.cure);
-  if (reason.action != Action::none) page.add("Action", action_text(reason.action));
+  if (reason.action != Action::none) page.add("Action", catalog::action_text(reason.action));
   page.add("Raised", "after " + runs(reason.raise_rounds) + (reason.asks_again ? ", the second at once" : ""))
       .add("Clears", catalog::how_it_clears(reason));
-  page.add("Wrong if", reason.disproof).add("Reported by", joined(reason.checks)).add(reason.provenance);
+  page.add("May be wrong if", reason.disproof)
+      .add("Reported by", joined(reason.checks))
+      .add(reason.provenance);
   return page.text();
 }
 
@@ -300,7 +303,7 @@ std::string explain(const catalog::CheckPage& check, const catalog::Catalog& fac
   page.add("What", check.summary)
       .add("Data sources", joined(check.witnesses))
       .add("Permissions", joined(check.rights));
-  page.add("Wrong if", check.how_wrong).add("False alarm", check.false_positive);
+  page.add("May be wrong if", check.how_wrong).add("False alarm", check.false_positive);
   for (const auto& threshold : facts.thresholds())
     if (is_about(threshold, check.id))
       page.add("Threshold", threshold.id.substr(check.id.size() + 1) + " = " +

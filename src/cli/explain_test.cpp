@@ -25,7 +25,8 @@ std::string of_line(const std::string& text) {
 
 // Whatever makes a finding is explained with all that a person asks.
 void expect_whole(const std::string& page) {
-  for (const char* label : {"\nWhat ", "\nConfidence ", "\nDo now ", "\nClears ", "\nWrong if ", "\nSource "})
+  for (const char* label :
+       {"\nWhat ", "\nConfidence ", "\nDo now ", "\nClears ", "\nMay be wrong if ", "\nSource "})
     EXPECT_THAT(page, HasSubstr(label));
   for (const std::string_view line : split(page, '\n'))
     EXPECT_LE(line.size(), 80U) << line;

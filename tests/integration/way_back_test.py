@@ -112,7 +112,7 @@ class OneBootTest(unittest.TestCase):
                 look(agent, "gpu.row_remap").get(sick)), "the finding is held", 60)
             self.assertGreaterEqual(held["lastSeen"], held["since"])
             _, table, _ = harness.run("status", "--socket", agent.socket)
-            self.assertIn("clears when another card sits in its place", " ".join(table.split()))
+            self.assertIn("clears when the part is replaced (another serial number)", " ".join(table.split()))
             self.assertLessEqual(max(map(len, table.splitlines())), 80)
 
 

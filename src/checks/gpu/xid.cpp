@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "catalog/action_text.hpp"
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/decode.hpp"
@@ -286,9 +287,9 @@ class Judgement {
           .code = kVerdictXid,
           .health = is_failed ? Health::failed : Health::degraded,
           .action = action.value_or(Action::run_diagnostics),
-          .message =
-              action ? "The driver asks for: " + std::string(to_string(*action))
-                     : "The driver asks for an action this release does not know: " + std::to_string(number),
+          .message = action ? "The driver recommends: " + catalog::action_text(*action)
+                            : "The driver recommends an action that this release does not know: " +
+                                  std::to_string(number),
           .confidence = advice_on_event(input_.facts, event).confidence});
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/json.hpp"
+#include "catalog/action_text.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/phrases.hpp"
 
@@ -180,7 +181,7 @@ std::string text_of(const kube::ReportedIncident& incident, WallTime now) {
   if (incident.is_injected) text += " [injected]";
   text += " [" + incident.state + (incident.is_acknowledged ? ", acknowledged]" : "]");
   if (incident.opened) text += " (for " + age_of(*incident.opened, now) + ")";
-  append_action(text, incident.action);
+  catalog::append_action(text, incident.action);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "catalog/action_text.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/phrases.hpp"
 #include "core/parse.hpp"
@@ -86,7 +87,7 @@ std::string line_of(const Finding& finding, WallTime now) {
   if (finding.held) text += " [gone]";
   if (finding.health != Health::unknown)
     text += in_brackets(times_of(finding.since, finding.last_seen, now), finding.clears_when);
-  append_action(text, to_string(finding.action));
+  catalog::append_action(text, to_string(finding.action));
   return text;
 }
 
@@ -167,7 +168,7 @@ std::vector<std::string> texts_of(const Incident& incident, WallTime now) {
   if (incident.injected) first += " [injected]";
   first += " [" + std::string(to_string(incident.state)) + (incident.acknowledged ? ", acknowledged]" : "]");
   first += in_brackets(times_of(incident.opened, last_seen(incident), now), clears_when(incident));
-  append_action(first, to_string(incident.action));
+  catalog::append_action(first, to_string(incident.action));
   std::vector<std::string> texts{std::move(first)};
   if (incident.end) texts.push_back(std::string(to_string(*incident.end)) + ": " + incident.because);
   if (auto text = consequences_of(incident); !text.empty()) texts.push_back(std::move(text));

@@ -58,12 +58,12 @@ TEST(NodeTable, fits_80_columns_and_has_no_color_unless_asked) {
 TEST(NodeTable, says_when_it_clears_also_of_what_is_gone) {
   auto snapshot = sample();
   auto& finding = snapshot.results[0].findings[0];
-  finding.clears_when = "when the GPU was reset, or the machine rebooted";
+  finding.clears_when = "when the GPU is reset or the machine reboots";
   EXPECT_THAT(one_line(render_node(snapshot, {})),
-              HasSubstr("(clears when the GPU was reset, or the machine rebooted)"));
+              HasSubstr("(clears when the GPU is reset or the machine reboots)"));
   finding.held = true;
   EXPECT_THAT(one_line(render_node(snapshot, {})),
-              HasSubstr("[gone] (clears when the GPU was reset, or the machine rebooted)"));
+              HasSubstr("[gone] (clears when the GPU is reset or the machine reboots)"));
 }
 
 TEST(NodeTable, says_since_when_and_when_it_was_last_seen) {
