@@ -109,7 +109,7 @@ using namespace std::chrono_literals;
   incident.injected = true;
   incident.cause = "memory_uncorrected";
   incident.end = FaultEnd::hardware;
-  incident.because = "The memory of the GPU itself reports that it lost data.";
+  incident.because = "The memory of the GPU reports that it lost data.";
   incident.members = {{"gpu.row_remap", sample_finding(), true, sample_time(-1)}};
   incident.further = 3;
   Workload& workload = incident.workloads.emplace_back();

@@ -174,7 +174,7 @@ struct Reason {
   std::vector<std::string> checks;
   std::string meaning;   // what is wrong, for a person
   std::string cure;      // what to do now
-  std::string disproof;  // completes "It may be wrong if ..."; empty: no case is known
+  std::string disproof;  // completes "It may be wrong if ..."
   Action action = Action::none;
   Health max_health = Health::degraded;
   double confidence = 0.5;  // that the culprit is right

@@ -9,14 +9,14 @@
 
 namespace autopilot::catalog {
 
-// The facts in a form that is read in microseconds, where YAML takes tens of milliseconds: the build writes
-// it into the program. Not a format for files: it holds no version and its reader trusts it.
+// The facts in a form that is decoded in microseconds, while YAML takes tens of milliseconds; the build
+// compiles it into the program. Not a file format: it has no version, and its reader trusts it.
 [[nodiscard]] std::string to_compact(const Facts& facts);
 [[nodiscard]] std::string to_compact(const Catalog& catalog);
-// Aborts on anything that to_compact did not write.
+// Aborts on any text that to_compact did not write.
 [[nodiscard]] Facts from_compact(std::string_view text);
 
-// What tools/catalog_compiler wrote: long texts come in pieces, because compilers limit a literal.
+// Output of tools/catalog_compiler. Long texts are in pieces, because compilers limit a literal.
 struct EmbeddedFile {
   std::string_view name;
   std::span<const std::string_view> pieces;

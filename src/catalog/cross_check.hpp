@@ -7,8 +7,8 @@
 
 namespace autopilot::catalog {
 
-// What does not fit together between entries: equal ids, references to nothing. One problem per line; empty
-// when all is well.
+// Conflicts between entries: equal ids, references to missing entries. One problem per line; empty if there
+// are none.
 [[nodiscard]] std::string cross_check(const Facts& facts);
 
 }  // namespace autopilot::catalog

@@ -12,10 +12,10 @@
 
 namespace autopilot::catalog {
 
-// Every word of Action.
+// All values of Action.
 [[nodiscard]] const std::vector<std::string>& action_words();
 
-// One entry of a file's list: the strict reader and what several kinds of entry share.
+// One entry of a file: the strict reader, and the keys that several kinds of entry share.
 class Entry : public YamlMap {
  public:
   using YamlMap::YamlMap;
@@ -27,12 +27,12 @@ class Entry : public YamlMap {
   ClearRule clear_rule();
   double confidence();
   int rounds(std::string_view key, int fallback);
-  // A required integer; out of the limits is a problem and gives the nearest one.
+  // A required integer; a value outside the limits is a problem and returns the nearest limit.
   int within(std::string_view key, int least, int most);
-  // Likewise, a code of a driver: drivers print 32 bits without a sign.
+  // A code of a driver, as `within`; drivers print unsigned 32-bit numbers.
   std::uint32_t code(std::string_view key, std::uint32_t least = 0);
   void known_word(std::string_view key, const std::string& word, const std::vector<std::string>& known);
-  // A required word out of a list.
+  // A required word from a list.
   template <class T>
   T required(std::string_view key, std::optional<T> (*parse)(std::string_view),
              const std::vector<std::string>& known) {

@@ -185,7 +185,7 @@ LogRule read_log_rule_core(Entry& entry, std::vector<std::string> examples) {
 
 namespace {
 
-// The reasons of catalog/reasons.yaml that such a line gives.
+// The reasons of findings from such a line.
 constexpr std::string_view kDegraded = "log_rule_degraded";
 constexpr std::string_view kFailed = "log_rule_failed";
 
@@ -224,7 +224,7 @@ class RuleReader {
       problems.add(root.line, "`log_rules`: at most " + std::to_string(kMaxOperatorRules) + " in all files");
   }
 
-  // A rule may take back one of another file.
+  // A rule may retract a rule of another file.
   [[nodiscard]] std::string reference_problems() const {
     std::string told;
     for (std::size_t i = 0; i < rules.size(); ++i)

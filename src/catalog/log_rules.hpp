@@ -67,21 +67,21 @@ class LogPatterns {
 // The number of rules, from the first on, that can be matched together.
 [[nodiscard]] std::size_t how_many_fit(const std::vector<LogRule>& rules);
 
-// What every log rule has, the catalog's and an operator's: id, pattern, title, and optionally health,
-// action, class, subject, takes_back. `examples` are tried on the pattern.
+// The keys that log rules of the catalog and of an operator share: id, pattern, title, and optionally health,
+// action, class, subject, takes_back. The pattern must match each of `examples`.
 [[nodiscard]] LogRule read_log_rule_core(Entry& entry, std::vector<std::string> examples);
 
 inline constexpr std::size_t kMaxOperatorRules = 256;
 
 // Log rules that an operator adds to those of the catalog, from files of the same form: name -> text. An
-// entry needs id, pattern and title; health (degraded or failed) makes a finding of its lines, which
-// otherwise are events. malformed lists every problem with file and line: a pattern that does not compile, an
+// entry needs id, pattern and title; with health (degraded or failed) its lines create findings, without it
+// events. malformed lists every problem with file and line: a pattern that does not compile, an
 // example that it does not match, an id that stands twice or belongs to the catalog, rules that need too much
 // memory together with those of `base` (kMaxPatternsMemory). What is accepted here can be decoded.
 [[nodiscard]] Result<std::vector<LogRule>> parse_operator_rules(
     const std::map<std::string, std::string>& files, const Catalog& base);
 
-// `base` with these rules before its own: a line that both match is the operator's.
+// `base` with these rules before its own: they have precedence for a line that both match.
 [[nodiscard]] Catalog with_log_rules(const Catalog& base, const std::vector<LogRule>& rules);
 
 }  // namespace autopilot::catalog

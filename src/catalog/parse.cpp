@@ -46,7 +46,7 @@ Reason read_reason(Entry& entry) {
   reason.checks = entry.required_words("checks");
   reason.meaning = entry.required_word("meaning");
   reason.cure = entry.required_word("cure");
-  reason.disproof = entry.word("disproof").value_or("");
+  reason.disproof = entry.required_word("disproof");
   reason.action = entry.action("action");
   reason.max_health = entry.health("max_health");
   reason.confidence = entry.confidence();

@@ -42,7 +42,7 @@ TEST(Explanation, of_every_driver_error_says_how_it_clears_and_what_would_prove_
 
 TEST(Explanation, of_a_code_is_that_of_the_finding_it_makes) {
   const auto& facts = catalog::builtin();
-  EXPECT_THAT(explain(*facts.xid(79), facts), HasSubstr("Several GPUs at once"));
+  EXPECT_THAT(explain(*facts.xid(79), facts), HasSubstr("several GPUs fail at once"));
   EXPECT_THAT(explain(*facts.xid(31), facts), HasSubstr("closes 10m after the last line"));
 }
 

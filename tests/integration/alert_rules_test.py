@@ -128,10 +128,10 @@ class AlertRulesTest(unittest.TestCase):
             return self.annotations(name, series("autopilot_finding", "1+0", **{**OFF_BUS, "health": "failed", "injected": "false", **labels}))
         self.assertRegex(annotation("description")[0], r'^Action: power cycle. .*autopilot explain gpu_fallen_off_bus')
         self.assertNotIn("Action", annotation("description", action="none")[0])
-        page, section = annotation("runbook_url")[0].split("#")
-        with open(os.path.join(os.path.dirname(RULES), "../..", page), encoding="utf-8") as file:
-            self.assertIn(f"### `{section}`\n", file.read())
-        self.assertEqual(annotation("runbook_url", check="custom.disk"), ["docs/configuration.md"])
+        for labels in {}, {"check": "custom.disk", "reason": "script_failed"}:
+            page, section = annotation("runbook_url", **labels)[0].split("#")
+            with open(os.path.join(os.path.dirname(RULES), "../..", page), encoding="utf-8") as file:
+                self.assertIn(f"### `{section}`\n", file.read())
 
     def test_an_injected_or_simulated_finding_does_not_page(self):
         self.expect(sound_but(finding("failed", injected="true"), EVICT), [("AutopilotExercise", "none")])

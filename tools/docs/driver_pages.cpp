@@ -67,8 +67,10 @@ std::string hexadecimal(std::uint32_t value) {
 std::string nvlink_errors(const Catalog& facts) {
   std::string text =
       "\n## NVLink of the fifth generation (144 to 150)\n\nThe line names a unit; its first register has the "
-      "number of the unit (bits 9:5 before driver 575, bits 6:0\nsince) and its second one the error. What "
-      "stands here outranks the table above. Where bits 25:20 of the first register\nare not zero, only the "
+      "number of the unit (bits 9:5 before driver 575, bits 6:0\nsince), and its second register the error. "
+      "This "
+      "table has precedence over the table above. If bits 25:20 of the first register\nare not zero, only "
+      "the "
       "table above counts.\n\n| code | unit | number before 575 / since | status | meaning | now | later | "
       "finding |\n|---|---|---|---|---|---|---|---|\n";
   for (const auto& error : facts.nvlink_errors()) {
@@ -87,8 +89,9 @@ std::string nvlink_errors(const Catalog& facts) {
 
 std::string link_down_reasons(const Catalog& facts) {
   std::string text =
-      "\n## Why a link went down (149, `NETIR_LINK_DOWN`)\n\nBits 25:20 of the first register.\n\n| number | "
-      "word | meaning | now | later | finding |\n|---|---|---|---|---|---|\n";
+      "\n## Causes of a lost link (149, `NETIR_LINK_DOWN`)\n\nBits 25:20 of the first register.\n\n| number "
+      "| "
+      "cause | meaning | now | later | finding |\n|---|---|---|---|---|---|\n";
   for (const auto& reason : facts.link_down_reasons())
     text += "| " + std::to_string(reason.number) + " | " + code(reason.id) + " | " + advice(reason);
   return text;
@@ -96,7 +99,8 @@ std::string link_down_reasons(const Catalog& facts) {
 
 std::string nvlink_registers(const Catalog& facts) {
   std::string text =
-      "\n## Registers of 74\n\nCounted from 1 in the order of the line. Of several bits the worst counts.\n\n"
+      "\n## Registers of 74\n\nThe registers are numbered from 1 in the order of the line. Of several bits "
+      "the worst counts.\n\n"
       "| register | bits | meaning | now | later | finding |\n|---|---|---|---|---|---|\n";
   for (const auto& meaning : facts.nvlink_registers()) {
     std::string bits;
@@ -117,13 +121,17 @@ std::string source_of_table(const std::vector<Error>& errors) {
 
 std::string xids_page(const Catalog& facts) {
   return std::string(kNote) +
-         "# Xid codes\n\nWhat the NVIDIA driver writes to the kernel log as `NVRM: Xid`. *Now* and *later* "
-         "follow the vendor's\ncatalog; *finding* is what we make of the code alone (\"event\": shown, and "
-         "nothing follows), with our confidence\nthat the GPU named in the line is at fault. A code that is "
-         "not here is shown as class unknown and changes nothing.\n*If it recurs*: in another process within "
-         "a day, at the same GPU or the same unit (GPC and TPC) of it, see\n[reasons](reasons.md). Xid 154 "
-         "is the driver's own verdict: the "
-         "action in its line outranks every table. `autopilot explain xid N` says\nthe same.\n\n" +
+         "# Xid codes\n\nErrors that the NVIDIA driver writes to the kernel log as `NVRM: Xid`. *Now* and "
+         "*later* "
+         "follow the vendor's\ncatalog; *finding* is the result of the code alone (\"event\": shown, without "
+         "effect), "
+         "with our confidence\nthat the GPU named in the line is at fault. An unknown code is shown with the "
+         "class "
+         "unknown and has no effect.\n*If it recurs*: in another process within a day, on the same GPU or "
+         "the same "
+         "unit (GPC and TPC) of it, see\n[reasons](reasons.md). Xid 154 is the driver's own recommendation: "
+         "the action "
+         "in its line has precedence over every table.\n`autopilot explain xid N` prints the same.\n\n" +
          codes_table(facts.xids()) + nvlink_errors(facts) + source_of_table(facts.nvlink_errors()) +
          link_down_reasons(facts) + source_of_table(facts.link_down_reasons()) + nvlink_registers(facts) +
          source_of_table(facts.nvlink_registers()) + sources(facts.xids());
@@ -131,12 +139,14 @@ std::string xids_page(const Catalog& facts) {
 
 std::string sxids_page(const Catalog& facts) {
   return std::string(kNote) +
-         "# SXid codes\n\nWhat the NVSwitch driver writes to the kernel log as `SXid`. The severity word of "
-         "the line outranks this table:\n*Fatal* is failed (degraded where the class is unknown), "
-         "*Non-fatal* degraded, *Correctable* an event;\n*finding* is for lines without such a word. A "
-         "row\nwith several codes names those of a unit that "
-         "have none of their own: they are shown as class unknown and change\nnothing. `autopilot explain "
-         "sxid N` says the same.\n\n" +
+         "# SXid codes\n\nErrors that the NVSwitch driver writes to the kernel log as `SXid`. The severity "
+         "in the line "
+         "has precedence over this table:\n*Fatal* is failed (degraded if the class is unknown), *Non-fatal* "
+         "degraded, *Correctable* an event;\n*finding* is for lines without a severity. A row with several "
+         "codes "
+         "covers the codes of a unit\nwithout a row of their own: they are shown with the class unknown and "
+         "have no "
+         "effect. `autopilot explain sxid N`\nprints the same.\n\n" +
          codes_table(facts.sxids()) + sources(facts.sxids());
 }
 

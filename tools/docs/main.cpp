@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the pages that are made from the catalog, or lists those that are not current:
+// Writes the pages that are made from the catalog, or lists the stale pages:
 //   autopilot_docs DOCS_DIR
 //   autopilot_docs --check DOCS_DIR
 #include <filesystem>

@@ -15,45 +15,22 @@ namespace {
 
 using catalog::Catalog;
 using catalog::CheckPage;
-using catalog::ClearRule;
 using catalog::Reason;
 using catalog::Threshold;
-
-std::string clear_text(const Reason& reason) {
-  const std::string after = format_duration(reason.clear_after);
-  switch (reason.clear) {
-    case ClearRule::healthy_rounds: {
-      std::string text = "after " + std::to_string(reason.clear_rounds) + " rounds in a row without it";
-      if (reason.clear_after > Duration{0}) text += ", and not before " + after;
-      return text;
-    }
-    case ClearRule::gpu_reset:
-      return "once the GPU was reset, or with a new boot";
-    case ClearRule::reboot:
-      return "with a new boot";
-    case ClearRule::expiry:
-      return after + " after it was last seen";
-    case ClearRule::acknowledged:
-      return "when an operator acknowledges it";
-    case ClearRule::replaced:
-      return "when another serial is in its place";
-  }
-  return "";
-}
 
 std::string reason_section(const Reason& reason) {
   std::string text = "### " + code(reason.id) + "\n\n" + reason.title + ". " + reason.meaning + "\n\n";
   text += "- What to do: " + reason.cure + "\n";
-  text += "- What would prove it wrong: " + reason.disproof + "\n";
-  text += "- At worst " + std::string(to_string(reason.max_health)) + "; action " +
-          action_text(reason.action) + "; confidence that the blamed subject is at fault " +
-          number(reason.confidence) + ".\n";
+  text += "- May be wrong if " + reason.disproof + ".\n";
+  text += "- At worst " + std::string(to_string(reason.max_health)) +
+          "; action: " + action_text(reason.action) +
+          "; confidence in the culprit: " + number(reason.confidence) + ".\n";
   if (reason.raise_rounds > 1)
-    text += "- Counts after " + std::to_string(reason.raise_rounds) + " rounds in a row" +
+    text += "- Counts after " + std::to_string(reason.raise_rounds) + " runs in a row" +
             (reason.asks_again ? "; the second follows the first at once" : "") + ".\n";
-  text += "- Goes away " + clear_text(reason) + ".\n";
+  text += "- Clears " + catalog::how_it_clears(reason) + ".\n";
   if (!reason.hides.empty())
-    text += "- Until it ends these do not go away: " + join(reason.hides, true) + ".\n";
+    text += "- While it is open, these do not clear: " + join(reason.hides, true) + ".\n";
   return text + "- Source: " + origin(reason.provenance) + ".\n\n";
 }
 
@@ -75,15 +52,15 @@ std::string thresholds_of(const Catalog& facts, const CheckPage& check) {
             cell(threshold.meaning) + " | " + std::string(to_string(threshold.max_health)) + " | " +
             cell(origin(threshold.provenance)) + " |\n";
   }
-  if (rows.empty()) return "None: this check compares words, not numbers.\n";
+  if (rows.empty()) return "None: this check compares states, not numbers.\n";
   return "| threshold | value | meaning | at worst | source |\n|---|---|---|---|---|\n" + rows +
-         "\nEach can be replaced under `expectation.thresholds` of the "
+         "\nYou can replace each under `expectation.thresholds` of the "
          "[configuration](../configuration.md).\n";
 }
 
 std::string log_rules_of(const Catalog& facts, const CheckPage& check) {
   if (check.log_rules.empty()) return "";
-  std::string text = "## Lines of the kernel log\n\n| rule | what it means | makes |\n|---|---|---|\n";
+  std::string text = "## Lines of the kernel log\n\n| rule | meaning | result |\n|---|---|---|\n";
   for (const std::string& id : check.log_rules) {
     const catalog::LogRule* rule = facts.log_rule(id);
     if (rule == nullptr) continue;
@@ -96,22 +73,23 @@ std::string log_rules_of(const Catalog& facts, const CheckPage& check) {
 }
 
 std::string check_page(const Catalog& facts, const CheckPage& check) {
-  std::string page =
-      std::string(kNote) + "# " + check.title + " (" + code(check.id) + ")\n\n" + check.summary +
-      "\n\n## Witnesses\n\nIn order of trust: " + join(check.witnesses, false) + ". " +
-      (check.rights.empty() ? "No right is needed." : "Full sight needs " + join(check.rights, true) + '.') +
-      " It is unknown only when none of them can look.\n\n";
-  page += "| profile | what it sees |\n|---|---|\n| `local` | " + cell(check.local) + " |\n| `dropin` | " +
-          cell(check.dropin) + " |\n| `full` | " + cell(check.full) + " |\n\n";
+  std::string page = std::string(kNote) + "# " + check.title + " (" + code(check.id) + ")\n\n" +
+                     check.summary +
+                     "\n\n## Data sources\n\nIn order of trust: " + join(check.witnesses, false) + ". " +
+                     (check.rights.empty() ? "The check needs no permission."
+                                           : "The whole check needs " + join(check.rights, true) + '.') +
+                     " It is unknown only if no data source answers.\n\n";
+  page += "| profile | what it can check |\n|---|---|\n| `local` | " + cell(check.local) +
+          " |\n| `dropin` | " + cell(check.dropin) + " |\n| `full` | " + cell(check.full) + " |\n\n";
   page += "## Thresholds\n\n" + thresholds_of(facts, check) + "\n" + log_rules_of(facts, check) +
           "## Reasons\n\n";
   if (!can_fail(facts, check))
     page +=
-        "This check says degraded at worst, never failed: no vendor says from where on what it looks at is "
-        "broken.\n\n";
+        "This check reports degraded at worst, never failed, because no vendor defines the limit of a "
+        "failure.\n\n";
   for (const Reason& reason : facts.reasons())
     if (belongs_to(reason, check.id)) page += reason_section(reason);
-  page += "Why it may not have looked stands in [reasons](../reasons.md#about-any-check).\n\n";
+  page += "[Reasons about any check](../reasons.md#about-any-check) lists why a check may be unknown.\n\n";
   page += "## How this check can be wrong\n\n" + check.how_wrong + "\n\n" + check.false_positive +
           "\n\nSource: " + origin(check.provenance) + ".\n";
   return page;
@@ -119,29 +97,41 @@ std::string check_page(const Catalog& facts, const CheckPage& check) {
 
 std::string checks_index(const Catalog& facts) {
   std::string page =
-      std::string(kNote) + "# Checks\n\n| check | title | at worst | what it looks at |\n|---|---|---|---|\n";
+      std::string(kNote) + "# Checks\n\n| check | title | at worst | summary |\n|---|---|---|---|\n";
   for (const CheckPage& check : facts.checks())
     page += "| [" + code(check.id) + "](" + check.id + ".md) | " + cell(check.title) + " | " +
             (can_fail(facts, check) ? "failed" : "degraded") + " | " + cell(check.summary) + " |\n";
   return page;
 }
 
+std::string actions_table(const Catalog& facts) {
+  std::string table = "## Actions\n\n| action | sentence | command |\n|---|---|---|\n";
+  for (const catalog::ActionFacts& action : facts.facts().actions)
+    table += "| " + action_text(action.id) + " | " + cell(action.sentence) + " | " +
+             (action.command.empty() ? "" : code(action.command)) + " |\n";
+  return table;
+}
+
 std::string reasons_page(const Catalog& facts) {
-  std::string page = std::string(kNote) +
-                     "# Reasons\n\nEvery word that a finding may carry. `autopilot explain REASON` says the "
-                     "same.\n\n## About any check\n\nThese say that a check did not look; they are never a "
-                     "fault of the machine.\n\n";
+  std::string page =
+      std::string(kNote) +
+      "# Reasons\n\nAll reasons of findings. `autopilot explain REASON` prints the same.\n\n## About "
+      "any check\n\nWith these reasons a check did not run or got no answer; they are not a fault of "
+      "the machine.\n\n";
   for (const Reason& reason : facts.reasons())
     if (belongs_to(reason, catalog::kAnyCheck)) page += reason_section(reason);
-  page += "## About one check\n\n| reason | what | at worst | action | goes away |\n|---|---|---|---|---|\n";
+  page += "## About one check\n\n| reason | meaning | at worst | action | clears |\n|---|---|---|---|---|\n";
   for (const CheckPage& check : facts.checks())
     for (const Reason& reason : facts.reasons()) {
       if (reason.checks.front() != check.id) continue;
       page += "| [" + code(reason.id) + "](checks/" + check.id + ".md#" + reason.id + ") | " +
               cell(reason.title) + " | " + std::string(to_string(reason.max_health)) + " | " +
-              action_text(reason.action) + " | " + clear_text(reason) + " |\n";
+              action_text(reason.action) + " | " + catalog::how_it_clears(reason) + " |\n";
     }
-  return page;
+  page += "\n## About custom checks\n\n";
+  for (const Reason& reason : facts.reasons())
+    if (belongs_to(reason, catalog::kCustomChecks)) page += reason_section(reason);
+  return page + actions_table(facts);
 }
 
 std::string several_text(const catalog::Cause& cause) {
@@ -154,24 +144,21 @@ std::string causes_page(const Catalog& facts) {
   std::string page =
       std::string(kNote) +
       "# Causes\n\nFindings and driver records with one cause are one incident. The first rule that fits "
-      "wins: "
-      "what\nstands further up outranks what stands below. A word is the [reason](reasons.md) of a finding "
-      "or the "
-      "code of an\n[Xid](xids.md) or SXid. A record that no rule names is an event and no incident.\n";
+      "wins. A\nword is the [reason](reasons.md) of a finding or the code of an [Xid](xids.md) or SXid. A "
+      "record without a rule is an event and not an incident.\n";
   for (const catalog::Cause& cause : facts.causes()) {
     page += "\n## " + cause.title + " (" + code(cause.id) + ")\n\n" + "At fault: **" +
             std::string(to_string(cause.end)) + "**. " + cause.because +
-            "\n\n- Is told by: " + join(cause.roots, true) + ".\n";
+            "\n\n- Reported by: " + join(cause.roots, true) + ".\n";
     const std::string before = cause.window_before == cause.window
                                    ? ""
                                    : " after it and " + format_duration(cause.window_before) + " before it";
     const std::string within = " within " + format_duration(cause.window) + before;
     if (!cause.takes.empty())
-      page += "- Takes along on the same device" + within + ": " + join(cause.takes, true) + ".\n";
+      page += "- Includes on the same device" + within + ": " + join(cause.takes, true) + ".\n";
     if (!cause.takes_anywhere.empty())
-      page += "- Takes along on any device" + within + ": " + join(cause.takes_anywhere, true) + ".\n";
-    if (!cause.explains.empty())
-      page += "- Explains for as long as it stands: " + join(cause.explains, true) + ".\n";
+      page += "- Includes on any device" + within + ": " + join(cause.takes_anywhere, true) + ".\n";
+    if (!cause.explains.empty()) page += "- Explains while it is open: " + join(cause.explains, true) + ".\n";
     page += several_text(cause) + "- Source: " + origin(cause.provenance) + ".\n";
   }
   return page;
@@ -190,31 +177,31 @@ std::string requirement(const Catalog& facts, std::string_view profile_id, std::
 }
 
 std::string privileges_page(const Catalog& facts) {
-  std::string page = std::string(kNote) + "# What each profile sees\n\n";
+  std::string page = std::string(kNote) + "# What each profile can check\n\n";
   for (const auto& profile : facts.profiles())
     page += "- " + code(profile.id) + ": " + profile.meaning + "\n";
   page +=
-      "\nA required check that could not look makes the verdict WARN; any other only lowers the coverage. A "
+      "\nA required check that is unknown makes the verdict WARN; any other only lowers the coverage. A "
       "check\n"
-      "whose kind of device is not here is not required. `dropin` and `full` are what deploy/manifests/ "
-      "gives; "
-      "who\n"
-      "mounts more or shares the network of the node sees more. What the agent may ask of Kubernetes is the\n"
-      "same in both: [rights](kubernetes.md#rights).\n\n| check | full sight needs | local | dropin | full "
+      "is not required without its kind of device. `dropin` and `full` are the profiles of "
+      "deploy/manifests/;\n"
+      "with more mounts or the network of the node, the agent can check more. The permissions in Kubernetes "
+      "are\n"
+      "the same in both: [permissions](kubernetes.md#rights).\n\n| check | permissions | local | dropin | "
+      "full "
       "|\n|---|---|---|---|---|\n";
   for (const CheckPage& check : facts.checks()) {
     const auto sees = [&](std::string_view profile, const std::string& text) {
       return cell(text + requirement(facts, profile, check.id));
     };
     page += "| [" + code(check.id) + "](checks/" + check.id + ".md) | " +
-            (check.rights.empty() ? "nothing" : join(check.rights, true)) + " | " +
-            sees("local", check.local) + " | " + sees("dropin", check.dropin) + " | " +
-            sees("full", check.full) + " |\n";
+            (check.rights.empty() ? "none" : join(check.rights, true)) + " | " + sees("local", check.local) +
+            " | " + sees("dropin", check.dropin) + " | " + sees("full", check.full) + " |\n";
   }
   return page;
 }
 
-// The checks that judge such a line, or why none does.
+// The checks that judge such a line, or the cause if none does.
 std::string readers_of(const Catalog& facts, const catalog::LogRule& rule) {
   std::string text;
   for (const CheckPage& check : facts.checks())
@@ -226,10 +213,12 @@ std::string readers_of(const Catalog& facts, const catalog::LogRule& rule) {
 std::string log_rules_page(const Catalog& facts) {
   std::string page =
       std::string(kNote) +
-      "# Kernel-log lines\n\nWhich lines are recognised beside the [Xids](xids.md) and [SXids](sxids.md). "
-      "`autopilot decode` reads a log with them; `autopilot explain\n\"LINE\"` explains one. A rule is "
-      "*unproven* where nobody has shown that the line is written so: it says `degraded` at\nworst, whoever "
-      "judges it.\n\n| rule | what it means | a line | kernels | read by | source "
+      "# Kernel-log lines\n\nLines that Autopilot recognises in addition to [Xids](xids.md) and "
+      "[SXids](sxids.md). "
+      "`autopilot decode` reads a log with these rules; `autopilot explain\n\"LINE\"` explains a line. A "
+      "rule is "
+      "*unproven* if no source proves the form of the line; its findings are degraded at worst.\n\n"
+      "| rule | meaning | example | kernels | read by | source "
       "|\n|---|---|---|---|---|---|\n";
   for (const auto& rule : facts.log_rules())
     page += "| " + code(rule.id) + (rule.unproven ? " **unproven**" : "") + " | " + cell(rule.title) + " | " +
@@ -250,12 +239,13 @@ std::string link_cell(const catalog::GpuPeaks& peaks) {
 std::string gpu_models_page(const Catalog& facts) {
   std::string page =
       std::string(kNote) +
-      "# GPU models\n\nWhat is known of each model, by its whole name as the driver spells it. The peaks are "
-      "what the vendor promises: dense, in one\ndirection, at full power. No machine reaches them, and which "
-      "share is enough is a threshold of a check. `-`: it could not be\nverified, and nobody is judged by "
-      "it. "
-      "A model that is not here is judged by its siblings and by what earlier tests measured of the same "
-      "card.\n\n"
+      "# GPU models\n\nFacts of each model, by its whole name as the driver spells it. The peaks are figures "
+      "of the "
+      "vendor: dense, in one\ndirection, at full power. No machine reaches them, and thresholds of the "
+      "checks define "
+      "the required share. `-`: not verified,\nand not judged. A GPU of another model is compared with its "
+      "siblings "
+      "and with earlier results of the same card.\n\n"
       "| names | NVLinks | NVLink, GB/s | memory, GB/s | PCIe | FP64, TFLOPS | FP64 on tensor cores | BF16 | "
       "source of the "
       "peaks |\n|---|---|---|---|---|---|---|---|---|\n";
@@ -275,12 +265,13 @@ std::string gpu_models_page(const Catalog& facts) {
 }
 
 std::string readings_page(const Catalog& facts) {
-  std::string page =
-      std::string(kNote) +
-      "# Readings\n\nThe values that readings of a GPU's driver can have. A value beyond is not believed: "
-      "the reading counts as not answered, the check is\nunknown for the GPU, and says so with the reason "
-      "`malformed_answer`. The ranges are wide: a limit here calls a driver wrong, never a\nGPU.\n\n"
-      "| readings | from | to | why not beyond | source |\n|---|---|---|---|---|\n";
+  std::string page = std::string(kNote) +
+                     "# Readings\n\nPossible values of readings of a GPU driver. A value outside its range "
+                     "is rejected: the check is\n"
+                     "unknown for the GPU, with the reason `malformed_answer`. The ranges are wide: a value "
+                     "outside means a wrong "
+                     "driver, not a\nfaulty GPU.\n\n"
+                     "| readings | from | to | limit | source |\n|---|---|---|---|---|\n";
   for (const catalog::ReadingRange& range : facts.reading_ranges())
     page += "| " + join(range.readings, true) + " | " + number(range.least) + " | " + number(range.most) +
             " | " + cell(range.meaning) + " | " + cell(origin(range.provenance)) + " |\n";

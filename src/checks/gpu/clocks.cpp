@@ -138,7 +138,7 @@ Findings judge(const JudgeInput& input) {
 
 const Check kGpuClocks = {
     .info = {.id = "gpu.clocks",
-             .title = "GPU clocks against siblings",
+             .title = "GPU clock comparison",
              .tags = {"gpu", "performance", "passive"},
              .period = std::chrono::seconds{60},
              .deadline = std::chrono::seconds{10},

@@ -70,7 +70,8 @@ Findings judge(const JudgeInput& input) {
 }  // namespace gpu_diagnosis
 
 const Check kGpuDiagnosis = {
-    .info = active_check_info(gpu_diagnosis::kId, "Deep test of all GPUs", "gpu", gpu_diagnosis::kWitness),
+    .info =
+        active_check_info(gpu_diagnosis::kId, "Deep diagnostic of all GPUs", "gpu", gpu_diagnosis::kWitness),
     .observe = gpu_diagnosis::observe,
     .judge = gpu_diagnosis::judge,
 };

@@ -34,7 +34,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace gpu_memory_test
 
 const Check kGpuMemoryTest = {
-    .info = active_check_info(gpu_memory_test::kId, "Memory of the GPU", "gpu", kProbe),
+    .info = active_check_info(gpu_memory_test::kId, "GPU memory test", "gpu", kProbe),
     .observe = gpu_memory_test::observe,
     .judge = gpu_memory_test::judge,
 };

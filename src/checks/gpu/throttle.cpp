@@ -133,7 +133,7 @@ Findings judge(const JudgeInput& input) {
 
 const Check kGpuThrottle = {
     .info = {.id = "gpu.throttle",
-             .title = "GPU clocks held back",
+             .title = "GPU clock throttling",
              .tags = {"gpu", "performance", "passive"},
              .period = std::chrono::seconds{30},
              .deadline = std::chrono::seconds{10},

@@ -126,7 +126,7 @@ Findings judge(const JudgeInput& input) {
 
 const Check kHostLimits = {
     .info = {.id = std::string(host_limits::kId),
-             .title = "Limits of the kernel",
+             .title = "Kernel limits",
              .tags = {"host", "kernel_log", "passive"},
              .period = std::chrono::seconds{60},
              .deadline = std::chrono::seconds{5},

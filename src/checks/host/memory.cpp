@@ -327,7 +327,7 @@ Findings judge(const JudgeInput& input) {
 
 const Check kHostMemory = {
     .info = {.id = std::string(host_memory::kId),
-             .title = "Main memory",
+             .title = "System memory",
              .tags = {"host", "memory", "passive"},
              .period = std::chrono::minutes{1},
              .deadline = std::chrono::seconds{10},

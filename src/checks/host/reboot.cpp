@@ -127,7 +127,7 @@ Findings judge(const JudgeInput& input) {
 
 const Check kHostReboot = {
     .info = {.id = std::string(host_reboot::kId),
-             .title = "Why it rebooted",
+             .title = "Cause of the last reboot",
              .tags = {"host", "kernel_log", "passive"},
              .period = std::chrono::minutes{5},
              .deadline = std::chrono::seconds{5},

@@ -68,7 +68,7 @@ Findings judge(const JudgeInput& input) {
 }  // namespace network_rdma_loopback
 
 const Check kNetworkRdmaLoopback = {
-    .info = active_check_info(network_rdma_loopback::kId, "RDMA adapters by themselves", "network", kProbe),
+    .info = active_check_info(network_rdma_loopback::kId, "RDMA adapter loopback", "network", kProbe),
     .observe = network_rdma_loopback::observe,
     .judge = network_rdma_loopback::judge,
 };

@@ -108,7 +108,7 @@ Findings judge(const JudgeInput& input) {
 
 const Check kNetworkReachability = {
     .info = {.id = "network.reachability",
-             .title = "Way out",
+             .title = "Default route and gateway",
              .tags = {"network", "passive"},
              .period = std::chrono::seconds{60},
              .deadline = std::chrono::seconds{5},
