@@ -578,7 +578,7 @@ TEST(OperatorRules, a_rule_that_takes_back_an_unknown_one_is_named_with_its_line
   EXPECT_EQ(
       refusal_of(
           "  - {id: a.b, title: t, pattern: x}\n  - {id: a.c, title: t, pattern: y, takes_back: [a.d]}\n"),
-      "own.yaml:3: `a.c` takes back `a.d`, which is none of these rules");
+      "own.yaml:3: `a.c` takes back `a.d`, which is not one of these rules");
 }
 
 TEST(LogPatterns, match_bytes_and_give_the_groups_of_the_first_rule) {

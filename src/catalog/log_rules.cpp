@@ -226,13 +226,13 @@ class RuleReader {
 
   // A rule may retract a rule of another file.
   [[nodiscard]] std::string reference_problems() const {
-    std::string told;
+    std::string text;
     for (std::size_t i = 0; i < rules.size(); ++i)
       for (const std::string& other : rules[i].takes_back)
         if (!ids_.contains(other))
-          told += place(i, places_[i].takes_back) + "`" + rules[i].id + "` takes back `" + other +
-                  "`, which is none of these rules\n";
-    return told;
+          text += place(i, places_[i].takes_back) + "`" + rules[i].id + "` takes back `" + other +
+                  "`, which is not one of these rules\n";
+    return text;
   }
 
   // The decoder runs them together with those of the catalog.
@@ -243,7 +243,7 @@ class RuleReader {
     if (fitting == all.size()) return {};
     const std::size_t first = fitting < base_.log_rules().size() ? 0 : fitting - base_.log_rules().size();
     return place(first, places_[first].pattern) + "`pattern`: with `" + rules[first].id +
-           "` all rules together need more memory than they may; write it shorter, above all its repeats\n";
+           "` all rules together need more memory than allowed; shorten it, especially its repetitions\n";
   }
 
   std::vector<LogRule> rules;
@@ -268,15 +268,15 @@ class RuleReader {
 Result<std::vector<LogRule>> parse_operator_rules(const std::map<std::string, std::string>& files,
                                                   const Catalog& base) {
   RuleReader reader(base);
-  std::string told;
+  std::string refusal;
   for (const auto& [name, text] : files) {
     YamlProblems problems(name);
     reader.read(name, text, problems);
-    if (!problems.empty()) told += problems.to_string() + "\n";
+    if (!problems.empty()) refusal += problems.to_string() + "\n";
   }
-  if (told.empty()) told = reader.reference_problems();
-  if (told.empty() && !reader.rules.empty()) told = reader.memory_problem();
-  if (!told.empty()) return fail(Errc::malformed, told.substr(0, told.size() - 1));
+  if (refusal.empty()) refusal = reader.reference_problems();
+  if (refusal.empty() && !reader.rules.empty()) refusal = reader.memory_problem();
+  if (!refusal.empty()) return fail(Errc::malformed, refusal.substr(0, refusal.size() - 1));
   return std::move(reader.rules);
 }
 
