@@ -303,7 +303,7 @@ std::string explain(const catalog::CheckPage& check, const catalog::Catalog& fac
   page.add("What", check.summary)
       .add("Data sources", joined(check.witnesses))
       .add("Permissions", joined(check.rights));
-  page.add("May be wrong if", check.how_wrong).add("False alarm", check.false_positive);
+  page.add("Known limits", check.how_wrong).add("False alarm", check.false_positive);
   for (const auto& threshold : facts.thresholds())
     if (is_about(threshold, check.id))
       page.add("Threshold", threshold.id.substr(check.id.size() + 1) + " = " +
