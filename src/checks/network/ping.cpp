@@ -297,7 +297,8 @@ Findings judge(const JudgeInput& input) {
 }  // namespace network_ping
 
 const Check kNetworkPing = {
-    .info = active_check_info(network_ping::kId, "Reachability of other nodes", "network", network_ping::kWitness),
+    .info = active_check_info(network_ping::kId, "Reachability of other nodes", "network",
+                              network_ping::kWitness),
     .observe = network_ping::observe,
     .judge = network_ping::judge,
 };
