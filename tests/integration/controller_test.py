@@ -175,7 +175,7 @@ class ControllerTest(unittest.TestCase):
     def test_without_rights_it_says_which_and_tries_on(self):
         self.api.refusals["/apis/coordination.k8s.io"] = 403
         controller = self.start()
-        harness.wait_until(lambda: controller.process.find(r"not known who leads.*leases/autopilot-controller.* is forbidden"),
+        harness.wait_until(lambda: controller.process.find(r"the leader is unknown.*leases/autopilot-controller.* is forbidden"),
                            "it says what is forbidden")
         self.assertEqual(controller.get("/healthz")[0], 200)
         self.assertGreaterEqual(controller.metric("autopilot_controller_lease_failures_total"), 1)
@@ -185,7 +185,7 @@ class ControllerTest(unittest.TestCase):
     def test_an_api_server_that_is_down_at_the_start_is_waited_for(self):
         self.api.close()
         controller = self.start()
-        harness.wait_until(lambda: controller.process.find("not known who leads"), "it says so")
+        harness.wait_until(lambda: controller.process.find("the leader is unknown"), "it says so")
         self.assertEqual(controller.get("/healthz")[0], 200)
         self.api = ApiStore(port=self.api.port)
         self.wait_leads(controller)
@@ -194,7 +194,7 @@ class ControllerTest(unittest.TestCase):
         controller = self.start()
         controller.write("webhok: {}\n")
         harness.wait_until(lambda: controller.metric("autopilot_controller_configuration_refused_total") == 1, "it is counted")
-        controller.process.wait_says("configuration refused.*webhok")
+        controller.process.wait_says("invalid configuration.*webhok")
         controller.write("policy: /etc/policy.yaml\n")
         harness.wait_until(lambda: controller.process.find("configuration loaded changes=policy"), "the next one is taken")
 
