@@ -29,9 +29,9 @@ constexpr std::string_view kModule = "/sys/module/amdgpu";
 constexpr std::string_view kMemoryBlock = "umc";  // the memory controllers
 constexpr std::string_view kOldCount = "_err_count";
 constexpr std::string_view kNewCount = "aca_";
-// Beyond it a number is garbage; sums of some stay far from the end of their type.
+// A larger number is garbage; sums of a few counts do not overflow.
 constexpr std::int64_t kMostErrors = std::int64_t{1} << 53;
-constexpr double kHottest = 200;  // no chip was ever so hot
+constexpr double kHottest = 200;  // degrees Celsius; a higher reading is garbage
 constexpr double kPerMilli = 1e-3;
 constexpr double kMicro = 1e-6;
 constexpr double kPerCent = 1e-2;
@@ -65,8 +65,7 @@ Result<Value> count_in(const Result<T>& from, std::int64_t T::*count) {
   return Value{(*from).*count};
 }
 
-// "umc" for "umc_err_count" and for "aca_umc", as newer drivers call it for newer GPUs; empty for any other
-// file.
+// "umc" for "umc_err_count", and for "aca_umc" of newer drivers and GPUs; empty for any other file.
 std::string_view counting_block(std::string_view name) {
   if (name.ends_with(kOldCount)) return name.substr(0, name.size() - kOldCount.size());
   if (name.starts_with(kNewCount)) return name.substr(kNewCount.size());
@@ -128,15 +127,15 @@ std::optional<std::int64_t> highest_clock(std::string_view text) {
 
 namespace {
 
-// Reads the files of one GPU of the driver amdgpu. A file that is not there is a reading that the GPU does
-// not offer; one that cannot be read says so.
+// Reads the files of one GPU of the driver amdgpu. A missing file gives a reading with the code
+// not_supported, an unreadable file one with the code of its error.
 class AmdReader {
  public:
-  // `folder` is that of the PCI device.
+  // `folder`: the sysfs folder of the PCI device.
   AmdReader(const Files& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
 
-  // The groups that AMD's GPUs have; the others have no readings, and the link is told by its PCI device.
-  // `pids` are those who use the GPU.
+  // Groups that AMD's GPUs do not have give no readings; the PCI device reports the PCIe link. `pids`: the
+  // processes on the GPU.
   [[nodiscard]] std::vector<GpuReading> read(const std::vector<GpuGroup>& groups,
                                              const Result<std::vector<std::int64_t>>& pids);
 
@@ -152,19 +151,19 @@ class AmdReader {
   void read_processes(const Result<std::vector<std::int64_t>>& pids);
 
   void add(std::string_view name, Result<Value> value);
-  // An integer in a file of the GPU.
+  // Adds the integer in a file of the GPU.
   void add_file(std::string_view name, std::string_view file);
-  // An integer in a file of its sensors (hwmon), times `scale`.
+  // Adds the integer in a file of the sensors (hwmon), times `scale`.
   void add_sensor(std::string_view name, const std::string& file, double scale);
-  // The same where only numbers above 0 up to `most` make sense.
+  // The same; a number outside (0, most] is unreadable.
   void add_plausible(std::string_view name, const std::string& file, double scale, double most);
-  // "temp2" for the label "junction"; not_found where no sensor has that label.
+  // "temp2" for the label "junction"; not_found: no sensor has the label.
   [[nodiscard]] Result<std::string> sensor_with_label(std::string_view label);
   [[nodiscard]] const Result<std::string>& sensors();
 
   const Files& files_;
   std::string folder_;
-  std::optional<Result<std::string>> sensors_;  // folder; nothing: not looked for yet
+  std::optional<Result<std::string>> sensors_;  // the folder; empty: not searched for yet
   std::vector<GpuReading> readings_;
 };
 
@@ -198,11 +197,11 @@ void AmdReader::read_group(GpuGroup group, const Result<std::vector<std::int64_t
   }
 }
 
-// The errors of some blocks together.
+// The sum of the errors of several blocks.
 struct AmdReader::BlockCounts {
   RasCounts counts;
-  bool any = false;              // at least one of them counts
-  std::optional<Error> problem;  // of one that could not be read
+  bool any = false;              // at least one block counts errors
+  std::optional<Error> problem;  // of the last block that could not be read
 
   void add(const Result<RasCounts>& block) {
     any = true;
@@ -214,8 +213,8 @@ struct AmdReader::BlockCounts {
     counts.corrected += block->corrected;
     counts.deferred += block->deferred;
   }
-  // What is known is at least there, also when a part could not be read; but nothing known is not 0.
-  [[nodiscard]] Result<Value> told(std::int64_t RasCounts::*count) const {
+  // A sum without the unreadable blocks is a lower bound, so it is reported if it is above 0.
+  [[nodiscard]] Result<Value> sum_of(std::int64_t RasCounts::*count) const {
     if (!any) return fail(Errc::not_found, "no block counts errors");
     if (problem && counts.*count == 0) return fail(*problem);
     return Value{counts.*count};
@@ -227,8 +226,8 @@ Result<RasCounts> AmdReader::read_block(const std::string& file) const {
   return parse_ras_counts(text);
 }
 
-// Every block that counts has one file: the memory controllers (umc) and what is on the chip (gfx, sdma,
-// ...).
+// Each block that counts errors has one file: the memory controllers (umc) and the units of the chip (gfx,
+// sdma, ...).
 void AmdReader::read_ecc() {
   const auto names = files_.list(folder_ + "/ras").value_or(std::vector<std::string>{});
   BlockCounts memory;
@@ -236,19 +235,19 @@ void AmdReader::read_ecc() {
   BlockCounts all;
   for (const std::string& name : names) {
     const std::string_view block = counting_block(name);
-    const bool is_told_again =
+    const bool has_new_file =
         name.ends_with(kOldCount) && std::ranges::find(names, new_name(block)) != names.end();
-    if (block.empty() || is_told_again) continue;
+    if (block.empty() || has_new_file) continue;
     const auto counts = read_block(name);
     (block == kMemoryBlock ? memory : chip).add(counts);
     all.add(counts);
   }
   add(kEccEnabled, all.any ? Result<Value>(Value{true}) : fail(Errc::not_found, "no block counts errors"));
-  add(kEccVolatileCorrected, all.told(&RasCounts::corrected));
-  add(kEccVolatileUncorrected, all.told(&RasCounts::uncorrected));
-  add(kEccVolatileDeferred, all.told(&RasCounts::deferred));
-  add(kEccDramVolatileUncorrected, memory.told(&RasCounts::uncorrected));
-  add(kEccSramVolatileUncorrected, chip.told(&RasCounts::uncorrected));
+  add(kEccVolatileCorrected, all.sum_of(&RasCounts::corrected));
+  add(kEccVolatileUncorrected, all.sum_of(&RasCounts::uncorrected));
+  add(kEccVolatileDeferred, all.sum_of(&RasCounts::deferred));
+  add(kEccDramVolatileUncorrected, memory.sum_of(&RasCounts::uncorrected));
+  add(kEccSramVolatileUncorrected, chip.sum_of(&RasCounts::uncorrected));
   read_bad_pages();
 }
 
@@ -265,13 +264,13 @@ void AmdReader::read_clocks() {
   add_sensor(kClocksMemory, "freq2_input", kMicro);
   const auto levels = files_.read(folder_ + "/pp_dpm_sclk", 4096);
   const auto highest = levels ? highest_clock(*levels) : std::nullopt;
-  add(kClocksSmMax,
-      highest ? Result<Value>(Value{std::int64_t{*highest}}) : fail(Errc::unsupported, "not told"));
+  add(kClocksSmMax, highest ? Result<Value>(Value{std::int64_t{*highest}})
+                            : fail(Errc::unsupported, "no row in megahertz"));
   add(kUtilization, scaled(files_.read_integer(folder_ + "/gpu_busy_percent"), kPerCent));
 }
 
 void AmdReader::read_temperature() {
-  // Cards of one sensor have it at the edge only.
+  // Cards with one sensor have only the edge sensor.
   auto chip = sensor_with_label("junction");
   if (!chip) chip = sensor_with_label("edge");
   const auto memory = sensor_with_label("mem");
@@ -359,16 +358,16 @@ std::string folder_of(std::string_view address) {
   return "/sys/bus/pci/devices/" + std::string(address);
 }
 
-// Empty: the file is not there, or says nothing.
+// Empty if the file is missing, empty or unreadable.
 std::string word_in(const Files& files, const std::string& path) {
   return files.read_word(path).value_or("");
 }
 
 // A device that has left the bus reads as all ones.
 bool is_on_bus(const Files& files, const std::string& folder) {
-  constexpr std::string_view kNobody = "\xff\xff\xff\xff";
+  constexpr std::string_view kAllOnes = "\xff\xff\xff\xff";
   const auto head = files.read(folder + "/config", 4096);
-  return !head || head->substr(0, kNobody.size()) != kNobody;
+  return !head || head->substr(0, kAllOnes.size()) != kAllOnes;
 }
 
 GpuState state_of(const Files& files, const std::string& address) {
@@ -450,7 +449,7 @@ Result<GpuReport> AmdGpus::read(const std::vector<GpuGroup>& groups, MonoTime) c
 }
 
 Result<std::vector<GpuEvent>> AmdGpus::take_events(MonoTime) const {
-  return fail(Errc::unsupported, "the driver amdgpu tells of faults in the kernel log only");
+  return fail(Errc::unsupported, "the driver amdgpu reports faults in the kernel log only");
 }
 
 int run_amdgpu_helper(int fd, const std::string& root) {

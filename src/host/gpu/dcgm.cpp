@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr int kMaxStarts = 64;  // places where the document could begin
+constexpr int kMaxStarts = 64;  // offsets of `{` that are tried
 
 constexpr std::array kStatuses{std::pair{std::string_view("skip"), DcgmStatus::skip},
                                std::pair{std::string_view("skipped"), DcgmStatus::skip},
@@ -28,7 +28,7 @@ std::string_view text_of(const json::object& object, std::string_view name) {
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
-// For people: one line, no control characters, at most `longest` bytes.
+// One line without control characters, at most `longest` bytes.
 std::string clean(std::string_view text, std::size_t longest) {
   std::string line = to_utf8(text.substr(0, longest));
   for (char& c : line)
@@ -41,7 +41,7 @@ const json::object* object_of(const json::object& object, std::string_view name)
   return value == nullptr ? nullptr : value->if_object();
 }
 
-// The items of a list; nothing: there is none, or it is none.
+// The list; null if it is missing or not a list.
 const json::array* list_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
   return value == nullptr ? nullptr : value->if_array();
@@ -55,7 +55,7 @@ std::optional<std::uint32_t> number_of(const json::value& value) {
   return !value.is_number() || error ? std::nullopt : std::optional(number);
 }
 
-// Newer versions of DCGM have a word for it, older ones say nothing.
+// Newer versions of DCGM write "not run"; older versions leave the status out.
 bool did_not_run(std::string_view status) {
   const std::string lower = to_lower(trim(status));
   return lower == "not run" || lower == "not_run";
@@ -66,7 +66,7 @@ const json::object* diagnostic_of(const json::object& document) {
   return found == nullptr ? object_of(document, "DCGM GPU Diagnostic") : found;
 }
 
-// The JSON objects with a diagnostic in them; more than two are not looked for.
+// The JSON objects that contain a diagnostic, at most two.
 std::vector<json::object> find_documents(std::string_view text) {
   std::vector<json::object> documents;
   std::size_t start = text.find('{');
@@ -100,7 +100,7 @@ class Reader {
     if (categories != nullptr)
       for (const json::value& category : *categories)
         TRY_STATUS(read_category(category));
-    if (gpus_.size() > kMaxDcgmGpus) return fail(Errc::exhausted, "more GPUs than a node has");
+    if (gpus_.size() > kMaxDcgmGpus) return fail(Errc::exhausted, "more than 256 GPUs");
     diagnosis_.gpus = std::move(gpus_);
     std::ranges::sort(diagnosis_.gpus, {}, &DcgmGpu::id);
     return {};
@@ -142,7 +142,7 @@ class Reader {
         const auto id = number == nullptr ? std::nullopt : number_of(*number);
         if (!id) return fail(Errc::malformed, "`entities`: expected `entity_id`");
         gpu(*id).serial = clean(text_of(*fields, "serial_num"), kMaxDcgmWord);
-        if (gpus_.size() > kMaxDcgmGpus) return fail(Errc::exhausted, "more GPUs than a node has");
+        if (gpus_.size() > kMaxDcgmGpus) return fail(Errc::exhausted, "more than 256 GPUs");
       }
     }
     return {};
@@ -184,21 +184,21 @@ class Reader {
         if (const json::object* members = result.if_object())
           TRY_STATUS(add_result(like, *members));
         else
-          note_unreadable("`" + like.test + "`: a result is no object");
+          note_unreadable("`" + like.test + "`: a result is not an object");
       }
     const bool has_results = diagnosis_.results.size() > first;
     for (std::size_t i = first; i < diagnosis_.results.size(); ++i)
       worst = std::max(worst, diagnosis_.results[i].status);
-    // What is said of the test as a whole counts where no entity shows it.
+    // The summary counts only if no result of an entity reports the same.
     const json::object* summary = object_of(test, "test_summary");
     if (summary == nullptr) return {};
     const std::size_t before = diagnosis_.results.size();
     TRY_STATUS(add_result(like, *summary));
     if (!has_results || diagnosis_.results.size() == before || diagnosis_.results.back().status > worst)
       return {};
-    const bool says_more =
+    const bool has_more =
         diagnosis_.results.back().status == worst && !diagnosis_.results.back().messages.empty();
-    if (!says_more) diagnosis_.results.pop_back();
+    if (!has_more) diagnosis_.results.pop_back();
     return {};
   }
 
@@ -219,8 +219,8 @@ class Reader {
     return {};
   }
 
-  // "gpu_id": "0" or "gpu_ids": "0,1" up to DCGM 3, entity_group and entity_id since DCGM 4. What cannot be
-  // read leaves the result without a subject: it is about the machine then.
+  // "gpu_id": "0" or "gpu_ids": "0,1" up to DCGM 3, entity_group and entity_id since DCGM 4. A result whose
+  // subject cannot be parsed counts for the machine.
   Status read_subject(const json::object& members, DcgmResult& result) {
     for (const std::string_view key : {"gpu_id", "gpu_ids"}) {
       const json::value* value = members.if_contains(key);
@@ -234,7 +234,7 @@ class Reader {
         if (const auto id = list == nullptr ? number_of(*value) : parse_number<std::uint32_t>(trim(part)))
           TRY_STATUS(add_gpu(*id, result));
         else
-          note_unreadable("`" + result.test + "`: no number of a GPU: `" + clean(part, 32) + '`');
+          note_unreadable("`" + result.test + "`: not the number of a GPU: `" + clean(part, 32) + '`');
     }
     const std::string_view group = text_of(members, "entity_group");
     if (group.empty()) return {};
@@ -251,7 +251,7 @@ class Reader {
 
   Status add_gpu(std::uint32_t id, DcgmResult& result) {
     static_cast<void>(gpu(id));
-    if (gpus_.size() > kMaxDcgmGpus) return fail(Errc::exhausted, "more GPUs than a node has");
+    if (gpus_.size() > kMaxDcgmGpus) return fail(Errc::exhausted, "more than 256 GPUs");
     if (std::ranges::find(result.gpus, id) == result.gpus.end()) result.gpus.push_back(id);
     return {};
   }
@@ -307,10 +307,10 @@ std::optional<DcgmStatus> parse_dcgm_status(std::string_view word) {
 }
 
 Result<DcgmDiagnosis> parse_dcgm_diagnosis(std::string_view text) {
-  if (text.size() > kMaxDcgmBytes) return fail(Errc::exhausted, "more text than a diagnostic has");
+  if (text.size() > kMaxDcgmBytes) return fail(Errc::exhausted, "the output of DCGM is longer than 4 MiB");
   const auto documents = find_documents(text);
   if (documents.empty()) return fail(Errc::malformed, "no JSON of a DCGM diagnostic");
-  if (documents.size() > 1) return fail(Errc::malformed, "more than one DCGM diagnostic: which one counts?");
+  if (documents.size() > 1) return fail(Errc::malformed, "more than one DCGM diagnostic in the output");
   Reader reader;
   TRY_STATUS(reader.read(documents.front()));
   return reader.take();
@@ -346,7 +346,7 @@ Result<std::vector<DcgmExcuse>> parse_excuses(std::string_view text) {
   for (const std::string_view part : split(text, ',')) {
     const std::string_view number = part.substr(0, part.find(':'));
     const auto error = parse_number<std::int64_t>(number);
-    if (!error) return fail(Errc::malformed, "no number of an error: " + std::string(part));
+    if (!error) return fail(Errc::malformed, "not an error number: " + std::string(part));
     excuses.push_back(
         {*error, number.size() == part.size() ? "" : std::string(part.substr(number.size() + 1))});
   }

@@ -159,7 +159,8 @@ std::string unreadable_of(std::string_view categories) {
 TEST(DcgmDiagnosis, tells_what_cannot_be_read) {
   EXPECT_THAT(unreadable_of(R"({"category": "A"})"), HasSubstr("has no `tests`"));
   EXPECT_THAT(unreadable_of(R"({"tests": [{"results": []}]})"), HasSubstr("has no name"));
-  EXPECT_THAT(unreadable_of(R"({"tests": [{"name": "pcie", "results": [7]}]})"), HasSubstr("is no object"));
+  EXPECT_THAT(unreadable_of(R"({"tests": [{"name": "pcie", "results": [7]}]})"),
+              HasSubstr("is not an object"));
   EXPECT_THAT(unreadable_of(R"({"tests": [{"name": "pcie", "results": [
                 {"entity_group": "GPU", "status": "Pass"}]}]})"),
               HasSubstr("expected `entity_id`"));
@@ -197,7 +198,7 @@ TEST(DcgmDiagnosis, an_unknown_word_is_never_a_pass) {
               HasSubstr("unknown status `Great`"));
   EXPECT_THAT(unreadable_of(R"({"tests": [
     {"name": "pcie", "results": [{"gpu_id": "x", "status": "Pass"}]}]})"),
-              HasSubstr("no number of a GPU"));
+              HasSubstr("not the number of a GPU"));
   EXPECT_EQ(parse_dcgm_status(" SKIPPED "), DcgmStatus::skip);
   EXPECT_EQ(parse_dcgm_status("Warn"), DcgmStatus::warn);
   EXPECT_EQ(parse_dcgm_status("passed"), std::nullopt);

@@ -84,8 +84,8 @@ const GpuReading* GpuDevice::find(std::string_view reading, std::optional<int> l
 }
 
 const Gpus& Gpus::none() {
-  static const NoGpus nobody(DriverState::driver_not_loaded, "");
-  return nobody;
+  static const NoGpus no_driver(DriverState::driver_not_loaded, "");
+  return no_driver;
 }
 
 Result<GpuReport> NoGpus::read(const std::vector<GpuGroup>&, MonoTime) const {
@@ -103,7 +103,7 @@ namespace {
 
 using PciGpus = Result<std::vector<PciDevice>>;
 
-struct Look {
+struct Scan {
   PciClasses classes;
   PciGpus nvidia;
   PciGpus amd;
@@ -113,36 +113,36 @@ struct Look {
 
 }  // namespace
 
-// The last look. The mutex is not held during one, which may not return.
+// The last scan. The mutex is not held during a scan, which may hang.
 class GpuScan::Shared {
  public:
   explicit Shared(const Clock& clock) : clock_(clock) {}
 
   [[nodiscard]] MonoTime now() const { return clock_.now().mono; }
-  // What was seen so shortly before that it serves; nothing: look.
-  [[nodiscard]] std::optional<PciGpus> seen(GpuVendor vendor, MonoTime now) const {
+  // The result of a scan within kShared; empty if there is none.
+  [[nodiscard]] std::optional<PciGpus> recent(GpuVendor vendor, MonoTime now) const {
     const std::lock_guard lock(mutex_);
     if (!last_ || now - began_ >= kShared || !last_->of(vendor)) return std::nullopt;
     return last_->of(vendor);
   }
-  // What need not be asked again.
+  // Classes of devices that need not be read again.
   [[nodiscard]] PciClasses known(MonoTime now) const {
     const std::lock_guard lock(mutex_);
-    return last_ && now - asked_all_ < kKnown ? last_->classes : PciClasses();
+    return last_ && now - read_all_ < kKnown ? last_->classes : PciClasses();
   }
-  void keep(Look look, MonoTime began, bool has_asked_all) {
+  void keep(Scan scan, MonoTime began, bool has_read_all) {
     const std::lock_guard lock(mutex_);
-    last_ = std::move(look);
+    last_ = std::move(scan);
     began_ = began;
-    if (has_asked_all) asked_all_ = began;
+    if (has_read_all) read_all_ = began;
   }
 
  private:
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::optional<Look> last_;
+  std::optional<Scan> last_;
   MonoTime began_{};
-  MonoTime asked_all_{};
+  MonoTime read_all_{};
 };
 
 GpuScan::GpuScan(const Files& files, const Clock& clock)
@@ -151,12 +151,12 @@ GpuScan::GpuScan(const Files& files, const Clock& clock)
 Result<std::vector<PciDevice>> GpuScan::gpus(GpuVendor vendor) const {
   if (!shared_) return vendor == GpuVendor::amd ? scan_amd_gpus(*files_) : scan_nvidia_gpus(*files_);
   const MonoTime now = shared_->now();
-  if (const auto seen = shared_->seen(vendor, now)) return *seen;
+  if (const auto recent = shared_->recent(vendor, now)) return *recent;
   const PciClasses known = shared_->known(now);
   const PciClasses classes = TRY(read_pci_classes(*files_, known));
-  const Look look{classes, scan_nvidia_gpus(*files_, classes), scan_amd_gpus(*files_, classes)};
-  shared_->keep(look, now, known.empty());
-  return look.of(vendor);
+  const Scan scan{classes, scan_nvidia_gpus(*files_, classes), scan_amd_gpus(*files_, classes)};
+  shared_->keep(scan, now, known.empty());
+  return scan.of(vendor);
 }
 
 }  // namespace autopilot::host

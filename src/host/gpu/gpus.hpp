@@ -24,37 +24,37 @@ enum class GpuVendor : std::uint8_t { nvidia, amd };
 // "NVIDIA", "AMD".
 [[nodiscard]] std::string_view to_string(GpuVendor vendor);
 
-// How the driver answered as a whole. Each is a different truth for gpu.driver.
+// State of the driver as a whole. The check gpu.driver reports each state differently.
 enum class DriverState : std::uint8_t {
   ok,
-  library_missing,    // libnvidia-ml.so.1 in none of the places looked at
+  library_missing,    // libnvidia-ml.so.1 is in no search path
   library_broken,     // found, but it cannot be loaded or lacks a required symbol
-  driver_not_loaded,  // the kernel module is not there
+  driver_not_loaded,  // the kernel module is not loaded
   version_mismatch,   // NVML: library and kernel module differ
-  no_permission,      // NVML: the device files may not be opened
+  no_permission,      // NVML: no permission to open the device files
   init_failed,        // NVML: any other failure of init
   unresponsive,       // the helper did not answer within its deadline
-  crashed,            // the helper died or answered garbage
-  exhausted,          // the cap of stuck helpers is reached; nobody is asked any more
+  crashed,            // the helper died or sent a malformed answer
+  exhausted,          // the limit of stuck helpers is reached; no more requests are made
 };
 
 [[nodiscard]] std::string_view to_string(DriverState state);
 [[nodiscard]] std::optional<DriverState> parse_driver_state(std::string_view word);
 
-// What the driver, or the bus, says of one GPU as a whole.
+// State of one GPU as a whole, from the driver or the bus.
 enum class GpuState : std::uint8_t {
   ok,
-  lost,            // it does not answer on the bus
+  lost,            // fallen off the bus
   reset_required,  // NVML
   unresponsive,    // NVML: a timeout of the driver
   unreadable,      // any other error
-  asleep,          // without power until somebody needs it; looking would wake it (AMD)
+  asleep,          // runtime-suspended; reading it would wake it (AMD)
 };
 
 [[nodiscard]] std::string_view to_string(GpuState state);
 [[nodiscard]] std::optional<GpuState> parse_gpu_state(std::string_view word);
 
-// What to ask for; one call of read() asks for a set.
+// Groups of readings; one call of Gpus::read() requests a set of them.
 enum class GpuGroup : std::uint8_t {
   identity,
   row_remap,
@@ -72,15 +72,15 @@ enum class GpuGroup : std::uint8_t {
 [[nodiscard]] std::string_view to_string(GpuGroup group);
 [[nodiscard]] std::optional<GpuGroup> parse_gpu_group(std::string_view word);
 
-// One answer of the driver. Names and units are listed in host/gpu/readings.hpp.
+// One value from the driver. host/gpu/readings.hpp lists names and units.
 struct GpuReading {
   std::string name;            // "row_remap.pending"
   std::optional<int> link;     // for readings per NVLink
-  std::optional<Value> value;  // nothing: not answered
+  std::optional<Value> value;  // missing: no answer
   int code = 0;                // NVML's return code; 3 is NOT_SUPPORTED; or one of reading_code
 };
 
-// A part of a divided GPU (MIG) that a program is given as if it were a GPU.
+// A MIG instance: a partition of a GPU that a program uses like a GPU.
 struct GpuInstance {
   static constexpr std::size_t kMost = 64;  // of one GPU
 
@@ -96,7 +96,7 @@ struct GpuDevice {
   std::string name;  // product
   GpuState state = GpuState::ok;
   std::vector<GpuReading> readings;
-  std::vector<GpuInstance> instances;  // told with the groups identity and processes
+  std::vector<GpuInstance> instances;  // read if the groups identity and processes are both requested
 
   [[nodiscard]] const GpuReading* find(std::string_view reading,
                                        std::optional<int> link = std::nullopt) const;
@@ -114,38 +114,38 @@ struct GpuReport {
   Instant time;
 };
 
-// An Xid seen by NVIDIA's library; second witness beside the kernel log.
+// An Xid that NVML reported; the second data source beside the kernel log.
 struct GpuEvent {
   Subject subject;
-  std::uint32_t code = 0;  // 999: the library does not know it
-  Instant time;            // when it was heard
-  Duration late{0};        // it happened at most so long before
+  std::uint32_t code = 0;  // 999: unknown to the library
+  Instant time;            // when it was received
+  Duration late{0};        // the Xid occurred at most this long before `time`
 };
 
-// The GPUs of one vendor in one machine. Never blocks past the deadline: the driver is asked in a helper
-// process.
+// The GPUs of one vendor in one machine. Calls return by their deadline: a helper process calls the driver.
 class Gpus {
  public:
   Gpus() = default;
   Gpus(const Gpus&) = delete;
   Gpus& operator=(const Gpus&) = delete;
   virtual ~Gpus() = default;
-  // A report in every state of the driver; an Error only for a bug of ours or an unusable helper program.
-  // identity is always part of the answer. Thread-safe; equal questions within a second may share one answer.
+  // Returns a report in every state of the driver, and an error only for a bug of ours or a helper program
+  // that cannot be started. The report always contains the group identity. Thread-safe; requests within a
+  // second may share one answer.
   [[nodiscard]] virtual Result<GpuReport> read(const std::vector<GpuGroup>& groups,
                                                MonoTime deadline) const = 0;
-  // Xid events since the last call, but of the last minutes only; they are listened to from the first
-  // question of any kind on. An error where nobody can listen to the driver. Thread-safe.
+  // Xid events since the last call, of the last minutes only; the first request of any kind starts their
+  // collection. An error if no GPU can be registered for events. Thread-safe.
   [[nodiscard]] virtual Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const = 0;
 
-  // Those of a vendor whose driver is not there.
+  // The GPUs of a vendor whose driver is not loaded.
   [[nodiscard]] static const Gpus& none();
 };
 
-// A machine, or a machine tree, whose driver cannot be asked: the same report for every question.
+// A machine or machine tree whose driver cannot be called: returns the same report for every request.
 class NoGpus final : public Gpus {
  public:
-  // Any state but ok.
+  // `state` must not be ok.
   NoGpus(DriverState state, std::string detail) : state_(state), detail_(std::move(detail)) {}
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
@@ -155,36 +155,35 @@ class NoGpus final : public Gpus {
   std::string detail_;
 };
 
-// The GPUs of a vendor in the PCI tree, with or without a driver. A look reads a file of every PCI device, of
-// which a node with eight GPUs has a hundred. Copies share what was seen. Thread-safe; may block as Files.
+// The GPUs of a vendor in the PCI tree, with or without a driver. A scan reads one file of every PCI device,
+// about a hundred on a node with eight GPUs. Copies share the results. Thread-safe; may block like Files.
 class GpuScan {
  public:
   static constexpr Duration kShared = std::chrono::seconds{5};
-  // So long a device that is there at each look counts as what it was.
+  // How long the PCI class of a device that stays present is not read again.
   static constexpr Duration kKnown = std::chrono::minutes{1};
 
-  // Each question looks. `files` outlives all copies.
+  // Every call scans. `files` outlives all copies.
   explicit GpuScan(const Files& files) : files_(&files) {}
-  // One look serves all who ask within kShared; one that failed serves nobody else. `clock` outlives all
-  // copies.
+  // One scan serves all calls within kShared; a failed scan is not shared. `clock` outlives all copies.
   GpuScan(const Files& files, const Clock& clock);
 
-  // Errors as scan_nvidia_gpus.
+  // Returns the errors of scan_nvidia_gpus.
   [[nodiscard]] Result<std::vector<PciDevice>> gpus(GpuVendor vendor) const;
 
  private:
   class Shared;
 
   const Files* files_;
-  std::shared_ptr<Shared> shared_;  // nothing: each question looks
+  std::shared_ptr<Shared> shared_;  // empty: every call scans
 };
 
-// The kernel module of the NVIDIA driver is loaded; says nothing about whether it works.
+// True if the kernel module of the NVIDIA driver is loaded, working or not.
 [[nodiscard]] inline bool is_nvidia_module_loaded(const Files& files) {
   return files.exists("/proc/driver/nvidia/version");
 }
 
-// The same of AMD's.
+// True if the kernel module amdgpu is loaded.
 [[nodiscard]] inline bool is_amdgpu_module_loaded(const Files& files) {
   return files.exists("/sys/module/amdgpu");
 }

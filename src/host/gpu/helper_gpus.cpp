@@ -20,7 +20,7 @@ std::string_view kind_of(GpuVendor vendor) {
   return vendor == GpuVendor::amd ? "amdgpu" : "nvml";
 }
 
-// What a helper that gave no answer says about the driver; an error where it says something about us.
+// The state of the driver that a failed call shows; an error if the call failed for another reason.
 Result<GpuReport> report_of(const HelperError& error) {
   GpuReport report;
   report.detail = error.error.what;
@@ -42,14 +42,14 @@ Result<GpuReport> report_of(const HelperError& error) {
   return fail(error.error);
 }
 
-// The helper itself is in doubt: asking it again at once costs the next caller its whole deadline.
+// The helper may hang: calling it again at once would cost the next caller its whole deadline.
 bool is_worth_a_pause(const Result<GpuReport>& answer) {
   if (!answer) return false;
   return answer->state == DriverState::unresponsive || answer->state == DriverState::crashed ||
          answer->state == DriverState::exhausted;
 }
 
-// Another caller may have asked for more.
+// The shared answer may contain more groups.
 void keep_only(const std::set<GpuGroup>& groups, GpuReport& report) {
   for (GpuDevice& gpu : report.gpus)
     std::erase_if(gpu.readings, [&groups](const GpuReading& reading) {
@@ -77,7 +77,7 @@ Result<GpuReport> HelperGpus::read(const std::vector<GpuGroup>& groups, MonoTime
     if (answered_.wait_until(lock, until) == std::cv_status::timeout && is_asking_) {
       GpuReport report;
       report.state = DriverState::unresponsive;
-      report.detail = "the driver has not answered another question";
+      report.detail = "the driver has not answered the request of another caller";
       report.time = clock_.now();
       return report;
     }
@@ -106,7 +106,7 @@ std::optional<Result<GpuReport>> HelperGpus::shared_answer(const std::set<GpuGro
   if (!is_pause && !is_same) return std::nullopt;
   Result<GpuReport> answer = *last_;
   if (!answer) return answer;
-  answer->calls = 0;  // counted for the caller who asked
+  answer->calls = 0;  // counted in the answer to the first caller
   keep_only(groups, *answer);
   return answer;
 }
@@ -160,7 +160,7 @@ constexpr std::int64_t kMaxAge = 86'400'000;  // milliseconds
 
 // ---- writing
 
-// Paths and the loader's words may hold anything; what travels is short and printable.
+// Paths and messages of the loader may contain any bytes; the text that is sent is short and printable.
 std::string presentable(std::string_view text) {
   return to_printable(text, kMaxText);
 }
@@ -212,10 +212,10 @@ Result<json::object> parse_object(std::string_view text) {
 
 Result<std::string> answer_text(const json::value& value, std::string_view name) {
   const json::string* text = value.if_string();
-  if (text == nullptr) return malformed_answer(std::string(name) + " is no text");
+  if (text == nullptr) return malformed_answer(std::string(name) + " is not a string");
   const std::string_view view(text->data(), text->size());
   if (view.size() > kMaxText || !is_printable(view))
-    return malformed_answer(std::string(name) + " is no short printable text");
+    return malformed_answer(std::string(name) + " is not a short printable string");
   return std::string(view);
 }
 
@@ -230,7 +230,7 @@ Result<std::int64_t> answer_integer(const json::value& value, std::string_view n
   boost::system::error_code error;
   const auto number = value.to_number<std::int64_t>(error);
   if (error || number < low || number > high)
-    return malformed_answer(std::string(name) + " is no integer from " + std::to_string(low) + " to " +
+    return malformed_answer(std::string(name) + " is not an integer from " + std::to_string(low) + " to " +
                             std::to_string(high));
   return number;
 }
@@ -249,7 +249,7 @@ std::int64_t milliseconds(Duration duration) {
 Result<const json::array*> array_member(const json::object& object, std::string_view name,
                                         std::size_t limit) {
   const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
-  if (value == nullptr || !value->is_array()) return malformed_answer(std::string(name) + " is no list");
+  if (value == nullptr || !value->is_array()) return malformed_answer(std::string(name) + " is not a list");
   if (value->as_array().size() > limit) return malformed_answer(std::string(name) + " is too long");
   return &value->as_array();
 }
@@ -267,11 +267,11 @@ Result<std::optional<Value>> reading_value_of(const json::value& value, std::str
     case json::kind::string:
       return Value{TRY(answer_text(value, name))};
     default:
-      return malformed_answer(std::string(name) + " has no value of ours");
+      return malformed_answer(std::string(name) + " has a value of an unknown type");
   }
 }
 
-// "0000:3b:00.0" as the kernel spells it, or "index-3" for a GPU whose address the driver cannot tell.
+// "0000:3b:00.0" as the kernel spells it, or "index-3" for a GPU whose address the driver does not report.
 bool is_gpu_key(std::string_view key) {
   if (const auto canonical = canonical_pci_address(key)) return *canonical == key;
   constexpr std::string_view kIndex = "index-";
@@ -281,14 +281,14 @@ bool is_gpu_key(std::string_view key) {
 
 Result<GpuReading> reading_of(const json::value& value) {
   if (!value.is_array() || value.as_array().size() != 4)
-    return malformed_answer("a reading is no list of four");
+    return malformed_answer("a reading is not a list of four");
   const json::array& parts = value.as_array();
   GpuReading reading;
   reading.name = TRY(answer_text(parts[0], "name of a reading"));
   const ReadingInfo* info = find_reading(reading.name);
-  if (info == nullptr) return malformed_answer("no reading is called " + reading.name);
+  if (info == nullptr) return malformed_answer("unknown reading " + reading.name);
   if (info->per_link == parts[1].is_null())
-    return malformed_answer(reading.name + ": link where none, or none");
+    return malformed_answer(reading.name + ": unexpected or missing link");
   if (info->per_link)
     reading.link = static_cast<int>(TRY(answer_integer(parts[1], "link", 0, nvml::kNvLinkMaxLinks - 1)));
   reading.value = TRY(reading_value_of(parts[2], reading.name));
@@ -303,7 +303,8 @@ Result<GpuInstance> instance_of(const json::value& value) {
   constexpr std::size_t kParts = 3;
   constexpr std::int64_t kHighestId = 1023;
   const json::array* parts = value.if_array();
-  if (parts == nullptr || parts->size() != kParts) return malformed_answer("an instance is no list of three");
+  if (parts == nullptr || parts->size() != kParts)
+    return malformed_answer("an instance is not a list of three");
   GpuInstance instance;
   instance.gpu_instance = static_cast<int>(TRY(answer_integer((*parts)[0], "GPU instance", 0, kHighestId)));
   instance.compute_instance =
@@ -313,12 +314,12 @@ Result<GpuInstance> instance_of(const json::value& value) {
 }
 
 Result<GpuDevice> device_of(const json::value& value) {
-  if (!value.is_object()) return malformed_answer("a GPU is no object");
+  if (!value.is_object()) return malformed_answer("a GPU is not an object");
   const json::object& object = value.as_object();
   GpuDevice gpu;
   gpu.subject.kind = SubjectKind::gpu;
   gpu.subject.key = TRY(text_member(object, "address"));
-  if (!is_gpu_key(gpu.subject.key)) return malformed_answer("no PCI address: " + gpu.subject.key);
+  if (!is_gpu_key(gpu.subject.key)) return malformed_answer("not a PCI address: " + gpu.subject.key);
   gpu.subject.uuid = TRY(text_member(object, "uuid"));
   gpu.subject.serial = TRY(text_member(object, "serial"));
   gpu.name = TRY(text_member(object, "name"));
@@ -326,7 +327,7 @@ Result<GpuDevice> device_of(const json::value& value) {
     gpu.subject.index = static_cast<int>(TRY(answer_integer(*index, "index", 0, 1023)));
   const std::string state = TRY(text_member(object, "state"));
   const auto known = parse_gpu_state(state);
-  if (!known) return malformed_answer("no state of a GPU is called " + state);
+  if (!known) return malformed_answer("unknown state of a GPU " + state);
   gpu.state = *known;
   for (const json::value& reading : *TRY(array_member(object, "readings", kMaxReadings)))
     gpu.readings.push_back(TRY(reading_of(reading)));
@@ -339,11 +340,11 @@ Result<GpuDevice> device_of(const json::value& value) {
 Status refuse_duplicates(const std::vector<GpuDevice>& gpus) {
   std::set<std::string_view> keys;
   for (const GpuDevice& gpu : gpus) {
-    if (!keys.insert(gpu.subject.key).second) return malformed_answer(gpu.subject.key + " stands twice");
+    if (!keys.insert(gpu.subject.key).second) return malformed_answer(gpu.subject.key + " appears twice");
     std::set<std::pair<std::string_view, int>> names;
     for (const GpuReading& reading : gpu.readings)
       if (!names.emplace(reading.name, reading.link.value_or(-1)).second)
-        return malformed_answer(gpu.subject.key + ": " + reading.name + " stands twice");
+        return malformed_answer(gpu.subject.key + ": " + reading.name + " appears twice");
   }
   return {};
 }
@@ -399,12 +400,12 @@ Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text, Instant no
   const json::object object = TRY(parse_object(text));
   std::vector<GpuEvent> events;
   for (const json::value& value : *TRY(array_member(object, "events", kMaxEvents))) {
-    if (!value.is_object()) return malformed_answer("an event is no object");
+    if (!value.is_object()) return malformed_answer("an event is not an object");
     const json::object& item = value.as_object();
     GpuEvent event;
     event.subject.kind = SubjectKind::gpu;
     event.subject.key = TRY(text_member(item, "address"));
-    if (!is_gpu_key(event.subject.key)) return malformed_answer("no PCI address: " + event.subject.key);
+    if (!is_gpu_key(event.subject.key)) return malformed_answer("not a PCI address: " + event.subject.key);
     const json::value* code = item.if_contains("code");
     if (code == nullptr) return malformed_answer("code is missing");
     event.code = static_cast<std::uint32_t>(
@@ -433,12 +434,12 @@ Result<GpuQuestion> parse_gpu_question(std::string_view text) {
   for (const json::value& value : *TRY(array_member(object, "groups", 64))) {
     const std::string word = TRY(answer_text(value, "group"));
     const auto group = parse_gpu_group(word);
-    if (!group) return malformed_answer("no group is called " + word);
+    if (!group) return malformed_answer("unknown group " + word);
     question.groups.push_back(*group);
   }
   for (const json::value& value : *TRY(array_member(object, "addresses", kMaxGpus))) {
     std::string address = TRY(answer_text(value, "address"));
-    if (!is_gpu_key(address)) return malformed_answer("no PCI address: " + address);
+    if (!is_gpu_key(address)) return malformed_answer("not a PCI address: " + address);
     question.addresses.push_back(std::move(address));
   }
   return question;

@@ -17,31 +17,31 @@
 
 namespace autopilot::host {
 
-// The driver of one vendor asked through its helper: of kind "nvml" for NVIDIA, "amdgpu" for AMD.
-// Thread-safe; one question is under way at a time, and its answer serves all who waited for less.
+// Reads the GPUs of one vendor through a helper: kind "nvml" for NVIDIA, "amdgpu" for AMD. Thread-safe; one
+// request is in progress at a time, and its answer also serves waiting callers that requested a subset.
 class HelperGpus final : public Gpus {
  public:
   static constexpr Duration kShared = std::chrono::seconds{1};
-  // A driver that does not answer is not asked again for a while: callers get the last report at once instead
-  // of waiting in turn.
+  // How long an unresponsive driver is not called again: callers get the last report at once instead of
+  // waiting in turn.
   static constexpr Duration kPause = std::chrono::seconds{5};
 
-  // `clock` is that of the machine, in which callers give their deadlines, and outlives the object; `scan`
-  // says which GPUs the driver should know.
+  // `clock`: the clock of the machine, in which callers give their deadlines; outlives the object. `scan`:
+  // finds the GPUs that the driver should list.
   HelperGpus(GpuVendor vendor, Command command, const Clock& clock, GpuScan scan, HelperLimits limits = {});
 
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
 
   [[nodiscard]] HelperStats stats() const { return client_.stats(); }
-  // Calls of the driver's library since start, as far as they were answered.
+  // Calls of the driver's library since start, counted in its answers.
   [[nodiscard]] std::uint64_t driver_calls() const;
 
  private:
-  // The last answer, where it is as good as a new one.
+  // The last answer, if it is recent enough; otherwise empty.
   [[nodiscard]] std::optional<Result<GpuReport>> shared_answer(const std::set<GpuGroup>& groups) const;
   [[nodiscard]] Result<GpuReport> ask(const std::set<GpuGroup>& groups, MonoTime deadline) const;
-  // On the clock of the process.
+  // The deadline on the clock of the process.
   [[nodiscard]] MonoTime process_time(MonoTime deadline) const;
 
   GpuVendor vendor_;
@@ -49,7 +49,7 @@ class HelperGpus final : public Gpus {
   const Clock& clock_;
   GpuScan scan_;
 
-  mutable std::mutex mutex_;  // of all below; not held while the helper is asked
+  mutable std::mutex mutex_;  // guards all members below; not held during a call of the helper
   mutable std::condition_variable answered_;
   mutable bool is_asking_ = false;
   mutable std::optional<Result<GpuReport>> last_;
@@ -58,18 +58,17 @@ class HelperGpus final : public Gpus {
   mutable std::uint64_t driver_calls_ = 0;
 };
 
-// What the helper sends and its caller reads: one JSON object. The time of a report or an event does not
-// travel; who reads it stamps it.
+// The report as one JSON object, from the helper to the agent. It does not contain the time of the report;
+// the reader sets it.
 [[nodiscard]] std::string format_gpu_report(const GpuReport& report);
-// Strict: every word, reading and PCI address must be one we know, each GPU once. Any other text is
-// Errc::malformed and says where.
+// malformed: an unknown word, reading or PCI address, or a GPU twice; the error names the place.
 [[nodiscard]] Result<GpuReport> parse_gpu_report(std::string_view text);
 
-// Their times travel as ages: the two ends may have different clocks.
+// Times are sent as ages: the clocks of the two processes may differ.
 [[nodiscard]] std::string format_gpu_events(const std::vector<GpuEvent>& events, Instant now);
 [[nodiscard]] Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text, Instant now);
 
-// What to read, as it travels to the helper.
+// A request to the helper: groups of readings, and PCI addresses that the driver should list.
 struct GpuQuestion {
   std::vector<GpuGroup> groups;
   std::vector<std::string> addresses;

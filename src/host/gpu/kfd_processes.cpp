@@ -14,15 +14,15 @@ namespace {
 constexpr std::string_view kNodes = "/sys/class/kfd/kfd/topology/nodes";
 constexpr std::string_view kKfdProcesses = "/sys/class/kfd/kfd/proc";
 constexpr std::string_view kDevices = "/sys/bus/pci/devices/";
-constexpr std::string_view kWhole = "SPX";  // one part
+constexpr std::string_view kWhole = "SPX";  // not partitioned
 
-// The numbers by which the driver knows its GPUs.
+// The driver's ids of its GPUs.
 struct GpuIds {
-  std::map<std::string, std::string> addresses;  // by number
+  std::map<std::string, std::string> addresses;  // by id
   bool some_denied = false;
 };
 
-// A row "location_id 15104" of the properties of a node.
+// The value of a row such as "location_id 15104" in the properties of a node.
 std::optional<std::uint64_t> property(std::string_view text, std::string_view name) {
   for (const std::string_view line : split(text, '\n')) {
     const std::vector<std::string_view> words = split_words(line);
@@ -40,8 +40,7 @@ std::string pci_address(std::uint64_t domain, std::uint64_t location) {
   return text.data();
 }
 
-// The parts of a divided GPU have in some versions of the driver the numbers of functions that are not on the
-// bus.
+// Some versions of the driver give the parts of a partitioned GPU numbers of PCI functions that do not exist.
 std::string on_bus(const Files& files, const std::string& address) {
   std::string first = address.substr(0, address.size() - 1) + "0";
   const auto is_there = [&files](const std::string& one) {
@@ -50,12 +49,12 @@ std::string on_bus(const Files& files, const std::string& address) {
   return !is_there(address) && is_there(first) ? first : address;
 }
 
-bool says_divided(const Files& files, const std::string& address) {
+bool is_partitioned(const Files& files, const std::string& address) {
   const auto word = files.read_word(std::string(kDevices) + address + "/current_compute_partition");
   return word && !word->empty() && *word != kWhole;
 }
 
-// A processor is a node as well; its number is 0.
+// CPUs are nodes as well, with the id 0.
 Result<GpuIds> read_gpu_ids(const Files& files) {
   GpuIds ids;
   for (const std::string& node : TRY(files.list(kNodes))) {
@@ -72,14 +71,14 @@ Result<GpuIds> read_gpu_ids(const Files& files) {
   return ids;
 }
 
-// Of one process: the GPUs of which it holds memory or queues; nothing where the driver does not tell.
+// The GPUs of which the process holds memory or queues; empty optional if the driver does not report them.
 std::optional<std::set<std::string>> gpus_of(const Files& files, const std::string& process,
                                              const GpuIds& ids) {
   std::set<std::string> held;
-  bool is_told = false;
+  bool is_reported = false;
   for (const auto& [id, address] : ids.addresses) {
     const auto bytes = files.read_integer(std::string(process).append("/vram_").append(id));
-    is_told = is_told || bytes;
+    is_reported = is_reported || bytes;
     if (bytes.value_or(0) > 0) held.insert(address);
   }
   const std::string queues = process + "/queues/";
@@ -88,8 +87,8 @@ std::optional<std::set<std::string>> gpus_of(const Files& files, const std::stri
     const auto known = id ? ids.addresses.find(*id) : ids.addresses.end();
     if (known != ids.addresses.end()) held.insert(known->second);
   }
-  // It may have ended meanwhile.
-  if (is_told || !held.empty() || !files.exists(process)) return held;
+  // The process may have ended meanwhile.
+  if (is_reported || !held.empty() || !files.exists(process)) return held;
   return std::nullopt;
 }
 
@@ -100,13 +99,13 @@ Result<KfdProcesses> read_kfd_processes(const Files& files) {
   KfdProcesses processes;
   processes.some_denied = ids.some_denied;
   for (const auto& [id, address] : ids.addresses)
-    if (!processes.by_gpu.try_emplace(address).second || says_divided(files, address))
+    if (!processes.by_gpu.try_emplace(address).second || is_partitioned(files, address))
       processes.divided.insert(address);
-  std::size_t looked_at = 0;
+  std::size_t examined = 0;
   for (const std::string& name : TRY(files.list(kKfdProcesses))) {
     const auto pid = parse_number<std::int64_t>(name);
     if (!pid || ids.addresses.empty()) continue;
-    const auto held = ++looked_at > kMostKfdProcesses
+    const auto held = ++examined > kMostKfdProcesses
                           ? std::nullopt
                           : gpus_of(files, std::string(kKfdProcesses).append("/").append(name), ids);
     processes.some_untold = processes.some_untold || !held;

@@ -13,20 +13,21 @@
 
 namespace autopilot::host {
 
-inline constexpr std::size_t kMostKfdProcesses = 4096;  // looked at
+inline constexpr std::size_t kMostKfdProcesses = 4096;  // processes that are examined
 
 struct KfdProcesses {
-  // Process numbers in order, by PCI address. Every GPU that the driver tells of has an entry.
+  // Process ids in ascending order, by PCI address. Every GPU that the driver lists has an entry.
   std::map<std::string, std::vector<std::int64_t>, std::less<>> by_gpu;
-  // Those of them that are divided (compute partitions): the driver says so, or tells of several parts.
+  // PCI addresses of partitioned GPUs (compute partitions): the driver reports a partition mode or lists
+  // several parts.
   std::set<std::string, std::less<>> divided;
-  bool some_denied = false;  // it tells this process of a part of its GPUs only (device control group)
-  bool some_untold = false;  // it does not tell of a process what it holds, or there are too many
+  bool some_denied = false;  // the device cgroup hides some GPUs from this process
+  bool some_untold = false;  // the GPUs of some process are unknown, or there are more than kMostKfdProcesses
 };
 
-// Who holds memory or queues of AMD's GPUs in order to compute on them, as their kernel driver (KFD) lists
-// it. Programs that only draw are not among them. A process that has ended may be for a moment. An error
-// where there is no such driver.
+// Processes that hold compute memory or queues of AMD's GPUs, as the kernel driver (KFD) lists them.
+// Graphics-only programs are not listed; a process that has just ended may be. An error if there is no such
+// driver.
 [[nodiscard]] Result<KfdProcesses> read_kfd_processes(const Files& files);
 
 }  // namespace autopilot::host

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of NVML's binary interface that we use, in our own words: names of functions and fields of structs
-// are the library's, nothing else is. The helper calls through it, the simulated driver is built against it.
-// Sizes, offsets and values were compared with the ctypes declarations of nvidia-ml-py 13.615.71 (PyPI),
-// 2026-11-21; tests/integration runs that client against the simulated driver.
+// The part of NVML's binary interface that we use, written by us: only the names of functions and fields are
+// the library's. The helper calls through it, and the simulated driver is built against it. Sizes, offsets
+// and values were compared with the ctypes declarations of nvidia-ml-py 13.615.71 (PyPI), 2026-11-21;
+// tests/integration runs that client against the simulated driver.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// Types of arguments have the library's own names, so that a sanitizer finds that a caller and a function of
-// two programs, each with a list of its own, mean the same. NOLINTBEGIN(readability-identifier-naming)
+// Argument types have the library's names, so that a sanitizer accepts calls between programs that declare
+// them separately. NOLINTBEGIN(readability-identifier-naming)
 struct nvmlDevice_st;
 struct nvmlProcessInfo_v2_st {
   unsigned pid;
@@ -27,8 +27,7 @@ struct EventSetTag;
 using EventSet = EventSetTag*;
 
 // ---- return codes
-// ------------------------------------------------------------------------------------------- Not NVML's: the
-// library has no function of that name.
+// Not NVML's: the library has no function of that name.
 inline constexpr Return kSymbolAbsent = -1;
 
 inline constexpr Return kSuccess = 0;
@@ -64,14 +63,12 @@ inline constexpr Return kInvalidState = 29;
 inline constexpr Return kUnknown = 999;
 
 // ---- sizes of text buffers
-// ------------------------------------------------------------------------------------
 inline constexpr unsigned kSystemVersionSize = 80;  // driver and NVML version
 inline constexpr unsigned kDeviceNameSize = 96;
 inline constexpr unsigned kDeviceUuidSize = 96;
 inline constexpr unsigned kDeviceSerialSize = 30;
 
 // ---- enumerations (int at the border)
-// ---------------------------------------------------------------------------
 inline constexpr unsigned kInitFlagNoGpus = 1;
 inline constexpr unsigned kInitFlagNoAttach = 2;
 
@@ -165,7 +162,6 @@ inline constexpr unsigned kRecoveryBusReset = 6;
 inline constexpr unsigned kRecoverySystemReboot = 7;
 
 // ---- field ids of nvmlDeviceGetFieldValues
-// ----------------------------------------------------------------------
 inline constexpr unsigned kFieldRetiredSbe = 29;
 inline constexpr unsigned kFieldRetiredDbe = 30;
 inline constexpr unsigned kFieldRetiredPending = 31;
@@ -236,7 +232,6 @@ inline constexpr unsigned kValueSignedInt = 5;
 inline constexpr unsigned kValueUnsignedShort = 6;
 
 // ---- structs
-// --------------------------------------------------------------------------------------------------------
 // "version" of a versioned struct: its size, and its number in the top byte.
 template <class T>
 inline constexpr unsigned struct_version(unsigned number) {
@@ -390,9 +385,9 @@ static_assert(sizeof(EventData) == 32 && offsetof(EventData, gpuInstanceId) == 2
 
 }  // namespace autopilot::host::nvml
 
-// Every function that the helper calls: X(need, name, result, arguments). required: without it the library is
-// of no use to us (library_broken); optional: a reading answers kSymbolAbsent. The simulated driver defines
-// all of them, and the extra ones that other clients need.
+// Every function that the helper calls: X(need, name, result, arguments). required: the library is unusable
+// without it (library_broken); optional: its readings get the code kSymbolAbsent. The simulated driver
+// defines all of them, and more functions for other clients.
 // clang-format off
 #define AUTOPILOT_NVML_FUNCTIONS(X) \
   X(required, nvmlInit_v2, Return, ()) \

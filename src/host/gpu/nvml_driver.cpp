@@ -33,19 +33,19 @@ std::optional<GpuInstance> read_instance(NvmlLibrary& library, nvml::Device inst
   unsigned gpu_instance = 0;
   unsigned compute_instance = 0;
   std::array<char, nvml::kDeviceUuidSize> uuid{};
-  const bool is_told =
+  const bool is_complete =
       library.call(functions.nvmlDeviceGetGpuInstanceId, instance, &gpu_instance) == nvml::kSuccess &&
       library.call(functions.nvmlDeviceGetComputeInstanceId, instance, &compute_instance) == nvml::kSuccess &&
       library.call(functions.nvmlDeviceGetUUID, instance, uuid.data(), nvml::kDeviceUuidSize) ==
           nvml::kSuccess;
-  if (!is_told) return std::nullopt;
+  if (!is_complete) return std::nullopt;
   return GpuInstance{.gpu_instance = static_cast<int>(gpu_instance),
                      .compute_instance = static_cast<int>(compute_instance),
                      .uuid = driver_text(uuid.data(), uuid.size())};
 }
 
-// The parts into which a GPU is divided now. One that goes away while it is asked is left out, and so are all
-// where the library cannot tell them.
+// The MIG instances of a GPU. An instance that disappears during the calls is left out; empty if the library
+// cannot list them.
 std::vector<GpuInstance> read_instances(NvmlLibrary& library, nvml::Device gpu) {
   const nvml::Functions& functions = library.functions();
   unsigned most = 0;
@@ -53,7 +53,7 @@ std::vector<GpuInstance> read_instances(NvmlLibrary& library, nvml::Device gpu) 
   std::vector<GpuInstance> instances;
   for (unsigned i = 0; i < std::min<unsigned>(most, GpuInstance::kMost); ++i) {
     nvml::Device instance = nullptr;
-    // Not every number is taken.
+    // Not every index is in use.
     if (library.call(functions.nvmlDeviceGetMigDeviceHandleByIndex, gpu, i, &instance) != nvml::kSuccess)
       continue;
     if (auto found = read_instance(library, instance)) instances.push_back(std::move(*found));
@@ -70,7 +70,7 @@ std::string cuda_version_text(int version) {
 
 DriverState NvmlDriver::start() {
   const Instant now = clock_.now();
-  if (ready_ && troubled_ && now.mono - started_ >= kLookAgainAfter) stop();
+  if (ready_ && has_bad_gpu_ && now.mono - started_ >= kReinitInterval) stop();
   if (ready_) return DriverState::ok;
   auto opened = NvmlLibrary::open(library_path_, watch_);
   if (!opened) {
@@ -87,7 +87,8 @@ DriverState NvmlDriver::start() {
   ready_ = true;
   started_ = now.mono;
   read_versions();
-  // Long before anybody asks for events. Who does is told when nobody could listen.
+  // Registers early, because NVML delivers only later events. take_events() registers again and reports a
+  // failure.
   (void)events_.listen(library());
   return DriverState::ok;
 }
@@ -97,14 +98,14 @@ NvmlLibrary& NvmlDriver::library() {
   return *library_;
 }
 
-// A library that failed is loaded afresh the next time: an update of the driver replaces the file.
+// The next start() loads the library again: an update of the driver replaces the file.
 void NvmlDriver::stop() {
   if (ready_) {
     (void)events_.drain(library());
     library().call(library().functions().nvmlShutdown);
   }
   ready_ = false;
-  troubled_ = false;
+  has_bad_gpu_ = false;
   events_.end();
   known_.clear();
   if (library_) calls_before_ += library_->calls();
@@ -175,16 +176,16 @@ void NvmlDriver::read_gpus(GpuReport& report, const std::vector<GpuGroup>& group
     gpu.subject.key = "index-" + std::to_string(gpu.subject.index.value_or(0));
     report.gpus.push_back(std::move(gpu));
   }
-  troubled_ = std::any_of(report.gpus.begin(), report.gpus.end(),
-                          [](const GpuDevice& gpu) { return gpu.state != GpuState::ok; });
+  has_bad_gpu_ = std::any_of(report.gpus.begin(), report.gpus.end(),
+                             [](const GpuDevice& gpu) { return gpu.state != GpuState::ok; });
   std::set<std::string> missing(addresses.begin(), addresses.end());
   for (const GpuDevice& gpu : report.gpus) {
     missing.erase(gpu.subject.key);
-    if (gpu.state == GpuState::ok) once_well_.insert(gpu.subject.key);
+    if (gpu.state == GpuState::ok) once_ok_.insert(gpu.subject.key);
   }
-  troubled_ = troubled_ || std::ranges::any_of(missing, [this](const std::string& address) {
-                return once_well_.contains(address);
-              });
+  has_bad_gpu_ = has_bad_gpu_ || std::ranges::any_of(missing, [this](const std::string& address) {
+                   return once_ok_.contains(address);
+                 });
 }
 
 GpuDevice NvmlDriver::read_index(unsigned index, const std::vector<GpuGroup>& groups) {
@@ -198,8 +199,9 @@ GpuDevice NvmlDriver::read_index(unsigned index, const std::vector<GpuGroup>& gr
   return gpu;
 }
 
-// A GPU that the PCI tree or an earlier look knows and the enumeration did not name. It takes the place of
-// the first nameless index. One that NVML does not know at all is left out: the PCI scan shows that.
+// Reads a GPU that the PCI tree or an earlier report has and the enumeration does not. It takes the index of
+// the first GPU without an address. A GPU that NVML does not know at all is left out: the check compares the
+// report with the PCI scan.
 void NvmlDriver::read_absent(GpuReport& report, const std::string& address, std::vector<GpuDevice>& nameless,
                              const std::vector<GpuGroup>& groups) {
   nvml::Device device = nullptr;
@@ -332,7 +334,7 @@ Status NvmlEvents::listen(NvmlLibrary& library) {
   }
   if (addresses.empty()) {
     library.call(functions.nvmlEventSetFree, set);
-    if (why == nvml::kSuccess) return fail(Errc::unavailable, "the driver lists no GPU to listen to");
+    if (why == nvml::kSuccess) return fail(Errc::unavailable, "the driver lists no GPU");
     return call_failed(library, "nvmlDeviceRegisterEvents", why);
   }
   set_ = set;
@@ -368,20 +370,21 @@ Status NvmlEvents::drain(NvmlLibrary& library) {
   return {};
 }
 
-// A storm of one error leaves room for the others.
+// Many events of one kind leave room for other events.
 void NvmlEvents::add(GpuEvent event) {
   const auto alike = [&event](const GpuEvent& other) { return is_alike(other, event); };
-  if (static_cast<std::size_t>(std::ranges::count_if(heard_, alike)) >= kMostAlike)
-    heard_.erase(std::prev(std::find_if(heard_.rbegin(), heard_.rend(), alike).base()));
-  heard_.push_back(std::move(event));
-  if (heard_.size() > kMost) heard_.pop_front();
+  if (static_cast<std::size_t>(std::ranges::count_if(kept_events_, alike)) >= kMostAlike)
+    kept_events_.erase(std::prev(std::find_if(kept_events_.rbegin(), kept_events_.rend(), alike).base()));
+  kept_events_.push_back(std::move(event));
+  if (kept_events_.size() > kMost) kept_events_.pop_front();
 }
 
 std::vector<GpuEvent> NvmlEvents::take() {
   const MonoTime oldest = clock_.now().mono - kKeptFor;
-  std::erase_if(heard_, [oldest](const GpuEvent& event) { return event.time.mono < oldest; });
-  std::vector<GpuEvent> taken(std::make_move_iterator(heard_.begin()), std::make_move_iterator(heard_.end()));
-  heard_.clear();
+  std::erase_if(kept_events_, [oldest](const GpuEvent& event) { return event.time.mono < oldest; });
+  std::vector<GpuEvent> taken(std::make_move_iterator(kept_events_.begin()),
+                              std::make_move_iterator(kept_events_.end()));
+  kept_events_.clear();
   return taken;
 }
 

@@ -16,27 +16,28 @@
 
 namespace autopilot::host {
 
-// The Xids that NVML tells who registered for them. NVML tells only what happens afterwards, so one must
-// listen long before one wants to know: what comes is kept here until somebody asks. One thread.
+// Xid events from NVML. NVML delivers only events after the registration, so the registration is made early,
+// and events are kept here until take(). For one thread.
 class NvmlEvents {
  public:
-  static constexpr int kMaxAtOnce = 256;     // taken over by one drain()
-  static constexpr std::size_t kMost = 256;  // kept; of more that say the same the newest replaces the last
+  static constexpr int kMaxAtOnce = 256;     // events that one drain() reads
+  static constexpr std::size_t kMost = 256;  // events kept
+  // Events kept of one GPU and Xid; a further event replaces the newest of them.
   static constexpr std::size_t kMostAlike = 4;
-  // Older ones were told by the kernel log, or nobody missed them.
+  // Older events are in the kernel log, or nothing needs them.
   static constexpr Duration kKeptFor = std::chrono::minutes{2};
 
   explicit NvmlEvents(const Clock& clock) : clock_(clock) {}
 
-  // Registers for all GPUs of an initialised library; nothing is done where that has succeeded before. An
-  // error where not one GPU can be listened to.
+  // Registers for the events of all GPUs of an initialised library; does nothing if that has already
+  // succeeded. An error if no GPU can be registered.
   Status listen(NvmlLibrary& library);
-  // The session of the library has ended; what was heard stays.
+  // Call when the library is shut down; events received so far are kept.
   void end();
-  // Takes over what has happened, without waiting: one call of the library more than there are events.
-  // Nothing is done, and no error, while nobody listens.
+  // Reads pending events without waiting, with one library call more than there are events. Does nothing
+  // before listen() has succeeded.
   Status drain(NvmlLibrary& library);
-  // What was heard in the last kKeptFor, oldest first, each event once.
+  // Returns and forgets the events of the last kKeptFor, oldest first.
   [[nodiscard]] std::vector<GpuEvent> take();
 
  private:
@@ -44,47 +45,47 @@ class NvmlEvents {
 
   const Clock& clock_;
   nvml::EventSet set_ = nullptr;
-  std::map<nvml::Device, std::string> addresses_;  // of those listened to
+  std::map<nvml::Device, std::string> addresses_;  // of registered GPUs
   MonoTime drained_{};
-  std::deque<GpuEvent> heard_;
+  std::deque<GpuEvent> kept_events_;
 };
 
-// The driver as a whole, asked in this process: calls may block for ever or end it. Only the helper process
-// uses it. One thread.
+// The driver as a whole, called in this process. Calls may hang or crash the process, so only the helper
+// process uses it. For one thread.
 class NvmlDriver {
  public:
   static constexpr unsigned kMaxGpus = 64;
-  // NVML fixes its list of GPUs at init. While a GPU is in a bad state it is initialised again this often, to
-  // see what has come back; with all GPUs well it is not.
-  static constexpr Duration kLookAgainAfter = std::chrono::minutes{1};
+  // NVML fixes its list of GPUs at init. While a GPU is not ok, NVML is initialised again at this interval to
+  // find recovered GPUs.
+  static constexpr Duration kReinitInterval = std::chrono::minutes{1};
 
-  // library_path: exactly this file; "" searches (NvmlLibrary::search_places).
-  // `watch` shows other threads the call in progress.
+  // library_path: loads exactly this file; "" searches (NvmlLibrary::search_places). `watch` shows other
+  // threads the call in progress.
   NvmlDriver(std::string library_path, const Clock& clock, CallWatch& watch)
       : library_path_(std::move(library_path)), clock_(clock), watch_(watch), events_(clock) {}
   NvmlDriver(const NvmlDriver&) = delete;
   NvmlDriver& operator=(const NvmlDriver&) = delete;
   ~NvmlDriver() { stop(); }
 
-  // A report in every state. `addresses` are PCI addresses known to carry an NVIDIA GPU: one of them that
-  // NVML does not enumerate is asked for by address, so that a lost GPU is reported with its name. A GPU of
-  // which only the index is known has the key "index-<n>".
+  // Returns a report in every state. `addresses`: PCI addresses of NVIDIA GPUs. A GPU that NVML does not
+  // enumerate is requested by its address, so that a lost GPU is reported by name. A GPU with only a known
+  // index has the key "index-<n>".
   [[nodiscard]] GpuReport read(const std::vector<GpuGroup>& groups,
                                const std::vector<std::string>& addresses);
-  // Xid events since the last call and since the library was initialised, at most NvmlEvents::kKeptFor old.
-  // An error where nobody can listen: silence would pass for health.
+  // Xid events since the last call, at most NvmlEvents::kKeptFor old. An error if no GPU can be registered
+  // for events: an empty list would look healthy.
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events();
 
  private:
-  // ok, or why not, with the text in detail_.
+  // Loads and initialises the library. Other states than ok set detail_.
   DriverState start();
   void stop();
-  // The loaded library: after start() was ok.
+  // The loaded library; only after start() returned ok.
   [[nodiscard]] NvmlLibrary& library();
   void read_versions();
   void read_gpus(GpuReport& report, const std::vector<GpuGroup>& groups,
                  const std::vector<std::string>& addresses);
-  // The key stays empty when not even the address can be had.
+  // The key is empty if the address cannot be read.
   GpuDevice read_index(unsigned index, const std::vector<GpuGroup>& groups);
   GpuDevice read_gpu(nvml::Device device, std::optional<int> index, const std::vector<GpuGroup>& groups);
   void read_absent(GpuReport& report, const std::string& address, std::vector<GpuDevice>& nameless,
@@ -94,12 +95,12 @@ class NvmlDriver {
   [[nodiscard]] std::uint64_t calls() const { return calls_before_ + (library_ ? library_->calls() : 0); }
   void read_identity(nvml::Device device, GpuDevice& gpu);
 
-  // What identifies a GPU and does not change while NVML is initialised.
+  // The identity of a GPU, which does not change while NVML is initialised.
   struct Known {
     std::string name;
     std::string uuid;
     std::string serial;
-    bool complete = false;  // asked and answered
+    bool complete = false;  // all calls succeeded
     GpuFacts facts;
   };
 
@@ -108,11 +109,12 @@ class NvmlDriver {
   CallWatch& watch_;
   std::optional<NvmlLibrary> library_;
   bool ready_ = false;
-  // The last report had a GPU that is not ok, or lacked one that was.
-  bool troubled_ = false;
-  std::set<std::string> once_well_;  // PCI addresses, over all sessions; at most kMaxGpus per machine
+  // In the last report a GPU was not ok, or a GPU that had been ok was missing.
+  bool has_bad_gpu_ = false;
+  // PCI addresses, over all initialisations; bounded by the GPUs of the machine.
+  std::set<std::string> once_ok_;
   MonoTime started_{};
-  std::uint64_t calls_before_ = 0;  // of libraries that were unloaded
+  std::uint64_t calls_before_ = 0;  // calls of libraries that were unloaded
   std::string detail_;
   std::string driver_version_;
   std::string nvml_version_;

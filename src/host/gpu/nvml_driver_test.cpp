@@ -174,13 +174,13 @@ TEST_F(NvmlDriverTest, looks_again_after_a_while_for_a_gpu_that_was_well_and_is_
   const std::vector<std::string> addresses{"0000:1b:00.0", "0000:1c:00.0", "0000:1d:00.0", "0000:1e:00.0"};
   ASSERT_EQ(driver_.read({GpuGroup::identity}, addresses).gpus.size(), 3U);
   conduct("init=9");
-  clock_.elapsed += NvmlDriver::kLookAgainAfter;
+  clock_.elapsed += NvmlDriver::kReinitInterval;
   ASSERT_EQ(driver_.read({GpuGroup::identity}, addresses).state, DriverState::ok)
       << "one that was never listed, as of a virtual machine, is not missed";
   conduct("hidden=1");
   ASSERT_EQ(driver_.read({GpuGroup::identity}, addresses).gpus.size(), 2U);
   conduct("init=9");
-  clock_.elapsed += NvmlDriver::kLookAgainAfter;
+  clock_.elapsed += NvmlDriver::kReinitInterval;
   EXPECT_EQ(driver_.read({GpuGroup::identity}, addresses).state, DriverState::driver_not_loaded);
 }
 
@@ -189,7 +189,7 @@ TEST_F(NvmlDriverTest, looks_again_after_a_while_when_a_gpu_was_in_trouble) {
   ASSERT_EQ(driver_.read({GpuGroup::identity}, {}).state, DriverState::ok);
   conduct("handle1=15,init=9");
   EXPECT_EQ(driver_.read({GpuGroup::identity}, {}).state, DriverState::ok) << "not at once";
-  clock_.elapsed += NvmlDriver::kLookAgainAfter;
+  clock_.elapsed += NvmlDriver::kReinitInterval;
   EXPECT_EQ(driver_.read({GpuGroup::identity}, {}).state, DriverState::driver_not_loaded);
 }
 

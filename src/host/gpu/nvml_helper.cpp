@@ -20,11 +20,11 @@
 namespace autopilot::host {
 namespace {
 
-// A call that is stuck for so long does not come back; a new process may get through.
+// A call that hangs this long is given up; a new process may succeed.
 constexpr Duration kHangPatience = std::chrono::seconds{30};
 constexpr int kExitUsage = 64;
 
-// The driver behind one thread, which may never come back from a call.
+// The driver, called by one thread, which may hang in a call.
 class NvmlService {
  public:
   explicit NvmlService(std::string library_path) : driver_(std::move(library_path), clock_, watch_) {
@@ -69,7 +69,7 @@ class NvmlService {
     }
   }
 
-  // Nothing when the thread is not free, or not done, shortly before the deadline.
+  // Empty if the thread is busy or has not finished shortly before the deadline.
   std::optional<Result<std::string>> ask(Task task, MonoTime deadline) {
     const MonoTime give_up = mono_now() + (deadline - mono_now()) * 9 / 10;
     std::unique_lock lock(mutex_);
@@ -81,7 +81,7 @@ class NvmlService {
     return std::move(answer_);
   }
 
-  // Does not return once the patience is over.
+  // Never returns once a call has hung for kHangPatience.
   [[nodiscard]] std::string what_hangs() const {
     const char* call = watch_.name();
     const Duration stuck = mono_now() - watch_.since();
@@ -98,7 +98,7 @@ class NvmlService {
   NvmlDriver driver_;  // used by the thread alone
   std::mutex mutex_;
   std::condition_variable changed_;
-  Task task_;  // the thread works on it; null: free
+  Task task_;  // in progress on the thread; null: the thread is free
   Result<std::string> answer_;
 };
 
@@ -118,7 +118,7 @@ int run_nvml_helper(int fd, const std::vector<std::string>& arguments) {
       {{"read", [](std::string_view params, MonoTime deadline) { return service.read(params, deadline); }},
        {"events",
         [](std::string_view params, MonoTime deadline) { return service.take_events(params, deadline); }}});
-  // The thread may sit in the driver: nothing of it may be torn down, and nobody waits for it.
+  // The thread may hang in the driver: exit without destructors and without joining it.
   ::_exit(code);
 }
 

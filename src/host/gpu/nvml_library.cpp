@@ -23,9 +23,9 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
-// The loader says "<name>: cannot open shared object file: No such file or directory" when the file itself is
-// not there; any other text means that something is there and cannot be used.
-bool says_not_there(std::string_view message, std::string_view name) {
+// The loader's message is "<name>: cannot open shared object file: No such file or directory" if the file
+// itself is missing; any other message means that the file exists and cannot be loaded.
+bool reports_missing(std::string_view message, std::string_view name) {
   return message.starts_with(name) &&
          message.substr(name.size()).starts_with(": cannot open shared object file: No such file");
 }
@@ -87,7 +87,7 @@ tl::expected<NvmlLibrary, NvmlProblem> NvmlLibrary::open(const std::string& path
     if (library.handle_ == nullptr) {
       const char* message = dlerror();
       const std::string text = message != nullptr ? message : place + ": cannot be loaded";
-      if (!says_not_there(text, place) && broken.empty()) broken = text;
+      if (!reports_missing(text, place) && broken.empty()) broken = text;
       continue;
     }
     library.path_ = path_of(library.handle_.get(), place);
@@ -96,10 +96,10 @@ tl::expected<NvmlLibrary, NvmlProblem> NvmlLibrary::open(const std::string& path
     if (broken.empty()) broken = library.path_ + " lacks " + join(lacking);
   }
   if (!broken.empty()) return tl::unexpected(NvmlProblem{DriverState::library_broken, broken});
-  const std::string looked = path.empty() ? std::string(kSoname) + " is in none of the " +
-                                                std::to_string(places.size()) + " places looked at"
-                                          : path + " does not exist";
-  return tl::unexpected(NvmlProblem{DriverState::library_missing, looked});
+  const std::string missing = path.empty() ? std::string(kSoname) + " is in none of " +
+                                                 std::to_string(places.size()) + " search paths"
+                                           : path + " does not exist";
+  return tl::unexpected(NvmlProblem{DriverState::library_missing, missing});
 }
 
 std::string NvmlLibrary::error_text(nvml::Return code) const {

@@ -16,7 +16,7 @@
 
 namespace autopilot::host {
 
-// Which call of a library a thread is in, for another thread that waits for it.
+// The library call that a thread is executing, for another thread that waits for it.
 class CallWatch {
  public:
   // `name` must outlive the call.
@@ -26,7 +26,7 @@ class CallWatch {
   }
   void end() { name_.store(nullptr); }
 
-  // Null: in none.
+  // Null: no call is in progress.
   [[nodiscard]] const char* name() const { return name_.load(); }
   [[nodiscard]] MonoTime since() const { return MonoTime{Duration{since_.load()}}; }
 
@@ -52,20 +52,20 @@ struct Functions {
 
 }  // namespace nvml
 
-// Why there is no library to call: library_missing or library_broken.
+// The error of a missing or broken library: library_missing or library_broken.
 struct NvmlProblem {
   DriverState state = DriverState::library_missing;
   std::string detail;
 };
 
-// The driver's library, loaded. Its calls may block for ever or end the process: only the helper process uses
-// it. One thread.
+// The driver's library, loaded. Its calls may hang or crash the process, so only the helper process uses it.
+// For one thread.
 class NvmlLibrary {
  public:
-  // Where open("") looks, in order: the loader's own search first, then the places of the GPU Operator, of
-  // container images and of distributions.
+  // Search order of open(""): first the loader's own search, then the paths of the GPU Operator, of container
+  // images and of distributions.
   [[nodiscard]] static const std::vector<std::string>& search_places();
-  // Loads exactly `path`, or with "" the first of search_places that loads. Does not call into it. `watch`
+  // Loads exactly `path`, or for "" the first of search_places that loads. Calls no function of it. `watch`
   // shows other threads the call in progress; it outlives the library.
   [[nodiscard]] static tl::expected<NvmlLibrary, NvmlProblem> open(const std::string& path, CallWatch& watch);
 
@@ -73,7 +73,8 @@ class NvmlLibrary {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const nvml::Functions& functions() const { return functions_; }
 
-  // Calls and counts. nvml::kSymbolAbsent, uncounted, when the library lacks the function.
+  // Calls the function and counts the call. nvml::kSymbolAbsent, uncounted, if the library lacks the
+  // function.
   template <class... Parameters, class... Arguments>
   nvml::Return call(const nvml::Function<nvml::Return(Parameters...)>& function, Arguments... arguments) {
     if (function.address == nullptr) return nvml::kSymbolAbsent;
@@ -94,7 +95,7 @@ class NvmlLibrary {
   };
 
   explicit NvmlLibrary(CallWatch& watch) : watch_(&watch) {}
-  // The names of required functions that it lacks.
+  // Returns the names of missing required functions.
   std::vector<std::string> resolve();
 
   std::unique_ptr<void, Close> handle_;
@@ -104,9 +105,9 @@ class NvmlLibrary {
   CallWatch* watch_;
 };
 
-// What a failed nvmlInit says about the driver.
+// The state of the driver that the return code of nvmlInit shows.
 [[nodiscard]] DriverState driver_state_of(nvml::Return init_code);
-// Printable ASCII of a text buffer of the driver, whatever is in it.
+// The text in a buffer of the driver as printable ASCII.
 [[nodiscard]] std::string driver_text(const char* text, std::size_t size);
 
 }  // namespace autopilot::host

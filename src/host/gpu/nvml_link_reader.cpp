@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of NvmlReader that asks the NVLinks of a GPU.
+// The part of NvmlReader that reads the NVLinks of a GPU.
 #include <algorithm>
 
 #include "host/gpu/nvml_reader.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace reading;
 
-// NVML's number of the last version whose counters have one field for each link.
+// The last NVLink version, as NVML numbers it, with one counter field per link.
 constexpr std::int64_t kLastVersionWithLinkFields = 5;
 
 }  // namespace
@@ -38,7 +38,7 @@ void NvmlReader::read_nvlink() {
     const auto number = static_cast<unsigned>(link);
     unsigned active = 0;
     const nvml::Return code = ask(call.nvmlDeviceGetNvLinkState, number, &active);
-    // Beyond the last link, or a GPU without any: not an answer about a link.
+    // Past the last link, or a GPU without NVLink.
     if (code == nvml::kInvalidArgument || code == nvml::kNotSupported || code == nvml::kSymbolAbsent) break;
     add_flag(kNvLinkActive, code, active, link);
     links.push_back(link);
@@ -79,7 +79,7 @@ void NvmlReader::want_link_counters(int link) {
   wanted_.push_back({nvml::kFieldNvLinkSymbolBer, scope, kNvLinkSymbolBer, link, kAsBitErrorRate});
 }
 
-// Before the fourth generation a field is one counter of one link, of the first twelve.
+// Before the fourth generation each counter of each link has its own field; fields exist for twelve links.
 void NvmlReader::want_old_link_counters(int link) {
   const auto number = static_cast<unsigned>(link);
   const unsigned range = number / nvml::kNvLinksPerFieldRange;

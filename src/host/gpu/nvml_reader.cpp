@@ -16,8 +16,14 @@ namespace {
 
 using namespace reading;
 
-// NVML takes a list of any length; a shorter one keeps a single call short.
+// NVML accepts any number of fields; a limit keeps a single call short.
 constexpr std::size_t kFieldsPerCall = 128;
+
+// A number above the range becomes the largest one.
+std::int64_t saturated(unsigned long long number) {
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  return number > static_cast<unsigned long long>(kMax) ? kMax : static_cast<std::int64_t>(number);
+}
 
 std::int64_t field_integer(const nvml::FieldValue& field) {
   switch (field.valueType) {
@@ -36,7 +42,7 @@ std::int64_t field_integer(const nvml::FieldValue& field) {
   }
 }
 
-// A driver says 0 or 1; any other number stays a number.
+// 0 and 1 are flags; the driver may return other numbers.
 Value flag_value(std::int64_t number) {
   if (number == 0 || number == 1) return number == 1;
   return number;
@@ -67,18 +73,13 @@ std::string uuid_text(std::span<const unsigned char> bytes) {
   return text;
 }
 
-// The same answer will come again for as long as the driver is loaded.
+// The answer does not change while the driver is loaded.
 bool is_lasting(nvml::Return code) {
   return code == nvml::kSuccess || code == nvml::kNotSupported || code == nvml::kSymbolAbsent ||
          code == nvml::kFunctionNotFound;
 }
 
 }  // namespace
-
-std::int64_t saturated(unsigned long long number) {
-  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
-  return number > static_cast<unsigned long long>(kMax) ? kMax : static_cast<std::int64_t>(number);
-}
 
 std::vector<GpuReading> NvmlReader::read(const std::vector<GpuGroup>& groups) {
   const std::set<GpuGroup> wanted(groups.begin(), groups.end());
@@ -208,7 +209,7 @@ void NvmlReader::read_identity() {
 
 void NvmlReader::read_clocks() {
   const nvml::Functions& call = library_.functions();
-  // The older name answers with the same bits (before driver 535).
+  // Drivers before 535 have the older name with the same bits.
   unsigned long long reasons = 0;
   nvml::Return code = ask(call.nvmlDeviceGetCurrentClocksEventReasons, &reasons);
   if (code == nvml::kSymbolAbsent) code = ask(call.nvmlDeviceGetCurrentClocksThrottleReasons, &reasons);
@@ -325,7 +326,7 @@ nvml::Return NvmlReader::add_pids(
   return code;
 }
 
-// The newer call keeps apart what the driver reserves for itself, which is no process's.
+// The newer call excludes the memory that the driver reserves for itself.
 void NvmlReader::read_memory() {
   nvml::MemoryV2 memory{};
   memory.version = nvml::struct_version<nvml::MemoryV2>(2);
@@ -432,7 +433,7 @@ void NvmlReader::read_ecc() {
              nvml::kMemoryLocationDram, &count);
   add(kEccDramVolatileUncorrected, code, saturated(count));
   read_sram_ecc();
-  // A GPU before Ampere retires pages where later ones remap rows.
+  // GPUs before Ampere retire pages instead of remapping rows.
   want(nvml::kFieldRetiredSbe, kRetiredPagesSingleBit);
   want(nvml::kFieldRetiredDbe, kRetiredPagesDoubleBit);
   want(nvml::kFieldRetiredPending, kRetiredPagesPending, kAsFlag);

@@ -13,20 +13,16 @@
 
 namespace autopilot::host {
 
-// Answers of a GPU that stay true while the driver is loaded.
+// Readings of a GPU that are fixed while the driver is loaded.
 using GpuFacts = std::map<std::pair<std::string, int>, GpuReading>;  // (name, link or -1)
 
-// A number beyond the range of ours stays at its end.
-[[nodiscard]] std::int64_t saturated(unsigned long long number);
-
-// Asks one GPU. Groups what NVML answers in one call, leaves out the rest once the GPU is lost or wants a
-// reset: those two are answers about the GPU as a whole.
+// Reads one GPU. Requests field values in batches, and stops once the GPU is lost or requires a reset.
 class NvmlReader {
  public:
-  // Processes of one GPU: room at the first question, and at most.
+  // Processes of one GPU: room in the first call, and limit.
   static constexpr std::size_t kUsualPids = 64;
   static constexpr std::size_t kMostPids = 4096;
-  // In place of the scale of a field.
+  // Special values of Field::scale.
   static constexpr double kAsFlag = 0;
   static constexpr double kAsBitErrorRate = -1;
 
@@ -34,17 +30,17 @@ class NvmlReader {
       : library_(library), device_(device), facts_(facts) {}
 
   [[nodiscard]] std::vector<GpuReading> read(const std::vector<GpuGroup>& groups);
-  // ok, lost or reset_required: the first verdict that any call gave.
+  // ok, lost or reset_required, from the return codes of all calls.
   [[nodiscard]] GpuState state() const { return state_; }
 
  private:
-  // A field of nvmlDeviceGetFieldValues that is wanted for a reading.
+  // A field of nvmlDeviceGetFieldValues, requested for a reading.
   struct Field {
     unsigned id;
     unsigned scope;
     std::string_view name;
     std::optional<int> link;
-    double scale;  // of the driver's unit in ours; 1 keeps an integer; or one of the forms above
+    double scale;  // from the driver's unit to ours; 1 keeps an integer; or a special value above
   };
 
   void read_identity();
@@ -70,21 +66,21 @@ class NvmlReader {
   void want_old_link_counters(int link);
   int link_count();
 
-  // Runs and empties wanted_.
+  // Requests the fields of wanted_ and empties it.
   void ask_fields();
   void want(unsigned id, std::string_view name, double scale = 1) {
     wanted_.push_back({id, 0, name, std::nullopt, scale});
   }
   void add(std::string_view name, nvml::Return code, Value value, std::optional<int> link = std::nullopt);
-  // A number that is neither 0 nor 1 stays a number.
+  // A flag other than 0 and 1 is added as a number.
   void add_flag(std::string_view name, nvml::Return code, unsigned flag,
                 std::optional<int> link = std::nullopt);
   void add_failed(std::string_view name, nvml::Return code, std::optional<int> link = std::nullopt);
-  // Notes the verdicts, passes the code on.
+  // Sets state_ if the code shows a bad GPU; returns the code.
   nvml::Return note(nvml::Return code);
   [[nodiscard]] bool gone() const { return state_ != GpuState::ok; }
 
-  // library_.call on this device, unless the GPU is gone.
+  // Calls the function for this device, unless the GPU is not ok.
   template <class... Parameters, class... Arguments>
   nvml::Return ask(const nvml::Function<nvml::Return(nvml::Device, Parameters...)>& function,
                    Arguments... arguments) {
@@ -93,7 +89,7 @@ class NvmlReader {
   }
   void add_number(std::string_view name,
                   const nvml::Function<nvml::Return(nvml::Device, unsigned*)>& function);
-  // A fact: from memory, or by `question`, which adds it.
+  // Adds a fact from the cache, or calls `question`, which adds it.
   void fact(std::string_view name, std::optional<int> link, const std::function<void()>& question);
 
   NvmlLibrary& library_;

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxReportDepth = 8;
 
 constexpr int kMeasured = 0;  // exit codes of the program
 constexpr int kSomeWrong = 2;
-constexpr int kNotLooked = 3;
+constexpr int kNotTested = 3;
 
 Result<json::value> parse_report(std::string_view text) {
   json::error_code error;
@@ -33,12 +33,12 @@ tl::unexpected<Error> refuse_gpu_report(const std::string& what) {
   return fail(Errc::malformed, "report of the GPU probe: " + what);
 }
 
-// Empty where it is absent.
+// Empty if it is missing.
 Result<std::string> probe_text_of(const json::object& object, std::string_view name) {
   const json::value* const member = object.if_contains(name);
   if (member == nullptr) return std::string();
   const json::string* const text = member->if_string();
-  if (text == nullptr) return refuse_gpu_report("`" + std::string(name) + "` is no text");
+  if (text == nullptr) return refuse_gpu_report("`" + std::string(name) + "` is not a string");
   return to_printable(std::string_view(*text), kMaxProbeWord);
 }
 
@@ -59,11 +59,11 @@ std::optional<double> finite_number(const json::value& value) {
 Result<const json::array*> probe_list_of(const json::object& object, std::string_view name) {
   const json::value* const member = object.if_contains(name);
   const json::array* const list = member == nullptr ? nullptr : member->if_array();
-  if (list == nullptr) return refuse_gpu_report("`" + std::string(name) + "` is no list");
+  if (list == nullptr) return refuse_gpu_report("`" + std::string(name) + "` is not a list");
   return list;
 }
 
-// Each item of a list, which is an object, by `read`; none where the list is absent.
+// Parses each item of a list of objects with `read`; empty if the list is missing.
 template <class Item>
 Result<std::vector<Item>> items_of(const json::object& object, std::string_view name,
                                    Result<Item> (*read)(const json::object& item)) {
@@ -71,13 +71,13 @@ Result<std::vector<Item>> items_of(const json::object& object, std::string_view 
   if (!object.contains(name)) return items;
   for (const json::value& value : *TRY(probe_list_of(object, name))) {
     const json::object* const item = value.if_object();
-    if (item == nullptr) return refuse_gpu_report("an item of `" + std::string(name) + "` is no object");
+    if (item == nullptr) return refuse_gpu_report("an item of `" + std::string(name) + "` is not an object");
     items.push_back(TRY(read(*item)));
   }
   return items;
 }
 
-// All of an object that are numbers.
+// The members that are numbers.
 std::map<std::string, double, std::less<>> numbers_of(const json::object& object) {
   std::map<std::string, double, std::less<>> numbers;
   for (const auto& [name, value] : object)
@@ -175,7 +175,7 @@ Result<GpuProbeReport> parse_gpu_probe_report(std::string_view text) {
 }
 
 bool leaves_gpu_probe_report(int exit_code) {
-  return exit_code == kMeasured || exit_code == kSomeWrong || exit_code == kNotLooked;
+  return exit_code == kMeasured || exit_code == kSomeWrong || exit_code == kNotTested;
 }
 
 Result<GpuProbeReport> gpu_probe_report_of(std::string_view text, int exit_code) {
@@ -187,14 +187,14 @@ Result<GpuProbeReport> gpu_probe_report_of(std::string_view text, int exit_code)
 
 namespace {
 
-constexpr double kMostWrong = 1e15;     // told as a floating-point number
-constexpr double kMostBandwidth = 1e6;  // GB/s, which no links have
+constexpr double kMostWrong = 1e15;     // reported as a floating-point number
+constexpr double kMostBandwidth = 1e6;  // GB/s; a higher value is garbage
 
 tl::unexpected<Error> refuse_nccl_report(const std::string& what) {
   return fail(Errc::malformed, "report of all_reduce_perf: " + what);
 }
 
-// A number that is told and is one: a result that was not measured is null, or the word nan.
+// A number; missing for null or the string nan, which mean not measured.
 std::optional<double> measured_number(const json::object& object, std::string_view name) {
   const json::value* const member = object.if_contains(name);
   if (member == nullptr || !member->is_number()) return std::nullopt;
@@ -203,38 +203,41 @@ std::optional<double> measured_number(const json::object& object, std::string_vi
   return !error && std::isfinite(number) && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
-struct Way {
+struct Measurement {
   double algorithm_bandwidth = 0;
   double bus_bandwidth = 0;
   std::optional<double> wrong;
 };
 
-// What was measured in place, or out of place; nothing: it was not.
-std::optional<Way> way_of(const json::object& row, std::string_view name) {
+// The measurement in place, or out of place; missing if it was not measured.
+std::optional<Measurement> measurement_of(const json::object& row, std::string_view name) {
   const json::value* const member = row.if_contains(name);
   const json::object* const object = member == nullptr ? nullptr : member->if_object();
   if (object == nullptr) return std::nullopt;
-  Way way{.algorithm_bandwidth = measured_number(*object, "alg_bw").value_or(0),
-          .bus_bandwidth = measured_number(*object, "bus_bw").value_or(0),
-          .wrong = measured_number(*object, "nwrong")};
-  if (way.bus_bandwidth > kMostBandwidth) way.bus_bandwidth = 0;
-  return way.bus_bandwidth > 0 || way.wrong.value_or(0) > 0 ? std::optional(way) : std::nullopt;
+  Measurement measurement{.algorithm_bandwidth = measured_number(*object, "alg_bw").value_or(0),
+                          .bus_bandwidth = measured_number(*object, "bus_bw").value_or(0),
+                          .wrong = measured_number(*object, "nwrong")};
+  if (measurement.bus_bandwidth > kMostBandwidth) measurement.bus_bandwidth = 0;
+  return measurement.bus_bandwidth > 0 || measurement.wrong.value_or(0) > 0 ? std::optional(measurement)
+                                                                            : std::nullopt;
 }
 
-void add(const Way& way, NcclReport::Row& read) {
-  if (way.bus_bandwidth == 0) return;
-  if (read.bus_bandwidth == 0 || way.bus_bandwidth < read.bus_bandwidth) {
-    read.bus_bandwidth = way.bus_bandwidth;
-    read.algorithm_bandwidth = way.algorithm_bandwidth;
+void add(const Measurement& measurement, NcclReport::Row& read) {
+  if (measurement.bus_bandwidth == 0) return;
+  if (read.bus_bandwidth == 0 || measurement.bus_bandwidth < read.bus_bandwidth) {
+    read.bus_bandwidth = measurement.bus_bandwidth;
+    read.algorithm_bandwidth = measurement.algorithm_bandwidth;
   }
 }
 
-std::optional<std::uint64_t> wrong_of(std::span<const Way> ways) {
+std::optional<std::uint64_t> wrong_of(std::span<const Measurement> measurements) {
   double wrong = 0;
-  for (const Way& way : ways)
-    wrong += std::min(way.wrong.value_or(0), kMostWrong);
+  for (const Measurement& measurement : measurements)
+    wrong += std::min(measurement.wrong.value_or(0), kMostWrong);
   const bool are_checked =
-      !ways.empty() && std::ranges::all_of(ways, [](const Way& way) { return way.wrong.has_value(); });
+      !measurements.empty() && std::ranges::all_of(measurements, [](const Measurement& measurement) {
+        return measurement.wrong.has_value();
+      });
   if (wrong == 0 && !are_checked) return std::nullopt;
   return static_cast<std::uint64_t>(wrong);
 }
@@ -245,12 +248,12 @@ Result<NcclReport::Row> read_row(const json::value& item) {
   if (!size || *size > kMostWrong) return refuse_nccl_report("an item of `results` has no `size`");
   NcclReport::Row read;
   read.bytes = static_cast<std::uint64_t>(*size);
-  std::vector<Way> ways;
+  std::vector<Measurement> measurements;
   for (const std::string_view name : {"out_of_place", "in_place"})
-    if (const auto way = way_of(*row, name)) ways.push_back(*way);
-  for (const Way& way : ways)
-    add(way, read);
-  read.wrong = wrong_of(ways);
+    if (const auto measurement = measurement_of(*row, name)) measurements.push_back(*measurement);
+  for (const Measurement& measurement : measurements)
+    add(measurement, read);
+  read.wrong = wrong_of(measurements);
   return read;
 }
 
@@ -263,7 +266,7 @@ Result<NcclReport> parse_nccl_report(std::string_view text) {
   const json::object* const object = value->if_object();
   const json::value* const member = object == nullptr ? nullptr : object->if_contains("results");
   const json::array* const results = member == nullptr ? nullptr : member->if_array();
-  if (results == nullptr) return refuse_nccl_report("`results` is no list");
+  if (results == nullptr) return refuse_nccl_report("`results` is not a list");
   if (results->size() > kMaxNcclRows) return refuse_nccl_report("it has too many results");
   NcclReport report;
   for (const json::value& item : *results)

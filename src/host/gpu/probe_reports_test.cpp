@@ -63,7 +63,7 @@ TEST(GpuProbeReport, that_is_none_is_refused_with_the_place) {
   EXPECT_THAT(refused(""), HasSubstr("incomplete"));
   EXPECT_THAT(refused("[]"), HasSubstr("format 1"));
   EXPECT_THAT(refused(R"({"format":2})"), HasSubstr("format 1"));
-  EXPECT_THAT(refused(R"({"format":1,"gpus":1})"), HasSubstr("`gpus` is no list"));
+  EXPECT_THAT(refused(R"({"format":1,"gpus":1})"), HasSubstr("`gpus` is not a list"));
   EXPECT_THAT(refused(R"({"format":1,"gpus":[1]})"), HasSubstr("an item of `gpus`"));
   EXPECT_THAT(refused(R"({"format":1,"gpus":[{"uuid":"GPU-1"}]})"), HasSubstr("no `pci_address`"));
   EXPECT_THAT(
@@ -135,7 +135,7 @@ TEST(NcclReport, that_is_none_is_refused_with_the_place) {
     return report ? "taken" : report.error().what;
   };
   EXPECT_THAT(refused(""), HasSubstr("report of all_reduce_perf"));
-  EXPECT_THAT(refused("{}"), HasSubstr("`results` is no list"));
+  EXPECT_THAT(refused("{}"), HasSubstr("`results` is not a list"));
   EXPECT_THAT(refused(R"({"results":[{"in_place":{}}]})"), HasSubstr("no `size`"));
   EXPECT_THAT(refused(R"({"results":[3]})"), HasSubstr("no `size`"));
   EXPECT_THAT(refused(kNcclReport.substr(0, 300)), HasSubstr("report of all_reduce_perf"));

@@ -29,7 +29,7 @@ constexpr auto kReadings = std::to_array<ReadingInfo>({
     {kRowRemapBanksPartial, row_remap, "count", gauge, false, "memory banks with some spare rows left"},
     {kRowRemapBanksLow, row_remap, "count", gauge, false, "memory banks with one spare row left"},
     {kRowRemapBanksNone, row_remap, "count", gauge, false, "memory banks without a spare row"},
-    {kRowRemapUnrepairable, row_remap, "", gauge, false, "the driver says that the memory cannot be repaired"},
+    {kRowRemapUnrepairable, row_remap, "", gauge, false, "the driver reports that the memory cannot be repaired"},
     {kRepairChannelPending, row_remap, "", gauge, false, "the repair of a memory channel waits for a reset"},
     {kRepairTpcPending, row_remap, "", gauge, false, "the repair of a processing cluster waits for a reset"},
 
@@ -112,7 +112,7 @@ constexpr auto kReadings = std::to_array<ReadingInfo>({
     {kProcesses, processes, "count", gauge, false, "processes with a compute or graphics context"},
     {kProcessPids, processes, "", gauge, false, "their numbers, as the driver knows them"},
     {kMemoryTotal, processes, "bytes", fact, false, "size of the device memory"},
-    {kMemoryUsed, processes, "bytes", gauge, false, "device memory in use, without what the driver keeps for itself where it tells"},
+    {kMemoryUsed, processes, "bytes", gauge, false, "device memory in use, without the reserve of the driver if it reports it"},
 
     {kFabricState, fabric, "", gauge, false, "registration with the NVLink fabric: 0 has none, 1 not started, 2 in progress, 3 completed"},
     {kFabricStatus, fabric, "", gauge, false, "NVML's code of the registration, once it is completed"},
@@ -147,7 +147,7 @@ const ReadingInfo* find_reading(std::string_view name) {
 }
 
 bool comes_with(const ReadingInfo& reading, const std::set<GpuGroup>& groups) {
-  // Clocks and links are slow by design at idle; processes are judged by what the GPU does.
+  // Clocks and PCIe links are slow by design on an idle GPU, and processes are judged by its utilization.
   if (reading.name == kPerformanceState && (groups.contains(clocks) || groups.contains(pcie))) return true;
   if (reading.name == kUtilization && groups.contains(processes)) return true;
   return groups.contains(reading.group);

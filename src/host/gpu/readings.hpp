@@ -12,11 +12,11 @@
 
 namespace autopilot::host {
 
-// gauge: a state now. counter: grows while the driver is loaded. fact: fixed for the life of the driver; the
-// helper asks once per GPU and answers from memory.
+// gauge: a state now. counter: grows while the driver is loaded. fact: fixed while the driver is loaded; the
+// helper reads it once per GPU and caches it.
 enum class ReadingKind : std::uint8_t { gauge, counter, fact };
 
-// One thing the driver can be asked about a GPU.
+// One value that the driver can report about a GPU.
 struct ReadingInfo {
   std::string_view name;
   GpuGroup group;
@@ -26,29 +26,30 @@ struct ReadingInfo {
   std::string_view meaning;
 };
 
-// THE list: what the helper answers, the checks read, a machine tree may hold and the documentation shows. In
-// the order of the groups.
+// All readings, in the order of the groups. The helper, the checks, machine trees and the documentation use
+// this list.
 [[nodiscard]] std::span<const ReadingInfo> gpu_readings();
 [[nodiscard]] const ReadingInfo* find_reading(std::string_view name);
-// Who asks for the groups is told the reading: it is of one of them, or one of them is judged by it.
+// True if a report of `groups` contains the reading: it belongs to one of them, or the checks need it to
+// judge one of them.
 [[nodiscard]] bool comes_with(const ReadingInfo& reading, const std::set<GpuGroup>& groups);
 
 // Values of GpuReading::code that NVML does not have.
 namespace reading_code {
 inline constexpr int kFunctionAbsent = -1;  // the library lacks the function
-inline constexpr int kUnreadable = -2;      // the file of the driver says nothing that can be read
+inline constexpr int kUnreadable = -2;      // the driver's file cannot be parsed
 }  // namespace reading_code
 
-// What a GpuReading::code says: "ok", "not_supported", "function_absent", "unreadable", "denied",
+// The word for a GpuReading::code: "ok", "not_supported", "function_absent", "unreadable", "denied",
 // "timed_out", "gpu_lost", "reset_required", otherwise "nvml_<code>".
 [[nodiscard]] std::string reading_code_word(int code);
 
-// The reading processes.pids: numbers with a space between, of the first 32 only.
+// The reading processes.pids: process ids separated by spaces, at most the first 32.
 template <class Pid>
 [[nodiscard]] std::string pids_text(std::span<const Pid> pids) {
-  constexpr std::size_t kTold = 32;
+  constexpr std::size_t kMaxPids = 32;
   std::string text;
-  for (const Pid pid : pids.first(std::min(pids.size(), kTold)))
+  for (const Pid pid : pids.first(std::min(pids.size(), kMaxPids)))
     text.append(text.empty() ? "" : " ").append(std::to_string(pid));
   return text;
 }
@@ -65,8 +66,8 @@ inline constexpr std::uint64_t kHwPowerBrake = 0x80;
 // Values of the reading fabric.state.
 enum class FabricState : std::uint8_t { not_supported, not_started, in_progress, completed };
 
-// One part of the reading fabric.health_mask. 0 says that the GPU does not tell; what the other numbers say
-// differs from part to part.
+// One field of the reading fabric.health_mask. 0: not reported. The meaning of other values differs between
+// fields.
 struct FabricPart {
   unsigned shift;
   unsigned mask;
@@ -75,15 +76,15 @@ struct FabricPart {
   }
 };
 namespace fabric_mask {
-// 1: it is so, a fault or a recovery under way. 2: it is not, which is good.
+// 1: true, there is a fault or a recovery in progress. 2: false, healthy.
 inline constexpr FabricPart kBandwidthLow{0, 0x3};
 inline constexpr FabricPart kRouteRecovery{2, 0x3};
 inline constexpr FabricPart kRouteUnhealthy{4, 0x3};
 inline constexpr FabricPart kAccessTimeoutRecovery{6, 0x3};
-// 1: nothing is wrong. 2: system GUID, 3: chassis serial number, 4: no partition, 5: too few NVLinks,
-// 6: firmware of the GPU, 7: location, 8: state of the GPU.
+// 1: correct. Otherwise the wrong part: 2: system GUID, 3: chassis serial number, 4: no partition, 5: too few
+// NVLinks, 6: firmware of the GPU, 7: location, 8: state of the GPU.
 inline constexpr FabricPart kConfiguration{8, 0xf};
-// 1: it has one, which is good. 2: it has none.
+// 1: assigned, healthy. 2: not assigned.
 inline constexpr FabricPart kPartitionAssigned{12, 0x3};
 }  // namespace fabric_mask
 
