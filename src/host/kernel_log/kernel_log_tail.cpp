@@ -55,7 +55,7 @@ void KernelLogTail::run() {
         const std::lock_guard lock(mutex_);
         if (is_stopping_) return;
         source_ = source->get();
-        // Numbers of one witness mean nothing to another.
+        // Sequences of one data source have no meaning in another.
         if (const auto witness = source_->witness(); witness != witness_) {
           losses_in_other_rings_ = losses_in_other_rings_ + ring_.losses();
           ring_ = RecordRing(options_.limits, options_.part_of);
@@ -74,9 +74,9 @@ void KernelLogTail::run() {
   }
 }
 
-// Until the source fails or the tail stops. True when the source was read to its end.
+// Reads until the source fails or the tail stops. Returns true if the source was read to its end.
 bool KernelLogTail::follow(RecordSource& source) {
-  // A source that was opened again begins at its beginning.
+  // A source that was opened again starts at its beginning.
   std::optional<std::uint64_t> resume_at;
   {
     const std::lock_guard lock(mutex_);
@@ -84,7 +84,8 @@ bool KernelLogTail::follow(RecordSource& source) {
   }
   bool at_end = false;
   for (;;) {
-    const Duration patience = untold_ == LogParts::none ? Duration{std::chrono::hours(1)} : Duration{kPause};
+    const Duration patience =
+        pending_news_ == LogParts::none ? Duration{std::chrono::hours(1)} : Duration{kPause};
     auto batch = source.next(at_end ? patience : Duration::zero());
     if (!batch) {
       set_ready(batch.error());
@@ -94,26 +95,25 @@ bool KernelLogTail::follow(RecordSource& source) {
       at_end = true;
       set_ready(std::nullopt);
     }
-    // Not under the lock: understanding records takes longer than keeping them, and readers wait for the
-    // lock.
+    // Without the lock: decoding takes longer than storing, and readers wait for the lock.
     const LogParts news = at_end && options_.news_in ? options_.news_in(*batch) : LogParts::none;
     const bool is_pause = batch->empty();
     take(std::move(*batch), resume_at);
-    tell_when_paused(news, is_pause);
+    report_when_paused(news, is_pause);
     const std::lock_guard lock(mutex_);
     if (is_stopping_) return at_end;
   }
 }
 
-void KernelLogTail::tell_when_paused(LogParts news, bool is_pause) {
+void KernelLogTail::report_when_paused(LogParts news, bool is_pause) {
   const auto now = std::chrono::steady_clock::now();
-  if (untold_ == LogParts::none) untold_since_ = now;
-  untold_ = untold_ | news;
-  if (untold_ == LogParts::none) return;
-  // A line of the GPU driver is a record of its own, and nobody should learn of it later than can be.
-  const bool is_whole = is_pause || overlap(untold_, LogParts::gpu_driver);
-  if (!is_whole && now - untold_since_ < kLongestBurst) return;
-  options_.on_news(std::exchange(untold_, LogParts::none));
+  if (pending_news_ == LogParts::none) pending_since_ = now;
+  pending_news_ = pending_news_ | news;
+  if (pending_news_ == LogParts::none) return;
+  // A line of the GPU driver is one record, so it is reported without delay.
+  const bool is_whole = is_pause || overlap(pending_news_, LogParts::gpu_driver);
+  if (!is_whole && now - pending_since_ < kLongestBurst) return;
+  options_.on_news(std::exchange(pending_news_, LogParts::none));
 }
 
 void KernelLogTail::take(std::vector<SourcedRecord>&& batch, std::optional<std::uint64_t>& resume_at) {
@@ -153,20 +153,21 @@ Result<std::unique_ptr<RecordSource>> open_kernel_log(const Clock& clock, const 
   auto syslog = SyslogSource::open(clock);
   if (syslog) return std::unique_ptr<RecordSource>(std::move(*syslog));
   if (kmsg.error().code == Errc::denied && syslog.error().code == Errc::denied)
-    return fail(Errc::denied, "neither " + device + " nor syslog(2) may be read");
+    return fail(Errc::denied, "no permission to read " + device + " or syslog(2)");
   const bool is_denied = kmsg.error().code == Errc::denied || syslog.error().code == Errc::denied;
   return fail(is_denied ? Errc::denied : kmsg.error().code, kmsg.error().what + "; " + syslog.error().what);
 }
 
 namespace {
 
-// What one record costs in memory, near enough to keep the bound.
+// Memory of one record, estimated closely enough for the limit.
 std::size_t cost(const KernelRecord& record) {
   constexpr std::size_t kBookkeeping = 64;
   return sizeof(KernelRecord) + kBookkeeping + record.text.capacity();
 }
 
-// Up to the first comma: of an Xid its GPU and its code. Most lines without one tell their device early.
+// Uses the text up to the first comma: GPU and code of an Xid. Most other lines name their device near the
+// beginning.
 std::size_t kind_of(const KernelRecord& record) {
   constexpr std::size_t kBeginning = 48;
   const std::string_view text(record.text);
@@ -197,7 +198,7 @@ void RecordRing::add(KernelRecord record, std::uint64_t lost_before) {
     drop_one();
 }
 
-// From the half that has more than its share.
+// Drops from the half that uses more than its share.
 void RecordRing::drop_one() {
   const bool are_repeats = rare_.entries.empty() || 2 * repeats_.bytes > limits_.bytes ||
                            2 * repeats_.entries.size() > limits_.records;
@@ -212,17 +213,17 @@ void RecordRing::drop_oldest(Half& half) {
   half.entries.pop_front();
 }
 
-void RecordRing::drop_repeats_all_have() {
-  const auto is_had = [this](const Entry& entry) {
+void RecordRing::drop_delivered_repeats() {
+  const auto is_delivered = [this](const Entry& entry) {
     return std::ranges::all_of(readers_, [&entry](const auto& one) {
       return entry.record.sequence < one.second.has || !overlap(entry.part, one.second.parts);
     });
   };
-  while (!repeats_.entries.empty() && is_had(repeats_.entries.front()))
+  while (!repeats_.entries.empty() && is_delivered(repeats_.entries.front()))
     drop_oldest(repeats_);
 }
 
-// Whatever they were.
+// Counts for all readers: the parts of lost records are unknown.
 void RecordRing::note_lost(std::uint64_t count) {
   if (count == 0) return;
   losses_.lost += count;
@@ -300,7 +301,7 @@ KernelRecords RecordRing::read(std::uint64_t from, const KernelLog::Wanted& want
     if (overlap(entry.part, wanted.parts) && (!wanted.holds || wanted.holds(entry.record)))
       result.records.push_back(entry.record);
   }
-  drop_repeats_all_have();
+  drop_delivered_repeats();
   return result;
 }
 

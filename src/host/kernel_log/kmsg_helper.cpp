@@ -23,14 +23,14 @@ namespace {
 
 namespace json = boost::json;
 
-// One text becomes six times as long at most; half a frame is left for it and for the members around it.
+// JSON makes a text at most six times as long; half a frame is reserved for one text and its members.
 constexpr std::size_t kMaxAnswer = kMaxFrame / 2;
 static_assert(KernelRecord::kMaxText * 6 + 1024 < kMaxFrame - kMaxAnswer);
 constexpr std::int64_t kMaxPatienceMs = 3'600'000;
 constexpr std::int64_t kMaxFacility = 0xffff >> 3;
 constexpr std::size_t kMaxWitness = 64;
 constexpr std::int64_t kMaxNumber = std::numeric_limits<std::int64_t>::max() - 1;
-// An honest count of losses is far below; the sums of a lying one do not overflow.
+// Real counts are far below; sums of wrong counts do not overflow.
 constexpr std::int64_t kMaxLost = std::int64_t{1} << 48;
 
 Error malformed(const std::string& what) {
@@ -40,7 +40,7 @@ Error malformed(const std::string& what) {
 Result<json::object> parse_object(std::string_view text) {
   json::error_code error;
   json::value value = json::parse({text.data(), text.size()}, error);
-  if (error || !value.is_object()) return fail(malformed("no answer"));
+  if (error || !value.is_object()) return fail(malformed("not a JSON object"));
   return std::move(value.get_object());
 }
 
@@ -48,7 +48,7 @@ Result<std::int64_t> number(const json::object& object, std::string_view key, st
                             std::int64_t high) {
   const json::value* const member = object.if_contains(key);
   if (member == nullptr || !member->is_int64() || member->get_int64() < low || member->get_int64() > high)
-    return fail(malformed("no record without its " + std::string(key)));
+    return fail(malformed("missing or invalid member " + std::string(key)));
   return member->get_int64();
 }
 
@@ -77,7 +77,7 @@ void add_record(std::string& text, const SourcedRecord& sourced) {
 
 Result<SourcedRecord> parse_record(const json::value& value) {
   const json::object* const object = value.if_object();
-  if (object == nullptr) return fail(malformed("a record that is none"));
+  if (object == nullptr) return fail(malformed("a record is not an object"));
   SourcedRecord sourced;
   KernelRecord& record = sourced.record;
   constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::min();
@@ -90,7 +90,7 @@ Result<SourcedRecord> parse_record(const json::value& value) {
   sourced.lost_before = static_cast<std::uint64_t>(TRY(number(*object, "lost", 0, kMaxLost)));
   const json::value* const text = object->if_contains("text");
   if (text == nullptr || !text->is_string() || text->get_string().size() > KernelRecord::kMaxText)
-    return fail(malformed("a record without a text, or with one that is too long"));
+    return fail(malformed("a record has no text, or its text is too long"));
   record.text = std::string(text->get_string());
   return sourced;
 }
@@ -104,11 +104,12 @@ std::string encode_witness(std::string_view witness) {
 Result<std::string> parse_witness(std::string_view answer) {
   const json::object object = TRY(parse_object(answer));
   const json::value* const witness = object.if_contains("witness");
-  if (witness == nullptr || !witness->is_string()) return fail(malformed("does not say what it reads"));
+  if (witness == nullptr || !witness->is_string())
+    return fail(malformed("missing or invalid name of the log"));
   const std::string text(witness->get_string());
   const auto is_plain = [](char c) { return c > ' ' && c <= '~'; };
   if (text.empty() || text.size() > kMaxWitness || !std::ranges::all_of(text, is_plain))
-    return fail(malformed("does not say what it reads"));
+    return fail(malformed("missing or invalid name of the log"));
   return text;
 }
 
@@ -134,7 +135,7 @@ Result<std::vector<SourcedRecord>> parse_records(std::string_view answer) {
   const json::object object = TRY(parse_object(answer));
   const json::value* const list = object.if_contains("records");
   if (list == nullptr || !list->is_array() || list->get_array().size() > RecordSource::kMaxBatch)
-    return fail(malformed("no records, or too many"));
+    return fail(malformed("missing records, or too many"));
   std::vector<SourcedRecord> records;
   records.reserve(list->get_array().size());
   for (const json::value& value : list->get_array())
@@ -146,7 +147,7 @@ namespace {
 
 constexpr int kExitUsage = 64;
 
-// One agent's place in the log.
+// The log and one agent's position in it.
 class ReadLog {
  public:
   explicit ReadLog(const OpenRecordSource& open) : open_(open) {}
@@ -174,7 +175,7 @@ class ReadLog {
  private:
   const OpenRecordSource& open_;
   std::unique_ptr<RecordSource> source_;
-  std::vector<SourcedRecord> waiting_;  // taken from the source, and sent up to taken_
+  std::vector<SourcedRecord> waiting_;  // read from the source; sent up to taken_
   std::size_t taken_ = 0;
 };
 
@@ -239,7 +240,7 @@ void HelperSource::interrupt() {
   ::eventfd_write(wake_.get(), 1);
 }
 
-// Nobody takes the wake back.
+// The event is never reset.
 bool HelperSource::is_interrupted() const {
   return poll_until(wake_.get(), POLLIN, MonoTime{});
 }

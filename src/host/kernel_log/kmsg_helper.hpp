@@ -15,11 +15,12 @@
 
 namespace autopilot::host {
 
-// What agent and `autopilot helper kmsg` say to each other, inside the frames of host/helpers.
+// The messages between the agent and `autopilot helper kmsg`, inside the frames of host/helpers.
 
-// null -> {"witness":"/dev/kmsg"}. denied, unavailable: the log. Once for each connection, first.
+// null -> {"witness":"/dev/kmsg"}. denied, unavailable: errors of the log. The first request of each
+// connection, sent once.
 inline constexpr std::string_view kOpenKernelLog = "open";
-// {"patienceMs":10000} -> {"records":[...]}: those that follow; none after that long without any.
+// {"patienceMs":10000} -> {"records":[...]}: the next records; empty if none arrives in that time.
 inline constexpr std::string_view kNextRecords = "next";
 
 [[nodiscard]] std::string encode_witness(std::string_view witness);
@@ -28,31 +29,31 @@ inline constexpr std::string_view kNextRecords = "next";
 [[nodiscard]] std::string encode_patience(std::chrono::milliseconds patience);
 [[nodiscard]] Result<std::chrono::milliseconds> parse_patience(std::string_view params);
 
-// Texts must be UTF-8. Takes records from `begin` on while the answer fits into a frame for sure; moves
-// `begin` behind the last one taken.
+// Encodes records from `begin` on, as many as surely fit into a frame; moves `begin` behind the last encoded
+// record. Texts must be UTF-8.
 [[nodiscard]] std::string encode_records(const std::vector<SourcedRecord>& records, std::size_t& begin);
-// malformed: too many, a text too long or not UTF-8, a number out of range, a member missing.
+// malformed: too many records, a text that is too long or not UTF-8, a number out of range, or a missing
+// member.
 [[nodiscard]] Result<std::vector<SourcedRecord>> parse_records(std::string_view answer);
 
-using OpenRecordSource = std::function<Result<std::unique_ptr<RecordSource>>()>;
-
-// Gives one agent, at the other end of `fd`, the records of a log that is opened when it asks for it. Returns
-// the exit code of the process.
+// Serves the records of a log to the agent at the other end of `fd`; opens the log when the agent requests
+// it. Returns the exit code of the process.
 [[nodiscard]] int run_kmsg_helper(int fd, const OpenRecordSource& open);
-// `autopilot helper kmsg --listen PATH [--allow-uid UID]...`: the log of this machine, for agents that may
-// not read it.
+// `autopilot helper kmsg --listen PATH [--allow-uid UID]...`: serves the log of this machine to agents
+// without the permission to read it.
 [[nodiscard]] int run_kmsg_helper_verb(const std::vector<std::string>& arguments);
 
-// The kernel log that somebody with the right to read it reads for us: `autopilot helper kmsg`.
+// The kernel log, read by a helper with the permission: `autopilot helper kmsg`.
 class HelperSource final : public RecordSource {
  public:
   struct Limits {
-    Duration answer = std::chrono::seconds(2);  // without waiting for a record; then the helper hangs
-    // A helper that waits for a record says so this often; how long one that hangs is not noticed.
+    Duration answer = std::chrono::seconds(2);  // time for an answer, beyond waiting for a record
+    // Longest wait for a record in one request. A hanging helper is noticed after this and `answer`.
     Duration patience = std::chrono::seconds(10);
   };
 
-  // denied, unavailable: this user at the socket, or the helper at the log. timed_out, malformed: the helper.
+  // denied, unavailable: errors of the socket, or of the helper's log. timed_out, malformed: errors of the
+  // helper.
   [[nodiscard]] static Result<std::unique_ptr<HelperSource>> open(const std::string& socket_path) {
     return open(socket_path, Limits{});
   }

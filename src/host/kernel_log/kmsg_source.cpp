@@ -20,7 +20,7 @@
 namespace autopilot::host {
 namespace {
 
-// 285 years: what fits in Instant's nanoseconds with room to add.
+// About 143 years, which fits in Instant's nanoseconds with room for additions.
 constexpr std::uint64_t kMaxRecordMicroseconds = std::uint64_t{1} << 52;
 
 bool is_plain(char c) {
@@ -34,10 +34,10 @@ int hex_digit(char c) {
   return -1;
 }
 
-// One byte of the text as it was before the kernel escaped it.
+// One byte of the text before the kernel escaped it.
 struct Byte {
   unsigned char value = 0;
-  std::size_t length = 1;  // bytes of the raw text it stands for
+  std::size_t length = 1;  // its bytes in the raw text
 };
 
 Byte byte_at(std::string_view raw, std::size_t position) {
@@ -71,7 +71,7 @@ bool is_second_byte_allowed(unsigned char first, unsigned char second) {
   }
 }
 
-// A whole UTF-8 sequence that begins at `position`, escaped or not; length 0 when there is none.
+// The complete UTF-8 sequence at `position`, escaped or not; length 0 if there is none.
 struct Sequence {
   std::array<char, 4> bytes{};
   std::size_t size = 0;
@@ -137,7 +137,7 @@ Result<KmsgRecord> parse_kmsg_record(std::string_view record) {
   const auto malformed = [&] {
     return fail(Errc::malformed, "kernel log: no record header in \"" + clean_log_text(record, 60) + "\"");
   };
-  // The header is short; a text without one must not be searched to its end.
+  // The header is short; a long text without a header is not searched to its end.
   const auto header_end = record.substr(0, 256).find(';');
   if (header_end == std::string_view::npos) return malformed();
   const std::string_view header = record.substr(0, header_end);
@@ -162,7 +162,7 @@ Result<KmsgRecord> parse_kmsg_record(std::string_view record) {
   parsed.facility = static_cast<int>(*priority >> 3U);
   std::string_view text = record.substr(header_end + 1);
   text = text.substr(0, text.find('\n'));
-  // The kernel gives facility 0 to nobody else, so the mark only counts in what user space wrote.
+  // Only the kernel writes facility 0, so the mark counts only with other facilities.
   if (parsed.facility != 0 && text.starts_with(kInjectedPrefix)) {
     parsed.injected = true;
     text.remove_prefix(kInjectedPrefix.size());
@@ -190,7 +190,7 @@ KernelRecord to_kernel_record(KmsgRecord record, Instant now) {
 
 namespace {
 
-// The kernel formats a record into 8 KiB; properties may make it longer in later kernels.
+// The kernel formats a record into 8 KiB; properties make it longer in newer kernels.
 constexpr std::size_t kBufferBytes = 16384;
 constexpr std::size_t kMaxBufferBytes = 262144;
 
@@ -214,13 +214,13 @@ Result<std::unique_ptr<KmsgSource>> KmsgSource::connect(const std::string& path,
                                                         const Clock& clock) {
   sockaddr_un address{};
   if (path.size() >= sizeof(address.sun_path))
-    return fail(Errc::malformed, path + ": too long for the name of a socket");
+    return fail(Errc::malformed, path + ": too long for the path of a socket");
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno(errno, "socket");
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-    return fail(Errc::unavailable, path + ": nobody feeds it");
+    return fail(Errc::unavailable, path + ": connection refused, no kmsg feeder");
   return adopt(socket.release(), std::move(witness), clock);
 }
 
@@ -275,7 +275,7 @@ Result<std::vector<SourcedRecord>> KmsgSource::next(Duration patience) {
   while (batch.size() < kMaxBatch) {
     const auto outcome = read_one(batch, now);
     if (!outcome) {
-      if (!batch.empty()) return batch;  // told again by the next call
+      if (!batch.empty()) return batch;  // the next call returns the error again
       return fail(outcome.error());
     }
     if (*outcome == Outcome::nothing) break;
@@ -289,16 +289,16 @@ Result<KmsgSource::Outcome> KmsgSource::read_one(std::vector<SourcedRecord>& bat
     append(batch, std::string_view(buffer_.data(), static_cast<std::size_t>(size)), now);
     return Outcome::record;
   }
-  if (size == 0) return fail(Errc::unavailable, witness_ + ": closed by the other end");
+  if (size == 0) return fail(Errc::unavailable, witness_ + ": closed by the feeder");
   switch (errno) {
     case EAGAIN:
       return Outcome::nothing;
     case EINTR:
       return Outcome::skipped;
-    case EPIPE:  // overwritten before it was read; the next read gives the oldest that is left
+    case EPIPE:  // overwritten before it was read; the next read returns the oldest remaining record
       ++unnumbered_lost_;
       return Outcome::skipped;
-    case EINVAL:  // longer than the buffer; the kernel may have stepped over it, then its number is missing
+    case EINVAL:  // longer than the buffer; if the kernel skipped it, the gap in the sequence counts it
       if (buffer_.size() >= kMaxBufferBytes) return fail_errno(EINVAL, witness_);
       buffer_.resize(buffer_.size() * 4);
       return Outcome::skipped;
@@ -323,7 +323,8 @@ void KmsgSource::append(std::vector<SourcedRecord>& batch, std::string_view raw,
 Status inject_kernel_record(const std::string& text) {
   const Fd device(::open("/dev/kmsg", O_WRONLY | O_CLOEXEC));
   if (device.get() < 0) return fail_errno(errno, "/dev/kmsg");
-  // One write is one record. Without the end of the line the kernel waits for more and shows it to nobody.
+  // One write is one record. Without a newline the kernel waits for a continuation and does not show the
+  // record.
   const std::string record = std::string(kInjectedPrefix) + text + "\n";
   if (::write(device.get(), record.data(), record.size()) < 0) return fail_errno(errno, "/dev/kmsg");
   return {};

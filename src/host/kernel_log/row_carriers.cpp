@@ -11,16 +11,16 @@ namespace autopilot::host {
 namespace {
 
 constexpr std::size_t kMaxCarriers = 4;
-constexpr std::size_t kMaxName = 256;  // of a file, a host, a container
+constexpr std::size_t kMaxName = 256;  // bytes of the name of a file, a host or a container
 
-// Takes so many bytes, where a row of a known form is behind them.
+// Removes `size` bytes if a row of a known format follows them.
 bool take_where_row_follows(std::string_view& text, std::size_t size, BeginsRow begins_row) {
   if (size > text.size() || !begins_row(text.substr(size))) return false;
   text.remove_prefix(size);
   return true;
 }
 
-// "12:" of `grep -n`, "12-" of its context.
+// "12:" of `grep -n`, "12-" of its context lines.
 bool take_line_number(std::string_view& text, BeginsRow begins_row) {
   const auto digits = leading_digits(text);
   if (digits == 0 || digits == text.size() || text.front() == '0') return false;
@@ -35,7 +35,7 @@ bool take_numbered_column(std::string_view& text, BeginsRow /*begins_row*/) {
   return true;
 }
 
-// "/var/log/kern.log:" or "kern.log-" of grep, with the line number behind it or without.
+// "/var/log/kern.log:" or "kern.log-" of grep, with or without a line number.
 bool take_file_name(std::string_view& text, BeginsRow begins_row) {
   const auto name = text.substr(0, kMaxName);
   const auto end = std::min(name.find_first_of(" \"'={[<"), name.size());
@@ -61,7 +61,7 @@ bool take_host_name(std::string_view& text, BeginsRow begins_row) {
   return take_where_row_follows(text, end + 2, begins_row);
 }
 
-// "> " in front of what somebody quotes.
+// "> " before quoted text.
 bool take_quote_mark(std::string_view& text, BeginsRow begins_row) {
   return text.starts_with("> ") && take_where_row_follows(text, 2, begins_row);
 }
@@ -134,7 +134,7 @@ bool is_klog(std::string_view line) {
          std::string_view("IWEFCD").find(line.front()) != std::string_view::npos;
 }
 
-// "time=... level=...": the first word is one that loggers begin with.
+// "time=... level=...": the first key is one with which loggers begin.
 bool is_logfmt(std::string_view line) {
   constexpr std::array<std::string_view, 11> kKeys{"time", "ts",       "t",      "timestamp", "level", "lvl",
                                                    "msg",  "severity", "source", "logger",    "caller"};
@@ -142,7 +142,8 @@ bool is_logfmt(std::string_view line) {
   return end != std::string_view::npos && std::ranges::find(kKeys, line.substr(0, end)) != kKeys.end();
 }
 
-// "ERROR:root:text" of Python without a form of its own, "[ERROR] text". The kernel writes "INFO: task ...".
+// "ERROR:root:text" of Python's default format, "[ERROR] text". The kernel writes "INFO: task ..." with a
+// blank.
 bool is_level_first(std::string_view line) {
   if (line.starts_with("[rank")) return true;  // of torch
   if (line.starts_with('[')) {
@@ -161,7 +162,7 @@ bool is_bracketed_level(std::string_view line) {
   return words.size() >= 2 && std::ranges::any_of(words, is_level);
 }
 
-// An object that is not a row of a known form, and texts in quotation marks.
+// An object that is not a row of a known format, or a text in quotation marks.
 bool is_quoted(std::string_view line) {
   return line.starts_with("{\"") || line.starts_with('"') || line.starts_with('\'') || line.starts_with('`');
 }
@@ -198,10 +199,10 @@ bool is_quotation(std::string_view front) {
   auto text = trim(front);
   for (auto close = text.find(']'); text.starts_with('[') && close != std::string_view::npos;
        close = text.find(']'))
-    text = trim(text.substr(close + 1));  // a time of any form
+    text = trim(text.substr(close + 1));  // skips a timestamp of any format
   const auto last = text.substr(text.find_last_of(" \t|>]") + 1);
   if (last.ends_with(':') && !last.starts_with("kern")) return true;
-  // Times have none of these letters.
+  // Timestamps contain none of these letters.
   const auto is_word = [](std::string_view word) {
     return to_lower(word).find_first_of("abcdefghijklmnopqrsuvwxy") != std::string::npos;
   };

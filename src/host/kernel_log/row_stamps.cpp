@@ -12,7 +12,7 @@ namespace autopilot::host {
 namespace {
 
 constexpr std::uint64_t kMaxBootSeconds = 1'000'000'000;
-// Of what stands in brackets.
+// Bytes of a text in brackets.
 constexpr std::size_t kMaxBracket = 80;
 
 bool is_decimal(char c) {
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> seconds_of(std::string_view text) {
   return *seconds * 1'000'000 + *rest;
 }
 
-// Any fraction and its separator, as core reads it; a zone of four digits gets its colon.
+// Accepts a fraction of any length with '.' or ',', and a zone without a colon.
 std::optional<WallTime> zoned_time(std::string_view text) {
   std::string spelled(text);
   std::ranges::replace(spelled, ',', '.');
@@ -45,8 +45,8 @@ std::optional<WallTime> zoned_time(std::string_view text) {
   return parse_time(spelled);
 }
 
-// Takes the caller off the front: "[   T1234]" or "[    C3]", which the kernel writes right behind the time
-// and dmesg after a blank. Blanks that are not followed by one stay.
+// Removes the caller from the front: "[   T1234]" or "[    C3]". The kernel writes it right after the
+// timestamp, dmesg after a blank. A blank without a caller after it is kept.
 void take_caller(std::string_view& text) {
   std::string_view rest = text;
   if (rest.starts_with(' ')) rest.remove_prefix(1);
@@ -64,8 +64,8 @@ void take_behind_time(std::string_view& text) {
   if (text.starts_with(' ')) text.remove_prefix(1);
 }
 
-// "   12.345678 <    0.000012>" without the distance to the row before, which `journalctl` ends with a blank
-// or, where the clock was set, with a star.
+// "   12.345678 <    0.000012>" without the distance to the previous row, which `journalctl` ends with a
+// blank, or with a star if the clock was set.
 std::string_view without_distance(std::string_view inner) {
   const auto begin = inner.find('<');
   if (begin == std::string_view::npos || !inner.ends_with('>')) return trim(inner);
@@ -74,7 +74,7 @@ std::string_view without_distance(std::string_view inner) {
   return seconds_of(distance) ? trim(inner.substr(0, begin)) : trim(inner);
 }
 
-// Inside of brackets, as dmesg and others fill them.
+// The text in brackets of dmesg and others.
 bool is_boot_time(std::string_view inner, TextRow& row) {
   const auto time = seconds_of(inner);
   if (!time) return false;
@@ -82,18 +82,18 @@ bool is_boot_time(std::string_view inner, TextRow& row) {
   return true;
 }
 
-// "+0.000844" of dmesg --reltime. Of --show-delta alone nothing is left.
+// "+0.000844" of dmesg --reltime. The text is empty with --show-delta alone.
 bool is_distance(std::string_view inner, TextRow& /*row*/) {
   return inner.empty() || (inner.starts_with('+') && seconds_of(inner.substr(1)));
 }
 
-// "Sat Nov 21 03:04:05 2026": the words are those of any language.
+// "Sat Nov 21 03:04:05 2026": with words of any language.
 bool is_date_of_year(std::string_view inner, TextRow& /*row*/) {
   constexpr std::string_view kEnd = " 00:00:00 0000";
   return inner.size() > kEnd.size() && looks_like(inner.substr(inner.size() - kEnd.size()), kEnd);
 }
 
-// "Jan21 03:11", where the row is of another minute than the one before.
+// "Jan21 03:11", if the minute differs from the previous row.
 bool is_minute(std::string_view inner, TextRow& /*row*/) {
   constexpr std::string_view kEnd = "0 00:00";
   constexpr std::size_t kMaxMinute = 24;
@@ -116,7 +116,7 @@ struct Inside {
   bool (*is)(std::string_view inner, TextRow& row);
 };
 
-// "[...] " with one of these inside.
+// Removes "[...] " with a known timestamp inside.
 StampKind take_bracket(std::string_view& text, TextRow& row) {
   constexpr std::array kInsides = {
       Inside{StampKind::ring, is_boot_time}, Inside{StampKind::ring, is_distance},
@@ -139,7 +139,7 @@ StampKind take_bracket(std::string_view& text, TextRow& row) {
 
 constexpr std::string_view kBlanks = " \t";
 
-// Whether the text goes on with a blank or is over there; takes both.
+// Removes `length` bytes and a following blank. False if the text continues without a blank.
 bool take_end(std::string_view& text, std::size_t length) {
   if (length > text.size()) return false;
   if (length < text.size() && kBlanks.find(text[length]) == std::string_view::npos) return false;
@@ -163,21 +163,21 @@ StampKind take_iso(std::string_view& text, TextRow& row) {
   return StampKind::ring;
 }
 
-// Where a fraction of seconds that begins at `at` ends.
+// The end of the fraction of seconds that begins at `at`.
 std::size_t end_of_fraction(std::string_view text, std::size_t at) {
   if (at >= text.size() || (text[at] != '.' && text[at] != ',')) return at;
   return at + 1 + leading_digits(text.substr(at + 1));
 }
 
-// A word of up to some letters of any language, without digit, brackets or colon; its size, or 0.
+// The size of a short word of any language, without digits, brackets or colon; otherwise 0.
 std::size_t word_size(std::string_view text) {
   constexpr std::size_t kMaxWord = 16;
   const auto end = text.substr(0, kMaxWord).find_first_of(" 0123456789[]:<>{}\"'=");
   return end == std::string_view::npos ? 0 : end;
 }
 
-// "Nov 21 03:04:05 ", "nov. 21 03:04:05 " or "11月 21 03:04:05 ", where the day has one or two digits; its
-// size without what follows, or 0.
+// "Nov 21 03:04:05 ", "nov. 21 03:04:05 " or "11月 21 03:04:05 ", with a day of one or two digits: the size,
+// or 0.
 std::size_t day_and_time_size(std::string_view text) {
   auto at = leading_digits(text);
   if (at > 2) return 0;
@@ -190,8 +190,8 @@ std::size_t day_and_time_size(std::string_view text) {
   return 0;
 }
 
-// In no zone that is known here, so no time is kept: "Nov 21 03:04:05 ", with the year in front or behind,
-// with the day of the week, or as the journal writes it whole: "Sat 2026-11-21 03:04:05 UTC ".
+// The time zone is unknown, so the time is not stored: "Nov 21 03:04:05 ", with the year before or after it,
+// with the day of the week, or the journal's full format: "Sat 2026-11-21 03:04:05 UTC ".
 StampKind take_day(std::string_view& text, TextRow& /*row*/) {
   std::string_view rest = text;
   if (looks_like(rest, "0000 ")) rest.remove_prefix(5);
@@ -210,7 +210,7 @@ StampKind take_day(std::string_view& text, TextRow& /*row*/) {
   return StampKind::log;
 }
 
-// "2026-11-21 03:04:05,678 ", with strokes as Go writes it, or without the date; in no zone that is known.
+// "2026-11-21 03:04:05,678 ", with slashes as Go writes it, or without the date; the time zone is unknown.
 StampKind take_date(std::string_view& text, TextRow& /*row*/) {
   for (const std::string_view picture : {"0000-00-00 00:00:00", "0000/00/00 00:00:00", "00:00:00"})
     if (looks_like(text, picture))

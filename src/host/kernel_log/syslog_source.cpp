@@ -19,10 +19,10 @@ namespace {
 
 constexpr int kReadAll = 3;      // SYSLOG_ACTION_READ_ALL
 constexpr int kSizeBuffer = 10;  // SYSLOG_ACTION_SIZE_BUFFER
-// The largest ring a kernel can be built with is 2^25; a boot parameter may ask for more, nobody does.
+// The largest ring of a kernel build is 2^25 bytes; a boot parameter can exceed it, which is not supported.
 constexpr int kMaxRingBytes = 32 << 20;
 constexpr auto kPeriod = std::chrono::seconds(1);
-// As many equal rows in a row are no coincidence.
+// This many consecutive equal rows are not a coincidence.
 constexpr std::size_t kRowsToMatch = 4;
 
 constexpr std::uint64_t kSyslogBit = std::uint64_t{1} << 62;
@@ -35,7 +35,7 @@ Result<std::string> read_ring() {
     if (errno == EPERM) return fail(Errc::denied, "syslog(2): needs CAP_SYSLOG");
     return fail_errno(errno, "syslog(2)");
   }
-  // Rows carry a prefix that the ring itself does not hold.
+  // Rows have a prefix that is not in the ring.
   std::string text(static_cast<std::size_t>(std::min(size, kMaxRingBytes)) * 2, '\0');
   const int length = ::klogctl(kReadAll, text.data(), static_cast<int>(text.size()));
   if (length < 0) {
@@ -53,7 +53,7 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-// Where the rows that were not there before begin; nothing when the old ones are gone.
+// Index of the first new row; empty if the old rows have been overwritten.
 std::optional<std::size_t> find_new(const std::vector<std::string_view>& rows,
                                     const std::vector<std::string>& last) {
   for (std::size_t end = rows.size(); end >= last.size(); --end)
@@ -81,7 +81,7 @@ std::optional<SyslogRow> parse_syslog_row(std::string_view row) {
   const auto fraction = parse_number<std::uint64_t>(time.substr(dot + 1));
   if (!seconds || !fraction || *seconds > kMaxSequenceMicroseconds / 1'000'000 - 1) return std::nullopt;
   row.remove_prefix(bracket + 1);
-  if (row.starts_with('[')) {  // the caller, where the kernel is built to print it
+  if (row.starts_with('[')) {  // the caller, if the kernel is built to print it
     const auto end = row.substr(0, 40).find(']');
     if (end != std::string_view::npos) row.remove_prefix(end + 1);
   }
@@ -105,7 +105,7 @@ Result<std::unique_ptr<SyslogSource>> SyslogSource::with_read(ReadAll read_all, 
   const int wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake < 0) return fail_errno(errno, "eventfd");
   std::unique_ptr<SyslogSource> source(new SyslogSource(wake, std::move(read_all), clock));
-  TRY_STATUS(source->look());
+  TRY_STATUS(source->read_new_rows());
   return source;
 }
 
@@ -126,11 +126,11 @@ Result<std::vector<SourcedRecord>> SyslogSource::next(Duration patience) {
   pollfd wait{wake_, POLLIN, 0};
   if (::poll(&wait, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(pause).count())) != 0)
     return std::vector<SourcedRecord>{};
-  TRY_STATUS(look());
+  TRY_STATUS(read_new_rows());
   return deliver();
 }
 
-Status SyslogSource::look() {
+Status SyslogSource::read_new_rows() {
   const std::string ring = TRY(read_all_());
   std::vector<std::string_view> rows = split(ring, '\n');
   while (!rows.empty() && rows.back().empty())
@@ -145,14 +145,14 @@ Status SyslogSource::look() {
 void SyslogSource::take(const std::vector<std::string_view>& rows) {
   if (rows.empty()) return;
   const auto begin = find_new(rows, last_rows_);
-  std::uint64_t lost = has_looked_ && !begin ? 1 : 0;
+  std::uint64_t lost = has_read_ && !begin ? 1 : 0;
   const Instant now = clock_.now();
   RowJoiner joiner;
   const auto add = [&](std::optional<KernelRecord> record) {
     if (!record) return;
     pending_.push_back({std::move(*record), std::exchange(lost, 0)});
   };
-  for (std::size_t index = has_looked_ ? begin.value_or(0) : 0; index < rows.size(); ++index) {
+  for (std::size_t index = has_read_ ? begin.value_or(0) : 0; index < rows.size(); ++index) {
     const auto row = parse_syslog_row(rows[index]);
     if (!row) continue;
     KernelRecord record;
@@ -172,7 +172,7 @@ void SyslogSource::take(const std::vector<std::string_view>& rows) {
   add(joiner.finish());
   const std::size_t kept = std::min(rows.size(), kRowsToMatch);
   last_rows_.assign(rows.end() - static_cast<std::ptrdiff_t>(kept), rows.end());
-  has_looked_ = true;
+  has_read_ = true;
 }
 
 std::vector<SourcedRecord> SyslogSource::deliver() {

@@ -15,7 +15,7 @@
 
 namespace autopilot::host {
 
-// One row of what syslog(2) gives: "<priority>[seconds.microseconds] text".
+// One row of the text of syslog(2): "<priority>[seconds.microseconds] text".
 struct SyslogRow {
   int priority = 0;
   int facility = 0;
@@ -23,18 +23,18 @@ struct SyslogRow {
   std::string_view text;
 };
 
-// Nothing where the row has not that form (the kernel prints no times).
+// Empty if the row has another format (the kernel may print no times).
 [[nodiscard]] std::optional<SyslogRow> parse_syslog_row(std::string_view row);
 
-// The number of a record that the kernel did not number: its time, then a hash of its text. Grows with time
-// and is the same whenever the same record is read again within a boot; never a number of /dev/kmsg.
+// A sequence for a record without one: its time, then a hash of its text. It grows with time, is the same for
+// a record that is read again in the same boot, and is never a sequence of /dev/kmsg.
 [[nodiscard]] std::uint64_t syslog_sequence(const SyslogRow& row);
 
-// The second witness: the whole ring through syslog(2), asked again every second. What happened between two
-// rows is known, how many were overwritten is not: a loss counts as one.
+// Reads the whole ring through syslog(2) every second, as the alternative to /dev/kmsg. The number of
+// overwritten rows is unknown: a loss counts as one record.
 class SyslogSource final : public RecordSource {
  public:
-  // The whole ring as text.
+  // Returns the whole ring as text.
   using ReadAll = std::function<Result<std::string>()>;
 
   // denied: CAP_SYSLOG is missing (kernel.dmesg_restrict).
@@ -50,7 +50,7 @@ class SyslogSource final : public RecordSource {
 
  private:
   SyslogSource(int wake, ReadAll read_all, const Clock& clock);
-  [[nodiscard]] Status look();
+  [[nodiscard]] Status read_new_rows();
   void take(const std::vector<std::string_view>& rows);
   [[nodiscard]] std::vector<SourcedRecord> deliver();
 
@@ -58,8 +58,8 @@ class SyslogSource final : public RecordSource {
   ReadAll read_all_;
   const Clock& clock_;
   std::deque<SourcedRecord> pending_;
-  std::vector<std::string> last_rows_;  // the newest rows of the look before, to find the place again
-  bool has_looked_ = false;
+  std::vector<std::string> last_rows_;  // the newest rows of the previous read, to find where it ended
+  bool has_read_ = false;
 };
 
 }  // namespace autopilot::host

@@ -8,7 +8,7 @@
 
 namespace autopilot::host {
 
-// For tests: stands still, at first 1,000 s after boot.
+// For tests: a clock that does not advance; starts at 1,000 s after boot.
 class FixedClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override {

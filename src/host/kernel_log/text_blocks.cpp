@@ -23,7 +23,7 @@ std::optional<std::uint64_t> number_of(const JournalFields& fields, std::string_
   return found == fields.end() ? std::nullopt : parse_number<std::uint64_t>(found->second);
 }
 
-// The journal writes text that is not UTF-8 as a list of bytes, and several values of one name as a list.
+// The journal writes text that is not UTF-8 as a list of bytes, and several values of one field as a list.
 std::optional<std::string> text_of(const boost::json::value& value) {
   if (value.is_string()) return std::string(std::string_view(value.get_string()));
   if (const auto* number = value.if_int64()) return std::to_string(*number);
@@ -41,8 +41,9 @@ std::optional<std::string> text_of(const boost::json::value& value) {
   return text;
 }
 
-// Nothing where there is no message. The journal sets _TRANSPORT itself; what user space wrote to the kernel
-// log has another facility. An entry of that transport without a facility proves neither.
+// Empty without a message. The journal sets _TRANSPORT itself, and records that user space wrote to the
+// kernel log have another facility than 0. Without a facility, the transport `kernel` does not prove the
+// writer.
 std::optional<TextRow> parse_journal_entry(const JournalFields& fields) {
   const auto message = fields.find("MESSAGE");
   if (message == fields.end()) return std::nullopt;
@@ -73,8 +74,8 @@ std::optional<TextRow> parse_entry(const boost::json::object& object) {
   return parse_journal_entry(fields);
 }
 
-// {"fac":"kern","pri":"err","time":12.345678,"msg":"..."} of `dmesg --json`. Without the word of a facility
-// the number mixes it with the level, and the two cannot be separated.
+// {"fac":"kern","pri":"err","time":12.345678,"msg":"..."} of `dmesg --json`. Without the name of the
+// facility, the number combines facility and level, and they cannot be separated.
 std::optional<TextRow> parse_dmesg_object(const boost::json::object& object) {
   TextRow row;
   row.form = TextRow::Form::dmesg;
@@ -102,7 +103,7 @@ bool is_dmesg_object(const boost::json::object& object) {
          });
 }
 
-// {"log":"...\n","stream":"stdout","time":"..."}: whatever is in it, a container printed it.
+// {"log":"...\n","stream":"stdout","time":"..."}: printed by a container, whatever the text.
 std::optional<TextRow> parse_container_line(const boost::json::object& object) {
   const auto* log = object.if_contains("log");
   if (log == nullptr || !log->is_string()) return std::nullopt;
@@ -114,7 +115,7 @@ std::optional<TextRow> parse_container_line(const boost::json::object& object) {
   if (!row) return std::nullopt;
   row->is_carried = true;
   if (row->form == TextRow::Form::bare) row->is_kernel = false;
-  row->form = TextRow::Form::journal;  // the text does not end the line
+  row->form = TextRow::Form::journal;  // the text is not the end of the line
   return row;
 }
 
@@ -155,7 +156,7 @@ constexpr std::string_view kMessageField = "MESSAGE";
 constexpr std::size_t kSizeBytes = 8;
 constexpr std::string_view kVerboseIndent = "    ";
 
-// Of an entry nothing else is kept.
+// Other fields of an entry are not kept.
 bool is_wanted(std::string_view name) {
   constexpr std::array<std::string_view, 7> kNames{kMessageField,
                                                    "PRIORITY",
@@ -179,7 +180,7 @@ bool is_verbose_head(std::string_view line) {
   return take_stamp(line, row) == StampKind::log && line.starts_with("[s=");
 }
 
-// A line of an object with one member each, or of a list in it.
+// A line with one member of an object, or of a list in it.
 bool is_object_line(std::string_view text, bool in_list) {
   if (text.starts_with('"') || text.starts_with(']')) return true;
   return in_list && !text.empty() && text.find_first_not_of("0123456789, ") == std::string_view::npos;
@@ -225,7 +226,7 @@ bool TextBlocks::begin(std::string_view line) {
 TextBlocks::Taken TextBlocks::add_to_object(std::string_view text, std::uint64_t number) {
   Taken taken;
   taken.is_part = true;
-  if (text.starts_with("\"dmesg\"") && text.ends_with('[')) {  // what is around its objects
+  if (text.starts_with("\"dmesg\"") && text.ends_with('[')) {  // the list around the objects
     kind_ = Kind::none;
   } else if (text.starts_with('}')) {
     object_ += '}';
@@ -245,13 +246,13 @@ TextBlocks::Taken TextBlocks::add_to_object(std::string_view text, std::uint64_t
   return taken;
 }
 
-// False where the line is not of the entry.
+// Returns false if the line does not belong to the entry.
 bool TextBlocks::add_to_entry(std::string_view line, std::uint64_t number) {
   if (in_binary_) return add_to_binary(line);
   if (kind_ == Kind::verbose) {
     if (!line.starts_with(kVerboseIndent)) return false;
     line.remove_prefix(kVerboseIndent.size());
-    if (line.starts_with(' ')) {  // the value goes on
+    if (line.starts_with(' ')) {  // the value continues
       if (field_ == kMessageField && fields_[field_].size() < KernelRecord::kMaxText)
         fields_[field_].append("\n").append(trim(line));
       return true;
@@ -269,8 +270,8 @@ bool TextBlocks::add_to_entry(std::string_view line, std::uint64_t number) {
   return true;
 }
 
-// A value with a newline is written as its size in eight bytes, the lowest first, and itself. False for a
-// size that no record has.
+// A value with a newline is written as its size (eight bytes, little-endian) and its bytes. Returns false if
+// the size is invalid.
 bool TextBlocks::add_to_binary(std::string_view line) {
   if (binary_.size() <= KernelRecord::kMaxText) binary_.append(line).append("\n");
   binary_read_ += line.size() + 1;

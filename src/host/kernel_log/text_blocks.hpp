@@ -12,38 +12,37 @@
 
 namespace autopilot::host {
 
-// The fields of one entry of the journal by their names, in whatever output form: those that
-// parse_journal_entry asks for, and any others.
+// The fields of one journal entry by name, from any output format.
 using JournalFields = std::map<std::string, std::string, std::less<>>;
 
 struct JsonRow {
   bool is_object = false;      // otherwise the text is not a JSON object
-  std::optional<TextRow> row;  // nothing for objects of another kind and for those without a message
+  std::optional<TextRow> row;  // empty for objects of another kind or without a message
 };
-// A row in a JSON object: an entry of `journalctl -o json`, also with the names that collectors give its
-// message, an object of `dmesg --json`, a line of kmsg.jsonl, or the line of a container's log file.
+// Parses a row in a JSON object: an entry of `journalctl -o json`, also with a collector's name for the
+// message, an object of `dmesg --json`, a line of kmsg.jsonl, or a line of a container's log file.
 [[nodiscard]] JsonRow parse_json_row(std::string_view text);
 
-// Records that are written down over several lines, each with a name: an object of `journalctl -o
-// json-pretty` or `dmesg --json`, an entry of `journalctl -o export` or `-o verbose`. A line that such a
-// record cannot have ends it: what was read of an object is dropped, an entry is whole.
+// Parses records of several lines with one named field each: an object of `journalctl -o json-pretty` or
+// `dmesg --json`, an entry of `journalctl -o export` or `-o verbose`. A line that cannot belong to the record
+// ends it: an incomplete object is dropped, an entry is complete.
 class TextBlocks {
  public:
-  // A longer record is dropped.
+  // Bytes; a longer record is dropped.
   static constexpr std::size_t kMaxBlock = std::size_t{256} << 10;
 
   struct Row {
     TextRow row;
-    std::uint64_t line = 0;  // of its message
+    std::uint64_t line = 0;  // line number of its message
   };
   struct Taken {
-    bool is_part = false;    // the line says nothing by itself
-    std::optional<Row> row;  // a record that is whole now
+    bool is_part = false;    // the line is a part of a record
+    std::optional<Row> row;  // the record that this line completes
   };
 
   // The next line, without its newline. `number` grows.
   [[nodiscard]] Taken add(std::string_view line, std::uint64_t number);
-  // What is whole at the end of the text.
+  // Call at the end of the text; returns a complete record.
   [[nodiscard]] std::optional<Row> finish();
 
  private:
@@ -57,11 +56,12 @@ class TextBlocks {
 
   Kind kind_ = Kind::none;
   std::string object_;
-  bool in_list_ = false;  // of an object: behind a "[" at the end of a line
+  bool in_list_ = false;  // in an object: after a "[" at the end of a line
   JournalFields fields_;
   std::uint64_t message_line_ = 0;
-  std::string field_;  // of an entry: the last one
-  // Its value, while it is read as size and bytes; of a long one only the beginning is kept.
+  std::string field_;  // in an entry: the last field
+  // The value of the last field while it is read as size and bytes; only the beginning of a long value is
+  // kept.
   bool in_binary_ = false;
   std::string binary_;
   std::size_t binary_read_ = 0;

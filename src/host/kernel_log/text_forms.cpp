@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::string_view kKernelTag = "kernel";
 
-// The word in front of a text, as syslog has it: "tag[pid]: ".
+// The tag before a text in syslog: "tag[pid]: ".
 struct Tag {
   std::string_view name;
   bool has_pid = false;
-  std::string_view behind;  // the text behind it
+  std::string_view behind;  // the text after the tag
 };
 
-// A name that the kernel's own text begins with and no program has.
+// A name with which the kernel's text may begin and that no program has.
 bool is_subsystem(std::string_view name) {
   return name == "NVRM" || name.starts_with("nvidia-nvswitch");
 }
@@ -31,7 +31,7 @@ std::optional<Tag> tag_at(std::string_view text) {
   const auto colon = text.substr(0, kMaxTag).find_first_of(": ");
   if (colon == std::string_view::npos || colon == 0 || text[colon] != ':') return std::nullopt;
   Tag tag{text.substr(0, colon), false, text.substr(colon + 1)};
-  // Old syslogs leave no blank in front of the kernel's text.
+  // Old syslog daemons write no blank before the kernel's text.
   const bool is_kernels = tag.name == kKernelTag;
   if (!tag.behind.empty() && tag.behind.front() != ' ' && !is_kernels) return std::nullopt;
   if (tag.behind.starts_with(' ')) tag.behind.remove_prefix(1);
@@ -45,14 +45,14 @@ std::optional<Tag> tag_at(std::string_view text) {
   return tag;
 }
 
-// What the kernel says of a process begins with its name and number, as a program's own row does.
+// Kernel messages about a process begin with its name and id, like a row of the program itself.
 bool is_about_process(std::string_view text) {
   constexpr std::array<std::string_view, 6> kBeginnings{
       "segfault at ", "bad frame ", "unhandled ", "potentially unexpected ", "trap ", "general protection"};
   return std::ranges::any_of(kBeginnings, [text](std::string_view one) { return text.starts_with(one); });
 }
 
-// RFC 5424 behind the name of the program: "procid msgid [data] message", where the kernel has no procid.
+// RFC 5424 after the program name: "procid msgid [data] message"; the kernel has no procid.
 bool take_structured_data(std::string_view& text, TextRow& row) {
   std::string_view rest = text;
   const auto procid_end = rest.find(' ');
@@ -94,8 +94,8 @@ bool take_rfc5424_writer(std::string_view& text, TextRow& row) {
   return true;
 }
 
-// "kern.err " of busybox and OpenWrt. The tag of a program may begin with the same words, so they do not
-// prove that the kernel wrote the row.
+// "kern.err " of busybox and OpenWrt. A program's tag may begin with the same words, so they do not prove
+// that the kernel wrote the row.
 void take_dotted_priority(std::string_view& text, TextRow& row) {
   std::string_view rest = text;
   const auto word = take_word(rest);
@@ -109,7 +109,7 @@ void take_dotted_priority(std::string_view& text, TextRow& row) {
 }
 
 void take_tag(const Tag& tag, std::string_view& text, TextRow& row) {
-  constexpr std::string_view kAgain = "kernel: ";  // a collector put its own in front
+  constexpr std::string_view kAgain = "kernel: ";  // a collector adds its own tag
   row.is_kernel = tag.name == kKernelTag && !tag.has_pid;
   text = tag.behind;
   if (!row.is_kernel) return;
@@ -117,8 +117,8 @@ void take_tag(const Tag& tag, std::string_view& text, TextRow& row) {
   (void)take_seconds_since_boot(text, row);
 }
 
-// Behind the time of a log: "host kernel: ", or without the host. False where no writer is named: such a row
-// is not the kernel's, unless the kernel's own time or subsystem follows.
+// After a wall-clock timestamp: "host kernel: ", or without the host. False if no writer is named: such a row
+// is not the kernel's unless its own timestamp or subsystem follows.
 bool take_log_writer(std::string_view& text, TextRow& row) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   take_dotted_priority(text, row);
@@ -148,10 +148,10 @@ bool take_log_writer(std::string_view& text, TextRow& row) {
   return false;
 }
 
-// Behind a time since boot, or where there is none: the journal names host and program there, dmesg does not.
-// True where a writer is named.
+// After a time since boot, or without one: the journal names host and program there, dmesg does not. True if
+// a writer is named.
 bool take_ring_writer(std::string_view& text, std::string_view known_host, TextRow& row) {
-  // "[error] " of a program with such times.
+  // "[error] " of a program that prints such timestamps.
   if (!row.facility && text.starts_with('[') && begins_with_level(text)) {
     row.is_kernel = false;
     return true;
@@ -165,14 +165,14 @@ bool take_ring_writer(std::string_view& text, std::string_view known_host, TextR
   const bool is_about_own_process = own && is_about_process(tag->behind);
   const bool is_of_host = !host.empty() && host == known_host;
   const bool is_programs = is_of_host || (tag->has_pid && !is_about_own_process);
-  // A facility says more than a tag.
+  // A facility is stronger evidence than a tag.
   if (!is_kernels && (row.facility || !is_programs)) return false;
   row.host = host;
   take_tag(*tag, text, row);
   return true;
 }
 
-// "2750.000123: nvidia_dev_xid: Xid ..." behind the flags of a row of /sys/kernel/tracing/trace:
+// "2750.000123: nvidia_dev_xid: Xid ..." after the flags of a row of /sys/kernel/tracing/trace:
 // "kworker/0:1-123 [001] d..1. 2750.000123: ...".
 std::optional<TextRow> parse_trace(std::string_view line) {
   const auto open = line.substr(0, 64).find(" [");
@@ -205,8 +205,8 @@ std::optional<TextRow> parse_kmsg(std::string_view line) {
   return row;
 }
 
-// Times, one after the other: collectors and consoles put theirs in front of the kernel's. The last one says
-// whether a writer follows.
+// Removes consecutive timestamps: collectors and consoles add theirs before the kernel's. The last one
+// determines whether a writer follows.
 StampKind take_stamps(std::string_view& text, TextRow& row) {
   constexpr int kMost = 4;
   auto last = StampKind::none;
@@ -218,7 +218,7 @@ StampKind take_stamps(std::string_view& text, TextRow& row) {
   return last;
 }
 
-// A row with everything that stands in front of its text.
+// Parses a row with all prefixes of its text.
 TextRow parse_stamped(std::string_view text, std::string_view host) {
   TextRow row;
   const bool is_talos = take_talos_priority(text, row);
@@ -261,8 +261,8 @@ std::optional<TextRow> parse_row_or_json(std::string_view line, std::string_view
   return json.is_object ? std::move(json.row) : parse_uncarried(line, host);
 }
 
-// A row in front of which a carrier may have put its mark. What begins a row already carries none, but for
-// the time of a container's log.
+// Removes prefixes of carriers. Text that begins like a row has no carrier, except for the timestamp of a
+// container's log.
 Carrier take_carriers_of(std::string_view& text) {
   std::string_view rest = text;
   TextRow row;

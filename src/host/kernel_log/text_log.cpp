@@ -13,8 +13,8 @@ namespace autopilot::host {
 namespace {
 
 struct Message {
-  std::string_view first;  // how its first row begins
-  std::string_view last;   // what its last row contains
+  std::string_view first;  // beginning of its first row
+  std::string_view last;   // part of its last row
 };
 
 constexpr std::array<Message, 3> kMessages{{
@@ -78,12 +78,12 @@ namespace {
 
 constexpr int kUserFacility = 1;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-// What may stand in front of a message that something else prints or quotes.
+// Characters that may precede a message that a program prints or quotes.
 constexpr std::string_view kSeparators = " \t\"'`]=:(|>";
 constexpr std::string_view kQuotationMarks = "\"'`";
 constexpr char kEscape = '\x1b';
 
-// What dmesg, journalctl, grep and consoles write to a terminal beside the text: ESC [ numbers letter.
+// Removes colour codes of dmesg, journalctl, grep and consoles: ESC [ numbers letter.
 std::string without_colour(std::string_view line) {
   std::string plain;
   while (!line.empty()) {
@@ -114,7 +114,7 @@ KernelRecord to_record(TextRow row, std::uint64_t line) {
   return record;
 }
 
-// Behind each of these marks, where no other follows it; of a long line the first ones.
+// Offsets after each mark that no separator follows; the first ones of a long line.
 std::vector<std::size_t> places_of_messages(std::string_view line, std::string_view marks) {
   constexpr std::size_t kMaxFront = 512;
   constexpr std::size_t kMaxPlaces = 48;
@@ -186,13 +186,13 @@ std::vector<KernelRecord> TextLogReader::add_row(std::string_view line) {
   return whole;
 }
 
-// Where the line is none of the known forms.
+// For a line of an unknown format.
 void TextLogReader::find_message(KernelRecord& record) const {
   if (!knows_) return;
   const bool is_known = knows_(record);
   const std::string line = record.text;
   KernelRecord found = record;
-  // What is known as a whole may be quoted all the same.
+  // A line that is a known message may still be quoted.
   for (const std::size_t begin : places_of_messages(line, is_known ? kQuotationMarks : kSeparators)) {
     found.text = line.substr(begin);
     if (!knows_(found)) continue;

@@ -15,17 +15,17 @@
 
 namespace autopilot::host {
 
-// Puts messages together again that the kernel wrote as one record of several rows and a source gives row by
-// row: messages of the NVIDIA driver about a GPU off the bus, one that it does not support or that has no
-// addresses, and about versions that differ. Rows are joined with a newline; the first row's number and time
-// stand for all. dmesg -r gives the further rows without a facility: then the whole is unverified.
+// Joins messages that the kernel wrote as one record of several rows and a source returns row by row:
+// messages of the NVIDIA driver about a GPU that has fallen off the bus, an unsupported GPU or a GPU without
+// addresses, and mismatched versions. Rows are joined with a newline, with the sequence and time of the first
+// row. dmesg -r prints further rows without a facility; the whole message is then unverified.
 class RowJoiner {
  public:
   static constexpr std::size_t kMaxRows = 5;
 
-  // The records that are whole now, in order: none while a message may go on.
+  // The records that are complete, in order; empty while a message may continue.
   [[nodiscard]] std::vector<KernelRecord> add(KernelRecord row);
-  // The message that was still open, at the end of the source.
+  // Call at the end of the source; returns the unfinished message.
   [[nodiscard]] std::optional<KernelRecord> finish();
 
  private:
@@ -33,32 +33,31 @@ class RowJoiner {
   std::size_t rows_ = 0;
 };
 
-// Kernel records out of text, line by line, each line in whatever form it has: raw /dev/kmsg records, dmesg
-// with any of its times, with -x, -r or --json, `talosctl dmesg`, journalctl in all its outputs, with the
-// name of the host or without, syslog (classic, RFC 3339, RFC 5424), a serial console, trace events
-// (tracefs), kmsg.jsonl, or the bare message; also behind the marks of grep, pdsh, CRI, kubectl and compose.
-// Lines may be indented and coloured. Sequence is the line number from 1; of a record of several lines, that
-// of its message.
+// Parses kernel records from text, line by line, in any mix of formats: raw /dev/kmsg records, dmesg with any
+// timestamp, with -x, -r or --json, `talosctl dmesg`, all outputs of journalctl with or without the host
+// name, syslog (classic, RFC 3339, RFC 5424), a serial console, trace events (tracefs), kmsg.jsonl, or bare
+// messages; also with prefixes of grep, pdsh, CRI, kubectl and compose. Lines may be indented and coloured.
+// The sequence is the line number from 1, of the message in a record of several lines.
 //
-// Only forms that carry a facility are verified, and only at the beginning of a line: further in it may be a
-// row of another message. The others do not prove who wrote them. A line whose tag is not the kernel's,
-// that is written as programs write their own logs, or that quotes the kernel, has facility 1. Times are set
-// where the text gives them whole: wall for a date with year and zone, mono for seconds since boot; a moment
-// that is not known is the epoch.
+// Only formats with a facility are verified, and only at the beginning of a line: an indented line may be a
+// row of another message. Other formats do not prove the writer. A line with another tag than the kernel's,
+// in the format of a program's log, or that quotes the kernel, has facility 1. Complete times are set: wall
+// for a date with year and zone, mono for seconds since boot; an unknown time is the epoch.
 class TextLogReader {
  public:
-  // Whether a text is a message that means something. Where no form fits a line, the first place in it at
-  // which one begins is its text.
+  // Returns true if a record is a known message. In a line of an unknown format, the text begins at the first
+  // known message.
   using Knows = std::function<bool(const KernelRecord& record)>;
 
-  // Of a longer line only so much is looked at.
+  // Bytes of a line that are parsed; the rest is ignored.
   static constexpr std::size_t kMaxLine = std::size_t{64} << 10;
 
   explicit TextLogReader(Knows knows = {}) : knows_(std::move(knows)) {}
 
-  // The records that are whole now. A line may continue the one before it, so a record can come late.
+  // The records that are complete. A line may continue the previous one, so a record may be returned by a
+  // later call.
   [[nodiscard]] std::vector<KernelRecord> add_line(std::string_view line);
-  // What was still open.
+  // Call at the end of the text; returns the unfinished records.
   [[nodiscard]] std::vector<KernelRecord> finish();
   [[nodiscard]] std::uint64_t lines() const { return lines_; }
 
@@ -71,11 +70,11 @@ class TextLogReader {
 
   Knows knows_;
   std::uint64_t lines_ = 0;
-  std::optional<KernelRecord> open_;  // the last record, while lines may belong to it
-  // Of journalctl and dmesg: where the text of open_ begins. They print its further rows below it, so a row
-  // that begins before is another record.
+  std::optional<KernelRecord> open_;  // the last record, while further lines may belong to it
+  // Column at which the text of open_ begins. journalctl and dmesg print its further rows at this column or
+  // later; a row that begins earlier is another record.
   std::optional<std::size_t> text_column_;
-  std::string host_;               // of the journal's rows
+  std::string host_;               // host name of the journal's rows
   bool takes_properties_ = false;  // raw records have " KEY=value" lines
   RowJoiner joiner_;
   TextBlocks blocks_;

@@ -10,7 +10,7 @@
 
 namespace autopilot::host {
 
-// For tests of text logs: all records of a text, and a message of the kernel.
+// For tests of text logs: parses all records of a text.
 inline std::vector<KernelRecord> read_text_log(std::string_view text) {
   TextLogReader reader;
   std::vector<KernelRecord> records;
