@@ -18,7 +18,7 @@
 #include "telemetry/log.hpp"
 
 namespace autopilot::host {
-std::vector<std::string> HelperWords::take(std::string_view bytes, MonoTime now) {
+std::vector<std::string> StderrLines::take(std::string_view bytes, MonoTime now) {
   std::vector<std::string> lines;
   while (!bytes.empty()) {
     const std::size_t end = bytes.find('\n');
@@ -30,13 +30,13 @@ std::vector<std::string> HelperWords::take(std::string_view bytes, MonoTime now)
   return lines;
 }
 
-std::vector<std::string> HelperWords::finish(MonoTime now) {
+std::vector<std::string> StderrLines::finish(MonoTime now) {
   std::vector<std::string> lines;
   if (!line_.empty()) end_line(now, lines);
   return lines;
 }
 
-void HelperWords::end_line(MonoTime now, std::vector<std::string>& lines) {
+void StderrLines::end_line(MonoTime now, std::vector<std::string>& lines) {
   std::string line = std::exchange(line_, {});
   if (now - window_begin_ >= kWindow) {
     window_begin_ = now;
@@ -88,7 +88,7 @@ HelperResult HelperStream::exchange(std::string_view method, std::string_view pa
                               .timeout = std::max<Duration>(deadline - mono_now(), Duration{0})};
   const auto frame = encode_frame(encode_request(request));
   if (!frame) return tl::unexpected(HelperError{HelperFailure::refused, frame.error()});
-  // One that closed before it read the question may have said why.
+  // A helper that closed the connection before it read the request may have sent a reason.
   if (const auto sent = send(*frame, deadline); !sent && sent.error().failure != HelperFailure::crashed)
     return tl::unexpected(sent.error());
   return receive(id, deadline);
@@ -111,7 +111,7 @@ tl::expected<void, HelperError> HelperStream::send(std::string_view frame, MonoT
     if (errno != EAGAIN)
       return tl::unexpected(failure(HelperFailure::crashed, Errc::unavailable, "closed its socket"));
     if (const Wait waited = wait(POLLOUT, deadline); waited != Wait::ready)
-      return tl::unexpected(late(waited, "does not take the question"));
+      return tl::unexpected(late(waited, "does not read the request"));
   }
   return {};
 }
@@ -125,10 +125,10 @@ HelperResult HelperStream::receive(std::uint64_t id, MonoTime deadline) {
       auto answer = decode_answer(*body);
       if (!answer)
         return tl::unexpected(failure(HelperFailure::malformed, Errc::malformed, answer.error().what));
-      const bool turns_us_away = answer->id == kHelperTurnsAway && !answer->result;
-      if ((answer->id != id && !turns_us_away) || reader_.pending() != 0)
+      const bool is_connection_error = answer->id == kConnectionErrorId && !answer->result;
+      if ((answer->id != id && !is_connection_error) || reader_.pending() != 0)
         return tl::unexpected(
-            failure(HelperFailure::malformed, Errc::malformed, "answers what nobody asked"));
+            failure(HelperFailure::malformed, Errc::malformed, "sent an unexpected answer"));
       if (answer->result) return std::move(*answer->result);
       return tl::unexpected(HelperError{HelperFailure::refused, std::move(answer->result).error()});
     }
@@ -146,40 +146,40 @@ HelperError HelperStream::failure(HelperFailure kind, Errc code, const std::stri
 }
 
 HelperError HelperStream::late(Wait wait, const std::string& what) const {
-  return failure(HelperFailure::timed_out, Errc::timed_out, wait == Wait::woken ? "nobody waits" : what);
+  return failure(HelperFailure::timed_out, Errc::timed_out, wait == Wait::woken ? "interrupted" : what);
 }
 
 namespace {
 
-// A helper that closed its socket is about to end; its exit code says why.
-constexpr auto kLastWords = std::chrono::seconds{1};
+// How long to wait for the exit code of a helper that closed its socket.
+constexpr auto kExitPatience = std::chrono::seconds{1};
 
 // The kernel's room for a pipe.
 constexpr std::size_t kPipeRoom = std::size_t{64} << 10;
 
 // Neither end blocks: bytes beyond kPipeRoom are lost.
-struct WordPipe {
+struct Pipe {
   Fd read;
   Fd write;
 };
 
-Result<WordPipe> make_word_pipe() {
+Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return fail_errno(errno, "pipe");
-  return WordPipe{Fd(ends[0]), Fd(ends[1])};
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
 // At most kPipeRoom bytes.
-std::string read_words(int fd) {
-  std::string words;
+std::string read_pipe(int fd) {
+  std::string text;
   std::array<char, 4096> buffer{};
-  while (words.size() < kPipeRoom) {
+  while (text.size() < kPipeRoom) {
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    words.append(buffer.data(), static_cast<std::size_t>(got));
+    text.append(buffer.data(), static_cast<std::size_t>(got));
   }
-  return words;
+  return text;
 }
 
 Result<std::pair<Fd, Fd>> make_socketpair() {
@@ -203,18 +203,19 @@ HelperClient::~HelperClient() {
 HelperResult HelperClient::call(std::string_view method, std::string_view params, MonoTime deadline) {
   std::unique_lock lock(mutex_);
   ++stats_.calls;
-  // One caller finds out whether it answers again; the others would only wait behind it.
+  // One caller tests whether the helper answers again; the others do not wait for it.
   if (is_busy_ && is_silent_) {
     ++stats_.failures;
     return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "has stopped answering"));
   }
   if (!free_.wait_until(lock, deadline, [this] { return !is_busy_; })) {
     ++stats_.failures;
-    return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "busy with another question"));
+    return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "busy with another request"));
   }
   if (mono_now() >= deadline) {
     ++stats_.failures;
-    return tl::unexpected(failure(HelperFailure::timed_out, Errc::timed_out, "no time left to ask"));
+    return tl::unexpected(
+        failure(HelperFailure::timed_out, Errc::timed_out, "no time left before the deadline"));
   }
   if (const auto ready = make_ready(); !ready) {
     ++stats_.failures;
@@ -229,7 +230,7 @@ HelperResult HelperClient::call(std::string_view method, std::string_view params
     connection_->child.send_signal(SIGKILL);
     static_cast<void>(connection_->child.wait_until(mono_now() + limits_.kill_patience));
   }
-  log_words(!is_usable);
+  log_stderr(!is_usable);
   lock.lock();
   if (!is_usable) result.error().stuck_pid = retire();
   note(result);
@@ -249,7 +250,7 @@ void HelperClient::rest() {
     connection_->child.send_signal(SIGKILL);
     static_cast<void>(connection_->child.wait_until(mono_now() + limits_.kill_patience));
   }
-  log_words(true);
+  log_stderr(true);
   lock.lock();
   static_cast<void>(retire());
   is_busy_ = false;
@@ -270,47 +271,47 @@ bool HelperClient::is_stuck(pid_t pid) {
   return std::any_of(stuck_.begin(), stuck_.end(), [&](const Child& child) { return child.pid() == pid; });
 }
 
-// A running helper with an empty stream in connection_.
+// Puts a running helper into connection_.
 tl::expected<void, HelperError> HelperClient::make_ready() {
   count_stuck();
-  // One that died between two questions failed nobody.
+  // A helper that died between two calls is not a failure.
   if (connection_ && connection_->child.wait_until(MonoTime{})) {
-    log_words(true);
+    log_stderr(true);
     connection_.reset();
   }
   if (connection_) return {};
   if (stats_.stuck >= limits_.max_stuck)
     return tl::unexpected(failure(HelperFailure::exhausted, Errc::exhausted,
-                                  std::to_string(stats_.stuck) + " of them hang in the kernel"));
+                                  "helpers that hang in the kernel: " + std::to_string(stats_.stuck)));
   if (mono_now() < not_before_)
     return tl::unexpected(
         failure(HelperFailure::crashed, Errc::unavailable,
-                "crashed " + std::to_string(crashes_) + " times in a row, not started again yet"));
+                "crashed " + std::to_string(crashes_) + " times in a row, not restarted yet"));
   auto pair = make_socketpair();
   if (!pair) return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, pair.error().what));
-  auto words = make_word_pipe();
-  if (!words)
-    return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, words.error().what));
+  auto errors = make_pipe();
+  if (!errors)
+    return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, errors.error().what));
   auto child =
-      Child::start(command_, {.output = -1, .errors = words->write.get(), .extra = pair->second.get()});
+      Child::start(command_, {.output = -1, .errors = errors->write.get(), .extra = pair->second.get()});
   if (!child)
     return tl::unexpected(failure(HelperFailure::not_started, Errc::unavailable, child.error().what));
   connection_ = std::make_unique<Connection>(
-      Connection{std::move(*child), {kind_ + " helper", std::move(pair->first)}, std::move(words->read)});
+      Connection{std::move(*child), {kind_ + " helper", std::move(pair->first)}, std::move(errors->read)});
   ++stats_.starts;
   return {};
 }
 
 HelperError HelperClient::death() {
-  const auto status = connection_->child.wait_until(mono_now() + kLastWords);
+  const auto status = connection_->child.wait_until(mono_now() + kExitPatience);
   return failure(HelperFailure::crashed, Errc::unavailable,
                  status ? "ended with " + to_string(*status) : "closed its socket");
 }
 
-void HelperClient::log_words(bool is_over) {
+void HelperClient::log_stderr(bool is_over) {
   const MonoTime now = mono_now();
-  auto lines = words_.take(read_words(connection_->words.get()), now);
-  if (is_over) std::ranges::move(words_.finish(now), std::back_inserter(lines));
+  auto lines = stderr_lines_.take(read_pipe(connection_->errors.get()), now);
+  if (is_over) std::ranges::move(stderr_lines_.finish(now), std::back_inserter(lines));
   for (std::string& line : lines)
     telemetry::log_warning("a helper writes", {{"helper", kind_}, {"line", std::move(line)}});
 }
@@ -319,7 +320,7 @@ HelperError HelperClient::failure(HelperFailure kind, Errc code, const std::stri
   return {.failure = kind, .error = {.code = code, .what = kind_ + " helper: " + what}};
 }
 
-// The killed helper: gone, or one more that hangs in the kernel, by its number.
+// Removes the killed helper from connection_; returns its process id if it hangs in the kernel, otherwise -1.
 pid_t HelperClient::retire() {
   pid_t stuck = -1;
   if (!connection_->child.wait_until(MonoTime{})) {
@@ -355,7 +356,7 @@ Command helper_command(const std::string& kind, const std::vector<std::string>& 
   Command command{
       .program = "/proc/self/exe", .arguments = {"helper", kind}, .environment = extra_environment};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
-  // The first of equal names counts.
+  // The first entry of a name takes effect.
   const auto own = own_environment();
   command.environment.insert(command.environment.end(), own.begin(), own.end());
   return command;

@@ -25,31 +25,31 @@ using namespace std::chrono_literals;
 
 constexpr MonoTime kNow{1h};
 
-TEST(HelperWords, lines_are_given_whole_however_they_come) {
-  HelperWords words;
+TEST(StderrLines, lines_are_given_whole_however_they_come) {
+  StderrLines words;
   EXPECT_THAT(words.take("NVML: one\nNVML: t", kNow), ElementsAre("NVML: one"));
   EXPECT_THAT(words.take("wo\n\nlast", kNow), ElementsAre("NVML: two", ""));
   EXPECT_THAT(words.finish(kNow), ElementsAre("last"));
   EXPECT_THAT(words.finish(kNow), IsEmpty());
 }
 
-TEST(HelperWords, a_line_of_megabytes_is_cut) {
-  HelperWords words;
+TEST(StderrLines, a_line_of_megabytes_is_cut) {
+  StderrLines words;
   for (int i = 0; i < 1000; ++i)
     EXPECT_THAT(words.take(std::string(1 << 12, 'x'), kNow), IsEmpty());
-  EXPECT_THAT(words.take("\nnext\n", kNow), ElementsAre(std::string(HelperWords::kMaxLine, 'x'), "next"));
+  EXPECT_THAT(words.take("\nnext\n", kNow), ElementsAre(std::string(StderrLines::kMaxLine, 'x'), "next"));
 }
 
-TEST(HelperWords, a_storm_of_lines_is_cut_and_that_is_said) {
-  HelperWords words;
+TEST(StderrLines, a_storm_of_lines_is_cut_and_that_is_said) {
+  StderrLines words;
   std::string storm;
-  for (std::size_t i = 0; i < HelperWords::kMaxLines * 3; ++i)
+  for (std::size_t i = 0; i < StderrLines::kMaxLines * 3; ++i)
     storm += "again\n";
   const auto lines = words.take(storm, kNow);
-  ASSERT_THAT(lines, SizeIs(HelperWords::kMaxLines + 1));
+  ASSERT_THAT(lines, SizeIs(StderrLines::kMaxLines + 1));
   EXPECT_THAT(lines.back(), ::testing::HasSubstr("left out"));
   EXPECT_THAT(words.take(storm, kNow + 59s), IsEmpty());
-  EXPECT_THAT(words.take("later\n", kNow + HelperWords::kWindow), ElementsAre("later"));
+  EXPECT_THAT(words.take("later\n", kNow + StderrLines::kWindow), ElementsAre("later"));
 }
 
 using ::testing::HasSubstr;
@@ -94,7 +94,7 @@ TEST(HelperClient, one_that_writes_without_end_neither_waits_nor_fills_the_log) 
     EXPECT_EQ(client.call("misbehave", misbehaviour("shout"), in(20s)).value(), "\"done\"");
   const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, HasSubstr("helper=fake line=again"));
-  EXPECT_EQ(std::ranges::count(log, '\n'), static_cast<std::ptrdiff_t>(HelperWords::kMaxLines) + 1);
+  EXPECT_EQ(std::ranges::count(log, '\n'), static_cast<std::ptrdiff_t>(StderrLines::kMaxLines) + 1);
 }
 
 TEST(HelperClient, the_last_words_of_one_that_dies_are_logged) {

@@ -29,7 +29,8 @@ namespace {
 
 constexpr int kExitProtocol = 76;  // EX_PROTOCOL
 
-// A parent-death signal would come when the *thread* that started us ends; a closed socket means the process.
+// A parent-death signal is sent when the *thread* that started us ends; the socket closes when the process
+// ends.
 void end_with_agent(int fd) {
   std::thread([fd] {
     while (!poll_until(fd, POLLRDHUP, mono_now() + std::chrono::hours{1})) {
@@ -61,7 +62,7 @@ Result<std::string> answer_frame(const HelperRequest& request, const HelperMetho
   return encode_frame(encode_answer({.id = request.id, .result = fail(frame.error())}));
 }
 
-// Every whole request that has arrived.
+// Answers every complete request that has arrived.
 Status answer_all(int fd, FrameReader& reader, const HelperMethods& methods) {
   while (true) {
     const auto body = TRY(reader.next());
@@ -116,7 +117,7 @@ Result<Fd> make_socket() {
   return socket;
 }
 
-// Of the one who called connect(2), or listen(2).
+// The user of the process that called connect(2), or listen(2).
 std::optional<uid_t> peer_of(int fd) {
   ucred peer{};
   socklen_t size = sizeof(peer);
@@ -124,14 +125,14 @@ std::optional<uid_t> peer_of(int fd) {
   return peer.uid;
 }
 
-// A socket that a killed one left there is removed; anything else stays.
+// Removes the socket of a killed helper; keeps anything else.
 Status make_free(const std::string& path, const sockaddr_un& address) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     if (errno == ENOENT) return {};
     return fail_errno(errno, path);
   }
-  if (!S_ISSOCK(info.st_mode)) return fail(Errc::conflict, path + " exists and is no socket");
+  if (!S_ISSOCK(info.st_mode)) return fail(Errc::conflict, path + " exists and is not a socket");
   const Fd probe = TRY(make_socket());
   if (::connect(probe.get(), generic(address), sizeof(address)) == 0 || errno != ECONNREFUSED)
     return fail(Errc::conflict, "another program listens on " + path);
@@ -143,7 +144,7 @@ Result<Fd> listen_at(const HelperListening& listening) {
   const sockaddr_un address = TRY(address_of(listening.path));
   TRY_STATUS(make_free(listening.path, address));
   Fd socket = TRY(make_socket());
-  // Others get as far as the question who they are.
+  // Other users may connect, and are then checked by their credentials.
   const mode_t before = ::umask(listening.allowed.empty() ? 0177 : 0111);
   const int bound = ::bind(socket.get(), generic(address), sizeof(address));
   const int error = errno;
@@ -153,9 +154,9 @@ Result<Fd> listen_at(const HelperListening& listening) {
   return socket;
 }
 
-// Best effort: one that does not read it learns nothing.
+// Best effort: the error is lost if the peer does not read it.
 void turn_away(int fd, Errc code, const std::string& why) {
-  const auto frame = encode_frame(encode_answer({.id = kHelperTurnsAway, .result = fail(code, why)}));
+  const auto frame = encode_frame(encode_answer({.id = kConnectionErrorId, .result = fail(code, why)}));
   if (frame) static_cast<void>(::send(fd, frame->data(), frame->size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
@@ -190,7 +191,7 @@ class AgentListener {
     signalfd_siginfo signal{};
     while (::read(signals_.get(), &signal, sizeof(signal)) == static_cast<ssize_t>(sizeof(signal)))
       if (signal.ssi_signo != SIGCHLD) is_ending_ = true;
-    // The first process of a container is given the orphans of others as well.
+    // As the first process of a container this also reaps orphans of other processes.
     for (pid_t ended = 0; (ended = ::waitpid(-1, nullptr, WNOHANG)) > 0;)
       std::erase(agents_, ended);
   }
@@ -210,7 +211,7 @@ class AgentListener {
     }
     if (agents_.size() >= HelperListening::kMaxAgents) {
       turn_away(agent.get(), Errc::exhausted,
-                listening_.name + ": serves as many agents as are allowed already");
+                listening_.name + ": already serves the maximum number of agents");
       return {};
     }
     return start(agent.get());
@@ -228,7 +229,7 @@ class AgentListener {
       agents_.push_back(child);
       return {};
     }
-    // With it ends what it was asked to allow.
+    // The child must not outlive the process whose settings allowed it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(0);
     socket_.reset();
@@ -259,7 +260,7 @@ Result<Fd> connect_to_helper(const std::string& path) {
   }
   const auto peer = peer_of(socket.get());
   if (!peer || (*peer != 0 && *peer != ::geteuid()))
-    return fail(Errc::denied, path + ": the one who listens there is neither root nor this user");
+    return fail(Errc::denied, path + ": the listening process runs as neither root nor this user");
   return socket;
 }
 

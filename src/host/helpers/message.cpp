@@ -57,14 +57,14 @@ Result<json::object> parse_message(std::string_view body) {
 Result<std::int64_t> integer(const json::object& object, std::string_view key) {
   const json::value* const value = object.if_contains(key);
   if (value == nullptr || !value->is_int64() || value->get_int64() < 0)
-    return fail(Errc::malformed, "helper message: `" + std::string(key) + "` is no number");
+    return fail(Errc::malformed, "helper message: `" + std::string(key) + "` is not a number");
   return value->get_int64();
 }
 
 Result<std::string> word(const json::object& object, std::string_view key) {
   const json::value* const value = object.if_contains(key);
   if (value == nullptr || !value->is_string())
-    return fail(Errc::malformed, "helper message: `" + std::string(key) + "` is no text");
+    return fail(Errc::malformed, "helper message: `" + std::string(key) + "` is not a string");
   return std::string(value->get_string());
 }
 
@@ -117,7 +117,7 @@ Result<HelperAnswer> decode_answer(std::string_view body) {
     answer.result = json::serialize(*result);
     return answer;
   }
-  if (!error->is_object()) return fail(Errc::malformed, "helper message: `error` is no object");
+  if (!error->is_object()) return fail(Errc::malformed, "helper message: `error` is not an object");
   const auto code = parse_errc(TRY(word(error->get_object(), "code")));
   if (!code) return fail(Errc::malformed, "helper message: unknown error code");
   answer.result = fail(*code, TRY(word(error->get_object(), "what")));
