@@ -25,41 +25,42 @@
 namespace autopilot::host {
 namespace {
 
-// In front of every message of gRPC: one byte that tells whether it is compressed, and its length.
+// Header of every gRPC message: one byte for compression, and the length.
 constexpr std::size_t kPrefix = 5;
-constexpr std::size_t kMaxReason = 200;  // of what the server says about an error
+constexpr std::size_t kMaxReason = 200;  // bytes of the server's error message
 constexpr std::size_t kMaxMessage = std::size_t{16} << 20;
 constexpr std::uint32_t kWindow = 1U << 20U;
 
 // ---- the socket
 
-// By its handle: a link of a hostile tree leads nowhere else, and a path may be longer than an address.
+// Connects through the file handle: a symbolic link in a hostile tree cannot redirect it, and the path may be
+// longer than a socket address.
 Result<Fd> connect_to(const Files& files, const std::string& path) {
-  const Fd place = TRY(files.find(path));
+  const Fd node = TRY(files.find(path));
   struct stat status {};
-  if (::fstat(place.get(), &status) != 0) return fail_errno(errno, path);
-  if (!S_ISSOCK(status.st_mode)) return fail(Errc::malformed, path + ": no socket");
-  const std::string handle = "/proc/self/fd/" + std::to_string(place.get());
+  if (::fstat(node.get(), &status) != 0) return fail_errno(errno, path);
+  if (!S_ISSOCK(status.st_mode)) return fail(Errc::malformed, path + ": not a socket");
+  const std::string handle = "/proc/self/fd/" + std::to_string(node.get());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, handle.data(), handle.size());
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return fail_errno(errno, "open a Unix socket");
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    // A full queue of a server that takes nobody looks like EAGAIN here.
+    // EAGAIN: the backlog of a server that accepts no connections is full.
     if (errno == EAGAIN || errno == ECONNREFUSED)
-      return fail(Errc::unavailable, path + ": nobody answers there");
+      return fail(Errc::unavailable, path + ": no program accepts connections there");
     return fail_errno(errno, path);
   }
   ucred peer{};
   socklen_t size = sizeof(peer);
   const bool is_known = ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
   if (!is_known || (peer.uid != 0 && peer.uid != ::geteuid()))
-    return fail(Errc::denied, path + ": who listens there is neither root nor this user");
+    return fail(Errc::denied, path + ": the listening process runs as neither root nor this user");
   return socket;
 }
 
-// ---- what gRPC says
+// ---- gRPC status
 
 struct GrpcStatus {
   std::string_view name;
@@ -118,7 +119,7 @@ class UnaryCall {
     while (!is_closed_) {
       TRY_STATUS(send_all());
       if (nghttp2_session_want_read(session_.get()) == 0)
-        return fail(Errc::malformed, "does not speak HTTP/2");
+        return fail(Errc::malformed, "the answer is not HTTP/2");
       TRY_STATUS(receive());
     }
     return answer();
@@ -138,10 +139,10 @@ class UnaryCall {
     session_.reset(session);
     const std::array settings = {nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
                                  nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow}};
-    bool is_well = nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size()) == 0;
-    is_well = is_well && nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kWindow) == 0;
-    is_well = is_well && submit(method) > 0;
-    return is_well ? Status{} : fail(Errc::internal, "nghttp2: the question cannot be sent");
+    bool is_ok = nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size()) == 0;
+    is_ok = is_ok && nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kWindow) == 0;
+    is_ok = is_ok && submit(method) > 0;
+    return is_ok ? Status{} : fail(Errc::internal, "nghttp2: cannot submit the request");
   }
 
   std::int32_t submit(std::string_view method) {
@@ -156,7 +157,7 @@ class UnaryCall {
                                 header("grpc-timeout", timeout),
                                 header("user-agent", "autopilot")};
     nghttp2_data_provider empty_message{};
-    empty_message.read_callback = read_question;
+    empty_message.read_callback = read_request;
     return nghttp2_submit_request(session_.get(), nullptr, headers.data(), headers.size(), &empty_message,
                                   nullptr);
   }
@@ -177,7 +178,7 @@ class UnaryCall {
       TRY_STATUS(wait(POLLOUT));
       const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-      if (sent < 0) return broken_off();
+      if (sent < 0) return connection_closed();
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
     return {};
@@ -188,7 +189,7 @@ class UnaryCall {
     std::array<std::uint8_t, std::size_t{16} * 1024> buffer{};
     const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-    if (got <= 0) return broken_off();
+    if (got <= 0) return connection_closed();
     const auto used = nghttp2_session_mem_recv(session_.get(), buffer.data(), static_cast<std::size_t>(got));
     if (problem_) return fail(*problem_);
     if (used < 0)
@@ -196,19 +197,19 @@ class UnaryCall {
     return {};
   }
 
-  // Also for one who never stops to talk.
+  // Checks the deadline first, because a server may send data without end.
   [[nodiscard]] Status wait(short events) const {
     if (mono_now() < deadline_ && poll_until(socket_.get(), events, deadline_)) return {};
     return fail(Errc::timed_out, "no answer in time");
   }
 
-  static tl::unexpected<Error> broken_off() {
-    return fail(Errc::unavailable, "closed the connection before it had answered");
+  static tl::unexpected<Error> connection_closed() {
+    return fail(Errc::unavailable, "closed the connection before the answer");
   }
 
-  [[nodiscard]] tl::unexpected<Error> call_broken_off() const {
+  [[nodiscard]] tl::unexpected<Error> call_cancelled() const {
     return fail(Errc::unavailable,
-                std::string("broke the call off: ") + nghttp2_http2_strerror(stream_error_));
+                std::string("cancelled the call: ") + nghttp2_http2_strerror(stream_error_));
   }
 
   [[nodiscard]] std::string_view word(std::string_view name) const {
@@ -218,15 +219,16 @@ class UnaryCall {
 
   Result<std::string> answer() {
     if (problem_) return fail(*problem_);
-    if (word(":status").empty() && stream_error_ != NGHTTP2_NO_ERROR) return call_broken_off();
+    if (word(":status").empty() && stream_error_ != NGHTTP2_NO_ERROR) return call_cancelled();
     if (word(":status") != "200")
       return fail(Errc::malformed, "HTTP status '" + to_printable(word(":status"), kMaxReason) + "'");
     const auto status = parse_number<unsigned>(word("grpc-status"));
     if (!status)
-      return stream_error_ == NGHTTP2_NO_ERROR ? fail(Errc::malformed, "no gRPC status") : call_broken_off();
+      return stream_error_ == NGHTTP2_NO_ERROR ? fail(Errc::malformed, "the answer has no gRPC status")
+                                               : call_cancelled();
     if (*status != 0) return fail(error_of_status(*status, word("grpc-message")));
     if (body_.size() < kPrefix || body_.size() != kPrefix + length())
-      return fail(Errc::malformed, "no whole gRPC message");
+      return fail(Errc::malformed, "truncated gRPC message");
     body_.erase(0, kPrefix);
     return std::move(body_);
   }
@@ -238,7 +240,7 @@ class UnaryCall {
     return length;
   }
 
-  // False: it is more, or something else, than may come.
+  // Returns false for a compressed, oversized or second message.
   bool take(std::string_view bytes) {
     body_ += bytes;
     if (body_.size() < kPrefix) return true;
@@ -273,9 +275,9 @@ class UnaryCall {
     return 0;
   }
 
-  // The prefix of a message without bytes.
-  static ssize_t read_question(nghttp2_session*, std::int32_t, std::uint8_t* buffer, std::size_t size,
-                               std::uint32_t* flags, nghttp2_data_source*, void*) {
+  // Sends an empty message, which is only its header.
+  static ssize_t read_request(nghttp2_session*, std::int32_t, std::uint8_t* buffer, std::size_t size,
+                              std::uint32_t* flags, nghttp2_data_source*, void*) {
     if (size < kPrefix) return NGHTTP2_ERR_CALLBACK_FAILURE;
     std::fill_n(buffer, kPrefix, std::uint8_t{0});
     *flags = NGHTTP2_DATA_FLAG_EOF;
@@ -287,17 +289,16 @@ class UnaryCall {
   std::unique_ptr<nghttp2_session, Free> session_;
   std::map<std::string, std::string, std::less<>> headers_;
   std::string body_;
-  std::optional<Error> problem_;  // what a callback found wrong
+  std::optional<Error> problem_;  // an error that a callback found
   bool is_closed_ = false;
   std::uint32_t stream_error_ = NGHTTP2_NO_ERROR;
 };
 
-// One question with an empty message to a gRPC server, over a connection of its own; the message of the
-// answer. Returns at the deadline at the latest.
-// not_found: no socket there. unavailable: nobody listens, or the call was broken off. denied: the file is
-// closed to this user, the server is neither root nor this user, or it refuses. unsupported: the server does
-// not know the method. timed_out. exhausted: the message is longer than kMaxAnswer, or the server answers so.
-// malformed: what comes is no gRPC, or is compressed, which was not asked for.
+// Sends an empty message to a gRPC server over a new connection; returns the message of the answer. Returns
+// by the deadline. not_found: no socket. unavailable: no program listens, or the call was cancelled. denied:
+// no permission for the socket, the server runs as neither root nor this user, or it refuses. unsupported:
+// the server does not know the method. timed_out. exhausted: the message is longer than kMaxMessage, or the
+// server reports it. malformed: the answer is not gRPC, or is compressed without being requested.
 Result<std::string> call_grpc(const Files& files, const std::string& path, std::string_view method,
                               MonoTime deadline) {
   Fd socket = TRY(connect_to(files, path));
@@ -314,10 +315,10 @@ constexpr int kExitUsage = 64;  // EX_USAGE
 
 Result<std::string> answer_pod_resources(const Files& files, MonoTime deadline) {
   const std::string socket(HelperKubelet::kSocket);
-  // So that the answer still finds somebody who waits.
+  // Leaves time to send the answer before the caller's deadline.
   const MonoTime earlier = deadline - (deadline - mono_now()) / 8;
   auto message = call_grpc(files, socket, kList, earlier);
-  // A kubelet that is too old for the service is none.
+  // A kubelet without the service counts as no kubelet.
   if (!message && message.error().code == Errc::unsupported)
     return fail(Errc::not_found, message.error().what);
   if (!message) return message;
@@ -378,14 +379,14 @@ Result<PodResources> HelperKubelet::ask(MonoTime deadline) const {
 }
 
 Result<std::string> HelperKubelet::ask_child(MonoTime deadline) const {
-  // The folder, for who may not look into it learns nothing about the socket.
+  // Lists the folder: without permission for it, the state of the socket is unknown.
   const auto names = TRY(files_.list(kFolder));
   if (std::ranges::find(names, kSocket.substr(kFolder.size() + 1)) == names.end())
     return fail(Errc::not_found, std::string(kSocket));
   return answer_in(helper_.call(kPodResources, "null", deadline));
 }
 
-// A connection for each question: a helper that was replaced is found again, and holds no process in between.
+// One connection per request: a restarted helper is found again, and an idle helper keeps no process.
 Result<std::string> HelperKubelet::ask_at_socket(MonoTime deadline) const {
   HelperStream stream("kubelet helper at " + socket_, TRY(connect_to_helper(socket_)));
   return answer_in(stream.exchange(kPodResources, "null", deadline));

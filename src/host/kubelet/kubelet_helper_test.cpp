@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A machine with a socket at which nobody listens any more; the helpers are real processes.
+// A machine whose socket has no listening program; the helpers are real processes.
 class KubeletHelper : public ::testing::Test {
  protected:
   [[nodiscard]] Command helper(const std::string& kind) const {
@@ -46,7 +46,7 @@ class KubeletHelper : public ::testing::Test {
   const SystemClock clock_;
 };
 
-// Of a machine tree, which was not up for as long as this machine.
+// The clock of a machine tree with less uptime than this machine.
 class YoungClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override {
@@ -81,7 +81,7 @@ TEST_F(KubeletHelper, tells_that_nobody_answers_at_the_socket) {
     const auto resources = kubelet.pod_resources(mono_now() + 20s);
     ASSERT_FALSE(resources);
     EXPECT_EQ(resources.error().code, Errc::unavailable);
-    EXPECT_THAT(kubelet.problem(), HasSubstr("kubelet.sock: nobody answers there"));
+    EXPECT_THAT(kubelet.problem(), HasSubstr("kubelet.sock: no program accepts connections there"));
   }
   EXPECT_EQ(kubelet.stats().starts, 1U) << "the helper stays";
 }
@@ -90,7 +90,7 @@ TEST_F(KubeletHelper, asks_nothing_but_a_socket_of_its_own_machine) {
   folder_.write(std::string(HelperKubelet::kSocket), "");
   const HelperKubelet file(helper("kubelet"), clock_, files_);
   EXPECT_EQ(file.pod_resources(mono_now() + 20s).error().code, Errc::malformed);
-  // A link of a hostile tree.
+  // A symbolic link in a hostile tree.
   const TestFolder elsewhere;
   elsewhere.write("/kubelet.sock", "");
   const TestFolder tree;
@@ -127,7 +127,7 @@ TEST_F(KubeletHelper, knows_its_words) {
   EXPECT_EQ(run_kubelet_helper(-1, {"--listen", "/x", "--root", "/x"}), 64);
 }
 
-// The helper of somebody else, at a socket.
+// A helper of another user, behind a socket.
 class ListeningKubeletHelper : public KubeletHelper {
  protected:
   void start() {
@@ -142,7 +142,7 @@ class ListeningKubeletHelper : public KubeletHelper {
     ASSERT_TRUE(child_->wait_until(mono_now() + 20s));
   }
   [[nodiscard]] std::string socket() const { return folder_.path() + "/helper.sock"; }
-  // What one that listens soon says.
+  // The first error that contains `wanted`, or the last one at the deadline.
   static std::string words_of(const Kubelet& kubelet, const std::string& wanted) {
     const MonoTime deadline = mono_now() + 20s;
     while (true) {
@@ -167,8 +167,9 @@ TEST_F(ListeningKubeletHelper, is_asked_in_place_of_one_of_our_own) {
   EXPECT_EQ(kubelet.pod_resources(mono_now() + 20s).error().code, Errc::unavailable);
   put_socket();
   start();
-  EXPECT_THAT(words_of(kubelet, "nobody answers"), HasSubstr("kubelet.sock: nobody answers there"));
-  EXPECT_THAT(kubelet.problem(), HasSubstr("nobody answers there"));
+  EXPECT_THAT(words_of(kubelet, "no program accepts"),
+              HasSubstr("kubelet.sock: no program accepts connections there"));
+  EXPECT_THAT(kubelet.problem(), HasSubstr("no program accepts connections there"));
   EXPECT_EQ(kubelet.stats().starts, 0U);
 }
 

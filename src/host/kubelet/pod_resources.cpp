@@ -16,7 +16,7 @@ constexpr unsigned kBitsOfByte = 7;
 constexpr unsigned kMaxShift = 63;  // ten bytes
 constexpr std::uint64_t kMaxNumber = (1U << 29U) - 1;
 
-// What stands in the three lowest bits of a field's key.
+// The wire type, in the three lowest bits of a field's key.
 constexpr std::uint64_t kVarint = 0;
 constexpr std::uint64_t kEightBytes = 1;
 constexpr std::uint64_t kBytes = 2;
@@ -51,7 +51,7 @@ Result<std::optional<ProtobufField>> ProtobufReader::next() {
       return field;
     }
     default:
-      return malformed_protobuf("a group, or a kind of field that does not exist");
+      return malformed_protobuf("a group, or an unknown wire type");
   }
 }
 
@@ -61,7 +61,7 @@ Result<std::uint64_t> ProtobufReader::take_number() {
     if (rest_.empty()) return malformed_protobuf("cut off");
     const auto byte = static_cast<std::uint8_t>(rest_.front());
     rest_.remove_prefix(1);
-    // Of the tenth byte one bit has room.
+    // Only one bit of the tenth byte fits.
     if (shift == kMaxShift && byte > 1) break;
     number |= std::uint64_t{byte & 0x7fU} << shift;
     if (byte < 0x80) return number;
@@ -94,7 +94,7 @@ constexpr std::uint32_t kClaimDriver = 2;
 constexpr std::uint32_t kClaimDevice = 4;
 }  // namespace field
 
-// Calls visit(number, bytes) for every field that is text or a message.
+// Calls visit(number, bytes) for every text or message field.
 template <class Visit>
 Status for_each_field(std::string_view message, Visit visit) {
   ProtobufReader reader(message);
@@ -113,11 +113,12 @@ class PodResourcesParser {
   }
 
  private:
-  // The fields of a message may come in any order: names first, then what stands below them.
+  // The fields of a message may come in any order, so the names are read first and the nested messages after
+  // them.
   Status add_pod(std::string_view message) {
     if (++pods_ > PodResources::kMaxPods)
       return fail(Errc::exhausted,
-                  "the kubelet tells of more than " + std::to_string(PodResources::kMaxPods) + " pods");
+                  "the kubelet lists more than " + std::to_string(PodResources::kMaxPods) + " pods");
     HeldDevices held;
     TRY_STATUS(for_each_field(message, [&](std::uint32_t number, std::string_view bytes) -> Status {
       if (number == field::kPodName) held.pod = bytes;
@@ -125,7 +126,7 @@ class PodResourcesParser {
       return {};
     }));
     if (!PodResources::is_name(held.pod) || !PodResources::is_name(held.pod_namespace))
-      return fail(Errc::malformed, "the kubelet tells of a pod without a name");
+      return fail(Errc::malformed, "the kubelet lists a pod without a name");
     return for_each_field(message, [&](std::uint32_t number, std::string_view bytes) -> Status {
       return number == field::kPodContainers ? add_container(held, bytes) : Status{};
     });
@@ -137,7 +138,7 @@ class PodResourcesParser {
       return {};
     }));
     if (!PodResources::is_name(held.container))
-      return fail(Errc::malformed, "the kubelet tells of a container without a name");
+      return fail(Errc::malformed, "the kubelet lists a container without a name");
     const std::size_t first = resources_.held.size();
     return for_each_field(message, [&](std::uint32_t number, std::string_view bytes) -> Status {
       if (number == field::kContainerDevices) return add_devices(held, first, bytes);
@@ -167,13 +168,13 @@ class PodResourcesParser {
         if (part == field::kClaimDevice) device = text;
         return {};
       }));
-      // A claim may be of something else than a device.
+      // A claim may have no device.
       if (!device.empty()) add_device(held, first, driver, device);
       return {};
     });
   }
 
-  // Those that follow one another are put together; the kubelet tells each NUMA node's for itself.
+  // Joins consecutive entries of one resource: the kubelet lists the devices of each NUMA node separately.
   void add_device(const HeldDevices& held, std::size_t first, std::string_view resource,
                   std::string_view id) {
     auto& all = resources_.held;
@@ -211,17 +212,17 @@ namespace {
 
 namespace json = boost::json;
 
-// The frame has room for 1 MiB, with what stands around the answer.
+// Leaves room in a frame of 1 MiB for the members around the answer.
 constexpr std::size_t kMaxText = std::size_t{1000} << 10U;
-constexpr std::size_t kAround = 128;  // names of members, quotes, commas
+constexpr std::size_t kMembersSize = 128;  // names of members, quotes, commas
 
 tl::unexpected<Error> malformed_answer(const std::string& what) {
   return fail(Errc::malformed, "kubelet helper's answer: " + what);
 }
 
 std::size_t size_of(const HeldDevices& held) {
-  std::size_t size =
-      kAround + held.pod_namespace.size() + held.pod.size() + held.container.size() + held.resource.size();
+  std::size_t size = kMembersSize + held.pod_namespace.size() + held.pod.size() + held.container.size() +
+                     held.resource.size();
   for (const std::string& id : held.ids)
     size += id.size() + 3;
   return size;
@@ -237,8 +238,7 @@ json::object json_of(const HeldDevices& held) {
 
 Result<std::string> answer_text(const json::value& value) {
   const json::string* text = value.if_string();
-  if (text == nullptr || !PodResources::is_name(*text))
-    return malformed_answer("no name where one should be");
+  if (text == nullptr || !PodResources::is_name(*text)) return malformed_answer("expected a name");
   return std::string(*text);
 }
 
@@ -250,7 +250,7 @@ Result<std::string> member(const json::object& object, std::string_view name) {
 
 Result<HeldDevices> held_of(const json::value& value) {
   const json::object* object = value.if_object();
-  if (object == nullptr) return malformed_answer("no object where one should be");
+  if (object == nullptr) return malformed_answer("expected an object");
   HeldDevices held;
   held.pod_namespace = TRY(member(*object, "namespace"));
   held.pod = TRY(member(*object, "pod"));
@@ -258,7 +258,7 @@ Result<HeldDevices> held_of(const json::value& value) {
   held.resource = TRY(member(*object, "resource"));
   const json::value* ids = object->if_contains("ids");
   if (ids == nullptr || !ids->is_array() || ids->get_array().size() > PodResources::kMaxIds)
-    return malformed_answer("ids is no list");
+    return malformed_answer("ids is not a list");
   for (const json::value& id : ids->get_array())
     held.ids.push_back(TRY(answer_text(id)));
   return held;
@@ -268,7 +268,7 @@ Result<HeldDevices> held_of(const json::value& value) {
 
 std::string format_pod_resources(const PodResources& resources) {
   json::array held;
-  std::size_t size = kAround;
+  std::size_t size = kMembersSize;
   std::size_t left_out = resources.left_out;
   for (const HeldDevices& one : resources.held) {
     const std::size_t more = size_of(one);
@@ -285,17 +285,17 @@ std::string format_pod_resources(const PodResources& resources) {
 Result<PodResources> parse_pod_resources_answer(std::string_view text) {
   boost::system::error_code error;
   const json::value value = json::parse(json::string_view(text.data(), text.size()), error);
-  if (error || !value.is_object()) return malformed_answer("no object");
+  if (error || !value.is_object()) return malformed_answer("not an object");
   const json::object& object = value.get_object();
   const json::value* held = object.if_contains("held");
   const json::value* left_out = object.if_contains("leftOut");
   if (held == nullptr || !held->is_array() || held->get_array().size() > PodResources::kMaxHeld)
-    return malformed_answer("held is no list");
+    return malformed_answer("held is not a list");
   PodResources resources;
   if (left_out != nullptr) resources.left_out = left_out->to_number<std::size_t>(error);
   constexpr std::size_t kMostLeftOut = 1'000'000'000;
   if (left_out == nullptr || error || resources.left_out > kMostLeftOut)
-    return malformed_answer("leftOut is no number");
+    return malformed_answer("leftOut is not a number");
   for (const json::value& one : held->get_array())
     resources.held.push_back(TRY(held_of(one)));
   return resources;
@@ -307,18 +307,18 @@ constexpr std::string_view kUuid = "GPU-";
 constexpr std::string_view kInstance = "MIG-";
 constexpr std::string_view kNvidiaClaims = "gpu.nvidia.com";
 
-// In front of the number of a replica: NVIDIA's plugin, and AMD's.
+// Removes the suffix of a replica: "::N" of NVIDIA's plugin, "-slice-N" of AMD's.
 std::string_view without_replica(std::string_view id) {
   id = id.substr(0, id.find("::"));
   return id.substr(0, id.find("-slice-"));
 }
 
-// "12" of "12/gi0" or "12-mig-9-4-4"; a number must end there.
+// "12" of "12/gi0" or "12-mig-9-4-4"; empty if the text before the separator is not a number.
 std::optional<int> leading_number(std::string_view text, char separator) {
   return parse_number<int>(text.substr(0, text.find(separator)));
 }
 
-// "MIG-<uuid>", or as drivers before 470 say "MIG-GPU-<uuid>/<instance>/<part>".
+// "MIG-<uuid>", or, from drivers before 470, "MIG-GPU-<uuid>/<instance>/<part>".
 NamedGpu instance_named_by(std::string_view id) {
   NamedGpu named;
   const std::string_view rest = id.substr(kInstance.size());
@@ -347,12 +347,12 @@ std::optional<NamedGpu> gpu_named_by(std::string_view resource, std::string_view
     named.uuid = id;
     return named;
   }
-  // "gpu-0", "gpu-0-mig-9-4-4"; "gpu-vfio-0" is counted otherwise.
+  // "gpu-0", "gpu-0-mig-9-4-4"; the numbers of "gpu-vfio-0" have another meaning.
   if (resource == kNvidiaClaims)
     return id.starts_with("gpu-") ? of_minor(leading_number(id.substr(4), '-')) : std::nullopt;
   // "nvidia0", "nvidia0/gi0", "nvidia0/vgpu0"
   if (id.starts_with("nvidia")) return of_minor(leading_number(id.substr(6), '/'));
-  // Whole and with its domain: a plugin may count "0:1" whatever it likes.
+  // Only a full address with its domain: other plugins use ids such as "0:1".
   const auto address = canonical_pci_address(id);
   if (!address || *address != to_lower(id)) return std::nullopt;
   named.pci_address = *address;
