@@ -18,7 +18,7 @@ namespace autopilot::host {
 namespace {
 
 constexpr std::string_view kSchema = "autopilot.machine/v1";
-constexpr std::string_view kSaysSo = "the machine tree says so";
+constexpr std::string_view kSetByTree = "set by the machine tree";
 constexpr std::string_view kError = "error";
 constexpr Duration kLongestProbe = std::chrono::hours{1};
 
@@ -26,14 +26,14 @@ std::optional<Errc> read_error_code(YamlMap& map) {
   return map.choice<Errc>(kError, parse_errc, {"unavailable", "unsupported", "timed_out", "denied"});
 }
 
-// The error of an answer that a machine gives as one value.
+// The error in place of a result.
 std::optional<Error> read_answer_error(YamlMap& map) {
   const auto code = map.choice<Errc>(kError, parse_errc,
                                      {"unavailable", "unsupported", "timed_out", "denied", "malformed"});
-  return code ? std::optional(Error{*code, std::string(kSaysSo)}) : std::nullopt;
+  return code ? std::optional(Error{*code, std::string(kSetByTree)}) : std::nullopt;
 }
 
-// An integer that fits T.
+// Reads an integer that fits T.
 template <class T>
 void read_number(YamlMap& map, std::string_view key, T& target) {
   const auto value = map.integer(key);
@@ -104,7 +104,7 @@ NameServerAnswer read_name_server(const std::string& address, YamlMap map) {
   return answer;
 }
 
-// What is not quoted is a number or a flag where it looks like one.
+// A text without quotes is parsed as a flag or a number if possible.
 Value value_of(const YamlNode& node) {
   if (node.quoted) return node.text;
   if (node.text == "true" || node.text == "false") return node.text == "true";
@@ -113,8 +113,9 @@ Value value_of(const YamlNode& node) {
   return node.text;
 }
 
-// Of a test that has ended, or of one that ends when it is asked for.
-enum class Age : unsigned char { told, none };
+// Whether observations have an age: those of `tests` have, those of `probes` are made when the diagnostic
+// ends.
+enum class Age : unsigned char { some, none };
 
 Observation read_observation(YamlMap map, Instant taken, Age has_age) {
   Observation observation;
@@ -126,12 +127,12 @@ Observation read_observation(YamlMap map, Instant taken, Age has_age) {
   if (auto parsed = parse_subject(subject))
     observation.subject = *std::move(parsed);
   else if (!subject.empty())
-    map.problem(map.line_of("subject"), "`" + subject + "` is no subject");
+    map.problem(map.line_of("subject"), "`" + subject + "` is not a subject");
   if (const YamlNode* value = map.any("value"); value != nullptr && value->kind == YamlNode::Kind::scalar)
     observation.value = value_of(*value);
   if (observation.value.has_value() != observation.missing.empty())
     map.problem(map.line(), observation.name + ": needs either a `value` or `missing`");
-  const Duration age = has_age == Age::told ? map.duration("age").value_or(Duration{0}) : Duration{0};
+  const Duration age = has_age == Age::some ? map.duration("age").value_or(Duration{0}) : Duration{0};
   observation.time = {taken.wall - age, taken.mono - age};
   if (const YamlNode* attributes = map.map("attributes"))
     for (const YamlMember& member : attributes->members)
@@ -148,7 +149,7 @@ Observations read_observations(YamlMap& map, const char* key, Instant taken, Age
 }
 
 Result<Observations> read_active_test(YamlMap map, Instant taken) {
-  Observations seen = read_observations(map, "seen", taken, Age::told);
+  Observations seen = read_observations(map, "seen", taken, Age::some);
   auto error = read_answer_error(map);
   if (!error) return seen;
   if (!seen.empty()) map.problem(map.line(), "a test has either `seen` or `error`");
@@ -189,7 +190,7 @@ Result<PortFec> read_fec(YamlMap map) {
   return fec;
 }
 
-// A map of bytes by where the first of them lies; `error` is why the others, or all, could not be read.
+// Bytes of a module by the place of the first; `error`: why the others, or all, could not be read.
 Result<ModuleMemory> read_module(const YamlNode& node, YamlMap map) {
   ModuleMemory memory;
   for (const YamlMember& member : node.members) {
@@ -212,7 +213,7 @@ Result<ModuleMemory> read_module(const YamlNode& node, YamlMap map) {
 }
 
 Result<EthtoolPort> read_ethernet_port(YamlMap map) {
-  const auto nothing = fail(Errc::unsupported, std::string(kSaysSo));
+  const auto nothing = fail(Errc::unsupported, std::string(kSetByTree));
   EthtoolPort port{PortLink{}, nothing, nothing};
   if (const YamlNode* link = map.map("link")) port.link = read_link(map.nested(*link, "link"));
   if (const YamlNode* fec = map.map("fec")) port.fec = read_fec(map.nested(*fec, "fec"));
@@ -331,7 +332,7 @@ Result<std::shared_ptr<const MachineTree>> MachineTreeFile::read() const {
   const std::string path = directory_ + "/machine.yaml";
   const std::scoped_lock lock(mutex_);
   struct stat status {};
-  // Asked before everything that is read in the tree.
+  // Cheap, because it is called before every read in the tree.
   if (tree_ != nullptr && ::stat(path.c_str(), &status) == 0 && version_of(status) == version_) return tree_;
   const Fd file = TRY(open_tree_file(path));
   if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path);
@@ -353,7 +354,7 @@ Status UnreadableFiles::pass(std::string_view path) const {
   while (true) {
     const auto tree = TRY(tree_.read());
     const TreeObstacle found = obstacle(*tree, path);
-    if (found.error) return fail(*found.error, std::string(path) + ": " + std::string(kSaysSo));
+    if (found.error) return fail(*found.error, std::string(path) + ": " + std::string(kSetByTree));
     if (!found.hangs) return {};
     std::this_thread::sleep_for(kHangPoll);
   }

@@ -21,15 +21,15 @@
 
 namespace autopilot::host {
 
-// What statfs of one mount answers in a machine tree.
+// Result of statfs for one mount of a machine tree.
 struct TreeUsage {
   Usage usage;
   bool hangs = false;         // statfs never returns
-  std::optional<Errc> error;  // statfs fails so
+  std::optional<Errc> error;  // statfs fails with it
 };
 
 struct TreeTimeSync {
-  TimeSyncState state;  // without the clock source: that is a file of the tree
+  TimeSyncState state;  // without the clock source, which is a file of the tree
   std::optional<Errc> error;
 };
 
@@ -38,17 +38,17 @@ struct TreeNvmeHealth {
   std::optional<Errc> error;
 };
 
-// A test that is made of the machine of a tree.
+// A diagnostic of the machine of a tree.
 struct TreeProbe {
   Duration takes{0};
-  bool hangs = false;  // it never ends
-  Observations found;  // by a test that ends now
+  bool hangs = false;  // the diagnostic never ends
+  Observations found;  // the results if it ends now
 };
 
-// What happens to whoever reads a file, or anything in a directory, of a machine tree. One of the two.
+// Result of reading a file of a machine tree, or anything in a directory of it. One member is set.
 struct TreeObstacle {
   bool hangs = false;         // the read never returns
-  std::optional<Errc> error;  // the read fails so
+  std::optional<Errc> error;  // the read fails with it
 };
 
 // machine.yaml of an expanded machine tree (docs/machine-tree.md).
@@ -56,35 +56,34 @@ struct MachineTree {
   std::string directory;  // as given
   std::string node;
   std::string boot_id;
-  WallTime time{};         // when the tree was taken
+  WallTime time{};         // when the tree was recorded
   Duration uptime{0};      // since boot, at `time`
   bool simulated = false;  // false: recorded from a real machine
-  bool live = false;       // being played: its clocks are the real ones
+  bool live = false;       // a running scenario: its clocks are the real ones
   std::string description;
-  std::map<std::string, TreeUsage, std::less<>> filesystems;          // by mount point
-  std::optional<TreeTimeSync> time_sync;                              // nothing: was not asked when recorded
-  std::map<std::string, TreeNvmeHealth, std::less<>> nvme;            // by controller: "nvme0"
-  std::map<std::string, NameServerAnswer, std::less<>> name_servers;  // by address
+  std::map<std::string, TreeUsage, std::less<>> filesystems;               // by mount point
+  std::optional<TreeTimeSync> time_sync;                                   // missing: not recorded
+  std::map<std::string, TreeNvmeHealth, std::less<>> nvme;                 // by controller: "nvme0"
+  std::map<std::string, NameServerAnswer, std::less<>> name_servers;       // by address
   std::map<std::string, Result<EthtoolPort>, std::less<>> ethernet_ports;  // by interface
   std::map<std::string, Result<Observations>, std::less<>> tests;          // by check
   std::map<std::string, TreeProbe, std::less<>> probes;                    // likewise
   std::map<std::string, TreeObstacle, std::less<>> unreadable;             // by path as on the machine
-  bool driver_library_broken = false;  // libnvidia-ml.so.1 is there and cannot be loaded
+  bool driver_library_broken = false;  // libnvidia-ml.so.1 exists and cannot be loaded
 
   [[nodiscard]] std::string root() const { return directory + "/root"; }
   [[nodiscard]] std::string kernel_log() const { return directory + "/kmsg.jsonl"; }
-  // Exists while the kernel log is fed (`autopilot-sim feed`): it stands in place of kmsg.jsonl then.
+  // Exists while `autopilot-sim feed` runs, and then replaces kmsg.jsonl.
   [[nodiscard]] std::string kernel_log_socket() const { return directory + "/kmsg.sock"; }
-  // Need not exist: then the machine has no NVML library.
+  // If it does not exist the machine has no NVML library.
   [[nodiscard]] std::string nvml() const { return directory + "/nvml.yaml"; }
 };
 
-// The text of machine.yaml. malformed: every problem with `<directory>/machine.yaml:<line>`. unsupported: a
+// `text`: machine.yaml. malformed: all problems, each with `<directory>/machine.yaml:<line>`. unsupported: a
 // source with `base:`, which autopilot-sim expands.
 [[nodiscard]] Result<MachineTree> parse_machine_tree(std::string_view text, const std::string& directory);
 
-// machine.yaml of one directory, read again whenever it changed: a scenario that is being played edits it.
-// Thread-safe.
+// machine.yaml of one directory, read again after every change: a running scenario edits it. Thread-safe.
 class MachineTreeFile {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
@@ -94,7 +93,7 @@ class MachineTreeFile {
   [[nodiscard]] Result<std::shared_ptr<const MachineTree>> read() const;
 
  private:
-  // What tells one version of the file from the next.
+  // Identifies a version of the file.
   struct Version {
     std::uint64_t inode = 0;
     std::int64_t size = 0;
@@ -112,24 +111,24 @@ class MachineTreeFile {
   mutable std::shared_ptr<const MachineTree> tree_;
 };
 
-// The gate of the files of a machine tree: what machine.yaml says under `unreadable`. A path counts as well
-// when it leads there by a symbolic link. Thread-safe.
+// Applies `unreadable` of machine.yaml to the files of a machine tree, also to paths that reach them through
+// a symbolic link. Thread-safe.
 class UnreadableFiles {
  public:
-  // How soon a read that hangs notices that it no longer should.
+  // How often a hanging read checks whether it may continue.
   static constexpr Duration kHangPoll = std::chrono::milliseconds{20};
 
   UnreadableFiles(const MachineTreeFile& tree, std::string root) : tree_(tree), files_(std::move(root)) {}
 
-  // The error that the tree has for this path. Does not return while the tree says that the read hangs; a
-  // tree that is gone lets everybody go.
+  // The error of the tree for this path. Does not return while the read hangs; returns an error if the tree
+  // is removed.
   [[nodiscard]] Status pass(std::string_view path) const;
 
  private:
   [[nodiscard]] TreeObstacle obstacle(const MachineTree& tree, std::string_view path) const;
 
   const MachineTreeFile& tree_;
-  const Files files_;  // without the gate
+  const Files files_;  // without this check
 };
 
 }  // namespace autopilot::host

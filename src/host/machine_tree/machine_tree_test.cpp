@@ -126,7 +126,7 @@ TEST(MachineTree, NamesFileAndLineOfEveryProblem) {
               AllOf(HasSubstr("at most an hour"), HasSubstr("`hang`")));
   EXPECT_THAT(
       problem_of(std::string(kMinimal) + "tests: {a.b: {seen: [{name: n, subject: cat/1, source: s}]}}\n"),
-      AllOf(HasSubstr("`cat/1` is no subject"), HasSubstr("needs either a `value` or `missing`")));
+      AllOf(HasSubstr("`cat/1` is not a subject"), HasSubstr("needs either a `value` or `missing`")));
   EXPECT_THAT(problem_of("schema: autopilot.machine/v1\nnode: a\n"), HasSubstr("`boot_id` is missing"));
   EXPECT_THAT(problem_of("schema: autopilot.machine/v9\n"), HasSubstr("`schema` must be"));
 }

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxFileBytes = std::size_t{256} << 10;
 
 constexpr std::string_view kPciDevices = "/sys/bus/pci/devices";
 
-// "*" stands for every name of its directory.
+// "*" stands for every name in its directory.
 constexpr std::string_view kMachineFiles[] = {
     "/proc/meminfo",
     "/proc/vmstat",
@@ -107,7 +107,7 @@ constexpr std::string_view kPciFiles[] = {"vendor",
                                           "power/runtime_status",
                                           "driver_override"};
 
-// What newer kernels ask the device itself, and wake it for that.
+// Newer kernels read these from the device itself and wake it.
 constexpr std::string_view kPciFilesThatWake[] = {"current_link_speed", "current_link_width",
                                                   "max_link_width"};
 
@@ -195,7 +195,7 @@ class Recorder {
  public:
   explicit Recorder(const Files& files) : files_(files) {}
 
-  // The file, link, or all files that the pattern means.
+  // Records the file, the link, or all files that match the pattern.
   void take(const std::string& pattern) {
     const auto star = pattern.find('*');
     if (star == std::string::npos) return take_one(pattern);
@@ -226,8 +226,8 @@ class Recorder {
     }
   }
 
-  // Of each process its state and the name of its program, never its arguments; what it waits for only where
-  // no signal can end that.
+  // Records the state and program name of each process, never its arguments; for a process in uninterruptible
+  // sleep also what it waits for.
   void take_processes() {
     std::size_t taken = 0;
     for (const std::string& name : names_in("/proc")) {
@@ -243,7 +243,7 @@ class Recorder {
     }
   }
 
-  // A GPU that sleeps is left asleep.
+  // Skips suspended GPUs so that they are not woken.
   void take_amd_gpus() {
     const auto gpus = scan_amd_gpus(files_);
     if (!gpus) return;
@@ -259,8 +259,8 @@ class Recorder {
     take_kfd_processes();
   }
 
-  // What a kernel said when it died; not what programs left there, and of what cannot be scrubbed that it is
-  // there.
+  // Records the messages of kernels that crashed, without records of programs; compressed records cannot be
+  // scrubbed, so only their names are recorded.
   void take_crash_records() {
     for (const std::string& name : names_in("/sys/fs/pstore")) {
       const std::string path = "/sys/fs/pstore/" + name;
@@ -283,7 +283,8 @@ class Recorder {
     return task ? std::optional(task->state) : std::nullopt;
   }
 
-  // Only vendor and device, which tell whether it is still on the bus; elsewhere may be its serial number.
+  // Only the vendor and device ids, which show whether it is on the bus; the rest may contain the serial
+  // number.
   void take_config(const std::string& path) {
     constexpr std::size_t kIdBytes = 4;
     if (const auto config = files_.read(path, kMaxFileBytes))
@@ -291,7 +292,8 @@ class Recorder {
           .is_link = false, .text = config->substr(0, kIdBytes), .is_folder = false, .error = {}};
   }
 
-  // Where nobody computes the directory is empty, and there all the same. What keeps it is no process number.
+  // Without compute processes the directory is empty; `.keep`, which is not a process id, preserves it in the
+  // recording.
   void take_kfd_processes() {
     const std::string folder = "/sys/class/kfd/kfd/proc";
     if (!files_.list(folder)) return;
@@ -299,7 +301,7 @@ class Recorder {
     take(folder + "/*/vram_*");
   }
 
-  // Some ask the device for its driver, some the driver for its devices.
+  // Records both directions: backends follow device to driver, and driver to device.
   void take_driver(const std::string& path) {
     const auto device = files_.resolve(path);
     if (!device) return;
@@ -314,7 +316,7 @@ class Recorder {
   void take_one(const std::string& path) {
     const auto real = files_.resolve(path);
     if (!real) return note_unreadable(path, real.error().code, false);
-    // Where a link leads to a directory, the link itself is what a door follows.
+    // A link to a directory is recorded as a link, because the backends follow it.
     if (files_.list(*real)) {
       if (*real != path) recorded_[path] = link_to(*real);
       return;
@@ -324,14 +326,14 @@ class Recorder {
     recorded_[path] = {.is_link = false, .text = *std::move(text), .is_folder = false, .error = {}};
   }
 
-  // None where there is no such folder.
+  // Empty if the folder cannot be listed.
   std::vector<std::string> names_in(const std::string& folder) {
     auto names = files_.list(folder);
     if (!names) note_unreadable(folder, names.error().code, true);
     return names.value_or(std::vector<std::string>{});
   }
 
-  // What is not there, is something else or is too large is left out.
+  // Files that are missing, too large or of another type are left out.
   void note_unreadable(const std::string& path, Errc why, bool is_folder) {
     if (why == Errc::denied || why == Errc::timed_out || why == Errc::unsupported || why == Errc::unavailable)
       recorded_[path] = {.is_link = false, .text = {}, .is_folder = is_folder, .error = why};

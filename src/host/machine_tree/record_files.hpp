@@ -13,8 +13,8 @@ namespace autopilot::host {
 
 struct RecordedFile {
   bool is_link = false;
-  std::string text;           // contents, or where the link points as an absolute path of the machine
-  bool is_folder = false;     // one whose names could not be read
+  std::string text;           // contents, or the target of the link as an absolute path of the machine
+  bool is_folder = false;     // a folder that could not be listed
   std::optional<Errc> error;  // why it could not be read: denied, timed_out, unsupported or unavailable
 };
 
@@ -23,9 +23,9 @@ using RecordedFiles = std::map<std::string, RecordedFile, std::less<>>;
 
 inline constexpr std::size_t kMaxRecordedFiles = 100'000;
 
-// What the doors read of this machine, and what a person wants to see beside it. Only names of a fixed list
-// are opened: some files of sysfs change a device when they are read. What is there and cannot be read is
-// recorded as such: left out it would be taken for missing, and a look that fails for a healthy one.
+// The files that the backends read on this machine, and files that help a person. Only files of a fixed list
+// are opened, because reading some files of sysfs changes a device. An unreadable file is recorded with its
+// error: without it the file would count as missing, and a check that fails would pass in the recording.
 // exhausted: more than kMaxRecordedFiles.
 [[nodiscard]] Result<RecordedFiles> record_files(const Files& files);
 
