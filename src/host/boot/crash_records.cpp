@@ -16,11 +16,11 @@ constexpr std::string_view kBackend = "/sys/module/pstore/parameters/backend";
 constexpr std::string_view kStore = "/sys/fs/pstore";
 constexpr std::string_view kArchive = "/var/lib/systemd/pstore";
 constexpr std::size_t kMaxWords = 200;
-// How the kernel names a record that it could not unpack.
+// Suffix of a record that the kernel could not unpack.
 constexpr std::string_view kPacked = ".enc.z";
 
-// The identity of a record holds its time: ERST keeps seconds in the upper half, EFI five digits of part and
-// number behind them, and systemd names a folder by the seconds alone.
+// The id of a record contains its time: ERST stores the seconds in the upper half, EFI appends five digits of
+// part and number to them, and systemd names a folder by the seconds.
 std::optional<WallTime> time_in(std::string_view name) {
   if (name.ends_with(kPacked)) name.remove_suffix(kPacked.size());
   const std::size_t begin = name.find_last_not_of("0123456789") + 1;
@@ -34,7 +34,7 @@ std::optional<WallTime> time_in(std::string_view name) {
   return std::nullopt;
 }
 
-// Without "<4>[   12.345678] " in front of it.
+// Removes the prefix "<4>[   12.345678] ".
 std::string_view without_stamp(std::string_view line) {
   if (line.starts_with('<')) line.remove_prefix(std::min(line.find('>'), line.size() - 1) + 1);
   if (line.starts_with('[')) line.remove_prefix(std::min(line.find(']'), line.size() - 1) + 1);
@@ -52,8 +52,7 @@ std::string reason_in(std::string_view text) {
   return {};
 }
 
-// One file of a record. A kernel writes each part with the time of writing, which takes seconds in slow
-// memory.
+// One file of a record. Each part has its own time, and writing to slow storage takes seconds.
 struct Part {
   CrashRecord record;
   std::string mark;  // "Panic#1": the reason and its number since boot
@@ -77,7 +76,7 @@ class Collector {
     return {};
   }
 
-  // <seconds or identity>/dmesg.txt, or a folder of such folders for records of several panics.
+  // Reads <seconds or id>/dmesg.txt, or a folder of such folders for several panics.
   void add_archived() {
     const auto folders = files_.list(kArchive);
     if (!folders || folders->empty()) return;
@@ -159,7 +158,7 @@ Result<CrashRecords> read_crash_records(const Files& files) {
   const std::string backend = files.read_word(kBackend).value_or("");
   const bool has_store = !backend.empty() && backend != "(null)";
   if (!has_store && !collector.has_archive())
-    return fail(Errc::unsupported, "this machine has no place where a kernel could leave a record");
+    return fail(Errc::unsupported, "this machine has no storage for crash records (pstore has no backend)");
   if (has_store) TRY_STATUS(collector.add_stored());
   return std::move(collector).collected();
 }

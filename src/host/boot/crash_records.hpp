@@ -12,26 +12,26 @@
 
 namespace autopilot::host {
 
-// What a kernel that died wrote down for the next one; all parts of one record together.
+// The record that a crashing kernel saved for the next boot; the parts of one record are joined.
 struct CrashRecord {
-  std::string path;  // of the part that says why, else of one of them
+  std::string path;  // of the part with the reason, otherwise of any part
   std::optional<WallTime>
-      time;               // to the second, give or take the uptime; nothing where the name does not tell
-  bool is_panic = false;  // else the kernel went on, or the record cannot be read
-  std::string words;      // why, in the kernel's words; may be empty
+      time;               // in seconds, off by the uptime at most; missing if the name does not contain it
+  bool is_panic = false;  // otherwise the kernel continued, or the record cannot be read
+  std::string words;      // the reason, as the kernel wrote it; may be empty
 };
 
 struct CrashRecords {
   static constexpr std::size_t kMost = 64;
 
-  std::vector<CrashRecord> records;  // oldest first, those without a time before all others
+  std::vector<CrashRecord> records;  // oldest first; records without a time come first
   std::size_t left_out = 0;          // beyond kMost
-  std::size_t unreadable = 0;        // parts that are there and may not be read
-  std::size_t packed = 0;            // parts that this kernel could not unpack: nobody knows what they say
+  std::size_t unreadable = 0;        // parts without permission to read
+  std::size_t packed = 0;            // parts that this kernel could not unpack; their content is unknown
 };
 
-// /sys/fs/pstore, and where systemd-pstore puts what it finds there. unsupported when this machine has no
-// place to keep a record; denied when its folder may not be read.
+// Reads /sys/fs/pstore, and the folder to which systemd-pstore moves its files. unsupported: this machine has
+// no storage for records; denied: no permission to list /sys/fs/pstore.
 [[nodiscard]] Result<CrashRecords> read_crash_records(const Files& files);
 
 }  // namespace autopilot::host

@@ -29,7 +29,7 @@ std::optional<Duration> throttled(const Files& files, const std::string& process
   return std::chrono::milliseconds{*milliseconds};
 }
 
-// All processors of a package show its counter, so the first one speaks.
+// All processors of a package show the same counter, so the first one is read.
 std::vector<ProcessorPackage> packages_of(const Files& files, const std::vector<int>& online) {
   std::vector<ProcessorPackage> packages;
   for (const int id : online) {

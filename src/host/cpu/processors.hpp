@@ -11,27 +11,27 @@
 
 namespace autopilot::host {
 
-// What sits in one socket.
+// One CPU socket.
 struct ProcessorPackage {
   int id = 0;
-  // How long it has slowed itself down because of heat since boot; only Intel's, since Linux 5.6.
+  // Time in thermal throttling since boot; Intel only, since Linux 5.6.
   std::optional<Duration> throttled;
 };
 
-// /sys/devices/system/cpu. A processor is what the kernel schedules on: a hardware thread.
+// /sys/devices/system/cpu. A processor is a hardware thread, on which the kernel schedules.
 struct Processors {
   std::size_t online = 0;
   std::optional<std::size_t> present;
-  // Simultaneous multithreading: on, off, forceoff, notsupported, notimplemented; empty where it is not told.
+  // Simultaneous multithreading: on, off, forceoff, notsupported, notimplemented; empty: not reported.
   std::string smt;
-  // Of those online, by id.
+  // Packages of online processors, by id.
   std::vector<ProcessorPackage> packages;
 };
 
-// Fails where nobody can say which are online.
+// An error if the list of online processors cannot be read.
 [[nodiscard]] Result<Processors> read_processors(const Files& files);
 
-// The first "model name" of /proc/cpuinfo; empty where there is none (Arm).
+// The first "model name" of /proc/cpuinfo; empty if there is none (Arm).
 [[nodiscard]] Result<std::string> read_processor_model(const Files& files);
 
 }  // namespace autopilot::host

@@ -34,7 +34,7 @@ MemoryController read_controller(const Files& files, const std::string& name) {
   controller.name = name;
   controller.corrected = read_count(files, folder + "/ce_count");
   controller.uncorrected = read_count(files, folder + "/ue_count");
-  // The modules say where the errors of the controller are; it counts them by itself.
+  // The controller has its own counters; the modules locate its errors.
   for (const std::string& entry : files.list(folder).value_or(std::vector<std::string>{}))
     if (is_numbered(entry, "dimm") || is_numbered(entry, "rank"))
       controller.modules.push_back(read_module(files, folder, entry));
@@ -55,14 +55,14 @@ Result<std::vector<MemoryController>> read_memory_controllers(const Files& files
 
 namespace {
 
-// The row "Name:   123 kB"; nothing when there is none.
+// The size in the row "Name:   123 kB"; empty if there is no such row.
 Result<std::optional<std::uint64_t>> kilobytes_of(std::string_view text, std::string_view name) {
   for (const std::string_view line : split(text, '\n')) {
     if (!line.starts_with(name) || line.substr(name.size(), 1) != ":") continue;
     const auto words = split_words(line.substr(name.size() + 1));
     const auto number = words.empty() ? std::nullopt : parse_number<std::uint64_t>(words.front());
     if (!number || words.size() != 2 || words.back() != "kB")
-      return fail(Errc::malformed, "meminfo: " + std::string(name) + " is no number of kB");
+      return fail(Errc::malformed, "meminfo: " + std::string(name) + " is not a size in kB");
     return std::optional(*number);
   }
   return std::optional<std::uint64_t>();
@@ -70,7 +70,7 @@ Result<std::optional<std::uint64_t>> kilobytes_of(std::string_view text, std::st
 
 Result<std::uint64_t> required(std::string_view text, std::string_view name) {
   const auto number = TRY(kilobytes_of(text, name));
-  if (!number) return fail(Errc::malformed, "meminfo: no row " + std::string(name));
+  if (!number) return fail(Errc::malformed, "meminfo: missing row " + std::string(name));
   return *number;
 }
 
@@ -79,7 +79,7 @@ Result<double> share_of(std::string_view word, std::string_view name) {
   const bool is_named = word.starts_with(name) && word.substr(name.size(), 1) == "=";
   const auto number = is_named ? parse_number<double>(word.substr(name.size() + 1)) : std::nullopt;
   if (!number || !(*number >= 0 && *number <= 100))
-    return fail(Errc::malformed, "pressure: no percentage " + std::string(name));
+    return fail(Errc::malformed, "pressure: not a percentage: " + std::string(name));
   return *number / 100;
 }
 
@@ -107,7 +107,7 @@ Result<std::optional<std::uint64_t>> parse_oom_kills(std::string_view vmstat) {
     const auto words = split_words(line);
     if (words.empty() || words.front() != "oom_kill") continue;
     const auto count = words.size() == 2 ? parse_number<std::uint64_t>(words.back()) : std::nullopt;
-    if (!count) return fail(Errc::malformed, "vmstat: oom_kill is no number");
+    if (!count) return fail(Errc::malformed, "vmstat: oom_kill is not a number");
     return std::optional(*count);
   }
   return std::optional<std::uint64_t>();
@@ -126,7 +126,7 @@ Result<Pressure> parse_pressure(std::string_view text) {
       pressure.full = TRY(parse_shares(words));
     }
   }
-  if (!has_some) return fail(Errc::malformed, "pressure: no row of `some`");
+  if (!has_some) return fail(Errc::malformed, "pressure: missing row `some`");
   return pressure;
 }
 
