@@ -19,7 +19,7 @@
 #include "host/ethtool/ethtool_helper.hpp"
 #include "host/files/own_folder.hpp"
 #include "host/gpu/amd_gpus.hpp"
-#include "host/gpu/nvml_helper.hpp"
+#include "host/gpu/nvml_driver.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"

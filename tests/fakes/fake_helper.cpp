@@ -10,7 +10,7 @@
 #include "host/clock/system_clock.hpp"
 #include "host/ethtool/ethtool_helper.hpp"
 #include "host/gpu/amd_gpus.hpp"
-#include "host/gpu/nvml_helper.hpp"
+#include "host/gpu/nvml_driver.hpp"
 #include "host/helpers/helper_server.hpp"
 #include "host/helpers/message.hpp"
 #include "host/infiniband/ib_helper.hpp"

@@ -3,15 +3,23 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <limits>
+#include <condition_variable>
+#include <functional>
+#include <iostream>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
+#include <unistd.h>
 #include <utility>
 
+#include "host/clock/system_clock.hpp"
+#include "host/gpu/helper_gpus.hpp"
 #include "host/gpu/nvml_reader.hpp"
 #include "host/gpu/readings.hpp"
+#include "host/helpers/helper_server.hpp"
+#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -165,7 +173,7 @@ void NvmlDriver::read_gpus(GpuReport& report, const std::vector<GpuGroup>& group
   for (const auto& [address, known] : known_)
     absent.insert(address);
   std::vector<GpuDevice> nameless;
-  for (unsigned i = 0; i < std::min(count, kMaxGpus); ++i) {
+  for (unsigned i = 0; i < std::min(count, kMaxNvmlGpus); ++i) {
     GpuDevice gpu = read_index(i, groups);
     absent.erase(gpu.subject.key);
     (gpu.subject.key.empty() ? nameless : report.gpus).push_back(std::move(gpu));
@@ -293,99 +301,106 @@ Result<std::vector<GpuEvent>> NvmlDriver::take_events() {
 
 namespace {
 
-tl::unexpected<Error> call_failed(const NvmlLibrary& library, std::string_view function, nvml::Return code) {
-  if (code == nvml::kSymbolAbsent)
-    return fail(Errc::unsupported, "the driver's library has no " + std::string(function));
-  return fail(code == nvml::kNoPermission ? Errc::denied : Errc::unavailable,
-              std::string(function) + ": " + library.error_text(code));
-}
+// A call that hangs this long is given up; a new process may succeed.
+constexpr Duration kHangPatience = std::chrono::seconds{30};
+constexpr int kExitUsage = 64;
 
-std::optional<std::string> address_of_device(NvmlLibrary& library, nvml::Device device) {
-  nvml::PciInfo pci{};
-  if (library.call(library.functions().nvmlDeviceGetPciInfo_v3, device, &pci) != nvml::kSuccess)
-    return std::nullopt;
-  return canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
-}
+// The driver, called by one thread, which may hang in a call.
+class NvmlService {
+ public:
+  explicit NvmlService(std::string library_path) : driver_(std::move(library_path), clock_, watch_) {
+    std::thread([this] { work(); }).detach();
+  }
 
-bool is_alike(const GpuEvent& a, const GpuEvent& b) {
-  return a.subject == b.subject && a.code == b.code;
-}
+  Result<std::string> read(std::string_view params, MonoTime deadline) {
+    const GpuQuestion question = TRY(parse_gpu_question(params));
+    auto answer =
+        ask([this, question] { return format_gpu_report(driver_.read(question.groups, question.addresses)); },
+            deadline);
+    if (answer) return std::move(*answer);
+    GpuReport report;
+    report.state = DriverState::unresponsive;
+    report.detail = what_hangs();
+    return format_gpu_report(report);
+  }
+
+  Result<std::string> take_events(std::string_view, MonoTime deadline) {
+    auto answer = ask(
+        [this]() -> Result<std::string> {
+          return format_gpu_events(TRY(driver_.take_events()), clock_.now());
+        },
+        deadline);
+    if (!answer) return fail(Errc::timed_out, what_hangs());
+    return std::move(*answer);
+  }
+
+ private:
+  using Task = std::function<Result<std::string>()>;
+
+  [[noreturn]] void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return task_ != nullptr; });
+      lock.unlock();
+      Result<std::string> answer = task_();
+      lock.lock();
+      answer_ = std::move(answer);
+      task_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  // Empty if the thread is busy or has not finished shortly before the deadline.
+  std::optional<Result<std::string>> ask(Task task, MonoTime deadline) {
+    const MonoTime give_up = mono_now() + (deadline - mono_now()) * 9 / 10;
+    std::unique_lock lock(mutex_);
+    const auto is_free = [this] { return task_ == nullptr; };
+    if (!changed_.wait_until(lock, give_up, is_free)) return std::nullopt;
+    task_ = std::move(task);
+    changed_.notify_all();
+    if (!changed_.wait_until(lock, give_up, is_free)) return std::nullopt;
+    return std::move(answer_);
+  }
+
+  // Never returns once a call has hung for kHangPatience.
+  [[nodiscard]] std::string what_hangs() const {
+    const char* call = watch_.name();
+    const Duration stuck = mono_now() - watch_.since();
+    if (call == nullptr) return "the driver is slow: no answer within the deadline";
+    if (stuck > kHangPatience)
+      while (true)
+        ::pause();
+    return std::string(call) + " has not returned for " +
+           format_duration(std::chrono::duration_cast<std::chrono::seconds>(stuck));
+  }
+
+  SystemClock clock_;
+  CallWatch watch_;
+  NvmlDriver driver_;  // used by the thread alone
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Task task_;  // in progress on the thread; null: the thread is free
+  Result<std::string> answer_;
+};
 
 }  // namespace
 
-Status NvmlEvents::listen(NvmlLibrary& library) {
-  if (set_ != nullptr) return {};
-  const nvml::Functions& functions = library.functions();
-  nvml::EventSet set = nullptr;
-  if (const auto code = library.call(functions.nvmlEventSetCreate, &set); code != nvml::kSuccess)
-    return call_failed(library, "nvmlEventSetCreate", code);
-  unsigned count = 0;
-  nvml::Return why = library.call(functions.nvmlDeviceGetCount_v2, &count);
-  std::map<nvml::Device, std::string> addresses;
-  for (unsigned i = 0; i < std::min(count, NvmlDriver::kMaxGpus); ++i) {
-    nvml::Device device = nullptr;
-    nvml::Return code = library.call(functions.nvmlDeviceGetHandleByIndex_v2, i, &device);
-    if (code == nvml::kSuccess)
-      code = library.call(functions.nvmlDeviceRegisterEvents, device, nvml::kEventXidCriticalError, set);
-    if (code != nvml::kSuccess)
-      why = code;
-    else if (auto address = address_of_device(library, device))
-      addresses.emplace(device, std::move(*address));
+int run_nvml_helper(int fd, const std::vector<std::string>& arguments) {
+  std::string library;
+  if (arguments.size() == 2 && arguments[0] == "--library") {
+    library = arguments[1];
+  } else if (!arguments.empty()) {
+    std::cerr << "autopilot helper nvml: takes only --library PATH\n";
+    return kExitUsage;
   }
-  if (addresses.empty()) {
-    library.call(functions.nvmlEventSetFree, set);
-    if (why == nvml::kSuccess) return fail(Errc::unavailable, "the driver lists no GPU");
-    return call_failed(library, "nvmlDeviceRegisterEvents", why);
-  }
-  set_ = set;
-  addresses_ = std::move(addresses);
-  drained_ = clock_.now().mono;
-  return {};
-}
-
-void NvmlEvents::end() {
-  set_ = nullptr;
-  addresses_.clear();
-}
-
-Status NvmlEvents::drain(NvmlLibrary& library) {
-  if (set_ == nullptr) return {};
-  const Instant now = clock_.now();
-  const Duration late = now.mono - std::exchange(drained_, now.mono);
-  for (int i = 0; i < kMaxAtOnce; ++i) {
-    nvml::EventData data{};
-    const auto code = library.call(library.functions().nvmlEventSetWait_v2, set_, &data, 0U);
-    if (code == nvml::kTimeout) break;
-    if (code != nvml::kSuccess) return call_failed(library, "nvmlEventSetWait_v2", code);
-    const auto address = addresses_.find(data.device);
-    if ((data.eventType & nvml::kEventXidCriticalError) == 0 || address == addresses_.end()) continue;
-    GpuEvent event;
-    event.subject = {SubjectKind::gpu, address->second, std::nullopt, "", ""};
-    event.code = static_cast<std::uint32_t>(
-        std::min<unsigned long long>(data.eventData, std::numeric_limits<std::uint32_t>::max()));
-    event.time = now;
-    event.late = late;
-    add(std::move(event));
-  }
-  return {};
-}
-
-// Many events of one kind leave room for other events.
-void NvmlEvents::add(GpuEvent event) {
-  const auto alike = [&event](const GpuEvent& other) { return is_alike(other, event); };
-  if (static_cast<std::size_t>(std::ranges::count_if(kept_events_, alike)) >= kMostAlike)
-    kept_events_.erase(std::prev(std::find_if(kept_events_.rbegin(), kept_events_.rend(), alike).base()));
-  kept_events_.push_back(std::move(event));
-  if (kept_events_.size() > kMost) kept_events_.pop_front();
-}
-
-std::vector<GpuEvent> NvmlEvents::take() {
-  const MonoTime oldest = clock_.now().mono - kKeptFor;
-  std::erase_if(kept_events_, [oldest](const GpuEvent& event) { return event.time.mono < oldest; });
-  std::vector<GpuEvent> taken(std::make_move_iterator(kept_events_.begin()),
-                              std::make_move_iterator(kept_events_.end()));
-  kept_events_.clear();
-  return taken;
+  static NvmlService service(std::move(library));
+  const int code = serve(
+      fd,
+      {{"read", [](std::string_view params, MonoTime deadline) { return service.read(params, deadline); }},
+       {"events",
+        [](std::string_view params, MonoTime deadline) { return service.take_events(params, deadline); }}});
+  // The thread may hang in the driver: exit without destructors and without joining it.
+  ::_exit(code);
 }
 
 }  // namespace autopilot::host

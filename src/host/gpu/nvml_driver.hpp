@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,45 +15,10 @@
 
 namespace autopilot::host {
 
-// Xid events from NVML. NVML delivers only events after the registration, so the registration is made early,
-// and events are kept here until take(). For one thread.
-class NvmlEvents {
- public:
-  static constexpr int kMaxAtOnce = 256;     // events that one drain() reads
-  static constexpr std::size_t kMost = 256;  // events kept
-  // Events kept of one GPU and Xid; a further event replaces the newest of them.
-  static constexpr std::size_t kMostAlike = 4;
-  // Older events are in the kernel log, or nothing needs them.
-  static constexpr Duration kKeptFor = std::chrono::minutes{2};
-
-  explicit NvmlEvents(const Clock& clock) : clock_(clock) {}
-
-  // Registers for the events of all GPUs of an initialised library; does nothing if that has already
-  // succeeded. An error if no GPU can be registered.
-  Status listen(NvmlLibrary& library);
-  // Call when the library is shut down; events received so far are kept.
-  void end();
-  // Reads pending events without waiting, with one library call more than there are events. Does nothing
-  // before listen() has succeeded.
-  Status drain(NvmlLibrary& library);
-  // Returns and forgets the events of the last kKeptFor, oldest first.
-  [[nodiscard]] std::vector<GpuEvent> take();
-
- private:
-  void add(GpuEvent event);
-
-  const Clock& clock_;
-  nvml::EventSet set_ = nullptr;
-  std::map<nvml::Device, std::string> addresses_;  // of registered GPUs
-  MonoTime drained_{};
-  std::deque<GpuEvent> kept_events_;
-};
-
 // The driver as a whole, called in this process. Calls may hang or crash the process, so only the helper
 // process uses it. For one thread.
 class NvmlDriver {
  public:
-  static constexpr unsigned kMaxGpus = 64;
   // NVML fixes its list of GPUs at init. While a GPU is not ok, NVML is initialised again at this interval to
   // find recovered GPUs.
   static constexpr Duration kReinitInterval = std::chrono::minutes{1};
@@ -122,5 +86,11 @@ class NvmlDriver {
   std::map<std::string, Known, std::less<>> known_;  // by PCI address
   NvmlEvents events_;
 };
+
+// `autopilot helper nvml [--library PATH]`: calls the driver's library for HelperGpus. A separate thread
+// makes the calls: while a call hangs, the answer is a report of an unresponsive driver that names the call.
+// After 30 seconds the helper stops answering, so that the agent kills it. Returns the exit code of the
+// process.
+[[nodiscard]] int run_nvml_helper(int fd, const std::vector<std::string>& arguments);
 
 }  // namespace autopilot::host

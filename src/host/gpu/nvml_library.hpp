@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/result.hpp"
 #include "host/files/fd.hpp"
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/nvml_abi.h"
@@ -109,5 +112,41 @@ class NvmlLibrary {
 [[nodiscard]] DriverState driver_state_of(nvml::Return init_code);
 // The text in a buffer of the driver as printable ASCII.
 [[nodiscard]] std::string driver_text(const char* text, std::size_t size);
+
+inline constexpr unsigned kMaxNvmlGpus = 64;  // GPUs that are read
+
+// Xid events from NVML. NVML delivers only events after the registration, so the registration is made early,
+// and events are kept here until take(). For one thread.
+class NvmlEvents {
+ public:
+  static constexpr int kMaxAtOnce = 256;     // events that one drain() reads
+  static constexpr std::size_t kMost = 256;  // events kept
+  // Events kept of one GPU and Xid; a further event replaces the newest of them.
+  static constexpr std::size_t kMostAlike = 4;
+  // Older events are in the kernel log, or nothing needs them.
+  static constexpr Duration kKeptFor = std::chrono::minutes{2};
+
+  explicit NvmlEvents(const Clock& clock) : clock_(clock) {}
+
+  // Registers for the events of all GPUs of an initialised library; does nothing if that has already
+  // succeeded. An error if no GPU can be registered.
+  Status listen(NvmlLibrary& library);
+  // Call when the library is shut down; events received so far are kept.
+  void end();
+  // Reads pending events without waiting, with one library call more than there are events. Does nothing
+  // before listen() has succeeded.
+  Status drain(NvmlLibrary& library);
+  // Returns and forgets the events of the last kKeptFor, oldest first.
+  [[nodiscard]] std::vector<GpuEvent> take();
+
+ private:
+  void add(GpuEvent event);
+
+  const Clock& clock_;
+  nvml::EventSet set_ = nullptr;
+  std::map<nvml::Device, std::string> addresses_;  // of registered GPUs
+  MonoTime drained_{};
+  std::deque<GpuEvent> kept_events_;
+};
 
 }  // namespace autopilot::host
