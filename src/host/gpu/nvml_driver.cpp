@@ -15,11 +15,11 @@
 #include <utility>
 
 #include "host/clock/system_clock.hpp"
+#include "host/files/fd.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/gpu/nvml_reader.hpp"
 #include "host/gpu/readings.hpp"
 #include "host/helpers/helper_server.hpp"
-#include "host/process/poll.hpp"
 
 namespace autopilot::host {
 namespace {
