@@ -435,7 +435,7 @@ class RemediationTest(unittest.TestCase):
         self.wait_held()
         controller.stop()
         name = self.plans()[0]["metadata"]["name"]
-        with self.assertRaisesRegex(ApiError, "what was decided does not change"):
+        with self.assertRaisesRegex(ApiError, "a decision does not change"):
             self.api.run("patch", "rplan", "-n", NAMESPACE, name, "--type=merge", "-p", '{"spec": {"node": "rem-2"}}')
 
 

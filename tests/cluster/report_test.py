@@ -99,7 +99,7 @@ class ReportTest(unittest.TestCase):
             agent.wait_ready()
             self.wait_for_written("PASS")
             lines = self.api.run("-n", NAMESPACE, "get", "nhr").splitlines()
-        self.assertEqual(lines[0].split(), ["NAME", "VERDICT", "HEALTH", "LOOKED", "WORST", "INCIDENT", "CHECKED", "AGE"])
+        self.assertEqual(lines[0].split(), ["NAME", "VERDICT", "HEALTH", "RAN", "WORST", "INCIDENT", "CHECKED", "AGE"])
         self.assertRegex(lines[1], rf"^{NODE} +PASS +healthy +\d+ of \d+ ")
         self.assertIn("observedAt", self.api.run("explain", "nodehealthreports.status"))
 
