@@ -76,7 +76,7 @@ class Comparison {
     for (std::size_t i = 0; i < labels_.incidents.size(); ++i)
       meet(i);
     for (std::size_t i = 0; i < story_.incidents.size(); ++i)
-      if (!used_.contains(i)) score_.invented.push_back("nobody asked for: " + name_of(at(i)));
+      if (!used_.contains(i)) score_.invented.push_back("unexpected: " + name_of(at(i)));
     for (const int number : labels_.noise)
       for (const ToldIncident& told : story_.incidents)
         if (member_of(told.last, line(number)) != nullptr)
@@ -145,10 +145,11 @@ class Comparison {
       answer.outcome = outcome;
       answer.why = std::move(why);
     };
-    if (!contains(label.families, answer.answered)) say(Meeting::wrong_cause, "said " + name_of(incident));
+    if (!contains(label.families, answer.answered))
+      say(Meeting::wrong_cause, "reported " + name_of(incident));
     if (!contains(label.ends, end) || !is_blamed(label, index, incident.blamed))
       say(Meeting::wrong_end,
-          "said " + name_of(incident) + "; is " + join(label.ends) + ", " + join(label.blamed));
+          "reported " + name_of(incident) + "; is " + join(label.ends) + ", " + join(label.blamed));
     if (is_again) say(Meeting::merged, "in the incident of another cause: " + name_of(incident));
     const std::string health(autopilot::to_string(told.worst));
     if (!contains(label.health, health))
@@ -156,8 +157,9 @@ class Comparison {
     for (const int number : label.consequences) {
       const IncidentMember* member = member_of(incident, line(number));
       if (member == nullptr || !member->sympathetic)
-        say(Meeting::incomplete, "line " + std::to_string(number) +
-                                     (member == nullptr ? " is not in it" : " is not told as a consequence"));
+        say(Meeting::incomplete,
+            "line " + std::to_string(number) +
+                (member == nullptr ? " is not in it" : " is not reported as a consequence"));
     }
     for (const int number : label.with)
       for (const ToldIncident& other : story_.incidents)
@@ -166,7 +168,7 @@ class Comparison {
           say(Meeting::incomplete, "line " + std::to_string(number) + " is in another incident");
     const bool is_over = incident.state != IncidentState::open;
     if (!label.at_end.empty() && is_over != (label.at_end == "over"))
-      say(Meeting::incomplete, is_over ? "it is over at the end" : "it still stands at the end");
+      say(Meeting::incomplete, is_over ? "it is over at the end" : "it is still open at the end");
   }
 
   // `program`: a process that a line of this incident, or of one that it joins, names.
@@ -207,7 +209,7 @@ std::string_view to_string(Meeting outcome) {
     case Meeting::wrong_cause:
       return "wrong cause";
     case Meeting::wrong_end:
-      return "wrong end";
+      return "wrong culprit";
     case Meeting::incomplete:
       return "incomplete";
   }
