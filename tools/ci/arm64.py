@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the programs for arm64 on another processor, and shows that they run."""
+"""Cross-compiles the programs for arm64, and runs them in an emulator."""
 
 import junit
 from stage import ROOT, Outcome, Run, one, skip
 
 CANNOT_RUN = 77
-# What is run, and a word of what it must say. The second starts a helper that loads the simulated driver; checks that
-# cannot look leave the machine without a verdict.
+# Commands, and a word of their required output. The second starts a helper that loads the simulated driver; checks that cannot
+# run leave the machine without a verdict.
 SHOWN = ((["version"], ", Release)"), (["check", "--simulate", "hgx-h100-8"], "verdict PASS"))
 
 
@@ -26,7 +26,7 @@ def arm64(run: Run) -> Outcome:
         return skip(junit.skip_reason(run.log.read_text()))
     if status != 0:
         return one(False, "the libraries for arm64 could not be unpacked")
-    # The catalog is compiled by a program of this machine.
+    # The catalog compiler runs on this machine.
     for preset, target in (("release", "autopilot_catalog_compiler"), ("arm64", "programs")):
         if run.command(["cmake", "--preset", preset], 300) != 0:
             return one(False, f"cmake could not configure {preset}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which C++ files changed, for the stages that cannot afford all of them."""
+"""Finds the changed C++ files, for stages that cannot process all files."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def marks_of_tests(preset: str, labels: tuple[str, ...]) -> dict[str, str]:
-    """For each test of ctest with one of the labels: what changes when its program or a file that is not compiled does."""
+    """For each ctest test with one of the labels: a key that changes with its program and with files that are not compiled."""
     done = subprocess.run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"], cwd=ROOT, text=True,
                           capture_output=True, check=True)
     data = hashlib.sha256()
@@ -30,7 +30,7 @@ def marks_of_tests(preset: str, labels: tuple[str, ...]) -> dict[str, str]:
         if not set(labels) & set(of_test):
             continue
         mark = data.copy()
-        # A program that was not built yet is no command.
+        # ctest lists no command for a program that is not built yet.
         mark.update(_stat_of(Path(test.get("command", ["no program"])[0])))
         marks[test["name"]] = mark.hexdigest()
     return marks
@@ -44,7 +44,7 @@ def _stat_of(path: Path) -> bytes:
         return f"{path} is missing\n".encode()
 
 
-# Folders whose tests are not called as the folder below src/ is.
+# Folders whose tests have another name than the folder below src/.
 TESTS_OF = {"probes/gpu": ["gpu_probe"], "probes/net": ["net_probe"], "simulator": ["simulator"], "tests/fleet": ["fleet_sim"],
             "catalog": ["catalog"]}
 
@@ -55,7 +55,7 @@ def _changed_names() -> set[str]:
 
 
 def nearest_tests() -> list[str]:
-    """The tests of ctest that say most of the files that changed, committed or not."""
+    """The ctest tests that cover the changed files best, committed or not."""
     tests = set()
     for parts in (Path(name).parts for name in _changed_names()):
         own = [parts[1]] if parts[0] == "src" and len(parts) > 2 else []
@@ -64,7 +64,7 @@ def nearest_tests() -> list[str]:
 
 
 def nearest_golden_cases() -> list[str]:
-    """The folders of tests/golden/ whose cases say most of the checks that changed: of src/checks/gpu/xid.cpp it is gpu.xid."""
+    """The folders of tests/golden/ that cover the changed checks best: gpu.xid for src/checks/gpu/xid.cpp."""
     found = set()
     for parts in (Path(name).parts for name in _changed_names()):
         if parts[:2] == ("src", "checks") and len(parts) == 4:
@@ -79,7 +79,7 @@ def all_files() -> list[Path]:
 
 
 def base() -> tuple[str, str]:
-    """Commit to compare with, and its name for people; ("", ...) where there is none."""
+    """The commit to compare with, and its name for messages; ("", ...) if there is none."""
     head = _git("rev-parse", "HEAD")
     for branch in ("origin/main", "main"):
         merge_base = _git("merge-base", "HEAD", branch)
@@ -92,7 +92,7 @@ def base() -> tuple[str, str]:
 
 
 def changed_files() -> tuple[list[Path], str]:
-    """Tracked C++ files that differ from the base or are uncommitted, and what they were compared with."""
+    """Tracked C++ files that differ from the base or are uncommitted, and the name of the base."""
     commit, title = base()
     if not commit:
         return all_files(), title

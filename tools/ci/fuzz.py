@@ -9,7 +9,7 @@ from typing import Callable
 from stage import NO_TIME, ROOT, Outcome, OutOfTime, Run, skip
 
 PROGRAM = ROOT / "build" / "asan" / "bin" / "autopilot_fuzz"
-SECONDS_OF_SEEDS = 120  # libFuzzer ends one that takes 10 s
+SECONDS_OF_SEEDS = 120  # libFuzzer ends an input that takes 10 s
 
 
 def targets() -> list[str]:
@@ -17,7 +17,7 @@ def targets() -> list[str]:
 
 
 def _seeds(target: str) -> list[Path]:
-    """Its folder, which not every target has."""
+    """Folder of the target's seeds. Not every target has one."""
     folder = ROOT / "tests" / "fuzz" / "corpus" / target
     return [folder] if folder.is_dir() else []
 
@@ -30,7 +30,7 @@ def _run_one(run: Run, target: str, words: list, timeout: int, note: Callable[[s
     argv = [PROGRAM, target, "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", f"-artifact_prefix={found}/", *words]
     try:
         status = single.command(argv, timeout, {"ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-16"})
-    except OutOfTime:  # what another target found counts
+    except OutOfTime:  # results of the other targets still count
         return skip(f"{target}: {NO_TIME}")
     log = single.log.read_text(errors="replace")
     if status == 0:
@@ -69,10 +69,10 @@ def _all(run: Run, each: Callable[[Run, str], Outcome]) -> Outcome:
 
 
 def fuzz(run: Run) -> Outcome:
-    """Looks for new inputs for a while, from the seeds and what earlier runs kept."""
+    """Searches for new inputs for a while, starting from the seeds and the inputs of earlier runs."""
     return _all(run, _fuzz_one)
 
 
 def replay(run: Run) -> Outcome:
-    """Each seed once: what was found before stays found."""
+    """Runs each seed once, so that fixed bugs stay fixed."""
     return _all(run, _replay_one)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts tests: ctest says which programs ran; GoogleTest's own report, and the lines that unittest -v prints, say which
-of their tests passed or were skipped."""
+"""Counts tests: ctest reports which programs ran; GoogleTest's own report, and the lines of unittest -v, contain which of
+their tests passed or were skipped."""
 
 import re
 import xml.etree.ElementTree as xml
@@ -44,7 +44,7 @@ DOUBLE_RULE, RULE = "=" * 70, "-" * 70
 
 
 def _said_by_unittest(output: str) -> dict[str, str]:
-    """Of each test that failed, by its name and class; of one with subtests what the first of them said that failed."""
+    """The message of each failed test, by its name and class; for a test with subtests, of the first that failed."""
     said: dict[str, str] = {}
     for block in output.split(DOUBLE_RULE + "\n")[1:]:
         title, _, rest = block.partition("\n")
@@ -56,7 +56,7 @@ def _said_by_unittest(output: str) -> dict[str, str]:
 
 
 def count_unittest(entry: str, output: str) -> Outcome:
-    """A test with a docstring is named on the line before its result."""
+    """unittest prints the name of a test with a docstring on the line before its result."""
     outcome = Outcome()
     name, title, said = entry, "", _said_by_unittest(output)
     for line in output.splitlines():
@@ -80,8 +80,8 @@ def count_unittest(entry: str, output: str) -> Outcome:
 
 
 def count(ctest_report: Path, googletest_folder: Path) -> Outcome:
-    """`x` of ctest is the program autopilot_x_tests; one that tells nothing of its tests, or fails without a failed test,
-    counts as one."""
+    """The ctest test `x` is the program autopilot_x_tests. A program that reports no tests, or that fails without a failed test,
+    counts as one test."""
     total = Outcome()
     for entry in xml.parse(ctest_report).getroot().iter("testcase"):
         name = entry.get("name", "")
@@ -108,6 +108,6 @@ SKIPPED = re.compile(r"^(?:SKIP|skipped|cannot run here):? +(.+)$", re.MULTILINE
 
 
 def skip_reason(output: str) -> str:
-    """A script that does not run says why."""
+    """The reason that a skipped script prints."""
     match = SKIPPED.search(output)
     return match.group(1).strip() if match else "not run"

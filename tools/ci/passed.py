@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remembers which stages of a plan passed for the files of a commit, so that a plan of hours goes on where it stopped.
+"""Records which stages of a plan passed for the files of a commit, so that a plan of hours resumes after an interruption.
 
 One file per stage in ~/.cache/autopilot/passed/<tree of the commit>/; it survives `make clean` and serves another clone.
-Nothing is remembered, and nothing found, while a file differs from the commit.
+While a file differs from the commit, nothing is recorded or read.
 """
 
 import json
@@ -23,7 +23,7 @@ def default_folder() -> Path:
 
 
 def committed_tree(root: Path = ROOT) -> str:
-    """The tree of HEAD; empty while files differ from it."""
+    """The tree of HEAD; empty if files differ from it."""
     def git(*arguments: str) -> str:
         return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=True).stdout.strip()
     try:
@@ -46,7 +46,7 @@ class Passed:
                 shutil.rmtree(tree, ignore_errors=True)
 
     def find(self, stage: str) -> Outcome | None:
-        """The outcome of a stage that passed for these files."""
+        """The recorded outcome of a stage that passed for these files."""
         if self._folder is None:
             return None
         try:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the stages of a command of the Makefile, all of them, and says what passed, failed and was skipped."""
+"""Runs all stages of a command of the Makefile, and prints which passed, failed and were skipped."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ from stage import ROOT, Beside, Failure, Options, Outcome, execute, failures_of
 from stages import PLANS
 
 BUDGETS = {"fuzz_seconds": {"verify": 60}, "tidy_seconds": {"verify": 0, "test": 600}, "minutes": {"test": 80}}
-# Plans that take hours go on where they stopped.
+# Plans that take hours resume after an interruption.
 RESUMED = ("verify",)
 SLOWEST_SHOWN = 10
 NOTES_SHOWN = 25
@@ -40,7 +40,7 @@ def show(outcome: Outcome) -> None:
 
 
 def show_failures(failures: list[Failure]) -> None:
-    """At the end, where whoever looks for them looks first, and what keeps only the end of long output keeps them."""
+    """Printed at the end, which readers see first, and which survives if only the end of long output is kept."""
     for failure in failures[:FAILURES_SHOWN]:
         print(f"failed: {failure.name}")
         for line in failure.text.splitlines()[-LINES_OF_FAILURE:]:
@@ -94,7 +94,7 @@ def main() -> int:
     skipped: list[str] = []
     beside: dict[str, Beside] = {}
     resumes = arguments.plan in RESUMED and not arguments.again
-    # Fuzzing for less than the plan's time is not what the plan would remember.
+    # A shorter fuzzing time than the plan's does not count as passed for the plan.
     is_whole = options.fuzz_seconds >= BUDGETS["fuzz_seconds"].get(arguments.plan, 0)
     tree = committed_tree() if resumes and is_whole else ""
     if resumes and not tree:
@@ -110,7 +110,7 @@ def main() -> int:
             outcome, seconds = known[stage.name], 0.0
         else:
             outcome, seconds = begun.result(stage.name) if begun else execute(stage, options, set(failed))
-            # A file that was changed meanwhile may or may not have been part of it.
+            # A file that changed during the run may or may not have been tested.
             if tree and tree == committed_tree():
                 passed.keep(stage.name, outcome)
         print(f"        {word(outcome)} in {spoken(seconds)}: {outcome.passed} passed, {outcome.failed} failed, "
@@ -139,5 +139,5 @@ if __name__ == "__main__":
         sys.exit(main())
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr, flush=True)
-        # Not sys.exit, which waits for what runs beside.
+        # Not sys.exit, which waits for the stages that run beside.
         os._exit(130)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stage of CI, what came out of it, and how it runs commands."""
+"""A stage of CI, its outcome, and how it runs commands."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ NO_TIME = "no time was left; with what this run built the next one takes less"
 
 @dataclass
 class Failure:
-    """A test that failed, and what it said of it."""
+    """A failed test and its message."""
 
     name: str
     text: str
@@ -26,8 +26,8 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """Counts of tests, or of one thing that passed or failed. Notes are shown under the stage, failures and the slowest tests
-    at the end of all."""
+    """Counts of tests, or of one step that passed or failed. Notes are printed below the stage; failures and the slowest tests at
+    the end of the whole run."""
 
     passed: int = 0
     failed: int = 0
@@ -35,7 +35,7 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     times: list[tuple[float, str]] = field(default_factory=list)  # seconds and name of each test
-    programs: list[str] = field(default_factory=list)  # of ctest, those that passed
+    programs: list[str] = field(default_factory=list)  # ctest tests that passed
 
     def add(self, other: "Outcome") -> None:
         self.passed += other.passed
@@ -59,16 +59,16 @@ def skip(reason: str) -> Outcome:
 class Options:
     jobs: int
     fuzz_seconds: int
-    tidy_seconds: int  # wall time after which no further file is begun; 0: no limit
-    deadline: float = float("inf")  # of the whole plan, by time.monotonic()
+    tidy_seconds: int  # wall time after which no further file is started; 0: no limit
+    deadline: float = float("inf")  # deadline of the whole plan, in time.monotonic()
 
 
 class OutOfTime(Exception):
-    """The plan may take no longer. A stage that was not done by then is skipped, and says so."""
+    """The time of the plan is over. A stage that has not ended by then is skipped, with this reason."""
 
 
 class Run:
-    """What a stage is given: its log and the options."""
+    """Input of a stage: its log and the options."""
 
     def __init__(self, name: str, options: Options, beside: bool = False):
         self.name = name
@@ -82,17 +82,17 @@ class Run:
             log.write(text + "\n")
 
     def start(self, argv: list, **further) -> subprocess.Popen:
-        """A program with a session of its own."""
+        """Starts a program in its own session."""
         child = subprocess.Popen([str(word) for word in argv], cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
                                  **further)
         if self.beside:
-            # Linux shares processors between sessions, and then within each: there SCHED_IDLE yields to nobody else.
+            # Linux shares the processors between sessions first, so SCHED_IDLE has an effect only within one session.
             with contextlib.suppress(OSError):
                 Path(f"/proc/{child.pid}/autogroup").write_text("19")
         return child
 
     def command(self, argv: list, timeout: int, env: dict[str, str] | None = None) -> int:
-        """Exit code of a program whose output goes to the log; 124 when it was killed after `timeout` seconds."""
+        """Exit code of a program whose output goes to the log; 124 if it was killed after `timeout` seconds."""
         self.write("$ " + " ".join(str(word) for word in argv))
         left = self.options.deadline - time.monotonic()
         with self.log.open("ab") as log:
@@ -109,7 +109,7 @@ class Run:
                 raise
 
     def _kill(self, child: subprocess.Popen, why: str) -> int:
-        # The group: a build leaves compilers behind, a test its agents.
+        # Kill the whole group: a build leaves compilers behind, and a test its agents.
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
         self.write(why)
@@ -118,11 +118,11 @@ class Run:
 
 @dataclass
 class Stage:
-    name: str  # also the log's name
+    name: str  # also the name of the log
     title: str
     run: Callable[[Run], Outcome]
-    needs: str = ""  # the stage whose failure makes this one pointless
-    # A stage before it, which mostly waits. Meanwhile those that name it run one after the other, with what it leaves of the processors.
+    needs: str = ""  # a stage that must pass first
+    # An earlier stage that mostly waits. The stages that name it run beside it, one after the other, on the remaining processor time.
     beside: str = ""
 
 
@@ -131,7 +131,7 @@ def configure(run: Run, preset: str) -> bool:
 
 
 def failures_of(stage: Stage, outcome: Outcome) -> list[Failure]:
-    """Those of its tests; without any the end of its log, which says why."""
+    """The failures of its tests; if there are none, the end of its log."""
     if outcome.failures:
         return [Failure(f"{stage.name}: {failure.name}", failure.text) for failure in outcome.failures]
     log = LOGS / f"{stage.name}.log"
@@ -151,23 +151,23 @@ def execute(stage: Stage, options: Options, failed: set[str], beside: bool = Fal
         outcome = stage.run(run)
     except OutOfTime:
         outcome = skip(NO_TIME)
-    except Exception as error:  # a bug in a stage must not hide the stages after it
+    except Exception as error:  # a bug in a stage must not prevent the later stages
         run.write(f"{type(error).__name__}: {error}")
         outcome = one(False, f"the stage itself broke: {type(error).__name__}: {error}")
     return outcome, time.monotonic() - begin
 
 
 class Beside:
-    """Stages that run while another one does, one after the other."""
+    """Stages that run beside another one, one after the other."""
 
     def __init__(self, stages: list[Stage], options: Options, failed: set[str]):
         self._ended = {stage.name: threading.Event() for stage in stages}
         self._results: dict[str, tuple[Outcome, float]] = {}
-        # A thread of its own, because what it starts inherits how little it may have.
+        # A separate thread, because its child processes inherit its low priority.
         threading.Thread(target=self._run, args=(stages, options, failed), daemon=True).start()
 
     def _run(self, stages: list[Stage], options: Options, failed: set[str]) -> None:
-        with contextlib.suppress(OSError):  # where this is forbidden, it takes its share
+        with contextlib.suppress(OSError):  # without this permission it runs with normal priority
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         for stage in stages:
             outcome, seconds = execute(stage, options, failed, beside=True)

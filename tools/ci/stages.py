@@ -20,15 +20,15 @@ BUILD_LIMIT = 3000
 TEST_LIMIT = 6000  # all tests in a cluster take more than an hour
 SIMULATED_CLUSTERS = 2000
 DAMAGED_JOURNALS = 10000
-# Of each processor, for tests: those that start programs and wait for them take one, those that compute two
-# (AUTOPILOT_PLACES_OF_WORK of cmake/Targets.cmake). Integration tests of the release mostly wait.
+# Slots per processor for tests: a test that starts programs and waits takes one slot, a test that computes two
+# (AUTOPILOT_PLACES_OF_WORK in cmake/Targets.cmake). Integration tests of the release mostly wait.
 PLACES = 2
 PLACES_OF_WAITING = 4
 CANNOT_RUN = 77
-# ctest names of the programs whose threads matter; the rest is single-threaded and covered by ASan.
+# ctest names of the programs with threads; the others have one thread and are covered by ASan.
 THREADED = ("runtime", "net", "store", "kube", "host", "diagnostics", "nettest", "preflight", "report", "compat", "agent", "catalog")
 
-FAILED_TEST = re.compile(r"\*\*\*(Failed|Timeout|Exception)")  # as ctest says it
+FAILED_TEST = re.compile(r"\*\*\*(Failed|Timeout|Exception)")  # as ctest prints it
 
 SANITIZER_ENV = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
@@ -94,13 +94,13 @@ def _beside_integration(stage: Stage) -> Stage:
 
 
 def _simulations(preset: str, title: str) -> Stage:
-    """They compute all the time: among integration tests they would take the processors from what measures delays."""
+    """These tests compute all the time: beside integration tests they would disturb tests that measure delays."""
     return Stage(f"{preset}-simulations", f"{title}: simulations", _built_tests(preset, "integration_tests", "simulation"))
 
 
 def _stale_tests(run: Run, targets: list[str], nearest: list[str] | None = None) -> Outcome:
-    """Builds the targets of dev and runs the unit and golden tests, or those of them that `nearest` names, whose program or data is
-    not as it was when they passed."""
+    """Builds the targets of dev and runs the unit and golden tests, or those in `nearest`, whose program or data has changed since
+    they passed."""
     built = _build(run, "dev", targets)
     if built.failed:
         return built
@@ -146,7 +146,7 @@ def _changed_golden_cases(run: Run, cases: list[str]) -> Outcome:
 
 
 def _simulate(program: str, seeds: int, what: str):
-    """Many more seeds than the tests of the release have."""
+    """Runs many more seeds than the tests of the release."""
     def run_stage(run: Run) -> Outcome:
         built = _build(run, "release", [program])
         if built.failed:
@@ -179,7 +179,7 @@ def _cluster(label: str):
         try:
             return _ctest(run, "release", ["-L", f"^{label}$"])
         finally:
-            # A ctest that was killed has not ended what it started.
+            # A killed ctest leaves its child processes behind.
             run.command(_kit("down"), 120)
     return run_stage
 
@@ -192,7 +192,7 @@ def _cluster_smoke(run: Run) -> Outcome:
 
 
 def _release_binaries(run: Run) -> Outcome:
-    """What `make release-binaries` makes, started on other systems and installed."""
+    """Starts and installs the result of `make release-binaries` on other systems."""
     if run.command(["make", "release-binaries"], BUILD_LIMIT) != 0:
         return one(False, "make release-binaries failed")
     status = run.command([sys.executable, "-B", ROOT / "tests" / "release" / "run.py"], TEST_LIMIT)
@@ -209,7 +209,7 @@ def _threads(run: Run) -> Outcome:
     built = _build(run, "tsan", ["programs", *targets])
     if built.failed:
         return built
-    # The memory layout that TSan of clang 16 knows is lost with many random address bits.
+    # TSan of clang 16 does not support the memory layout with many random address bits.
     fixed = ("setarch", "-R") if subprocess.run(["setarch", "-R", "true"], check=False).returncode == 0 else ()
     outcome = _ctest(run, "tsan", ["-R", f"^({'|'.join(THREADED)})$"], fixed)
     outcome.notes.insert(0, "of " + ", ".join(THREADED))
@@ -245,8 +245,8 @@ def _tracked() -> list[Path]:
 
 FORMAT = Stage("format", "clang-format-16 of all files", _format)
 LINTS = Stage("lints", "lints", _lints)
-# What runs beside tests takes what they leave of the processors, which is nearly half: they wait for programs, for
-# clocks and for Kubernetes. Only builds and lints: tests with few processors end by their deadlines.
+# These stages run beside tests, which leave nearly half of the processor time: they wait for programs, for clocks and for
+# Kubernetes. Only builds and lints run there, because tests would miss their deadlines.
 TIDY_CHANGED = Stage("tidy", "clang-tidy-16 of changed files", lambda run: tidy.tidy(run, whole_tree=False))
 TIDY_ALL = Stage("tidy", "clang-tidy-16 of all files", lambda run: tidy.tidy(run, whole_tree=True), beside="cluster")
 RELEASE_BUILD = Stage("release-build", "release: build", lambda run: _build(run, "release", ["integration_tests"]))
@@ -272,14 +272,14 @@ PLANS: dict[str, list[Stage]] = {
     "lint": [FORMAT, LINTS, TIDY_CHANGED],
     "fuzz": [FUZZ],
     "cluster": [CLUSTER_PROGRAMS, CLUSTER],
-    # Tests that wait for programs and clocks have the processors first; what computes takes the rest.
+    # Tests that wait for programs and clocks come first; computing stages take the rest.
     "test": [
         RELEASE_BUILD, replace(_integration("release", "release"), needs="release-build"), CLUSTER_SMOKE,
         ASAN_BUILD, replace(_unit("asan", "ASan+UBSan"), needs="asan-build"), _beside_integration(FORMAT), _beside_integration(LINTS),
         replace(_beside_integration(_simulations("release", "release")), needs="release-build"),
         _beside_integration(FUZZ_REPLAY), _beside_integration(TIDY_CHANGED),
     ],
-    # What `make test` does not run.
+    # Stages that `make test` does not run.
     "verify": [
         _integration("asan", "ASan+UBSan"), _simulations("asan", "ASan+UBSan"), TSAN,
         _unit("gcc-release", "g++ 12 release"), _integration("gcc-release", "g++ 12 release"),

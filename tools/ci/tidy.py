@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clang-tidy-16 over many files at once, within a budget of time."""
+"""Runs clang-tidy-16 on many files at once, within a time budget."""
 
 import json
 import re
@@ -13,16 +13,16 @@ import changes
 from stage import ROOT, Outcome, Run, configure, skip
 from tidy_cache import TidyCache, default_folder
 
-LIMIT_PER_FILE = 600  # seconds of a processor: beside other stages there is less of it
+LIMIT_PER_FILE = 600  # processor seconds, because other stages share the processors
 ERROR = re.compile(r"^(\S+?):\d+:\d+: error: .*\[([^\[\]]+)\]$", re.MULTILINE)
-# The analyzer of clang 16 does not know that a coroutine runs in a frame that asio has prepared: where a function awaits
-# before it calls anything, it takes a member of that frame, in asio's own header, for uninitialised. No comment of ours
-# is there, and core checks cannot be switched off for a folder.
+# The analyzer of clang 16 does not know that a coroutine runs in a frame that asio has initialised: if a function awaits before
+# its first call, the analyzer reports a member of that frame, in asio's own header, as uninitialised. We cannot put a NOLINT
+# there, and core checks cannot be disabled for a folder.
 UNTRUE = ("/boost/asio/impl/awaitable.hpp", "clang-analyzer-core.CallAndMessage,-warnings-as-errors")
 
 
 def _sources_of(files: list[Path], compiled: set[Path]) -> list[Path]:
-    """What to check: sources as they are; a header by the source of its name, else it is checked by its includers."""
+    """Sources to check: changed sources, and for a header the source of its name; other headers are checked with their includers."""
     wanted = []
     for path in files:
         source = path.with_suffix(".cpp") if path.suffix in (".hpp", ".h") else path
@@ -38,15 +38,15 @@ def _compiled(build: Path) -> set[Path]:
 
 
 def _options(source: Path, analyse: bool) -> list[str]:
-    # The path-sensitive analyzer takes two thirds of the time. A test may look into an optional unasked: it crashes here,
-    # and not at a user's.
+    # The path-sensitive analyzer takes two thirds of the time. A test may read an optional unchecked: it crashes here, and not on
+    # a user's machine.
     if source.stem.endswith("_test"):
         return ["--checks=-clang-analyzer-*,-bugprone-unchecked-optional-access"]
     return [] if analyse else ["--checks=-clang-analyzer-*"]
 
 
 def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: float, analyse: bool) -> str:
-    """ok, known (found clean earlier), failed or late."""
+    """ok, known (clean in an earlier run), failed or late."""
     options = _options(source, analyse)
     mark = cache.mark_of(ROOT / source, options)
     if mark and mark.exists():
@@ -61,7 +61,7 @@ def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: floa
         run.write(f"{source}: killed, at the latest after {LIMIT_PER_FILE} s of a processor")
         return "failed"
     if child.returncode < 0:
-        # It crashes in a function that some check cannot take; its words name both.
+        # clang-tidy crashes on some functions in some checks; its output names both.
         run.write(f"{source}: clang-tidy crashed ({signal.Signals(-child.returncode).name})")
     errors = ERROR.findall(said)
     is_untrue = bool(errors) and all(path.endswith(UNTRUE[0]) and check == UNTRUE[1] for path, check in errors)
@@ -75,7 +75,7 @@ def _check(run: Run, build: Path, cache: TidyCache, source: Path, deadline: floa
 
 def tidy(run: Run, whole_tree: bool) -> Outcome:
     build = ROOT / "build" / "tidy"
-    # Some sources include what is generated: the text of headers, not their objects.
+    # Some sources include generated headers; only their text is needed, not their objects.
     if not configure(run, "tidy"):
         return Outcome(failed=1, notes=["cmake could not configure"])
     files, compared = (changes.all_files(), "all files") if whole_tree else changes.changed_files()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remembers which translation units clang-tidy-16 had nothing to say of, as ccache remembers objects.
+"""Records which translation units are clean in clang-tidy-16, as ccache keeps objects.
 
-The key is what the verdict depends on: the preprocessed text with its comments (NOLINT), the flags, the options of
-clang-tidy, .clang-tidy and the version of the program. Only clean verdicts are kept, as empty files.
+The key covers everything that the verdict depends on: the preprocessed text with its comments (NOLINT), the flags, the options
+of clang-tidy, .clang-tidy and the version of the program. Only clean verdicts are kept, as empty files.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ class TidyCache:
                 mark.unlink(missing_ok=True)
 
     def mark_of(self, source: Path, options: list[str]) -> Path | None:
-        """Where the clean verdict of this source as it is now is kept; nothing when it cannot be preprocessed."""
+        """Path of the clean verdict for the current text of this source; None if it cannot be preprocessed."""
         entry = self._entries.get(source.resolve())
         if entry is None:
             return None

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The plain manifests of deploy/manifests/, made from the Helm chart.
+"""Renders the plain manifests of deploy/manifests/ from the Helm chart.
 
   render.py            writes them
-  render.py --check    ends with 1 where one is not what would be written
+  render.py --check    exits with 1 if a manifest is out of date
 """
 
 import argparse
@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm" / "autopilot"
 NAMESPACE = "autopilot"
-OLDEST = "1.30.0"  # Kubernetes that takes them
-# Profile -> what the namespace lets pods do (the Pod Security Standards). `full` has folders and the processes of the node.
+OLDEST = "1.30.0"  # oldest Kubernetes that accepts the manifests
+# Profile -> Pod Security level of the namespace. `full` uses folders and the processes of the node.
 PROFILES = {"dropin": "restricted", "full": "privileged"}
 HEAD = """# SPDX-License-Identifier: Apache-2.0
 # Made by tools/deploy/render.py from deploy/helm/; a change here is lost.
@@ -33,8 +33,8 @@ metadata:
 
 
 def render(helm: Path, profile: str, settings=(), apis=()) -> str:
-    """Everything that is to be applied. `settings` are more values of the chart, "key=value" as --set takes them; `apis` what the
-    cluster knows beside Kubernetes itself."""
+    """All objects to apply. `settings` are further values of the chart, "key=value" as for --set; `apis` are APIs of the cluster
+    beyond Kubernetes itself."""
     changed = [word for setting in (f"profile={profile}", *settings) for word in ("--set", setting)]
     changed += [word for api in apis for word in ("--api-versions", api)]
     chart = subprocess.run([str(helm), "template", "autopilot", str(CHART), "--namespace", NAMESPACE, "--kube-version", OLDEST,
@@ -51,13 +51,13 @@ def path_of(profile: str) -> Path:
 
 
 def stale(helm: Path) -> dict[Path, str]:
-    """What is to be in the files that have something else in them."""
+    """The expected text of each manifest that is out of date."""
     texts = {path_of(profile): render(helm, profile) for profile in PROFILES}
     return {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}
 
 
 def find_helm() -> Path:
-    """The one version that makes the same text everywhere: that of the test cluster."""
+    """The helm of the test cluster, so that the output is the same everywhere."""
     sys.path.insert(0, str(ROOT / "tests" / "cluster"))
     from kit import programs
     return programs.build(["helm"], lambda text: print(text, file=sys.stderr))["helm"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Container images as tars, made of files of this machine: no registry is asked, and no daemon."""
+"""Builds container images as tars from files of this machine, without a registry or a daemon."""
 
 import hashlib
 import io
@@ -10,14 +10,14 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-# How Docker and OCI call what the kernel calls so.
+# Docker's and OCI's names of the kernel's architectures.
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 class Image:
-    """One layer of files, everything owned by root and dated 1970, so that the same files make the same image.
+    """One layer of files. Root owns everything and all dates are 1970, so that the same files give the same image.
 
-    name: with its tag, as it is to be loaded. variables: of the environment, beside PATH.
+    name: with its tag, as it will be loaded. variables: environment variables besides PATH.
     """
 
     def __init__(self, name: str, entrypoint: list[str], user: str = "0:0", labels: dict[str, str] | None = None,
@@ -63,7 +63,7 @@ class Image:
         return len(self._bytes.getbuffer())
 
     def write(self, path: Path) -> Path:
-        """As `docker save` writes them: what Docker, containerd, Podman and skopeo load."""
+        """In the format of `docker save`, which Docker, containerd, Podman and skopeo load."""
         self._layer.close()
         layer = self._bytes.getvalue()
         config = json.dumps({
@@ -83,7 +83,7 @@ class Image:
 
 
 def libraries_of(program: Path) -> list[Path]:
-    """The libraries of Debian packages that the program is linked with, and its loader."""
+    """The libraries from Debian packages that the program is linked with, and its loader."""
     said = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
     if said.returncode != 0:  # a static program
         return []

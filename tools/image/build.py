@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The container image, made of what was built, of Debian's C library and its perftest, without a registry or a daemon.
+"""Builds the container image from the built programs, Debian's C library and its perftest, without a registry or a daemon.
 
   build.py --image registry.example.com/autopilot --tag 1.2.3
   docker load -i build/image/autopilot-1.2.3.tar        ctr -n k8s.io images import build/image/autopilot-1.2.3.tar
 
-The user is 65532, there is no shell. Beside the tar lies what it is made of, an SPDX document, which the image has as well.
+The user is 65532, and there is no shell. The bill of materials, an SPDX document, is beside the tar and in the image.
 """
 
 import argparse
@@ -21,16 +21,18 @@ import sbom
 from archive import Image, libraries_of
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_BYTES = 60_000_000  # of all layers, uncompressed
+MOST_BYTES = 60_000_000  # all layers, uncompressed
 AUTHORITIES = "ca-certificates"  # Debian's package
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
-# A registry, with its port, and folders: what a reference is made of before its tag.
+# The reference before its tag: a registry with its port, and folders.
 NAME = r"(([a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+(:[0-9]{1,5})?|[a-zA-Z0-9-]+:[0-9]{1,5}|localhost)/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
 PROBES = ("autopilot-gpu-probe", "autopilot-net-probe")  # beside the program, here and in the image
-# What libraries are linked with that the programs open at run time and the image does not have: those of NVIDIA's driver, which the container
-# runtime adds (libnvidia-ml.so.1 and libcuda.so.1 of 535.261.03), and NCCL (libnccl.so.2 of 2.32.3). Read with objdump, 2026-11-27.
+# Dependencies of libraries that the programs open at run time and that the image does not contain: NVIDIA's driver, which the
+# container runtime adds (libnvidia-ml.so.1 and libcuda.so.1 of 535.261.03), and NCCL (libnccl.so.2 of 2.32.3). Read with objdump,
+# 2026-11-27.
 FOR_OPENED = ("libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1", "libstdc++.so.6")
-# Where it is, NVIDIA's container runtime puts these libraries into the folder in which Debian's loader looks (libnvidia-container).
+# If this file exists, NVIDIA's container runtime puts these libraries into the folder that Debian's loader searches
+# (libnvidia-container).
 DEBIAN = Path("/etc/debian_version")
 PASSWD = b"root:x:0:0::/:/bin/false\nautopilot:x:65532:65532::/:/bin/false\n"
 SBOM = "/usr/share/doc/autopilot/sbom.spdx.json"
@@ -44,7 +46,7 @@ def stripped(program: Path) -> bytes:
 
 
 def authorities() -> list[Path]:
-    """Those of Debian's package: the machine that builds may trust more than others should."""
+    """The authorities of Debian's package, because the building machine can trust further ones."""
     files = [file for file in sbom.files_of(AUTHORITIES) if file.match("/usr/share/ca-certificates/mozilla/*.crt")]
     if not files:
         raise LookupError(f"the package {AUTHORITIES} has no certificates")
@@ -94,7 +96,7 @@ def build(name: str, tag: str, program: Path, path: Path) -> Image:
     image.add_text(parts, SBOM)
     for package in sorted(beside | {sbom.package_of(library.resolve()) for library in libraries}):
         image.add_file(sbom.copyright_of(package), f"/usr/share/doc/{package}/copyright", 0o644)
-    # A program with a sanitizer is three times as large, and never ships.
+    # A program with a sanitizer is three times as large, and is never released.
     if image.layer_bytes() > MOST_BYTES and b"__asan_init" not in content:
         raise RuntimeError(f"the image has {image.layer_bytes():,} bytes, and may have {MOST_BYTES:,}")
     image.write(path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests by RDMA need in an image: the programs of perftest that the network probe runs, and the parts of libibverbs for the adapters
-of each maker, which it opens by the names in its configuration."""
+"""Adds the files for tests over RDMA to an image: the programs of perftest that the network probe runs, and the drivers of libibverbs for
+the adapters of each vendor, which libibverbs opens by the names in its configuration."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ PROGRAMS = ("ib_write_bw", "ib_read_bw", "ib_send_lat")
 
 
 def add_to(image: Image, known: list[Path]) -> set[str]:
-    """Without the libraries that are in it already. Gives the packages of what was added."""
+    """Skips libraries that the image already has. Returns the packages of the added files."""
     programs = [_program(name) for name in PROGRAMS]
     files = sbom.files_of(PROVIDERS)
     parts = sorted(one for one in files if one.match("libibverbs/*-rdmav*.so"))
@@ -21,7 +21,7 @@ def add_to(image: Image, known: list[Path]) -> set[str]:
         image.add_file(one.resolve(), str(one))
     names = {library.resolve(): str(library) for library in libraries}
     for part in parts:
-        # Some are another name of a library that programs are linked with: the same file, or it would be loaded twice.
+        # Some are another name of a library that programs are linked with. They must be the same file, or it would be loaded twice.
         if part.resolve() in names:
             image.add_link(str(part), names[part.resolve()])
         else:
@@ -32,7 +32,7 @@ def add_to(image: Image, known: list[Path]) -> set[str]:
 
 
 def _program(name: str) -> Path:
-    """That of Debian, whatever else the machine has."""
+    """The file of Debian, whatever else is installed."""
     for file in sbom.files_of(PERFTEST):
         if file == Path("/usr/bin") / name:
             return file

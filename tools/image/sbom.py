@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image is made of, as an SPDX 2.3 document: the programs, what is linked into them, and the libraries beside them."""
+"""Bill of materials of an image, as an SPDX 2.3 document: the programs, the code linked into them, and the libraries beside them."""
 
 import hashlib
 import subprocess
 from pathlib import Path
 
-# What is linked into the programs, by the Debian package it comes from (docs/dependencies.md).
+# Code that is linked into the programs, by its Debian package (docs/dependencies.md).
 LINKED = {"libboost1.81-dev": "BSL-1.0", "libboost-json1.81-dev": "BSL-1.0", "libexpected-dev": "CC0-1.0", "libyaml-cpp-dev": "MIT",
           "libcli11-dev": "BSD-3-Clause", "libspdlog-dev": "MIT", "libfmt-dev": "MIT", "libsqlite3-dev": "blessing",
           "libre2-dev": "BSD-3-Clause", "libnl-3-dev": "LGPL-2.1-only", "libnl-route-3-dev": "LGPL-2.1-only",
@@ -13,7 +13,7 @@ LINKED = {"libboost1.81-dev": "BSL-1.0", "libboost-json1.81-dev": "BSL-1.0", "li
           "libiperf-dev": "BSD-3-Clause", "libsctp-dev": "LGPL-2.1-or-later",
           "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1"}
 
-# Of these, what is linked into programs beside the first one, and what into none but such.
+# Of these, the packages linked into each further program, with the packages that only such programs have.
 _EVERY_PROBE = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "libcli11-dev", "libstdc++-12-dev"]
 _LIBIPERF = ["libiperf-dev", "libsctp-dev"]
 _SIMULATED = ["libboost-json1.81-dev", "libexpected-dev", "libyaml-cpp-dev", "libstdc++-12-dev"]
@@ -30,7 +30,7 @@ def version_of(package: str) -> str:
 
 
 def package_of(file: Path) -> str:
-    """The package that brought a file. Debian 12 has /lib as a link, and knows some files by the one name and some by the other."""
+    """The package of a file. In Debian 12 /lib is a link, and dpkg knows some files by one name and some by the other."""
     names = [str(file)]
     if str(file).startswith("/usr/lib"):
         names.append(str(file).removeprefix("/usr"))
@@ -49,7 +49,7 @@ def files_of(package: str) -> list[Path]:
 
 
 def copyright_of(package: str) -> Path:
-    """What its authors want said. Some packages have a link to that of another one."""
+    """The copyright file. Some packages have a link to that of another package."""
     return Path(f"/usr/share/doc/{package}/copyright").resolve(strict=True)
 
 
@@ -73,8 +73,8 @@ def _program(name: str, version: str, content: bytes) -> dict:
 
 
 def document(image: str, version: str, programs: dict[str, bytes], libraries: list[Path], beside: list[str]) -> dict:
-    """programs: ours, the first one with everything of LINKED but what others alone have. libraries: files of Debian packages that they are linked to. beside:
-    other packages of which the image has files."""
+    """programs: ours; the first has everything in LINKED except packages of other programs only. libraries: files of Debian packages that
+    they are linked to. beside: other packages with files in the image."""
     own, *others = [_program(name, version, content) for name, content in programs.items()]
     digest = own["checksums"][0]["checksumValue"]
     linked = [_debian(package, licence) for package, licence in LINKED.items()]

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes probes/gpu/kernels/ptx/sm_*.ptx from kernels.cu with Debian's clangs, which need no toolkit of NVIDIA's.
+"""Generates probes/gpu/kernels/ptx/sm_*.ptx from kernels.cu with Debian's clang, which does not need NVIDIA's toolkit.
 
   generate.py            writes the texts
-  generate.py --check    ends with 1 where a text is not what the sources make
+  generate.py --check    exits with 1 if a file is out of date
 
 tools/lint/ptx.py runs the same check with the other lints."""
 
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path("probes/gpu/kernels/kernels.cu")
 TEXTS = Path("probes/gpu/kernels/ptx")
-# The compiler of each level. PTX 8.0, which sm_90a needs and beyond which none may go, is what clang 19 writes for it.
+# Compiler of each level. sm_90a needs PTX 8.0, the highest version allowed, which clang 19 writes for it.
 LEVELS = {"sm_70": "clang++-16", "sm_80": "clang++-16", "sm_90": "clang++-16", "sm_90a": "clang++-19"}
 COMPILERS = sorted(set(LEVELS.values()))
 HEAD = """// SPDX-License-Identifier: Apache-2.0
@@ -24,7 +24,7 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 
 
 def why_not(compiler: str) -> str | None:
-    """Why it cannot make texts here, or nothing."""
+    """Why it cannot generate files here; None if it can."""
     try:
         known = subprocess.run([compiler, "--print-targets"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as problem:
@@ -33,7 +33,7 @@ def why_not(compiler: str) -> str | None:
 
 
 def text_of(level: str, root: Path = ROOT) -> str:
-    # Loops over the parts of a tile must be written out in full: what they index is meant to lie in registers.
+    # Loops over the parts of a tile must be unrolled completely, so that the indexed values stay in registers.
     done = subprocess.run(
         [LEVELS[level], "-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={level}", "-nocudainc", "-nocudalib",
          "-ffreestanding", "-std=c++20", "-O3", "-mllvm", "-unroll-threshold=4000", "-Wall", "-Wextra", "-Werror", "-I.",
@@ -44,7 +44,7 @@ def text_of(level: str, root: Path = ROOT) -> str:
 
 
 def stale(compiler: str, root: Path = ROOT) -> list[str]:
-    """One line for each text of this compiler that is not what the sources make."""
+    """One line for each file of this compiler that is out of date."""
     problems = []
     for level in (level for level, own in LEVELS.items() if own == compiler):
         path = TEXTS / f"{level}.ptx"

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The machine is a parameter: outside src/host no path of the kernel, no clock, no sleep, no environment. The
-environment is also read where a program begins: cli and apps. The child process of a diagnostic may sleep. Tests and
-the simulator are free."""
+"""The machine is a parameter: outside src/host there is no path of the kernel, no clock, no sleep and no environment. Only
+cli and apps, where programs begin, also read the environment. The child process of a diagnostic may sleep. Tests and the
+simulator are exempt."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ import tree
 
 # The pattern, the folders besides src/host that may contain it, and the reason for the rule.
 RULES = [
-    # A witness may be called by its path ("/dev/kmsg"); reading it is the business of host.
+    # A data source can be named by its path ("/dev/kmsg"); only host reads it.
     (re.compile(r'"/sys(?:/|")|\(\s*"/(?:proc|dev)(?:/|")'), set(), "a path of the kernel; ask a door of host"),
     (re.compile(r"\b\w*clock::now\s*\(|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\bstd::time\s*\(|[^\w.:>]time\s*\(\s*(?:nullptr|NULL|0)\s*\)"),
      set(), "a clock; take the time as a parameter or from a Clock"),

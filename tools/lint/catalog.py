@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Every entry of catalog/**/*.yaml has a source, a date and a kind of evidence. An entry is a mapping in a list at the
-top of a file. Keys that stand twice, which YAML readers let pass, are refused."""
+top of a file. Duplicate keys, which YAML readers accept, are refused."""
 
 import datetime
 import sys
@@ -15,7 +15,7 @@ EVIDENCE = ("vendor", "peer", "own", "measured")
 
 
 class StrictLoader(yaml.SafeLoader):
-    """Dates stay text, duplicate keys are errors, mappings know their line."""
+    """Keeps dates as text, refuses duplicate keys, and records the line of each mapping."""
 
     def construct_mapping(self, node, deep=False):
         names = [key.value for key, _ in node.value]

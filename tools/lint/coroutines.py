@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Coroutines only in src/net, and there no braces and no capturing lambda in a statement with co_await: g++ 12
-destroys such temporaries twice (docs/adr/0004). Whole statements are looked at, over line ends."""
+"""Allows coroutines only in src/net, and there no braces and no capturing lambda in a statement with co_await: g++ 12
+destroys such temporaries twice (docs/adr/0004). The lint checks whole statements, across lines."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ OPEN, CLOSE = "([{", ")]}"
 
 
 def _is_block(text: str, brace: int) -> bool:
-    """Whether the { at `brace` begins a block, not an initialiser."""
+    """True if the { at `brace` begins a block, not an initialiser."""
     before = text[:brace].rstrip()
     if not before or before[-1] in ";{}):":
         return True
@@ -24,7 +24,7 @@ def _is_block(text: str, brace: int) -> bool:
 
 
 def _opening(text: str, closing: int) -> int:
-    """The bracket that the one at `closing` closes."""
+    """The opening bracket for the bracket at `closing`."""
     depth = 0
     for position in range(closing, -1, -1):
         depth += (text[position] in CLOSE) - (text[position] in OPEN)
@@ -34,7 +34,7 @@ def _opening(text: str, closing: int) -> int:
 
 
 def _begin(text: str, at: int) -> int:
-    """Where the statement around `at` begins."""
+    """Start of the statement around `at`."""
     depth = 0
     while at > 0:
         at -= 1
@@ -53,7 +53,7 @@ def _begin(text: str, at: int) -> int:
 
 
 def _in_condition(text: str, at: int) -> bool:
-    """Whether the ; at `at` stands inside the parentheses of an if, for, while or switch."""
+    """True if the ; at `at` is inside the parentheses of an if, for, while or switch."""
     depth = 0
     for position in range(at - 1, -1, -1):
         depth += (text[position] in CLOSE) - (text[position] in OPEN)
@@ -63,7 +63,7 @@ def _in_condition(text: str, at: int) -> bool:
 
 
 def _end(text: str, at: int, begin: int) -> int:
-    """Where it ends: at its semicolon, or where the block of its if or loop begins."""
+    """End of the statement: its semicolon, or the start of the block of its if or loop."""
     depth = 0
     for position in range(begin, len(text)):
         c = text[position]

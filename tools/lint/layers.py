@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks every include against the layer table of ARCHITECTURE.md.
 
-The table's rows: folder, what it may include, libraries it may use. A name is a folder of src/; a name with a slash
-is one header and what that header includes; "everything" is everything. A library may be used in a folder's sources
-and in headers that stay inside it: a header that another folder includes must not reach a library's header."""
+Columns of the table: folder, allowed includes, allowed libraries. A name is a folder of src/; a name with a slash is one header
+and its includes; "everything" allows all. A folder may use a library in its sources and in headers that only it includes: a
+header that another folder includes must not reach a library's header."""
 
 import re
 import sys
@@ -19,7 +19,7 @@ LIBRARIES = {
     "spdlog/": "spdlog", "fmt/": "fmt", "re2/": "re2", "openssl/": "openssl", "tl/": "expected",
     "nghttp2/": "nghttp2", "iperf_api.h": "iperf", "curl/": "curl",
 }
-# tl::expected is the Result that every folder speaks.
+# tl::expected is the Result of every folder.
 EVERYWHERE = {"expected"}
 NAMES_OF_TYPES = re.compile(r"\b(boost|YAML|CLI|spdlog|fmt|re2)::|\bsqlite3_?\w*\b|\b(SSL|X509|nl_sock|rtnl_\w+)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -52,7 +52,7 @@ def parse_table(markdown: str) -> dict[str, Layer]:
 
 
 def folder_of(path: Path) -> str:
-    """The row a file belongs to: the folder below src/, else the first one."""
+    """The row of a file: its folder below src/, else the first folder."""
     return path.parts[1] if path.parts[0] == "src" else path.parts[0]
 
 
@@ -69,7 +69,7 @@ class Tree:
         self._reach: dict[Path, set[Path]] = {}
 
     def includes(self, path: Path) -> list[tuple[int, bool, str]]:
-        """Line, own style of include, header."""
+        """Line number, True for an include with quotes, header."""
         text = self.text[path]
         return [(tree.line_of(text, match.start(2)), match.group(1) == '"', match.group(2)) for match in INCLUDE.finditer(text)]
 
@@ -80,7 +80,7 @@ class Tree:
         return None
 
     def reach(self, path: Path) -> set[Path]:
-        """The file and everything of ours that it includes."""
+        """The file and all our files that it includes."""
         if path not in self._reach:
             self._reach[path] = {path}
             for _, own, header in self.includes(path):
@@ -134,7 +134,7 @@ def check_libraries(ours: Tree, table: dict[str, Layer]) -> list[str]:
 
 
 def check_headers_seen_elsewhere(ours: Tree) -> list[str]:
-    """No header that another folder includes shows a library. What only tests include may."""
+    """A header that another folder includes does not include a library. Headers that only tests include may."""
     seen_from: dict[Path, Path] = {}
     for path in ours.files:
         if tree.is_test(path):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The PTX texts of the GPU kernels are what their sources make (tools/kernels/generate.py)."""
+"""The PTX files of the GPU kernels match their sources (tools/kernels/generate.py)."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import tree
 
 sys.path.insert(0, str(tree.ROOT / "tools" / "kernels"))
-import generate  # noqa: E402  (its folder is known only now)
+import generate  # noqa: E402  (its folder is on the path only now)
 
 
 def run(root: Path) -> list[str]:

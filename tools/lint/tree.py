@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lints share: the files of the tree, C++ without comments and literals, and how problems are told."""
+"""Shared by the lints: the files of the tree, C++ without comments and literals, and the report of problems."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ CPP = {".cpp", ".hpp", ".c", ".h"}
 
 
 def files(root: Path) -> list[Path]:
-    """Every file git tracks or would track, relative to the root; outside git every file."""
+    """Every file that git tracks or would track, relative to the root; outside git every file."""
     done = subprocess.run(["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard"],
                           capture_output=True, text=True, check=False) if (root / ".git").exists() else None
     if done is not None and done.returncode == 0:
@@ -26,7 +26,7 @@ def cpp_files(root: Path) -> list[Path]:
 
 
 def is_test(path: Path) -> bool:
-    """Tests and what only tests include."""
+    """True for tests and for files that only tests include."""
     return path.parts[0] == "tests" or path.stem.endswith(("_test", "_bench", "_fuzz", "_fixture")) or path.stem.startswith(("test_", "fake_"))
 
 
@@ -35,7 +35,7 @@ _TOKEN = re.compile(r'''//[^\n]*|/\*.*?\*/|R"(?P<mark>[^()\s\\]{0,16})\(.*?\)(?P
 
 
 def strip(text: str, keep_strings: bool = False) -> str:
-    """C++ text with comments blanked, and string literals emptied unless they are wanted; lines stay where they are."""
+    """C++ text with comments blanked, and string literals emptied unless they are kept; line numbers do not change."""
     def replace(match: re.Match) -> str:
         token = match.group()
         if token.startswith(("//", "/*")):
@@ -43,7 +43,7 @@ def strip(text: str, keep_strings: bool = False) -> str:
         if len(token) > 1 and token[0] == "'" or token.startswith(('"', 'R"')) and len(token) > 1:
             return token if keep_strings else '""' + "\n" * token.count("\n")
         return token
-    # Digit separators would look like character literals.
+    # Digit separators would be taken for character literals.
     return _TOKEN.sub(replace, re.sub(r"(?<=[0-9a-fA-F])'(?=[0-9a-fA-F])", "", text))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""No TRY behind another member in the braces of an initialiser: neither compiler destroys the members that stand
-before it when it returns the error, and what they own leaks."""
+"""Refuses TRY behind another member in the braces of an initialiser: when it returns the error, neither compiler destroys
+the members before it, and what they own leaks."""
 
 import re
 import sys
@@ -9,13 +9,13 @@ from pathlib import Path
 
 import tree
 
-# clang-format leaves no room between a type and the braces of its initialiser, and some before a block.
+# clang-format puts no space between a type and the braces of its initialiser, and a space before a block.
 BRACES = re.compile(r"[\w>=(,]\s?\{(?=\S)")
 TRY = re.compile(r"\bTRY\s*\(")
 
 
 def _members_before(text: str, begin: int) -> str:
-    """What the braces opened at `begin` hold, up to their end; statements end it too."""
+    """Content of the braces opened at `begin`, up to their end or the end of a statement."""
     depth = 0
     for at in range(begin, len(text)):
         if text[at] == ";":
@@ -40,7 +40,7 @@ def check(path: Path, source: str) -> list[str]:
 
 
 def _at_its_level(text: str) -> str:
-    """`text` without what stands in closed brackets."""
+    """`text` without the content of closed brackets."""
     while True:
         shorter = re.sub(r"[(\[{][^()\[\]{}]*[)\]}]", "", text)
         if shorter == text:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses what must not be in the tree: names of package registries (a mirror must do as well), absolute paths of
-somebody's workplace, merge marks, and words of unfinished work in code."""
+"""Refuses text that must not be in the tree: names of package registries (a mirror must work as well), absolute paths of a
+workplace, merge marks, and words of unfinished work in code."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tree
 
-# Written in two halves, so that this file may be searched as well.
+# Written in two halves, so that this file passes its own check.
 REGISTRIES = ["pypi" ".org", "python" "hosted.org", "npmjs" ".org", "npmjs" ".com", "proxy.golang" ".org", "crates" ".io",
               "deb.debian" ".org", "security.debian" ".org", "snapshot.debian" ".org", "nodesource" ".com"]
 RULES = [

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What people install who do not build: an archive, a .deb and an .rpm of the programs of the preset portable, in dist/.
+"""Builds the prebuilt release: an archive, a .deb and an .rpm of the programs of the preset portable, in dist/.
 
   release.py [--arch aarch64 --programs build/portable-arm64/bin]
 
-The same programs make the same files. Packages are made by nfpm, which Go builds from its module (nfpm/go.mod).
+The same programs give the same files. nfpm builds the packages; Go builds nfpm from its module (nfpm/go.mod).
 """
 
 import argparse
@@ -28,14 +28,14 @@ import sbom  # noqa: E402
 import symbol_versions  # noqa: E402
 
 PROGRAMS = ("autopilot", "autopilot-gpu-probe", "autopilot-net-probe", "autopilot-sim")
-# Of a simulated machine; looked for beside the programs.
+# Library of simulated machines; the programs search for it in their own folder.
 LIBRARIES = ("libcuda-sim.so", "libnccl-sim.so", "libnvidia-ml-sim.so")
-DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # nfpm knows what rpm calls them
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # nfpm translates them for rpm
 SHELLS = {"bash": "autopilot.bash", "zsh": "_autopilot"}
 
 
 def commit_time() -> int:
-    """So that files do not tell when they were made but what of."""
+    """Time stamp of all files, so that they depend only on their content."""
     told = os.environ.get("SOURCE_DATE_EPOCH")
     if told:
         return int(told)
@@ -54,7 +54,7 @@ def write(path: Path, content: bytes | str, mode: int = 0o644) -> None:
 
 
 def lay_out(folder: Path, programs: Path, here: Path) -> None:
-    """The folder that the archive holds. here: autopilot, for this machine."""
+    """Fills the folder of the archive. here: autopilot for this machine."""
     version = said(here, "version").split()[1]
     contents = {name: image.stripped(programs / name) for name in (*PROGRAMS, *LIBRARIES)}
     for name, content in contents.items():
@@ -95,7 +95,7 @@ def pack(folder: Path, path: Path, time: int) -> None:
 
 
 def nfpm() -> Path:
-    """Built once; a Go that is too old says so and loads no other."""
+    """Builds nfpm once; a Go that is too old reports this and loads no other."""
     folder = ROOT / "build" / "go"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "autopilot" / "go"
     environment = dict(os.environ, GOTOOLCHAIN="local", GOPATH=str(cache), GOMODCACHE=str(cache / "modules"), GOCACHE=str(cache / "cache"),

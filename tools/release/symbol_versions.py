@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether programs and libraries start on systems with an old glibc: by the versions of symbols that they ask for, and by
+"""Checks that programs and libraries start on systems with an old glibc, by the versions of the symbols that they need and by
 the libraries that they are linked to.
 
   symbol_versions.py [--oldest 2.28] build/portable/bin/autopilot ...
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 OLDEST = "2.28"
-# Of glibc: all that a program may be linked to.
+# Libraries of glibc; programs may be linked to no others.
 LIBRARIES = re.compile(r"lib(c|m)\.so\.6|lib(pthread)\.so\.0|lib(dl|resolv)\.so\.2|librt\.so\.1|ld-linux-x86-64\.so\.2|ld-linux-aarch64\.so\.1")
 VERSION = re.compile(r"GLIBC_([0-9]+(?:\.[0-9]+)+)")
 
@@ -27,7 +27,7 @@ def described(program: Path) -> str:
 
 
 def asked_for(text: str) -> tuple[list[str], list[str]]:
-    """The libraries and the versions of symbols that a program needs, of what llvm-objdump -p says of it."""
+    """The libraries and symbol versions that a program needs, from the output of llvm-objdump -p."""
     libraries = re.findall(r"^\s+NEEDED\s+(\S+)$", text, re.MULTILINE)
     references = text.partition("Version References:")[2]
     return libraries, re.findall(r"^\s+0x[0-9a-f]+ 0x[0-9a-f]+ [0-9]+ (\S+)$", references, re.MULTILINE)

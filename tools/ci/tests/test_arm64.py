@@ -19,7 +19,7 @@ class Arm64(unittest.TestCase):
         patch = mock.patch.object(stage, "LOGS", Path(folder.name))
         patch.start()
         self.addCleanup(patch.stop)
-        # name of a program: how it ends, and what it says
+        # name of a program: its exit code and its output
         self.ends = {"run-arm64.sh": (0, "autopilot 0.1.0 (clang 16, Release)\nsim  healthy  verdict PASS")}
         self.begun = []
 

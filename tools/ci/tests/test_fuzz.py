@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What autopilot_fuzz can run is what CI runs."""
+"""CI runs all targets of autopilot_fuzz."""
 
 import re
 import sys

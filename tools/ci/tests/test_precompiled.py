@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cmake/Precompiled.cmake, cmake/Unity.cmake and the presets promise: an object is found again in another clone, and none is
-stale."""
+"""Tests the contract of cmake/Precompiled.cmake, cmake/Unity.cmake and the presets: another clone finds an object in the cache, and
+no object is stale."""
 
 import os
 import re
@@ -41,7 +41,7 @@ class Precompiled(unittest.TestCase):
         self.environment = {**os.environ, "CCACHE_DIR": str(self.base / "ccache")}
 
     def clone(self, name, number):
-        """A tree with a library whose header gives that number, which the program returns."""
+        """A tree with a library whose header contains that number, which the program returns."""
         root = self.base / name
         (root / "include" / "tl").mkdir(parents=True)
         shutil.copytree(ROOT / "cmake", root / "cmake")
@@ -63,7 +63,7 @@ class Precompiled(unittest.TestCase):
         return done.stdout
 
     def built(self, root, preset):
-        """What the program returns after a build, and True when its object came out of the cache."""
+        """The result of the program after a build, and True if its object came from the cache."""
         if not (root / "build" / preset).exists():
             self.call(root, "cmake", "--preset", preset, "-DAUTOPILOT_TESTS=OFF")
         self.call(root, "ccache", "--zero-stats")

@@ -80,7 +80,7 @@ class Runner(unittest.TestCase):
         own = os.sched_getscheduler(0)
 
         def waits(_):
-            # Ends only while the other one runs.
+            # Ends only while the other stage runs.
             return one(begun.wait(60))
 
         def computes(job):
@@ -182,7 +182,7 @@ class Plans(unittest.TestCase):
                     self.assertIn(stage.beside, names[:place], f"{plan}: {stage.name}")
 
     def test_two_stages_at_most_compile_at_once(self):
-        # Each takes as many compilers as the memory has room for when nothing else runs, or half of it.
+        # Each runs as many compilers as fit into the memory if nothing else runs, or into half of it.
         for plan, stages in run.PLANS.items():
             names = [stage.name for stage in stages]
             for place, stage in enumerate(stages):
@@ -193,11 +193,11 @@ class Plans(unittest.TestCase):
     def test_no_stage_is_in_two_tiers(self):
         names = {plan: {stage.name for stage in run.PLANS[plan]} for plan in ("check", "test", "verify")}
         self.assertEqual(set(), names["check"] & names["test"])
-        self.assertEqual({"tidy"}, names["test"] & names["verify"])  # of changed files, and of all
+        self.assertEqual({"tidy"}, names["test"] & names["verify"])  # of changed files, and of all files
 
 
 class Resumed(Runner):
-    """A plan of hours goes on where it stopped."""
+    """A plan of hours resumes after an interruption."""
 
     def setUp(self):
         super().setUp()

@@ -29,7 +29,7 @@ class Check(unittest.TestCase):
             self.addCleanup(patch.stop)
 
     def check(self, program):
-        """What is said of a file when this shell program is clang-tidy."""
+        """The verdict on a file if this shell program replaces clang-tidy."""
         tool = self.folder / "clang-tidy-16"
         tool.write_text(f"#!/bin/sh\n{program}\n")
         tool.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small tree on disk for a lint to look at."""
+"""A small tree on disk for a lint."""
 
 import sys
 import tempfile
