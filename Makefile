@@ -5,26 +5,26 @@ SHELL := /bin/bash
 .PHONY: release release-binaries run test check verify lint format bench bench-build bench-cluster bench-fleet fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
-release: ## what ships, optimised, into build/bin (the default)
+release: ## build the optimised release into build/bin (the default)
 	@tools/install-deps.sh build
 	@cmake --preset release -DAUTOPILOT_TESTS=OFF >/dev/null
 	@cmake --build --preset release --target programs -j$(JOBS)
 	@echo "built: build/bin/autopilot"
 
 # The simulated machine is a program and libraries of its own.
-run: ## build what a node runs, start the agent on this machine, show the node; ARGS="--simulate hgx-h100-8" goes to the agent
+run: ## build the programs of a node, start the agent on this machine, show the node; ARGS="--simulate hgx-h100-8" goes to the agent
 	@tools/install-deps.sh build
 	@cmake --preset release -DAUTOPILOT_TESTS=OFF >/dev/null
 	@cmake --build --preset release --target $(if $(findstring --simulate,$(ARGS)),programs,node) -j$(JOBS)
 	@tools/run.sh $(ARGS)
 
-check: deps ## seconds to two minutes: unit and golden tests of the dev build, of what changed
+check: deps ## seconds to two minutes: unit and golden tests of the dev build, for changed files
 	@tools/ci/run.py check --jobs $(JOBS)
 
-test: deps ## what CI runs: unit and golden tests and fuzz corpora with ASan+UBSan, integration tests of the release, a smoke test in a cluster, lints
+test: deps ## the tests of CI: unit and golden tests and fuzz corpora with ASan+UBSan, integration tests of the release, a smoke test in a cluster, lints
 	@tools/ci/run.py test --jobs $(JOBS)
 
-verify: deps ## hours: what test leaves out: g++ 12, TSan, sanitized integration tests, the whole cluster suite, fuzzing, arm64, tidy of all files; goes on where it stopped
+verify: deps ## hours: everything that test omits: g++ 12, TSan, sanitized integration tests, the whole cluster suite, fuzzing, arm64, tidy of all files; resumes after an interruption
 	@tools/ci/run.py verify --jobs $(JOBS)
 
 lint: deps ## format, layers, coroutines, catalog, forbidden calls, words, shell, tidy of changed files
@@ -34,37 +34,37 @@ format: ## format all C++ files in place
 	@tools/install-deps.sh lint
 	@git ls-files -z '*.cpp' '*.hpp' '*.c' '*.h' | xargs -0 -r clang-format-16 -i
 
-bench: ## every budget of one node as a table (BENCH_LONG=1: ten minutes of rest; BENCH_RECORD=1: into docs)
+bench: ## measure every budget of one node, as a table (BENCH_LONG=1: ten minutes of rest; BENCH_RECORD=1: into docs)
 	@tools/install-deps.sh build test
 	@tools/bench.sh $(JOBS)
 
-bench-build: ## what make run, make test and make check cost: processor and wall time, from nothing and again
+bench-build: ## measure make run, make test and make check: processor and wall time, cold and warm
 	@python3 -B tests/bench/build_bench.py
 
-bench-cluster: ## from the kernel log to a Node object, on a real API server (BENCH_LONG=1, BENCH_RECORD=1)
+bench-cluster: ## measure the delay from the kernel log to a Node object, on a real API server (BENCH_LONG=1, BENCH_RECORD=1)
 	@tools/install-deps.sh build test cluster
 	@tools/install-go.sh
 	@tools/bench.sh $(JOBS) cluster
 
-bench-fleet: ## one question to a thousand agents, over plain HTTP and inside TLS (BENCH_RECORD=1)
+bench-fleet: ## measure one request to a thousand agents, over plain HTTP and inside TLS (BENCH_RECORD=1)
 	@tools/install-deps.sh build test
 	@tools/bench.sh $(JOBS) fleet
 
-fuzz: deps ## every fuzz target for FUZZ_SECONDS (60)
+fuzz: deps ## run every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)
 
-kernels: ## the PTX texts of the GPU kernels from their sources, by clang++-16 and clang++-19
+kernels: ## generate the PTX files of the GPU kernels with clang++-16 and clang++-19
 	@tools/install-deps.sh build lint
 	@tools/kernels/generate.py
 
-manifests: ## deploy/manifests/ from the Helm chart
+manifests: ## render deploy/manifests/ from the Helm chart
 	@tools/install-go.sh
 	@tools/deploy/render.py
 
-image: release ## a container image as a tar, without a registry (IMAGE=name TAG=version)
+image: release ## build a container image as a tar, without a registry (IMAGE=name TAG=version)
 	@tools/image/build.py $(if $(IMAGE),--image '$(IMAGE)') $(if $(TAG),--tag '$(TAG)')
 
-release-binaries: ## what people install who do not build, for glibc 2.28 and newer: dist/ with a tar.gz, a .deb and a .rpm
+release-binaries: ## build the prebuilt release for glibc 2.28 and newer: dist/ with a tar.gz, a .deb and a .rpm
 	@tools/install-deps.sh build release
 	@tools/install-go.sh
 	@tools/release/stubs.sh
@@ -72,27 +72,27 @@ release-binaries: ## what people install who do not build, for glibc 2.28 and ne
 	@cmake --build --preset portable --target programs -j$(JOBS)
 	@tools/release/release.py
 
-cluster: release ## a real Kubernetes cluster on this machine: REAL=0|1|2 kubelets, SIM=n simulated nodes with agents (AGENTS=their arguments); prints a KUBECONFIG
+cluster: release ## start a real Kubernetes cluster on this machine: REAL=0|1|2 kubelets, SIM=n simulated nodes with agents (AGENTS=their arguments); prints a KUBECONFIG
 	@tools/install-deps.sh cluster
 	@tools/install-go.sh
 	@cmake --build --preset release --target autopilot-fleet-sim -j$(JOBS)
 	@tests/cluster/cluster.py up --real $(or $(REAL),1) --sim $(or $(SIM),0) --agents="$(AGENTS)"
 
-cluster-programs: ## Kubernetes and what else a cluster needs, built once into ~/.cache/autopilot; make test uses it where it is
+cluster-programs: ## build Kubernetes and the other programs of a cluster, once, into ~/.cache/autopilot; make test uses them if they exist
 	@tools/install-deps.sh cluster
 	@tools/install-go.sh
 	@tests/cluster/cluster.py build
 
-cluster-test: deps ## all tests against such a cluster (part of verify)
+cluster-test: deps ## run all tests in such a cluster (part of verify)
 	@tools/ci/run.py cluster --jobs $(JOBS)
 
-cluster-down: ## end it
+cluster-down: ## stop this cluster
 	@tests/cluster/cluster.py down
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 22
 
-clean: ## remove everything that was built
+clean: ## remove all build results
 	rm -rf build
 
 deps:

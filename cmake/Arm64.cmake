@@ -1,5 +1,5 @@
-# Toolchain of the preset arm64: clang and lld make programs for every architecture; libraries and headers are those that
-# tools/sysroot.sh unpacked, and nothing of this machine.
+# Toolchain of the preset arm64: clang and lld build programs for every architecture; libraries and headers come from the folder
+# of tools/sysroot.sh, and none from this machine.
 if(DEFINED ENV{XDG_CACHE_HOME})
   set(cache $ENV{XDG_CACHE_HOME})
 else()

@@ -1,5 +1,5 @@
 # Every library comes from Debian 12; tools/install-deps.sh installs them. docs/dependencies.md lists versions and reasons.
-# Linked statically, so that the program needs nothing but libc where it runs; builds with sanitizers stay here.
+# Linked statically, so that the program needs only libc on its target; builds with sanitizers run only on the building machine.
 find_package(Threads REQUIRED)
 set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
@@ -20,7 +20,7 @@ pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET libssl libcrypto)
 pkg_check_modules(SCTP REQUIRED IMPORTED_TARGET libsctp)
 set(CMAKE_FIND_LIBRARY_SUFFIXES ${shared_first})
-# Static in every build: some of its calls are led elsewhere by the linker (probes/net/CMakeLists.txt).
+# Static in every build, because the linker redirects some of its calls (probes/net/CMakeLists.txt).
 find_path(IPERF_INCLUDE_DIR iperf_api.h REQUIRED)
 find_library(IPERF_LIBRARY libiperf.a REQUIRED)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)

@@ -1,9 +1,9 @@
 # One folder of src/ is one library. Sources are every .cpp of the folder; x_test.cpp beside x.cpp belongs to the
 # folder's test program autopilot_<name>_tests.
 #   autopilot_library(<name> [PUBLIC <targets>...] [PRIVATE <targets>...] [SIMULATION <files>...])
-# SIMULATION: tests that compute for long, in a program of their own, autopilot_<name>_simulation_tests, with a label of their own: make
-# test runs them on the release. Beside tests that are not optimised they would run the code of these wherever both instantiate the
-# same template, at a third of the speed.
+# SIMULATION: tests that compute for a long time, in a separate program, autopilot_<name>_simulation_tests, with a separate label: make
+# test runs them in the release. In one program with tests that are not optimised, they would use the templates of these tests, at a
+# third of the speed.
 function(autopilot_library name)
   cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE;SIMULATION" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.c)
@@ -35,8 +35,8 @@ function(autopilot_library name)
   endif()
 endfunction()
 
-# autopilot_hot(<files>...): sources of the folder that are made fast rather than small (Warnings.cmake): what a
-# storm of kernel records, a scrape or an answer goes through. Stands before autopilot_library.
+# autopilot_hot(<files>...): sources of the folder that are optimised for speed instead of size (Warnings.cmake): the
+# code for storms of kernel records, scrapes and answers. Call it before autopilot_library.
 function(autopilot_hot)
   set(sources ${ARGN})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
@@ -50,8 +50,8 @@ function(autopilot_hot_tests)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# Tests that start programs mostly wait for them: CI runs two on each processor (ctest -j). One that computes all the
-# time takes two places.
+# Tests that start programs mostly wait for them, so CI runs two on each processor (ctest -j). A test that computes all the time
+# takes two slots.
 set(AUTOPILOT_PLACES_OF_WORK 2)
 
 # autopilot_test(<name> SOURCES <files>... LINK <targets>...): a GoogleTest program, one ctest entry per test.

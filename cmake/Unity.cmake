@@ -1,16 +1,16 @@
-# Unity builds: the sources of one folder are compiled as one (docs/adr/0028). Headers are then read, and templates
-# instantiated, once in a folder instead of once in a source: most of the time of a build of this tree.
-# Names in unnamed namespaces are therefore unique in a folder. The presets dev and gcc-release compile file by file, where
-# a forgotten #include shows.
+# Unity builds: the sources of one folder are compiled as one (docs/adr/0028). Headers are then parsed, and templates instantiated,
+# once per folder instead of once per source, which takes most of the time of a build of this tree.
+# Names in unnamed namespaces are therefore unique in a folder. The presets dev and gcc-release compile file by file, so that a
+# missing #include shows.
 option(AUTOPILOT_UNITY "Compile the C++ sources of one folder together" OFF)
-# g++ warns of a type with a member of an unnamed namespace unless both are in the main file, and here no source is. Where sources
-# are compiled by themselves (gcc-release) the warning stays.
+# g++ warns about a type with a member from an unnamed namespace unless both are in the main file, and in a unity build no source is.
+# In gcc-release, which compiles sources separately, the warning remains on.
 if(AUTOPILOT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 
 # autopilot_unite(<variable> <target> <sources>...): sets the variable to what the target compiles for these sources.
-# Options of sources (autopilot_hot) have to be set before; sources with the same options are compiled together.
+# Set options of sources (autopilot_hot) before; sources with the same options are compiled together.
 function(autopilot_unite variable target)
   if(NOT AUTOPILOT_UNITY)
     set(${variable} ${ARGN} PARENT_SCOPE)

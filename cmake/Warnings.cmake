@@ -12,14 +12,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 else()
   # g++ 12 reports false positives of these through optimised library code.
   add_compile_options(-Wno-null-dereference -Wno-maybe-uninitialized -Wno-restrict)
-  # It warns of designated initializers too, where leaving out the rest is the point; clang tells them apart.
+  # g++ also warns about designated initializers that deliberately omit members; clang does not.
   add_compile_options(-Wno-missing-field-initializers)
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_compile_options(-ffunction-sections -fdata-sections)
-  # Nearly all of what ships runs a few times a minute, and each page of it that was ever run is memory of the
-  # node. What is hot says so: autopilot_hot.
+  # Nearly all released code runs a few times a minute, and each page that has ever run takes memory of the node.
+  # Hot sources are marked: autopilot_hot.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_compile_options(-Oz)
   endif()
@@ -37,15 +37,15 @@ if(AUTOPILOT_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# g++ takes only linkers found by name in PATH, and Debian's lld-16 is not one of them.
+# g++ accepts only linkers that it finds by name in PATH, and Debian's lld-16 has another name.
 find_program(AUTOPILOT_LLD NAMES ld.lld-16 ld.lld)
 if(AUTOPILOT_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(--ld-path=${AUTOPILOT_LLD})
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    # One copy of functions that are the same instructions, where nobody compares their addresses.
+    # Merges functions with the same instructions if no code compares their addresses.
     add_link_options(-Wl,--icf=safe)
   endif()
-  # Relocations by the bit, not by 24 bytes. glibc knows them since 2.36.
+  # Relocations of one bit instead of 24 bytes. glibc supports them since 2.36.
   include(CheckCXXSourceRuns)
   set(CMAKE_REQUIRED_LINK_OPTIONS --ld-path=${AUTOPILOT_LLD} -pie -Wl,-z,pack-relative-relocs)
   check_cxx_source_runs("int a; int* volatile place = &a; int main() { return place != &a; }"

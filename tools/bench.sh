@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench.sh [JOBS] [node|cluster|webhook|fleet|pairs]: builds the bench preset and measures the budgets of one node, of one node of a cluster,
-# of the webhook, of one question to a thousand agents, or what tests of pairs find; see tests/bench/{node,cluster,webhook,fleet,pairs}_bench.py
+# bench.sh [JOBS] [node|cluster|webhook|fleet|pairs]: builds the bench preset and measures the budgets of one node, of one node of a
+# cluster, of the webhook, of one request to a thousand agents, or the results of pair tests; see tests/bench/{node,cluster,webhook,fleet,pairs}_bench.py
 # for BENCH_LONG and BENCH_RECORD.
 set -euo pipefail
 cd "$(dirname "$0")/.."

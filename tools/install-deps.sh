@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian 12 packages that Autopilot is built and tested with. Does nothing where nothing is missing.
+# Installs the Debian 12 packages for building and testing Autopilot. Does nothing if no package is missing.
 #
 #   tools/install-deps.sh [--list] [build] [test] [lint] [extras] [cluster] [release]     without a group: the first four
-#   extras: programs that some tests drive; without them these tests are skipped
-#   cluster: what `make cluster` needs beside Go
-#   release: what `make release-binaries` and its tests need beside Go
+#   extras: programs that some tests use; without them these tests are skipped
+#   cluster: packages that `make cluster` needs besides Go
+#   release: packages that `make release-binaries` and its tests need besides Go
 #
-# Needs root or sudo only when something is missing.
+# Needs root or sudo only if a package is missing.
 set -euo pipefail
 
 build=(
@@ -22,7 +22,7 @@ lint=(clang-format-16 clang-tidy-16 clang-19 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
 release=(python3-venv mmdebstrap rpm rpm2cpio cpio)
 
-# Services that a test drives as plain programs and that must not start with the machine because of us.
+# Services that a test starts as plain programs, and that must not start with the machine.
 services=(prometheus prometheus-alertmanager containerd)
 
 say() { echo "install-deps: $*"; }
@@ -63,7 +63,7 @@ check_system() {
   [ "$(system)" = "debian 12" ] || say "warning: made for Debian 12, this is '$(system)'; names may differ"
 }
 
-# On another system some have other names, or are not there at all.
+# On another system some packages have other names, or do not exist.
 refuse_unknown() {
   local unknown=()
   for package in "$@"; do
@@ -73,7 +73,7 @@ refuse_unknown() {
   $cure"
 }
 
-# Two Boosts cannot be installed side by side, and apt would silently remove the other one with all that needs it.
+# Two versions of Boost cannot be installed side by side; apt would silently remove the other version and everything that needs it.
 refuse_conflicts() {
   local found=()
   for other in libboost1.74-dev libboost-dev; do
@@ -85,7 +85,7 @@ refuse_conflicts() {
   or build in a container of debian:12."
 }
 
-# Keeps packages from starting services while they are installed; an own policy of the machine stays in force.
+# Keeps packages from starting services during the installation; an existing policy of the machine remains in force.
 policy=/usr/sbin/policy-rc.d
 forbid_service_starts() {
   [ -e "$policy" ] && return

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a Go that builds Kubernetes, where there is none: from Debian's backports, without adding them to the
-# machine's sources. Does nothing where a Go is new enough.
+# Installs a Go that can build Kubernetes from Debian's backports, without adding them to the machine's sources. Does nothing if
+# a Go is new enough.
 #
-#   tools/install-go.sh [--force]     --force: also where there is one
+#   tools/install-go.sh [--force]     --force: even if one is installed
 #
-# Needs root or sudo only when something is missing.
+# Needs root or sudo only if a package is missing.
 set -euo pipefail
 
 oldest=1.23
@@ -32,7 +32,7 @@ for go in go /usr/lib/go-1.2[3-9]/bin/go; do
   fi
 done
 
-# Where this machine gets Debian from, there are its backports.
+# The machine's Debian mirror also has the backports.
 # shellcheck disable=SC2016  # apt-get fills the names in
 archive=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^bookworm //p' | sort -u | head -n 1)
 [ -n "$archive" ] || die "no source of Debian 12 is known to apt; install Go $oldest or newer by hand"

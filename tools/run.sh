@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Starts the agent on this machine and shows the node: a live table in a terminal, one table and a served agent
-# without. Ctrl-C stops the agent. Arguments go to `autopilot agent`, for example: --simulate hgx-h100-8
+# Starts the agent on this machine and shows the node: a live table in a terminal; without a terminal, one table while the agent
+# runs. Ctrl-C stops the agent. Arguments go to `autopilot agent`, for example: --simulate hgx-h100-8
 #
 #   tools/run.sh [agent arguments]          AUTOPILOT=<program>, default build/bin/autopilot
 set -euo pipefail
@@ -27,11 +27,11 @@ log=$(mktemp "${TMPDIR:-/tmp}/autopilot-agent.XXXXXX.log")
 agent=
 stopped=
 
-# TERM lets the agent finish what it acknowledged; it has its own deadline for that.
+# After TERM the agent finishes acknowledged requests, within its own deadline.
 stop() {
   [ -n "$stopped" ] && return
   stopped=yes
-  # Nobody may read what is said from here on, and a second signal must not leave the agent behind.
+  # From here on the reader of the output can be gone, and a second signal must not leave the agent behind.
   trap '' INT TERM HUP PIPE
   [ -n "$agent" ] || return 0
   kill -TERM "$agent" 2>/dev/null || true
@@ -46,7 +46,7 @@ stop() {
   fi
 }
 
-# As the agent takes it: [::1]:3333 with brackets, and :3333 for this machine alone.
+# In the agent's format: [::1]:3333 with brackets, and :3333 for this machine only.
 host=${address%:*}
 port=${address##*:}
 case "$host" in
@@ -56,7 +56,7 @@ esac
 answers() { (exec 3<>"/dev/tcp/$host/$port") 2>/dev/null; }
 
 trap 'stop; exit 0' INT TERM HUP PIPE
-trap stop EXIT # also where a program of ours finds nobody who reads
+trap stop EXIT # also if a program loses the reader of its output
 if answers; then
   echo "run: something already serves on $address. Another agent? Choose another: make run ARGS='--listen 127.0.0.1:3334'" >&2
   exit 1

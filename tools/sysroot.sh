@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What it takes to compile for arm64 on amd64, and to run that: Debian's libraries for arm64, which are those of the group
-# `build` and what they depend on, and an emulator. They are fetched from where this machine gets Debian and unpacked into
-# ~/.cache/autopilot/sysroot-arm64. Nothing is installed, and dpkg and apt of this machine learn of no further
-# architecture. Does nothing where all is there; remove the folder to fetch newer ones.
+# Fetches the files for compiling for arm64 on amd64, and for running the result: Debian's arm64 libraries of the group `build` with
+# their dependencies, and an emulator. They come from this machine's Debian mirror and are unpacked into
+# ~/.cache/autopilot/sysroot-arm64. Nothing is installed, and the machine's dpkg and apt get no further architecture. Does nothing if
+# all files exist; remove the folder to fetch newer versions.
 #
-#   tools/sysroot.sh      ends with 77 where the libraries cannot be had
+#   tools/sysroot.sh      exits with 77 if the libraries are not available
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/autopilot
@@ -17,7 +17,7 @@ cannot() {
   exit 77
 }
 
-# Sources, keys and proxies stay those of this machine. Nothing is installed there, so that dependencies are fetched too.
+# Sources, keys and proxies are those of this machine. The root is empty, so that apt fetches all dependencies.
 fetch_libraries() {
   mkdir -p "$work"/state/lists/partial "$work"/cache/archives/partial "$work/root"
   : >"$work/status"
@@ -38,7 +38,7 @@ END
   for package in "$work"/cache/archives/*.deb; do
     dpkg -x "$package" "$work/root"
   done
-  # Some links of libc6-dev begin with /, and would lead out of here.
+  # Some links of libc6-dev begin with /, and would point outside of this folder.
   find "$work/root" -type l -lname '/*' -printf '%p %l\n' | while read -r link target; do
     ln -sfr "$work/root$target" "$link"
   done
