@@ -132,7 +132,7 @@ class AgentTest(unittest.TestCase):
                 "GET", "/v1/events", headers={"Accept": "application/json"})[1])["items"]
                 if one["kind"] == "journal_moved_aside"], "the loss is told")
             self.assertEqual(told[0]["message"], "the journal was gone")
-            # The incident of the other GPU: what is told after the loss is durable with all that stands.
+            # The incident of the other GPU. An event after the loss is durable together with everything that is open.
             other = harness.wait_until(lambda: [one["id"] for one in agent.node()["incidents"] if one["id"] != incident["id"]],
                                        "the other incident is open")[0]
             seen = json.dumps({"reason": "seen"})

@@ -18,8 +18,8 @@ class Refused(Exception):
 
 
 class ApiStore:
-    """`objects`: by their path. `refusals`: status of HTTP by the beginning of a path, instead of an answer. `users`: the user of a
-    TokenReview by token. `writes`: method and path of each that was done. `port`: that of one that was closed."""
+    """`objects`: by their path. `refusals`: HTTP status by the prefix of a path, instead of an answer. `users`: the user of a
+    TokenReview by token. `writes`: method and path of each completed write. `port`: the port of a server that was closed."""
 
     def __init__(self, port=0, objects=None):
         self.objects = objects or {}
@@ -68,7 +68,7 @@ class ApiStore:
         self._server.server_close()
 
     def put(self, path, value):
-        """As somebody else would."""
+        """As another client would do it."""
         with self._lock:
             self._keep(path, value)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bandwidth between two real agents on hosts of their own: who may have it measured, over which line, and what is left behind."""
+"""Bandwidth between two real agents on separate hosts: permissions, the measured path, and what remains after a test."""
 
 import json
 import os
@@ -55,7 +55,7 @@ class BandwidthTest(unittest.TestCase):
         harness.wait_until(lambda: not self.listeners(), "nobody listens any more")
 
     def listeners(self):
-        """Ports that somebody has open at the address of the test."""
+        """Open ports at the address of the test."""
         lines = self.listening.run("ss", "-Hltn", "src", self.listening.address(RAIL)).splitlines()
         return [line.split()[3].rsplit(":", 1)[1] for line in lines if line.split()[3].startswith(self.listening.address(RAIL))]
 
@@ -138,7 +138,7 @@ class BandwidthTest(unittest.TestCase):
 
 
 class PartsOfIbmTest(unittest.TestCase):
-    """The paths by which a driver of IBM Autopilot has each node do its part, between agents that answer anybody."""
+    """The paths by which a driver program of IBM Autopilot starts the part of each node, between agents that answer every client."""
 
     @classmethod
     def setUpClass(cls):
@@ -247,7 +247,7 @@ class InsideTlsTest(unittest.TestCase):
         return os.path.join(cls.lab.folder, f"{name}.{kind}")
 
     def ask(self, name, path, body):
-        """As whoever has that certificate, from the other host: status and text."""
+        """As a client with that certificate, from the other host: status and text."""
         program = ["curl", "-s", "-w", "\n%{http_code}", "--cacert", self.path("ca", "crt"), "--resolve", f"h2:{TLS_PORT}:10.1.0.2", "-X", "POST",
                    "-d", body]
         if name:

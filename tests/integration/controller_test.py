@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`autopilot controller`: who leads, what it says of itself, an API server that is away or refuses, a configuration that changes."""
+"""`autopilot controller`: leader election, metrics, an API server that does not answer or refuses, a configuration that changes."""
 
 import base64
 import contextlib
@@ -214,7 +214,7 @@ class ControllerTest(unittest.TestCase):
     # Certificates
 
     def authority(self):
-        """What the cluster is told to believe."""
+        """The authority that the cluster must trust."""
         return harness.wait_until(lambda: (self.api.get(CONFIG_MAP) or {}).get("data", {}).get("ca.crt"), "the authority is published", 60)
 
     def put_webhook(self):

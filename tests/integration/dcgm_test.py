@@ -38,7 +38,7 @@ class DcgmTest(unittest.TestCase):
         return agent
 
     def make(self, agent):
-        """Of `autopilot test gpu.dcgm`: exit code, operation, and what the check says."""
+        """Runs `autopilot test gpu.dcgm`: exit code, operation, and the result of the check."""
         code, out, error = harness.run("test", "gpu.dcgm", "--socket", agent.socket, "-o", "json", timeout=90)
         self.assertTrue(out, error)
         item = json.loads(out)["items"][0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""autopilot decode: the same faults in every form that a log is written down in, and files that are no log."""
+"""autopilot decode: the same faults in every log format, and files that are not logs."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def journal_json(text):
                        "PRIORITY": "3", "_SOURCE_MONOTONIC_TIMESTAMP": "2750000123", "MESSAGE": text})
 
 
-# Form, one line of it, and whether it tells that the kernel wrote the line.
+# Format, one line of it, and whether it states that the kernel wrote the line.
 FORMS = (
     ("dmesg", lambda text: "[ 2750.000123] " + text, False),
     ("dmesg -T", lambda text: "[Sat Nov 21 03:04:05 2026] " + text, False),
@@ -55,7 +55,7 @@ FORMS = (
     ("/dev/kmsg", lambda text: "3,1042,2750000123,-;" + text, True),
 )
 
-# What a form may tell and another may not.
+# Members that only some formats contain.
 OF_THE_FORM = ("fromKernel", "fromUser", "time", "secondsSinceBoot")
 
 TYPES = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The helper of a deep test with the stand-in for dcgmi, and with our own tests on GPUs of simulated drivers: what it leaves in the
-termination message, and how it ends."""
+"""The helper of a deep diagnostic with a replacement of dcgmi, and with our own diagnostics on GPUs of simulated drivers: its
+termination message, and its exit code."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""network.dns against a name server that nobody here wrote, in a network and with a resolv.conf of its own."""
+"""network.dns against a real name server (dnsmasq), in a separate network with a separate resolv.conf."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def ip(*arguments):
 
 
 class NameServer:
-    """dnsmasq on port 53 of one address. It knows no other server, and says so to every question, or the given ones."""
+    """dnsmasq on port 53 of one address. It has no upstream server, and refuses every query, or the given ones."""
 
     def __init__(self, address, *arguments):
         self.process = harness.Process([
@@ -51,7 +51,7 @@ class Objector:
         self.code = code
         self.answered = 0
         self.is_ending = False
-        # Somebody must have the port, or the kernel objects itself.
+        # The port must be open, or the kernel itself answers with an error.
         self.port = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.port.bind((address, 53))
         self.seen = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)
@@ -95,7 +95,7 @@ class DnsTest(unittest.TestCase):
         subprocess.run(["mount", "--bind", cls.list, "/etc/resolv.conf"], check=True)
         cls.addClassCleanup(subprocess.run, ["umount", "/etc/resolv.conf"], check=True)
         ip("link", "set", "lo", "up")
-        # A network on which nobody is.
+        # A network without hosts.
         ip("link", "add", "va", "type", "veth", "peer", "name", "vb")
         ip("address", "add", f"{OTHER_NETWORK}.2/24", "dev", "va")
         ip("link", "set", "va", "up")
@@ -155,7 +155,7 @@ class DnsTest(unittest.TestCase):
         self.assertEqual(self.found(result), [("peer", "127.0.0.1", "degraded", "name_server_silent"),
                                               ("host", "", "degraded", "no_name_server")])
         self.assertEqual(result["findings"][1]["evidence"]["127.0.0.1"], "closed")
-        # A single look is no verdict.
+        # A single run is not enough for a verdict.
         self.assertEqual(self.found(self.check("--window", "0s")),
                          [("peer", "127.0.0.1", "unknown", "name_server_unproven")])
         self.start("127.0.0.1")
@@ -183,7 +183,7 @@ class DnsTest(unittest.TestCase):
         silent = self.wait_for(agent, ("peer", f"{OTHER_NETWORK}.9", "degraded", "name_server_silent"),
                                ("host", "", "degraded", "no_name_server"))
         self.assertIn(silent["findings"][0]["evidence"]["outcome"], ("silent", "unreachable", "closed"))
-        # Whoever is started now never heard of it.
+        # A newly started agent knows nothing about it.
         self.assertEqual(self.found(self.check("--window", "1s")),
                          [("peer", f"{OTHER_NETWORK}.9", "unknown", "name_server_unproven")])
 

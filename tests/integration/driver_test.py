@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent meets a driver that hangs, dies, or goes away, and says so without waiting for it."""
+"""The agent reports a driver that hangs, crashes, or disappears, without waiting for it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import unittest
 
 import harness
 
-SLOWEST_ANSWER_SECONDS = 2.0  # of a busy machine; what matters is that nobody waits for the driver
+SLOWEST_ANSWER_SECONDS = 2.0  # on a busy machine; the limit only shows that no request waits for the driver
 # More often than by default, and a deadline that an answer which waits for the driver would reach.
 SETTINGS = "checks:\n  gpu.driver: {period: 3s, deadline: 5s}\n"
 
@@ -23,7 +23,7 @@ def reasons(result):
 
 class DriverTest(unittest.TestCase):
     def ask_often(self, agent, condition, what, deadline=60.0):
-        """Waits for the condition while gpu.driver looks again and again and /v1/node is asked without pause; gives
+        """Waits for the condition while gpu.driver runs again and again and /v1/node is requested without pause; returns
         the slowest answer."""
         done = threading.Event()
 
@@ -95,7 +95,7 @@ class DriverTest(unittest.TestCase):
                            "gpu.driver is healthy again", deadline=150)
 
     def tree_without_kernel_log(self, **functions):
-        """A machine whose kernel log nobody may read; calls of its driver answer as told."""
+        """A machine with an unreadable kernel log; calls of its driver answer as configured."""
         folder = tempfile.mkdtemp(prefix="autopilot-test-")
         self.addCleanup(shutil.rmtree, folder, True)
         tree = os.path.join(folder, "tree")

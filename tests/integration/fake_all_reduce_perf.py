@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in the place of all_reduce_perf of nccl-tests: fake_all_reduce_perf.py HOW [--log FILE] [-g N] [-J FILE] [ignored ...]
+"""Replaces all_reduce_perf of nccl-tests: fake_all_reduce_perf.py HOW [--log FILE] [-g N] [-J FILE] [ignored ...]
 
 HOW: pass, slow, wrong, unchecked, exit (with 3, and a report in which nothing is wrong), old (knows no -J), garbage, crash, hang.
-FILE of --log gets a line of JSON at its start: its process, its arguments and the GPUs that it may see."""
+At its start it writes one line of JSON to the FILE of --log: its process id, its arguments and its visible GPUs."""
 
 import json
 import os

@@ -41,7 +41,7 @@ class FakeApiServer:
             def handle_one_request(self):
                 try:
                     super().handle_one_request()
-                except OSError:  # the client went away, or trusts somebody else
+                except OSError:  # the client went away, or trusts another CA
                     self.close_connection = True
 
             def do_GET(self):

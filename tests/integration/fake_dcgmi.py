@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in the place of dcgmi: fake_dcgmi.py HOW [--dcgm 3|4] [--log FILE] [--gpus N] [-i 0,3] [ignored ...]
+"""Replaces dcgmi: fake_dcgmi.py HOW [--dcgm 3|4] [--log FILE] [--gpus N] [-i 0,3] [ignored ...]
 
 HOW: pass, fail:TEST:GPU, warn:TEST:GPU, skip, refused, dead, garbage, torn, empty, exit:CODE, crash, hang, deaf.
-FILE gets a line of JSON at its start: its process, that of its group and its arguments."""
+At its start it writes one line of JSON to FILE: its process id, its process group and its arguments."""
 
 import json
 import os

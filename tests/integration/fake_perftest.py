@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in the place of ib_write_bw, ib_read_bw and ib_send_lat of perftest, by whose names it is called. Both ends talk
-over TCP alone: who reads a figure of it reads what it was told to say.
+"""Replaces ib_write_bw, ib_read_bw and ib_send_lat of perftest, under their names. Both sides only talk over TCP, and the
+printed figures are the configured ones.
 
-FAKE_PERFTEST names a file of JSON; what it says of the own device stands above what it says of "default":
+FAKE_PERFTEST names a file of JSON; the values of the own device take precedence over those of "default":
   rates     Gbit/s and microseconds by the name of the program: {"ib_write_bw": 391.4, "ib_send_lat": 1.27}
-  has_cuda  it is built with CUDA: "gpu_rates", "gpu_sends" and "gpu_gets" stand in the place of those without gpu_ where the memory of
-            a GPU is used; "unreachable_gpus" have none for the adapter
-  nvml      the table of the driver that is played (nvml.yaml of a machine), where who uses the memory of a GPU is counted
+  has_cuda  it is built with CUDA: "gpu_rates", "gpu_sends" and "gpu_gets" replace the values without gpu_ for tests with the memory of
+            a GPU; "unreachable_gpus" have none for the adapter
+  nvml      the table of the simulated driver (nvml.yaml of a machine), which counts the users of the memory of a GPU
   version   "4.5" (knows --source_ip), "newer" (--bind_source_ip) or "older" (neither)
-  speed     how much faster than asked for a test is over
-  sends, gets   Gbit/s that the own port carries at most, each way, whatever the rates are
-  is_dead   nothing comes through the own port, though both ends agree over TCP
-  server, client   what that end does instead: {"ib_read_bw": HOW}, or HOW of all of them:
+  speed     how much faster than requested a test ends
+  sends, gets   upper limit of the own port in Gbit/s, in each direction, whatever the rates are
+  is_dead   the own port passes nothing, though both sides agree over TCP
+  server, client   fault of that side: {"ib_read_bw": HOW}, or HOW of all programs:
             hang, garbage, flood, crash, exit, wrong_version, no_device, no_memory, early_hang (before it listens), vanish
             (ends in the middle of a test), slow_start, other_unit, two_rows, status_10"""
 
@@ -214,7 +214,7 @@ def main():
             if how == "status_10":
                 give_up(" Completion with error at client", " Failed status 10: wr_id 0 syndrom 0x88", "scnt=128, ccnt=0")
             time.sleep((options.D or 1) / facts["speed"])
-        # Whoever reads that word may end the other one, which shall have left the GPU by then.
+        # The reader of that line can end the other process, which must have left the GPU by then.
         if exchange(peer, "done") != "done":
             give_up(" Completion with error at client", " Failed status 12: wr_id 0 syndrom 0x81", "scnt=128, ccnt=0")
     if options.host:

@@ -17,7 +17,7 @@ class FleetSimTest(unittest.TestCase):
     def setUp(self):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.kubeconfig = folder / "kubeconfig"
-        # Nobody listens there.
+        # No program listens there.
         self.kubeconfig.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
             "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],

@@ -129,7 +129,7 @@ class GangTest(unittest.TestCase):
         code, _, errors = harness.run("inject", "slow_copies", "--socket", self.agents[1].socket)
         self.assertEqual(code, 0, errors)
         self.assertEqual(harness.run("preflight", "--socket", self.agents[0].socket)[0], 0)
-        # It waits longer than for any test: the agent tells it that it does.
+        # It waits longer than any deadline, as the agent asks it to.
         first = self.begin(0, deadline="1s")
         code, said = self.end(self.begin(1))
         self.assertEqual(code, 2, said)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in Go that tests build from their modules: servers that nobody here wrote."""
+"""Go programs that tests build from their modules: servers of other projects."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ def build(name):
     folder = os.path.abspath(FOLDER)
     os.makedirs(folder, exist_ok=True)
     os.makedirs(CACHE, exist_ok=True)
-    # A go that is too old says so and loads no other; what it loads can be removed with the folder.
+    # A go that is too old reports this and loads no other; its downloads can be removed with the folder.
     environment = dict(os.environ, GOTOOLCHAIN="local", GOPATH=CACHE, GOMODCACHE=os.path.join(CACHE, "modules"),
                        GOCACHE=os.path.join(CACHE, "cache"), GOFLAGS="-mod=readonly -modcacherw", GOWORK="off",
                        CGO_ENABLED="0")

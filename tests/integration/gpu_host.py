@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Becomes a program that sees GPUs of NVIDIA on the PCI bus where there are none: in place of /sys/bus, which is a folder in the mount
-namespace of this process from then on. To be run in one of its own. With --kfd they are of AMD, and FOLDER is what their kernel driver
-tells of them (kfd.py), below /sys/class.
+"""Runs a program that sees NVIDIA GPUs on the PCI bus of a machine without any: a folder replaces /sys/bus in the mount namespace of this
+process. Run it in a separate mount namespace. With --kfd the GPUs are from AMD, and FOLDER contains the data of their kernel driver
+(kfd.py), below /sys/class.
 
   gpu_host.py [--kfd FOLDER] ADDRESS... -- PROGRAM ARGUMENT..."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with real agents inside TLS for tests between nodes that have GPUs. GPUs are what cannot be here: a library plays the driver, which
-tells who uses them (libnvidia-ml-sim.so), and a folder plays the kernel's lists of devices."""
+"""Hosts with real agents and TLS for tests between nodes with GPUs. Only the GPUs are simulated: a library replaces the driver, which
+reports their users (libnvidia-ml-sim.so), and a folder replaces the kernel's lists of devices."""
 
 import datetime
 import json
@@ -17,20 +17,20 @@ GPUS = ("0000:4a:00.0", "0000:61:00.0")  # of four of the simulated machine
 MACHINE = "l40s-4"
 TLS_PORT = 3343
 PROCESSES = "gpu.processes"
-SHARED = datetime.timedelta(seconds=1)  # an answer of the driver serves who asks so long after it (src/host/gpu/helper_gpus.hpp)
+SHARED = datetime.timedelta(seconds=1)  # an answer of the driver is reused for this time (src/host/gpu/helper_gpus.hpp)
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def write(path, text):
-    """At once: who reads half of it would not look again, because the file has changed within one tick of the clock."""
+    """Replaces the file at once: a reader of half of it would not read it again, because the file has changed within one clock tick."""
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(f"{path}.new", path)
 
 
 class GpuLabTest(unittest.TestCase):
-    """Base of tests. They name the hosts, by the leaf that each says it is below, the rails, the libraries that are played and by which, and
-    whose test has the probe with sanitizers; `play` writes what differs from a host that is fine, and `start` begins its agent."""
+    """Base class of tests. They name the hosts, by their configured leaf, the rails, the replaced libraries with their replacements, and
+    the test whose probe has sanitizers; `play` writes the differences from a healthy host, and `start` starts its agent."""
     LEAVES = {}
     RAILS = 1
     LIBRARIES = {"libnvidia-ml.so.1": "libnvidia-ml-sim.so"}
@@ -96,13 +96,13 @@ class GpuLabTest(unittest.TestCase):
         self.assertIn(words.replace(" ", ""), "".join(self.said.split()), "lines are wrapped")
 
     def use(self, host):
-        """Somebody uses the GPUs of that host, since the last look of the agent; the next one tells it."""
+        """A process uses the GPUs of that host since the agent's last reading; the next reading reports it."""
         host.request("POST", f"/v1/checks/{PROCESSES}")
         harness.wait_until(lambda: self.since_last_look(host) > SHARED, "the driver is asked again", 5)
         path = os.path.join(self.tree_of(host), "nvml.yaml")
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        self.addCleanup(self.start_again, host)  # its next look would be in a minute
+        self.addCleanup(self.start_again, host)  # its next regular run would be in a minute
         self.addCleanup(write, path, text)
         write(path, text.replace("processes.count: 0", "processes.count: 1"))
 

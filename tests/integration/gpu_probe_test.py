@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""autopilot-gpu-probe against the simulated driver, which computes what a GPU would, and as wrongly as it is told."""
+"""autopilot-gpu-probe with the simulated driver, which computes like a GPU, with the configured errors."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class ProbeCase(unittest.TestCase):
         return os.environ | {"AUTOPILOT_SIM_CUDA": table, "AUTOPILOT_SIM_CUDA_RECORD": self.record}
 
     def probe(self, gpus, *arguments, code=0, library=LIBRARY, **driver):
-        """The report of a run that ends with the code. `driver`: what its table says beside the GPUs."""
+        """The report of a run that ends with the code. `driver`: members of its table besides the GPUs."""
         usual = [] if "--seconds" in arguments else QUICK
         # A simulated GPU computes on the processors, with sanitizers many times slower.
         patient = ["--patience", "200"] if harness.is_sanitized(PROBE) and "--patience" not in arguments else []
@@ -304,7 +304,7 @@ class Peers(ProbeCase):
     """Copies between GPUs of which one is not well."""
 
     def pairs(self, report, index, scope):
-        """By the UUID of the other GPU: of what was measured, and why it was not looked at."""
+        """By the UUID of the other GPU: the measured values, and why it was not tested."""
         test = tests_of(report, index)["p2p", scope]
         return ({series["peer"] for series in test.get("measured", [])}, {one["peer"]: one["why"] for one in test.get("not_looked", [])})
 
@@ -367,7 +367,7 @@ class Peers(ProbeCase):
 
 
 class Memory(ProbeCase):
-    """Whoever else is on the GPU may take what was free a moment ago."""
+    """Another process on the GPU can take memory that was free a moment ago."""
 
     def test_a_gpu_without_memory_was_not_looked_at_and_the_others_go_on(self):
         for when, after, test, left in (("at the start", 0, "pcie", []), ("in the middle", 4, "hbm", [("pcie", "alone"), ("pcie", "together")])):
@@ -394,7 +394,7 @@ class SensorCase(ProbeCase):
         return super().environment(gpus, **driver) | {"AUTOPILOT_SIM_MACHINE": self.tree}
 
     def change(self, old, new):
-        """In what NVML says of the first GPU."""
+        """Changes NVML's values of the first GPU."""
         path = os.path.join(self.tree, "nvml.yaml")
         with open(path, encoding="utf-8") as file:
             text = file.read()

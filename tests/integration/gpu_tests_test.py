@@ -39,8 +39,8 @@ def probes_of(pid):
 class GpuTests(unittest.TestCase):
     def agent(self, changes=None, calls=None, nvml=(), deadline="60s", schedule=None, hidden=(), kernels="best",
               state=None, time="100ms", is_fed=False):
-        """Of a machine as make_machine makes it. `state`: the folder of the agent's own; one that goes with it where absent. `is_fed`: the
-        test writes its kernel log."""
+        """Agent of a machine of make_machine. `state`: the agent's state folder; if missing, a temporary one. `is_fed`: the test writes its
+        kernel log."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
         tree = make_machine(self.folder, changes, calls, nvml, hidden)
         if is_fed:
@@ -54,7 +54,7 @@ class GpuTests(unittest.TestCase):
         return agent
 
     def make(self, agent, check):
-        """Of `autopilot test CHECK`: exit code, operation, and what the check says."""
+        """Runs `autopilot test CHECK`: exit code, operation, and the result of the check."""
         code, out, error = harness.run("test", check, "--socket", agent.socket, "-o", "json", timeout=120)
         self.assertTrue(out, error)
         item = json.loads(out)["items"][0]
@@ -114,7 +114,7 @@ class GpuTests(unittest.TestCase):
                 self.assertEqual((code, operation["state"], result["health"]), (0, "succeeded", "healthy"), result)
 
     def proven(self, agent, check):
-        """The UUIDs of the GPUs that have proof of it, as the journal tells the next agent."""
+        """The UUIDs of the GPUs with a pass record of it, as the next agent reads them from the journal."""
         [path] = glob.glob(f"{agent.folder}/state/simulated/*.db")
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as journal:
             return {uuid for [uuid] in journal.execute("SELECT gpu_uuid FROM pass_records WHERE test = ?", (check,))}
@@ -204,7 +204,7 @@ class GpuTests(unittest.TestCase):
         coming.start()
         code, operation, result = self.make(agent, "gpu.compute")
         coming.join()
-        # Who comes at the very beginning is seen by the probe itself, GPU by GPU.
+        # The probe itself finds processes that arrive at the very beginning, GPU by GPU.
         self.assertEqual(code, 3, operation)
         self.assertEqual([one for one in (result or {"findings": []})["findings"] if one["health"] != "unknown"], [], operation)
         self.assertIn(" in use by ", json.dumps([operation, result]))

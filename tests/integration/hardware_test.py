@@ -92,7 +92,7 @@ class Hardware(unittest.TestCase):
             self.assertEqual(shares[f"{name}, of the best reference"][0], "100.0 %")
 
     def references(self, *arguments):
-        """What references.py says of a simulated GPU; every library that it opens is in a folder of the build."""
+        """The output of references.py for a simulated GPU; all libraries that it opens are in a folder of the build."""
         if harness.is_sanitized(os.path.join(harness.BIN, "libcuda-sim.so")):
             self.skipTest("a library with a sanitizer cannot be loaded by Python")
         done = subprocess.run([sys.executable, "-B", os.path.join(SOURCES, "references.py"), "--seconds", "0.02", "--library",
@@ -123,7 +123,7 @@ class Hardware(unittest.TestCase):
         self.assertEqual(set(said["measured"]) & {"host_to_device", "device_to_host", "copy"}, {"host_to_device", "device_to_host", "copy"})
 
     def used(self, name, *helpers):
-        """Writes who used what when the agent was looked at: itself, and helpers of NVML with their ticks."""
+        """Writes the resources of the agent at the time of the measurement: the agent itself, and NVML helpers with their ticks."""
         lines = ["1 2048 10 0 bin/autopilot agent", *(f"{pid} 1024 {ticks} 0 bin/autopilot helper nvml" for pid, ticks in helpers)]
         with open(self.path(f"agent_{name}.used"), "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")

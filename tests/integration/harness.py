@@ -50,7 +50,7 @@ def need_hip():
 
 
 def need_program(name):
-    """The path of a program, or a skip that says what is missing."""
+    """The path of a program, or a skip that names what is missing."""
     path = shutil.which(name)
     if path is None:
         raise unittest.SkipTest(f"{name} is not installed")
@@ -108,7 +108,7 @@ class Process:
         return None
 
     def wait_says(self, pattern):
-        """What it wrote is read beside the test: a line may come after what it tells of is seen elsewhere."""
+        """A separate thread reads its output, so a line can arrive after its effect is visible elsewhere."""
         return wait_until(lambda: self.find(pattern), f"it says {pattern}")
 
     def stop(self, number=signal.SIGTERM, deadline=15.0):
@@ -179,8 +179,8 @@ class Agent:
         raise AssertionError(f"no result of {check}")
 
     def judged(self, check):
-        """What the check of a test says after the first one: who asked for a test that gave no answer is told at once,
-        and the check is judged after it."""
+        """The result of a diagnostic's check after the first one: a request for a diagnostic without a result is answered at once, and
+        the check is judged later."""
         wait_until(lambda: all(one["reason"] != "not_present" for one in self.result(check)["findings"]),
                    f"{check} has judged a test")
         return self.result(check)

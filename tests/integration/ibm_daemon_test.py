@@ -31,7 +31,7 @@ class IbmDaemonTest(unittest.TestCase):
                             NODE_NAME="gpu-7", PERIODIC_CHECKS="remapped", INVASIVE_JOB_TTLSEC="30")
         self.assertEqual(get(8080, "/readinessprobe"), (201, '{"Name":"readinessProbe","Body":"ready"}\n'))
         self.assertIn("autopilot_node_health", get(8081, "/metrics")[1])
-        # `all` is what PERIODIC_CHECKS says, of the node that NODE_NAME says.
+        # PERIODIC_CHECKS defines `all`, and NODE_NAME the node.
         status, text = get(4444, "/status?check=all&host=gpu-7")
         self.assertEqual(status, 200)
         self.assertNotIn("pciebw", text)

@@ -188,7 +188,7 @@ class IbmProbesTest(unittest.TestCase):
             network, rest = several.split("Asking to run", 1)
             self.assertEqual(throughput(network), throughput(reply))
             self.assertEqual(Transcript("Asking to run" + rest).summary, {node: ["OK"]})
-            # It has no gauge, and a network is no matter of the node's verdict.
+            # It has no gauge, and the network does not affect the verdict of the node.
             self.assertEqual(machine.values("iperf"), {})
             self.assertEqual(machine.agent.node()["verdict"], "PASS")
 

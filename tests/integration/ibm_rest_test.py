@@ -155,7 +155,7 @@ class IbmRestTest(unittest.TestCase):
             self.assertEqual((check["node"], check["simulated"], check["outcome"]), (node, True, "passed"))
 
     def test_a_stream_waits_for_who_reads_and_is_cut_for_who_does_not(self):
-        """A thousand nodes that are told at once are more than a client may leave unread."""
+        """A stream of a thousand nodes is larger than the limit of unread data of one client."""
         hosts = ",".join(f"n{number}" for number in range(1000))
         path = f"/status?host={hosts}&check=dcgm,ping&r={'r' * 500}&pingnodes={'p' * 500}"
         with harness.Agent("--simulate", "no-gpu") as agent:
@@ -192,7 +192,7 @@ class IbmRestTest(unittest.TestCase):
             self.assertTrue(self.ask(agent, "/status?host=" + "a," * 1001).startswith("Invalid list, must be at most 1000"))
             self.assertEqual(self.ask(agent, "/status?job=train"),
                              asking + "Invalid job definition, must be namespace:label=value. Got train\n")
-            # What is no namespace would be another path of the API server.
+            # An invalid namespace would form another path of the API server.
             self.assertEqual(self.ask(agent, "/status?job=../../secrets%3F:a=b"),
                              asking + "Invalid job definition, must be namespace:label=value. Got ../../secrets?:a=b\n")
 

@@ -150,7 +150,7 @@ class ImageTest(unittest.TestCase):
         if IS_SANITIZED:
             self.skipTest("a program built with AddressSanitizer needs /proc, which is not there")
         needed = [f"-l:{name}" for name in ("libpthread.so.0", "libm.so.6", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6")]
-        # Where NVIDIA's container runtime puts it, in an image that says that it is a Debian.
+        # The folder that NVIDIA's container runtime uses in an image that identifies itself as Debian.
         self.assertTrue((self.root / "etc/debian_version").exists())
         library = next((self.root / "usr/lib").glob("*-linux-gnu")) / "libcuda.so.1"
         subprocess.run([shutil.which("clang-16"), "-shared", "-o", library, "-Wl,--no-as-needed", *needed], check=True)

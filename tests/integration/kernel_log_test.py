@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel log that is written while the agent reads it: single records, and more than anybody can read."""
+"""A kernel log that is written while the agent reads it: single records, and more than the agent can read."""
 
 import json
 import os
@@ -60,7 +60,7 @@ class KernelLogTest(unittest.TestCase):
             _, lost, missed = harness.wait_until(all_told, "read and lost are what was written", deadline=60)
             self.assertGreater(lost, written / 2)
             self.assertEqual(self.wait_for_reason(agent, "gpu_fallen_off_bus")["subject"]["key"], GPU + ".0")
-            # Several checks read the log; what several of them missed is told once.
+            # Several checks read the log; records that several of them missed are reported once.
             harness.wait_until(lambda: told_lost(agent) == lost + missed, "the events tell the same loss")
 
     def test_an_error_whose_line_was_lost_is_told_by_the_drivers_library(self):
@@ -80,7 +80,7 @@ class KernelLogTest(unittest.TestCase):
             harness.wait_until(lambda: xids_counted(agent, 31) == 1, "the log tells it")
             tell_by_library(log.tree, 31)
             log.write(*[xid(45, f"pid={i}, name=python, Ch {i:08x}", OTHER_GPU) for i in range(20_000)])
-            # A look that finds records lost asks the library; the next one may not.
+            # A run that finds lost records calls the library; the next run may not.
             lost = harness.wait_until(lambda: losses(agent), "records were lost")[0]
             harness.wait_until(lambda: agent.result("gpu.xid")["completed"] > lost["time"], "the library was asked")
             self.assertEqual(xids_counted(agent, 31), 1)
@@ -132,7 +132,7 @@ def xids_counted(agent, code):
 
 
 def tell_by_library(tree, code):
-    """An Xid of GPU that NVML tells to whoever listens already."""
+    """An Xid of a GPU that NVML reports to its listeners."""
     path = os.path.join(tree, "nvml.yaml")
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -150,7 +150,7 @@ def only_member(agent, count):
 
 
 def losses(agent):
-    """Events that tell of lost records."""
+    """Events about lost records."""
     _, body = agent.request("GET", "/v1/events", headers={"Accept": "application/json"})
     return [event for event in json.loads(body)["items"] if event["kind"] == "records_lost"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel driver of AMD's GPUs tells of them, as a folder in the place of /sys/class/kfd/kfd."""
+"""The data of the kernel driver of AMD GPUs, as a folder that replaces /sys/class/kfd/kfd."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def location(address):
 
 
 def make(folder, *addresses):
-    """GPUs that nobody uses; one that is named twice is divided."""
+    """Unused GPUs; a GPU that is named twice is divided."""
     write(folder, "topology/nodes/0/gpu_id", 0)
     for number, address in enumerate(addresses):
         domain, place = location(address)

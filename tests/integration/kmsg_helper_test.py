@@ -41,7 +41,7 @@ class KmsgHelperTest(unittest.TestCase):
         return helper
 
     def look(self, user):
-        """The result of one look by a user without rights."""
+        """The result of one run by a user without permissions."""
         done = subprocess.run([self.program, "check", "--no-agent", "--window", "0s", "-o", "json"], user=user, group=user,
                               extra_groups=[], cwd="/", capture_output=True, text=True, timeout=60, check=False,
                               env={"PATH": "/usr/bin:/bin", "HOME": "/nowhere",
@@ -106,7 +106,7 @@ class KmsgHelperTest(unittest.TestCase):
 
             self.start_helper("--allow-uid", str(NOBODY))
             harness.wait_until(lambda: not unknown(agent), "the check looks again", deadline=60)
-            # The machine may have told something meanwhile, but never all of it once more.
+            # The machine can log new records meanwhile, but never all old records again.
             with open("/dev/kmsg", "rb", buffering=0) as log:
                 os.set_blocking(log.fileno(), False)
                 there = count_records(log)

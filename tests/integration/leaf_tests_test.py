@@ -38,7 +38,7 @@ class LeafTestsTest(unittest.TestCase):
         make_lab(cls, "sixteen", hosts=HOSTS, leaves=LEAVES, ipv6_only=(MODERN,))
         for leaf in LEAVES:
             cls.lab.limit_uplink(RAIL, leaf, UPLINK)
-        # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
+        # Every client that reaches an agent's port can start tests: these hosts have no certificates, and no other client reaches them.
         cls.lab.start(settings="compat: {open_actions: true}\n")
 
     @classmethod
@@ -88,7 +88,7 @@ class LeafTestsTest(unittest.TestCase):
         self.assertEqual(self.suspects(6), {"peer/leaf leaf-3, rail net0": "uplinks"}, self.said)
 
     def pinged(self, number=1):
-        """What a round of pings by that host finds, as (subject, reason)."""
+        """The findings of a ping round of that host, as (subject, reason)."""
         host = self.lab[number]
         code, out, err = host.command("network", "test", "--kind", "ping")
         self.assertIn(code, (0, 1, 2), out + err)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""line_rate.py INTERFACE MEGABITS: what the kernel tells of a TAP interface from now on (/sys/class/net/INTERFACE/speed)."""
+"""line_rate.py INTERFACE MEGABITS: sets the speed that the kernel reports for a TAP interface (/sys/class/net/INTERFACE/speed)."""
 
 import ctypes
 import fcntl

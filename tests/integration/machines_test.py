@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole machines (tests/machines): what `autopilot check` says of each, with all checks at once. A finding or an incident
-that is not expected is as wrong as one that is missing."""
+"""Whole machines (tests/machines): the output of `autopilot check` for each, with all checks at once. An unexpected finding or
+incident fails the test like a missing one."""
 
 import json
 import pathlib

@@ -26,7 +26,7 @@ HERE = "127.0.0.1"
 # Of a bus: an iteration is much longer than what the exchange itself takes, which with sanitizers is more.
 GIGABITS = 1.0 if harness.is_sanitized(PROBE) else 2.0
 NOTHING_LEFT = {"contexts": 0, "allocations": 0, "pinned": 0, "modules": 0, "streams": 0, "events": 0}
-# Beside other tests, and with sanitizers, what is measured is slower than the table says.
+# Beside other tests, and with sanitizers, the measured rates are lower than those of the table.
 LEAST_SHARE = 0.5
 
 
@@ -71,7 +71,7 @@ class End:
         named = {"--library": CUDA, "--nccl-library": NCCL, "--nvml-library": "/nowhere/nvml.so"} if libraries else {}
         for option, path in named.items():
             usual += [] if option in words else [option, path]
-        # A table that is not there is one's own: nobody else's settings change a test.
+        # The default is a separate table, so that no other settings change a test.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("NCCL_")}
         self.process = harness.Process([PROBE, *words, *usual], {**inherited, **paths, "AUTOPILOT_SIM_CUDA_RECORD": self.record, **(environment or {})},
                                        stdout=subprocess.PIPE)
@@ -233,7 +233,7 @@ class Healthy(NcclProbeTest):
 
 
 class Machines(NcclProbeTest):
-    """What is wrong with one machine, told before anybody is waited for."""
+    """Faults of one machine, which are reported before it waits for the others."""
 
     def alone(self, *words, **tables):
         return End(self, "nccl-serve", "--ranks", "4", *words, **tables)
@@ -252,7 +252,7 @@ class Machines(NcclProbeTest):
         self.assert_reason(self.alone("--gpus", "7"), "no_driver", "expected 0 to 1")
 
     def machine(self, *change):
-        """Tables of a machine whose NVML tells of its GPUs; of the first one what is changed."""
+        """Tables of a machine with GPUs in NVML, with changes for the first GPU."""
         tree = os.path.join(self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-")), "machine")
         subprocess.run([harness.AUTOPILOT_SIM, "create", "l40s-4", "--out", tree], check=True, stdout=subprocess.DEVNULL)
         path = os.path.join(tree, "nvml.yaml")
@@ -321,7 +321,7 @@ class WithoutHip(NcclProbeTest):
 
 
 class Amd(NcclProbeTest):
-    """The same with HIP, RCCL and the kernel driver that tells who uses a GPU (KFD)."""
+    """The same with HIP, RCCL and the kernel driver that reports the users of a GPU (KFD)."""
     GPUS = ("0000:01:00.0", "0000:02:00.0")
 
     def setUp(self):
@@ -482,7 +482,7 @@ class Others(NcclProbeTest):
 
     def test_ranks_of_a_machine_that_are_told_different_numbers(self):
         alone, _ = self.serve(ranks=2, nccl={"wrong_word": {"rank": 1, "call": 1, "value": 3_000_000}})
-        # Which of them is wrong nobody knows.
+        # It is not known which of them is wrong.
         self.assert_reason(alone, "wrong_result", "^rank 0 received as the agreed value 500000, rank 1 received 3000000: sums of NCCL", code=2)
 
     def test_a_process_that_crashes_in_nccl(self):

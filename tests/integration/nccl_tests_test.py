@@ -57,7 +57,7 @@ class NcclTestsTest(NcclLabTest):
         self.assertEqual(found, [("peer/h5", "node_slower_than_others")], self.said)
 
     def test_wrong_sums_are_a_finding_and_name_pair_and_node(self):
-        for rank in (1, 2):  # of the one that waits, and of the other one
+        for rank in (1, 2):  # of the waiting process, and of the other process
             with self.subTest(rank=rank):
                 self.plant(self.lab[4], wrong_rank=rank)
                 self.plant(self.lab[6], wrong_rank=rank)
@@ -81,7 +81,7 @@ class NcclTestsTest(NcclLabTest):
             test = pool.submit(self.lab[1].command, "network", "test", "--nodes", "h1,h2,h3,h4", timeout=280)
             harness.wait_until(lambda: self.is_measuring(host), "its line is tested", 60)
             self.use(host)
-            # Who comes within three seconds of a test of these GPUs is seen by a look after them.
+            # A process that arrives within three seconds of a test of these GPUs is found by the next reading.
             harness.wait_until(lambda: host.request("POST", f"/v1/checks/{PROCESSES}") and test.done(), "the run ends", 280)
             code, out, err = test.result()
         self.said = out + err

@@ -32,7 +32,7 @@ def there(*command):
 
 
 def ports_at(*where):
-    """On which ports of which addresses somebody listens, in a network."""
+    """Addresses and ports with a listener, in a network."""
     listed = subprocess.run([*where, "ss", "-Hltn"], capture_output=True, text=True, check=True).stdout
     return {line.split()[3] for line in listed.splitlines()}
 
@@ -44,7 +44,7 @@ def listeners_at(*where):
 
 
 def moved_over(interface):
-    """Bytes, both ways."""
+    """Bytes in both directions."""
     total = 0
     for name in ("rx_bytes", "tx_bytes"):
         with open(f"/sys/class/net/{interface}/statistics/{name}", encoding="ascii") as file:
@@ -84,7 +84,7 @@ def make_networks():
 
 
 class Serving:
-    """autopilot-net-probe serve, after it has told who listens."""
+    """autopilot-net-probe serve, after it has printed its listener."""
 
     def __init__(self, *arguments, prefix=(), environment=None):
         self.process = harness.Process([*prefix, PROBE, "serve", *arguments], environment, stdout=subprocess.PIPE)
@@ -121,7 +121,7 @@ class NetProbeCase(unittest.TestCase):
         return server
 
     def stand_in(self, script, port=5201):
-        """A program in place of iperf3: `client` is who connected."""
+        """A program in place of iperf3: `client` is the connected peer."""
         text = f"import socket, time\nserver = socket.create_server(('{THERE}', {port}))\nwhile True:\n    client, _ = server.accept()\n"
         server = harness.Process(there(sys.executable, "-c", text + textwrap.indent(script, "    ")))
         self.addCleanup(server.stop, signal.SIGKILL)

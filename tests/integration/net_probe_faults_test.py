@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""autopilot-net-probe and peers that fail, lie and vanish: the right reason, in time, and nobody left."""
+"""autopilot-net-probe and peers that fail, send wrong data and disappear: the right reason, in time, and no process left."""
 
 import contextlib
 import errno

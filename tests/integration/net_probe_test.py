@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""autopilot-net-probe and the program iperf3 over real links: what is measured, over which way, and what is said."""
+"""autopilot-net-probe and the program iperf3 over real links: measured values, path, and output."""
 
 import datetime
 import json
@@ -159,7 +159,7 @@ class Paths(NetProbeCase):
         serving = subprocess.run([PROBE, "serve", "--bind", "10.77.0.51", "--port", "5301", "--allow", THERE], capture_output=True, text=True,
                                  check=False, timeout=60)
         self.assertIn("the kernel sends to 10.77.0.2 by va", serving.stdout)
-        # A rule makes it what it says.
+        # A routing rule gives it the printed value.
         run("ip", "route", "add", "10.77.0.0/24", "dev", "vc", "table", "77")
         run("ip", "rule", "add", "from", "10.77.0.51", "table", "77")
         self.addCleanup(run, "ip", "rule", "delete", "from", "10.77.0.51", "table", "77")

@@ -32,7 +32,7 @@ def run(*command, **options):
 
 
 def try_to(*command):
-    """What is there already, or not here, is no trouble."""
+    """Ignores objects that exist already, or are missing."""
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -114,7 +114,7 @@ class LabHost:
                                      environment)
 
     def findings(self, check):
-        """Of the last look, as (subject, reason)."""
+        """Findings of the last run, as (subject, reason)."""
         return sorted((text_of(finding["subject"]), finding["reason"]) for finding in self.get(f"/v1/checks/{check}")["findings"])
 
     @property
@@ -153,8 +153,8 @@ class LabHost:
 
 
 class HostBehindRouter(LabHost):
-    """One with a router between its only interface and the first switch. The router's line to it may be narrower than its own, of which only
-    the router tells."""
+    """A host with a router between its only interface and the first switch. The MTU of the router's link can be smaller than its own; only
+    the router reports that."""
 
     ROUTER = 254
 
@@ -232,7 +232,7 @@ class Lab:
         run("ip", "link", "set", self.bridge(rail, leaf), "up")
 
     def limit_lines(self, rail, megabits):
-        """Those of all hosts, both ways."""
+        """The links of all hosts, in both directions."""
         for host in self.hosts.values():
             host.limit_sending(rail, megabits)
             host.limit_receiving(rail, megabits)
@@ -249,7 +249,7 @@ class Lab:
         return host
 
     def add_behind_router(self, number, mtu):
-        """All hosts so far have a way to it."""
+        """All earlier hosts get a route to it."""
         host = HostBehindRouter(self, number, mtu)
         host.plug_in(0)
         for other in self.hosts.values():
@@ -292,7 +292,7 @@ class Lab:
 
 @functools.cache
 def mount_own_names():
-    """Names of namespaces that nobody else sees, whatever is mounted there already."""
+    """Names of namespaces that no other process sees, whatever is mounted there already."""
     os.makedirs("/run/netns", exist_ok=True)
     run("mount", "-t", "tmpfs", "none", "/run/netns")
 
@@ -304,7 +304,7 @@ def lose(host, every, rule=""):
 
 
 def refuse(host, rule):
-    """What the host gets like that is answered as a router does that knows no way to it."""
+    """The host answers matching packets like a router without a route to it."""
     host.run("nft", "add table inet lab; add chain inet lab refuse { type filter hook input priority 0; }; "
              f"add rule inet lab refuse {rule} reject with icmp type host-unreachable")
 
@@ -328,7 +328,7 @@ def begin_forwarder(host, rail, *faults):
 
 
 def call_it(host, rail, megabits):
-    """What the kernel of the host tells of the rate of a line with a forwarder; no other line takes a rate."""
+    """Sets the rate that the kernel of the host reports for a link with a forwarder; no other link accepts a rate."""
     here = os.path.join(os.path.dirname(__file__), "line_rate.py")
     host.run(sys.executable, "-B", here, host.interface(rail), str(megabits))
 

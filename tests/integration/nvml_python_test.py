@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""nvidia-ml-py, a client nobody here wrote, reads from the simulated driver what the machine tree says."""
+"""nvidia-ml-py, an independent client, reads the values of the machine tree from the simulated driver."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ LIBRARY = os.path.join(harness.BIN, "libnvidia-ml-sim.so")
 
 
 def load_library():
-    """pynvml looks for libnvidia-ml.so.1 by name; it gets ours instead."""
+    """pynvml opens libnvidia-ml.so.1 by name; it gets ours instead."""
     import ctypes
     # In a process of its own first: a sanitizer that Python was not built with ends the process that loads it.
     probe = subprocess.run([sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", LIBRARY],

@@ -146,7 +146,7 @@ class OperationsTest(unittest.TestCase):
                              [killed["id"], stopped["id"]])
 
     def open_agent(self, node, **settings):
-        """Where anybody may have tests made, and what stands in the place of its API server."""
+        """An agent that lets every client start diagnostics, with a replacement of its API server."""
         server = fake_api_server.FakeApiServer()
         self.addCleanup(server.close)
         server.objects.update({"/apis/batch/v1/namespaces/autopilot/jobs": [], "/api/v1/pods": []})
@@ -218,7 +218,7 @@ class OperationsTest(unittest.TestCase):
             follower.child.send_signal(signal.SIGINT)
             self.assertEqual(follower.child.wait(timeout=20), 3)
             self.assertEqual(find(agent, operation["id"])["state"], "cancelled")
-            # The one behind it has not begun, and that is said.
+            # The next operation has not begun, and its state shows this.
             harness.wait_until(lambda: follower.find("self_test was not run: interrupted"), "it is told")
             self.assertEqual(len(json.loads(agent.get("/v1/operations"))["items"]), 1)
 

@@ -18,6 +18,6 @@ def use():
         print(f"skipped: the packages of requirements.txt cannot be installed: {reason}")
         sys.exit(SKIPPED)
     python = made.stdout.strip()
-    # Not realpath: the Python of a virtual environment is a link to the one that made it.
+    # Not realpath: the Python of a virtual environment is a link to the system's Python.
     if os.path.abspath(sys.executable) != python:
         os.execv(python, [python, *sys.orig_argv[1:]])

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of a page of docs/, run as a reader would type them.
 
-A ```console block has them: a line that begins with `$ ` is a command, which a backslash at its end continues; the lines after it are what it
-prints. There `...` stands for anything in a line, and for any lines where it stands alone; blanks count once. A command after which the
-page shows nothing may print anything. It must end with 0, or as the page says by `$ echo $?` after it.
+The commands are in ```console blocks: a line that begins with `$ ` is a command, and a backslash at its end continues it. The following
+lines are its output: `...` matches any text in a line, and any lines if it is alone; several blanks count as one. If the page shows no
+output, the command can print anything. It must exit with 0, or with the code that a following `$ echo $?` shows.
 
-A comment, which readers do not see, stands on the line above each block:
-  <!-- run: machine -->             where it is run; machine and cluster are the places that there are
-  <!-- run: cluster, until so -->   again and again, until it prints what the page says
-  <!-- not run: why -->             it is not
-  <!-- file: NAME -->               what is in the block is written into this file
+A hidden comment precedes each block:
+  <!-- run: machine -->             where to run it: machine or cluster
+  <!-- run: cluster, until so -->   run it again until it prints the output of the page
+  <!-- not run: why -->             do not run it
+  <!-- file: NAME -->               write the block into this file
 """
 
 import dataclasses
@@ -55,7 +55,7 @@ class Block:
 
     @property
     def commands(self) -> list[Command]:
-        """In order; the code of each is the one that an `echo $?` after it shows."""
+        """In order; a following `echo $?` gives the exit code of a command."""
         found = []
         lines = list(enumerate(self.lines, self.line + 1))
         while lines:
@@ -77,7 +77,7 @@ class PageError(Exception):
 
 
 def blocks(page: Path) -> list[Block]:
-    """Those of the page that are run, not run, or a file. PageError: commands that nobody would run, though the page does not say so."""
+    """The blocks of the page that are run, not run, or a file. PageError: commands without a comment."""
     found = []
     lines = page.read_text(encoding="utf-8").splitlines()
     begin = None
@@ -149,7 +149,7 @@ class Shell:
 
 
 class Reader:
-    """Who follows a page at one place. `words`: what stands in pages, and what is here in its place, in commands, files and outputs."""
+    """A reader of a page at one place. `words`: replacements of words of pages, in commands, files and outputs."""
 
     def __init__(self, place: str, shell: Shell, words: dict[str, str] | None = None):
         self._place = place
@@ -157,7 +157,7 @@ class Reader:
         self._words = words or {}
 
     def follow(self, page: Path) -> int:
-        """How many commands were run. AssertionError, with page and line: one of them did not do what the page says."""
+        """Number of commands that ran. AssertionError, with page and line: the output of a command differs from the page."""
         count = 0
         for block in blocks(page):
             if block.kind == "file":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever runs the commands of a page notices what is wrong with it, and says where."""
+"""The reader of pages finds each mistake of a page, and names its line."""
 
 import os
 import tempfile

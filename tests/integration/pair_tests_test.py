@@ -31,7 +31,7 @@ class PairTestsTest(unittest.TestCase):
         cls.lab = network_lab.Lab(hosts=HOSTS, rails=1)
         cls.addClassCleanup(cls.lab.close)
         cls.lab.limit_lines(RAIL, LINE)
-        # Whoever reaches the port of an agent may have tests made: these hosts have no certificates, and nobody else reaches them.
+        # Every client that reaches an agent's port can start tests: these hosts have no certificates, and no other client reaches them.
         cls.lab.start(settings=OPEN)
 
     def measure(self, host, *words, codes=(0, 1)):
@@ -98,7 +98,7 @@ class PairTestsTest(unittest.TestCase):
         host.wait_ready()
 
     def plant_slow(self, host):
-        """A first round shows that a pair is slow, and a second one is to tell who of both it is."""
+        """A first round shows that a pair is slow, and a second round must find the culprit of the two."""
         for limit in (host.limit_sending, host.limit_receiving):
             limit(RAIL, SLOW)
             self.addCleanup(limit, RAIL, LINE)
@@ -141,7 +141,7 @@ class PairTestsTest(unittest.TestCase):
             out = shown.read()
         self.assertIn("cancelled by ", out)
         self.assertEqual(self.check_is_not_complete(host, out), HOSTS / 2, "the pairs of the first round")
-        self.assertRegex(out, r"\n5 h5 .* \?")  # a pair that was under way
+        self.assertRegex(out, r"\n5 h5 .* \?")  # a pair whose test was running
         self.assertRegex(out, r"\nlink/h\d/net0\|h\d/net0 +undecided ")
         self.assertEqual({reason for _, reason in host.findings(CHECK)}, {"could_not_look"}, "nobody is named for what was not measured")
 

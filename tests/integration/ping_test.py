@@ -10,7 +10,7 @@ import harness
 import network_lab
 import own_namespaces
 
-# A host that asks, three sound ones, and one that has the fault.
+# A host that sends requests, three healthy hosts, and one with the fault.
 SOUND = (2, 3, 4)
 SICK = 5
 ODD = 6
@@ -86,7 +86,7 @@ class PingTest(unittest.TestCase):
         self.assertEqual(self.ping(self.lab[2]), [("peer/h1", "node_does_not_answer")])
 
     def preflight(self):
-        """What a pod is told that starts here now: the outcome, and why."""
+        """The gate's answer to a pod that starts here now: the outcome, and why."""
         status, body = self.asking.request("POST", "/v1/preflight", body=json.dumps({"tests": ["network.ping"]}))
         self.assertEqual(status, 200, body)
         answer = json.loads(body)

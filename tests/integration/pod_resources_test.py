@@ -63,7 +63,7 @@ class Kubelet:
 
 
 class Stranger:
-    """Listens at a socket and gives whoever comes the same bytes; `forever` again and again."""
+    """Listens at a socket and sends the same bytes to every client; with `forever`, repeatedly."""
 
     def __init__(self, path, answer, forever=False):
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -291,7 +291,7 @@ class PodResourcesTest(unittest.TestCase):
         os.chmod(self.folder, 0o777)
         os.makedirs(os.path.dirname(self.path))
         os.chmod(os.path.dirname(self.path), 0o777)
-        # What listened first is what is told of, whoever serves later.
+        # The report names the first listener, whatever serves later.
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             os.setresuid(-1, NOBODY, 0)
             try:
@@ -340,7 +340,7 @@ class AgentTest(unittest.TestCase):
         return [one for one in subjects if one["kind"] == "gpu"]
 
     def look(self):
-        """The observations of a look at the processes."""
+        """The observations of one reading of the processes."""
         status, body = self.agent.request("POST", "/v1/checks/gpu.processes", unix=True)
         self.assertEqual(status, 200, body)
         return json.loads(body)["observations"]
@@ -349,7 +349,7 @@ class AgentTest(unittest.TestCase):
         return sorted((one["subject"]["index"], one["name"]) for one in self.look() if one["name"].startswith("pod."))
 
     def parts(self):
-        """By key, once those of both GPUs are told: an answer of the driver may be a second old."""
+        """By key, once both GPUs have them: an answer of the driver can be a second old."""
         parts = {one["subject"]["key"]: one["value"] for one in self.look() if one["name"] == "gpu.instance"}
         return parts if len(parts) == 6 else None
 
@@ -486,7 +486,7 @@ class ListeningHelperTest(unittest.TestCase):
         return helper
 
     def look(self, user):
-        """The observations of one look by a user without rights."""
+        """The observations of one run by a user without permissions."""
         done = subprocess.run([self.program_here, "check", "--no-agent", "--window", "0s", "--simulate", "hgx-h100-8", "-o", "json",
                                "gpu.processes"], user=user, group=user, extra_groups=[], cwd="/", capture_output=True,
                               text=True, timeout=60, check=False,

@@ -80,7 +80,7 @@ class PreflightTest(unittest.TestCase):
                                 env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def preflight(self, *arguments, **how):
-        """Its exit code and what it said."""
+        """Its exit code and output."""
         child = self.begin(*arguments, **how)
         out, errors = child.communicate(timeout=120)
         return child.returncode, out, errors
@@ -172,7 +172,7 @@ class PreflightTest(unittest.TestCase):
         report, = self.reports()
         self.assertEqual(report["spec"]["outcome"], "started")
         harness.wait_until(lambda: self.operations(agent)[0]["state"] == "timed_out", "the test is ended")
-        # Where the policy is another one, the same report says so.
+        # With another policy, the same report states it.
         agent.close()
         agent = self.start(settings="preflight: {could_not_look: stop}\n")
         self.inject(agent, "test_hang")

@@ -42,7 +42,7 @@ class PrometheusTest(unittest.TestCase):
         with open(RULES, encoding="utf-8") as file:
             expressions = re.findall(r"^ +expr: '(.*)'$", file.read(), re.MULTILINE)
         families = {name for expression in expressions for name in re.findall(r"autopilot_[a-z_]+", expression)}
-        # With keys: what is told of them is told where there are some.
+        # With keys, because their metrics exist only then.
         with tempfile.TemporaryDirectory() as folder:
             keys = Certificates(folder)
             keys.make_authority("ca")

@@ -53,8 +53,8 @@ class RcclTestsTest(NcclLabTest):
         cls.start_with(host, words, "gpu_host.py", "--kfd", cls.kfd_of(host), *gpus)
 
     def use(self, host):
-        """Somebody has memory of a GPU of that host."""
-        self.addCleanup(self.start_again, host)  # its next look would be in a minute
+        """A process has memory of a GPU of that host."""
+        self.addCleanup(self.start_again, host)  # its next regular run would be in a minute
         self.addCleanup(shutil.rmtree, os.path.join(self.kfd_of(host), "proc", "4200"))
         kfd.use(self.kfd_of(host), 4200, number=1)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`autopilot network test --kind rdma --memory gpu` over eight hosts with real agents and the real network probe. RDMA and GPUs are what
-cannot be here: programs and folders play perftest and the kernel's lists of devices (fake_perftest.py, rdma_host.py), and a library plays
-the driver, which tells who uses the GPUs (libnvidia-ml-sim.so)."""
+"""`autopilot network test --kind rdma --memory gpu` over eight hosts with real agents and the real network probe. Only RDMA and GPUs are
+simulated: programs and folders replace perftest and the kernel's lists of devices (fake_perftest.py, rdma_host.py), and a library replaces
+the driver, which reports the users of the GPUs (libnvidia-ml-sim.so)."""
 
 import concurrent.futures
 import json
@@ -62,14 +62,14 @@ class RdmaGpuTestsTest(GpuLabTest):
         return {"address": host.address(0), "allowed": self.lab[1].address(0), "processes": 1, "seconds": 5, "rdmaPort": port, "testSeconds": 1}
 
     def post(self, host, path, body):
-        """Over the port that is open to everybody: the status, and what is said."""
+        """Over the port without TLS: status and text."""
         told, code = self.lab[1].run("curl", "-s", "-w", "\n%{http_code}", "-X", "POST", "-d", json.dumps(body),
                                      f"http://{host.address(0)}:{network_lab.PORT}{path}").rsplit("\n", 1)
         return code, told
 
     @staticmethod
     def most_processes(host):
-        """On one GPU, by a look of the agent now."""
+        """Users of one GPU, from a reading of the agent now."""
         _, told = host.request("POST", "/v1/checks/gpu.processes")
         return max(one["value"] for one in json.loads(told)["observations"] if one["name"] == "processes.count")
 
@@ -100,7 +100,7 @@ class RdmaGpuTestsTest(GpuLabTest):
         self.assertEqual(rates, {OF_GPU["ib_write_bw"], OF_GPU["ib_read_bw"]})
 
     def test_what_the_driver_shows_of_the_test_itself_is_no_job(self):
-        """The agent looks when one port is done, and the other one is in the middle of its test."""
+        """The agent reads the users when one port is done, and the other port is in the middle of its test."""
         for host in self.lab.hosts.values():
             self.plant(host, default={"nvml": os.path.join(self.tree_of(host), "nvml.yaml")}, mlx5_1={"speed": 1.5})
         _, found = self.measure(self.lab[4])
@@ -137,7 +137,7 @@ class RdmaGpuTestsTest(GpuLabTest):
                 self.assert_said(why)
 
     def test_a_gpu_that_somebody_uses_is_left_alone(self):
-        """The agent looks once more before; the node that asks looks at its own GPU likewise."""
+        """The agent reads the users once more before; the requesting node does the same for its own GPU."""
         for number in (7, 8):
             self.use(self.lab[number])
         self.measure(self.lab[1], "--nodes", "h2,h7", codes=(3,))
@@ -162,7 +162,7 @@ class RdmaGpuTestsTest(GpuLabTest):
         self.assert_said("no two nodes have an RDMA port of the same name with a GPU beside it")
 
     def test_each_port_by_itself_is_measured_with_its_own_gpu(self):
-        """Both ends are processes on it, which the agent sees in the middle of a test, and which are no job."""
+        """Both sides are processes on the GPU that the agent sees during a test, and that are not a job."""
         host = self.lab[7]
         self.plant(host, default={"nvml": os.path.join(self.tree_of(host), "nvml.yaml"), "speed": 1})
         with concurrent.futures.ThreadPoolExecutor() as pool:

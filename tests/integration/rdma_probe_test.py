@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""autopilot-net-probe with programs in the place of those of perftest at both ends: what is made of what they print, the right
-reason where they fail, and that nobody outlives it. No test here has seen an RDMA device."""
+"""autopilot-net-probe with programs that replace perftest on both sides: how it reads their output, the right reason if they fail,
+and no process left after it. No test here has used an RDMA device."""
 
 import json
 import os
@@ -20,7 +20,7 @@ DEVICE = ["--device", "mlx5_0"]
 
 
 def processes_with(text):
-    """Ids of those that live and have it among their arguments."""
+    """Ids of running processes with this argument."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and any(text in word for word in harness.arguments_of(name))]
 
 
@@ -121,7 +121,7 @@ class Healthy(RdmaProbeTest):
 
 class Faults(RdmaProbeTest):
     def not_measured(self, *ways, **facts):
-        """Why, and of which ways there are figures all the same."""
+        """The reason, and the directions that have results nevertheless."""
         self.play(**facts)
         report = self.measure(self.ports(), code=3)
         self.assertEqual([way["direction"] for way in report["directions"]], list(ways))
@@ -166,7 +166,7 @@ class Faults(RdmaProbeTest):
                 [failed] = told["failed"]
                 self.assertEqual(failed["reason"], reason)
                 self.assertIn(f"ib_read_bw at {HERE} port {failed['port']}: ", failed["error"])
-                # Who listens does so until the end all the same.
+                # The listener stays until the end nevertheless.
                 self.assertEqual(serving.child.wait(10) if how == "early_hang" else serving.stop(), 3 if how == "early_hang" else 128 + signal.SIGTERM)
 
     def test_a_version_that_would_listen_everywhere_is_no_server(self):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`autopilot network test --kind rdma` over eight hosts with real agents and the real network probe. RDMA is what cannot be here: a program
-plays perftest (fake_perftest.py), with what the table of each host says that its ports send and get, and a folder plays the kernel's list
-of devices (rdma_host.py)."""
+"""`autopilot network test --kind rdma` over eight hosts with real agents and the real network probe. Only RDMA is simulated: a program
+replaces perftest (fake_perftest.py), with the rates in the table of each host, and a folder replaces the kernel's list of devices
+(rdma_host.py)."""
 
 import json
 import os

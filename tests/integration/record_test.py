@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A recording, looked at again, says what the machine said: a simulated one with every device, and this one."""
+"""Checks give the same results on a recording as on the machine: a simulated machine with every device, and this machine."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import harness
 
 
 def check(folder, *machine):
-    """What every check says, without what differs from look to look."""
+    """The result of every check, without values that differ from run to run."""
     environment = {"AUTOPILOT_STATE_DIR": os.path.join(folder, "state")}
     code, out, err = harness.run("check", "--no-agent", "--window", "0s", "-o", "json", *machine, environment=environment)
     if not out:
@@ -66,7 +66,7 @@ class RecordTest(unittest.TestCase):
 
     def test_gpus_of_amd_that_nobody_uses(self):
         source = self.create("mi300x-8")
-        # A virtual function that nobody drives: were it taken for a GPU, it would be one without its driver.
+        # A virtual function without a driver: taken for a GPU, it would be a GPU without its driver.
         physical = os.path.realpath(os.path.join(source, "root/sys/bus/pci/devices/0000:05:00.0"))
         virtual = os.path.join(os.path.dirname(physical), "0000:05:02.0")
         os.mkdir(virtual)
@@ -107,7 +107,7 @@ class RecordTest(unittest.TestCase):
         self.record()
         live = check(self.folder)
         again = check(self.folder, "--root", self.tree)
-        # What hangs on the clock, on load or on room left may change between the two looks.
+        # Values that depend on the clock, the load or free space can change between the two runs.
         for name in ("host.clock", "host.memory", "storage.filesystem", "network.ethernet_link"):
             live.pop(name, None)
             again.pop(name, None)

@@ -69,7 +69,7 @@ class ReplayTest(unittest.TestCase):
         self.assertEqual(self.steps("mode: hold\n")[:5], [
             ("01T10:01", "cordon", "n3", False), ("01T10:01", "evict_pod", "train-0", False),
             ("01T16:00", "taint", "n3", False), ("01T16:00", "uncordon", "n3", False),
-            # One day of patience after the last test, which nobody made.
+            # One day of patience after the last diagnostic, which did not run.
             ("05T16:00", "remove_taint", "n3", False)])
 
     def test_in_mode_observe_the_same_is_recorded(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make run` behind the build: tools/run.sh with a stand-in for autopilot that says what happens to it."""
+"""`make run` after the build: tools/run.sh with a replacement of autopilot that records what happens to it."""
 
 import os
 import pathlib

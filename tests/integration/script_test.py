@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the operator: real programs, confined as the configuration says."""
+"""Custom checks: real programs, confined by the configuration."""
 
 import json
 import os

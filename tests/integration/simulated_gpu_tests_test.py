@@ -37,7 +37,7 @@ class SimulatedGpuTests(unittest.TestCase):
 
 class TestsAtOnce(unittest.TestCase):
     def agent(self, how):
-        """Whose tests of GPUs anybody may have; dcgmi is a program that answers as `how` says."""
+        """An agent that lets every client test its GPUs; dcgmi is replaced by a program that answers according to `how`."""
         config = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "config.yaml")
         with open(config, "w", encoding="utf-8") as file:
             json.dump({"compat": {"open_actions": True}, "dcgm": {"command": [DCGMI, how]}}, file)

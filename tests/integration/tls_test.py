@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent that answers inside TLS: who gets in, keys that are renewed, keys that make no sense."""
+"""An agent with TLS: accepted clients, renewed keys, invalid keys."""
 
 import http.client
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user without rights sees everything that is readable, and is told what is not."""
+"""A user without permissions sees everything that is readable, and a report of what is not."""
 
 import json
 import os

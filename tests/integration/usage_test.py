@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line says to somebody who errs, and its exit codes."""
+"""Error messages of the command line, and its exit codes."""
 
 import json
 import os

@@ -36,7 +36,7 @@ def slots(agent):
 
 
 def state(agent, check, gpu):
-    """What a fresh look of a check says of a GPU."""
+    """The result of a new run of a check for a GPU."""
     look(agent, check)
     states = [one.get("value") for one in agent.result(check)["observations"]
               if one["name"] == "gpu.state" and one["subject"]["key"] == gpu]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who used a GPU that failed: an incident names the pod, also when it is gone."""
+"""Users of a failed GPU: an incident names the pod, also after the pod has ended."""
 
 import json
 import unittest
