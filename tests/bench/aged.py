@@ -11,7 +11,7 @@ import harness
 from processes import Others, cpu_seconds, product, pss_mib
 
 FASTER = 30
-LEAST_PERIOD = 1.0  # seconds: a check that looks more often than every FASTER seconds makes fewer rounds
+LEAST_PERIOD = 1.0  # seconds: a check with a shorter interval than FASTER runs less often
 
 
 def write_faster_config(path, machine):

@@ -42,8 +42,8 @@ class Clone:
         subprocess.run(["git", "clone", "--quiet", ROOT, self.folder], check=True)
 
     def make(self, *arguments: str, until: str = "", ended: bool = True) -> tuple[float, float, bool]:
-        """Minutes of a processor, minutes of wall time until the line `until` or the end, and whether it succeeded. After that line it
-        is interrupted where `ended` says so."""
+        """Processor minutes, minutes of wall time until the line `until` or the end, and success. With `ended`, the command is
+        interrupted after that line."""
         processor, wall = used(), time.monotonic()
         with subprocess.Popen(["make", *arguments], cwd=self.folder, env=self._environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as child:

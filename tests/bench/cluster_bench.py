@@ -49,7 +49,7 @@ def settings_for(cluster, node, folder):
 
 
 def show_times(cluster, node):
-    """Milliseconds from a record to the label and to the condition, as a watch of the node tells them; and what others did then."""
+    """Milliseconds from a record to the label and to the condition, from a watch of the node; and the load of other processes."""
     settings = settings_for(cluster, node, str(cluster.folder))
     with FedMachine(agent=("--allow-simulated", "--config", settings)) as machine, NodeWatch(cluster, node) as watch:
         watch.until(is_settled, f"{node} is PASS")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the budgets of one node and prints them as a table. What answers is a simulated driver of eight GPUs.
+"""Measures the budgets of one node and prints them as a table. The driver is simulated, with eight GPUs.
 
-BENCH_LONG=1: leaves the agent alone for ten minutes, as the budget says, before its memory and processor time are read, makes
-six hours of rounds (else two), and takes more samples of everything. BENCH_RECORD=1: writes the table into docs/benchmarks as well.
+BENCH_LONG=1: leaves the agent idle for ten minutes, as the budget requires, before its memory and processor time are read, simulates
+six hours of runs (else two), and takes more samples. BENCH_RECORD=1: also writes the table into docs/benchmarks.
 """
 
 import os
@@ -57,7 +57,7 @@ def add_rest_rows(table):
 
 
 def add_hang_row(table):
-    """The driver hangs in whatever is asked: nobody who asks the agent may notice."""
+    """The driver hangs in every call: no client of the agent may notice it."""
     seconds = 60
     with harness.Agent("--simulate", MACHINE) as agent:
         agent.wait_ready()

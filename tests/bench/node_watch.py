@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One Node object as a watch tells it, each state with the time at which it came."""
+"""The states of one Node object from a watch, each with its time of arrival."""
 
 import base64
 import http.client

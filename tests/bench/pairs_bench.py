@@ -38,7 +38,7 @@ def by(cases, key):
 
 
 def times(case):
-    """The loss, in standard deviations of what a pair says in the first round."""
+    """The loss, in standard deviations of the result of a pair in the first round."""
     return case["loss"] / case["deviation"]
 
 
@@ -47,7 +47,7 @@ def is_promised(case):
 
 
 def worst(cases):
-    """The larger of the shares of planted faults that were missed and of accused ones that were innocent, in percent."""
+    """The larger of two shares in percent: planted faults that were missed, and reported culprits that were healthy."""
     promised = [case for case in cases if is_promised(case)]
     return max(100 * (1 - min(case["recall"], case["precision"])) for case in promised)
 

@@ -34,7 +34,7 @@ def cpu_seconds(pid):
 
 
 class Others:
-    """How much of the machine those used who are not measured: figures of a busy machine are worth less."""
+    """Share of the machine that other processes used: figures of a busy machine are less reliable."""
 
     def __init__(self, pids=()):
         self._pids = [os.getpid(), *pids]
@@ -52,7 +52,7 @@ class Others:
 
 
 class PeakMemory:
-    """The largest PSS of some processes while this stands, looked at every 100 ms."""
+    """The largest PSS of some processes during this context, read every 100 ms."""
 
     def __init__(self, pids):
         self._pids = pids

@@ -40,7 +40,7 @@ def write_node(folder):
 
 
 def add_fan_out_rows(table, folder, node):
-    """Of several runs, for each asks every agent anew; on a busy machine the fastest says more than the middle one."""
+    """The fastest of several runs, each with a new request to every agent; on a busy machine it is more reliable than the median."""
     keys = Certificates(folder)
     keys.make_authority("ca")
     keys.make("nodes", "ca", "DNS:*.nodes.example")

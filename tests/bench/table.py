@@ -43,7 +43,7 @@ def spoken(value, unit):
 
 
 class Table:
-    """`most`: the budget; nothing: the figure is only told. A value of None: it could not be measured, see the note."""
+    """`most`: the budget; None: the figure has no budget. A value of None: it could not be measured, see the note."""
 
     def __init__(self):
         self.rows = []
@@ -56,7 +56,7 @@ class Table:
         print(f"   {what}: {spoken(value, unit)}  {note}".rstrip(), flush=True)
 
     def add_truth(self, what, is_true, note=""):
-        """A budget that is no number."""
+        """A budget that is not a number."""
         self.rows.append((what, "true" if is_true else "false", "true", "yes" if is_true else "NO", note))
         print(f"   {what}: {'true' if is_true else 'false'}  {note}".rstrip(), flush=True)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what the webhook costs whoever makes a pod. BENCH_RECORD=1: writes the table into docs/benchmarks as well."""
+"""Measures the cost of the webhook for the creation of a pod. BENCH_RECORD=1: also writes the table into docs/benchmarks."""
 
 import json
 import os

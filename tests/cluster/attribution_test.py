@@ -6,7 +6,7 @@ from kit.deployment import NAMESPACE
 from kit.gpu_pods import NODE, GpuPodsCase
 
 OFF_BUS = 79
-LOOK = 90  # seconds; more than from one look at the pods to the next
+LOOK = 90  # seconds; longer than the interval of the readings of pods
 
 
 class OnNode(GpuPodsCase):
@@ -21,7 +21,7 @@ class OnNode(GpuPodsCase):
         return None
 
     def pods_of(self, address):
-        """Those that the incident of the GPU names, and who makes them candidates; empty: they are known."""
+        """The pods of the incident of the GPU, and the source that makes them candidates; empty: the pods are known."""
         return pods_in(self.incident(address))
 
     def restart_agent(self):
@@ -52,7 +52,7 @@ class FullTest(OnNode):
 
 
 class DropinTest(OnNode):
-    """By the word of the API, which does not tell which GPUs a pod has."""
+    """From the API server, which does not report which GPUs a pod has."""
 
     @classmethod
     def setUpClass(cls):

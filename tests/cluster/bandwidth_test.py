@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents of two nodes measure the bandwidth between their pods, with the rights of the profile dropin and certificates of the controller, asked
-by somebody who has a kubeconfig and nothing else."""
+"""Agents of two nodes measure the bandwidth between their pods, with the permissions of the profile dropin and certificates of the
+controller, requested by a user with only a kubeconfig."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mode act, and a fault that befalls 8 of 20 nodes at once: real agents see it on simulated machines and tell it, servers run there, and a
-controller with the rights of the chart leaves them alone. A fault of one node alone is acted on."""
+"""Mode act, and a fault of 8 of 20 nodes at once: real agents on simulated machines report it, servers run there, and a controller with
+the permissions of the chart does not touch them. It acts on a fault of a single node."""
 
 import json
 import os
@@ -84,7 +84,7 @@ class BreakerTest(unittest.TestCase):
         self.api.run("uncordon", "-l", "autopilot-test/pool=brk")
 
     def start_agents(self, struck):
-        """They have looked, and the fault comes later."""
+        """The checks have run, and the fault comes later."""
         self.addCleanup(self.cluster.processes.stop, fleet.PROGRAM)
         self.addCleanup(fleet.forget_addresses, self.api)
         self.cluster.processes.log_of(fleet.PROGRAM).unlink(missing_ok=True)

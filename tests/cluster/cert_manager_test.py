@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents inside TLS with the real cert-manager: the chart makes an authority, each agent has its key signed, and what is renewed is in use
-without a restart. A webhook of the test makes each certificate of an agent end after a minute, so that nobody waits for a day.
-cert-manager's own webhook is not here: see kit/cert_manager.py."""
+"""Agents with TLS and the real cert-manager: the chart creates an authority, it signs the key of each agent, and renewed keys are used
+without a restart. A webhook of the test lets each certificate of an agent expire after a minute instead of a day. cert-manager's own
+webhook does not run: see kit/cert_manager.py."""
 
 import base64
 import json
@@ -86,11 +86,11 @@ class CertManagerTest(unittest.TestCase):
 
     @classmethod
     def authority(cls):
-        """What its Secret holds, as whoever may read all of it sees it."""
+        """Content of its Secret, read by a user with full permissions."""
         return {key: base64.b64decode(value) for key, value in cls.api.get("secret", AUTHORITY, "-n", NAMESPACE)["data"].items()}
 
     def caller(self, node):
-        """Somebody who has the token of the node's agent."""
+        """A client with the token of the node's agent."""
         token = self.api.run("create", "token", "autopilot", "-n", NAMESPACE, "--bound-object-kind", "Pod", "--bound-object-name",
                              self.pods[node]["metadata"]["name"]).strip()
         return Caller(self.cluster.control_plane.keys.authority, token)
@@ -151,7 +151,7 @@ class CertManagerTest(unittest.TestCase):
         self.wait_renewed(shown)
         self.ask_each_other()
         for node, pod in self.pods.items():
-            # Who believes the new one alone, and who believes the old one alone.
+            # A client that trusts only the new authority, and a client that trusts only the old one.
             for trusted in (after["tls.crt"].decode(), self.trusted):
                 self.assertTrue(Agent(pod["status"]["podIP"], node, cadata=trusted).certificate())
         self.assert_nobody_restarted()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Helm chart: what it makes of its values, also of those written for IBM Autopilot's chart, and its way through a cluster."""
+"""The Helm chart: the result of its values, also of values for IBM Autopilot's chart, and its installation in a cluster."""
 
 import json
 import shutil
@@ -37,14 +37,14 @@ additionalVolumeClaimTemplates:
 additionalVolumeMounts:
 """
 
-# Who knows PrometheusRule.
+# A cluster with the kind PrometheusRule.
 MONITORING = ("--api-versions", "monitoring.coreos.com/v1")
 LABELS = "label_autopilot_ibm_com"
 PCIE = "gpu.pcie_bandwidth.host_to_device"
 
 
 def series(family, value, job="autopilot-metrics-service", instance="10.0.0.1:8081", **labels):
-    """One that has this value for half an hour."""
+    """A series with this value for half an hour."""
     inside = ",".join(f'{name}="{text}"' for name, text in {"job": job, "instance": instance, **labels}.items())
     return {"series": f"{family}{{{inside}}}", "values": f"{value}+0x30"}
 
@@ -61,7 +61,7 @@ def marked(verdict="PASS", deep="PASS_2026-11-01", prefix=LABELS):
     return from_state("kube_node_labels", 1, node="node-1", **{f"{prefix}_gpuhealth": verdict, f"{prefix}_dcgm_level_3": deep})
 
 
-# What the agent of a sound node tells, and kube-state-metrics of that node.
+# Series of the agent of a healthy node, and of kube-state-metrics about that node.
 SOUND = (
     series("autopilot_simulated", 0),
     series("autopilot_node_verdict", 1, node="node-1", verdict="PASS"),
@@ -101,7 +101,7 @@ def sound_but(*changed):
 
 
 class Unrepeated(yaml.SafeLoader):
-    """Refuses what the API server refuses: a key that stands twice in a map."""
+    """Refuses duplicate keys of a map, like the API server."""
 
     def construct_mapping(self, node, deep=False):
         keys = [key.value for key, _ in node.value]
@@ -295,7 +295,7 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["policy.yaml"]), {"mode": "observe"})
         # Agents ask it before they test.
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot"]["data"]["config.yaml"])["deep_test"], {"ask_controller": True})
-        # What selects agents does not select it, nor the other way round.
+        # Selectors of agents do not select it, nor the reverse.
         labels = deployment["template"]["metadata"]["labels"].items()
         for name in ("autopilot-healthchecks", "autopilot-metrics-service"):
             self.assertFalse(objects["Service", name]["spec"]["selector"].items() <= labels)
@@ -384,7 +384,7 @@ class ChartTest(unittest.TestCase):
                           "timeoutSeconds": 5})
         self.assertEqual(webhook["rules"], [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"],
                                              "scope": "Namespaced"}])
-        # The controller says whom to believe; a field of the chart would take that away with each upgrade.
+        # The controller writes the CA; a field of the chart would remove it with each upgrade.
         self.assertEqual(webhook["clientConfig"], {"service": {"name": "autopilot-controller", "namespace": NAMESPACE, "port": 9443,
                                                                "path": "/mutate-pod"}})
 
@@ -421,7 +421,7 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(webhook["namespaceSelector"]["matchExpressions"], [
             {"key": "autopilot.ibm.com/preflight", "operator": "In", "values": ["enabled"]},
             {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [NAMESPACE, "kube-system", "ops"]}])
-        # A pod with the label is the other one's, whatever it says.
+        # A pod with the label belongs to the other webhook, whatever the value of the label.
         self.assertEqual(webhook["objectSelector"]["matchExpressions"], [{"key": "autopilot", "operator": "DoesNotExist"}])
 
     def test_prometheus_finds_the_metrics_where_the_cluster_knows_how(self):
@@ -436,7 +436,7 @@ class ChartTest(unittest.TestCase):
         self.assertNotIn(("ServiceMonitor", "autopilot-metrics-monitor"), self.helm.objects())
 
     def promtool(self, rules, *tests):
-        """What it says of these rules: that they are well formed, or that of each of `tests` just these alerts fire, (name, node); without a node: ""."""
+        """promtool's result: the rules are valid, or in each of `tests` exactly these alerts fire, (name, node); without a node: ""."""
         promtool = shutil.which("promtool")
         if promtool is None:
             self.skipTest("promtool is not installed")
@@ -478,7 +478,7 @@ class ChartTest(unittest.TestCase):
 
         def bypassed(values, webhook="preflight.autopilot.ibm.com"):
             return [{"series": f'apiserver_admission_webhook_fail_open_count{{name="{webhook}",type="admit"}}', "values": values}]
-        # Looked at after twenty minutes.
+        # Evaluated after twenty minutes.
         ours = [("AutopilotWebhookBypassed", "")]
         self.promtool(rules, (bypassed("_x15 1x15"), ours), (bypassed("_x15 1x15", "namespace.preflight.autopilot.ibm.com"), ours),
                       (bypassed("7x15 8x15"), ours), (bypassed("8x30"), []), (bypassed("8x15 0x15"), []),

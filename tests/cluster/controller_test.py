@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who leads and who signs, with a real API server and exactly the rights of the chart: controllers as processes beside the cluster with the
-token of their account, and as the Deployment of the chart on a node with a kubelet."""
+"""Leader election and signing, with a real API server and exactly the permissions of the chart: controllers as processes beside the cluster
+with the token of their account, and as the Deployment of the chart on a node with a kubelet."""
 
 import base64
 import json
@@ -97,7 +97,7 @@ class BesideTest(unittest.TestCase):
         first.stop(signal.SIGKILL)
         harness.wait_until(second.leads, "the other one leads", 60)
         self.assertEqual(self.believed(), believed)
-        # What somebody else writes there is put right.
+        # The controller corrects changes of other clients.
         self.api.run("delete", "configmap", "-n", NAMESPACE, "autopilot-authority")
         self.api.wait(lambda: self.believed() == believed, "it is published again", 60)
         for controller in (first, second):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deep tests on a node with a kubelet: its GPUs are a number that somebody wrote into its status, and the stand-in for dcgmi runs
-in a pod that the scheduler placed."""
+"""Deep diagnostics on a node with a kubelet: its GPUs are only a number in its status, and the replacement of dcgmi runs in a pod that
+the scheduler placed."""
 
 import datetime
 import json
@@ -82,7 +82,7 @@ class DeepTestTest(unittest.TestCase):
         if self.taint():
             self.api.run("taint", "node", NODE, f"{PREFIX}/testing-")
 
-    # --- who tests ---
+    # --- the agent and its pod ---
 
     def settings(self, *command, soonest=15, deep_test=None):
         """A configuration in which the node has its turn soon."""
@@ -127,7 +127,7 @@ class DeepTestTest(unittest.TestCase):
         self.api.wait(lambda: self.label() == word, f"the label says {word}", patience)
 
     def wait_for_end(self, word, patience=180):
-        """The node is free again, and its label says this."""
+        """The node is released, and its label has this value."""
         self.api.wait(lambda: not self.taint() and not self.annotation("testing") and self.label() == word,
                       f"the node is released as {word}", patience)
 
@@ -184,7 +184,7 @@ class DeepTestTest(unittest.TestCase):
             self.assertEqual((found["reason"], found["subject"]["index"]), ("deep_test_fatal", 7))
             self.assertEqual(self.taint(), [])
         written = self.annotation("checked-by")
-        # Another agent, which knows nothing but what stands there.
+        # Another agent, which knows only the content of the Node object.
         with self.agent(settings) as agent:
             agent.wait_ready()
             harness.wait_until(lambda: agent.node()["verdict"] == "EVICT", "the next agent says EVICT", 60)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What deploy/ installs, on a node with a kubelet, with exactly the rights that it gives: the agent, and what somebody could do
-who has the agent's token."""
+"""The installation of deploy/, on a node with a kubelet, with exactly its permissions: the agent, and the limits of a client with the
+agent's token."""
 
 import json
 import os
@@ -144,13 +144,13 @@ class IbmAutopilotTest(OnNode):
             "metadata": {"name": "dead-agent", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": "autopilot-healthchecks"}},
             "endpoints": [{"addresses": [dead], "nodeName": OTHER, "conditions": {"ready": True}}],
             "ports": [{"name": "healthcheck", "port": 3333}]}))
-        # Who serves is remembered for some seconds.
+        # The agent caches the endpoints for some seconds.
         self.api.wait(lambda: Transcript(self.get("/status?check=remapped")[1]).summary ==
                       {NODE: ["OK"], OTHER: ["Connection to Server Failed"]}, "the dead agent is in the answer", 90)
 
 
 class CallerTest(OnNode):
-    """What the page says of callers with a token: the rights of the example, and a port-forward."""
+    """The page's commands for callers with a token: the permissions of the example, and a port-forward."""
 
     @classmethod
     def setUpClass(cls):
@@ -216,7 +216,7 @@ class OtherPrefixTest(OnNode):
 
 
 class AdmissionTest(OnNode):
-    """Somebody has the token of the agent on one node. What the server lets through is not kept: dryRun."""
+    """A client with the token of the agent on one node. Accepted writes are not stored: dryRun."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kubeconfig whose user is told by a program, as clouds give them: an agent, `kubectl autopilot` and kubectl itself run it and are to the
-API server who it says."""
+"""A kubeconfig with an exec plugin, as clouds use it: an agent, `kubectl autopilot` and kubectl itself run the plugin and authenticate as
+the user that it returns."""
 
 import datetime
 import json
@@ -42,14 +42,14 @@ class ExecPluginTest(AgentCase):
         self.put("answer", json.dumps({"apiVersion": VERSION, "kind": "ExecCredential", "status": status}).encode())
 
     def account(self, name):
-        """One that may what an agent does; gives a token of it."""
+        """An account with the permissions of an agent; returns its token."""
         self.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "default"}})
         self.addCleanup(self.api.run, "delete", "serviceaccount", name, "--namespace", "default")
         self.allow(name, {"kind": "ServiceAccount", "name": name, "namespace": "default"})
         return self.api.run("create", "token", name, "--namespace", "default").strip()
 
     def infos(self):
-        """What the program was told, one for each time that it ran."""
+        """The input of the program, one item for each run."""
         return [json.loads(line) for line in (self.folder / "asked").read_text().splitlines() if line]
 
     def test_an_agent_is_who_the_program_says_and_asks_it_again_before_that_ends(self):

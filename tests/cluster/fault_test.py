@@ -24,7 +24,7 @@ class FaultTest(AgentCase):
         self.put("token", token.strip().encode())
 
     def is_taken(self, token):
-        """Whether the API server knows who that is."""
+        """True if the API server accepts the token."""
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
         answer = json.loads(self.api.run("create", "-o", "json", "-f", "-", text=json.dumps(review)))
         return answer["status"].get("authenticated", False)
@@ -88,7 +88,7 @@ class FaultTest(AgentCase):
         return refuser.asked > 0
 
     def wait_until_it_may_write(self, user):
-        """What it says of itself at its start may be all that an agent writes in a minute."""
+        """Its writes at the start can use up the agent's limit of writes for a minute."""
         def lately():
             return [one for one in self.asked(user) if one.verb in audit.WRITES and one.time > time.time() - 60]
         self.api.wait(lambda: len(lately()) <= 2, "the minute of its start is over", 90)
@@ -103,7 +103,7 @@ class FaultTest(AgentCase):
             refuser = self.refuser(user, RETRY_AFTER)
             refuser.is_busy = True
             began = time.time()
-            # What was true for a while and is not any more need not be told; what is true in the end must.
+            # A state that was true only for a while need not be written; the final state must be.
             self.inject(agent, "row_remap_pending", "gpu/1")
             harness.wait_until(lambda: agent.node()["verdict"] == "WARN", "it sees the first fault")
             harness.wait_until(lambda: "429" in self.problem(agent), "it says that the server is busy", BUSY)
@@ -126,7 +126,7 @@ class FaultTest(AgentCase):
         self.assert_modest(user)
 
     def happened_since(self, began):
-        """How many Warnings were told of the node."""
+        """Number of Warnings about the node."""
         found = self.api.get("events", "--namespace", "default", "--field-selector", f"involvedObject.name={self.node},type=Warning")
         times = (datetime.fromisoformat(event["lastTimestamp"].replace("Z", "+00:00")).timestamp() for event in found["items"])
         return len([when for when in times if when >= began - 1])

@@ -23,7 +23,7 @@ PROGRAMS = Path(os.environ.get("AUTOPILOT_BIN_DIR", ROOT / "build" / "bin"))
 PREFIX = "asked-"
 NODES = [f"{PREFIX}{number}" for number in range(12)]
 STRUCK = "asked-3"
-DARK = "asked-7"  # has an address at which nobody listens, while a test says so
+DARK = "asked-7"  # has an address without a listener, while a test requests it
 REAL = "node-0"
 
 
@@ -96,17 +96,17 @@ class FleetStatusTest(unittest.TestCase):
         self.move_dark_one(network.agent_address(1000), ["Connection to Server Failed"])
 
     def move_dark_one(self, address, words):
-        """Until every agent that is asked here says these words of it; of the others what it always says."""
+        """Waits until every agent that is asked here reports this text for it, and the usual text for the others."""
         slice_ = self.api.get("endpointslices", "-n", fleet.NAMESPACE, "-l", f"{fleet.MARK}=fleet")["items"][0]["metadata"]["name"]
         patch = [{"op": "replace", "path": f"/endpoints/{NODES.index(DARK)}/addresses/0", "value": address}]
         self.api.run("patch", "endpointslice", "-n", fleet.NAMESPACE, slice_, "--type=json", "-p", json.dumps(patch))
         expected = self.expected(self.all) | {DARK: words}
         for base in self.bases:
-            # Who serves is remembered for some seconds.
+            # The agent caches the endpoints for some seconds.
             self.api.wait(lambda: Transcript(ask(base, check="remapped")).summary == expected, f"it is {words} to {base}")
 
     def test_the_web_page_asks_and_reads(self):
-        # It names every parameter, also those that nobody filled in.
+        # It names every parameter, also empty ones.
         text = ask(self.bases[-1], check="remapped,gpupower", host=f"{NODES[0]},{STRUCK}", job="", nodelabel="", r="", batch="")
         self.assertEqual(Transcript(text).summary, self.expected([NODES[0], STRUCK]))
 

@@ -17,7 +17,7 @@ PROGRAMS = Path(os.environ.get("AUTOPILOT_BIN_DIR", ROOT / "build" / "bin"))
 PREFIX = "autopilot.ibm.com"
 NODES = 50
 CONDITIONS = ("GpuHealthy", "NetworkHealthy", "StorageHealthy", "HostHealthy")
-# The same of every fault that takes work away: a GPU that is to be replaced, one that is gone, and a line of the driver.
+# The same for every fault that evicts work: a GPU that must be replaced, a GPU that fell off the bus, and a line of the driver.
 FAULTS = {"fleet-3": "fault=row_remap_failed,subject=gpu/2", "fleet-17": "fault=fell_off_bus,subject=gpu/5",
           "fleet-41": "fault=xid,subject=gpu/1,magnitude=79"}
 UNTIL_FAULTS = 30
@@ -49,7 +49,7 @@ class FleetTest(unittest.TestCase):
                 if node["metadata"]["name"].startswith("fleet-")}
 
     def words(self):
-        """Of each node: what its label says."""
+        """The label of each node."""
         return {name: node["metadata"]["labels"].get(f"{PREFIX}/gpuhealth") for name, node in self.nodes().items()}
 
     def conditions(self, kind):
@@ -65,7 +65,7 @@ class FleetTest(unittest.TestCase):
         self.api.wait(lambda: "every agent has written" in self.log.read_text(), "every agent has written", 180)
 
     def looked_at(self):
-        """Of each node: when somebody looked last, by what stands there."""
+        """The last check time of each node, from its annotation."""
         return {name: seconds_of(node["metadata"]["annotations"][f"{PREFIX}/checked-at"]) for name, node in self.nodes().items()}
 
     def test_each_node_is_said_to_be_what_it_is(self):
@@ -126,7 +126,7 @@ class FleetTest(unittest.TestCase):
         os.kill(pid, signal.SIGKILL)
         self.api.wait(lambda: max(self.looked_at().values()) < time.time() - 3 * HEARTBEAT, "everybody can see that nobody looks any more",
                       5 * HEARTBEAT)
-        # Without a controller nobody takes the word away.
+        # Without a controller the label is not removed.
         self.assertEqual(set(self.words().values()), {"PASS"})
 
 

@@ -71,7 +71,7 @@ class FlowTest(unittest.TestCase):
         return self.api.get("pods", "-n", TEAM)["items"]
 
     def pod(self):
-        """The only one that is not on its way out."""
+        """The only pod that is not being deleted."""
         left = [one for one in self.pods() if "deletionTimestamp" not in one["metadata"] and one["status"].get("phase") != "Failed"]
         return left[0] if len(left) == 1 else None
 

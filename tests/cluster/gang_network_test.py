@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network between the pods of a job, tested before any of them begins: the chart's agents, controller and webhook on two real nodes. No
-node here has a GPU; the API server is told that each has one, so that a pod can ask for it."""
+"""The network between the pods of a job, tested before any of them starts: the chart's agents, controller and webhook on two real nodes.
+The nodes have no GPU; the status of each Node object lists one, so that a pod can request it."""
 
 import json
 import subprocess

@@ -35,7 +35,7 @@ class GpuScheduleTest(GpuPodsCase):
         self.api.run("patch", "configmap", "autopilot", "-n", NAMESPACE, "-p", json.dumps({"data": {"config.yaml": yaml.safe_dump(config)}}))
 
     def operations(self, check):
-        """Of the schedule, oldest first: state, what it says, GPUs."""
+        """Scheduled operations, oldest first: state, message, GPUs."""
         with urllib.request.urlopen(f"{self.agent}/v1/operations", timeout=10) as answer:
             items = [one for one in json.load(answer)["items"] if one["owner"] == "schedule" and one["kind"] == check]
         return [(one["state"], one["message"], sorted(gpu["key"] for gpu in one["reservation"]))
@@ -46,7 +46,7 @@ class GpuScheduleTest(GpuPodsCase):
         return [gpus for state, _, gpus in self.operations(check) if state == "succeeded"]
 
     def passes(self):
-        """What the report of the node says is proven: GPU and test."""
+        """Pass records in the report of the node: GPU and diagnostic."""
         records = self.api.get("nodehealthreport", "-n", NAMESPACE, NODE)["status"].get("passRecords", [])
         return {(one["gpuUuid"], one["test"]) for one in records}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make image` makes, in a pod of a node with a kubelet: the Job of deploy/examples looks at that node."""
+"""The image of `make image`, in a pod on a node with a kubelet: the Job of deploy/examples checks that node."""
 
 import json
 import unittest

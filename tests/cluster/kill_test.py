@@ -36,8 +36,8 @@ PASSED = json.dumps({"deep_test": 1, "tests": [{"name": "pcie", "status": "pass"
 
 @dataclass
 class Case:
-    """A node on which nothing happened but that it was taken out of service, or one that is reserved already; where its agent is
-    killed; and what its label says in the end. `says_nothing`: the test ends without a result."""
+    """A node that was only taken out of service, or that is reserved already; the step at which its agent is killed; and its label in the
+    end. `says_nothing`: the diagnostic ends without a result."""
     name: str
     is_reserved: bool
     stop: tuple[str, str]
@@ -201,7 +201,7 @@ class KillTest(unittest.TestCase):
         return harness.Agent("--simulate", "hgx-h100-8", "--allow-simulated", "--config", str(settings), folder=str(state))
 
     def end_of(self, node):
-        """What stands there: the same for every case, but for what the test said."""
+        """The Node object's content: the same for every case, except the result of the diagnostic."""
         there = ask(self.context, "GET", f"/api/v1/nodes/{node}")
         labels, notes = there["metadata"]["labels"], there["metadata"].get("annotations", {})
         jobs = [job for job in ask(self.context, "GET", f"/apis/batch/v1/namespaces/{SPACE}/jobs")["items"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kubectl autopilot`, run by the real kubectl against a real API server: the node sim-1 has an agent of a simulated machine, sim-2 a label
-that nobody renews."""
+"""`kubectl autopilot`, run by the real kubectl with a real API server: the node sim-1 has an agent of a simulated machine, and sim-2 a
+label that no agent renews."""
 
 import datetime
 import json
@@ -76,7 +76,7 @@ class KubectlPluginTest(unittest.TestCase):
         self.api.run("annotate", "--overwrite", "node", node, f"{PREFIX}/checked-at={when.strftime('%Y-%m-%dT%H:%M:%SZ')}")
 
     def user(self, name, **user):
-        """A kubeconfig of somebody else."""
+        """A kubeconfig of another user."""
         kubeconfig = self.folder / name
         cluster = {"server": SERVER, "certificate-authority": str(self.cluster.control_plane.keys.authority)}
         kubeconfig.write_text(json.dumps({

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make cluster` and `make cluster-down` as somebody meets them whose start was refused or cut off. Clusters of its own, so there must
-be none on this machine."""
+"""`make cluster` and `make cluster-down` after a start that was refused or interrupted. The test starts its own clusters, so no cluster
+may run on this machine."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ KIT = Path(__file__).with_name("cluster.py")
 
 
 def kit(*arguments, script=KIT, python=sys.executable, **options):
-    """Its exit code and what it says."""
+    """Its exit code and output."""
     done = subprocess.run([python, "-B", script, *arguments], capture_output=True, text=True, check=False, timeout=300, **options)
     return done.returncode, done.stdout + done.stderr
 
@@ -65,7 +65,7 @@ class LifecycleTest(unittest.TestCase):
         return folder / "tests" / "cluster" / "cluster.py"
 
     def cut_off(self, number, words, *arguments):
-        """A start that gets this signal as soon as it says `words`; its exit code."""
+        """A start that gets this signal as soon as it prints `words`; its exit code."""
         child = subprocess.Popen([sys.executable, "-B", KIT, "up", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                  text=True)
         with child:

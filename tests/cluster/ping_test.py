@@ -35,7 +35,7 @@ class PingTest(unittest.TestCase):
         cls.pods = cls.agents.apply_to_all()
 
     def result(self, node):
-        """Of the last look of the agent there."""
+        """Findings of the last run of the agent there."""
         pod = self.pods[node]["metadata"]["name"]
         text = self.api.run("exec", "-n", NAMESPACE, pod, "-c", "agent", "--", "autopilot", "check", CHECK, "-o", "json", codes=(0, 1, 2, 3))
         return json.loads(text)["results"][0]
@@ -55,7 +55,7 @@ class PingTest(unittest.TestCase):
                 self.assertNotIn("way", observation["attributes"], "by ICMP, and not by TCP")
 
     def expected(self):
-        """Where there is no third node nobody can tell which of both is cut off."""
+        """Without a third node it is not known which of the two is disconnected."""
         if len(self.pods) == 2:
             return [({"kind": "nic_port", "key": "eth0"}, "interface_or_nodes_silent")]
         return [({"kind": "peer", "key": CUT}, "node_does_not_answer")]

@@ -94,7 +94,7 @@ class PreflightTest(unittest.TestCase):
         self.assertEqual(lines[0].split(), ["NAME", "NODE", "POD", "TEST", "OUTCOME", "PHASE", "AGE"])
         self.assertEqual(lines[1].split()[:6], [name, NODE, "train-0", "gpu.pcie_bandwidth", "failed", "Pending"])
         self.assertIn("outcome", self.api.run("explain", "hcr.spec"))
-        # What was said stays said, whoever wants to change it; what is done about it is the controller's to write.
+        # No user can change the result; only the controller writes the action.
         with self.assertRaisesRegex(ApiError, "a report does not change"):
             self.patch(name, {"spec": {"outcome": "started"}})
         self.patch(name, {"metadata": {"labels": {"seen": "yes"}}})

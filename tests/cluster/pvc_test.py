@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of storage classes against a real API server: the volumes are objects that somebody made before, the node is simulated."""
+"""Diagnostics of storage classes with a real API server: the volumes are prepared objects, and the node is simulated."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def storage_class(name, mode):
 
 
 def volume(name, of_class, modes):
-    """That any node may use; who used it gives it back empty."""
+    """A volume that any node can use; each user returns it empty."""
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
             "spec": {"capacity": {"storage": "1Gi"}, "accessModes": modes, "storageClassName": of_class,
                      "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": f"/tmp/{name}"},

@@ -57,7 +57,7 @@ def careful(name):
 
 
 def pod(name, where, owner=None):
-    """In its gate. Without a kubelet one that has no time to end is gone at once."""
+    """A pod in its gate. Without a kubelet, a pod without a grace period is deleted at once."""
     main = careful("main") | {"resources": {"limits": {"nvidia.com/gpu": "8"}}}
     meta = {"name": name, "namespace": SPACE, "labels": {"autopilot": ""}}
     if owner:
@@ -125,7 +125,7 @@ class RemediationTest(unittest.TestCase):
 
     @classmethod
     def agent_of(cls, name):
-        """Somebody with the token of the agent of that node."""
+        """A client with the token of the agent of that node."""
         cls.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"agent-{name}", "namespace": NAMESPACE}, "spec": {
             "nodeName": name, "serviceAccountName": "autopilot", "terminationGracePeriodSeconds": 0, "containers": [careful("agent")]}})
         token = cls.api.run("create", "token", "-n", NAMESPACE, "autopilot", "--bound-object-kind=Pod",
@@ -183,7 +183,7 @@ class RemediationTest(unittest.TestCase):
         return answer
 
     def start_job(self, name="train", where=BAD):
-        """Whose pods nobody makes, takes away or disowns."""
+        """An owner whose pods no controller creates, deletes or releases."""
         self.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": SPACE}, "spec": {
             "managedBy": "autopilot-test/nobody", "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none:1"}]}}}})
         job = self.api.get("job", "-n", SPACE, name)
@@ -337,7 +337,7 @@ class RemediationTest(unittest.TestCase):
         return self.tenant.ask(method, f"/apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/{path}", body, kind)
 
     def forgeries(self, made, job):
-        """What somebody tries, and why it is refused."""
+        """A forbidden request, and the reason of its refusal."""
         merge, apply = "application/merge-patch+json", "application/apply-patch+yaml"
         bad, check, agent, controller = bad_report(BAD), check_report(BAD, made, job), "only the agent of a node", "only the controller of Autopilot"
         started = check | {"metadata": {"name": f"{BAD}-abcdef0123", "namespace": NAMESPACE}, "spec": check["spec"] | {"outcome": "started"}}
@@ -367,7 +367,7 @@ class RemediationTest(unittest.TestCase):
                     code, answer = self.by_tenant(method, path, body, kind)
                     self.assertGreaterEqual(code, 400, answer)
                     self.assertIn(words, answer["message"])
-            # A label says nothing of the node; a report that is gone is none that speaks against it.
+            # A label is not evidence about the node, and neither is a deleted report.
             self.assertEqual(self.by_tenant("PATCH", f"nodehealthreports/{BAD}", {"metadata": {"labels": {"team": "a"}}},
                                             "application/merge-patch+json")[0], 200)
             self.assertEqual(self.by_tenant("DELETE", f"nodehealthreports/{BAD}", {})[0], 200)

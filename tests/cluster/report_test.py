@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a node in a real API server: what stands in it, and what a new agent takes over from it. A simulated machine as the
+"""The report of a node in a real API server: its content, and the state that a new agent takes over from it. A simulated machine is the
 node sim-1."""
 
 import json
@@ -125,7 +125,7 @@ class ReportTest(unittest.TestCase):
             self.api.apply(simulated.node(NODE))
             node = self.api.get("node", NODE)["metadata"]
             self.assertNotEqual(node["uid"], before["ownerReferences"][0]["uid"])
-            # The one before goes with its node; who collects it must not take the new one.
+            # The old report is deleted with its node; the garbage collector must not delete the new report.
             self.api.wait(lambda: [one["uid"] for one in self.report()["metadata"]["ownerReferences"]] == [node["uid"]],
                           "the report is owned by the new node", 90)
             self.api.wait(lambda: self.label() == "PASS", "the label says PASS", 70)
@@ -159,7 +159,7 @@ class ReportTest(unittest.TestCase):
             self.assertIn(incident["id"], [one["incident"] for one in self.status()["written"]["evicting"]])
             code, _, errors = harness.run("ack", incident["id"], "--reason", "the card was replaced", "--socket", agent.socket)
             self.assertEqual(code, 0, errors)
-            # The GPU is still broken: the word stays, and the report says that somebody knows.
+            # The GPU is still faulty: the verdict remains, and the report contains the acknowledgement.
             self.api.wait(lambda: {"incident": incident["id"], "acknowledged": True} in self.status()["written"]["evicting"],
                           "the report says that it is acknowledged")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent does while the API server is there but sick: it answers 503 to reads and writes, or so late that nobody waits."""
+"""An agent with a faulty API server, which answers 503 to reads and writes, or only after the client's deadline."""
 
 import time
 
@@ -60,7 +60,7 @@ class SickServerTest(AgentCase):
             self.wait_for_label("EVICT", 90)
             print(f"{len(refused)} requests in {SICK} s; written {time.time() - over:.1f} s after that")
             harness.wait_until(lambda: "503" not in self.problem(agent), "nothing is wrong any more", 90)
-        # By each of those who ask: the writer, the watch of the node and that of its pods.
+        # From each client of the agent: the writer, the watch of the node and the watch of its pods.
         self.assertLessEqual(len(refused), 30)
         self.assertLessEqual(self.most_in_a_minute(["list"]), 6)
 
@@ -73,7 +73,7 @@ class SickServerTest(AgentCase):
             began = time.time()
             self.break_gpu(agent)
             harness.wait_until(lambda: agent.node()["verdict"] == "EVICT", "it sees the fault")
-            # What it asked for was done, though nobody told it in time.
+            # Its requests were carried out, although the answers came too late.
             self.wait_for_label("EVICT")
             self.assertLess(self.slowest_answer(agent, began + SICK), 1)
             self.assertIn("cannot be written", self.problem(agent))

@@ -53,7 +53,7 @@ class SimulatedBandwidthTest(unittest.TestCase):
                     f"--from-file=tls.key={key}", f"--from-file=ca.crt={keys.authority}")
 
     def ask(self, *words):
-        """Exit code and standard output of the verb, asked by somebody who has a kubeconfig and nothing else."""
+        """Exit code and standard output of the verb, for a user with only a kubeconfig."""
         kubectl = Path(self.cluster.programs["kubectl"])
         environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": f"{kubectl.parent}:{os.environ['PATH']}"}
         done = subprocess.run([harness.AUTOPILOT, "network", "test", "--namespace", NAMESPACE, "--node", NODE, "--nodelabel", LABEL, *words],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that are made because somebody with a token asked at a path of IBM Autopilot, or began an operation: of a storage class, whose
-volumes are objects that somebody made before, and of the GPUs of a node that a pod has."""
+"""Diagnostics that a client with a token starts by a path of IBM Autopilot, or by an operation: of a storage class, whose volumes are
+prepared objects, and of the GPUs of a node that a pod has."""
 
 import json
 import os
@@ -103,11 +103,11 @@ class TestNowTest(unittest.TestCase):
         return harness.run("test", check, "--socket", self.agent.socket, timeout=180)
 
     def test_a_class_is_tested_for_who_may(self):
-        # Nobody has a right to say so yet.
+        # No client has the permission yet.
         self.assertNotIn("not run:", self.ask("/pvc"))
         self.assertIn(f"not run: system:serviceaccount:{SPACE}:stranger may not create checks/storage.pvc", self.ask("/pvc", "stranger"))
         self.assertEqual(self.ask("/pvc", "ci"), "SIMULATED\nPVC create-delete test\nCreate PVC Failed. ABORT")
-        # Others are told of it, and not that it is of now.
+        # Other clients get this result, not marked as new.
         self.assertRegex(self.ask("/pvc"), r"\[PVC Create-Delete\] Result of \S+Z; authenticate to run now\.\nCreate PVC Failed")
         answer = json.loads(self.ask("/status?check=pvc,gpupower&host=" + NODE, "ci", "application/json"))
         self.assertEqual([(one["name"], one["outcome"], one["fresh"]) for one in answer["checks"]],
@@ -115,7 +115,7 @@ class TestNowTest(unittest.TestCase):
         code, out, error = self.follow("storage.pvc")
         self.assertEqual(code, 2, out + error)
         self.assertRegex(out, r"(?s)storage\.pvc +failed.*no storage class")
-        # What was missing is there: the next test finds it at once. Who asks too soon is told of the same again.
+        # The missing object exists now, and the next run finds it at once. A request that comes too soon gets the previous result.
         self.api.apply(*volumes())
         stream = harness.wait_until(lambda: next((text for text in [self.ask("/pvc", "ci", "text/event-stream")] if "PVC SUCCESS" in text),
                                                  None), "the class is tested anew", 30)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two real agents that ask each other inside TLS: who may have tests made there, keys that are renewed while a question is under way, a
-certificate of another node, and agents from before TLS was turned on. The agents are processes beside the cluster, each at an
-address of its own."""
+"""Two real agents that send requests to each other over TLS: permissions for diagnostics, keys that are renewed during a request, a
+certificate of another node, and agents without TLS. The agents are processes beside the cluster, each at a separate address."""
 
 import json
 import os
@@ -56,7 +55,7 @@ def service():
 
 
 def pod(node, **ports):
-    """That nobody runs but kwok, which gives it an address."""
+    """A pod that only kwok runs, which gives it an address."""
     named = [{"name": name, "containerPort": port} for name, port in ports.items()]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": node, "namespace": SPACE, "labels": {"app": "autopilot"}},
             "spec": {"nodeName": node, "automountServiceAccountToken": False,
@@ -150,7 +149,7 @@ class TlsPeersTest(unittest.TestCase):
         renewed = {**self.make_keys(ASKED), **self.make_keys(OTHER)}
         begin = json.dumps({"kind": "storage.pvc"})
 
-        def is_under_way():  # one that has just ended is not made anew at once
+        def is_under_way():  # a pod that has just ended is not created again at once
             self.agents[OTHER].request("POST", "/v1/operations", begin, {"Content-Type": "application/json"}, unix=True)
             return '"running"' in self.agents[OTHER].get("/v1/operations")
 
@@ -176,7 +175,7 @@ class TlsPeersTest(unittest.TestCase):
         self.assertEqual(self.ask(path)[OTHER]["checks"][0]["outcome"], "passed")
 
     def test_an_agent_from_before_tls_is_told_as_such(self):
-        """Who lacks the port is what the controller of the Service finds by itself."""
+        """The controller of the Service finds by itself which pods lack the port."""
         self.api.apply(*map(simulated.node, (OLD, NEW)))
         self.api.wait(lambda: self.api.get("serviceaccount", "-n", SPACE, "default"), "the namespace has its account")
         self.api.apply(service(), pod(OLD, healthcheck=3333), pod(NEW, healthcheck=3333, tls=PORT))

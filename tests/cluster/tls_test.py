@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents inside TLS, as the chart installs them with the keys of a Secret: whose tokens they take, which agents they believe, and who
-may ask them for somebody else."""
+"""Agents with TLS, as the chart installs them with the keys of a Secret: accepted tokens, trusted agents, and requests on behalf of
+another user."""
 
 import base64
 import http.server
@@ -26,7 +26,7 @@ OTHER = "sim-0"
 
 
 class OtherAgent:
-    """What answers for another node: keeps who has asked it, and for whom."""
+    """Replaces the agent of another node, and records its clients and their users."""
 
     def __init__(self, keys, name):
         asked = self.asked = []
@@ -77,7 +77,7 @@ class TlsTest(unittest.TestCase):
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}))
         cls.api.run("create", "secret", "generic", "autopilot-tls", "-n", NAMESPACE, f"--from-file=tls.crt={cls.keys.path(NODE + '.crt')}",
                     f"--from-file=tls.key={cls.keys.path(NODE + '.key')}", f"--from-file=ca.crt={cls.keys.path('ca.crt')}")
-        # A class that does not exist: its test ends, whoever asks for it.
+        # A class that does not exist: its diagnostic ends at once.
         settings = ["tls.mode=secret", "env[0].name=PVC_TEST_STORAGE_CLASS", "env[0].value=none"]
         cls.deployment = Deployment(cls.api, "dropin", NODE, "--simulate", "hgx-h100-8", "--allow-simulated", settings=settings)
         cls.addClassCleanup(cls.deployment.remove)

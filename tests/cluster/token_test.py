@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callers with a token may do at the port of an agent: the API server says whose the token is and what RBAC gives that user. The
-agent is a process beside the cluster; its node is no object of it."""
+"""Permissions of callers with a token at the port of an agent: the API server reports the user of the token and the RBAC permissions. The
+agent is a process beside the cluster; the cluster has no object of its node."""
 
 import json
 import os
@@ -109,7 +109,7 @@ class TokenTest(unittest.TestCase):
 
     def test_a_token_that_is_none_of_ours_is_refused(self):
         self.refused(401, f"--audience {AUDIENCE}", "/v1/checks/gpu.xid")
-        # Of the right account, for the API server itself: whoever got hold of one opens nothing here with it.
+        # A token of the right account, for the API server itself: it gives no access here.
         self.refused(401, "not accepted|not for the audience", "/v1/checks/gpu.xid", self.token("ci", "--duration", "10m"))
         self.refused(401, "not accepted", "/v1/checks/gpu.xid", self.token("ci")[:-5] + "AAAAA")
         self.refused(401, "not accepted", "/v1/checks/gpu.xid", "x" * 8000)

@@ -30,7 +30,7 @@ TOKEN_OF_POD = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def patch_of(pod):
-    """Of somebody else's webhook: a container before all others, and a variable in every container that begins."""
+    """Patch of another webhook: a container before all others, and a variable in every container."""
     begins = pod["spec"].get("initContainers", [])
     steps = [{"op": "add", "path": f"/spec/initContainers/{i}/env/-", "value": {"name": "PROXY", "value": "http://proxy"}}
              for i, one in enumerate(begins) if one.get("env") and "PROXY" not in str(one["env"])]

@@ -18,7 +18,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 # What is compared: by which test of the probe, and what share of the best reference one H200 must reach. Of other models
-# the share is only told.
+# the share is only printed.
 COMPARED = {"copy": ("hbm", 0.98), "host_to_device": ("pcie", 0.98), "device_to_host": ("pcie", 0.98), "bf16": ("gemm", 0.55), "f64": ("gemm", 0.80)}
 MOST_QUICK_SECONDS = 3.0
 MOST_QUICK_GIB = 2
@@ -37,12 +37,12 @@ class Row:
     what: str
     measured: str
     wanted: str = ""
-    kept: str = ""  # "yes", "NO"; nothing: only told
+    kept: str = ""  # "yes", "NO"; empty: only printed
     how: str = ""
 
 
 class Figures:
-    """The folder. What is not there, or is no JSON, is None."""
+    """Content of the folder. A file that is missing, or is not JSON, is None."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -157,7 +157,7 @@ def peaks_of(model: str) -> dict:
 
 
 def rows_of_shares(report: dict) -> list[Row]:
-    """Of the data sheet: told, and no gate."""
+    """Value of the data sheet: printed, without a limit."""
     peaks = peaks_of(report["gpus"][0]["name"])
     rows = []
     for what, (test, name, words) in PROMISED.items():

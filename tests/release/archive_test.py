@@ -94,7 +94,7 @@ class Starts:
         done = self.run_there("autopilot", "check", "--simulate", "hgx-h100-8")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"healthy.*\n.*\b(\d+) of \1 checks ran")
-        # An exception of a library that says what is wrong, and the exit code of a configuration that is.
+        # The message of a library's exception, and the exit code of an invalid configuration.
         (self.root / "tmp/wrong.yaml").write_text("expectation: {gpus: [8\n", encoding="ascii")
         done = self.run_there("autopilot", "check", "--config", "/tmp/wrong.yaml")
         self.assertEqual(done.returncode, 78, done.stdout + done.stderr)
@@ -105,7 +105,7 @@ class Starts:
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def agent_says(self, words, *arguments):
-        """Starts an agent, and asks it until it says so."""
+        """Starts an agent, and asks it until it reports this."""
         environment = {"PATH": os.environ["PATH"], "AUTOPILOT_SOCKET": "/tmp/agent.sock", "AUTOPILOT_STATE_DIR": "/tmp/state", "AUTOPILOT_LISTEN": ""}
         with tempfile.TemporaryFile() as log:
             agent = subprocess.Popen(roots.inside(self.root, f"{self.bin}/autopilot", "agent", *arguments), env=environment, stdout=log, stderr=log)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody is told who builds where Autopilot is not built: on another system, or without rights."""
+"""The message of a build on an unsupported system, or without permissions."""
 
 import subprocess
 import tempfile

@@ -155,7 +155,7 @@ class Rpm(Package):
             self.assertIn(name, listed)
         self.assertEqual(self.query("--query", "--package", "--configfiles", self.rpm), f"/{CONFIG}\n")
         self.assertIn("glibc >= 2.28\n", self.query("--query", "--package", "--requires", self.rpm))
-        # It ends with 1 where it wrote more than the size of the payload that is told, which nfpm counts without the headers of cpio.
+        # It exits with 1 if it wrote more than the declared size of the payload, which nfpm counts without the headers of cpio.
         payload = subprocess.run(["rpm2cpio", self.rpm], capture_output=True, check=False)
         self.assertEqual(payload.stderr, b"")
         unpacked = self.folder / "unpacked"
@@ -172,7 +172,7 @@ class Rpm(Package):
         for folder in ("usr/share/zsh/site-functions", "usr/lib/systemd/system"):  # there with RHEL's own packages
             (self.root / folder).mkdir(parents=True, exist_ok=True)
         before = files_of(self.root)
-        # No package there tells of glibc, which is Debian's.
+        # The rpm database has no package for glibc, which comes from Debian.
         rpm = ("--root", self.root, "--nodeps")
         self.query(*rpm, "--install", self.rpm)
         self.expect_installed()
@@ -181,7 +181,7 @@ class Rpm(Package):
         self.assertEqual(self.query("--root", self.root, "--query", "--queryformat", "%{VERSION}", "autopilot"), NEXT)
         self.expect_state()
         self.query("--root", self.root, "--erase", "autopilot")
-        # As everywhere with rpm: the journal, and a configuration that somebody wrote.
+        # As always with rpm: the journal, and a changed configuration.
         left = {name for name in files_of(self.root) - before}
         self.assertEqual(left, {"./etc/autopilot", "./etc/autopilot/config.yaml.rpmsave", "./var/lib/autopilot", "./var/lib/private",
                                 f"./{STATE}", f"./{STATE}/journal.db"})
@@ -207,7 +207,7 @@ class Service(unittest.TestCase):
         return done.stdout
 
     def agent(self):
-        """Its number, of one that is ready."""
+        """Process id of a service that is ready."""
         self.assertEqual(self.does("systemctl", "is-active", "autopilot"), "active\n")
         self.assertEqual(self.does("systemctl", "is-enabled", "autopilot"), "enabled\n")
         self.assertRegex(self.system.run("autopilot", "status").stdout, "checks ran|verdict")

@@ -34,7 +34,7 @@ def archive() -> str:
 
 
 def debian(suite: str, *packages: str) -> Path:
-    """A folder that nobody may change; a skip where the packages cannot be had. Safe to run by many at once."""
+    """A read-only folder; a skip if the packages are not available. Several processes can call it at once."""
     need("mmdebstrap", "apt-get", "unshare", "chroot")
     KEPT.mkdir(parents=True, exist_ok=True)
     folder = KEPT / "-".join((suite, *packages))
@@ -114,7 +114,7 @@ class Booted:
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"})
 
     def close(self) -> bytes:
-        """Ends all of it. What was said to the console."""
+        """Ends the whole system, and returns the output of its console."""
         self._outer.kill()
         said, _ = self._outer.communicate()
         return said

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""All tests of what `make release-binaries` made. Ends with 77 where none could run, and says why.
+"""All tests of the result of `make release-binaries`. Exits with 77 and the reason if none could run.
 
   run.py [archive_test packages_test symbol_versions_test]
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents of simulated machines that are somebody to the cluster: a user or an account with the rights to write a node."""
+"""Agents of simulated machines with an identity in the cluster: a user or an account with the permissions to write a node."""
 
 import json
 import os

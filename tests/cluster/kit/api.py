@@ -24,7 +24,7 @@ class Api:
         return json.loads(self.run("get", "-o", "json", *arguments))
 
     def apply(self, *objects: dict) -> None:
-        """Server-side, where unknown fields are refused; each is as it is given afterwards, where nobody else owns its fields."""
+        """Server-side apply, which refuses unknown fields. Afterwards each object is as given, unless another client owns some fields."""
         listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
         # kubectl's own look at the fields costs megabytes each time.
         self.run("apply", "--server-side", "--force-conflicts", "--field-manager=kit", "--validate=ignore", "-f", "-",
@@ -32,7 +32,7 @@ class Api:
 
     @contextlib.contextmanager
     def forward(self, namespace: str, pod: str, port: int):
-        """A port of this machine that leads to one of a pod, by way of API server and kubelet."""
+        """A port of this machine that is forwarded to a port of a pod, through API server and kubelet."""
         command = [*self._command, "port-forward", "-n", namespace, f"pod/{pod}", f":{port}"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
             try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-# Who asked for what, without bodies.
+# User and request, without bodies.
 POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
           "rules": [{"level": "Metadata"}]}
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
@@ -28,9 +28,9 @@ def write_policy(path: Path) -> Path:
 
 
 def requests(log: Path, user: str) -> list[Request]:
-    """Those that are answered, in the order of their arrival. A watch is answered when it ends."""
+    """Answered requests, in the order of their arrival. A watch is answered when it ends."""
     found = []
-    # The last line may be one that is being written.
+    # The last line can be incomplete, because it is being written.
     for line in log.read_text(errors="replace").rpartition("\n")[0].splitlines():
         entry = json.loads(line)
         if entry["user"]["username"] == user:

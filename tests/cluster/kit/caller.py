@@ -16,7 +16,7 @@ class Caller:
         self._token = token
 
     def ask(self, method: str, path: str, body: dict, kind: str = "application/json") -> tuple[int, dict]:
-        """Status code and the object that came back, which says why where it is not 2xx."""
+        """Status code and the returned object, which contains the reason if the code is not 2xx."""
         request = urllib.request.Request(SERVER + path, method=method, data=json.dumps(body).encode(), headers={
             "Authorization": f"Bearer {self._token}", "Content-Type": kind, "Accept": "application/json"})
         try:

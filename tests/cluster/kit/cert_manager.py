@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cert-manager beside a cluster: its kinds, as its module has them, and its controllers in one process (programs/cert_manager), which signs
-what is asked for. Its webhook and its cainjector are left out, so nothing says of a request who made it."""
+"""cert-manager beside a cluster: the kinds of its module, and its controllers in one process (programs/cert_manager), which sign all
+requests. Its webhook and its cainjector do not run, so a request does not contain its user."""
 
 import json
 

@@ -34,7 +34,7 @@ class Cluster:
         self.has_begun = False  # by `up` of this object
 
     def need_nodes(self, count: int) -> None:
-        """So many with a kubelet, or a skip that says why there are fewer."""
+        """This number of nodes with a kubelet, or a skip with the reason if there are fewer."""
         if len(self.nodes) < count:
             raise unittest.SkipTest(self.why_no_nodes or f"this cluster has fewer than {count} nodes with a kubelet: make cluster REAL={count}")
 
@@ -104,7 +104,7 @@ class Cluster:
 
     def down(self) -> bool:
         """Ends what `up` started, however far it came; nothing is left but caches. False: there was nothing."""
-        # What is left of one that ended otherwise is in the folder alone: another may run by now.
+        # A crashed cluster leaves only files in the folder; its process ids can belong to other processes now.
         is_here = network.owner() == str(self.folder)
         if not is_here and not self.folder.exists():
             return False
@@ -117,7 +117,7 @@ class Cluster:
         return True
 
     def open(self) -> "Cluster":
-        """The one that `up` has begun in the folder. CannotRun: there is none, and why there could not be one."""
+        """The cluster that `up` has started in the folder. CannotRun: there is no cluster, with the reason."""
         state = self.folder / "cluster.json"
         if not state.exists():
             network.check_free()
@@ -175,7 +175,7 @@ class Cluster:
 
 
 def end_left_over() -> bool:
-    """What is on this machine of a cluster that nobody else would end. False: there is nothing."""
+    """Ends the remains of a cluster on this machine that has no owner. False: there are none."""
     if not network.is_left_over():
         return False
     abilities.check_root()

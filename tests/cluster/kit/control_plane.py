@@ -66,7 +66,7 @@ class ControlPlane:
             "trusted-ca-file": self._key("ca.crt"), "peer-cert-file": self._key("etcd.crt"),
             "peer-key-file": self._key("etcd.key"), "peer-client-cert-auth": "true",
             "peer-trusted-ca-file": self._key("ca.crt"),
-            # What a power cut would lose here nobody misses.
+            # The test data need not survive a power failure.
             "unsafe-no-fsync": "true"})
 
     def start_apiserver(self) -> None:

@@ -68,7 +68,7 @@ class Deployment:
         return self._api.run("logs", "-n", NAMESPACE, "daemonset/autopilot", "-c", "agent")
 
     def autopilot(self, *arguments: str, codes=(0,)) -> str:
-        """What the command line says in the agent's container."""
+        """Output of the command line in the agent's container."""
         return self._api.run("exec", "-n", NAMESPACE, "daemonset/autopilot", "-c", "agent", "--", "autopilot", *arguments,
                              codes=codes)
 

@@ -53,7 +53,7 @@ def wait_until_all_wrote(cluster, count: int) -> None:
 
 
 def forget_addresses(api) -> None:
-    """Nobody asks them any more."""
+    """Removes the addresses of the agents, so that no client sends requests to them."""
     api.run("delete", "endpointslices", "-n", NAMESPACE, "-l", f"{MARK}=fleet", "--ignore-not-found")
 
 
@@ -71,7 +71,7 @@ def tell_addresses(api, nodes: dict[str, str], **ports: int) -> None:
 
 
 def make_account(cluster) -> Path:
-    """The kubeconfig of somebody who may all that these agents may."""
+    """The kubeconfig of a user with all permissions of these agents."""
     group = "rbac.authorization.k8s.io"
     objects = []
     for kind, where, rules in (("ClusterRole", {}, EVERYWHERE), ("Role", {"namespace": "default"}, IN_DEFAULT),

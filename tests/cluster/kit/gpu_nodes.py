@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What deploy/ installs, on all nodes with kubelets of a cluster, each with the GPUs of one simulated machine: the kubelet gives them out, the
-agent of the node looks at them."""
+"""The installation of deploy/, on all nodes with kubelets of a cluster, each with the GPUs of one simulated machine: the kubelet assigns
+them to pods, and the agent of the node checks them."""
 
 import json
 import re
@@ -88,7 +88,7 @@ class GpuNodes:
         return holder if holder in {pod["metadata"]["name"] for pod in self.controllers()} else ""
 
     def plans_made(self) -> int:
-        """By the one that leads, since it began."""
+        """Number of decisions of the leader since its start."""
         address = self._api.get("pod", "-n", NAMESPACE, self.leader())["status"]["podIP"]
         with urllib.request.urlopen(f"http://{address}:8082/metrics", timeout=10) as answer:
             return int(re.search(r"(?m)^autopilot_controller_plans_made_total (\d+)$", answer.read().decode()).group(1))
@@ -113,7 +113,7 @@ class GpuNodes:
         return ready[0] if ready else ""
 
     def autopilot(self, node: str, *arguments: str, codes=(0,)) -> str:
-        """What the command line says in the container of the node's agent."""
+        """Output of the command line in the container of the node's agent."""
         return self._api.run("exec", "-n", NAMESPACE, self.agent_of(node), "-c", "agent", "--", "autopilot", *arguments, codes=codes)
 
     def slow_down(self, node: str) -> None:
@@ -127,7 +127,7 @@ class GpuNodes:
         (key, value), = AGENT.items()
         self._api.run("label", "node", node, f"{key}-")
         self._api.wait(lambda: not self._api.run("get", "pod", "-n", NAMESPACE, before, "--ignore-not-found"), f"the agent of {node} is gone")
-        # Where an agent remembers: its journal, and what it told the cluster.
+        # The stored state of an agent: its journal, and its report in the cluster.
         next(one for one in self._nodes if one.name == node).forget_agent()
         self._api.run("delete", "nodehealthreport", "-n", NAMESPACE, node, "--ignore-not-found")
         self._api.run("label", "node", node, f"{key}={value}")

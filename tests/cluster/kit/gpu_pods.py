@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node whose kubelet has the GPUs of a simulated machine, with its agent, and pods that hold them. That a pod has them is real: a device
-plugin tells the kubelet of them, and the kubelet gives them to the containers that ask."""
+"""A node whose kubelet has the GPUs of a simulated machine, with its agent, and pods that hold them. The assignment to pods is real: a
+device plugin reports the GPUs to the kubelet, and the kubelet assigns them to the containers that request them."""
 
 import unittest
 

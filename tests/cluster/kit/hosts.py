@@ -26,7 +26,7 @@ class Hosts:
         kubeconfig = fleet.make_account(self._cluster)
         fleet.tell_addresses(api, {name: network.host_address(number) for name, number in self._numbers.items()}, tls=TLS_PORT)
         for name, number in self._numbers.items():
-            # That of an earlier one says that it was ready.
+            # The file of an earlier run would state that it is ready.
             self._cluster.processes.log_of(_process(name)).unlink(missing_ok=True)
             network.add_host(name, number, [node.number for node in self._cluster.nodes])
             self._cluster.processes.start(_process(name), [
@@ -43,7 +43,7 @@ class Hosts:
         self._cluster.api.run("delete", "node", "--ignore-not-found", *self._numbers)
 
     def limit(self, name: str, megabits: int) -> None:
-        """What the cable of that node carries, each way."""
+        """Rate of the cable of that node, in each direction."""
         for where, interface in ((["-n", network.namespace_of(name)], network.INTERFACE), ([], network.outside_end_of_host(self._numbers[name]))):
             subprocess.run(["tc", *where, "qdisc", "replace", "dev", interface, "root", "tbf", "rate", f"{megabits}mbit", "burst", "64kb",
                             "latency", "200ms"], check=True)

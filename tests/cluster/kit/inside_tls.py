@@ -11,8 +11,8 @@ PATIENCE = 90  # a test that is asked for may take that long
 
 
 class Agent:
-    """At `address`, called `name`; `any_name`: whatever its certificate says. `trust`: what is believed, in the words of
-    ssl.create_default_context."""
+    """Server at `address` with the name `name`; `any_name`: accepts any name in its certificate. `trust`: trusted certificates, as
+    arguments of ssl.create_default_context."""
 
     def __init__(self, address: str, name: str, any_name: bool = False, **trust):
         self._address = address
@@ -32,7 +32,7 @@ class Agent:
             yield tls
 
     def certificate(self) -> dict | None:
-        """As the module ssl has it, and as "der"; None: nobody gets in."""
+        """Certificate of the server, in the format of the module ssl and as "der"; None: the handshake fails."""
         with contextlib.suppress(OSError), self.connect() as tls:
             return tls.getpeercert() | {"der": tls.getpeercert(binary_form=True)}
         return None

@@ -49,11 +49,11 @@ class Keys:
         return certificate, key
 
     def write_kubeconfig(self, path: Path, server: str, certificate: Path, key: Path) -> None:
-        """Of somebody with a certificate."""
+        """Kubeconfig of a user with a certificate."""
         self._write_kubeconfig(path, server, {"client-certificate-data": _data(certificate), "client-key-data": _data(key)})
 
     def write_token_kubeconfig(self, path: Path, server: str, token: str) -> None:
-        """Of somebody with a token."""
+        """Kubeconfig of a user with a token."""
         self._write_kubeconfig(path, server, {"token": token})
 
     def _write_kubeconfig(self, path: Path, server: str, user: dict) -> None:

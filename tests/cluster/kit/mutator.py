@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A webhook of somebody else, which changes what is made in the cluster."""
+"""A webhook of another project, which changes created objects."""
 
 import base64
 import http.server

@@ -66,7 +66,7 @@ def owner() -> str | None:
 
 
 def is_left_over() -> bool:
-    """There is a bridge, and nobody who would end its cluster: the folder is gone, or it is nobody's and serves nothing."""
+    """True if there is a bridge without a cluster that can be ended: its folder is gone, or has no owner and serves nothing."""
     there = owner()
     if there is None:
         return False
@@ -84,7 +84,7 @@ def check_free() -> None:
 
 
 def is_taken(port: int) -> bool:
-    """Somebody listens on this port of the bridge's address, or of every address of this machine."""
+    """True if a program listens on this port of the bridge's address, or of every address of this machine."""
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

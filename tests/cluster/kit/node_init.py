@@ -164,7 +164,7 @@ def load_images(images: list[str]) -> None:
 
 
 def reap(programs: list[Program]) -> None:
-    """Whoever lost its parent is this process's child too."""
+    """Orphaned processes become children of this process."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)

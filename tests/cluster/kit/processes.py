@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The long-running programs of a cluster: started in the background, written down, and marked, so that one that was started and
-not written down is ended too."""
+"""The long-running programs of a cluster: started in the background, recorded, and marked, so that a started program without a record
+is ended too."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def _started_at(pid: int) -> str | None:
-    """What tells a process from a later one of the same number; None: there is none, or only its entry is left."""
+    """Distinguishes a process from a later one with the same id; None: it does not exist, or has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
     except (OSError, IndexError):
@@ -31,7 +31,7 @@ def of_cluster(folder: Path) -> list[int]:
         try:
             if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
                 found.append(int(entry.name))
-        except OSError:  # it has ended, or is somebody else's
+        except OSError:  # it has ended, or belongs to another user
             pass
     return found
 

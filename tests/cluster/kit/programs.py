@@ -88,8 +88,8 @@ def _folder_of(module: str, go: str) -> Path:
 
 
 def build(modules, say) -> dict[str, Path]:
-    """The programs of the folders `modules` by their names; builds what is not in the cache, telling `say` of it. Safe to
-    run by many at once."""
+    """The programs of the folders `modules` by their names; builds programs that are not in the cache, and reports this to `say`. Several
+    processes can call it at once."""
     go = find_go()
     programs = {}
     for module in modules:
@@ -146,7 +146,7 @@ def _build_into(folder: Path, module: str, go: str, say, lock) -> None:
 
 
 def _run_long(command: list[str], run: dict, what: str, say) -> tuple[bool, str]:
-    """Whether it succeeded, and what it said; with a word now and then, for it may take many minutes."""
+    """Success, and the output; prints progress now and then, because it can take many minutes."""
     begin = time.monotonic()
     with subprocess.Popen(command, **run, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
         while True:

@@ -3,4 +3,4 @@
 
 
 class CannotRun(Exception):
-    """The text says which part, why, and the cure where there is one. Tests that need the part are skipped with it."""
+    """The text names the part, the reason, and the remedy if there is one. Tests that need the part are skipped with this text."""

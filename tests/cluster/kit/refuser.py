@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An API server that is too busy for one of its users: an admission webhook that answers 429 to what that user writes."""
+"""An API server that is too busy for one of its users: an admission webhook that answers 429 to that user's writes."""
 
 import base64
 import http.server

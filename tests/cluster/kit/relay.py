@@ -25,7 +25,7 @@ def admin_context(control_plane: ControlPlane) -> ssl.SSLContext:
 
 
 def ask(context: ssl.SSLContext, method: str, path: str, body=None, kind="application/json") -> dict:
-    """What the API server answers to the administrator; an answer that is no success raises."""
+    """Answer of the API server to the administrator; raises if the answer is an error."""
     connection = http.client.HTTPSConnection(network.API_ADDRESS, 6443, context=context, timeout=PATIENCE)
     try:
         connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": kind})

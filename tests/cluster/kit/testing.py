@@ -13,7 +13,7 @@ SKIPPED = 77
 
 
 def cluster_with_nodes() -> Cluster:
-    """Whoever asks for it is skipped where it has no node with a kubelet."""
+    """Skips the test if the cluster has no node with a kubelet."""
     cluster = Cluster().open()
     if not cluster.nodes:
         raise unittest.SkipTest(cluster.why_no_nodes)
