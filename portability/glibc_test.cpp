@@ -95,7 +95,7 @@ TEST(RandomWord, words_differ) {
   EXPECT_GT(words.size(), 8u);
 }
 
-// What a child says that is started with these descriptors open and no others closed than from `first`.
+// Output of a child process that starts with these descriptors open, and closes all from `first` on.
 std::string open_in_child(int first) {
   std::array<int, 2> ends{};
   EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);

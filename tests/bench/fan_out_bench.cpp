@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GET /status?check=remapped over a thousand agents, as the one that is asked does it: their list, a
-// connection and an answer of each, and the transcript: over plain HTTP, and inside TLS with the certificates
-// of both ends verified anew for each. The agents are in this process, on a thread of their own; each answers
-// from the node of AUTOPILOT_BENCH_NODE, a file with the JSON of GET /v1/node. AUTOPILOT_BENCH_KEYS is a
-// folder with ca.crt, nodes.crt and nodes.key, which are for every name in kDomain.
+// GET /status?check=remapped over a thousand agents, measured in the agent that gets the request: the list of
+// agents, a connection and an answer of each, and the transcript, over plain HTTP and over TLS with both
+// certificates verified for each connection. The agents are in this process, on a separate thread; each
+// answers with the node of AUTOPILOT_BENCH_NODE, a file with the JSON of GET /v1/node. AUTOPILOT_BENCH_KEYS
+// is a folder with ca.crt, nodes.crt and nodes.key, which are valid for every name in kDomain.
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cstdlib>
@@ -40,7 +40,7 @@ Result<net::ReadyKeys> read_keys() {
   return net::make_ready({text("nodes.crt"), text("nodes.key"), text("ca.crt")});
 }
 
-// All of them behind one port of this machine, told apart by the node that they are asked for.
+// All agents at one port of this machine, distinguished by the node in the request.
 class Agents {
  public:
   // tls: null: over plain HTTP.

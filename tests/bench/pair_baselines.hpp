@@ -111,7 +111,7 @@ inline nettest::Verdict judge_by_middle(const Reached& reached, double cut) {
   return judge_nodes(reached, std::move(middle), cut);
 }
 
-// By its better round: slow is who takes more than twice the middle time.
+// Judges by the better round: a node is slow if it takes more than twice the median time.
 inline nettest::Verdict judge_by_best(const Reached& reached) {
   std::vector<double> best;
   for (const std::vector<double>& values : reached.of_node)

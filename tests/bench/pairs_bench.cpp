@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of pairs on fabrics that do not exist (src/nettest/plan/simulated_fabric.hpp): how many of the
-// planted faults are named, and how many named ones are innocent, beside three other methods; and what a run
-// over 1,000 nodes costs whoever plans and judges it. Counters hold the figures; pairs_bench.py prints them.
+// Pair tests on simulated fabrics (src/nettest/plan/simulated_fabric.hpp): how many of the planted faults are
+// found, and how many reported culprits are healthy, compared with three other methods; and the cost of
+// planning and judging a run over 1,000 nodes. The figures are in counters; pairs_bench.py prints them.
 #include <benchmark/benchmark.h>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace autopilot::fleet::simulation {
 namespace {
 
-// No constant of the method was chosen by a look at these fabrics: those were below.
+// No constant of the method was chosen with these fabrics; the tuning used seeds below this one.
 constexpr std::uint64_t kFirstSeed = 60'000;
 
 struct Case {
@@ -143,8 +143,7 @@ void add_one_flow(std::vector<Case>& cases) {
     cases.push_back({"tcp", "link", shape, Fault::link, 16, loss, 10, {}, one_flow()});
 }
 
-// Likewise, where no node says which leaf it is under: healthy fabrics, and bad nodes where all are under
-// one.
+// Likewise, without the leaf of any node: healthy fabrics, and faulty nodes that are all below one leaf.
 void add_hidden_leaves(std::vector<Case>& cases) {
   for (const std::size_t leaves : {2U, 4U, 8U}) {
     Shape shape{.nodes = 32 * leaves,
@@ -194,7 +193,7 @@ void add_hidden_leaves(std::vector<Case>& cases) {
                        one_flow()});
 }
 
-// On a fabric whose flows meet, and on one that has room for all at once.
+// On a fabric whose flows share links, and on a fabric with capacity for all flows at once.
 void add_methods(std::vector<Case>& cases) {
   for (const bool do_meet : {true, false})
     for (const std::size_t nodes : {64U, 256U, 1024U})

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST /mutate-pod over TLS on connections that stay open, 500 times a second, as an API server asks; and
-// beside it a handler that only answers, so that what TLS, sockets and the machine cost is seen. Each review
-// has its moment, and its time counts from there: who waits for an earlier one is late. Server and clients
-// are in this process. AUTOPILOT_BENCH_TLS: a folder with server.crt, server.key and authority.crt, for
-// 127.0.0.1; AUTOPILOT_BENCH_REVIEW: a file with the review.
+// POST /mutate-pod over TLS on connections that stay open, 500 times a second, as from an API server; and for
+// comparison an empty handler, which shows the cost of TLS, sockets and the machine. Each review has a
+// scheduled time, and its latency counts from there, so that waiting for an earlier review counts too. Server
+// and clients are in this process. AUTOPILOT_BENCH_TLS: a folder with server.crt, server.key and
+// authority.crt, for 127.0.0.1; AUTOPILOT_BENCH_REVIEW: a file with the review.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -196,8 +196,8 @@ void empty_handler(benchmark::State& state) {
 BENCHMARK(mutate_pod)->Iterations(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(empty_handler)->Iterations(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// The handler alone: of that review, and of one with so many more arguments, as long as any that is looked
-// at; every other review waits for it.
+// The handler alone: with that review, and with a review with this many more arguments, as long as the
+// longest that the handler accepts; every other review waits for it.
 void review_alone(benchmark::State& state) {
   std::string review = text_of(variable("AUTOPILOT_BENCH_REVIEW"));
   std::string more;

@@ -13,7 +13,7 @@
 
 namespace autopilot::fakes {
 
-// An API server that keeps objects, and changes one only where the version is the one that was read. On the
+// An API server that keeps objects, and changes an object only if the request has its current version. On the
 // loop of the test.
 class FakeCluster {
  public:
@@ -22,7 +22,7 @@ class FakeCluster {
   // Objects of that kind are got, created and patched.
   void serve(const std::string& list);
   [[nodiscard]] std::unique_ptr<kube::Client> client() const;
-  // As somebody else would: JSON with a version of its own.
+  // As another client would: JSON with a new version.
   void put(const std::string& path, const std::string& json);
   // What a JSON pointer names, where that is a text; empty: nothing.
   [[nodiscard]] std::string text_at(const std::string& path, const std::string& pointer) const;

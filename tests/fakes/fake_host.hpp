@@ -8,7 +8,7 @@
 
 namespace autopilot::fakes {
 
-// A clock that moves when told. Thread-safe.
+// A clock that only moves on request. Thread-safe.
 class SimulatedClock : public Clock {
  public:
   [[nodiscard]] Instant now() const override {
@@ -74,7 +74,7 @@ struct NoNvme : host::NvmeDevices {
   }
 };
 
-// A machine with nothing in it, for tests of what stands above the doors.
+// A machine without devices, for tests of the layers above the backends.
 struct EmptyHost {
   SimulatedClock clock;
   host::Files files{"/nonexistent"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver library of three GPUs for the tests of the NVML door: small, and wrong where a test says so. Its
-// conduct stands in the environment variable FAKE_NVML, a list of words:
+// A driver library of three GPUs for the tests of the NVML backend: small, and wrong if a test requests it.
+// The environment variable FAKE_NVML defines its behaviour, as a list of words:
 //   init=18    nvmlInit_v2 answers 18      count=999  so does nvmlDeviceGetCount_v2
 //   handle1=15 index 1 gives no handle     temperature=3  the temperature of GPU 0 answers 3
 //   hidden=1   the last GPU is not listed and not known by its address

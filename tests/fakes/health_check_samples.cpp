@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints HealthCheckReports, one a line, each with the status that a controller gives it: one with every
-// field, and one that has to leave things out.
+// Prints HealthCheckReports, one per line, each with the status from a controller: a report with every field,
+// and a report that must omit some.
 #include <cstdio>
 #include <string>
 #include <string_view>

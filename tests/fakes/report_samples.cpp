@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints reports of a node, one a line: one with every field of what it tells, one that has to leave things
-// out.
+// Prints reports of a node, one per line: a report with every field, and a report that must omit some.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -18,8 +18,8 @@
 
 namespace autopilot::fleet {
 
-// The paths of IBM Autopilot of one simulated agent. Nobody can have anything tested there, and the pods of a
-// job are told to nobody. On the loop's thread.
+// The paths of IBM Autopilot of one simulated agent. They start no diagnostic, and do not list the pods of a
+// job. On the loop's thread.
 class HttpDoor {
  public:
   struct Parts {

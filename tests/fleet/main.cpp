@@ -87,7 +87,7 @@ int run(int argc, char** argv) {
     std::cerr << "autopilot-fleet-sim: internal error: " << error.what() << "\n";
     return cli::kExitInternal;
   }
-  // Whoever reads its log may end before it does.
+  // The reader of the log can end before this program.
   std::signal(SIGPIPE, SIG_IGN);
   const auto ended = start(arguments);
   if (ended) return 0;

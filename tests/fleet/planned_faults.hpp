@@ -13,7 +13,7 @@
 
 namespace autopilot::fleet {
 
-// What befalls one node of a fleet. Its `request` says for how long.
+// A fault of one node of a fleet. `request` contains its duration.
 struct PlannedFault {
   std::string node;
   api::InjectRequest request;

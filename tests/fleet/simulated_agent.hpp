@@ -20,9 +20,9 @@
 
 namespace autopilot::fleet {
 
-// What of an agent its cluster meets: the checks of one machine, its state, and what is written of it.
-// Without journal and operations; so it knows nothing of an agent that was there before but what stands on
-// the node. Several may look at one machine, each as another node. On the loop's thread.
+// The parts of an agent that its cluster sees: the checks of one machine, its state, and its writes. Without
+// journal and operations, so that it knows of an earlier agent only the content of the Node object. Several
+// agents can check one machine, each as another node. On the loop's thread.
 class SimulatedAgent {
  public:
   // The machine must be simulated: whether it may be written is asked before (agent::may_be_written).

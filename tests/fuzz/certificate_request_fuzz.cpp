@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What whoever has an agent's token may send to be signed.
+// Certificate requests from a client with an agent's token.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ std::string pem_of(std::string_view der) {
 
 }  // namespace
 
-// The first byte says whether the rest is PEM, or what PEM holds. What is signed is a certificate.
+// The first byte selects whether the rest is PEM, or the content of PEM. The signed result is a certificate.
 int run(const std::uint8_t* data, std::size_t size) {
   static const net::CertifiedKey authority = net::make_authority("fuzz", kValidity).value();
   if (size == 0) return 0;

@@ -9,7 +9,7 @@
 
 namespace autopilot::config_fuzz {
 
-// Whatever a file holds: an error that says something, or a configuration that can be compared and merged.
+// Any file gives an error with a message, or a configuration that can be compared and merged.
 int run(const std::uint8_t* data, std::size_t size) {
   using namespace autopilot::config;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program that tests prints, and what stands in the termination message of somebody's container:
-// parsed or refused, never a crash. What is said of it is short enough to be handed on, and is read again as
-// it was.
+// The output of a diagnostic program, and the termination message of a container: parsed or refused, never a
+// crash. The summary is within its size limit, and parses to the same value again.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,7 +25,7 @@ void check_summary(const diagnostics::DeepTestSummary& summary) {
   AUTOPILOT_ASSERT(diagnostics::exit_code_of(*again) == diagnostics::exit_code_of(summary));
 }
 
-// What is said of two GPUs of this machine fits on the line of a child, and says nothing of a third.
+// The text about two GPUs of this machine fits into one line of a child process, and names no third GPU.
 void check_words(const diagnostics::DeepTestSummary& summary) {
   diagnostics::DcgmTest test{.level = 2, .gpus = {}, .fatal = {"PCIe", "GPU Memory"}};
   for (int index = 0; index < 2; ++index)

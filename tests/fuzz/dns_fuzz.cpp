@@ -8,7 +8,7 @@
 
 namespace autopilot::dns_fuzz {
 
-// What anybody sends in the name of a name server.
+// Untrusted answers of a name server.
 int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view packet(reinterpret_cast<const char*>(data), size);
   const auto answer = host::parse_dns_answer(packet);

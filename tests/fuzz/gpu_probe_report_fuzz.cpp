@@ -14,7 +14,7 @@
 namespace autopilot::gpu_probe_report_fuzz {
 namespace {
 
-// What is said of the report's first GPUs, and of one that it does not know.
+// The text about the first GPUs of the report, and about an unknown GPU.
 void check_words(const host::GpuProbeReport& report) {
   std::vector<host::GpuDevice> devices(3);
   for (std::size_t i = 0; i < devices.size(); ++i) {

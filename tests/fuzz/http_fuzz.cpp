@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives from outside in src/net: requests, answers, event streams, Host and Origin. The first byte
-// says which of them; the second how large the pieces are in which it arrives.
+// Input from outside in src/net: requests, answers, event streams, Host and Origin. The first byte selects
+// the kind; the second the size of the pieces in which it arrives.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

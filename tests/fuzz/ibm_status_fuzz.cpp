@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What strangers ask of IBM Autopilot's paths, and what another agent answers them: the target of a request,
-// and after a line end the reply of a node. Whatever they say, every node has its block, and nobody's words
-// reach the first lines, where clients look for ours.
+// Requests of untrusted clients to IBM Autopilot's paths, and answers of other agents: the target of a
+// request, and after a line end the reply of a node. Every node always has its block, and no text of a client
+// or node reaches the first lines, where clients expect ours.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

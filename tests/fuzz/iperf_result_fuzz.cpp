@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process that measures says of a test with a peer that may be anybody: read or refused, and every
-// number of what was read is an amount.
+// The report of a measuring process about a test with an untrusted peer: parsed or refused, and every parsed
+// number is finite and not negative.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

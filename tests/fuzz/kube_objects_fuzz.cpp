@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an API server answers, or whoever stands in its place: every view of an object takes it or refuses
-// it. What a node and its pods ask for can be summed up, whatever the numbers are.
+// Answers of an API server, or of a program in its place: every view of an object parses or refuses them. The
+// requests of a node and its pods can be summed up, whatever the numbers are.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `kubectl autopilot` shows of a cluster, whatever stands there: no control character reaches the
-// terminal, a stale node is never healthy, and the JSON is JSON.
+// Output of `kubectl autopilot` for any content of a cluster: no control character reaches the terminal, a
+// stale node is never healthy, and the JSON is valid.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

@@ -19,8 +19,8 @@ void check(const std::optional<host::ModuleMonitor>& monitor) {
   if (monitor->limits) AUTOPILOT_ASSERT(monitor->limits->high_alarm > monitor->limits->low_alarm);
 }
 
-// Whatever is plugged in says what it likes: each byte it is asked for is the next of the input, again from
-// the beginning at its end.
+// A plugged module can return any data: each requested byte is the next byte of the input, which repeats from
+// its beginning.
 void plug_in(std::string_view input) {
   std::size_t next = 0;
   const auto memory =

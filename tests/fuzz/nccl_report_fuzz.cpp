@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program of others writes of an all-reduce: read or refused, and told as numbers that are some.
+// The report of an external program about an all-reduce: parsed or refused, and printed with valid numbers.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -14,8 +14,8 @@
 
 namespace autopilot::node_report_fuzz {
 
-// Whatever stands in the cluster: an error, or a state that the state machine can go on with, that is
-// reported again within the limit and taken over again.
+// Any content of the cluster gives an error, or a state from which the state machine can continue, and which
+// is reported again within the limit and taken over again.
 int run(const std::uint8_t* data, std::size_t size) {
   const void* bytes = data;
   const auto report = report::parse_report({static_cast<const char*>(bytes), size});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes from other machines in tests of the network: replies of ICMP, what another agent says of its
-// addresses, asks for and answers, and what helpers and probes are asked and answer. Read or refused, and
-// written again as it was read.
+// Input from other machines in network tests: ICMP replies, addresses, requests and answers of another agent,
+// and requests and answers of helpers and probes. Parsed or refused, and written again as it was parsed.
 #include <cstddef>
 #include <cstdint>
 #include <string>

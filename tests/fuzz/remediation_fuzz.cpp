@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy, a line "---", and a history: refused with a reason, or replayed to its end. Whatever they hold, a
-// pod that nobody would make again stays, nothing is done in mode observe, and every action says why and by
-// which plan.
+// A policy, a line "---", and a history: refused with a reason, or replayed to its end. In every case a pod
+// without an owner stays, nothing is done in mode observe, and every action has a reason and a plan.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

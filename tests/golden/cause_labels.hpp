@@ -12,7 +12,7 @@
 
 namespace autopilot::golden {
 
-// expect.yaml of tests/golden/causes/<name>; tests/golden/causes/README.md says what the keys mean.
+// expect.yaml of tests/golden/causes/<name>; tests/golden/causes/README.md explains the keys.
 struct ExpectedIncident {
   std::vector<std::string> families;  // any of these is right, as with all lists of words here
   std::vector<std::string> ends;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Times of records and of findings made from them are told with different precision.
+// Times of records, and of findings made from them, have different precision.
 constexpr Duration kSlack = 1s;
 
 bool contains(const std::vector<std::string>& words, std::string_view word) {
@@ -171,7 +171,7 @@ class Comparison {
       say(Meeting::incomplete, is_over ? "it is over at the end" : "it is still open at the end");
   }
 
-  // `program`: a process that a line of this incident, or of one that it joins, names.
+  // `program`: a process that is named in a line of this incident, or of an incident that it joins.
   [[nodiscard]] bool is_blamed(const ExpectedIncident& label, std::size_t index,
                                const Subject& blamed) const {
     if (contains(label.blamed, autopilot::to_string(blamed))) return true;

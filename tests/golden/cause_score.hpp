@@ -16,14 +16,14 @@ enum class Meeting : std::uint8_t { right, missed, merged, wrong_cause, wrong_en
 
 struct Answer {
   std::string family;    // of the label, its first
-  std::string answered;  // the family that was said; empty: no incident
+  std::string answered;  // the reported family; empty: no incident
   Meeting outcome = Meeting::right;
   std::string why;  // empty where it is right
 };
 
 struct Score {
   std::vector<Answer> answers;        // one for each label that had to be met or was answered
-  std::vector<std::string> invented;  // incidents that no label asks for, and what else was said wrongly
+  std::vector<std::string> invented;  // incidents without a label, and other wrong reports
   [[nodiscard]] bool is_right() const;
 };
 

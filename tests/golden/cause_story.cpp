@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 // Lines that come together are read together, as the agent does when it is woken by the first of them.
 constexpr double kTogetherSeconds = 1.0;
-// When everything looks after something happened.
+// Times of full runs after an event.
 constexpr Duration kFullLooks[] = {5s, 35s, 95s};
 constexpr Duration kAfterReboot[] = {0s, 30s, 60s, 120s};
 // The ring of a kernel forgets.
@@ -37,7 +37,7 @@ class StepClock final : public Clock {
   Instant now_;
 };
 
-// What stands between the word and the next comma.
+// The text between the word and the next comma.
 std::optional<std::string> between(const std::string& text, const std::string& word) {
   const auto at = text.find(word);
   if (at == std::string::npos) return std::nullopt;
@@ -199,7 +199,7 @@ class Agent {
     bool reads_kernel_log = false;
   };
 
-  // What the round of one check says.
+  // Findings of one run of a check.
   Findings look(const Boot& boot, const checks::Check& check) {
     Memory& memory = memories_[check.info.id];
     const Instant now = boot.now();

@@ -14,7 +14,7 @@ namespace autopilot::golden {
 
 // One incident over its whole life.
 struct ToldIncident {
-  Incident last;  // as it was last told
+  Incident last;  // as last reported
   Health worst = Health::healthy;
 };
 
@@ -23,10 +23,10 @@ struct ToldLine {
   WallTime time{};
 };
 
-// What an agent with all built-in checks makes of a scenario: it looks as the agent does, at once where the
-// kernel log grew and from time to time at everything, with the state machine and its windows.
+// The result of an agent with all built-in checks for a scenario. Checks run as in the agent, at once after
+// new kernel records and at intervals, with the state machine and its windows.
 struct Story {
-  std::vector<ToldIncident> incidents;  // but those that became part of another
+  std::vector<ToldIncident> incidents;  // except incidents that became part of another
   Health node = Health::healthy;        // the worst finding of all
   std::vector<ToldLine> lines;          // of kmsg.jsonl
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every directory tests/golden/causes/<scenario> is told to an agent, and what it says is compared with the
-// labels. GOLDEN_UPDATE=1 writes docs/detection-quality.md; CAUSES_ONLY=WORD looks at the scenarios with WORD
-// in their name.
+// Runs an agent on every directory tests/golden/causes/<scenario>, and compares its incidents with the
+// labels. GOLDEN_UPDATE=1 writes docs/detection-quality.md; CAUSES_ONLY=WORD runs only the scenarios with
+// WORD in their name.
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <iostream>

@@ -21,7 +21,7 @@ struct ExpectedFinding {
   bool held = false;
 };
 
-// What a check said of a machine, or must say: expect.yaml.
+// Actual or required result of a check for a machine: expect.yaml.
 struct Outcome {
   std::string health;
   std::optional<std::string> error;  // observe itself could not look: the word of its code
@@ -40,7 +40,7 @@ struct ExpectationFile {
 [[nodiscard]] Result<ExpectationFile> parse_expectation(std::string_view text, const std::string& file);
 
 [[nodiscard]] std::vector<ExpectedFinding> expected_findings(Findings findings);
-// expect.yaml; the `given` part is kept as it stands in `before`.
+// expect.yaml; the `given` part is copied from `before`.
 [[nodiscard]] std::string format_outcome(const Outcome& outcome, std::string_view before);
 
 // Lines of one text and not of the other, with - and +; empty when they say the same.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that gives one false answer, in one look among true ones.
+// A driver that gives one false answer, in one run among correct ones.
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -116,7 +116,7 @@ Seen again(Seen seen, Instant now) {
   return seen;
 }
 
-// What the agent keeps of one check, as it stands after some looks.
+// The agent's state of one check after some runs.
 class Watched {
  public:
   explicit Watched(const checks::Check& check)

@@ -24,13 +24,13 @@ using namespace std::chrono_literals;
 
 // A case in which something hangs shows it after this time; other cases wait as long as the check would.
 constexpr Duration kPatienceWithAHang = 1s;
-// As in the runtime: a door that keeps its deadline says itself what did not answer.
+// As in the runtime: a backend that keeps its deadline reports itself what did not answer.
 constexpr Duration kGrace = 500ms;
 
 // Whole machines with labelled incidents, no cases of one check.
 constexpr std::string_view kScenarios = "causes";
 
-// The clock of the machine stands still between the rounds. A look that was given up may still read it.
+// The clock of the machine does not move between the rounds. An abandoned run can still read it.
 class RoundClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override {
@@ -57,7 +57,7 @@ std::map<std::string, int> answering_subjects(const History& history) {
   return counts;
 }
 
-// One machine looked at by one check, round by round.
+// Runs one check on one machine, round by round.
 class Looker {
  public:
   Looker(const checks::Check& check, const Expectation& given, MachineBench& bench,
@@ -145,7 +145,7 @@ class Looker {
   Findings last_;
   std::optional<std::string> error_;
   std::vector<std::string> witnesses_;
-  std::future<Result<checks::Observed>> answer_;  // of a look that was given up
+  std::future<Result<checks::Observed>> answer_;  // of an abandoned run
   runtime::Lanes lanes_{{.lanes = 1, .max_stuck = 1, .max_queued = 1}};
 };
 

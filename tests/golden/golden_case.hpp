@@ -43,7 +43,7 @@ class MachineBench {
 [[nodiscard]] bool has_a_hang(const simulator::Machine& machine);
 [[nodiscard]] std::vector<std::string> directories_in(const std::string& path);
 
-// What a look at one case brought.
+// Result of a run of one case.
 struct Look {
   Outcome outcome;
   std::string messages;  // of the findings, for a person

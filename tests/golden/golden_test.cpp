@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every directory tests/golden/<check>/<case> is a test: a machine (docs/machine-tree.md) and what the check
-// must say of it. `--update` or GOLDEN_UPDATE=1 writes what it says now, for review.
+// must report. `--update` or GOLDEN_UPDATE=1 writes the current result, for review.
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recording says of its machine what the machine says itself.
+// Checks give the same results on a recording as on its machine.
 #include "cli/recording/recording.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace autopilot::golden {
 namespace {
 
-// Both machines are looked at at the same moment.
+// Both machines are checked at the same moment.
 class StoppedClock final : public Clock {
  public:
   explicit StoppedClock(Instant now) : now_(now) {}

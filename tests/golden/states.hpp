@@ -22,7 +22,7 @@ struct Impossible {
 [[nodiscard]] Result<std::vector<Impossible>> parse_impossible(std::string_view text,
                                                                const std::string& file);
 
-// A golden case as it stands on disk.
+// A golden case as stored on disk.
 struct StatedCase {
   std::string check;
   std::string name;
@@ -30,8 +30,8 @@ struct StatedCase {
   Outcome outcome;
 };
 
-// What the cases of these checks lack, one line each: a state that has neither a case nor an entry, an entry
-// that the catalog contradicts, a case that does not show what its name says.
+// Problems of the cases of these checks, one line each: a state without a case or an entry, an entry that the
+// catalog contradicts, a case whose result does not match its name.
 [[nodiscard]] std::vector<std::string> missing_states(const std::vector<std::string>& checks,
                                                       const std::vector<StatedCase>& cases,
                                                       const std::vector<Impossible>& impossible,

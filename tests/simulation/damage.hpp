@@ -13,9 +13,9 @@ using Picture = std::map<std::string, std::string>;
 // The folder holds these files and no other.
 void restore(const Picture& picture, const std::string& folder);
 
-// Does one thing to the files of a journal, of which `older` is an earlier picture; says what. The lock and
-// the journal each tell when the other one lacks something: where the disk kept the journal from being
-// written, the lock alone knows, and is spared.
+// Damages the files of a journal in one respect, and returns a description; `older` is an earlier copy. The
+// lock and the journal each show if the other one is incomplete. If the disk prevented writes of the journal,
+// only the lock shows this, and is not damaged.
 [[nodiscard]] std::string damage(Picture& picture, const Picture& older, bool spares_lock,
                                  std::mt19937_64& random);
 

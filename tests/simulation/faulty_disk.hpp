@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// The files of every database of this process go through a layer that fails as told, and that never waits for
-// the real disk: what was written is there, as after the death of a process.
+// All database files of this process use a layer that fails on request, and that never waits for the real
+// disk: written data remains, as after the death of a process.
 namespace autopilot::simulation {
 
 enum class DiskFault : std::uint8_t { none, full, read_only, io_error };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many lives of one agent: it finds a GPU broken, dies at any moment, on a disk that is full, read only or
-// gives errors, with a clock that jumps; then its state folder is damaged, and the next life has no sign of
-// the fault any more. No verdict may get better before every required check has looked again, as often as it
-// takes to find the fault again.
+// Many lives of one agent: it finds a failed GPU, dies at any moment, on a disk that is full, read-only or
+// returns errors, with a clock that jumps; then its state folder is damaged, and the next life finds no trace
+// of the fault. No verdict may improve before every required check has run as often as it needs to find the
+// fault again.
 //
-// AUTOPILOT_SIMULATION_SEEDS: how many, 100 without; AUTOPILOT_SIMULATION_FIRST_SEED: where to begin.
+// AUTOPILOT_SIMULATION_SEEDS: number of seeds (default: 100); AUTOPILOT_SIMULATION_FIRST_SEED: the first.
 #include <array>
 #include <condition_variable>
 #include <cstdlib>
@@ -113,7 +113,7 @@ class Life {
   Life& operator=(const Life&) = delete;
   ~Life() { end_writer(); }
 
-  // Every check looks once; what comes of it is in the journal, or cannot be.
+  // Runs every check once; the result is in the journal, or cannot be written.
   void look() {
     node_.empty->clock.advance(30s);
     int left = 0;
@@ -198,7 +198,7 @@ class Life {
 struct Tally {
   std::uint64_t lives = 0;
   std::uint64_t held = 0;        // lives that began with an EVICT
-  std::uint64_t remembered = 0;  // of these, that said EVICT at once
+  std::uint64_t remembered = 0;  // of these, lives that had EVICT at once
   std::uint64_t lost = 0;        // lives that knew that they may lack something
 };
 
@@ -255,8 +255,8 @@ class Story {
     set_disk_fault(DiskFault::none);
   }
 
-  // Nothing was damaged: it is there. Else: before each check has looked as often as it takes, it is not
-  // well.
+  // Without damage the verdict remains. Otherwise it does not improve before each check has run as often as
+  // it needs.
   void expect_no_better(Verdict before, Verdict now, int round) {
     if (is_acknowledged_) return;
     if (before == Verdict::evict && !is_hurt_)
