@@ -33,7 +33,7 @@ def own_memory_mib(pid):
 
 
 def add_aged_rows(table, folder, machine, hours):
-    """Of the second half of the hours the memory must not grow any more."""
+    """Adds rows of an aged agent: in the second half of the hours the memory must not grow."""
     config = os.path.join(folder, "faster.yaml")
     write_faster_config(config, machine)
     half = hours * 3600 / FASTER / 2

@@ -40,7 +40,7 @@ class FedMachine:
         self.feeder.stdin.flush()
 
     def records(self):
-        """So far: read, lost, and of those read how many some check missed."""
+        """Counts so far: read, lost, and read records that some check missed."""
         self_status = self.agent.node()["self"]
         return [self_status["kernelRecords" + word] for word in ("Read", "Lost", "Missed")]
 

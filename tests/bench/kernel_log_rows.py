@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a kernel record to what people see, and the storm."""
+"""Measures the delay from a kernel record to visible output, and a storm of records."""
 
 import json
 import random

@@ -85,7 +85,7 @@ def _watch(port, paths, over, found):
 
 
 class AnswersMeanwhile:
-    """Asks from a process of its own while the block runs; `times`: path to milliseconds, afterwards."""
+    """Sends requests from a separate process while the block runs; `times`: path to milliseconds, afterwards."""
 
     def __init__(self, port, *paths):
         self._over = multiprocessing.Event()

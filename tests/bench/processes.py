@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes use, read from /proc."""
+"""Resources of processes, read from /proc."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What single parts cost: the Google Benchmark programs beside autopilot, each with its figures as rows."""
+"""Cost of single parts: the Google Benchmark programs beside autopilot, each with its figures as rows."""
 
 import json
 import os

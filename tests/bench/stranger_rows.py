@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What strangers at the ports can make the programs do: many questions to an agent, and requests without an end to a controller."""
+"""Load that untrusted clients can cause: many requests to an agent, and endless requests to a controller."""
 
 import contextlib
 import multiprocessing

@@ -15,13 +15,13 @@ from programs import figures, microseconds  # noqa: E402
 from table import ROOT, Table, record  # noqa: E402
 
 TITLE = "Webhook of the controller"
-# On a machine with other work, before which it goes then.
+# A real-time process, which runs before other work of the machine.
 IS_FIRST = os.sched_getscheduler(0) == os.SCHED_FIFO
 COMMAND = ("chrt -f 10 " if IS_FIRST else "") + "tools/bench.sh 2 webhook"
 
 
 def add_webhook_rows(table, folder):
-    """What an API server sends for a pod of a Job, with eight GPUs."""
+    """Adds rows for the review that an API server sends for a pod of a Job, with eight GPUs."""
     with open(os.path.join(ROOT, "tests/webhook/mutate/job/pod.yaml"), encoding="utf-8") as file:
         request = {"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "operation": "CREATE", "object": yaml.safe_load(file),
                    "kind": {"group": "", "version": "v1", "kind": "Pod"}}

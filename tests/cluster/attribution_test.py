@@ -14,7 +14,7 @@ class OnNode(GpuPodsCase):
         self.deployment.autopilot("inject", "xid", "--subject", f"gpu/{address}", "--magnitude", str(OFF_BUS))
 
     def incident(self, address):
-        """Of a GPU that fell off the bus."""
+        """The incident of a GPU that fell off the bus."""
         for one in self.deployment.ask("status")["incidents"]:
             if one["reason"] == "gpu_fallen_off_bus" and one["blamed"]["key"] == address:
                 return one
@@ -31,7 +31,7 @@ class OnNode(GpuPodsCase):
 
 
 class FullTest(OnNode):
-    """By the word of the kubelet, which a container of root asks for the agent."""
+    """From the kubelet, which a root container asks for the agent."""
 
     @classmethod
     def setUpClass(cls):

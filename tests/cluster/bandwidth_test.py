@@ -47,7 +47,7 @@ class BandwidthTest(unittest.TestCase):
         return done.returncode, json.loads(done.stdout) if done.stdout.startswith("{") else None
 
     def measured(self):
-        """Of a test that was made, once agents have their certificates."""
+        """Result of a test that ran, once agents have their certificates."""
         code, told = self.ask()
         test = told["items"][0] if told else None
         is_measured = test and test["result"] and any(one["name"] == "bandwidth.received" and "value" in one

@@ -78,7 +78,7 @@ class BreakerTest(unittest.TestCase):
         cls.api.wait(lambda: not cls.api.run("get", "namespace", NAMESPACE, SPACE, "--ignore-not-found"), "the namespaces are gone")
 
     def setUp(self):
-        """Nothing is known of any node, and no cordon is left."""
+        """Starts without any state of the nodes, and without a cordon."""
         self.api.run("delete", "nhr,rplan,rreq,events", "-n", NAMESPACE, "--all")
         self.api.run("annotate", "nodes", "-l", "autopilot-test/pool=brk", f"{HELD}-")
         self.api.run("uncordon", "-l", "autopilot-test/pool=brk")
@@ -112,7 +112,7 @@ class BreakerTest(unittest.TestCase):
         return controller
 
     def evicted(self):
-        """By the word of their agents."""
+        """Nodes with EVICT in the reports of their agents."""
         told = self.api.get("nhr", "-n", NAMESPACE)["items"]
         return {one["metadata"]["name"] for one in told if one["status"]["written"]["verdict"] == "EVICT"}
 

@@ -79,7 +79,7 @@ class CertManagerTest(unittest.TestCase):
 
     @staticmethod
     def request(name, text=b"x", **changed):
-        """As an agent has it."""
+        """A certificate request as an agent creates it."""
         spec = {"request": base64.b64encode(text).decode(), "isCA": False, "duration": DAY, "usages": USAGES,
                 "issuerRef": {"group": "cert-manager.io", "kind": "Issuer", "name": "autopilot"}}
         return {"apiVersion": API, "kind": "CertificateRequest", "metadata": {"name": name}, "spec": {**spec, **changed}}

@@ -14,7 +14,7 @@ from kit import images, testing
 from kit.cluster import ROOT, Cluster
 from kit.deployment import NAMESPACE, PREFIX, render
 
-# As its users have them; the image alone is ours.
+# Values as users of IBM Autopilot have them; only the image is ours.
 IBM_VALUES = """
 image: {pullPolicy: IfNotPresent}
 PCIeBW: 4
@@ -73,7 +73,7 @@ SOUND = (
     gauge("pvc", 0, deviceid=""),
     marked(),
 )
-# What fires each of the alerts that have the names of IBM Autopilot's.
+# Series that make each alert with a name of IBM Autopilot fire.
 FIRES = {
     "AutopilotLowPCIeBandwidth": gauge("pciebw", 3.9, deviceid="3"),
     "AutopilotDCGMErrors": gauge("dcgm", 1, deviceid=""),
@@ -115,7 +115,7 @@ class Helm:
         self._folder = Path(folder)
 
     def run(self, verb, *arguments, values="", kubeconfig=None):
-        """What it prints; AssertionError with its words where it fails."""
+        """Output of the command; AssertionError with its message if it fails."""
         file = self._folder / "values.yaml"
         file.write_text(values)
         options = ["-f", str(file)] if verb in ("template", "lint", "install", "upgrade") else []
@@ -131,7 +131,7 @@ class Helm:
         return {(one["kind"], one["metadata"]["name"]): one for one in yaml.load_all(text, Unrepeated) if one}
 
     def rules(self, values="{}", *arguments):
-        """For Prometheus, as the chart has them with the alerts switched on."""
+        """Prometheus rules of the chart with the alerts switched on."""
         values = yaml.dump({**yaml.safe_load(values), "prometheusRule": {"create": True}})
         return self.objects(values, *MONITORING, *arguments)["PrometheusRule", "autopilot-metrics"]["spec"]
 
@@ -370,7 +370,7 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(gate(config={"preflight": {"failed": "stop", "deadline": "2m"}}), {"failed": "stop", "deadline": "2m"})
 
     def webhooks(self, values, *arguments):
-        """By their names, of values that switch the webhook on."""
+        """Webhooks by name, for values that switch the webhook on."""
         objects = self.helm.objects(f"{{controller: {{enabled: true}}, webhook: {{enabled: true, {values}}}}}", *arguments)
         return {one["name"]: one for one in objects["MutatingWebhookConfiguration", "autopilot-preflight"]["webhooks"]}
 
@@ -405,7 +405,7 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(list(webhooks), ["observation.autopilot.ibm.com", "namespace.preflight.autopilot.ibm.com",
                                           "preflight.autopilot.ibm.com"])
         webhook = webhooks["observation.autopilot.ibm.com"]
-        # Nothing depends on it.
+        # The creation of pods does not depend on it.
         self.assertEqual((webhook["failurePolicy"], webhook["clientConfig"]["service"]["path"]), ("Ignore", "/observe-pod"))
         self.assertIn({"key": "autopilot.ibm.com/observation", "operator": "In", "values": ["enabled"]},
                       webhook["namespaceSelector"]["matchExpressions"])
@@ -615,7 +615,7 @@ class ChartTest(unittest.TestCase):
         [volume] = [one for one in self.pod(values)["spec"]["volumes"] if one["name"] == mount["name"]]
         self.assertEqual(volume["hostPath"], {"path": "/dev/null", "type": "CharDevice"})
         self.assertFalse([one for one in self.pod("")["spec"]["volumes"] if "hostPath" in one])
-        # As an upgrade with the values of an older release has it.
+        # As in an upgrade with the values of an older release.
         self.assertEqual(self.pod("driverRequest:"), self.pod(""))
         granted = self.helm.objects(values, "--api-versions", "security.openshift.io/v1")["SecurityContextConstraints", "scc-autopilot"]
         self.assertTrue(granted["allowHostDirVolumePlugin"])
@@ -667,7 +667,7 @@ class ChartTest(unittest.TestCase):
 
 
 class WayTest(unittest.TestCase):
-    """Installed, upgraded, rolled back and removed in a cluster, from a values file that was written for IBM's chart."""
+    """Installation, upgrade, rollback and removal in a cluster, with a values file for IBM's chart."""
 
     def test_from_installation_to_removal(self):
         cluster = Cluster().open()

@@ -156,7 +156,7 @@ class BesideTest(unittest.TestCase):
 
 
 class InClusterTest(unittest.TestCase):
-    """As the chart installs it."""
+    """The controller as the chart installs it."""
 
     @classmethod
     def setUpClass(cls):

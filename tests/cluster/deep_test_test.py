@@ -74,7 +74,7 @@ class DeepTestTest(unittest.TestCase):
         self.addCleanup(self.clean)
 
     def clean(self):
-        """Nothing of a test before."""
+        """Removes everything of an earlier test."""
         self.api.run("delete", "--ignore-not-found", "--wait=true", "-n", SPACE, "jobs,pods,nodehealthreports", "--all")
         gone = [f"{PREFIX}/{name}-" for name in ("testing", "deep-test", "checked-at", "checked-by", "dcgm.level.3.output")]
         self.api.run("annotate", "node", NODE, *gone)
@@ -158,7 +158,7 @@ class DeepTestTest(unittest.TestCase):
             self.api.wait(lambda: len(self.proven_gpus()) == 8, "pass records of all GPUs are reported", 60)
 
     def row_of_page(self):
-        """What the web page of IBM Autopilot's users shows of this node; the test was today."""
+        """Row of this node in the web page for users of IBM Autopilot; the test was today."""
         row = page_row(self.api.get("node", NODE)["metadata"]["labels"])
         ended = datetime.datetime.strptime(f"{row['dcgm']['date']} {row['dcgm']['time']} +0000", "%Y-%m-%d %H.%M.%S %z")
         self.assertLess(datetime.datetime.now(datetime.timezone.utc) - ended, datetime.timedelta(hours=1))

@@ -39,7 +39,7 @@ IN_OWN = {
     ("batch", "jobs"): "get list watch create delete",
     ("", "pods"): "create delete", ("", "persistentvolumeclaims"): "get list watch create delete",
     ("apps", "daemonsets"): "get", ("discovery.k8s.io", "endpointslices"): "get list"}
-# What Kubernetes gives to everybody: to ask for one's own name and rights.
+# Kubernetes permits everyone to ask for their own name and permissions.
 OF_EVERYBODY = ("selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews")
 
 
@@ -107,7 +107,7 @@ class DropinTest(OnNode):
 
 
 class IbmAutopilotTest(OnNode):
-    """What clients of IBM Autopilot find at its ports."""
+    """Ports and paths for clients of IBM Autopilot."""
 
     @classmethod
     def setUpClass(cls):
@@ -201,7 +201,7 @@ class CallerTest(OnNode):
 
 
 class OtherPrefixTest(OnNode):
-    """With another prefix than that of IBM Autopilot, and the policies that go with it."""
+    """An installation with another label prefix, and its policies."""
 
     def test_everything_that_it_writes_begins_with_the_prefix(self):
         prefix = "health.example.org"
@@ -237,7 +237,7 @@ class AdmissionTest(OnNode):
         return self.thief.ask("POST", f"/{where}?dryRun=All", object_)
 
     def delete(self, what):
-        # With a body, which the caller always sends, the server does not look at the query.
+        # The caller always sends a body, and then the server ignores the query.
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "dryRun": ["All"]}
         return self.thief.ask("DELETE", f"/api/v1/namespaces/{NAMESPACE}/{what}", options)
 
@@ -349,7 +349,7 @@ class AdmissionTest(OnNode):
 
     def test_only_the_report_of_its_own_node(self):
         reports = f"apis/{PREFIX}/v1alpha1/namespaces/{NAMESPACE}/nodehealthreports"
-        # As the agent does it, whether its own is there already or not.
+        # As the agent applies it, whether its own object exists or not.
         apply = "fieldManager=thief&force=true&dryRun=All"
         self.assert_allowed(self.thief.ask("PATCH", f"/{reports}/{NODE}?{apply}", report_of(NODE), "application/apply-patch+yaml"))
         self.assert_denied(self.thief.ask("PATCH", f"/{reports}/{OTHER}?{apply}", report_of(OTHER), "application/apply-patch+yaml"),
@@ -389,7 +389,7 @@ class AdmissionTest(OnNode):
 
 
 class FullTest(OnNode):
-    """On the machine itself: a simulated one has no kernel log that a helper could read."""
+    """Profile full on the real machine, because a simulated machine has no kernel log for the helper."""
 
     @classmethod
     def setUpClass(cls):
@@ -408,7 +408,7 @@ class FullTest(OnNode):
         self.assertEqual({path.stat().st_uid for path in kept}, {AGENT_USER}, kept)
 
     def has_looked(self, check):
-        """Whatever it saw: this is the machine as it is."""
+        """True if the check has run, whatever its result on this real machine."""
         try:
             self.deployment.autopilot("check", "--strict", check)
         except ApiError as error:
@@ -437,7 +437,7 @@ def health_check_of(node):
 
 
 def container(**security):
-    """As the Pod Security Standard `restricted` wants it, but for what is changed."""
+    """A container that fulfils the Pod Security Standard `restricted`, except the changed members."""
     return {"name": "main", "image": images.name_of("busybox"), "securityContext": {
         "runAsNonRoot": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]},
         "seccompProfile": {"type": "RuntimeDefault"}, **security}}

@@ -21,7 +21,7 @@ import pages  # noqa: E402
 
 NODE = "node-0"
 SIMULATED = ("--simulate", "hgx-h100-8", "--allow-simulated")
-# Of the chart, after the values of the page: on the one node that has a kubelet, of a machine that does not exist.
+# Values of the chart, after those of the page: on the one node with a kubelet, with a simulated machine.
 VALUES = {"nodeSelector": {"kubernetes.io/hostname": NODE}, "onlyOnGPUNodes": False, "extraArgs": list(SIMULATED)}
 # Helm, with these values where it takes any.
 HELM = """#!/bin/sh

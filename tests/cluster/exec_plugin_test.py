@@ -31,7 +31,7 @@ class ExecPluginTest(AgentCase):
         (self.folder / "kubectl-autopilot").symlink_to(os.path.abspath(harness.AUTOPILOT))
 
     def user_of_plugin(self):
-        """In the words of a kubeconfig."""
+        """User entry of the kubeconfig."""
         return {"exec": {"apiVersion": VERSION, "command": str(self.program), "args": [str(self.folder / "answer")],
                          "interactiveMode": "Never", "provideClusterInfo": True}}
 
@@ -93,7 +93,7 @@ class ExecPluginTest(AgentCase):
             answer = self.kubectl(*arguments)
             self.assertEqual((answer.returncode, NODE in answer.stdout), (0, True), answer.stderr)
         of_kubectl, ours = (self.infos()[place]["spec"] for place in (0, -1))
-        # What a kubeconfig may add for its program; this one adds nothing.
+        # A kubeconfig can add a configuration for its plugin; this one adds none.
         self.assertIsNone(of_kubectl["cluster"].pop("config"))
         self.assertEqual(of_kubectl, ours)
         self.put_answer(token="nonsense")

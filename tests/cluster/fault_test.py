@@ -132,7 +132,7 @@ class FaultTest(AgentCase):
         return len([when for when in times if when >= began - 1])
 
     def assert_rested(self, user):
-        """As long as the server wished, whatever the answers."""
+        """Checks that the user paused as long as the server requested, whatever the answers."""
         writes = [one for one in self.asked(user) if one.verb in audit.WRITES]
         refused = [one.time for one in writes if one.code == 429]
         self.assertGreater(len(refused), 1)

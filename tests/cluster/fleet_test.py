@@ -56,7 +56,7 @@ class FleetTest(unittest.TestCase):
         return [condition_of(node, kind) for _, node in sorted(self.nodes().items())]
 
     def reports(self):
-        """Those of the nodes that are there now, and not of earlier ones with their names."""
+        """Reports of the current nodes, without reports of earlier nodes of the same name."""
         uids = {node["metadata"]["uid"] for node in self.nodes().values()}
         return {report["metadata"]["name"]: report for report in self.api.get("nhr", "-n", fleet.NAMESPACE)["items"]
                 if {owner["uid"] for owner in report["metadata"]["ownerReferences"]} <= uids}
@@ -135,7 +135,7 @@ def seconds_of(text):
 
 
 def memory_of(pid):
-    """Of the process alone, without its helpers."""
+    """Memory of the process alone, without its helpers."""
     rolled = dict(re.findall(r"^(\w+): +(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE))
     threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
     pss = int(rolled["Pss"]) / 1024

@@ -29,7 +29,7 @@ class GpuScheduleTest(GpuPodsCase):
         cls.uuids = {address: uuid for uuid, address in cls.addresses.items()}
 
     def schedule(self, checks):
-        """In the ConfigMap alone, which the agent reads again: an upgrade of the chart would begin another agent."""
+        """Changes only the ConfigMap, which the agent reads again: an upgrade of the chart would start another agent."""
         config = yaml.safe_load(self.api.get("configmap", "autopilot", "-n", NAMESPACE)["data"]["config.yaml"])
         config["gpu_tests"] = {"every": EVERY, "checks": checks}
         self.api.run("patch", "configmap", "autopilot", "-n", NAMESPACE, "-p", json.dumps({"data": {"config.yaml": yaml.safe_dump(config)}}))

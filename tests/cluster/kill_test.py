@@ -80,7 +80,7 @@ def node_object(name, is_reserved):
 
 
 def name_of(verb, path, body):
-    """What a write of the agent is: "label PASS", "reserve", "create", "release"."""
+    """Name of a write of the agent: "label PASS", "reserve", "create", "release"."""
     if verb == "create" and path.endswith("/jobs"):
         return "create"
     if verb != "patch" or not path.startswith("/api/v1/nodes/") or path.endswith("/status"):

@@ -44,7 +44,7 @@ class KubectlPluginTest(unittest.TestCase):
             (self.folder / name).symlink_to(os.path.abspath(harness.AUTOPILOT))
 
     def forget(self, node):
-        """Nothing of an agent before."""
+        """Removes everything that an earlier agent wrote."""
         self.api.run("label", "node", node, f"{PREFIX}/gpuhealth-")
         self.api.run("annotate", "node", node, f"{PREFIX}/checked-at-", f"{PREFIX}/checked-by-", f"{PREFIX}/summary-")
         self.api.run("-n", "default", "delete", "events", "--field-selector", f"involvedObject.kind=Node,involvedObject.name={node}")

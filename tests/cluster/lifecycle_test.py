@@ -39,7 +39,7 @@ class LifecycleTest(unittest.TestCase):
             programs.find_go()
         except CannotRun as reason:
             raise unittest.SkipTest(str(reason)) from reason
-        # What the tests are about is not the building.
+        # Builds the programs first, because the tests are not about that.
         programs.build(["etcd", "kubernetes"], print)
 
     def setUp(self):
@@ -157,7 +157,7 @@ class LifecycleTest(unittest.TestCase):
         script = self.other_checkout()
         for verb in (["up", "--reduce"], ["down"]):
             with self.subTest(verb):
-                # Nothing is there to be ended: no rights are needed for that.
+                # There is nothing to end, so no permissions are needed.
                 code, said = kit(*verb, script=script, python="/usr/bin/python3", user=NOBODY, group=NOBODY, extra_groups=[], cwd="/")
                 self.assertEqual((code, "needs root" in said), (CANNOT_RUN, True) if verb[0] == "up" else (0, False), said)
 

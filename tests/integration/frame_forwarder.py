@@ -96,7 +96,7 @@ class Forwarder:
 
 
 def be_as_prompt_as_a_cable():
-    """What waits for a processor here would be late on the path."""
+    """A forwarder that waits for a processor would delay frames on the path."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 

@@ -57,7 +57,7 @@ class GpuLabTest(unittest.TestCase):
 
     @classmethod
     def prepare(cls):
-        """What all hosts share."""
+        """Prepares the parts that all hosts share."""
 
     @classmethod
     def folder_of(cls, name, links):
@@ -70,7 +70,7 @@ class GpuLabTest(unittest.TestCase):
 
     @staticmethod
     def tree_of(host):
-        """What plays NVML."""
+        """The machine tree of the simulated NVML."""
         return os.path.join(host.folder, "machine")
 
     @classmethod

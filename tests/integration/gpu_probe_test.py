@@ -237,7 +237,7 @@ class Faults(ProbeCase):
         self.assertEqual(wrong["detail"], "bits 0x12")
 
     def test_what_was_wrong_counts_where_an_error_ended_the_test(self):
-        """As of bad memory, which an uncorrectable error follows."""
+        """As with bad memory, which an uncorrectable error follows."""
         bad_memory = gpu(1, stuck=[{"offset": 8192, "bits": "0x10"}], calls={"cuLaunchKernel": {"result": 214, "after": 2}})
         report = self.probe([bad_memory], "--tests", "memory", code=2)
         [wrong] = tests_of(report)["memory", "alone"]["wrong"]
@@ -381,7 +381,7 @@ class Memory(ProbeCase):
 
 
 class SensorCase(ProbeCase):
-    """With a simulated NVML beside the simulated CUDA driver; both know the same GPUs."""
+    """A simulated NVML beside the simulated CUDA driver; both have the same GPUs."""
 
     ADDRESSES = ["0000:4a:00.0", "0000:61:00.0", "0000:ca:00.0", "0000:e1:00.0"]
 

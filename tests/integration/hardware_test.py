@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is carried to a machine with a GPU, run where there is none, and the page that is made of it."""
+"""The archive for a machine with a GPU, run on a machine without one, and the page of its results."""
 
 import json
 import os

@@ -32,7 +32,7 @@ def wait_until(condition, what, deadline=30.0):
 
 
 def is_sanitized(program):
-    """Whether it, or a library, was built with the address sanitizer."""
+    """True if the program, or a library, was built with the address sanitizer."""
     with open(program, "rb") as file:
         return b"__asan_init" in file.read()
 

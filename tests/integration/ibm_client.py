@@ -19,7 +19,7 @@ def statuses(reply):
 
 
 def throughput(reply):
-    """What the network test measured, in Gb/s: by interface, source and destination; and the mean of each interface. None: N/A."""
+    """Results of the network test in Gb/s: by interface, source and destination; and the mean of each interface. None: N/A."""
     tables = {}
     for interface, table in re.findall(r"^Network Throughput (.*):\n((?:.+\n)+)\n", reply, re.MULTILINE):
         head, *rows = [line.split() for line in table.splitlines()]
@@ -32,7 +32,7 @@ def throughput(reply):
 
 
 def page_row(labels):
-    """What the web page of its users shows of a node, by its labels."""
+    """Row of a node in the web page for users, from its labels."""
     row = {"present": labels.get("nvidia.com/gpu.present"), "is_green": labels.get("autopilot.ibm.com/gpuhealth") == "PASS",
            "health": "Pass" if labels.get("autopilot.ibm.com/gpuhealth") == "PASS" else "Not Pass"}
     if (dcgm := labels.get("autopilot.ibm.com/dcgm.level.3")) is not None:

@@ -31,7 +31,7 @@ def look(agent, check):
 
 
 def values(agent, health):
-    """By device."""
+    """Values by device."""
     return {device: float(value) for _, device, _, of, _, value in SERIES.findall(agent.get("/metrics")) if of == health}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What active tests measured, as clients of IBM Autopilot read it: its texts, its gauges, its alerts and panels."""
+"""Results of active tests for clients of IBM Autopilot: texts, gauges, alerts and panels."""
 
 import json
 import os
@@ -47,14 +47,14 @@ def computed(failed=None):
 
 
 def asked(**silent):
-    """By node: the interfaces that do not answer."""
+    """Observations of a ping test; `silent`: interfaces that do not answer, by node."""
     return [seen("ping.outcome", "host", "ended", pod="autopilot-x1")] + [
         seen("ping.silent", f"peer/{node}", len(interfaces.split()), addresses="eth0=10.1.0.7 net1-0=10.2.0.7",
              **({"silent": interfaces} if interfaces else {})) for node, interfaces in silent.items()]
 
 
 def received(pairs):
-    """By source, destination and interface: how many Mbit/s arrived."""
+    """Observations of a bandwidth test: Mbit/s that arrived, by source, destination and interface."""
     return [seen("bandwidth.outcome", "host", "measured")] + [
         {**seen("bandwidth.received", f"link/{source}/{interface}|{destination}/{interface}", rate * 1000000, source=source,
                 source_pod=f"autopilot-{source}", destination=destination, destination_pod=f"autopilot-{destination}", interface=interface),
@@ -253,7 +253,7 @@ class IbmProbesTest(unittest.TestCase):
         self.see_panels(series, node)
 
     def see_panels(self, series, node):
-        """Those of our dashboard that need nothing but the agent."""
+        """Checks the panels of our dashboard that need only the agent."""
         with open(DASHBOARD, encoding="utf-8") as file:
             panels = {panel["title"]: panel["targets"][0]["expr"].replace("$node", ".*") for panel in json.load(file)["panels"]}
         wanted = {

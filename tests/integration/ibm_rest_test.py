@@ -39,7 +39,7 @@ class IbmRestTest(unittest.TestCase):
         with harness.Agent("--simulate", "hgx-h100-8") as agent:
             agent.wait_ready()
             reply = self.ask(agent, f"/status?host={agent.node()['node']}")
-            # In the order of the default list; the others come with their checks.
+            # In the order of the default list; the other names come with their checks.
             self.assertEqual(re.findall(r"(?m)^\[+ ?(PCIEBW|DCGM|PING) ?\]+ SKIP: not yet run|\[\[ ?(REMAPPED|GPU POWER)[^\n]*Briefings", reply),
                              [("PCIEBW", ""), ("", "REMAPPED"), ("DCGM", ""), ("PING", ""), ("", "GPU POWER")])
             self.assertTrue(reply.startswith("SIMULATED\n"))
@@ -183,7 +183,7 @@ class IbmRestTest(unittest.TestCase):
                              asking + "Workload: train: app=x\nNot allowed to list pods in train; send a token. ABORT.\n")
             self.assertEqual(self.ask(agent, "/status?nodelabel=rack%3D7"),
                              asking.replace("None", "rack=7") + "Cannot look for nodes: this agent is in no cluster. ABORT.\n")
-            # What is named is asked all the same.
+            # Hosts that are named get the request nevertheless.
             node = agent.node()["node"]
             both = self.ask(agent, f"/status?host={node},x&nodelabel=a&check=remapped")
             self.assertIn("Cannot look for nodes: this agent is in no cluster. ABORT.\nInitiated connection to", both)

@@ -93,7 +93,7 @@ class KernelLogTest(unittest.TestCase):
             written = seen_before = 0
             for number, how in ((50, signal.SIGTERM), (0, signal.SIGTERM), (1, signal.SIGKILL), (1, signal.SIGTERM),
                                 (300, signal.SIGKILL), (2, signal.SIGTERM)):
-                # What was written while no agent ran, and what it sees being written.
+                # Records written while no agent ran, and records written while it runs.
                 for part, is_running in ((number // 2, False), (number - number // 2, True)):
                     if is_running:
                         agent = harness.Agent("--root", log.tree, folder=folder)

@@ -33,7 +33,7 @@ def make(folder, *addresses):
 
 
 def use(folder, pid, number=0, mebibytes=1024):
-    """That process has memory of the GPU with this number, from 0 on."""
+    """Gives that process memory of the GPU with this number, from 0 on."""
     write(folder, f"proc/{pid}/vram_{FIRST_ID + number}", mebibytes << 20)
 
 

@@ -23,7 +23,7 @@ MODERN = 14  # speaks IPv6 alone
 
 
 def make_lab(case, agents, **how):
-    """For a class of tests: hosts whose lines fit into the machine, all at once. agents: how many, in a word."""
+    """Creates the lab of a class of tests: hosts with links that the machine can drive all at once. agents: their number, as a word."""
     harness.need_program("tc")
     if harness.is_sanitized(harness.AUTOPILOT):
         raise unittest.SkipTest(f"{agents} agents with sanitizers are too much for two processors; bandwidth_test has two")
@@ -47,7 +47,7 @@ class LeafTestsTest(unittest.TestCase):
         cls.lab[number].limit_receiving(RAIL, LINE)
 
     def suspects(self, number):
-        """Of a run by that host: kind by subject."""
+        """Suspects of a run by that host: kind by subject."""
         host = self.lab[number]
         code, out, err = host.command("network", "test", timeout=300)
         self.assertIn(code, (0, 1), out + err)
@@ -136,7 +136,7 @@ class LeafTestsTest(unittest.TestCase):
                         host.run("ip", "neigh", "flush", "all")
 
     def test_faults_that_the_kernel_makes_are_named(self):
-        """By netem, in both families, where the kernel has it."""
+        """Faults by netem, in both families, if the kernel supports it."""
         outer = self.lab[SICK].outer(RAIL)
         tried = network_lab.try_to("tc", "qdisc", "replace", "dev", outer, "root", "netem", "delay", "30ms")
         if tried.returncode != 0:
@@ -170,7 +170,7 @@ class NamelessLeavesTest(unittest.TestCase):
 
 
 class FewNamelessTest(unittest.TestCase):
-    """Of seven nodes two are below a switch of their own, of which no agent knows."""
+    """Two of seven nodes are below a separate switch, which no agent knows."""
 
     @classmethod
     def setUpClass(cls):

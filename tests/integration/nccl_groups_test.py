@@ -19,7 +19,7 @@ class NcclGroupsTest(NcclLabTest):
     LEAVES = {1: "L1", 2: "L1", 3: "L2", 4: "L2", 5: "L3", 6: "L3", 7: "L3", 8: ""}
 
     def together(self, host, *words, codes=(0, 1)):
-        """What each all-reduce had, in Gbit/s, `!` or `?`, by the name of its group, and the findings of the check since."""
+        """Result of each all-reduce, in Gbit/s, `!` or `?`, by the name of its group, and the new findings of the check."""
         shown, found = self.measure(host, CHECK, "--together", *words, codes=codes)
         self.findings = found
         groups = {one["subject"]["key"]: one.get("value") for one in host.get(f"/v1/checks/{CHECK}")["observations"]

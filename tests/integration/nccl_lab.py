@@ -26,7 +26,7 @@ class NcclLabTest(GpuLabTest):
 
     @classmethod
     def play(cls, host, driver=None, **nccl):
-        """What differs from a node that is fine."""
+        """Writes the differences from a healthy node."""
         for library, table in (("cuda", {"gpus": [gpu(address) for address in GPUS]} | (driver or {})),
                                ("nccl", {"bus_gigabits_per_second": USUAL} | nccl)):
             with open(cls.file_of(host, library), "w", encoding="utf-8") as file:
@@ -38,7 +38,7 @@ class NcclLabTest(GpuLabTest):
                        "gpu_host.py", *gpus)
 
     def measure(self, host, check, *words, codes=(0, 1)):
-        """What the verb prints, and the findings of the check since."""
+        """Output of the verb, and the new findings of the check."""
         code, out, err = host.command("network", "test", "--kind", "nccl", *words, timeout=280)
         self.said = out + err
         self.assertIn(code, codes, self.said)

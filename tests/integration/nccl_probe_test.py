@@ -23,7 +23,7 @@ HIP = os.path.join(harness.BIN, "libamdhip64-sim.so")
 RCCL = os.path.join(harness.BIN, "librccl-sim.so")
 NVML = os.path.join(harness.BIN, "libnvidia-ml-sim.so")
 HERE = "127.0.0.1"
-# Of a bus: an iteration is much longer than what the exchange itself takes, which with sanitizers is more.
+# Bandwidth of the bus, so that an iteration takes much longer than the exchange itself, also with sanitizers.
 GIGABITS = 1.0 if harness.is_sanitized(PROBE) else 2.0
 NOTHING_LEFT = {"contexts": 0, "allocations": 0, "pinned": 0, "modules": 0, "streams": 0, "events": 0}
 # Beside other tests, and with sanitizers, the measured rates are lower than those of the table.
@@ -36,7 +36,7 @@ def gpu(number, **fields):
 
 
 def sockets_of(pid):
-    """Inodes of its sockets."""
+    """Inodes of the sockets of that process."""
     folder = f"/proc/{pid}/fd"
     links = []
     for name in os.listdir(folder):
@@ -48,7 +48,7 @@ def sockets_of(pid):
 
 
 def listening_ports(inodes=None):
-    """Of the sockets of this machine, or of those with the inodes."""
+    """Listening ports of this machine, or of the sockets with these inodes."""
     with open("/proc/net/tcp", encoding="ascii") as file:
         rows = [line.split() for line in file.readlines()[1:]]
     return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and (inodes is None or row[9] in inodes)}
@@ -416,7 +416,7 @@ class Amd(NcclProbeTest):
 
 
 class Others(NcclProbeTest):
-    """What is wrong with the other machines, or between them."""
+    """Faults of the other machines, or between them."""
 
     def test_nobody_comes(self):
         serving, _ = self.serve("--patience", "1")
@@ -463,7 +463,7 @@ class Others(NcclProbeTest):
         self.assert_reason(serving, "peer_vanished", "another rank has ended")
 
     def test_numbers_that_ranks_cannot_have_agreed_on_are_wrong_sums(self):
-        # Of the size, the time, the trial, the iterations of a batch, the time that has passed, and the rank with a wrong sum.
+        # Values of size, time, trial, iterations of a batch, elapsed time, and the rank with a wrong sum.
         cases = ((0, 1 << 40, 0), (0, 2048, 1), (1, 1, 0), (1, 3_600_000_001, 1), (2, 0, 0), (2, 1 << 60, 1), (3, 0, 0), (3, 1 << 40, 1),
                  (4, 0, 0), (4, 0, 1), (5, 1 << 40, 1))
         ends = [self.serve("--seconds", "0.1", ranks=2, nccl={"wrong_word": {"rank": rank, "call": call, "value": value}})[0]

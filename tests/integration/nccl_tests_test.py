@@ -97,7 +97,7 @@ class NcclTestsTest(NcclLabTest):
 
     @staticmethod
     def is_measuring(host):
-        """As either end: it has connections beside those of agents."""
+        """True if the host is a side of a test: it has connections besides those of agents."""
         ports = [[end.rsplit(":", 1)[1] for end in line.split()[2:4]] for line in host.run("ss", "-Htn", "state", "established").splitlines()]
         return any(not {str(network_lab.PORT), str(TLS_PORT)} & set(pair) for pair in ports)
 

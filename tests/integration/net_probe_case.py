@@ -44,7 +44,7 @@ def listeners_at(*where):
 
 
 def moved_over(interface):
-    """Bytes in both directions."""
+    """Bytes over the interface in both directions."""
     total = 0
     for name in ("rx_bytes", "tx_bytes"):
         with open(f"/sys/class/net/{interface}/statistics/{name}", encoding="ascii") as file:
@@ -53,7 +53,7 @@ def moved_over(interface):
 
 
 def is_alive(pid):
-    """Not gone, and not only waiting to be collected."""
+    """True if the process exists and is not a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             return file.read().rsplit(")", 1)[1].split()[0] != "Z"

@@ -75,7 +75,7 @@ class Reasons(NetProbeCase):
                 serving.stop()
 
     def wait_for_data(self):
-        """Until some megabytes have passed over the link since now."""
+        """Waits until some further megabytes have passed over the link."""
         before = moved_over("va")
         harness.wait_until(lambda: moved_over("va") - before > 10_000_000, "data flows")
 

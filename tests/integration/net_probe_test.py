@@ -98,7 +98,7 @@ class Limits(NetProbeCase):
             done = subprocess.run(["iperf3", "-c", THERE, "-t", "3", "-O", "1", "-J"], capture_output=True, text=True, check=True)
             return [json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"]]
 
-        # Of 9014 bytes of a frame 8948 are the test's. A machine that has no time for a link measures less: it may try again.
+        # Of 9014 bytes of a frame 8948 are payload. A busy machine measures less, so the test can try again.
         for figures in (by_probe, by_iperf3):
             harness.wait_until(lambda: all(abs(bits / 1e9 - 0.99) < 0.03 for bits in figures()), f"0.99 Gbit/s {figures.__name__}", deadline=60)
 

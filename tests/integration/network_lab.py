@@ -37,7 +37,7 @@ def try_to(*command):
 
 
 def limit(interface, megabits, host=None):
-    """What is sent there; without a host it is an interface of the switches."""
+    """Limits the rate of sending; without a host it is an interface of the switches."""
     (host.run if host else run)("tc", "qdisc", "replace", "dev", interface, "root", "tbf", "rate", f"{megabits}mbit", "burst", "64kb",
                                 "latency", "200ms")
 
@@ -79,12 +79,12 @@ class LabHost:
         limit(self.interface(rail), megabits, self)
 
     def limit_receiving(self, rail, megabits):
-        """What the switch sends towards the host."""
+        """Limits the rate at which the switch sends to the host."""
         limit(self.outer(rail), megabits)
 
     @property
     def peer(self):
-        """As agents name it to each other."""
+        """The address in the format of the agents' peer list."""
         return f"{self.name}=[{self.address6(0)}]:{PORT}" if self.lab.ipv6_only else f"{self.name}={self.address(0)}:{PORT}"
 
     def plug_in(self, rail):
@@ -298,7 +298,7 @@ def mount_own_names():
 
 
 def lose(host, every, rule=""):
-    """Of what the host gets every so many-th packet."""
+    """Drops every Nth packet that the host receives."""
     host.run("nft", "add table inet lab; add chain inet lab lose { type filter hook input priority 0; }; "
              f"add rule inet lab lose {rule} numgen inc mod {every} 0 drop")
 
@@ -314,7 +314,7 @@ def stop_losing(host):
 
 
 def begin_forwarder(host, rail, *faults):
-    """In place of the cable: a program that carries frames, late, twice or out of order (frame_forwarder.py)."""
+    """Replaces the cable by a program that forwards frames late, twice or out of order (frame_forwarder.py)."""
     run("ip", "link", "del", host.outer(rail))
     inner, outer = host.interface(rail), host.outer(rail)
     here = os.path.join(os.path.dirname(__file__), "frame_forwarder.py")

@@ -24,7 +24,7 @@ LIBRARY = os.path.join(harness.BIN, "libnvidia-ml-sim.so")
 def load_library():
     """pynvml opens libnvidia-ml.so.1 by name; it gets ours instead."""
     import ctypes
-    # In a process of its own first: a sanitizer that Python was not built with ends the process that loads it.
+    # In a separate process first, because a sanitizer that Python was not built with ends the process that loads it.
     probe = subprocess.run([sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", LIBRARY],
                            capture_output=True, text=True, check=False)
     if probe.returncode != 0:

@@ -36,7 +36,7 @@ class OpenApiTest(unittest.TestCase):
         cls.samples = list(zip(lines[0::2], lines[1::2]))
 
     def problems(self, schema, value):
-        """What is wrong with a value, with unknown names counted as wrong."""
+        """Problems of a value; unknown members count as problems."""
         document = closed(self.document)
         root = {"$ref": f"#/components/schemas/{schema}", "components": document["components"]}
         validator = jsonschema.Draft202012Validator(root, format_checker=jsonschema.FormatChecker())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A /sys/class of one's own, for programs that play a host: a folder in the mount namespace of this process, from then on."""
+"""Replaces /sys/class for programs that play a host, by a folder in the mount namespace of this process."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ CLASSES = "/sys/class"
 
 
 def links():
-    """Of the classes that there are: what is in them are links into /sys/devices."""
+    """Links of the existing classes, which point into /sys/devices."""
     found = {}
     for name in os.listdir(CLASSES):
         folder = os.path.join(CLASSES, name)
@@ -17,7 +17,7 @@ def links():
 
 
 def take():
-    """With what the kernel has there."""
+    """Replaces /sys/class by copies of the kernel's links."""
     classes = links()
     subprocess.run(["mount", "-t", "tmpfs", "none", CLASSES], check=True)
     for name, targets in classes.items():

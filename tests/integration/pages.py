@@ -110,7 +110,7 @@ def _block(where: str, line: int, fence: str, above: str, inside: tuple[str, ...
 
 
 def fits(shown: tuple[str, ...], printed: str) -> bool:
-    """Whether a command printed what the page shows of it."""
+    """True if a command printed what the page shows."""
     pattern = "".join(r"(?:.*\n)*" if line.strip() == "..." else _line(line) for line in shown)
     return re.fullmatch(pattern, printed if printed.endswith("\n") or not printed else printed + "\n") is not None
 
@@ -131,7 +131,7 @@ class Shell:
 
     def run(self, text: str) -> tuple[str, str]:
         """Its exit code and what it printed; the next command sees the code as $?."""
-        # What an earlier one prints in the background goes on into a file that has no name any more.
+        # Later output of an earlier background command goes to a deleted file.
         self._output.close()
         self._output = tempfile.NamedTemporaryFile("r", prefix="autopilot-page-", errors="replace")
         line = f"eval {shlex.quote(text)} </dev/null >{shlex.quote(self._output.name)} 2>&1; _code=$?; echo $_code; (exit $_code)\n"

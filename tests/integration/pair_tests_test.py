@@ -35,7 +35,7 @@ class PairTestsTest(unittest.TestCase):
         cls.lab.start(settings=OPEN)
 
     def measure(self, host, *words, codes=(0, 1)):
-        """What the verb prints, and the findings of the check since."""
+        """Output of the verb, and the new findings of the check."""
         code, out, err = host.command("network", "test", *words, timeout=240)
         self.assertIn(code, codes, out + err)
         self.said = out + err
@@ -146,7 +146,7 @@ class PairTestsTest(unittest.TestCase):
         self.assertEqual({reason for _, reason in host.findings(CHECK)}, {"could_not_look"}, "nobody is named for what was not measured")
 
     def is_listening(self, host):
-        """For a test: beside its agent."""
+        """True if the host listens for a test, besides its agent."""
         return any(not line.split()[3].endswith(f":{network_lab.PORT}") for line in host.run("ss", "-Hltn").splitlines())
 
     def wait_idle(self):

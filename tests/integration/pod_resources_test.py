@@ -44,7 +44,7 @@ class Kubelet:
     def __init__(self, program, folder, path, *options):
         self._pods = os.path.join(folder, "pods.json")
         self.set()
-        # By a relative path, for the address of a socket has no room for a long one.
+        # A relative path, because the address of a socket has no room for a long one.
         place, name = os.path.split(path)
         os.makedirs(place, exist_ok=True)
         self._child = subprocess.Popen([program, "--socket", name, "--pods", self._pods, *options], cwd=place,

@@ -117,7 +117,7 @@ class PreflightTest(unittest.TestCase):
         agent = self.start()
         answer = json.loads(agent.request("POST", "/v1/preflight", body="{}", unix=True, timeout=90)[1])
         self.assertEqual(answer["outcome"], "passed", answer)
-        # What was promised outlives a crash. A disk that is too slow for the promise is written to before an orderly end.
+        # A durable answer survives a crash. If the disk is too slow for that, an orderly end writes it.
         agent.process.stop(signal.SIGKILL if answer["durable"] else signal.SIGTERM)
         agent = self.start()
         self.assertIn(" s ago on the 8 GPUs", self.preflight()[1])
@@ -148,7 +148,7 @@ class PreflightTest(unittest.TestCase):
         self.assertEqual([(one["subject"], one["check"], one["reason"]) for one in spec["findings"]],
                          [("gpu/0000:52:00.0", TEST, "pcie_bandwidth_low")])
         self.assertEqual((len(spec["gpus"]), spec["simulated"]), (8, True))
-        # Asked again it is the same report.
+        # A repeated request gives the same report.
         self.assertEqual(self.preflight()[0], 2)
         self.assertEqual(len(self.reports()), 1)
         self.assertEqual(agent.result(TEST)["health"], "degraded")
@@ -213,7 +213,7 @@ class PreflightTest(unittest.TestCase):
                 self.assertRegex(errors, words)
                 self.assertEqual(self.preflight(token=token)[0], 0)
         self.assertEqual((self.operations(agent), self.reports()), ([], []))
-        # In the clear a token is not taken at all.
+        # Without TLS, no token is accepted.
         status, body = agent.request("POST", "/v1/preflight", body="{}", headers={"Authorization": "Bearer token-0"})
         self.assertEqual((status, "inside TLS" in body), (403, True))
         self.assertEqual(agent.request("POST", "/v1/preflight", body='{"test": []}', unix=True)[0], 400)

@@ -17,7 +17,7 @@ TEXTS = sorted((Path(__file__).resolve().parents[2] / "probes" / "gpu" / "kernel
 
 
 def find_assembler():
-    """In the package that brings it; nothing where there is none for this kind of machine."""
+    """Finds the assembler in its package; None if there is no package for this architecture."""
     try:
         package = importlib.util.find_spec("nvidia.cuda_nvcc")
     except ModuleNotFoundError:

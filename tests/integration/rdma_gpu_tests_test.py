@@ -38,7 +38,7 @@ class RdmaGpuTestsTest(GpuLabTest):
 
     @classmethod
     def play(cls, host, default=None, **devices):
-        """By device what differs from a port that is fine; each of them reaches the GPU beside it alone."""
+        """Writes the differences from a healthy port, by device; each device reaches only the GPU beside it."""
         facts = {"default": {"rates": OF_HOST, "gpu_rates": OF_GPU, "has_cuda": True, "speed": 10} | (default or {})}
         for rail, own in enumerate(GPUS):
             name = f"mlx5_{rail}"
@@ -52,7 +52,7 @@ class RdmaGpuTestsTest(GpuLabTest):
         cls.start_with(host, [f"PATH={cls.programs}:{os.environ['PATH']}", f"FAKE_PERFTEST={cls.facts_of(host)}"], "rdma_host.py", *devices)
 
     def measure(self, host, *words, memory="gpu", codes=(0, 1)):
-        """What the verb prints, and the findings of its check since."""
+        """Output of the verb, and the new findings of its check."""
         code, out, err = host.command("network", "test", "--kind", "rdma", "--memory", memory, *words, timeout=240)
         self.said = out + err
         self.assertIn(code, codes, self.said)

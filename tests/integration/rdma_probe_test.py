@@ -107,7 +107,7 @@ class Healthy(RdmaProbeTest):
 
     def test_servers_may_come_up_late(self):
         ports = self.ports()
-        # Those of the next end are not there yet when they are asked.
+        # The servers are not running yet when the client connects.
         self.measure(ports)
         child = subprocess.Popen([PROBE, "rdma-measure", "--to", HERE, "--bind", HERE, *DEVICE, "--seconds", "1", "--port", ",".join(map(str, ports))],
                                  stdout=subprocess.PIPE, text=True, env=self.environment)

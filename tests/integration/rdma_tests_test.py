@@ -45,7 +45,7 @@ class RdmaTestsTest(unittest.TestCase):
 
     @classmethod
     def play(cls, host, **devices):
-        """By device what differs from a port that is fine."""
+        """Writes the differences from a healthy port, by device."""
         default = {"rates": {"ib_write_bw": WRITTEN, "ib_read_bw": READ, "ib_send_lat": 1.5}, "speed": 10} | devices.pop("default", {})
         with open(cls.facts_of(host), "w", encoding="utf-8") as file:
             json.dump({"default": default, **devices}, file)
@@ -62,7 +62,7 @@ class RdmaTestsTest(unittest.TestCase):
         self.addCleanup(self.play, host)
 
     def measure(self, host, *words, codes=(0, 1)):
-        """What the verb prints, and the findings of the check since."""
+        """Output of the verb, and the new findings of the check."""
         code, out, err = host.command("network", "test", "--kind", "rdma", *words, timeout=240)
         self.said = out + err
         self.assertIn(code, codes, self.said)

@@ -32,7 +32,7 @@ class Schema:
 
     def test_every_field_is_in_the_schema(self):
         for sample in self.samples:
-            # What every object of the API has is not described once more.
+            # The schema does not describe the members of every API object again.
             self.check(self.schema, {name: value for name, value in sample.items() if name != "metadata"}, "")
 
     def check(self, schema, value, place):

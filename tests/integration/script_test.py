@@ -177,7 +177,7 @@ class ScriptTest(ScriptCase):
 @unittest.skipUnless(IS_ROOT and shutil.which("setpriv") and os.path.exists("/usr/bin/python3"),
                      "needs root, setpriv to become another user with one right, and the python of the system")
 class OwnUserTest(ScriptCase):
-    """Of an agent that is not root, but may read the kernel log."""
+    """Scripts of an agent that is not root, but can read the kernel log."""
 
     def setUp(self):
         super().setUp()

@@ -18,7 +18,7 @@ UNIT = UNITS / "autopilot.service"
 
 
 class NotifySocket:
-    """What systemd listens on: datagrams from the service."""
+    """The socket of systemd for datagrams of the service."""
 
     def __init__(self, path):
         self.messages = []
@@ -53,7 +53,7 @@ class Unit(unittest.TestCase):
         for unit in units:
             with self.subTest(unit.name), tempfile.TemporaryDirectory() as folder:
                 copy = pathlib.Path(folder) / unit.name
-                # Where it will be installed there is nothing yet.
+                # The installed path does not exist yet.
                 copy.write_text(unit.read_text().replace("/usr/bin/autopilot", os.path.abspath(harness.AUTOPILOT)))
                 done = subprocess.run([analyze, "verify", "--man=no", copy], capture_output=True, text=True, timeout=60)
                 self.assertEqual([], [line for line in done.stderr.splitlines() if "autopilot" in line])

@@ -59,7 +59,7 @@ class Contents(unittest.TestCase):
 
 
 class Starts:
-    """On one system. Derived: suite, and glibc, the version it has."""
+    """Starts of the programs on one system. Subclasses have suite, and glibc, its version."""
 
     @classmethod
     def setUpClass(cls):

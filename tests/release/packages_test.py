@@ -52,7 +52,7 @@ def files_of(root: Path) -> set[str]:
 
 class Package(unittest.TestCase):
     def put_state(self):
-        """As the service does."""
+        """Creates a journal as the service does."""
         (self.root / STATE).mkdir(parents=True)
         (self.root / STATE / "journal.db").write_text("kept", encoding="ascii")
         (self.root / "var/lib/autopilot").symlink_to("private/autopilot")
@@ -188,7 +188,7 @@ class Rpm(Package):
 
 
 class Service(unittest.TestCase):
-    """With a real systemd, as the first process of a Debian 12."""
+    """The service under a real systemd, as the first process of a Debian 12."""
 
     def setUp(self):
         self.kept = roots.debian("bookworm", "systemd", "procps", "rpm")

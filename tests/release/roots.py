@@ -24,7 +24,7 @@ def need(*programs: str) -> None:
 
 
 def archive() -> str:
-    """Where this machine gets Debian from."""
+    """Debian mirror of this machine."""
     done = subprocess.run(["apt-get", "indextargets", "--format", "$(CODENAME) $(REPO_URI)", "Created-By: Packages"], capture_output=True,
                           text=True, check=False)
     places = sorted({line.split()[1] for line in done.stdout.splitlines() if line.startswith("bookworm ")})
@@ -77,7 +77,7 @@ def glibc_of(root: Path) -> str:
     return said.split("\n", 1)[0].rsplit(" ", 1)[-1]
 
 
-# What systemd expects of a machine that it begins on: the kernel's file systems, devices, and no folder of the machine outside.
+# File systems and devices that systemd expects at boot, without any folder of the outer machine.
 _BOOT = """
 mount --make-rprivate / && mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount -t sysfs -o ro sysfs "$0/sys" &&
 mount -t cgroup2 cgroup2 "$0/sys/fs/cgroup" && mount -t tmpfs -o mode=755 tmpfs "$0/dev" || exit

@@ -40,7 +40,7 @@ class PartLoader(unittest.TestLoader):
 
 if __name__ == "__main__":
     file = sys.argv[1]
-    # As Python has it for a program, also where the file runs this again in another environment (sys.orig_argv).
+    # As Python sets it for a program, also if the file is run again in another environment (sys.orig_argv).
     sys.argv = sys.argv[1:]
     sys.path[0] = os.path.dirname(os.path.abspath(file))
     unittest.TextTestRunner.resultclass = TimedResult

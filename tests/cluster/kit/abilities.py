@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a cluster this machine can run, found out by trying."""
+"""Finds out by trying which parts of a cluster this machine can run."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kit.reason import CannotRun
 
-# Of images, etcd and logs for an hour of tests.
+# Disk space for images, etcd and logs of an hour of tests.
 ROOM = 10**9
 NAT = """table ip autopilot_trial {
   map services {

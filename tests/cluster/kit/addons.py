@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster has beside its control plane and nodes: names by CoreDNS."""
+"""Parts of a cluster besides its control plane and nodes: CoreDNS."""
 
 from kit import images, network, simulated
 

@@ -14,7 +14,7 @@ class Api:
         self._command = [str(kubectl), f"--kubeconfig={kubeconfig}", "--request-timeout=20s"]
 
     def run(self, *arguments: str, text: str | None = None, codes=(0,)) -> str:
-        """What kubectl prints. `codes`: of its end, and with exec of the program's, that are none of ApiError."""
+        """Output of kubectl. `codes`: accepted exit codes; with exec those of the program, which raise no ApiError."""
         done = subprocess.run([*self._command, *arguments], input=text, capture_output=True, text=True, check=False)
         if done.returncode not in codes:
             raise ApiError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
@@ -50,7 +50,7 @@ class Api:
         self.wait(lambda: all(condition_of(self.get("crd", name), "Established") == "True" for name in names), f"{', '.join(names)} are served")
 
     def wait(self, condition, what: str, patience: float = 60.0):
-        """What `condition` gives once it is true; an ApiError inside it counts as false."""
+        """Result of `condition` once it is true; an ApiError inside it counts as false."""
         until = time.monotonic() + patience
         pause = 0.1
         last = "it is false"
@@ -63,7 +63,7 @@ class Api:
                 last = str(error)
             if time.monotonic() > until:
                 raise AssertionError(f"not after {patience:.0f} s: {what} ({last})")
-            # What takes long is asked seldom: each question costs a kubectl.
+            # Slow conditions are polled rarely, because each poll costs a kubectl.
             time.sleep(pause)
             pause = min(1.0, pause * 1.2)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server was asked, by whom and when: its audit log."""
+"""Requests to the API server, with user and time, from its audit log."""
 
 import json
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ MODULE = PROCESS = "cert_manager"
 
 
 class CertManager:
-    """In the cluster while it is used."""
+    """Runs cert-manager in the cluster while the context lasts."""
 
     def __init__(self, cluster: Cluster, say=print):
         self._api = cluster.api
@@ -41,7 +41,7 @@ class CertManager:
         return yaml.load("\n".join(line for line in text.splitlines() if "{{" not in line), yaml.CSafeLoader)
 
     def renew(self, namespace: str, certificate: str) -> None:
-        """As its command line asks for it."""
+        """Requests a renewal as cert-manager's command line does."""
         object_ = self._api.get(f"certificates.{GROUP}", certificate, "-n", namespace)
         others = [one for one in object_["status"]["conditions"] if one["type"] != "Issuing"]
         issuing = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed by hand",

@@ -186,7 +186,7 @@ def end_left_over() -> bool:
 
 
 def remove_from_machine() -> None:
-    """What every cluster is called by outside its folder; its processes have ended."""
+    """Removes all objects of clusters outside their folders; their processes have ended."""
     for number in range(MAX_REAL):
         Node(FOLDER, number).remove()
     network.remove_hosts()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What deploy/ installs, on one node with a kubelet, or on all of them."""
+"""The installation of deploy/, on one node with a kubelet, or on all of them."""
 
 import json
 import sys
@@ -58,7 +58,7 @@ class Deployment:
         return {pod["spec"]["nodeName"]: pod for pod in pods} if is_ready else None
 
     def remove(self) -> None:
-        """With what the agents wrote to their nodes, but for the conditions."""
+        """Removes the installation and the agents' writes to their nodes, except the conditions."""
         self._api.run("delete", "--ignore-not-found", "--wait=false", "-f", "-", text=self._text)
         self._api.wait(lambda: not self._api.run("get", "namespace", NAMESPACE, "--ignore-not-found"), "the namespace is gone")
         for verb, *keys in (("annotate", f"{PREFIX}/summary-", f"{PREFIX}/checked-at-"), ("label", f"{PREFIX}/gpuhealth-")):

@@ -14,7 +14,7 @@ PORT = 3333
 SERVICE = "autopilot-healthchecks"
 MOST_IN_A_SLICE = 100
 MARK = "autopilot-test/endpoints"
-# What an agent uses of its rights. No policy keeps this account to one node: it is all of them.
+# The permissions that an agent uses. No policy restricts this account to one node, because it writes all nodes.
 EVERYWHERE = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "patch"]},
     {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
@@ -27,7 +27,7 @@ IN_OWN = [{"apiGroups": ["autopilot.ibm.com"], "resources": ["nodehealthreports"
 
 
 def url(number: int) -> str:
-    """Of the agent of that number."""
+    """Address of the agent with that number."""
     return f"http://{network.agent_address(number)}:{PORT}"
 
 

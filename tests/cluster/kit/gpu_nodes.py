@@ -51,7 +51,7 @@ class GpuNodes:
                            f"the kubelet of {node.name} has the GPUs")
 
     def set_mode(self, mode: str) -> None:
-        """What may be done about bad nodes from now on."""
+        """Sets the mode of the remediation policy."""
         if mode == self._mode:
             return
         self._api.run("apply", "--server-side", "--force-conflicts", "--field-manager=kit", "-f", "-", text=self._text(mode))
@@ -134,7 +134,7 @@ class GpuNodes:
         self._api.wait(lambda: self.agent_of(node), f"the agent of {node} is ready", 90)
 
     def test(self, node: str) -> None:
-        """As an operator has it tested."""
+        """Runs the diagnostic as an operator does."""
         self.autopilot(node, "test", GPU_TEST)
 
     def _uuids(self, node: str) -> list[str]:

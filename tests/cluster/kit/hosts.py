@@ -13,7 +13,7 @@ MACHINE = "hgx-h100-8"
 
 
 class Hosts:
-    """As many as there are `names`; their agents know each other, and those of real nodes, by certificates of the cluster's authority."""
+    """One host for each of `names`; certificates of the cluster's authority identify their agents, as those of real nodes."""
 
     def __init__(self, cluster, names: list[str]):
         self._cluster = cluster

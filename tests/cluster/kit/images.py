@@ -92,7 +92,7 @@ def make_gpus(folder: Path, programs: Path, name: str, *changes: dict) -> Path:
 
 
 def make_product(folder: Path, programs: Path) -> Path:
-    """What `make image` makes."""
+    """Builds the image as `make image` does."""
     name, tag = name_of("product").rsplit(":", 1)
     path = folder / "product.tar"
     build.build(name, tag, programs / "autopilot", path)

@@ -16,7 +16,7 @@ PODS = "10.214.0.0/16"
 SERVICES = "10.215.0.0/24"
 API_SERVICE = "10.215.0.1"
 DNS_SERVICE = "10.215.0.10"
-# Of simulated agents. Every address of it is one of this machine, and reached from the pods of real nodes.
+# Network of simulated agents. Every address in it belongs to this machine, and pods of real nodes can reach it.
 AGENTS = "10.217.0.0/16"
 INTERFACE = "eth0"  # in the namespace of a node, to the bridge
 
@@ -26,12 +26,12 @@ def node_address(number: int) -> str:
 
 
 def host_address(number: int) -> str:
-    """Of a simulated agent with a network of its own: the first has the number 0."""
+    """Address of a simulated agent with a separate network: the first has the number 0."""
     return f"10.213.0.{100 + number}"
 
 
 def agent_address(number: int) -> str:
-    """Of a simulated agent: the first has the number 0."""
+    """Address of a simulated agent: the first has the number 0."""
     return str(ipaddress.ip_network(AGENTS)[number + 1])
 
 
@@ -116,7 +116,7 @@ def remove_bridge() -> None:
 
 
 def _add_namespace(node: str, address: str, outside: str) -> None:
-    """With a cable to the bridge."""
+    """Adds a namespace with a cable to the bridge."""
     namespace = namespace_of(node)
     ip("netns", "add", namespace)
     ip("link", "add", outside, "type", "veth", "peer", "name", INTERFACE, "netns", namespace)
@@ -154,13 +154,13 @@ def remove_node(node: str, number: int) -> None:
 
 
 def remove_host(node: str, number: int) -> None:
-    # With its namespace it would go later.
+    # The removal of its namespace would delete the link only later.
     ip("link", "delete", outside_end_of_host(number), may_fail=True)
     ip("netns", "delete", namespace_of(node), may_fail=True)
 
 
 def remove_hosts() -> None:
-    """Of whatever names and numbers. Namespaces of real nodes are gone before."""
+    """Removes hosts of all names and numbers. Namespaces of real nodes are removed before."""
     for cable in Path("/sys/class/net").glob(outside_end_of_host("*")):
         ip("link", "delete", cable.name, may_fail=True)
     for namespace in Path("/run/netns").glob(namespace_of("*")):

@@ -66,7 +66,7 @@ class Node:
 
 
 def remove_cgroups(below: str, patience: float = 10.0) -> None:
-    """Those of programs that have just been killed may be in use for a moment."""
+    """Removes cgroups. Those of programs that have just been killed can be in use for a moment."""
     until = time.monotonic() + patience
     for root in [path / below for path in CGROUPS.iterdir()]:
         while root.is_dir():

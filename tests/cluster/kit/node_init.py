@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-# Where programs of a node keep things, and what the node's folder calls them.
+# Data folders of the programs of a node, and their names in the node's folder.
 PLACES = {"/var/lib/kubelet": "kubelet", "/var/lib/containerd": "containerd", "/var/lib/cni": "cni",
           "/var/log/pods": "pods", "/var/log/containers": "containers", "/etc/cni/net.d": "net.d",
           "/var/lib/autopilot": "autopilot"}
@@ -22,7 +22,7 @@ def mount(*arguments):
 
 
 def make_places(folder: Path) -> None:
-    # As long as mounts are shared, taking one away takes its copies away too.
+    # While mounts are shared, an unmount would also remove their copies.
     mount("--make-rprivate", "/")
     mount("-t", "proc", "proc", "/proc")
     # The devices of this node's network, with the control groups as they are.
@@ -93,7 +93,7 @@ def write_network_config(folder: Path, settings: dict) -> None:
     (folder / "net.d" / "10-kit.conflist").write_text(json.dumps({
         "cniVersion": "0.4.0", "name": "kit",
         "plugins": [
-            # Not a bridge: answers between its pods would pass by the rules of kube-proxy, where no module hands them over.
+            # Not a bridge: answers between its pods would bypass the rules of kube-proxy if the kernel module is missing.
             {"type": "ptp", "ipMasq": False,
              "ipam": {"type": "host-local", "ranges": [[{"subnet": settings["pods"]}]],
                       "routes": [{"dst": "0.0.0.0/0"}]}},

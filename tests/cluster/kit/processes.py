@@ -19,7 +19,7 @@ def _started_at(pid: int) -> str | None:
     return None if fields[0] == "Z" else fields[19]
 
 
-# In the environment of each: the folder of its cluster.
+# Environment variable of each process: the folder of its cluster.
 MARK = "AUTOPILOT_TEST_CLUSTER"
 
 
@@ -37,7 +37,7 @@ def of_cluster(folder: Path) -> list[int]:
 
 
 class Processes:
-    """Those of one cluster, kept in a file of its folder."""
+    """The processes of one cluster, recorded in a file of its folder."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -86,7 +86,7 @@ class Processes:
         self._write([entry for entry in entries if entry["name"] != name])
 
     def kill_all(self, patience: float = 30.0) -> None:
-        """At once: nothing they could still write is wanted. A node's containers end with its first process."""
+        """Kills all at once, because their last writes are not needed. A node's containers end with its first process."""
         until = time.monotonic() + patience
         while pids := of_cluster(self._folder):
             for pid in pids:

@@ -27,9 +27,9 @@ PACKAGES = {
     "device_plugin": [f"{OWN}tests/cluster/device_plugin"],
     "cert_manager": [f"{OWN}tests/cluster/cert_manager"],
 }
-# What lies beside the programs of a folder: a folder of a module that they are built from.
+# Folders that are copied beside the programs of a folder, from a module that they are built from.
 COPIED = {"cert_manager": ("github.com/cert-manager/cert-manager", "deploy/crds")}
-# What is called otherwise than Go calls it: Go's name and ours.
+# Programs whose name differs from Go's: Go's name and ours.
 RENAMED = {"go.etcd.io/etcd/server/v3": ("server", "etcd")}
 VERSION_FLAG = {"kubernetes": "k8s.io/component-base/version.gitVersion", "helm": "helm.sh/helm/v3/internal/version.version",
                 "kwok": "sigs.k8s.io/kwok/pkg/consts.Version"}
@@ -122,7 +122,7 @@ def _build_into(folder: Path, module: str, go: str, say, lock) -> None:
     flags = "-s -w" + (f" -X {VERSION_FLAG[module]}={version}" if module in VERSION_FLAG else "")
     begin = time.monotonic()
     say(f"building {module} {version} (once; kept in {folder})")
-    # What is killed leaves a Go behind, and with it the lock.
+    # A killed test leaves a running Go behind, which keeps the lock.
     run = {"cwd": MODULES / module, "env": environment, "pass_fds": [lock.fileno()]}
     fetched, words = _run_long([go, "mod", "download"], run, f"fetching the modules of {module}", say)
     if not fetched:

@@ -14,5 +14,5 @@ def make(api, namespace: str) -> None:
 
 
 def remove(api) -> None:
-    """With all reports: other tests' agents take over nothing."""
+    """Removes the kind with all reports, so that agents of other tests take over nothing."""
     api.run("delete", "--ignore-not-found", "crd", NAME)

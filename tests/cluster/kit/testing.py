@@ -21,7 +21,7 @@ def cluster_with_nodes() -> Cluster:
 
 
 def main() -> None:
-    """As unittest.main, where there is a cluster."""
+    """Like unittest.main, if there is a cluster."""
     try:
         Cluster().open()
     except CannotRun as reason:
