@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands of a newcomer cost: processor and wall time of make run, make test and make check, from a clone of this
+"""Measures the commands of a new contributor: processor and wall time of make run, make test and make check, from a clone of this
 commit with empty caches.
 
   build_bench.py [run] [test] [check]      without a name: all

@@ -35,7 +35,7 @@ class FedMachine:
             raise
 
     def write(self, block):
-        """Bytes of whole lines."""
+        """Writes bytes of whole lines."""
         self.feeder.stdin.write(block)
         self.feeder.stdin.flush()
 

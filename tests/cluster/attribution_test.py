@@ -31,7 +31,7 @@ class OnNode(GpuPodsCase):
 
 
 class FullTest(OnNode):
-    """From the kubelet, which a root container asks for the agent."""
+    """Names pods with data from the kubelet, which a root container asks for the agent."""
 
     @classmethod
     def setUpClass(cls):
@@ -52,7 +52,7 @@ class FullTest(OnNode):
 
 
 class DropinTest(OnNode):
-    """From the API server, which does not report which GPUs a pod has."""
+    """Names pods with data from the API server, which does not report which GPUs a pod has."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent writes to its Node object, against a real API server: a simulated machine as the node sim-1."""
+"""The writes of an agent to its Node object, with a real API server: a simulated machine is the node sim-1."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ class NodeObjectTest(unittest.TestCase):
         reports.remove(cls.api)
 
     def setUp(self):
-        # Nothing of an agent before.
+        # Remove everything that an earlier agent wrote.
         self.api.run("label", "node", NODE, f"{PREFIX}/gpuhealth-")
         self.api.run("-n", NAMESPACE, "delete", "nhr", "--all")
 

@@ -27,7 +27,7 @@ class OutageTest(AgentCase):
             self.cluster.control_plane.forget_history(newest)
             self.start_server()
             self.forget_label()
-            # Nothing is listed twice within a minute.
+            # The agent lists nothing twice within a minute.
             self.api.wait(lambda: self.lists() > lists, "it is listed anew", 120)
             self.wait_for_label("PASS", 120)
         self.assert_modest("agent-history")

@@ -60,7 +60,7 @@ class PreflightTest(unittest.TestCase):
         return self.api.run("create", "token", "default", "-n", TEAM, f"--audience={audience}", *to_pod).strip()
 
     def preflight(self, token, *arguments):
-        """As the init container does it, from this machine, which is not the pod's."""
+        """Runs the init container's program on this machine, outside of the pod."""
         Path(self.keys.path("token")).write_text(token, encoding="ascii")
         environment = {**os.environ, "AUTOPILOT_AGENT_URL": f"https://{self.address}:{PORT}", "AUTOPILOT_NODE": NODE,
                        "AUTOPILOT_AUTHORITY": Path(self.keys.path("ca.crt")).read_text(encoding="ascii"), "AUTOPILOT_DEADLINE": "60s"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller does about bad nodes, on a real API server with the rights and policies of the chart. Nodes are objects that a
-thread keeps ready, pods are bound to them and run nowhere; the controller is a process beside the cluster with the token of its account,
-agents are requests with tokens of theirs."""
+"""Actions of the controller on unhealthy nodes, with a real API server and the permissions and policies of the chart. Nodes are objects
+that a thread keeps ready, and pods are bound to them and run nowhere; the controller is a process beside the cluster with the token of
+its account, and requests with tokens of agents replace the agents."""
 
 import datetime
 import json
@@ -109,7 +109,7 @@ class RemediationTest(unittest.TestCase):
 
     @classmethod
     def keep_ready(cls):
-        """As kubelets do it: by their leases."""
+        """Renews the leases of the nodes, as kubelets do."""
         done = threading.Event()
 
         def renew():
@@ -134,7 +134,7 @@ class RemediationTest(unittest.TestCase):
 
     @classmethod
     def tenant_with_every_right(cls):
-        """On our kinds."""
+        """A tenant with every permission on our kinds."""
         group = "rbac.authorization.k8s.io"
         named = {"apiVersion": f"{group}/v1", "metadata": {"name": "autopilot-test-tenant"}}
         made = [{**named, "kind": "ClusterRole", "rules": [{"apiGroups": [PREFIX], "resources": ["*"], "verbs": ["*"]}]},
@@ -318,7 +318,7 @@ class RemediationTest(unittest.TestCase):
         self.api.run("patch", "rreq", "-n", NAMESPACE, asked["metadata"]["name"], "--subresource=status", "--type=merge", "-p",
                      '{"status": {"phase": "done", "by": "ops"}}')
         self.assertRegex(self.api.run("get", "rreq", "-n", NAMESPACE), rf"{BAD} +reset_gpu +gpu/0000:3b:00.0 +done")
-        # What was wrong is repaired: its agent is to prove it.
+        # The fault is repaired, and the agent must prove it.
         self.say_healthy(BAD)
         self.api.wait(lambda: SHALL_TEST in self.api.get("node", BAD)["metadata"]["annotations"], "a test is ordered", 90)
         self.assertIn(("PodMoved", "Job", "train"), self.events(SPACE))

@@ -34,7 +34,7 @@ class ReportTest(unittest.TestCase):
         reports.remove(cls.api)
 
     def setUp(self):
-        # Nothing of an agent before.
+        # Remove everything that an earlier agent wrote.
         self.api.run("label", "node", NODE, f"{LABEL}-")
         self.api.run("-n", NAMESPACE, "delete", "nhr", "--all")
         self.settings = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
@@ -46,7 +46,7 @@ class ReportTest(unittest.TestCase):
         self.tree = os.path.join(folder.name, "tree")
 
     def agent(self, machine=("--simulate", "hgx-h100-8"), settings=None, **options):
-        """With an empty state folder, unless one is given."""
+        """Starts an agent with an empty state folder, unless one is given."""
         return harness.Agent(*machine, "--allow-simulated", "--config", settings or self.settings.name, **options)
 
     def settings_through(self, relay):
@@ -207,7 +207,7 @@ class ReportTest(unittest.TestCase):
             with self.agent() as agent:
                 agent.wait_ready()
                 self.api.wait(lambda: self.label() == "PASS", "the label says PASS")
-                # Where label and conditions are new, the report has its turn after half a minute.
+                # If label and conditions are new, the report is written after half a minute.
                 harness.wait_until(lambda: agent.process.find("the report of the node cannot be written"), "it says so", 70)
         finally:
             reports.make(self.api, NAMESPACE)

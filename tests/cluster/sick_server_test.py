@@ -30,7 +30,7 @@ class SickServerTest(AgentCase):
         return agent.node()["self"]["cluster"].get("problem", "")
 
     def slowest_answer(self, agent, until):
-        """Of the agent itself, in seconds."""
+        """The slowest answer of the agent itself, in seconds."""
         slowest = 0.0
         while time.time() < until:
             began = time.time()

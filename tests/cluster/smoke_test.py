@@ -63,7 +63,7 @@ class SmokeTest(unittest.TestCase):
         report, = self.reports()
         self.assertEqual((report["node"], report["outcome"]), (self.node, "failed"))
         self.assertIn(GPU_TEST, json.dumps(report["tests"]))
-        # In mode observe nothing is kept waiting.
+        # In mode observe no pod has to wait.
         self.assertTrue(report["letIn"])
         self.api.wait(lambda: self.phase("bad") == "Running", "the pod starts all the same", PATIENCE)
         self.assertIn("so the job starts", self.gate_said("bad"))

@@ -31,7 +31,7 @@ def account(name):
 
 
 def node_with_a_pod():
-    """That has one of its GPUs."""
+    """A pod with one of the node's GPUs."""
     yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
     yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train-0", "namespace": SPACE},
            "spec": {"nodeName": NODE, "automountServiceAccountToken": False,
@@ -89,7 +89,7 @@ class TestNowTest(unittest.TestCase):
         return self.api.run("create", "token", name, "-n", SPACE, "--audience", AUDIENCE).strip()
 
     def ask(self, path, name=None, accept="text/plain", agent=None):
-        """Asks again where a test takes longer than an answer may."""
+        """Asks again if a test takes longer than the limit of an answer."""
         return harness.wait_until(lambda: next((body for body in [self.ask_once(path, name, accept, agent)] if "ask again later" not in body),
                                                None), f"the test of {path} has ended", 180)
 

@@ -48,7 +48,7 @@ def slice_of(node):
 
 
 def service():
-    """As the chart makes it where TLS is on."""
+    """The Service as the chart creates it with TLS."""
     ports = [{"name": name, "port": port, "targetPort": name} for name, port in (("healthcheck", 3333), ("tls", PORT))]
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": SERVICE, "namespace": SPACE},
             "spec": {"selector": {"app": "autopilot"}, "ports": ports}}
@@ -102,7 +102,7 @@ class TlsPeersTest(unittest.TestCase):
         return agent
 
     def seen(self, node):
-        """What it is called is for the agents to look at."""
+        """Accepts any name in the certificate; only agents verify names."""
         return Agent(ADDRESSES[node], node, any_name=True, cafile=self.keys.path("ca.crt"))
 
     def ask(self, path, account=None):
@@ -113,7 +113,7 @@ class TlsPeersTest(unittest.TestCase):
         return {one["node"]: one for one in json.loads(body)["nodes"]}
 
     def ask_for_test(self, account, nodes):
-        """Asks again where a test takes longer than an answer may: an agent that has just begun has few writes left."""
+        """Asks again if a test takes longer than the limit of an answer: an agent that has just started has few writes left."""
         return self.api.wait(lambda: next((told for told in [self.ask(f"/status?check=pvc&host={nodes}", account)]
                                            if "ask again later" not in json.dumps(told)), None), "the tests have ended", 180)
 
@@ -132,7 +132,7 @@ class TlsPeersTest(unittest.TestCase):
         self.api.wait(lambda: all(self.seen(node).certificate()["der"] == shown[node] for node in names), "the new certificates are shown", 30)
 
     def test_each_agent_asks_the_cluster_what_the_user_may_on_its_node(self):
-        """Of a class that does not exist, whose test ends at once."""
+        """Uses a class that does not exist, whose test ends at once."""
         told = self.ask_for_test("one-node", f"{ASKED},{OTHER}")
         mine, theirs = (told[node]["checks"][0] for node in (ASKED, OTHER))
         self.assertEqual((mine["outcome"], mine["fresh"]), ("aborted", True), mine)

@@ -95,7 +95,7 @@ class TlsTest(unittest.TestCase):
         cls.token = cls.api.run("create", "token", "ci", "-n", "team-a", "--audience", PREFIX).strip()
 
     def ask(self, method, path, headers, client=None):
-        """From this machine, which is not the pod's."""
+        """Sends a request from this machine, outside of the pod."""
         files = client and [self.keys.path(f"{client}.{ending}") for ending in ("crt", "key")]
         return self.agent.ask(method, path, headers, files)
 

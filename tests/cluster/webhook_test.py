@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a real API server makes of pods with the webhooks of the controller: they are those of the chart, but answered by a program beside
-the cluster. Nothing is scheduled: the API server is asked what would become of a pod (--dry-run=server)."""
+"""Pods in a real API server with the webhooks of the controller: the configuration comes from the chart, and a program beside the cluster
+answers. Nothing is scheduled: the API server returns the changed pod (--dry-run=server)."""
 
 import base64
 import json
@@ -82,7 +82,7 @@ class WebhookTest(unittest.TestCase):
 
     @classmethod
     def configure(cls, **changes):
-        """As the chart has it, and as the controller would complete it."""
+        """Creates the configuration of the chart, with the members that the controller adds."""
         text = render.render(render.find_helm(), "dropin", ["controller.enabled=true", "webhook.enabled=true", "webhook.observation=true"])
         wanted = next(one for one in yaml.safe_load_all(text) if one and one["kind"] == "MutatingWebhookConfiguration")
         for webhook in wanted["webhooks"]:

@@ -17,8 +17,8 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-# What is compared: by which test of the probe, and what share of the best reference one H200 must reach. Of other models
-# the share is only printed.
+# Compared results: the test of the probe, and the share of the best reference that an H200 must reach. For other models the share
+# is only printed.
 COMPARED = {"copy": ("hbm", 0.98), "host_to_device": ("pcie", 0.98), "device_to_host": ("pcie", 0.98), "bf16": ("gemm", 0.55), "f64": ("gemm", 0.80)}
 MOST_QUICK_SECONDS = 3.0
 MOST_QUICK_GIB = 2
@@ -77,7 +77,7 @@ def is_h200(report: dict) -> bool:
 
 
 def best_of(report: dict, test: str, name: str) -> dict | None:
-    """Of the first GPU, alone where it was."""
+    """Best result of the first GPU when it was tested alone."""
     for one in report["gpus"][0]["tests"] if report["gpus"] else []:
         for series in one.get("measured", []):
             if one["test"] == test and series["name"] == name and series["samples"]:
@@ -109,7 +109,7 @@ def rows_of_series(report: dict) -> list[Row]:
 
 
 def rows_of_second_kernel(figures: Figures, report: dict) -> list[Row]:
-    """Of the product by mma.sync, where the GPU has another one."""
+    """Rows of the product by mma.sync, if the GPU also has another kernel."""
     if not any(gpu["kernels"] == "sm_90a" for gpu in report["gpus"]):
         return []
     second = figures.json("mma_sync")
@@ -150,7 +150,7 @@ def rows_of_quick(figures: Figures) -> list[Row]:
 
 
 def peaks_of(model: str) -> dict:
-    """What the vendor promises of the model, by the catalog; nothing where it does not know it."""
+    """Vendor's peak values of the model, from the catalog; empty if it does not list the model."""
     with open(CATALOG, encoding="utf-8") as file:
         known = yaml.safe_load(file)["gpu_models"]
     return next((one.get("peaks", {}) for one in known if model in one["names"]), {})
@@ -178,7 +178,7 @@ class Process:
 
     @property
     def is_player(self) -> bool:
-        """Of a machine that does not exist."""
+        """True for the driver process of a simulated machine."""
         return "/autopilot-sim play" in self.words
 
     @property
@@ -207,7 +207,7 @@ def rows_of_agent(figures: Figures) -> list[Row]:
 
 
 def row_of_a_call(first: dict, last: dict, calls: int, ticks: int) -> Row:
-    """By ticks of each helper that asks NVML."""
+    """Row computed from the ticks of each helper that calls NVML."""
     what = "a call of NVML"
     if not calls or not last:
         return Row(what, "not measured", how="nobody asked")

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What others reach on the first GPU of this machine, for comparison with the GPU probe in the same run.
+"""Results of other libraries on the first GPU of this machine, for comparison with the GPU probe in the same run.
 
-The driver's own copies are asked of its library, products of matrices of cuBLAS, where that is installed. Copies and products of a
-framework (PyTorch, whose products are cuBLAS's) are measured where it is. One JSON object on standard output: under "measured"
-name -> {"unit", "best", "how"} of the fastest that was measured, under "slower" a list of the others with their "name", and under
-"missing" why something could not be measured.
+Copies use the driver's library, and matrix products cuBLAS, if it is installed. Copies and products of a framework (PyTorch, whose products
+use cuBLAS) are measured if it is installed. Prints one JSON object: "measured" contains name -> {"unit", "best", "how"} of the fastest
+result, "slower" a list of the other results with their "name", and "missing" the reasons for missing results.
 """
 
 import argparse
@@ -114,7 +113,7 @@ class Gpu:
 
 
 def shortest(seconds_of, seconds):
-    """Of as many runs as the time allows, and of three at least; the first is not counted."""
+    """The shortest of as many runs as the time allows, and of at least three; the first is not counted."""
     seconds_of()
     end, times = time.monotonic() + seconds, []
     while len(times) < 3 or time.monotonic() < end:
@@ -123,7 +122,7 @@ def shortest(seconds_of, seconds):
 
 
 def measure_copies(gpu, seconds):
-    """With a tenth of what is free on the GPU for each of two buffers, at most 256 MiB."""
+    """Measures copies between two buffers, each with a tenth of the free memory of the GPU, at most 256 MiB."""
     size = min(LONGEST_COPY, gpu.free_bytes() // 10)
     device, other, host = gpu.allocate(size), gpu.allocate(size), gpu.allocate_on_host(size)
     how = f"copies of {size // MIB} MiB by the driver, between two events"
@@ -142,7 +141,7 @@ def bits_of_bf16(number):
 
 
 def cublas_files(named):
-    """Where it may be: as the loader finds it, with a toolkit, in a package of Python."""
+    """Possible paths of cuBLAS: of the loader, of a toolkit, of a Python package."""
     if named:
         return [named]
     folders = ["/usr/local/cuda*/lib64", *(os.path.join(path, "nvidia", "*", "lib") for path in sys.path if path)]
@@ -160,7 +159,7 @@ def open_cublas(named):
 
 
 class Products:
-    """Of two square matrices by cuBLAS, in memory of the GPU that is a half of what is free at most."""
+    """Products of two square matrices by cuBLAS, in at most half of the free memory of the GPU."""
 
     def __init__(self, gpu, library):
         self._gpu, self._cublas = gpu, library
@@ -239,7 +238,7 @@ class References:
         self.measured, self.slower, self.missing = {}, [], {}
 
     def add(self, whose, measurements):
-        """What was measured before one of them fails counts."""
+        """Adds results; results before a failure count as well."""
         try:
             for name, reference in measurements:
                 self._add(name, reference)

@@ -194,7 +194,7 @@ class AgentTest(unittest.TestCase):
                 harness.wait_until(lambda: agent.process.find(r"configuration refused.*enabeld"),
                                    "the refusal names the key")
                 self.assertNotIn("gpu.ecc", [r["check"] for r in agent.node()["results"]])
-                # By a signal or by the look at the file, whichever came first, and not by both.
+                # The signal or the change of the file triggers it, whichever is first, but not both.
                 agent.process.child.send_signal(signal.SIGHUP)
                 harness.wait_until(lambda: sum("configuration refused" in line for line in agent.process.log) >= 2,
                                    "who asks again is answered again")

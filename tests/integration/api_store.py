@@ -68,7 +68,7 @@ class ApiStore:
         self._server.server_close()
 
     def put(self, path, value):
-        """As another client would do it."""
+        """Changes an object as another client would."""
         with self._lock:
             self._keep(path, value)
 
@@ -138,7 +138,7 @@ def _merged(old, patch):
 
 
 def _patched(old, steps):
-    """Of RFC 6902: add and replace."""
+    """Applies the operations add and replace of RFC 6902."""
     for step in steps:
         *way, last = [part.replace("~1", "/").replace("~0", "~") for part in step["path"].split("/")[1:]]
         here = old

@@ -17,7 +17,7 @@ TLS_PORT = 3334
 
 
 def limit_line(host, rail, rate):
-    """What the host sends: a line of that many bits per second."""
+    """Limits the sending rate of the host to that many bits per second."""
     host.run("tc", "qdisc", "replace", "dev", host.interface(rail), "root", "tbf", "rate", f"{rate / 1e6:.0f}mbit",
              "burst", "256kb", "latency", "50ms")
 
@@ -247,7 +247,7 @@ class InsideTlsTest(unittest.TestCase):
         return os.path.join(cls.lab.folder, f"{name}.{kind}")
 
     def ask(self, name, path, body):
-        """As a client with that certificate, from the other host: status and text."""
+        """Sends a request with that certificate from the other host: status and text."""
         program = ["curl", "-s", "-w", "\n%{http_code}", "--cacert", self.path("ca", "crt"), "--resolve", f"h2:{TLS_PORT}:10.1.0.2", "-X", "POST",
                    "-d", body]
         if name:

@@ -27,7 +27,7 @@ AGENT = {"username": "system:serviceaccount:autopilot:autopilot", "extra": {"aut
 
 
 class Controller:
-    """With any free ports. `settings`: lines of its configuration."""
+    """A controller at any free ports. `settings`: lines of its configuration."""
 
     def __init__(self, kubeconfig, folder, name="controller", settings=""):
         self.config = os.path.join(folder, name + ".yaml")
@@ -63,7 +63,7 @@ class Controller:
         return None
 
     def post(self, path, body, authority, token=None, certificate=None):
-        """Inside TLS, as a client that believes that authority. `certificate`: the files of what the client shows, and of its key."""
+        """Sends a request over TLS that trusts that authority. `certificate`: the client's certificate and key files."""
         context = ssl.create_default_context(cadata=authority)
         if certificate:
             context.load_cert_chain(*certificate)

@@ -52,7 +52,7 @@ class DcgmTest(unittest.TestCase):
         return [(one["subject"]["key"] or one["subject"]["kind"], one["health"], one["reason"]) for one in result["findings"]]
 
     def make_busy(self, agent, gpu):
-        """What makes clocks fall under load needs a process that makes the load."""
+        """Clocks that fall under load need a process that causes the load."""
         code, out, error = harness.run("inject", "throttle", "--subject", f"gpu/{gpu}", "--socket", agent.socket)
         self.assertEqual(code, 0, out + error)
 

@@ -66,7 +66,7 @@ TYPES = {
 
 
 def decode(content):
-    """Of the bytes as a file: exit code, the records, standard error."""
+    """Decodes the bytes as a file: exit code, the records, standard error."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()

@@ -77,7 +77,7 @@ def probe_of(pid):
 @unittest.skipIf(harness.is_sanitized(harness.AUTOPILOT), "a simulated GPU computes on the processors, with sanitizers too slowly")
 class OwnDeepTestTest(unittest.TestCase):
     def machine(self, changes=None, calls=None, nvml=(), hidden=()):
-        """As make_machine."""
+        """Creates the machine, as make_machine."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
         tree = make_machine(self.folder, changes, calls, nvml, hidden)
         return ["--tree", tree, "--library", os.path.join(harness.BIN, "libnvidia-ml-sim.so"),

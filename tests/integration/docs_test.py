@@ -22,7 +22,7 @@ class DocsTest(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-")))
 
     def follow(self, page):
-        """In a folder that looks like the repository, with programs that are installed."""
+        """Runs a page in a folder that is laid out like the repository, with installed programs."""
         for program in ("curl", "jq"):
             harness.need_program(program)
         agent = harness.Agent("--simulate", "hgx-h100-8")
@@ -59,7 +59,7 @@ class DocsTest(unittest.TestCase):
 
 
 def duration(seconds):
-    """As the pages write it."""
+    """The duration in the format of the pages."""
     for length, unit in ((3600, "h"), (60, "m")):
         if seconds % length == 0:
             return f"{seconds // length:.0f}{unit}"

@@ -41,7 +41,7 @@ class DriverTest(unittest.TestCase):
             looking.join()
 
     def watch(self, agent, condition, what, deadline):
-        """Asks for /v1/node without pause until the condition holds; gives the slowest answer."""
+        """Requests /v1/node without pause until the condition holds; returns the slowest answer."""
         slowest = 0.0
         end = time.monotonic() + deadline
         while time.monotonic() < end:
@@ -105,7 +105,7 @@ class DriverTest(unittest.TestCase):
         with open(os.path.join(tree, "nvml.yaml"), "a", encoding="utf-8") as driver:
             if functions:
                 driver.write("functions:\n" + "".join(f"  {name}: {code}\n" for name, code in functions.items()))
-        # From now on the machine has always been so.
+        # The changed machine becomes the original state.
         for name in (".pristine.json", "simulation.yaml"):
             os.remove(os.path.join(tree, name))
         return tree

@@ -81,7 +81,7 @@ def print_help(version, has_cuda):
 
 
 def misbehave(how):
-    """Instead of a test, or before it."""
+    """A fault instead of a test, or before it."""
     if how in ("hang", "early_hang"):
         time.sleep(600)
     if how == "crash":
@@ -160,7 +160,7 @@ def exchange(peer, words):
 
 
 def rate_between(own, other, limit):
-    """Of a client, in Gbit/s: a write is sent by this end, a read by the other one."""
+    """Rate that the client prints, in Gbit/s: this side sends a write, the other side sends a read."""
     sender, getter = (other, own) if NAME == "ib_read_bw" else (own, other)
     bounds = [sender.get("sends"), getter.get("gets"), limit]
     return min([own["rates"].get(NAME, 98.02), *(bound for bound in bounds if bound)])

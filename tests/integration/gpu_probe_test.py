@@ -304,7 +304,7 @@ class Peers(ProbeCase):
     """Copies between GPUs of which one is not well."""
 
     def pairs(self, report, index, scope):
-        """By the UUID of the other GPU: the measured values, and why it was not tested."""
+        """Results by the UUID of the other GPU: the measured values, and why a pair was not tested."""
         test = tests_of(report, index)["p2p", scope]
         return ({series["peer"] for series in test.get("measured", [])}, {one["peer"]: one["why"] for one in test.get("not_looked", [])})
 

@@ -167,7 +167,7 @@ class ImageTest(unittest.TestCase):
         drivers = {one.read_text(encoding="utf-8").split()[1] for one in (self.root / "etc/libibverbs.d").iterdir()}
         self.assertLessEqual({"mlx5", "bnxt_re", "irdma", "efa"}, drivers)
         self.assertEqual({Path(one).name.partition("-rdmav")[0] for one in parts}, {f"lib{driver}" for driver in drivers})
-        # As libibverbs opens the driver of an adapter: with all its dependencies.
+        # As libibverbs opens the driver of an adapter, with all its dependencies.
         environment = {"LD_PRELOAD": ":".join(parts), "LD_BIND_NOW": "1"}
         for name in ("ib_write_bw", "ib_read_bw", "ib_send_lat"):
             done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", self.root, f"/usr/bin/{name}"],

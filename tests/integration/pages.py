@@ -55,7 +55,7 @@ class Block:
 
     @property
     def commands(self) -> list[Command]:
-        """In order; a following `echo $?` gives the exit code of a command."""
+        """The commands in order; a following `echo $?` gives the exit code of a command."""
         found = []
         lines = list(enumerate(self.lines, self.line + 1))
         while lines:

@@ -349,7 +349,7 @@ class AgentTest(unittest.TestCase):
         return sorted((one["subject"]["index"], one["name"]) for one in self.look() if one["name"].startswith("pod."))
 
     def parts(self):
-        """By key, once both GPUs have them: an answer of the driver can be a second old."""
+        """Instances by key, once both GPUs have them: an answer of the driver can be a second old."""
         parts = {one["subject"]["key"]: one["value"] for one in self.look() if one["name"] == "gpu.instance"}
         return parts if len(parts) == 6 else None
 

@@ -45,7 +45,7 @@ class Api:
                 child.kill()
 
     def wait_for_kinds(self, *names: str) -> None:
-        """Until the server serves what these definitions say. `kubectl wait` ends with an error where one is so new that it has no
+        """Waits until the server serves these definitions. `kubectl wait` ends with an error if a definition is so new that it has no
         conditions at all."""
         self.wait(lambda: all(condition_of(self.get("crd", name), "Established") == "True" for name in names), f"{', '.join(names)} are served")
 

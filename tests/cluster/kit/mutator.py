@@ -12,7 +12,7 @@ ADDRESS = "127.0.0.1"  # the API server is on this machine
 
 
 class Mutator:
-    """Asked while it is used. `patch_of` gives the steps of a JSON patch for an object; `rules` and `more` are of the
+    """Active while the context lasts. `patch_of` returns the steps of a JSON patch for an object; `rules` and `more` are members of the
     configuration; `keys` have the certificate "server" for ADDRESS, of "authority"."""
 
     def __init__(self, api, name: str, keys, patch_of, rules: list[dict], **more):
