@@ -97,7 +97,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
       written_(memory.written.value_or(incidents::WrittenVerdict{})),
       knows_written_(memory.written.has_value()),
       may_lack_written_(memory.is_incomplete),
-      lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
+      lanes_({.threads = 1, .max_stuck = 1, .max_queued = 1}),
       session_(loop, clock, door, "autopilot-agent",
                [this](std::function<void()> task) { static_cast<void>(lanes_.submit(std::move(task))); }),
       client_(session_.client()),

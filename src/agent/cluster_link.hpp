@@ -139,7 +139,7 @@ class ClusterLink {
   std::string node_uid_;
   std::optional<kube::Node> own_node_;
   net::Subscription next_report_;
-  runtime::Lanes lanes_;  // for what of the credentials may block
+  runtime::Workers lanes_;  // for what of the credentials may block
   kube::Session session_;
   kube::Client& client_;
   kube::ServiceEndpoints agents_;

@@ -207,7 +207,7 @@ void add_service(HttpServer& server, const RouteContext& context) {
     responder.respond(net::text_response("ok\n"));
   });
   server.route("GET", "/readyz", [context](const HttpRequest&, Responder responder) {
-    const bool ready = context.runtime.has_looked_once();
+    const bool ready = context.runtime.has_run_once();
     responder.respond(ready ? net::text_response("ok\n")
                             : net::text_response("not every check has looked once\n", 503));
   });

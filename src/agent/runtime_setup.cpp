@@ -19,9 +19,9 @@ runtime::RuntimeOptions runtime_options(const config::Config& config, const Mach
   options.profile = config.profile;
   options.simulated = machine.simulated;
   options.has_accelerator = machine.has_accelerator;
-  options.knows_why = {{"gpu", "gpu.driver"}};
-  options.lanes.lanes = config.limits.lanes;
-  options.lanes.max_stuck = config.limits.stuck_lanes;
+  options.follow_up_check = {{"gpu", "gpu.driver"}};
+  options.workers.threads = config.limits.lanes;
+  options.workers.max_stuck = config.limits.stuck_lanes;
   return options;
 }
 

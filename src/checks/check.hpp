@@ -27,21 +27,22 @@ namespace autopilot::checks {
 struct Request {
   Instant now;
   MonoTime deadline;
-  // Kernel-log records with a sequence below this were seen in an earlier round (of this boot); see
+  // Kernel log records with a smaller sequence were read in an earlier run (of this boot); see
   // host/kernel_log.
   std::uint64_t kernel_log_from = 0;
-  // Records with a sequence below this were told and counted by an earlier run of this boot: they are read
-  // again for what they say about now, and no event stands for some of them and some later ones.
+  // Records with a smaller sequence were reported and counted by an earlier run of this boot. They are read
+  // again because they may still describe the present. No event stands for both such records and later ones.
   std::uint64_t kernel_log_counted = 0;
-  std::string_view reader{};  // of the kernel log: the check's id
+  std::string_view reader{};  // id of the check that reads the kernel log
 };
 
-// A round of looking.
+// Result of one run.
 struct Observed {
   Observations observations;
-  std::vector<std::string> witnesses;  // those that looked
-  // Set by checks that read the kernel log: which lines of it, where the next round begins, and how many new
-  // records were more than one round may tell. What the log itself lost it counts for all readers.
+  std::vector<std::string> witnesses;  // data sources that answered
+  // Set by checks that read the kernel log: the lines that they read, the start of the next run, and the
+  // number of new records beyond the limit of one run. The log itself counts, for all readers, the records
+  // that it lost.
   LogParts kernel_log_parts = LogParts::none;
   std::optional<std::uint64_t> kernel_log_next;
   std::uint64_t records_dropped = 0;
@@ -78,16 +79,16 @@ struct JudgeInput {
   const Expectation& expectation;
 };
 
-// observe touches the machine and has no opinion; it is called on a lane and may block until the deadline. An
-// error means nothing could be seen: unsupported only with positive evidence that nothing of the kind is
-// here, anything else is unknown. judge is pure and is called with a history that has at least one round.
+// observe reads the machine and does not judge; it runs on a worker and may block until the deadline. An
+// error means that nothing could be read: `unsupported` only with evidence that the machine has no such
+// hardware, otherwise the result is unknown. judge is pure, and gets a history with at least one run.
 struct Check {
   CheckInfo info;
   std::function<Result<Observed>(const host::Host& host, const Request& request)> observe;
   Findings (*judge)(const JudgeInput& input) = nullptr;
 };
 
-// THE list, in display order.
+// All checks, in display order.
 [[nodiscard]] std::span<const Check> builtin_checks();
 [[nodiscard]] const Check* find_check(std::string_view id);
 

@@ -10,7 +10,7 @@
 namespace autopilot::checks {
 namespace {
 
-// unknown and unsupported are not degrees of a fault and pass as they are.
+// unknown and unsupported are not degrees of a fault and are not capped.
 Health capped(Health health, Health most) {
   return health == Health::failed && most == Health::degraded ? Health::degraded : health;
 }
@@ -32,10 +32,10 @@ void add_if_unread(const JudgeInput& input, const Observation& observation, Find
   const std::string& why = observation.missing;
   if (why.empty() || why == "not_supported" || why == to_string(Errc::unsupported)) return;
   const std::string_view reason = unread_reason(why);
-  const bool is_told = std::ranges::any_of(findings, [&](const Finding& finding) {
+  const bool is_reported = std::ranges::any_of(findings, [&](const Finding& finding) {
     return finding.reason == reason && finding.subject == observation.subject;
   });
-  if (is_told) return;  // the first says it for all of the same kind
+  if (is_reported) return;  // one finding for each kind of error
   const Value* what = find_attribute(observation.attributes, "error");
   findings.push_back(make_finding(input, observation.subject, reason, Health::unknown,
                                   what == nullptr ? observation.name + ": " + why : to_string(*what)));

@@ -8,33 +8,33 @@
 
 namespace autopilot::checks {
 
-// A number of thresholds.yaml, or the operator's own in its place.
+// A threshold from thresholds.yaml, or the operator's own value for it.
 struct Limit {
   std::string id;
   double value = 0;
   std::string unit;
-  std::string source;  // of the number: the catalog's, or "configuration"
+  std::string source;  // the source that the catalog names, or "configuration"
   Health max_health = Health::degraded;
 };
 
-// An id that the catalog at hand lacks is taken from the built-in one; one that neither has is a bug.
+// Falls back to the built-in catalog if input.facts lacks the id. Asserts that one of them has it.
 [[nodiscard]] Limit limit(const JudgeInput& input, std::string_view id);
 
-// A finding with the action of its reason and a health that is no worse than the reason may give.
+// A finding with the action of its reason. The health is capped at the reason's maximum.
 [[nodiscard]] Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
                                    Health health, std::string message);
-// The same because `value` passed `limit`: no worse than the number may give either, with both as evidence.
+// The same for a value beyond a limit: the health is also capped at the limit's maximum; value and limit
+// become evidence.
 [[nodiscard]] Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
                                    Health health, std::string message, double value, const Limit& limit);
 
-// What could not be read is unknown beside what could: adds one finding for each subject and each way in
-// which observations of the last round were asked for and not answered. `not_supported` and `unsupported` are
-// answers.
+// Adds one unknown finding for each subject and kind of error, for observations of the last run that are
+// missing. `not_supported` and `unsupported` are valid answers and add none.
 void add_unread(const JudgeInput& input, Findings& findings);
-// The same for the observation of the last round with that name only.
+// The same, only for the observation with that name.
 void add_unread(const JudgeInput& input, const Subject& subject, std::string_view name, Findings& findings);
 
-// 0.42 -> "42 %", 12.345 -> "12.3"; at most one digit behind the point.
+// 0.42 -> "42 %", 12.345 -> "12.3"; at most one digit after the point.
 [[nodiscard]] std::string percent(double ratio);
 [[nodiscard]] std::string rounded(double number);
 // 0.0000000000032 -> "3.2e-12".

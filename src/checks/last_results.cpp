@@ -17,45 +17,47 @@ bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-bool is_as_it_should_be(const ResultForm& form, const Observation& found) {
+bool is_valid(const ResultForm& form, const Observation& found) {
   return found.value && (form.words.empty() ? as_number(*found.value).has_value()
                                             : is_one_of(form.words, to_string(*found.value)));
 }
 
-void add_malformed(const JudgeInput& input, const Observation& said, const Value& value, Findings& findings) {
-  findings.push_back(make_finding(input, said.subject, "malformed_answer", Health::unknown,
-                                  said.name + " is '" + to_string(value) + "', which says nothing"));
-  findings.back().evidence.emplace_back("witness", said.source);
+void add_malformed(const JudgeInput& input, const Observation& found, const Value& value,
+                   Findings& findings) {
+  findings.push_back(make_finding(input, found.subject, "malformed_answer", Health::unknown,
+                                  found.name + " is '" + to_string(value) + "', which is not a valid value"));
+  findings.back().evidence.emplace_back("witness", found.source);
 }
 
-// A test that ran on them and says nothing of it proves nothing.
-void add_silent(const JudgeInput& input, const ResultForm& form, Findings& findings) {
-  std::set<Subject> told{host_subject()};
+// A diagnostic that ran on a subject and has no result for it proves nothing.
+void add_without_result(const JudgeInput& input, const ResultForm& form, Findings& findings) {
+  std::set<Subject> seen{host_subject()};
   for (const Observation& found : input.history.latest())
-    if (is_one_of(form.found, found.name)) told.insert(found.subject);
+    if (is_one_of(form.found, found.name)) seen.insert(found.subject);
   for (const Observation& other : input.history.latest())
-    if (told.insert(other.subject).second)
-      findings.push_back(make_finding(
-          input, other.subject, "malformed_answer", Health::unknown,
-          "the results lack " + std::string(form.found.front()) + " of " + to_string(other.subject)));
+    if (seen.insert(other.subject).second)
+      findings.push_back(make_finding(input, other.subject, "malformed_answer", Health::unknown,
+                                      "the results of the diagnostic lack " +
+                                          std::string(form.found.front()) + " for " +
+                                          to_string(other.subject)));
 }
 
-// No subject has anything: why not.
+// Why no subject has a result.
 Finding nothing_found(const JudgeInput& input, const ResultForm& form, const Observation* outcome,
                       bool has_any) {
   const std::string word = outcome != nullptr && outcome->value ? to_string(*outcome->value) : "";
   if (has_any || (!word.empty() && word == form.nothing_to_test))
     return make_finding(input, host_subject(), "not_present", Health::unsupported,
-                        "there is nothing to test here");
+                        "this machine has nothing to test");
   if (outcome == nullptr)
     return make_finding(input, host_subject(), "malformed_answer", Health::unknown,
-                        "the results lack " + std::string(form.outcome));
+                        "the results of the diagnostic lack " + std::string(form.outcome));
   if (word == form.outcomes.front())
     return make_finding(input, host_subject(), "malformed_answer", Health::unknown,
-                        "the test ended, and its results lack " + std::string(form.found.front()));
+                        "the diagnostic ended, and its results lack " + std::string(form.found.front()));
   const std::string by = attribute_text(*outcome, "by");
   return make_finding(input, host_subject(), "could_not_look", Health::unknown,
-                      "nothing was tested yet: " + word + (by.empty() ? "" : " by " + by));
+                      "the diagnostic has not run yet: " + word + (by.empty() ? "" : " by " + by));
 }
 
 }  // namespace
@@ -103,12 +105,12 @@ void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& fin
     if (!is_one_of(form.found, found.name)) continue;
     has_any = true;
     add_unread(input, found.subject, found.name, findings);
-    if (is_as_it_should_be(form, found))
+    if (is_valid(form, found))
       has_good = true;
     else if (found.value)
       add_malformed(input, found, *found.value, findings);
   }
-  add_silent(input, form, findings);
+  add_without_result(input, form, findings);
   if (!has_good && findings.size() == before)
     findings.push_back(nothing_found(input, form, outcome, has_any));
 }

@@ -10,33 +10,33 @@
 
 namespace autopilot::checks {
 
-// What the last active test of that check left (host/tests/results.hpp), each with the moment of this look as
-// its time, because it is what is known now, and the end of its test, if one has ended, as the attribute
+// The results of the last diagnostic of that check (host/tests/results.hpp). Each gets the time of this run,
+// because it is the current knowledge, and the end of its diagnostic, if that has ended, as attribute
 // `testedAt`. Errors as TestResults::last.
 [[nodiscard]] Result<Observed> last_results(const host::Host& host, const Request& request,
                                             std::string_view check, std::string_view witness);
 
-// Gives the results of a test their time, the end of the test, as the attribute `testedAt`.
+// Adds the time of each result, which is the end of its diagnostic, as attribute `testedAt`.
 void note_tested(Observations& results);
 
-// Of a check that tells of such results. To look is cheap, whatever the test did; `domain` is its tag beside
-// "active".
+// Description of a check that judges such results. Running it is cheap, because it only reads stored results.
+// `domain` is its tag beside "active".
 [[nodiscard]] CheckInfo active_check_info(std::string_view id, std::string title, std::string_view domain,
                                           std::string_view witness,
                                           Duration period = std::chrono::seconds{60});
 
-// What such results are made of: a word about the test as a whole, and what it found of each subject.
+// Expected form of such results: one word about the diagnostic as a whole, and values for each subject.
 struct ResultForm {
-  std::string_view outcome;                    // of the host
-  std::span<const std::string_view> outcomes;  // the words that it may be; the first: the test ended
-  std::string_view nothing_to_test;            // the one of them that says so; empty: none does
-  std::span<const std::string_view> found;     // of each subject that was tested, one of these or more
-  std::span<const std::string_view> words;     // that they may be; empty: they are numbers
+  std::string_view outcome;                    // observation about the host
+  std::span<const std::string_view> outcomes;  // its valid words; the first means that the diagnostic ended
+  std::string_view nothing_to_test;  // the word for a machine without a subject to test; empty: no such word
+  std::span<const std::string_view> found;  // each tested subject has at least one of these
+  std::span<const std::string_view> words;  // valid values; empty: the values are numbers
 };
 
-// Adds what makes of results none, in whole or of one subject: what could not be read, a word that nobody
-// knows, text in place of a number, a subject of which only other things are told, a test that found nothing
-// of anything. Such a node is not healthy.
+// Adds a finding for each result that cannot be used: a value that could not be read, an unknown word, text
+// instead of a number, a subject without any of `found`, and a diagnostic without a result for any subject.
+// Such a node is not healthy.
 void add_unusable(const JudgeInput& input, const ResultForm& form, Findings& findings);
 
 }  // namespace autopilot::checks

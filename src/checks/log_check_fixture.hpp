@@ -15,10 +15,10 @@
 
 namespace autopilot::checks {
 
-// For tests of checks that read files and the kernel log: a machine of nothing but what the test writes.
+// For tests of checks that read files and the kernel log: a machine with only what the test writes.
 class LogCheckTest : public ::testing::Test {
  protected:
-  // `step`: how long after the last look the next one is, where the test does not say.
+  // `step`: time between two runs, unless the test sets it.
   LogCheckTest(const Check& check, Duration step) : check_(check), step_(step) {}
 
   void say(const std::string& text, int facility = 0) {
@@ -29,7 +29,7 @@ class LogCheckTest : public ::testing::Test {
     return check_.observe(
         host_, {.now = now, .deadline = now.mono + std::chrono::seconds{5}, .kernel_log_from = next_record_});
   }
-  // One more round; what the judge says after it.
+  // Runs the check once more and returns its findings.
   Result<Findings> try_look(Duration later) {
     empty_.clock.advance(later);
     Observed observed = TRY(observe());
@@ -41,7 +41,7 @@ class LogCheckTest : public ::testing::Test {
                          .facts = catalog::builtin(),
                          .expectation = expectation_});
   }
-  // The same where it must have looked.
+  // The same; the run must succeed.
   Findings look(Duration later) {
     auto findings = try_look(later);
     if (!findings) {
@@ -51,7 +51,7 @@ class LogCheckTest : public ::testing::Test {
     return *std::move(findings);
   }
   Findings look() { return look(step_); }
-  // "degraded cpu_stuck" for each finding, or the word of the error where it could not look.
+  // "degraded cpu_stuck" for each finding, or the error code of a failed run.
   std::vector<std::string> reasons(Duration later) {
     const auto findings = try_look(later);
     if (!findings) return {std::string(to_string(findings.error().code))};

@@ -54,7 +54,7 @@ Result<NodeSnapshot> run_checks(const RunRequest& request, const config::Config&
   one_shot.options.simulated = machine.simulated;
   one_shot.options.has_accelerator = machine.has_accelerator;
   // One worker per check: a driver that hangs delays only the checks that call it.
-  one_shot.options.lanes.lanes = static_cast<int>(checks.size());
+  one_shot.options.workers.threads = static_cast<int>(checks.size());
   one_shot.settings.expectation = settings.expectation;
   one_shot.settings.expectation.required_checks = machine.required_checks(settings);
   one_shot.window = request.window;

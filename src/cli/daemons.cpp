@@ -123,7 +123,7 @@ void add_agent(CLI::App& app, int& exit_code) {
 namespace {
 
 // For blocking reads of credentials: files and plugins.
-constexpr runtime::Lanes::Limits kLanes{.lanes = 1, .max_stuck = 1, .max_queued = 4};
+constexpr runtime::Workers::Limits kLanes{.threads = 1, .max_stuck = 1, .max_queued = 4};
 
 struct Options {
   std::optional<std::string> listen;
@@ -166,7 +166,7 @@ int run_controller_verb(const Options& options) {
   // The reader of the log may exit first.
   std::signal(SIGPIPE, SIG_IGN);
   const host::SystemClock clock;
-  runtime::Lanes lanes(kLanes);
+  runtime::Workers lanes(kLanes);
   controller::ControllerOptions wanted{
       .config = std::move(*config),
       .reload = [options] { return load(options); },

@@ -417,10 +417,9 @@ TEST_F(GateTest, a_node_that_reaches_nobody_moves_its_pod_and_is_not_proven) {
   prove(2h);
   ask(pod("train-0"), {{kPcieTest, kPings}, {}});
   ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
-  end_pings(started_[0], "op-1", "none of 3 addresses of other nodes answers by way of eth0");
+  end_pings(started_[0], "op-1", "none of 3 addresses of other nodes answers through eth0");
   EXPECT_EQ(result().outcome, PreflightOutcome::failed);
-  EXPECT_EQ(result().message,
-            "network.ping failed: none of 3 addresses of other nodes answers by way of eth0");
+  EXPECT_EQ(result().message, "network.ping failed: none of 3 addresses of other nodes answers through eth0");
   EXPECT_THAT(gang_asked_, IsEmpty());
   ASSERT_THAT(reports_, SizeIs(1));
   ASSERT_THAT(reports_[0].findings, SizeIs(1));

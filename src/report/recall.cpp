@@ -54,7 +54,7 @@ Result<runtime::Remembered> recall(const store::Journal& journal, const std::str
                                       kWrittenVerdict, kReportUnread, kLastInstance})
     if (auto value = TRY(journal.value(name))) remembered.facts.values.emplace(name, std::move(*value));
   remembered.kernel_log_positions = TRY(numbers_of_boot(journal, "kernel_log.position/", boot_id, checks));
-  remembered.kernel_log_untold = TRY(numbers_of_boot(journal, "kernel_log.untold/", boot_id, checks));
+  remembered.kernel_log_unreported = TRY(numbers_of_boot(journal, "kernel_log.untold/", boot_id, checks));
   remembered.lost = remembered.facts.value(runtime::kMemoryLossFact);
   return remembered;
 }

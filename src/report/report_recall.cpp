@@ -31,7 +31,7 @@ class Question {
         path_(report_path(door.name_space, node)),
         shared_(std::make_shared<Shared>(door)),
         client_(loop_, door.access.server, options(deadline)),
-        lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}),
+        lanes_({.threads = 1, .max_stuck = 1, .max_queued = 1}),
         now_(clock.now()) {}
 
   Result<std::string> ask() {
@@ -115,7 +115,7 @@ class Question {
   net::EventLoop loop_;
   std::shared_ptr<Shared> shared_;
   kube::Client client_;
-  runtime::Lanes lanes_;
+  runtime::Workers lanes_;
   const Instant now_;
   net::Subscription look_;
   net::Subscription next_;

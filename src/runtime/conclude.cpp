@@ -37,11 +37,11 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// Beside each number that the check wants to keep in mind: the largest so far, which the round before knew.
-void add_baselines(const CheckInfo& info, const History& history, Observations& round) {
+// Adds, for each baseline of the check, the largest value so far, as known from the run before.
+void add_baselines(const CheckInfo& info, const History& history, Observations& observations) {
   if (info.baselines.empty()) return;
   Observations largest;
-  for (const Observation& observation : round) {
+  for (const Observation& observation : observations) {
     if (!observation.value || observation.is_event()) continue;
     const auto number = as_number(*observation.value);
     if (!number || std::ranges::find(info.baselines, observation.name.text()) == info.baselines.end())
@@ -54,11 +54,12 @@ void add_baselines(const CheckInfo& info, const History& history, Observations& 
     most.attributes.clear();
     largest.push_back(std::move(most));
   }
-  round.insert(round.end(), std::make_move_iterator(largest.begin()), std::make_move_iterator(largest.end()));
+  observations.insert(observations.end(), std::make_move_iterator(largest.begin()),
+                      std::make_move_iterator(largest.end()));
 }
 
-// A judge may say it in words of its own, and under another reason.
-bool is_told(const Observation& missing, const Findings& findings) {
+// A judge may report it in its own words and with another reason.
+bool is_reported(const Observation& missing, const Findings& findings) {
   const Value* error = find_attribute(missing.attributes, "error");
   return error != nullptr && std::ranges::any_of(findings, [&](const Finding& finding) {
            return finding.health == Health::unknown && finding.subject == missing.subject &&
@@ -66,10 +67,10 @@ bool is_told(const Observation& missing, const Findings& findings) {
          });
 }
 
-// Beside what the judge says: an answer that makes no sense is never silent.
+// Malformed data is always reported, in addition to the judge's findings.
 void add_malformed(const checks::JudgeInput& input, Findings& findings) {
   for (const Observation& observation : input.history.latest())
-    if (observation.missing == to_string(Errc::malformed) && !is_told(observation, findings))
+    if (observation.missing == to_string(Errc::malformed) && !is_reported(observation, findings))
       checks::add_unread(input, observation.subject, observation.name, findings);
 }
 
@@ -101,19 +102,19 @@ Finding cannot_look(const CheckInfo& check, const Error& error) {
 Finding not_looked_yet() {
   Finding finding;
   finding.reason = "not_looked_yet";
-  finding.message = "the first look has not finished";
+  finding.message = "the first run has not finished";
   return finding;
 }
 
 Finding asked_again() {
   Finding finding;
   finding.reason = "asked_again";
-  finding.message = "a look found what only a second look confirms; that look has not finished";
+  finding.message = "a run found a fault that only a second run confirms; that run has not finished";
   return finding;
 }
 
-bool wants_second_look(const Findings& said, const Findings& raised, const catalog::Catalog& facts) {
-  return std::ranges::any_of(said, [&](const Finding& finding) {
+bool needs_confirmation(const Findings& found, const Findings& raised, const catalog::Catalog& facts) {
+  return std::ranges::any_of(found, [&](const Finding& finding) {
     const catalog::Reason* reason = facts.reason(finding.reason);
     if (reason == nullptr || !reason->asks_again || !incidents::is_bad(finding.health)) return false;
     return std::ranges::none_of(raised, [&finding](const Finding& other) {

@@ -94,7 +94,7 @@ TEST(SecondLook, is_wanted_where_the_reason_asks_again_and_nothing_is_raised) {
   Finding milder_wish = wish;
   milder_wish.health = Health::degraded;
   const auto wants = [](const Findings& said, const Findings& raised) {
-    return wants_second_look(said, raised, catalog::builtin());
+    return needs_confirmation(said, raised, catalog::builtin());
   };
   EXPECT_TRUE(wants({worn_out}, {}));
   EXPECT_TRUE(wants({down, worn_out}, {down}));

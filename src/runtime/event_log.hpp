@@ -16,9 +16,8 @@
 
 namespace autopilot::runtime {
 
-// The node's latest events, as they may be shown: an event appears when the journal has it, or after
-// kPatience without that (marked as not durable). Readers may be on any thread; the rest belongs to the
-// runtime's thread.
+// The node's latest events. An event is shown once the journal has it, or after kPatience without the journal
+// (marked as not durable). Readers may be on any thread; all other calls belong to the runtime's thread.
 class EventLog {
  public:
   static constexpr std::size_t kKept = 2048;
@@ -26,27 +25,27 @@ class EventLog {
 
   using Listener = std::function<void(const std::vector<Event>&)>;
 
-  // Ids go on after `last_id`. `kept` are earlier events, oldest first.
+  // Ids continue after `last_id`. `kept` has earlier events, oldest first.
   void restore(std::uint64_t last_id, std::vector<Event> kept);
   // Called with each group of newly shown events, on the runtime's thread.
   void set_listener(Listener listener) { listener_ = std::move(listener); }
 
-  // Gives the event its id and holds it back until it is durable.
+  // Assigns the event's id and holds the event back until it is durable.
   const Event& add(Event event, MonoTime now);
-  // Everything up to this id is in the journal, but what lost_up_to was told of.
+  // All events up to this id are in the journal, except those passed to lost_up_to.
   void durable_up_to(std::uint64_t id);
-  // What waits up to this id may never be in the journal: shown at once, as not durable.
+  // Waiting events up to this id may never be in the journal: shows them now, as not durable.
   void lost_up_to(std::uint64_t id);
-  // There is no journal: show at once, as not durable.
+  // Without a journal: shows all events now, as not durable.
   void show_all();
-  // Shows what has waited too long. Gives the moment when the next one will have.
+  // Shows events that have waited for kPatience. Returns the time when the next one will have.
   std::optional<MonoTime> show_overdue(MonoTime now);
 
   // Shown events with a larger id, oldest first.
   [[nodiscard]] std::vector<Event> after(std::uint64_t id) const;
-  // The id of the oldest event still kept; 0 when there is none.
+  // The id of the oldest kept event; 0 without events.
   [[nodiscard]] std::uint64_t oldest_kept() const;
-  // The id of the newest shown event; 0 when there is none.
+  // The id of the newest shown event; 0 without events.
   [[nodiscard]] std::uint64_t newest_shown() const;
 
  private:
@@ -64,14 +63,14 @@ class EventLog {
   std::deque<Event> shown_;
 };
 
-// A record that the check read in the kernel log.
+// A record that the check read from the kernel log.
 [[nodiscard]] Event kernel_event(const std::string& check, const Observation& record);
-// So many more were read than were told.
+// `count` records beyond the limit were counted, not listed.
 [[nodiscard]] Event further_records_event(const std::string& check, std::size_t count);
 [[nodiscard]] Event records_lost_event(std::uint64_t count);
-// What was known may be forgotten, or that no longer matters.
+// The stored state may be incomplete, or is complete again.
 [[nodiscard]] Event memory_loss_event(EventKind kind, const Finding& finding);
-// Who, from which process, has seen the incident, and why nothing more is needed.
+// A user of process `pid` acknowledged the incident.
 [[nodiscard]] Event acknowledged_event(const Incident& incident, const Acknowledgement& acknowledgement,
                                        std::int64_t pid);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A read of a file that this kernel does not let return: the look is given up, the machine is not.
+// A read of a file that never returns: the run is abandoned, not the machine.
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
@@ -101,7 +101,7 @@ TEST_F(HangingFileTest, costs_one_lane_until_it_answers) {
 
   ASSERT_TRUE(poll_until([&] {
     return result("network.ib_port").health == Health::unknown &&
-           message("network.ib_port") != "the first look has not finished";
+           message("network.ib_port") != "the first run has not finished";
   }));
   ASSERT_THAT(result("network.ib_port").findings, SizeIs(1));
   EXPECT_EQ(result("network.ib_port").findings[0].reason, "timed_out");
@@ -110,7 +110,7 @@ TEST_F(HangingFileTest, costs_one_lane_until_it_answers) {
   // Nobody asks the file again meanwhile, and the other checks go on.
   const WallTime before = result("host.clock").completed;
   ASSERT_TRUE(poll_until([&] {
-    return message("network.ib_port").find("an earlier look has not returned") != std::string::npos &&
+    return message("network.ib_port").find("an earlier run has not returned") != std::string::npos &&
            result("host.clock").completed > before;
   })) << message("network.ib_port");
   EXPECT_EQ(result("host.clock").health, Health::healthy);

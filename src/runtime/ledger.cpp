@@ -9,31 +9,31 @@
 
 namespace autopilot::runtime {
 
-void DurableWaiters::add(std::uint64_t batch, MonoTime patience, Done done) {
-  waiters_.push_back({batch, patience, std::move(done)});
+void DurableWaiters::add(std::uint64_t batch, MonoTime limit, Done done) {
+  waiters_.push_back({batch, limit, std::move(done)});
 }
 
 void DurableWaiters::settle(std::uint64_t batch, bool durable) {
-  tell([batch](const Waiter& waiter) { return waiter.batch <= batch; }, durable);
+  notify([batch](const Waiter& waiter) { return waiter.batch <= batch; }, durable);
 }
 
 void DurableWaiters::give_up(MonoTime now) {
-  tell([now](const Waiter& waiter) { return waiter.patience <= now; }, false);
+  notify([now](const Waiter& waiter) { return waiter.limit <= now; }, false);
 }
 
 std::optional<MonoTime> DurableWaiters::next() const {
-  const auto first = std::ranges::min_element(waiters_, {}, &Waiter::patience);
-  return first == waiters_.end() ? std::nullopt : std::optional(first->patience);
+  const auto first = std::ranges::min_element(waiters_, {}, &Waiter::limit);
+  return first == waiters_.end() ? std::nullopt : std::optional(first->limit);
 }
 
-void DurableWaiters::tell(const std::function<bool(const Waiter&)>& concerns, bool durable) {
-  std::vector<Done> told;
+void DurableWaiters::notify(const std::function<bool(const Waiter&)>& concerns, bool durable) {
+  std::vector<Done> removed;
   std::erase_if(waiters_, [&](Waiter& waiter) {
     if (!concerns(waiter)) return false;
-    told.push_back(std::move(waiter.done));
+    removed.push_back(std::move(waiter.done));
     return true;
   });
-  for (const Done& done : told)
+  for (const Done& done : removed)
     done(durable);
 }
 
@@ -46,7 +46,7 @@ Ledger::Ledger(Origin origin, const Clock& clock, Commit commit, std::shared_ptr
     : origin_(std::move(origin)), clock_(clock), commit_(std::move(commit)), inbox_(std::move(inbox)) {}
 
 void Ledger::restore(std::uint64_t last_event, std::vector<Event> kept, LastingFacts facts) {
-  last_told_ = last_event;
+  last_event_ = last_event;
   facts_ = std::move(facts);
   events_.restore(last_event, std::move(kept));
 }
@@ -61,10 +61,10 @@ std::uint64_t Ledger::tell(Event event) {
   if (event.time == WallTime{}) event.time = now.wall;
   event.boot_id = origin_.boot_id;
   event.simulated = origin_.simulated;
-  const Event& told = events_.add(std::move(event), now.mono);
-  last_told_ = told.id;
-  batch_.events.push_back(told);
-  return last_told_;
+  const Event& added = events_.add(std::move(event), now.mono);
+  last_event_ = added.id;
+  batch_.events.push_back(added);
+  return last_event_;
 }
 
 void Ledger::add(const std::vector<Incident>& incidents) {
@@ -90,7 +90,7 @@ void Ledger::add_lasting_facts() {
 void Ledger::flush() {
   if (!commit_) {
     batch_ = {};
-    settle({++flushed_, last_told_, false});
+    settle({++flushed_, last_event_, false});
     events_.show_all();
     return;
   }
@@ -99,7 +99,7 @@ void Ledger::flush() {
   waiters_.give_up(now);
   if (batch_.empty()) return;
   commit_(std::exchange(batch_, {}),
-          [inbox = inbox_, batch = ++flushed_, last_event = last_told_](bool durable) {
+          [inbox = inbox_, batch = ++flushed_, last_event = last_event_](bool durable) {
             inbox->put(Inbox::Committed{batch, last_event, durable});
           });
 }
@@ -120,34 +120,34 @@ void Ledger::when_durable(std::function<void(bool)> done) {
 }
 
 std::optional<MonoTime> Ledger::next_flush() {
-  const auto patience = waiters_.next();
+  const auto limit = waiters_.next();
   const auto overdue = events_.show_overdue(clock_.now().mono);
-  return patience && overdue ? std::min(*patience, *overdue) : patience ? patience : overdue;
+  return limit && overdue ? std::min(*limit, *overdue) : limit ? limit : overdue;
 }
 
 MemoryLoss::MemoryLoss(std::string cause, int rounds)
     : cause_(std::move(cause)), rounds_(std::max(1, rounds)) {}
 
-void MemoryLoss::note_look(std::string_view check) {
+void MemoryLoss::note_run(std::string_view check) {
   if (is_over()) return;
-  const auto found = looks_.find(check);
-  if (found == looks_.end())
-    looks_.emplace(check, 1);
+  const auto found = runs_.find(check);
+  if (found == runs_.end())
+    runs_.emplace(check, 1);
   else if (found->second < rounds_)
     ++found->second;
 }
 
 bool MemoryLoss::holds(std::string_view check) const {
   if (is_over()) return false;
-  const auto found = looks_.find(check);
-  return found == looks_.end() || found->second < rounds_;
+  const auto found = runs_.find(check);
+  return found == runs_.end() || found->second < rounds_;
 }
 
 Finding MemoryLoss::finding() const {
   Finding finding;
   finding.health = Health::unknown;
   finding.reason = incidents::kMemoryLost;
-  finding.message = "what was known of this node before may not be all there: " + cause_;
+  finding.message = "the stored state of this node may be incomplete: " + cause_;
   return finding;
 }
 

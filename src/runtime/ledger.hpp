@@ -21,42 +21,41 @@
 
 namespace autopilot::runtime {
 
-// Those who want to know when a batch is durable, and for how long they want to wait. Plain data without
-// clock or lock.
+// Callers that wait until a batch is durable, each with a time limit. Has no clock and no lock.
 class DurableWaiters {
  public:
   using Done = std::function<void(bool durable)>;
 
-  void add(std::uint64_t batch, MonoTime patience, Done done);
-  // Everything up to that batch is durable, or one of them never will be.
+  void add(std::uint64_t batch, MonoTime limit, Done done);
+  // All batches up to `batch` are durable, or one of them never will be.
   void settle(std::uint64_t batch, bool durable);
-  // Tells those whose patience is over that it is not durable.
+  // Calls the waiters whose limit has passed with false.
   void give_up(MonoTime now);
-  // When the next one loses patience.
+  // The earliest limit.
   [[nodiscard]] std::optional<MonoTime> next() const;
 
  private:
   struct Waiter {
     std::uint64_t batch = 0;
-    MonoTime patience{};
+    MonoTime limit{};
     Done done;
   };
-  // A waiter that is told may ask for something new: those told have left the list before.
-  void tell(const std::function<bool(const Waiter&)>& concerns, bool durable);
+  // Removes the waiters before it calls them: a callback may add a new one.
+  void notify(const std::function<bool(const Waiter&)>& concerns, bool durable);
 
   std::vector<Waiter> waiters_;
 };
 
-// What the journal holds one of, the newest.
+// Facts of which the journal keeps only the newest.
 struct LastingFacts {
   std::map<std::string, std::string, std::less<>> values;  // by name
   std::vector<PassRecord> pass_records;                    // by GPU and test
 
-  [[nodiscard]] std::string value(std::string_view name) const;  // empty: there is none
+  [[nodiscard]] std::string value(std::string_view name) const;  // empty if missing
 };
 
-// What the runtime tells: gives events their ids, gathers what the next commit writes, and knows what is
-// durable. One owner; its clock outlives it.
+// Output of the runtime: assigns ids to events, collects the next commit, and knows what is durable. One
+// owner; the clock must outlive it.
 class Ledger {
  public:
   // Makes the batch durable; `done` must be called, on any thread.
@@ -66,32 +65,33 @@ class Ledger {
     bool simulated = false;
   };
 
-  // Without `commit` there is no journal: events are shown at once, as not durable. What was committed comes
-  // back through the inbox, to settle().
+  // Without `commit` there is no journal: events are shown at once, as not durable. Results of commits return
+  // through the inbox to settle().
   Ledger(Origin origin, const Clock& clock, Commit commit, std::shared_ptr<Inbox> inbox);
-  // Ids go on after `last_event`; `kept` are earlier events, oldest first. The facts are in the journal.
+  // Ids continue after `last_event`; `kept` has earlier events, oldest first. The facts are in the journal
+  // already.
   void restore(std::uint64_t last_event, std::vector<Event> kept, LastingFacts facts);
 
-  // There is a journal from now on, which held these facts; one that is known here already stays as it is.
+  // Uses a journal from now on, which holds these facts. Facts that are already known here take precedence.
   void use(Commit commit, const std::map<std::string, std::string, std::less<>>& values);
 
-  // Gives the event's id; its time is now unless it has one.
+  // Returns the event's id. Sets the time to now if it is not set.
   std::uint64_t tell(Event event);
-  // What the next flush commits, for others to add to.
+  // The batch that the next flush commits; callers may add to it.
   [[nodiscard]] store::Batch& batch() { return batch_; }
   void add(const std::vector<Incident>& incidents);
-  // Lasting facts, in place of what is there of the same name, or GPU and test.
+  // Lasting facts; they replace facts of the same name, or of the same GPU and test.
   void add(std::string_view name, std::string value);
   void add(const std::vector<PassRecord>& records);
-  // All lasting facts again: the journal has lost what it had.
+  // Adds all lasting facts again, after the journal lost them.
   void add_lasting_facts();
   void flush();
   void settle(const Inbox::Committed& committed);
-  // Calls back when all that was told so far is durable, or with false when EventLog::kPatience is over.
+  // Calls `done` once all events so far are durable, or with false after EventLog::kPatience.
   void when_durable(std::function<void(bool durable)> done);
-  // Whether a batch was lost since the last call: the whole state must be written again.
+  // True if a batch was lost since the last call: the whole state must be written again.
   [[nodiscard]] bool take_missed() { return std::exchange(missed_, false); }
-  // When flush has something to do without anything new.
+  // Time at which flush has work even without new input.
   [[nodiscard]] std::optional<MonoTime> next_flush();
 
   [[nodiscard]] const EventLog& events() const { return events_; }
@@ -106,26 +106,26 @@ class Ledger {
   DurableWaiters waiters_;
   store::Batch batch_;
   LastingFacts facts_;
-  std::uint64_t last_told_ = 0;
+  std::uint64_t last_event_ = 0;
   std::uint64_t flushed_ = 0;  // batches
   bool missed_ = false;
 };
 
-// The name of the fact that holds why; empty or absent: nothing is lost.
+// Name of the fact with the cause; empty or missing if nothing is lost.
 inline constexpr std::string_view kMemoryLossFact = "memory.lost";
 
-// What an earlier run knew may not be all there: what it held is not known to be over before each check has
-// looked as often as it takes to find it again. Plain data; one owner.
+// State after the journal lost data of an earlier run: a fault that it knew is not known to be over until
+// each check has run as often as it needs to find it again. Plain data; one owner.
 class MemoryLoss {
  public:
-  // cause: empty: nothing is lost. rounds: how often each check has to look, at least once.
+  // cause: empty if nothing is lost. rounds: number of runs that each check needs, at least one.
   MemoryLoss(std::string cause, int rounds);
 
   [[nodiscard]] bool is_over() const { return cause_.empty(); }
   [[nodiscard]] const std::string& cause() const { return cause_; }
-  // That check has seen all that it should.
-  void note_look(std::string_view check);
-  // It has not looked often enough since.
+  // The check completed a run without unknown findings.
+  void note_run(std::string_view check);
+  // True if the check has not completed enough runs since.
   [[nodiscard]] bool holds(std::string_view check) const;
   void end() { cause_.clear(); }
   // About the host, of health unknown.
@@ -134,7 +134,7 @@ class MemoryLoss {
  private:
   std::string cause_;
   int rounds_;
-  std::map<std::string, int, std::less<>> looks_;
+  std::map<std::string, int, std::less<>> runs_;
 };
 
 }  // namespace autopilot::runtime

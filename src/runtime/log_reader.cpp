@@ -7,16 +7,11 @@
 #include <utility>
 
 #include "checks/kernel_log/record_effects.hpp"
+#include "checks/kernel_log/rule_events.hpp"
 #include "core/parse.hpp"
 #include "runtime/event_log.hpp"
 
 namespace autopilot::runtime {
-
-std::uint64_t times_told(const Observation& record) {
-  const Value* count = find_attribute(record.attributes, "count");
-  const auto number = count == nullptr ? std::nullopt : as_number(*count);
-  return number && *number >= 1 ? static_cast<std::uint64_t>(*number) : 1;
-}
 
 void RecordCounts::add(std::string_view check, const Observations& records) {
   for (const Observation& record : records) {
@@ -24,7 +19,7 @@ void RecordCounts::add(std::string_view check, const Observations& records) {
                     record.subject};
     if (counts_.size() >= kMaxKinds && !counts_.contains(kind))
       kind = {std::string(check), "other", "", host_subject()};
-    counts_[kind] += times_told(record);
+    counts_[kind] += static_cast<std::uint64_t>(checks::event_count(record));
   }
 }
 
@@ -36,39 +31,39 @@ std::vector<RecordCount> RecordCounts::counts() const {
   return list;
 }
 
-Observations LogReader::news_in(const Observations& round) const {
+Observations LogReader::news_in(const Observations& observations) const {
   Observations news;
-  for (const Observation& record : round)
+  for (const Observation& record : observations)
     if (record.sequence && *record.sequence >= journaled_) news.push_back(record);
   return news;
 }
 
-void LogReader::take(const std::string& check, const checks::Observed& round, const Observations& news,
-                     const std::function<void(Event)>& tell) {
-  if (!round.kernel_log_next) return;
-  parts_ = round.kernel_log_parts;
-  next_ = *round.kernel_log_next;
-  const std::size_t told = std::min(news.size(), kMaxToldPerMinute - told_);
-  for (std::size_t i = 0; i < told; ++i)
-    tell(kernel_event(check, news[i]));
-  told_ += told;
-  for (std::size_t i = told; i < news.size(); ++i)
-    untold_ += times_told(news[i]);
+void LogReader::take(const std::string& check, const checks::Observed& observed, const Observations& news,
+                     const std::function<void(Event)>& report) {
+  if (!observed.kernel_log_next) return;
+  parts_ = observed.kernel_log_parts;
+  next_ = *observed.kernel_log_next;
+  const std::size_t reported = std::min(news.size(), kMaxReportedPerMinute - reported_);
+  for (std::size_t i = 0; i < reported; ++i)
+    report(kernel_event(check, news[i]));
+  reported_ += reported;
+  for (std::size_t i = reported; i < news.size(); ++i)
+    unreported_ += static_cast<std::size_t>(checks::event_count(news[i]));
   if (next_ <= journaled_) return;
   journaled_ = next_;
   moved_ = true;
 }
 
-void LogReader::end_minute(const std::string& check, const std::function<void(Event)>& tell) {
-  told_ = 0;
-  const std::size_t untold = std::exchange(untold_, 0);
-  if (untold == 0) return;
-  tell(further_records_event(check, untold));
+void LogReader::end_minute(const std::string& check, const std::function<void(Event)>& report) {
+  reported_ = 0;
+  const std::size_t unreported = std::exchange(unreported_, 0);
+  if (unreported == 0) return;
+  report(further_records_event(check, unreported));
   moved_ = true;
 }
 
 // "<boot id> <address>=<nanoseconds> ..."
-SeenResets::SeenResets(std::string boot_id, std::string_view journaled) : boot_id_(std::move(boot_id)) {
+ProvenResets::ProvenResets(std::string boot_id, std::string_view journaled) : boot_id_(std::move(boot_id)) {
   if (!journaled.starts_with(boot_id_ + " ")) return;
   journaled.remove_prefix(boot_id_.size() + 1);
   while (!journaled.empty()) {
@@ -81,14 +76,14 @@ SeenResets::SeenResets(std::string boot_id, std::string_view journaled) : boot_i
   }
 }
 
-std::string SeenResets::to_text() const {
+std::string ProvenResets::to_text() const {
   std::string text = boot_id_;
   for (const auto& [address, time] : times_)
     text.append(" ").append(address).append("=").append(std::to_string(time.time_since_epoch().count()));
   return text;
 }
 
-Observations SeenResets::events(Instant now) const {
+Observations ProvenResets::events(Instant now) const {
   Observations events;
   for (const auto& [address, time] : times_) {
     Subject gpu;

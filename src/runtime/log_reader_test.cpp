@@ -47,12 +47,12 @@ Subject gpu_at(const std::string& address) {
   return {SubjectKind::gpu, address, std::nullopt, "", ""};
 }
 
-TEST(SeenResets, the_last_of_each_gpu_outlives_a_restart_in_the_same_boot) {
-  SeenResets before("boot-a", "");
+TEST(ProvenResets, the_last_of_each_gpu_outlives_a_restart_in_the_same_boot) {
+  ProvenResets before("boot-a", "");
   before.add(gpu_at("0000:1b:00.0"), MonoTime{10s});
   before.add(gpu_at("0000:43:00.0"), MonoTime{20s});
   before.add(gpu_at("0000:1b:00.0"), MonoTime{30s});
-  const SeenResets after("boot-a", before.to_text());
+  const ProvenResets after("boot-a", before.to_text());
   const Observations events = after.events({WallTime{1000s}, MonoTime{100s}});
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].time.mono, MonoTime{30s});
@@ -61,14 +61,14 @@ TEST(SeenResets, the_last_of_each_gpu_outlives_a_restart_in_the_same_boot) {
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->gpu.key, "0000:1b:00.0");
   EXPECT_FALSE(seen->injected);
-  EXPECT_TRUE(SeenResets("boot-b", before.to_text()).events({}).empty());
+  EXPECT_TRUE(ProvenResets("boot-b", before.to_text()).events({}).empty());
 }
 
-TEST(SeenResets, what_cannot_be_read_is_left_out) {
+TEST(ProvenResets, what_cannot_be_read_is_left_out) {
   for (const std::string_view text : {"", "boot-a", "boot-a ", "boot-a x", "boot-a =5",
                                       "boot-a x=", "boot-a x=y", "boot-ab 0000:1b:00.0=5"})
-    EXPECT_TRUE(SeenResets("boot-a", text).events({}).empty()) << text;
-  EXPECT_EQ(SeenResets("boot-a", "boot-a x=y  0000:1b:00.0=5 ").events({}).size(), 1U);
+    EXPECT_TRUE(ProvenResets("boot-a", text).events({}).empty()) << text;
+  EXPECT_EQ(ProvenResets("boot-a", "boot-a x=y  0000:1b:00.0=5 ").events({}).size(), 1U);
 }
 
 }  // namespace

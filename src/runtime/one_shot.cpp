@@ -9,7 +9,7 @@
 namespace autopilot::runtime {
 namespace {
 
-// Lets the calling thread sleep until a lane has something to say.
+// Lets the calling thread sleep until a worker has a result.
 class WakeUp {
  public:
   void wake() {
@@ -51,16 +51,16 @@ SnapshotPtr look_once(std::shared_ptr<const host::Host> host, const catalog::Cat
       wake_up->wait(std::max(std::min(next, end) - now, Duration{std::chrono::microseconds{100}}));
     }
   };
-  poll_until(MonoTime::max(), [&runtime] { return runtime.has_looked_once(); });
+  poll_until(MonoTime::max(), [&runtime] { return runtime.has_run_once(); });
 
-  const auto looks_twice = [&request](const checks::Check& check) {
+  const auto runs_twice = [&request](const checks::Check& check) {
     return check.info.needs_window || (request.watches_growth && check.info.judges_growth);
   };
-  if (std::any_of(checks.begin(), checks.end(), looks_twice) && request.window > Duration{0}) {
+  if (std::any_of(checks.begin(), checks.end(), runs_twice) && request.window > Duration{0}) {
     poll_until(clock.now().mono + request.window, [] { return false; });
     std::size_t waiting = 0;
     for (const checks::Check& check : checks)
-      if (looks_twice(check) && runtime.run_now(check.info.id, [&waiting](const CheckResult&) { --waiting; }))
+      if (runs_twice(check) && runtime.run_now(check.info.id, [&waiting](const CheckResult&) { --waiting; }))
         ++waiting;
     poll_until(MonoTime::max(), [&waiting] { return waiting == 0; });
   }

@@ -13,12 +13,12 @@ struct OneShot {
   RuntimeOptions options;
   RuntimeSettings settings;
   std::vector<store::LastSample> last_samples;  // of this boot, from the agent's journal
-  Duration window = std::chrono::seconds{2};    // between the two looks of checks that need them; 0: one look
-  bool watches_growth = false;  // checks that judge growth among other things look twice as well
+  Duration window = std::chrono::seconds{2};    // between the two runs of checks that need two; 0: one run
+  bool watches_growth = false;  // checks that judge growth among other things run twice as well
 };
 
-// Looks once (twice, a window apart, where a check needs it), without journal or hysteresis. Blocks
-// until every check has answered or is given up at its deadline.
+// Runs each check once (twice, `window` apart, if a check needs it), without journal or hysteresis. Blocks
+// until every check has ended or was abandoned at its deadline.
 [[nodiscard]] SnapshotPtr look_once(std::shared_ptr<const host::Host> host, const catalog::Catalog& facts,
                                     std::span<const checks::Check> checks, OneShot request);
 

@@ -19,16 +19,16 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// A door that keeps its deadline says itself what did not answer; only then is the lane given up.
+// A backend that keeps its deadline reports what did not answer; the run is abandoned only after this.
 constexpr Duration kGrace = milliseconds{500};
-// Looks that wait for a lane get their whole deadline once it is theirs; this many deadlines may they wait.
+// A run gets its whole deadline once a worker starts it; before that it may wait for this many deadlines.
 constexpr int kDeadlinesInQueue = 3;
-// Looks at a log that grows without end take a quarter of a lane's time, and new records wait a second at
-// most.
+// With a log that grows without end, runs take at most a quarter of the time, and new records wait at most a
+// second.
 constexpr int kRest = 3;
 constexpr Duration kLongestRest = seconds{1};
 constexpr Duration kIdle = seconds{60};
-// What only repeats is written this often, however fast it comes.
+// Repeated counts are written at most this often.
 constexpr Duration kCountsEvery = seconds{2};
 constexpr Duration kLossesEvery = seconds{5};
 
@@ -52,7 +52,7 @@ incidents::ReasonLookup lookup_in(const catalog::Catalog& facts, bool has_hyster
   };
 }
 
-// What an earlier run held is found again in so many rounds, where it is still so.
+// Number of runs in which every fault that still exists is found again.
 int rounds_to_raise(const catalog::Catalog& facts) {
   int rounds = 1;
   for (const catalog::Reason& reason : facts.reasons())
@@ -81,7 +81,7 @@ MonoTime Runtime::Running::give_up() const {
   return submitted.mono + kDeadlinesInQueue * deadline;
 }
 
-MonoTime Runtime::Running::worth_a_look(MonoTime now) const {
+MonoTime Runtime::Running::next_deadline_check(MonoTime now) const {
   return began() ? give_up() : std::min(give_up(), now + deadline + 2 * kGrace);
 }
 
@@ -94,11 +94,11 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
       outlets_(std::move(outlets)),
       schedule_(seed_of(options_.node)),
       state_(lookup_in(facts, options_.has_hysteresis), facts.causes(), options_.boot_id),
-      seen_resets_(options_.boot_id, remembered.facts.value(kGpuResets)),
+      proven_resets_(options_.boot_id, remembered.facts.value(kGpuResets)),
       loss_(std::move(remembered.lost), rounds_to_raise(facts)),
       inbox_(std::make_shared<Inbox>(outlets_.wake)),
       ledger_({options_.boot_id, options_.simulated}, host_->clock, outlets_.commit, inbox_),
-      lanes_(options_.lanes) {
+      workers_(options_.workers) {
   const Instant now = host_->clock.now();
   ledger_.restore(remembered.last_event_id, std::move(remembered.events), std::move(remembered.facts));
   for (const checks::Check& check : checks) {
@@ -108,14 +108,14 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
     entry.result.findings = {not_looked_yet()};
     if (const auto position = remembered.kernel_log_positions.find(check.info.id);
         position != remembered.kernel_log_positions.end())
-      entry.log.restore(position->second, remembered.kernel_log_untold[check.info.id]);
+      entry.log.restore(position->second, remembered.kernel_log_unreported[check.info.id]);
     entries_.push_back(std::move(entry));
     check_infos_.push_back(check.info);
   }
   for (const store::LastSample& sample : remembered.last_samples)
     for (Entry& entry : entries_)
       if (entry.check->info.id == sample.check) entry.history.restore(sample.observation);
-  tell_judges_of_resets();
+  add_resets_to_histories();
   apply_changes(state_.restore(of_these_checks(std::move(remembered.state)), now), now);
   apply(std::move(settings));
   begin_memory_loss();
@@ -170,7 +170,7 @@ void Runtime::start(std::size_t index, Instant now) {
   Entry& entry = entries_[index];
   if (entry.stuck) {
     const Duration since = std::chrono::floor<seconds>(now.mono - entry.stuck->submitted.mono);
-    complete(index, fail(Errc::timed_out, "an earlier look has not returned for " + format_duration(since)),
+    complete(index, fail(Errc::timed_out, "an earlier run has not returned for " + format_duration(since)),
              now, now);
     return;
   }
@@ -178,27 +178,27 @@ void Runtime::start(std::size_t index, Instant now) {
   const std::uint64_t run = next_run_++;
   const auto beginning = std::make_shared<Beginning>();
   ++self_.checks_run;
-  const auto ticket = lanes_.submit([host = host_, inbox = inbox_, observe = entry.check->observe, beginning,
-                                     deadline, from = entry.log.next(), counted = entry.log.journaled(),
-                                     reader = entry.check->info.id, index, run] {
-    const Instant began = host->clock.now();
-    beginning->at = began.mono.time_since_epoch().count();
-    Result<checks::Observed> observed = fail(Errc::internal, "");
-    try {
-      observed = observe(*host, {began, began.mono + deadline, from, counted, reader});
-    } catch (const std::exception& error) {
-      observed = fail(Errc::internal, std::string("observe failed: ") + error.what());
-    }
-    inbox->put(Inbox::Finished{index, run, std::move(observed)});
-  });
+  const auto ticket = workers_.submit(
+      [host = host_, inbox = inbox_, observe = entry.check->observe, beginning, deadline,
+       from = entry.log.next(), counted = entry.log.journaled(), reader = entry.check->info.id, index, run] {
+        const Instant began = host->clock.now();
+        beginning->at = began.mono.time_since_epoch().count();
+        Result<checks::Observed> observed = fail(Errc::internal, "");
+        try {
+          observed = observe(*host, {began, began.mono + deadline, from, counted, reader});
+        } catch (const std::exception& error) {
+          observed = fail(Errc::internal, std::string("observe failed: ") + error.what());
+        }
+        inbox->put(Inbox::Finished{index, run, std::move(observed)});
+      });
   entry.running = Running{ticket, run, now, deadline, beginning};
   if (ticket == 0)
-    complete(index, fail(Errc::exhausted, "no lane is free: too many looks are stuck"), now, now);
+    complete(index, fail(Errc::exhausted, "no worker is free: too many runs are stuck"), now, now);
 }
 
 void Runtime::take_inbox(Instant now) {
-  auto mail = inbox_->take();
-  for (auto& finished : mail.finished) {
+  auto messages = inbox_->take();
+  for (auto& finished : messages.finished) {
     Entry& entry = entries_[finished.index];
     if (!entry.running || entry.running->run != finished.run) {
       ++self_.results_dropped;
@@ -210,7 +210,7 @@ void Runtime::take_inbox(Instant now) {
     }
     complete(finished.index, std::move(finished.observed), entry.running->submitted, now);
   }
-  for (const auto& committed : mail.committed)
+  for (const auto& committed : messages.committed)
     ledger_.settle(committed);
 }
 
@@ -219,12 +219,12 @@ void Runtime::give_up_overdue(Instant now) {
     Entry& entry = entries_[i];
     if (!entry.running || entry.running->give_up() > now.mono) continue;
     const Running running = *entry.running;
-    // The answer may have arrived this very moment; it is in the inbox then and comes too late.
-    if (!lanes_.abandon(running.ticket)) continue;
+    // The result may have arrived just now; then it is in the inbox and comes too late.
+    if (!workers_.abandon(running.ticket)) continue;
     if (!running.began()) {
       complete(i,
                fail(Errc::exhausted,
-                    "no lane was free for " + format_duration(kDeadlinesInQueue * running.deadline)),
+                    "no worker was free for " + format_duration(kDeadlinesInQueue * running.deadline)),
                running.submitted, now);
       continue;
     }
@@ -245,47 +245,47 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   result.duration = now.mono - started.mono;
   result.completed = now.wall;
   result.witnesses = observed ? observed->witnesses : std::vector<std::string>{};
-  Findings signs;
+  Findings symptoms;
   if (observed) {
     const Observations news =
         checks::joined(entry.log.news_in(observed->observations), entry.history.events());
-    signs = checks::signs_in(news, facts_);
+    symptoms = checks::symptoms_in(news, facts_);
     for (const Subject& gpu : checks::resets_in(news)) {
       resets_of_this_run_.insert(gpu);
       apply_changes(state_.gpu_was_reset(gpu, now), now);
     }
-    for (const checks::TakenBack& over : checks::taken_back_in(news, facts_))
+    for (const checks::Retraction& over : checks::retractions_in(news, facts_))
       apply_changes(state_.taken_back(over.gpu, over.code, now), now);
     record_counts_.add(id, news);
     read_kernel_log(entry, *observed, news);
   }
-  entry.looked = observed.has_value();
-  const Findings said = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
-                                 settings_.expectation, entry.history);
-  const SharedObservations seen = entry.looked ? entry.history.latest() : SharedObservations{};
-  const auto changes = state_.complete_round(id, now, said, seen.all(), signs);
+  entry.has_observations = observed.has_value();
+  const Findings found = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
+                                  settings_.expectation, entry.history);
+  const SharedObservations seen = entry.has_observations ? entry.history.latest() : SharedObservations{};
+  const auto changes = state_.complete_round(id, now, found, seen.all(), symptoms);
   apply_changes(changes, now);
   if (!changes.resets.empty()) note_resets(changes.resets, now);
   result.findings = state_.findings(id);
   const bool was_asked_again = std::exchange(entry.is_asked_again, false);
-  entry.is_asked_again = !was_asked_again && wants_second_look(said, result.findings, facts_);
+  entry.is_asked_again = !was_asked_again && needs_confirmation(found, result.findings, facts_);
   if (entry.is_asked_again) schedule_.trigger(index);
-  if (entry.looked && std::ranges::none_of(result.findings, [](const Finding& finding) {
+  if (entry.has_observations && std::ranges::none_of(result.findings, [](const Finding& finding) {
         return finding.health == Health::unknown;
       }))
-    loss_.note_look(id);
+    loss_.note_run(id);
   take_findings(entry);
   show(entry);
   end_memory_loss_when_due();
-  if (!entry.looked) ask_why(entry, started);
+  if (!entry.has_observations) run_follow_up(entry, started);
   if (entry.waiting.empty() || entry.is_asked_again) return;
   for (auto& done : std::exchange(entry.waiting, {}))
     done(*entry.shown);
 }
 
-// Those of driver records: what was said before a reset is no condition of now.
-void Runtime::tell_judges_of_resets() {
-  const Observations resets = seen_resets_.events(host_->clock.now());
+// For checks of driver records: records before a reset do not describe the present.
+void Runtime::add_resets_to_histories() {
+  const Observations resets = proven_resets_.events(host_->clock.now());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const auto& tags = entries_[i].check->info.tags;
     const auto has = [&tags](std::string_view tag) { return std::ranges::find(tags, tag) != tags.end(); };
@@ -298,21 +298,21 @@ void Runtime::tell_judges_of_resets() {
 
 void Runtime::note_resets(const std::vector<Subject>& gpus, Instant now) {
   for (const Subject& gpu : gpus) {
-    seen_resets_.add(gpu, now.mono);
+    proven_resets_.add(gpu, now.mono);
     resets_of_this_run_.insert(gpu);
   }
-  ledger_.add(kGpuResets, seen_resets_.to_text());
-  tell_judges_of_resets();
+  ledger_.add(kGpuResets, proven_resets_.to_text());
+  add_resets_to_histories();
 }
 
-void Runtime::ask_why(const Entry& silent, Instant started) {
-  for (const std::string& tag : silent.check->info.tags) {
-    const auto wanted = options_.knows_why.find(tag);
-    if (wanted == options_.knows_why.end()) continue;
+void Runtime::run_follow_up(const Entry& failed, Instant started) {
+  for (const std::string& tag : failed.check->info.tags) {
+    const auto wanted = options_.follow_up_check.find(tag);
+    if (wanted == options_.follow_up_check.end()) continue;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const Entry& entry = entries_[i];
       const bool is_older = entry.result.completed < started.wall;
-      if (entry.check->info.id == wanted->second && &entry != &silent && !entry.running && is_older)
+      if (entry.check->info.id == wanted->second && &entry != &failed && !entry.running && is_older)
         schedule_.trigger(i);
     }
   }
@@ -320,7 +320,7 @@ void Runtime::ask_why(const Entry& silent, Instant started) {
 
 void Runtime::show(Entry& entry) {
   const auto shown = std::make_shared<CheckResult>(entry.result);
-  if (entry.looked) shown->observations = entry.history.latest();
+  if (entry.has_observations) shown->observations = entry.history.latest();
   entry.shown = shown;
   changed_ = true;
 }
@@ -337,11 +337,10 @@ host::RecordLosses Runtime::record_losses() const {
   return losses;
 }
 
-// In a storm every round loses some.
-void Runtime::tell_lost_records() {
+void Runtime::report_lost_records() {
   const std::uint64_t losses = record_losses().all();
-  if (losses <= losses_told_) return;
-  (void)tell(records_lost_event(losses - std::exchange(losses_told_, losses)));
+  if (losses <= losses_reported_) return;
+  (void)tell(records_lost_event(losses - std::exchange(losses_reported_, losses)));
 }
 
 void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
@@ -354,7 +353,7 @@ void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
   show_findings();
 }
 
-// An acknowledgement or a reset concerns what several checks said.
+// An acknowledgement or a reset may affect findings of several checks.
 void Runtime::show_findings() {
   for (Entry& entry : entries_) {
     if (!entry.completed) continue;
@@ -370,7 +369,7 @@ void Runtime::take_findings(Entry& entry) {
   entry.result.health = health_of(entry.result.findings);
 }
 
-// The required checks; where none is required, all of them.
+// Only required checks wait; if none is required, all checks do.
 bool Runtime::waits_for_memory(const Entry& entry) const {
   if (!entry.settings.enabled || !loss_.holds(entry.check->info.id)) return false;
   const auto is_required = [](const Entry& one) { return one.result.required && one.settings.enabled; };
@@ -400,7 +399,8 @@ incidents::SavedState Runtime::of_these_checks(incidents::SavedState saved) cons
   return saved;
 }
 
-// What this run saw of a reset is newer than the finding: a log that still had it would have raised it again.
+// A reset that this agent saw is newer than the finding: a log that still had the fault would have raised it
+// again.
 void Runtime::take_over(incidents::SavedState saved) {
   const Instant now = host_->clock.now();
   for (incidents::SavedFinding& finding : saved.findings)
@@ -496,20 +496,20 @@ void Runtime::add_last_samples() {
   }
 }
 
-void Runtime::tell_untold_records() {
+void Runtime::report_counted_records() {
   for (Entry& entry : entries_)
     entry.log.end_minute(entry.check->info.id, [this](Event event) { (void)tell(std::move(event)); });
 }
 
 void Runtime::note_periodic(Instant now) {
-  if (now.mono >= next_loss_ && record_losses().all() > losses_told_) {
-    tell_lost_records();
+  if (now.mono >= next_loss_ && record_losses().all() > losses_reported_) {
+    report_lost_records();
     changed_ = true;
     next_loss_ = now.mono + kLossesEvery;
   }
   if (now.mono < next_minute_) return;
   next_minute_ = now.mono + minutes{1};
-  tell_untold_records();
+  report_counted_records();
   add_last_samples();
   if (ledger_.take_missed()) journal_all_again();
 }
@@ -519,7 +519,7 @@ bool Runtime::has_new_counts() const {
          std::any_of(entries_.begin(), entries_.end(), [](const Entry& one) { return one.log.has_moved(); });
 }
 
-// How far the log was read, what was told of it and what was counted are written together or not at all.
+// The log position, its reported events and its counts are written together or not at all.
 void Runtime::journal_counts() {
   for (Entry& entry : entries_) {
     if (!entry.log.take_moved()) continue;
@@ -528,7 +528,7 @@ void Runtime::journal_counts() {
       return options_.boot_id + "/" + std::to_string(number);
     };
     ledger_.batch().values.emplace_back("kernel_log.position/" + id, of_boot(entry.log.journaled()));
-    ledger_.batch().values.emplace_back("kernel_log.untold/" + id, of_boot(entry.log.untold()));
+    ledger_.batch().values.emplace_back("kernel_log.untold/" + id, of_boot(entry.log.unreported()));
   }
   ledger_.add(state_.take_recounted());
 }
@@ -554,11 +554,11 @@ void Runtime::when_durable(std::function<void(bool)> done) {
 void Runtime::stop() {
   stopping_ = true;
   ledger_.add(kRunIsOpen, "false");
-  tell_lost_records();
-  tell_untold_records();
+  report_lost_records();
+  report_counted_records();
   add_last_samples();
   findings_changed_ = true;
-  ledger_.add(state_.incidents());  // with what the last rounds saw of their members
+  ledger_.add(state_.incidents());  // with the latest state of their members
   flush(host_->clock.now());
 }
 
@@ -582,9 +582,9 @@ void Runtime::publish(Instant now) {
                                          [this](std::string_view id) { return facts_.reason(id); }});
   next->self = self_;
   next->self.checks_late = schedule_.late();
-  const auto lanes = lanes_.counts();
-  next->self.lanes = lanes.lanes;
-  next->self.lanes_stuck = lanes.stuck;
+  const auto workers = workers_.counts();
+  next->self.lanes = workers.threads;
+  next->self.lanes_stuck = workers.stuck;
   const host::RecordLosses losses = record_losses();
   next->self.kernel_records_lost = losses.lost;
   next->self.kernel_records_missed = losses.missed;
@@ -598,8 +598,8 @@ MonoTime Runtime::next_poll(Instant now) {
   if (const auto due = schedule_.next(); due && !stopping_) next = std::min(next, *due);
   for (const Entry& entry : entries_)
     if (entry.running)
-      next = std::min(next, std::max(entry.running->worth_a_look(now.mono), now.mono + kGrace));
-  if (record_losses().all() > losses_told_) next = std::min(next, next_loss_);
+      next = std::min(next, std::max(entry.running->next_deadline_check(now.mono), now.mono + kGrace));
+  if (record_losses().all() > losses_reported_) next = std::min(next, next_loss_);
   if (has_new_counts()) next = std::min(next, next_counts_);
   if (const auto flush = ledger_.next_flush()) next = std::min(next, *flush);
   return std::min(next, next_minute_);
@@ -610,7 +610,7 @@ SnapshotPtr Runtime::snapshot() const {
   return snapshot_;
 }
 
-bool Runtime::has_looked_once() const {
+bool Runtime::has_run_once() const {
   return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return (entry.completed && !entry.is_asked_again) || !entry.settings.enabled;
   });

@@ -26,7 +26,7 @@
 
 namespace autopilot::runtime {
 
-// What the operator changed about one check.
+// The operator's settings of one check.
 struct CheckSettings {
   bool enabled = true;
   std::optional<Duration> period;
@@ -36,7 +36,7 @@ struct CheckSettings {
   friend bool operator==(const CheckSettings&, const CheckSettings&) = default;
 };
 
-// May change while running.
+// Settings that may change while the runtime runs.
 struct RuntimeSettings {
   std::map<std::string, CheckSettings, std::less<>> checks;
   Expectation expectation;  // with the required checks of the profile resolved for this machine
@@ -48,44 +48,45 @@ struct RuntimeOptions {
   std::string profile;
   bool simulated = false;
   bool has_accelerator = false;
-  // By tag: the check that looks at once when one with that tag could not look, and may know why.
-  std::map<std::string, std::string, std::less<>> knows_why;
-  // false: a finding counts at once, except where its reason asks again (a one-shot look has no other rounds)
+  // By tag: the check that runs at once after a check with that tag failed to run, because it may find the
+  // cause.
+  std::map<std::string, std::string, std::less<>> follow_up_check;
+  // false: a finding is raised at once, unless its reason needs confirmation (a one-shot has no other runs)
   bool has_hysteresis = true;
-  Lanes::Limits lanes;
+  Workers::Limits workers;
 };
 
-// What the journal knew when the agent started.
+// State from the journal at the start of the agent.
 struct Remembered {
   incidents::SavedState state;
   std::vector<store::LastSample> last_samples;
   std::vector<Event> events;
   std::uint64_t last_event_id = 0;
-  // By check: kernel records below were journaled by an earlier run of this boot.
+  // By check: kernel records below this position were journaled by an earlier agent of this boot.
   std::map<std::string, std::uint64_t, std::less<>> kernel_log_positions;
-  // By check: how many of these were counted and not told.
-  std::map<std::string, std::uint64_t, std::less<>> kernel_log_untold;
+  // By check: number of these records that were counted and not reported.
+  std::map<std::string, std::uint64_t, std::less<>> kernel_log_unreported;
   LastingFacts facts;
-  std::string lost;  // why this may not be all that an earlier run knew; empty: it is
+  std::string lost;  // why this may be incomplete; empty if it is complete
 };
 
-// The name of the fact that holds which GPUs were reset: see SeenResets.
+// Name of the fact with the GPUs that were reset: see ProvenResets.
 inline constexpr std::string_view kGpuResets = "gpu.resets";
-// "true": a run began and has not ended in order; it may have given ids of events that are not in the
-// journal.
+// "true": an agent started and has not stopped in order; it may have assigned ids to events that are not in
+// the journal.
 inline constexpr std::string_view kRunIsOpen = "run.open";
-// And the number of the next incident.
+// Name of the fact with the number of the next incident.
 inline constexpr std::string_view kNextIncident = "incidents.next";
 
-// To the outside. Called on the runtime's thread, except wake.
+// Callbacks to the owner, on the runtime's thread, except wake.
 struct Outlets {
   std::function<void()> wake;                           // from any thread: call poll() soon
-  Ledger::Commit commit;                                // none: no journal is kept
-  std::function<void(SelfStatus& self)> complete_self;  // fills in what others know: helpers, journal
+  Ledger::Commit commit;                                // not set: there is no journal
+  std::function<void(SelfStatus& self)> complete_self;  // adds the status of other parts: helpers, journal
 };
 
-// Runs the checks of one machine and keeps the picture of it. Driven from one thread by poll(); looks run on
-// lanes. The host must outlive looks that never return, hence shared ownership.
+// Runs the checks of one machine and maintains its state. One thread drives it by poll(); checks run on
+// workers. The host must outlive runs that never return, hence the shared ownership.
 class Runtime {
  public:
   Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog& facts,
@@ -95,72 +96,71 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
   ~Runtime();
 
-  // Takes in what lanes and journal finished, gives up what is past its deadline, starts what is due,
-  // publishes a new snapshot when something changed. Gives the time of the next call if nothing wakes
-  // earlier.
+  // Processes results of workers and journal, abandons runs beyond their deadline, starts due checks, and
+  // publishes a new snapshot after a change. Returns the time of the next call, unless a wake comes earlier.
   MonoTime poll();
 
-  // One run of a passive check, now; asked while it runs, the answer of that run. Where its reason asks
-  // again, the answer of the second run. False: no such check, or disabled.
+  // Runs a passive check now; if it is running already, `done` gets the result of that run. If its reason
+  // needs confirmation, `done` gets the result of the second run. False: no such check, or it is disabled.
   bool run_now(std::string_view check, std::function<void(const CheckResult&)> done);
-  // New kernel records: the checks that read such look at once.
+  // New kernel records exist: runs the checks that read such records now.
   void kernel_log_grew(LogParts parts);
   void apply(RuntimeSettings settings);
-  // Told as an event with who, when and why; `pid` of who asked. not_found when no open or recovering
-  // incident has that id.
+  // Acknowledges an incident and reports it as an event with user, time and reason; `pid` is the caller's.
+  // not_found: no open or recovering incident has this id.
   Result<Incident> acknowledge(std::string_view incident, const Acknowledgement& acknowledgement,
                                std::int64_t pid);
-  // Who uses or holds GPUs, as others than checks know it: one observation for each (core/workload.hpp).
+  // Users and holders of GPUs from other sources than checks: one observation for each (core/workload.hpp).
   void note_users(const Observations& observations);
-  // For what others have to tell: configuration, injected faults, operations. Gives the event's id.
+  // Adds an event of another part: configuration, injected faults, operations. Returns its id.
   std::uint64_t tell(Event event);
   void remember(const Operation& operation);
   void remember(const std::vector<PassRecord>& records);
-  // For the journal, in place of what has that name.
+  // Stores a fact in the journal; it replaces the fact with that name.
   void remember(std::string_view name, std::string value);
-  // What an earlier run left, found late: see NodeState::restore.
+  // Restores state of an earlier agent that was found late: see NodeState::restore.
   void take_over(incidents::SavedState saved);
-  // The journal lacks something of what is known here: all of it is written again.
+  // Writes the whole state again, because the journal lacks part of it.
   void journal_all_again();
-  // There is a journal from now on, which held facts of these names and values.
+  // Uses a journal from now on, which holds these facts.
   void use_journal(Ledger::Commit commit, const std::map<std::string, std::string, std::less<>>& values);
-  // The node is kept for a deep test: its verdict is TESTING until it no longer is.
+  // While the node is reserved for a deep diagnostic its verdict is TESTING.
   void set_reserved_for_deep_test(bool is_reserved);
   void update_self(const std::function<void(SelfStatus&)>& change);
 
-  // Calls back when all that was told so far is durable, or with false when EventLog::kPatience is over.
+  // Calls `done` once all events so far are durable, or with false after EventLog::kPatience.
   void when_durable(std::function<void(bool durable)> done);
 
-  // Starts no further check and writes the last samples. The owner then flushes the journal.
+  // Starts no more checks and writes the last samples. The owner then flushes the journal.
   void stop();
 
   // From any thread.
   [[nodiscard]] SnapshotPtr snapshot() const;
   [[nodiscard]] const EventLog& events() const { return ledger_.events(); }
   [[nodiscard]] EventLog& events() { return ledger_.events(); }
-  // On the runtime's thread: what another run can go on with.
+  // On the runtime's thread: state from which another runtime can continue.
   [[nodiscard]] incidents::SavedState saved_state() const { return state_.save(); }
   [[nodiscard]] const std::vector<CheckInfo>& check_infos() const { return check_infos_; }
-  // Every enabled check has completed once, and no second look is under way.
-  [[nodiscard]] bool has_looked_once() const;
+  // True if every enabled check has completed once, and no confirmation is pending.
+  [[nodiscard]] bool has_run_once() const;
 
  private:
-  // Set by the lane when the look begins; until then it waits for a lane.
+  // Set by the worker when the run begins; until then the run waits for a worker.
   struct Beginning {
     std::atomic<MonoTime::rep> at{0};
   };
   struct Running {
-    Lanes::Ticket ticket = 0;
+    Workers::Ticket ticket = 0;
     std::uint64_t run = 0;
     Instant submitted;
     Duration deadline{0};
     std::shared_ptr<Beginning> beginning;
 
     [[nodiscard]] std::optional<MonoTime> began() const;
-    // When its owner stops waiting: a while after its deadline, or after waiting for a lane for too long.
+    // When the run is abandoned: a while after its deadline, or after waiting too long for a worker.
     [[nodiscard]] MonoTime give_up() const;
-    // When to see whether it is that far. A lane tells nobody that it begins, and may do so any moment.
-    [[nodiscard]] MonoTime worth_a_look(MonoTime now) const;
+    // When to check again. A worker does not report the begin of a run, which may come at any time.
+    [[nodiscard]] MonoTime next_deadline_check(MonoTime now) const;
   };
   struct Entry {
     const checks::Check* check = nullptr;
@@ -168,20 +168,20 @@ class Runtime {
     History history;
     CheckResult result;                        // without its observations
     std::shared_ptr<const CheckResult> shown;  // with them
-    bool looked = false;
+    bool has_observations = false;             // of the last run
     std::optional<Running> running;
-    std::optional<Running> stuck;  // given up and not back yet: the next look would hang as well
+    std::optional<Running> stuck;  // abandoned and not returned: the next run would hang as well
     LogReader log;
     bool completed = false;
-    bool is_asked_again = false;  // the second look has not finished
+    bool is_asked_again = false;  // the confirming run has not finished
     std::vector<std::function<void(const CheckResult&)>> waiting;
   };
   void start(std::size_t index, Instant now);
   void take_inbox(Instant now);
   void give_up_overdue(Instant now);
   void complete(std::size_t index, Result<checks::Observed> observed, Instant started, Instant now);
-  void ask_why(const Entry& silent, Instant started);
-  void tell_judges_of_resets();
+  void run_follow_up(const Entry& silent, Instant started);
+  void add_resets_to_histories();
   void note_resets(const std::vector<Subject>& gpus, Instant now);
   void read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news);
   void show(Entry& entry);
@@ -189,9 +189,9 @@ class Runtime {
   [[nodiscard]] bool waits_for_memory(const Entry& entry) const;
   void begin_memory_loss();
   void end_memory_loss_when_due();
-  void tell_untold_records();
-  void tell_lost_records();
-  // By the log, and by checks that found more than a round may tell.
+  void report_counted_records();
+  void report_lost_records();
+  // Records lost by the log, and dropped by checks beyond the limit of one run.
   [[nodiscard]] host::RecordLosses record_losses() const;
   [[nodiscard]] bool has_new_counts() const;
   void journal_counts();
@@ -217,11 +217,11 @@ class Runtime {
   Schedule schedule_;
   incidents::NodeState state_;
   RecordCounts record_counts_;
-  SeenResets seen_resets_;
+  ProvenResets proven_resets_;
   MemoryLoss loss_;
-  std::set<Subject> resets_of_this_run_;  // the host for all of its GPUs; whoever told them
+  std::set<Subject> resets_of_this_run_;  // host_subject() for all GPUs; from any source
   std::uint64_t records_dropped_ = 0;
-  std::uint64_t losses_told_ = 0;
+  std::uint64_t losses_reported_ = 0;
   SelfStatus self_;
   MonoTime next_minute_{};
   MonoTime next_counts_{};
@@ -236,7 +236,7 @@ class Runtime {
   Ledger ledger_;
   mutable std::mutex snapshot_mutex_;
   SnapshotPtr snapshot_;
-  Lanes lanes_;  // last: its threads end before anything they report to
+  Workers workers_;  // last: its threads end before anything they report to
 };
 
 }  // namespace autopilot::runtime

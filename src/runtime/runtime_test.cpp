@@ -158,8 +158,8 @@ class RuntimeTest : public ::testing::Test {
     RuntimeOptions options;
     options.node = "node-a";
     options.boot_id = "11111111-2222-3333-4444-555555555555";
-    options.lanes = {.lanes = 2, .max_stuck = 2, .max_queued = 16};
-    options.knows_why = knows_why_;
+    options.workers = {.threads = 2, .max_stuck = 2, .max_queued = 16};
+    options.follow_up_check = follow_up_check_;
     Outlets outlets;
     outlets.wake = [this] {
       const std::lock_guard lock(wake_mutex_);
@@ -176,7 +176,7 @@ class RuntimeTest : public ::testing::Test {
     return *runtime_;
   }
 
-  // Polls until `condition` holds; wakes come from lanes in real time.
+  // Polls until `condition` holds; wakes come from workers in real time.
   bool poll_until(const std::function<bool()>& condition) {
     const auto give_up = std::chrono::steady_clock::now() + 20s;
     while (std::chrono::steady_clock::now() < give_up) {
@@ -204,7 +204,7 @@ class RuntimeTest : public ::testing::Test {
   catalog::Catalog catalog_;
   std::array<checks::Check, 2> checks_{make_check("test.count", observe_count, judge_count),
                                        make_check("test.log", observe_nothing, judge_nothing)};
-  std::map<std::string, std::string, std::less<>> knows_why_;
+  std::map<std::string, std::string, std::less<>> follow_up_check_;
   std::mutex wake_mutex_;
   std::condition_variable woken_;
   bool awake_ = false;
@@ -218,7 +218,7 @@ TEST_F(RuntimeTest, before_the_first_look_everything_is_unknown) {
   start();
   EXPECT_EQ(result("test.count").health, Health::unknown);
   EXPECT_EQ(runtime_->snapshot()->verdict, Verdict::none);
-  EXPECT_FALSE(runtime_->has_looked_once());
+  EXPECT_FALSE(runtime_->has_run_once());
 }
 
 TEST_F(RuntimeTest, a_finding_shows_in_the_snapshot_the_incidents_the_journal_and_the_events) {
@@ -278,7 +278,7 @@ class PermanentFault : public RuntimeTest {
 
 TEST_F(PermanentFault, that_one_answer_alone_tells_is_not_believed) {
   start_with_flag(1);
-  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_run_once(); }));
   EXPECT_EQ(all_looks, 2) << "it is asked again at once";
   EXPECT_EQ(result("test.count").health, Health::healthy);
   EXPECT_THAT(runtime_->snapshot()->incidents, IsEmpty());
@@ -293,7 +293,7 @@ TEST_F(PermanentFault, that_the_next_look_confirms_is_told_without_waiting_for_a
 
 TEST_F(PermanentFault, who_asks_for_a_look_gets_the_answer_of_the_second) {
   start_with_flag(0);
-  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_run_once(); }));
   looks_with_the_flag = 1000;
   std::vector<Health> answers;
   ASSERT_TRUE(runtime_->run_now("test.count",
@@ -392,9 +392,9 @@ TEST_F(LostMemory, does_not_count_a_look_that_saw_nothing) {
 TEST_F(RuntimeTest, who_may_know_why_another_check_is_blind_looks_at_once) {
   checks_[1] = make_check("test.blind", observe_refused, judge_nothing);
   checks_[1].info.tags = {"dark"};
-  knows_why_ = {{"dark", "test.count"}};
+  follow_up_check_ = {{"dark", "test.count"}};
   start();
-  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_run_once(); }));
   host_->clock.advance(1s);
   const WallTime now = host_->clock.now().wall;
   ASSERT_LT(result("test.count").completed, now);
@@ -431,7 +431,7 @@ TEST_F(RuntimeTest, a_look_that_hangs_is_unknown_at_its_deadline_and_others_go_o
 TEST_F(RuntimeTest, a_look_whose_lane_has_not_begun_is_asked_after_at_its_own_deadline) {
   world_.hang = true;
   start();
-  // The lanes begin whenever they like: right behind this poll, or before it.
+  // The workers may begin at any time: after this poll, or before it.
   const MonoTime now = host_->clock.now().mono;
   EXPECT_LE(runtime_->poll(), now + checks_[0].info.deadline + 1s);
   release();
@@ -451,7 +451,7 @@ TEST_F(RuntimeTest, run_now_answers_with_a_fresh_result) {
 
 TEST_F(RuntimeTest, a_node_that_is_kept_for_a_deep_test_is_testing) {
   start();
-  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_run_once(); }));
   const Verdict before = runtime_->snapshot()->verdict;
   runtime_->set_reserved_for_deep_test(true);
   runtime_->poll();
@@ -532,7 +532,7 @@ TEST_F(RuntimeTest, a_storm_of_records_is_told_in_part_and_counted_whole) {
 TEST_F(RuntimeTest, how_far_a_log_is_read_that_tells_nothing_is_written_every_two_seconds) {
   checks_[1].observe = observe_loss;
   start();
-  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_run_once(); }));
   for (int i = 0; i < 10; ++i) {
     host_->clock.advance(1s);
     bool is_done = false;
@@ -555,7 +555,7 @@ TEST_F(RuntimeTest, lost_records_are_told_with_the_number_that_is_counted_and_no
   machine_ = std::shared_ptr<const host::Host>(&machine, [](const host::Host*) {});
   checks_[1].observe = observe_loss;
   start();
-  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_run_once(); }));
   for (int i = 0; i < 20; ++i) {
     log.count += 10;
     host_->clock.advance(500ms);
@@ -585,7 +585,7 @@ TEST_F(RuntimeTest, a_reset_that_looks_prove_is_told_to_the_judges_of_driver_rec
   checks_[1].info.tags = {"gpu", "kernel_log"};
   world_.count = 1;
   start();
-  ASSERT_TRUE(poll_until([this] { return runtime_->has_looked_once(); }));
+  ASSERT_TRUE(poll_until([this] { return runtime_->has_run_once(); }));
   EXPECT_THAT(result("test.log").findings, IsEmpty());
   world_.count = 0;
   host_->clock.advance(1s);

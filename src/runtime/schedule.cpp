@@ -18,8 +18,8 @@ std::uint64_t mixed(std::uint64_t x) {
 
 Duration Schedule::varied(std::size_t entry) const {
   const Entry& e = entries_[entry];
-  const auto dice = static_cast<std::int64_t>(mixed(seed_ ^ mixed(entry) ^ e.runs) % 2001) - 1000;
-  return e.period + e.period * dice / 10000;
+  const auto deviation = static_cast<std::int64_t>(mixed(seed_ ^ mixed(entry) ^ e.runs) % 2001) - 1000;
+  return e.period + e.period * deviation / 10000;
 }
 
 void Schedule::set(std::size_t entry, Duration period, bool enabled, MonoTime now) {

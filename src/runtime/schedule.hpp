@@ -10,27 +10,26 @@
 
 namespace autopilot::runtime {
 
-// When each entry runs next. Pure: time comes in with every call. Everything is due at once at the start;
-// later each period varies by up to a tenth, so that entries and nodes spread. One instance of an entry at a
-// time.
+// When each entry runs next. Pure: the caller passes the time. All entries are due at the start; later each
+// period varies by up to a tenth, so that entries and nodes spread. An entry does not run twice at a time.
 class Schedule {
  public:
   // `seed` differs from node to node.
   explicit Schedule(std::uint64_t seed) : seed_(seed) {}
 
   void set(std::size_t entry, Duration period, bool enabled, MonoTime now);
-  // Run it as soon as it is not running; a trigger while it runs makes it run once more.
+  // Runs the entry as soon as it is not running; a trigger during a run causes one more run.
   void trigger(std::size_t entry);
-  // Likewise for what happens as often as it likes: kNewsAtOnce runs at once, then one every kNewsSpacing,
-  // and never before it has rested as finished() said.
+  // The same for events of any frequency: the first kNewsAtOnce runs are immediate, then one every
+  // kNewsSpacing, and never before the rest that finished() sets.
   void trigger_by_news(std::size_t entry);
   static constexpr int kNewsAtOnce = 20;
   static constexpr Duration kNewsSpacing = std::chrono::milliseconds{50};
 
-  // Entries to start now, each marked as running. Late ones (by more than half a period) are counted.
+  // Entries to start now; marks each as running. Counts late ones (by more than half a period).
   [[nodiscard]] std::vector<std::size_t> take_due(MonoTime now);
   void finished(std::size_t entry, MonoTime now, Duration rest = Duration{0});
-  // The next moment at which take_due may give something; nothing while everything runs or is disabled.
+  // The next time at which take_due may return entries; nullopt while all are running or disabled.
   [[nodiscard]] std::optional<MonoTime> next() const;
   [[nodiscard]] std::uint64_t late() const { return late_; }
 
@@ -44,7 +43,7 @@ class Schedule {
     bool triggered = false;
     bool has_news = false;
     MonoTime rested{};
-    MonoTime news_paid{};  // runs by news so far are paid for at that time
+    MonoTime news_paid{};  // time at which the runs by trigger_by_news so far are used up
   };
   [[nodiscard]] static MonoTime due_of(const Entry& entry);
   [[nodiscard]] Duration varied(std::size_t entry) const;

@@ -12,7 +12,7 @@
 
 namespace autopilot::runtime {
 
-struct Lanes::Shared {
+struct Workers::Shared {
   struct Task {
     Ticket ticket = 0;
     std::function<void()> work;
@@ -22,18 +22,18 @@ struct Lanes::Shared {
 
   std::mutex mutex;
   std::condition_variable has_work;
-  std::condition_variable lane_ended;
+  std::condition_variable worker_ended;
   const Limits limits;
   std::deque<Task> queue;
   std::vector<Ticket> running;
   std::vector<Ticket> abandoned;  // still running
   Ticket next_ticket = 1;
-  int lanes = 0;
+  int threads = 0;
   std::uint64_t refused = 0;
   bool stopping = false;
 
-  static void start_lane(const std::shared_ptr<Shared>& shared) {
-    ++shared->lanes;
+  static void start_worker(const std::shared_ptr<Shared>& shared) {
+    ++shared->threads;
     std::thread([shared] { shared->work(); }).detach();
   }
 
@@ -52,29 +52,29 @@ struct Lanes::Shared {
       if (const auto late = std::find(abandoned.begin(), abandoned.end(), task.ticket);
           late != abandoned.end()) {
         abandoned.erase(late);
-        // A replacement works already, unless the cap was reached when this lane was given up.
-        if (lanes >= limits.lanes || stopping) return;
-        ++lanes;
+        // A replacement is running, unless the limit was reached when this thread was abandoned.
+        if (threads >= limits.threads || stopping) return;
+        ++threads;
         continue;
       }
       running.erase(std::find(running.begin(), running.end(), task.ticket));
     }
-    --lanes;
-    lane_ended.notify_all();
+    --threads;
+    worker_ended.notify_all();
   }
 };
 
-Lanes::Lanes(Limits limits) : shared_(std::make_shared<Shared>(limits)) {
+Workers::Workers(Limits limits) : shared_(std::make_shared<Shared>(limits)) {
   const std::lock_guard lock(shared_->mutex);
-  for (int i = 0; i < limits.lanes; ++i)
-    Shared::start_lane(shared_);
+  for (int i = 0; i < limits.threads; ++i)
+    Shared::start_worker(shared_);
 }
 
-Lanes::~Lanes() {
+Workers::~Workers() {
   stop(kPartingGrace);
 }
 
-Lanes::Ticket Lanes::submit(std::function<void()> task) {
+Workers::Ticket Workers::submit(std::function<void()> task) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->stopping || shared_->queue.size() >= shared_->limits.max_queued) {
     ++shared_->refused;
@@ -86,7 +86,7 @@ Lanes::Ticket Lanes::submit(std::function<void()> task) {
   return ticket;
 }
 
-bool Lanes::abandon(Ticket ticket) {
+bool Workers::abandon(Ticket ticket) {
   const std::lock_guard lock(shared_->mutex);
   auto& queue = shared_->queue;
   const auto queued =
@@ -100,43 +100,43 @@ bool Lanes::abandon(Ticket ticket) {
   if (found == running.end()) return false;
   running.erase(found);
   shared_->abandoned.push_back(ticket);
-  --shared_->lanes;
-  shared_->lane_ended.notify_all();
+  --shared_->threads;
+  shared_->worker_ended.notify_all();
   if (!shared_->stopping && static_cast<int>(shared_->abandoned.size()) <= shared_->limits.max_stuck)
-    Shared::start_lane(shared_);
+    Shared::start_worker(shared_);
   return true;
 }
 
-bool Lanes::stop(Duration grace) {
+bool Workers::stop(Duration grace) {
   std::unique_lock lock(shared_->mutex);
   shared_->stopping = true;
   shared_->queue.clear();
   shared_->has_work.notify_all();
-  const bool ended = shared_->lane_ended.wait_for(lock, grace, [this] { return shared_->lanes == 0; });
+  const bool ended = shared_->worker_ended.wait_for(lock, grace, [this] { return shared_->threads == 0; });
   return ended && shared_->abandoned.empty();
 }
 
-Lanes::Counts Lanes::counts() const {
+Workers::Counts Workers::counts() const {
   const std::lock_guard lock(shared_->mutex);
-  return {shared_->lanes, static_cast<int>(shared_->abandoned.size()), shared_->queue.size(),
+  return {shared_->threads, static_cast<int>(shared_->abandoned.size()), shared_->queue.size(),
           shared_->refused};
 }
 
 void Inbox::put(Finished one) {
   const std::lock_guard lock(mutex_);
-  mail_.finished.push_back(std::move(one));
+  messages_.finished.push_back(std::move(one));
   if (wake_) wake_();
 }
 
 void Inbox::put(Committed one) {
   const std::lock_guard lock(mutex_);
-  mail_.committed.push_back(one);
+  messages_.committed.push_back(one);
   if (wake_) wake_();
 }
 
-Inbox::Mail Inbox::take() {
+Inbox::Messages Inbox::take() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(mail_, {});
+  return std::exchange(messages_, {});
 }
 
 void Inbox::close() {

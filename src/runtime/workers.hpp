@@ -15,39 +15,39 @@
 
 namespace autopilot::runtime {
 
-// A few threads for work that may block. A task that outlives its deadline is abandoned by its owner: the
-// thread is counted as stuck and replaced, up to a cap; when it comes back at last it ends itself. All
-// members are thread-safe.
-class Lanes {
+// A pool of threads for blocking calls. If a task exceeds its deadline the owner abandons it: its thread
+// counts as stuck and is replaced, up to a limit. A stuck thread ends when its task returns. All members are
+// thread-safe.
+class Workers {
  public:
   struct Limits {
-    int lanes = 3;
+    int threads = 3;
     int max_stuck = 4;
     std::size_t max_queued = 64;
   };
   struct Counts {
-    int lanes = 0;  // threads that take work
-    int stuck = 0;  // abandoned threads that have not come back
+    int threads = 0;  // threads that accept tasks
+    int stuck = 0;    // abandoned threads whose tasks have not returned
     std::size_t queued = 0;
-    std::uint64_t refused = 0;  // tasks not accepted because the queue was full
+    std::uint64_t refused = 0;  // tasks refused because the queue was full
   };
   using Ticket = std::uint64_t;
 
   static constexpr Duration kPartingGrace = std::chrono::seconds{2};
 
-  explicit Lanes(Limits limits);
-  Lanes(const Lanes&) = delete;
-  Lanes& operator=(const Lanes&) = delete;
-  // Drops what is queued, waits up to kPartingGrace for lanes that work, leaves stuck ones behind.
-  ~Lanes();
+  explicit Workers(Limits limits);
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  // Drops queued tasks, waits up to kPartingGrace for running ones, and leaves stuck threads behind.
+  ~Workers();
 
-  // Runs `task` on a lane. 0 when the queue is full. The task must own everything it touches: it may outlive
-  // this object.
+  // Runs `task` on a worker. 0: the queue is full. The task must own everything it uses, because it may
+  // outlive this object.
   [[nodiscard]] Ticket submit(std::function<void()> task);
-  // The owner no longer waits for this task. A queued one is dropped; the thread of a running one counts as
-  // stuck and is replaced while the cap allows. False when the task is over.
+  // The owner no longer waits for this task. A queued task is dropped; the thread of a running one counts as
+  // stuck and is replaced up to the limit. False if the task has ended.
   bool abandon(Ticket ticket);
-  // No more tasks; waits at most `grace` for running ones. True when all lanes came back.
+  // Accepts no more tasks; waits at most `grace` for running ones. True if all threads ended.
   bool stop(Duration grace);
   [[nodiscard]] Counts counts() const;
 
@@ -56,8 +56,8 @@ class Lanes {
   std::shared_ptr<Shared> shared_;
 };
 
-// What other threads have to say to the runtime: lanes that their look has ended, the journal that a batch is
-// written. Thread-safe; outlives the runtime, since a look may end after everything else.
+// Messages from other threads to the runtime: workers report the end of a run, the journal reports written
+// batches. Thread-safe; outlives the runtime, because a run may end after everything else.
 class Inbox {
  public:
   struct Finished {
@@ -65,29 +65,29 @@ class Inbox {
     std::uint64_t run = 0;
     Result<checks::Observed> observed;
   };
-  // A batch of the ledger, the number of which counts from 1, that is durable, or never will be.
+  // A batch of the ledger, numbered from 1, that is durable or never will be.
   struct Committed {
     std::uint64_t batch = 0;
-    std::uint64_t last_event = 0;  // that was told before it was given away
+    std::uint64_t last_event = 0;  // last event before the batch was committed
     bool durable = false;
   };
-  struct Mail {
+  struct Messages {
     std::vector<Finished> finished;
     std::vector<Committed> committed;
   };
 
-  // `wake_owner` is called with every letter, on the thread of its sender, until close().
+  // `wake_owner` is called for every message, on the sender's thread, until close().
   explicit Inbox(std::function<void()> wake_owner) : wake_(std::move(wake_owner)) {}
 
   void put(Finished one);
   void put(Committed one);
-  [[nodiscard]] Mail take();
+  [[nodiscard]] Messages take();
   void close();
 
  private:
   std::mutex mutex_;
   std::function<void()> wake_;
-  Mail mail_;
+  Messages messages_;
 };
 
 }  // namespace autopilot::runtime

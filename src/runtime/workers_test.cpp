@@ -22,8 +22,8 @@ struct Gate {
   std::promise<void> entered;
 };
 
-Lanes::Ticket submit_blocking(Lanes& lanes, const std::shared_ptr<Gate>& gate) {
-  const auto ticket = lanes.submit([gate] {
+Workers::Ticket submit_blocking(Workers& workers, const std::shared_ptr<Gate>& gate) {
+  const auto ticket = workers.submit([gate] {
     gate->entered.set_value();
     gate->opened.wait();
   });
@@ -31,81 +31,81 @@ Lanes::Ticket submit_blocking(Lanes& lanes, const std::shared_ptr<Gate>& gate) {
   return ticket;
 }
 
-TEST(Lanes, runs_what_is_submitted) {
-  Lanes lanes({.lanes = 2, .max_stuck = 1, .max_queued = 8});
+TEST(Workers, runs_what_is_submitted) {
+  Workers workers({.threads = 2, .max_stuck = 1, .max_queued = 8});
   auto done = std::make_shared<std::promise<int>>();
-  EXPECT_NE(lanes.submit([done] { done->set_value(7); }), 0U);
+  EXPECT_NE(workers.submit([done] { done->set_value(7); }), 0U);
   EXPECT_EQ(done->get_future().get(), 7);
 }
 
-TEST(Lanes, an_abandoned_lane_is_replaced_and_others_go_on) {
-  Lanes lanes({.lanes = 1, .max_stuck = 1, .max_queued = 8});
+TEST(Workers, an_abandoned_lane_is_replaced_and_others_go_on) {
+  Workers workers({.threads = 1, .max_stuck = 1, .max_queued = 8});
   auto gate = std::make_shared<Gate>();
-  const auto ticket = submit_blocking(lanes, gate);
-  EXPECT_TRUE(lanes.abandon(ticket));
-  EXPECT_EQ(lanes.counts().stuck, 1);
-  EXPECT_EQ(lanes.counts().lanes, 1);
+  const auto ticket = submit_blocking(workers, gate);
+  EXPECT_TRUE(workers.abandon(ticket));
+  EXPECT_EQ(workers.counts().stuck, 1);
+  EXPECT_EQ(workers.counts().threads, 1);
   auto done = std::make_shared<std::promise<void>>();
-  EXPECT_NE(lanes.submit([done] { done->set_value(); }), 0U);
+  EXPECT_NE(workers.submit([done] { done->set_value(); }), 0U);
   EXPECT_EQ(done->get_future().wait_for(10s), std::future_status::ready);
   gate->promise.set_value();
 }
 
-TEST(Lanes, replacements_stop_at_the_cap_and_a_lane_that_comes_back_works_again) {
-  Lanes lanes({.lanes = 1, .max_stuck = 1, .max_queued = 8});
+TEST(Workers, replacements_stop_at_the_cap_and_a_lane_that_comes_back_works_again) {
+  Workers workers({.threads = 1, .max_stuck = 1, .max_queued = 8});
   auto first = std::make_shared<Gate>();
   auto second = std::make_shared<Gate>();
-  EXPECT_TRUE(lanes.abandon(submit_blocking(lanes, first)));
-  EXPECT_TRUE(lanes.abandon(submit_blocking(lanes, second)));
-  EXPECT_EQ(lanes.counts().stuck, 2);
-  EXPECT_EQ(lanes.counts().lanes, 0);
+  EXPECT_TRUE(workers.abandon(submit_blocking(workers, first)));
+  EXPECT_TRUE(workers.abandon(submit_blocking(workers, second)));
+  EXPECT_EQ(workers.counts().stuck, 2);
+  EXPECT_EQ(workers.counts().threads, 0);
   auto done = std::make_shared<std::promise<void>>();
-  EXPECT_NE(lanes.submit([done] { done->set_value(); }), 0U);
+  EXPECT_NE(workers.submit([done] { done->set_value(); }), 0U);
   auto finished = done->get_future();
   first->promise.set_value();
   EXPECT_EQ(finished.wait_for(10s), std::future_status::ready);
   second->promise.set_value();
 }
 
-TEST(Lanes, a_full_queue_refuses_and_counts) {
-  Lanes lanes({.lanes = 1, .max_stuck = 1, .max_queued = 2});
+TEST(Workers, a_full_queue_refuses_and_counts) {
+  Workers workers({.threads = 1, .max_stuck = 1, .max_queued = 2});
   auto gate = std::make_shared<Gate>();
-  (void)submit_blocking(lanes, gate);
-  EXPECT_NE(lanes.submit([] {}), 0U);
-  EXPECT_NE(lanes.submit([] {}), 0U);
-  EXPECT_EQ(lanes.submit([] {}), 0U);
-  EXPECT_EQ(lanes.counts().refused, 1U);
+  (void)submit_blocking(workers, gate);
+  EXPECT_NE(workers.submit([] {}), 0U);
+  EXPECT_NE(workers.submit([] {}), 0U);
+  EXPECT_EQ(workers.submit([] {}), 0U);
+  EXPECT_EQ(workers.counts().refused, 1U);
   gate->promise.set_value();
 }
 
-TEST(Lanes, a_queued_task_that_is_abandoned_never_runs) {
+TEST(Workers, a_queued_task_that_is_abandoned_never_runs) {
   auto ran = std::make_shared<std::atomic<bool>>(false);
-  Lanes lanes({.lanes = 1, .max_stuck = 1, .max_queued = 8});
+  Workers workers({.threads = 1, .max_stuck = 1, .max_queued = 8});
   auto gate = std::make_shared<Gate>();
-  (void)submit_blocking(lanes, gate);
-  const auto ticket = lanes.submit([ran] { *ran = true; });
-  EXPECT_TRUE(lanes.abandon(ticket));
-  EXPECT_EQ(lanes.counts().stuck, 0);
+  (void)submit_blocking(workers, gate);
+  const auto ticket = workers.submit([ran] { *ran = true; });
+  EXPECT_TRUE(workers.abandon(ticket));
+  EXPECT_EQ(workers.counts().stuck, 0);
   gate->promise.set_value();
-  EXPECT_TRUE(lanes.stop(10s));
+  EXPECT_TRUE(workers.stop(10s));
   EXPECT_FALSE(*ran);
 }
 
-TEST(Lanes, stop_does_not_wait_for_a_stuck_lane) {
+TEST(Workers, stop_does_not_wait_for_a_stuck_lane) {
   auto gate = std::make_shared<Gate>();
   {
-    Lanes lanes({.lanes = 1, .max_stuck = 1, .max_queued = 8});
-    (void)lanes.abandon(submit_blocking(lanes, gate));
-    EXPECT_FALSE(lanes.stop(10s));
+    Workers workers({.threads = 1, .max_stuck = 1, .max_queued = 8});
+    (void)workers.abandon(submit_blocking(workers, gate));
+    EXPECT_FALSE(workers.stop(10s));
   }
   gate->promise.set_value();
 }
 
-TEST(Lanes, a_finished_task_cannot_be_abandoned) {
-  Lanes lanes({.lanes = 1, .max_stuck = 1, .max_queued = 8});
-  const auto ticket = lanes.submit([] {});
-  EXPECT_TRUE(lanes.stop(10s));
-  EXPECT_FALSE(lanes.abandon(ticket));
+TEST(Workers, a_finished_task_cannot_be_abandoned) {
+  Workers workers({.threads = 1, .max_stuck = 1, .max_queued = 8});
+  const auto ticket = workers.submit([] {});
+  EXPECT_TRUE(workers.stop(10s));
+  EXPECT_FALSE(workers.abandon(ticket));
 }
 
 }  // namespace

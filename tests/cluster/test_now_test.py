@@ -114,7 +114,7 @@ class TestNowTest(unittest.TestCase):
                          [("pvc", "aborted", True), ("gpupower", "passed", True)])
         code, out, error = self.follow("storage.pvc")
         self.assertEqual(code, 2, out + error)
-        self.assertRegex(out, r"(?s)storage\.pvc +failed.*no storage class")
+        self.assertRegex(out, r"(?s)storage\.pvc +failed.*storage\s+class\s.*does\s+not\s+exist")
         # The missing object exists now, and the next run finds it at once. A request that comes too soon gets the previous result.
         self.api.apply(*volumes())
         stream = harness.wait_until(lambda: next((text for text in [self.ask("/pvc", "ci", "text/event-stream")] if "PVC SUCCESS" in text),

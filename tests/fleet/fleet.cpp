@@ -59,7 +59,7 @@ class Fleet {
   net::Subscription start_watch_;
   net::Subscription writes_watch_;
   std::vector<net::Subscription> faults_to_come_;
-  runtime::Lanes lane_{{.lanes = 1, .max_stuck = 1, .max_queued = 4096}};  // a fault comes by a program
+  runtime::Workers lane_{{.threads = 1, .max_stuck = 1, .max_queued = 4096}};  // a fault comes by a program
 };
 
 Result<agent::Machine> Fleet::make_machine(const std::shared_ptr<Tenants>& tenants) {

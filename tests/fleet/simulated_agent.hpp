@@ -37,7 +37,7 @@ class SimulatedAgent {
   void start();
   void kernel_log_grew(LogParts parts);
   void stop() { runtime_.stop(); }
-  [[nodiscard]] bool has_looked_once() const { return runtime_.has_looked_once(); }
+  [[nodiscard]] bool has_looked_once() const { return runtime_.has_run_once(); }
   [[nodiscard]] const agent::Machine& machine() const { return machine_; }
   [[nodiscard]] ClusterStatus status() const { return cluster_->status(); }
 
@@ -53,7 +53,7 @@ class SimulatedAgent {
   std::unique_ptr<agent::ClusterLink> cluster_;  // always, once this is made: it needs what needs it
   std::atomic<bool> poll_posted_{false};
   net::Subscription next_poll_;
-  runtime::Runtime runtime_;  // its lanes end before what they wake
+  runtime::Runtime runtime_;  // its workers end before what they wake
   std::optional<HttpDoor> door_;
 };
 

@@ -175,7 +175,7 @@ class Agent {
     for (const checks::Check& check : checks::builtin_checks()) {
       if (!at_everything && !memories_[check.info.id].reads_kernel_log) continue;
       const Findings said = look(boot, check);
-      if (runtime::wants_second_look(said, state_.findings(check.info.id), catalog::builtin()))
+      if (runtime::needs_confirmation(said, state_.findings(check.info.id), catalog::builtin()))
         static_cast<void>(look(boot, check));
       for (const Finding& finding : state_.findings(check.info.id))
         if (finding.health == Health::degraded || finding.health == Health::failed)
@@ -209,8 +209,8 @@ class Agent {
       Observations news;
       for (const Observation& record : observed->observations)
         if (record.sequence && *record.sequence >= memory.kernel_log_next) news.push_back(record);
-      signs = checks::signs_in(news, catalog::builtin());
-      for (const checks::TakenBack& over : checks::taken_back_in(news, catalog::builtin()))
+      signs = checks::symptoms_in(news, catalog::builtin());
+      for (const checks::Retraction& over : checks::retractions_in(news, catalog::builtin()))
         note(state_.taken_back(over.gpu, over.code, now));
       memory.reads_kernel_log = observed->kernel_log_next.has_value();
       memory.kernel_log_next = observed->kernel_log_next.value_or(memory.kernel_log_next);

@@ -146,7 +146,7 @@ class Looker {
   std::optional<std::string> error_;
   std::vector<std::string> witnesses_;
   std::future<Result<checks::Observed>> answer_;  // of an abandoned run
-  runtime::Lanes lanes_{{.lanes = 1, .max_stuck = 1, .max_queued = 1}};
+  runtime::Workers lanes_{{.threads = 1, .max_stuck = 1, .max_queued = 1}};
 };
 
 // Memory where there is some: a machine is thousands of files.

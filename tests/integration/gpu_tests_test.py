@@ -142,14 +142,14 @@ class GpuTests(unittest.TestCase):
         agent = self.agent({number: {"memory_gb_per_s": 600} for number in range(len(GPUS))}, state=state, **model)
         _, _, result = self.make(agent, "gpu.memory_bandwidth")
         self.assertEqual(self.findings(result), [(gpu, "degraded", "memory_bandwidth_declined") for gpu in GPUS], result)
-        self.assertIn("expected after its earlier tests", result["findings"][0]["message"])
+        self.assertIn("expected from its earlier diagnostics", result["findings"][0]["message"])
 
     def test_kernels_that_disagree_on_one_gpu_alone_accuse_it(self):
         agent = self.agent({1: {"wrong_wgmma": "0x4", "bf16_tflops": 100}})
         code, operation, result = self.make(agent, "gpu.compute")
         self.assertEqual((code, operation["state"]), (1, "succeeded"), operation)
         self.assertEqual(self.findings(result), [(GPUS[1], "degraded", "compute_wrong")])
-        self.assertIn("got the right ones by the same kernel", result["findings"][0]["message"])
+        self.assertIn("computed correct results with the same kernel", result["findings"][0]["message"])
         self.assertEqual(self.values(operation, "compute.wrong"), dict.fromkeys(GPUS, 0))
         self.assertEqual(list(self.values(operation, "compute.disputed")), [GPUS[1]])
         self.assertEqual(self.values(operation, "compute.bf16_mma_sync"), {GPUS[1]: 100})

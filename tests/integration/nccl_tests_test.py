@@ -67,7 +67,7 @@ class NcclTestsTest(NcclLabTest):
                 self.assertEqual(reason, "allreduce_wrong_between_nodes")
                 source, destination = subject.removeprefix("link/").replace("/gpus-2", "").split("|")
                 at = destination if rank == 1 else source
-                self.assert_said(f"sum up wrongly together, on {at}: ")
+                self.assert_said(f"returned wrong sums, on {at}: ")
                 self.assertRegex(shown, r"1 h4 +- +!\n2 h6 +! +-\n")
 
     def test_a_gpu_that_somebody_uses_is_left_alone(self):

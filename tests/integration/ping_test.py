@@ -105,7 +105,7 @@ class PingTest(unittest.TestCase):
         self.addCleanup(network_lab.run, "ip", "link", "set", self.asking.outer(1), "up")
         outcome, message = self.preflight()
         self.assertEqual(outcome, "failed")
-        self.assertRegex(message, r"^network.ping failed: none of 8 addresses of other nodes answers by way of net1$")
+        self.assertRegex(message, r"^network.ping failed: none of 8 addresses of other nodes answers through net1$")
 
     def test_a_way_that_loses_packets_is_named(self):
         sick = self.lab[SICK]

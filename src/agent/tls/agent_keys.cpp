@@ -50,7 +50,7 @@ Status AgentKeys::have_them_signed() {
 }
 
 void AgentKeys::watch_files(const net::NodeKeys& used) {
-  lane_.emplace(runtime::Lanes::Limits{.lanes = 1, .max_stuck = 1, .max_queued = 1});
+  lane_.emplace(runtime::Workers::Limits{.threads = 1, .max_stuck = 1, .max_queued = 1});
   files_.emplace(
       context_.loop, paths(), context_.read_file,
       [this](std::function<void()> task) { static_cast<void>(lane_->submit(std::move(task))); }, used,

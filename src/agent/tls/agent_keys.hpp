@@ -65,7 +65,7 @@ class AgentKeys {
   const Context context_;
   std::shared_ptr<const net::TlsContext> client_;
   std::optional<net::Validity> validity_;  // nothing: there was no certificate yet
-  std::optional<runtime::Lanes> lane_;     // for the files, which may block
+  std::optional<runtime::Workers> lane_;   // for the files, which may block
   std::optional<net::KeyFiles> files_;
   std::optional<IssuedKeys> by_controller_;
 };

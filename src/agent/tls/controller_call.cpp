@@ -50,7 +50,7 @@ ControllerCall::ControllerCall(net::EventLoop& loop, const Clock& clock, Control
       door_(std::move(door)),
       read_file_(std::move(read_file)),
       pace_(pace),
-      lanes_({.lanes = 1, .max_stuck = 1, .max_queued = 1}) {}
+      lanes_({.threads = 1, .max_stuck = 1, .max_queued = 1}) {}
 
 ControllerCall::~ControllerCall() = default;
 

@@ -60,8 +60,8 @@ class ControllerCall {
   std::string body_;
   OnAnswer on_answer_;
   std::shared_ptr<Files> files_;
-  runtime::Lanes lanes_;
-  runtime::Lanes::Ticket reading_ = 0;
+  runtime::Workers lanes_;
+  runtime::Workers::Ticket reading_ = 0;
   net::Subscription next_;
   std::unique_ptr<net::HttpSession> session_;
   net::Exchange exchange_;

@@ -12,8 +12,8 @@ namespace autopilot::checks {
 namespace custom_script {
 namespace {
 
-// What the script said of the machine as a whole; its own readings have the names it gave them.
-constexpr std::string_view kSays = "script.says";
+// What the script reported about the machine as a whole; its own readings keep their names.
+constexpr std::string_view kHealth = "script.says";
 constexpr std::string_view kMessage = "script.message";
 
 Observation observed(std::string_view name, Value value, std::string_view unit, const std::string& path,
@@ -29,11 +29,10 @@ Observation observed(std::string_view name, Value value, std::string_view unit, 
 
 Result<Observed> to_observed(const ScriptAnswer& answer, const std::string& path, Instant now) {
   if (answer.health == Health::unknown)
-    return fail(Errc::unavailable,
-                answer.message.empty() ? "the script says that it does not know" : answer.message);
+    return fail(Errc::unavailable, answer.message.empty() ? "the script reports: unknown" : answer.message);
   Observed result;
   result.witnesses = {path};
-  result.observations = {observed(kSays, std::string(to_string(answer.health)), "", path, now),
+  result.observations = {observed(kHealth, std::string(to_string(answer.health)), "", path, now),
                          observed(kMessage, answer.message, "", path, now)};
   for (const auto& reading : answer.readings)
     result.observations.push_back(observed(reading.name, reading.value, reading.unit, path, now));
@@ -41,14 +40,14 @@ Result<Observed> to_observed(const ScriptAnswer& answer, const std::string& path
 }
 
 Findings judge(const JudgeInput& input) {
-  const auto says = parse_health(input.history.word(host_subject(), kSays).value_or(""));
-  if (says != Health::degraded && says != Health::failed) return {};
+  const auto health = parse_health(input.history.word(host_subject(), kHealth).value_or(""));
+  if (health != Health::degraded && health != Health::failed) return {};
   const std::string message = input.history.word(host_subject(), kMessage).value_or("");
-  auto finding =
-      make_finding(input, host_subject(), says == Health::failed ? "script_failed" : "script_degraded", *says,
-                   message.empty() ? "The script says " + std::string(to_string(*says)) + "." : message);
-  if (const auto* said = input.history.find(host_subject(), kSays))
-    finding.evidence.emplace_back("script", said->source);
+  auto finding = make_finding(
+      input, host_subject(), health == Health::failed ? "script_failed" : "script_degraded", *health,
+      message.empty() ? "The script reports: " + std::string(to_string(*health)) + "." : message);
+  if (const auto* reported = input.history.find(host_subject(), kHealth))
+    finding.evidence.emplace_back("script", reported->source);
   return {std::move(finding)};
 }
 
@@ -92,7 +91,7 @@ bool OperatorRules::recognise(const host::KernelRecord& record) const {
 Check log_rules_check(std::shared_ptr<const OperatorRules> rules) {
   Check check;
   check.info.id = kLogRulesCheck;
-  check.info.title = "Kernel lines of your own rules";
+  check.info.title = "Kernel log lines by your own rules";
   check.info.tags = {"custom", "kernel_log"};
   check.info.period = std::chrono::seconds{10};
   check.info.deadline = std::chrono::seconds{10};

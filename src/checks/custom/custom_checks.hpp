@@ -15,22 +15,22 @@ namespace autopilot::checks {
 
 inline constexpr std::string_view kCustomPrefix = "custom.";
 
-// A check of the operator: a script that says how the machine is.
+// A check of the operator: a script that reports the health of the machine.
 struct Script {
-  std::string name;  // the check is "custom.<name>"
+  std::string name;  // the check's id is "custom.<name>"
   std::string path;
   Duration period;
   Duration deadline;
 };
 
-// `run` runs the script on the machine that is watched and gives what it said; called on a lane.
+// `run` executes the script on the watched machine and returns its answer; called on a worker.
 [[nodiscard]] Check script_check(const Script& script,
                                  std::function<Result<ScriptAnswer>(MonoTime deadline)> run);
 
 inline constexpr std::string_view kLogRulesCheck = "custom.log_rules";
 
-// The log rules of the operator alone (catalog/log_rules.hpp): what a rule of ours or gpu.xid recognises
-// as well is still theirs to judge. Immutable.
+// Only the operator's log rules (catalog/log_rules.hpp). Lines that also match a built-in rule are
+// judged by the built-in check as well. Immutable.
 class OperatorRules {
  public:
   explicit OperatorRules(const std::vector<catalog::LogRule>& rules);
@@ -44,7 +44,7 @@ class OperatorRules {
   Decoder decoder_;
 };
 
-// What the kernel wrote, by these rules. judge needs a catalog with them.
+// Judges the kernel log by these rules. judge needs a catalog that contains them.
 [[nodiscard]] Check log_rules_check(std::shared_ptr<const OperatorRules> rules);
 
 }  // namespace autopilot::checks

@@ -13,17 +13,17 @@ namespace {
 using namespace host::reading;
 
 constexpr Duration kWindow = std::chrono::minutes{10};
-constexpr std::string_view kBestClock = "clocks.sm.largest";  // since the machine started
+constexpr std::string_view kBestClock = "clocks.sm.largest";  // largest median since the machine started
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   return observe_gpus(host, request, {host::GpuGroup::clocks}, Vendors::nvidia);
 }
 
-// What a GPU did while it worked and nothing held it back.
+// Clock of a GPU while it was busy and nothing limited it.
 struct BusyClock {
   double megahertz = 0;  // the median
-  std::size_t looks = 0;
-  bool is_set_by_hand = false;  // application clocks were in force in one of the looks
+  std::size_t samples = 0;
+  bool is_set_by_hand = false;  // application clocks were set during at least one sample
 };
 
 class ClocksJudge {
@@ -31,7 +31,7 @@ class ClocksJudge {
   explicit ClocksJudge(const JudgeInput& input)
       : input_(input),
         busy_(limit(input, "gpu.clocks.busy_share")),
-        fewest_looks_(limit(input, "gpu.clocks.busy_looks")),
+        fewest_samples_(limit(input, "gpu.clocks.busy_looks")),
         share_(limit(input, "gpu.clocks.sibling_share")),
         own_share_(limit(input, "gpu.clocks.own_share")) {}
 
@@ -56,7 +56,7 @@ class ClocksJudge {
     return values;
   }
 
-  // Nothing: it was not at work long enough to say.
+  // nullopt: too few samples while it was busy.
   [[nodiscard]] std::optional<BusyClock> busy_clock(const Subject& gpu) const {
     const auto clocks = numbers(gpu, kClocksSm);
     const auto reasons = numbers(gpu, kClocksEventReasons);
@@ -71,8 +71,8 @@ class ClocksJudge {
       values.push_back(clock->second);
       result.is_set_by_hand = result.is_set_by_hand || bits != 0;
     }
-    if (static_cast<double>(values.size()) < fewest_looks_.value) return std::nullopt;
-    result.looks = values.size();
+    if (static_cast<double>(values.size()) < fewest_samples_.value) return std::nullopt;
+    result.samples = values.size();
     result.megahertz = median(std::move(values));
     return result;
   }
@@ -91,18 +91,18 @@ class ClocksJudge {
     if (usual <= 0 || ratio >= share_.value) return;
     findings_.push_back(make_finding(input_, gpu, "clock_below_siblings", Health::degraded,
                                      gpu_text(gpu) + " runs at " + rounded(own->megahertz) +
-                                         " MHz under load, " + std::to_string(others.size()) +
-                                         " others of its model at " + rounded(usual) +
-                                         " MHz, and nothing says why",
+                                         " MHz under load; the median of " + std::to_string(others.size()) +
+                                         " other GPUs of its model is " + rounded(usual) +
+                                         " MHz, and the driver reports no reason",
                                      ratio, share_));
     Attributes& evidence = findings_.back().evidence;
     evidence.emplace_back("megahertz", own->megahertz);
     evidence.emplace_back("siblingsMegahertz", usual);
-    evidence.emplace_back("looks", static_cast<std::int64_t>(own->looks));
+    evidence.emplace_back("looks", static_cast<std::int64_t>(own->samples));
     evidence.emplace_back("applicationClocks", own->is_set_by_hand);
   }
 
-  // With one or two GPUs of a model nobody knows which is right: each is compared with itself.
+  // One or two GPUs of a model cannot be compared with each other: each is compared with its own maximum.
   void judge_alone(const Subject& gpu) {
     const auto own = busy_clock(gpu);
     const auto best = input_.history.number(gpu, kBestClock);
@@ -111,19 +111,18 @@ class ClocksJudge {
     if (ratio >= own_share_.value) return;
     findings_.push_back(make_finding(input_, gpu, "clock_below_itself", Health::degraded,
                                      gpu_text(gpu) + " runs at " + rounded(own->megahertz) +
-                                         " MHz under load, and ran at " + rounded(*best) +
-                                         " MHz since the machine started; nothing says why, and it has too "
-                                         "few siblings to compare with",
+                                         " MHz under load; it has run at " + rounded(*best) +
+                                         " MHz since the machine started, and the driver reports no reason",
                                      ratio, own_share_));
     Attributes& evidence = findings_.back().evidence;
     evidence.emplace_back("megahertz", own->megahertz);
     evidence.emplace_back("bestMegahertz", *best);
-    evidence.emplace_back("looks", static_cast<std::int64_t>(own->looks));
+    evidence.emplace_back("looks", static_cast<std::int64_t>(own->samples));
   }
 
   const JudgeInput& input_;
   Limit busy_;
-  Limit fewest_looks_;
+  Limit fewest_samples_;
   Limit share_;
   Limit own_share_;
   Findings findings_;

@@ -27,8 +27,8 @@ TEST_F(ComputeTest, a_gpu_whose_clocks_were_held_back_is_slow_and_says_why) {
   EXPECT_EQ(found[0].reason, "compute_slow");
   EXPECT_EQ(
       found[0].message,
-      "GPU 0 (0000:10:00.0) is slow: dgemm 5.1 TFLOP/s, at least 20.1 expected of NVIDIA H100 80GB HBM3; "
-      "its clocks were held back meanwhile: sw_power_cap,hw_thermal");
+      "GPU 0 (0000:10:00.0) is slow: dgemm 5.1 TFLOP/s, at least 20.1 expected for NVIDIA H100 80GB HBM3; "
+      "its clocks were limited meanwhile: sw_power_cap,hw_thermal");
   EXPECT_EQ(evidence(found[0], "throttled"), "sw_power_cap,hw_thermal");
   EXPECT_EQ(evidence(found[0], "failed"), "dgemm");
 }
@@ -67,8 +67,8 @@ TEST_F(ComputeTest, a_kernel_that_is_right_on_another_gpu_of_the_model_accuses_t
   EXPECT_EQ(found[0].reason, "compute_wrong");
   EXPECT_EQ(found[0].health, Health::degraded);
   EXPECT_EQ(found[0].message,
-            "GPU 1 (0000:11:00.0) got wrong numbers from its arithmetic: 3 (row 17: 12 instead of 14); "
-            "GPU 0 (0000:10:00.0) got the right ones by the same kernel");
+            "GPU 1 (0000:11:00.0) computed wrong results: 3 (row 17: 12 instead of 14); "
+            "GPU 0 (0000:10:00.0) computed correct results with the same kernel");
 }
 
 TEST_F(ComputeTest, one_that_nobody_of_the_model_has_proven_leaves_it_open) {

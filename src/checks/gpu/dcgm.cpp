@@ -15,11 +15,11 @@ namespace {
 constexpr std::string_view kId = "gpu.dcgm";
 constexpr std::string_view kWitness = "dcgm";
 
-// Of the host: "tested", with `level`; "in_use" with `by`, where somebody's work kept the last test from
-// running, beside what the test before it found.
+// About the host: "tested", with `level`; "in_use" with `by`, if a workload prevented the last diagnostic;
+// the results of the one before it remain.
 constexpr std::string_view kOutcome = "dcgm.outcome";
-// Of each GPU, and of the host for tests that name none: "passed"; "warned", "failed" and "fatal" with
-// `tests` and `message`.
+// About each GPU, and about the host for tests that name no GPU: "passed"; "warned", "failed" and "fatal"
+// with `tests` and `message`.
 constexpr std::string_view kResult = "dcgm.result";
 constexpr std::array kFound{kResult};
 
@@ -34,17 +34,17 @@ struct Meaning {
   std::string_view word;
   std::string_view reason;
   Health health;
-  std::string_view says;
+  std::string_view text;
 };
 constexpr std::array<Meaning, 3> kMeanings{{
     {"fatal", "dcgm_fatal", Health::failed, " failed DCGM's diagnostic"},
     {"failed", "dcgm_failed", Health::degraded, " failed DCGM's diagnostic"},
-    {"warned", "dcgm_warned", Health::degraded, " was warned of by DCGM's diagnostic"},
+    {"warned", "dcgm_warned", Health::degraded, " got a warning from DCGM's diagnostic"},
 }};
 
-std::string detail_of(const Observation& said) {
-  const std::string tests = attribute_text(said, "tests");
-  const std::string message = attribute_text(said, "message");
+std::string detail_of(const Observation& result) {
+  const std::string tests = attribute_text(result, "tests");
+  const std::string message = attribute_text(result, "message");
   if (tests.empty() || message.empty()) return tests + message;
   return tests + " (" + message + ")";
 }
@@ -52,18 +52,18 @@ std::string detail_of(const Observation& said) {
 Findings judge(const JudgeInput& input) {
   Findings findings;
   add_unusable(input, {kOutcome, kOutcomes, {}, kFound, kResults}, findings);
-  for (const Observation& said : input.history.latest()) {
-    if (said.name != kResult || !said.value) continue;
-    const std::string word = to_string(*said.value);
+  for (const Observation& result : input.history.latest()) {
+    if (result.name != kResult || !result.value) continue;
+    const std::string word = to_string(*result.value);
     for (const Meaning& meaning : kMeanings) {
       if (meaning.word != word) continue;
-      const std::string whom = said.subject == host_subject() ? "the node" : gpu_text(said.subject);
-      const std::string detail = detail_of(said);
+      const std::string subject = result.subject == host_subject() ? "the node" : gpu_text(result.subject);
+      const std::string detail = detail_of(result);
       findings.push_back(
-          make_finding(input, said.subject, meaning.reason, meaning.health,
-                       whom + std::string(meaning.says) + (detail.empty() ? "" : ": " + detail)));
-      findings.back().evidence = said.attributes;
-      findings.back().evidence.emplace_back("witness", said.source);
+          make_finding(input, result.subject, meaning.reason, meaning.health,
+                       subject + std::string(meaning.text) + (detail.empty() ? "" : ": " + detail)));
+      findings.back().evidence = result.attributes;
+      findings.back().evidence.emplace_back("witness", result.source);
     }
   }
   return findings;

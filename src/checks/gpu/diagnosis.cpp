@@ -16,30 +16,30 @@ namespace {
 constexpr std::string_view kId = "gpu.diagnosis";
 constexpr std::string_view kWitness = "kubernetes";
 
-// As the agent leaves them (host/tests/results.hpp), with `test`, `began`, `finished` and `failed` as
-// attributes. Of the host, the last test that said something: "fatal", "failed", "passed"; "off": there is
-// none, and nobody asks for one.
+// Results that the agent stores (host/tests/results.hpp), with attributes `test`, `began`, `finished` and
+// `failed`. About the host, from the last diagnostic with a result: "fatal", "failed", "passed"; "off": deep
+// diagnostics are disabled and there is no result.
 constexpr std::string_view kOutcome = "deep_test.outcome";
-// Of each GPU: "fatal", "failed"; "not_named": no failure is about it.
+// About each GPU: "fatal", "failed"; "not_named": no failure concerns it.
 constexpr std::string_view kOfGpu = "deep_test.gpu";
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   observed.observations = TRY(host.tests.last(kId));
   for (Observation& observation : observed.observations)
-    observation.time = request.now;  // that of the look: it is what is known now
+    observation.time = request.now;  // the current knowledge
   observed.witnesses = {std::string(kWitness)};
   return observed;
 }
 
-void add(const JudgeInput& input, const Observation& said, const std::string& whom, Findings& findings) {
-  const bool is_fatal = said.value && to_string(*said.value) == "fatal";
-  const std::string failed = attribute_text(said, "failed");
-  findings.push_back(make_finding(input, said.subject, is_fatal ? "deep_test_fatal" : "deep_test_failed",
+void add(const JudgeInput& input, const Observation& result, const std::string& subject, Findings& findings) {
+  const bool is_fatal = result.value && to_string(*result.value) == "fatal";
+  const std::string failed = attribute_text(result, "failed");
+  findings.push_back(make_finding(input, result.subject, is_fatal ? "deep_test_fatal" : "deep_test_failed",
                                   is_fatal ? Health::failed : Health::degraded,
-                                  whom + " failed the deep test" + (failed.empty() ? "" : ": " + failed)));
-  findings.back().evidence = said.attributes;
-  findings.back().evidence.emplace_back("witness", said.source);
+                                  subject + " failed the deep test" + (failed.empty() ? "" : ": " + failed)));
+  findings.back().evidence = result.attributes;
+  findings.back().evidence.emplace_back("witness", result.source);
 }
 
 Findings judge(const JudgeInput& input) {
@@ -55,13 +55,13 @@ Findings judge(const JudgeInput& input) {
   }
   if (worst != "fatal" && worst != "failed") return findings;
   bool knows_worst = false;
-  for (const Observation& said : input.history.latest()) {
-    const std::string word = said.name == kOfGpu && said.value ? to_string(*said.value) : "";
+  for (const Observation& result : input.history.latest()) {
+    const std::string word = result.name == kOfGpu && result.value ? to_string(*result.value) : "";
     if (word != "fatal" && word != "failed") continue;
-    add(input, said, gpu_text(said.subject), findings);
+    add(input, result, gpu_text(result.subject), findings);
     knows_worst = knows_worst || word == worst;
   }
-  // A test of no certain GPU, or of one that is not there any more.
+  // The failure names no GPU, or a removed one.
   if (!knows_worst) add(input, *outcome, "the node", findings);
   return findings;
 }

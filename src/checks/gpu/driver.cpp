@@ -21,10 +21,11 @@ constexpr std::string_view kNvmlVersion = "driver.nvml_version";
 constexpr std::string_view kCudaVersion = "driver.cuda_version";
 constexpr std::string_view kModule = "driver.module_version";
 constexpr std::string_view kAmdDetail = "amdgpu.detail";
-constexpr std::string_view kAmdVersion = "amdgpu.version";  // of drivers that do not come with the kernel
+constexpr std::string_view kAmdVersion =
+    "amdgpu.version";  // only for drivers that are not part of the kernel
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 ...": the word that begins with a
-// digit and holds a dot.
+// digit and contains a dot.
 std::optional<std::string> module_version(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   if (!line.starts_with("NVRM version:")) return std::nullopt;
@@ -34,14 +35,14 @@ std::optional<std::string> module_version(std::string_view text) {
   return std::nullopt;
 }
 
-class Round {
+class Reader {
  public:
-  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+  Reader(const host::Host& host, const Request& request) : host_(host), request_(request) {}
 
-  Status look_at(const GpuDriver& driver) {
+  Status read_driver(const GpuDriver& driver) {
     const host::GpuReport report =
         TRY(driver.gpus.read({host::GpuGroup::identity}, driver_deadline(request_)));
-    // Without a look at the PCI tree nobody knows whether a library should be there.
+    // If the PCI tree cannot be read, it is unknown whether a library should be there.
     if (!driver.known && report.state == host::DriverState::library_missing)
       return fail(driver.known.error());
     observed_.witnesses.emplace_back(driver.witness);
@@ -56,14 +57,14 @@ class Round {
     add(kVersion, report.driver_version, kNvml);
     add(kNvmlVersion, report.nvml_version, kNvml);
     add(kCudaVersion, report.cuda_version, kNvml);
-    look_at_module();
+    read_module();
     return {};
   }
 
   [[nodiscard]] Observed take() { return std::move(observed_); }
 
  private:
-  void look_at_module() {
+  void read_module() {
     const auto text = host_.files.read(kModuleVersion, 4096);
     if (!text) return;
     observed_.witnesses.emplace_back(kModuleVersion);
@@ -80,10 +81,10 @@ class Round {
 };
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  Round round(host, request);
+  Reader reader(host, request);
   for (const GpuDriver& driver : TRY(gpu_drivers(host, Vendors::all)))
-    TRY_STATUS(round.look_at(driver));
-  return round.take();
+    TRY_STATUS(reader.read_driver(driver));
+  return reader.take();
 }
 
 struct Verdict {
@@ -95,34 +96,33 @@ struct Verdict {
 
 constexpr std::array kVerdicts{
     Verdict{host::DriverState::library_missing, "library_missing", Health::unknown,
-            "there is a GPU, and the driver's library is not found"},
+            "there is a GPU, but the driver's library was not found"},
     Verdict{host::DriverState::library_broken, "library_broken", Health::degraded,
             "the driver's library cannot be used"},
     Verdict{host::DriverState::driver_not_loaded, "driver_not_loaded", Health::failed,
             "the kernel module is not loaded"},
     Verdict{host::DriverState::version_mismatch, "driver_version_mismatch", Health::failed,
-            "the driver's library and its kernel module are of different releases"},
+            "the driver's library and its kernel module have different versions"},
     Verdict{host::DriverState::no_permission, "no_permission", Health::unknown,
-            "the GPU device files may not be opened"},
+            "permission to open the GPU device files is missing"},
     Verdict{host::DriverState::init_failed, "driver_init_failed", Health::failed,
-            "the driver does not initialise"},
+            "the driver fails to initialise"},
     Verdict{host::DriverState::unresponsive, "driver_unresponsive", Health::failed,
             "the driver does not answer"},
     Verdict{host::DriverState::crashed, "driver_crashed", Health::degraded,
-            "the process that asks the driver died or answered garbage"},
+            "the helper that calls the driver crashed or returned invalid data"},
     Verdict{host::DriverState::exhausted, "helpers_exhausted", Health::failed,
-            "too many processes hang in the driver already; it is not asked any more"},
+            "too many helpers hang in the driver; it is not called any more"},
 };
 
-// The first silence is no verdict, and no health either: nothing is known of the driver until it is asked
-// again.
-bool has_just_fallen_silent(const JudgeInput& input, std::string_view state) {
+// After the first timeout the state is unknown until the next run.
+bool has_just_stopped_answering(const JudgeInput& input, std::string_view state) {
   const auto samples = input.history.samples(host_subject(), state);
-  const auto is_silent = [](const Sample& sample) {
+  const auto timed_out = [](const Sample& sample) {
     return to_string(sample.value) == to_string(host::DriverState::unresponsive);
   };
-  return !samples.empty() && is_silent(samples.back()) &&
-         (samples.size() == 1 || !is_silent(samples[samples.size() - 2]));
+  return !samples.empty() && timed_out(samples.back()) &&
+         (samples.size() == 1 || !timed_out(samples[samples.size() - 2]));
 }
 
 void judge_driver(const JudgeInput& input, host::GpuVendor vendor, Findings& findings) {
@@ -143,9 +143,9 @@ void judge_driver(const JudgeInput& input, host::GpuVendor vendor, Findings& fin
          {std::pair("library", kLibrary), std::pair("moduleVersion", kModule)})
       if (const auto word = input.history.word(host, name)) finding.evidence.emplace_back(attribute, *word);
   findings.push_back(std::move(finding));
-  if (has_just_fallen_silent(input, state_name))
+  if (has_just_stopped_answering(input, state_name))
     findings.push_back(make_finding(input, host, "timed_out", Health::unknown,
-                                    "the driver did not answer this time; it is asked again"));
+                                    "the driver did not answer in time; the check runs again"));
 }
 
 Findings judge(const JudgeInput& input) {

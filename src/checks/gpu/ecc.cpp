@@ -39,9 +39,10 @@ class EccJudge {
     return input_.history.number(gpu_, name);
   }
   void add(Finding finding) { findings_.push_back(std::move(finding)); }
-  // The first says it for all.
+  // One finding for all counters.
   void add_unread(const std::string& what) {
-    if (std::ranges::none_of(findings_, [](const Finding& told) { return told.reason == "could_not_look"; }))
+    if (std::ranges::none_of(findings_,
+                             [](const Finding& other) { return other.reason == "could_not_look"; }))
       add(make_finding(input_, gpu_, "could_not_look", Health::unknown,
                        gpu_text(gpu_) + ": " + what + " could not be read"));
   }
@@ -49,7 +50,7 @@ class EccJudge {
     const Observation* observation = input_.history.find(gpu_, name);
     return observation != nullptr && is_not_offered(observation->missing);
   }
-  // AMD's driver counts the errors of every block of the chip; NVIDIA's those of its memories.
+  // AMD's driver counts errors of every block of the chip, NVIDIA's counts errors of memories.
   [[nodiscard]] bool counts_blocks() const { return is_of_amd(input_, gpu_, kEccVolatileUncorrected); }
 
   void judge_disabled() {
@@ -57,10 +58,10 @@ class EccJudge {
     const catalog::GpuModel* model = name ? input_.facts.gpu_model(*name) : nullptr;
     if (model != nullptr && model->ecc)
       add(make_finding(input_, gpu_, "ecc_disabled", Health::degraded,
-                       gpu_text(gpu_) + " has ECC memory, and ECC is off"));
+                       gpu_text(gpu_) + " has ECC memory, but ECC is off"));
     else
       add(make_finding(input_, gpu_, "not_supported", Health::unsupported,
-                       gpu_text(gpu_) + ": ECC is off, and this model is not known to have it on"));
+                       gpu_text(gpu_) + ": ECC is off, and the catalog does not expect it for this model"));
   }
 
   void judge_uncorrected() {
@@ -77,15 +78,16 @@ class EccJudge {
       add(std::move(finding));
     }
     if (is_true(input_, gpu_, kEccSramThresholdExceeded)) {
-      Finding finding = make_finding(input_, gpu_, "ecc_sram_threshold", Health::failed,
-                                     gpu_text(gpu_) + " says that its SRAM passed the vendor's error limit");
+      Finding finding =
+          make_finding(input_, gpu_, "ecc_sram_threshold", Health::failed,
+                       gpu_text(gpu_) + " reports that its SRAM errors exceed the vendor's limit");
       if (const auto sram = number(kEccSramAggregateUncorrected))
         finding.evidence.emplace_back("sramAggregate", *sram);
       add(std::move(finding));
     }
   }
 
-  // What is no memory of the GPU: caches, engines, links.
+  // Errors outside of the GPU's memory: caches, engines, links.
   void judge_chip(const Limit& allowed) {
     const double errors = number(kEccSramVolatileUncorrected).value_or(0);
     if (errors > allowed.value)
@@ -131,10 +133,10 @@ class EccJudge {
                        *double_bit, many));
     if (is_true(input_, gpu_, kRetiredPagesPending))
       add(make_finding(input_, gpu_, "retired_pages_pending", Health::degraded,
-                       gpu_text(gpu_) + " takes a bad memory page out of use at its next reset"));
+                       gpu_text(gpu_) + " will retire a bad memory page at its next reset"));
   }
 
-  // Of AMD's GPUs.
+  // AMD's GPUs only.
   void judge_bad_pages() {
     const Observation* table = input_.history.find(gpu_, kBadPagesRetired);
     if (table != nullptr && !table->value && !is_not_offered(table->missing))
@@ -143,18 +145,18 @@ class EccJudge {
     if (pending > 0)
       add(make_finding(input_, gpu_, "bad_pages_pending", Health::degraded,
                        gpu_text(gpu_) + " has " + rounded(pending) +
-                           " bad memory pages that are in use until its next reset"));
+                           " bad memory pages, which stay in use until its next reset"));
     const double failed = number(kBadPagesFailed).value_or(0);
     if (failed > 0)
-      add(make_finding(input_, gpu_, "bad_pages_unreserved", Health::degraded,
-                       gpu_text(gpu_) + " has " + rounded(failed) +
-                           " bad memory pages that could not be taken out of use"));
+      add(make_finding(
+          input_, gpu_, "bad_pages_unreserved", Health::degraded,
+          gpu_text(gpu_) + " has " + rounded(failed) + " bad memory pages that could not be retired"));
     const Limit many = limit(input_, "gpu.ecc.bad_pages");
     const double retired = number(kBadPagesRetired).value_or(0);
     if (retired > many.value)
       add(make_finding(input_, gpu_, "bad_pages_many", Health::degraded,
-                       gpu_text(gpu_) + " has taken " + rounded(retired) + " bad memory pages out of use",
-                       retired, many));
+                       gpu_text(gpu_) + " has retired " + rounded(retired) + " bad memory pages", retired,
+                       many));
   }
 
   const JudgeInput& input_;

@@ -17,7 +17,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observe_gpus(host, request, {host::GpuGroup::fabric}, Vendors::nvidia);
 }
 
-// A part of the mask that is bad news when it is 1.
+// A part of the health mask that reports a problem if it is 1.
 struct Trouble {
   host::FabricPart part;
   std::string_view reason;
@@ -32,14 +32,14 @@ constexpr std::array kTroubles{
     Trouble{host::fabric_mask::kRouteUnhealthy, "fabric_route_unhealthy", Health::failed,
             "has a broken route to other GPUs"},
     Trouble{host::fabric_mask::kBandwidthLow, "fabric_bandwidth_low", Health::degraded,
-            "reaches other GPUs with less bandwidth than it should"},
+            "has reduced bandwidth to other GPUs"},
     Trouble{host::fabric_mask::kRouteRecovery, "fabric_recovering", Health::degraded,
-            "recovers a route to other GPUs"},
+            "is recovering a route to other GPUs"},
     Trouble{host::fabric_mask::kAccessTimeoutRecovery, "fabric_recovering", Health::degraded,
-            "recovers from a time-out of an access to another GPU"},
+            "is recovering from a timeout of an access to another GPU"},
 };
 
-// By the number of the part; 0 does not tell and 1 is right.
+// By the number of the part; 0 is not reported, 1 is correct.
 constexpr std::array<std::string_view, 9> kWrong{
     "",
     "",
@@ -47,8 +47,8 @@ constexpr std::array<std::string_view, 9> kWrong{
     "the serial number of the chassis differs from that of the fabric",
     "it belongs to no partition",
     "it has too few NVLinks",
-    "the firmware of the GPU does not fit",
-    "its place in the chassis is not valid",
+    "the firmware of the GPU is not compatible",
+    "its position in the chassis is not valid",
     "the state of the GPU is not valid",
 };
 
@@ -69,7 +69,7 @@ class FabricJudge {
       if (has_fabric(gpu))
         judge_gpu(gpu);
       else
-        judge_lonely(gpu, gpus.size() - without);
+        judge_without_fabric(gpu, gpus.size() - without);
     }
     return std::move(findings_);
   }
@@ -93,10 +93,10 @@ class FabricJudge {
       evidence.emplace_back("cluster", *cluster);
   }
 
-  void judge_lonely(const Subject& gpu, std::size_t others) {
+  void judge_without_fabric(const Subject& gpu, std::size_t others) {
     if (others + 1 < kFewestAlike) return;
     add(gpu, "fabric_not_ready", Health::degraded,
-        "says that it has no NVLink fabric, " + std::to_string(others) + " others have one");
+        "reports no NVLink fabric, but " + std::to_string(others) + " other GPUs have one");
   }
 
   void judge_gpu(const Subject& gpu) {
@@ -107,26 +107,25 @@ class FabricJudge {
         return add(gpu, "fabric_not_ready", Health::failed, "is not yet registered with the NVLink fabric");
       case FabricState::not_started:
         return add(gpu, "fabric_not_ready", Health::failed,
-                   "has not begun to register with the NVLink fabric");
+                   "has not started to register with the NVLink fabric");
       default:
         return add(gpu, "could_not_look", Health::unknown,
-                   "tells a state of its NVLink fabric that is not known here: " +
-                       rounded(number(gpu, kFabricState)));
+                   "reports an unknown state of its NVLink fabric: " + rounded(number(gpu, kFabricState)));
     }
   }
 
   void judge_registered(const Subject& gpu) {
     if (const double status = number(gpu, kFabricStatus); status != 0) {
       add(gpu, "fabric_failed", Health::failed,
-          "could not be registered with the NVLink fabric (NVML code " + rounded(status) + ")");
+          "failed to register with the NVLink fabric (NVML code " + rounded(status) + ")");
       findings_.back().evidence.emplace_back("status", static_cast<std::int64_t>(status));
       return;
     }
     const auto mask = static_cast<std::uint64_t>(number(gpu, kFabricHealthMask));
     for (const Trouble& trouble : kTroubles) {
-      const bool is_told =
+      const bool is_reported =
           !findings_.empty() && findings_.back().subject == gpu && findings_.back().reason == trouble.reason;
-      if (trouble.part.of(mask) == kTrue && !is_told)
+      if (trouble.part.of(mask) == kTrue && !is_reported)
         add(gpu, trouble.reason, trouble.health, std::string(trouble.message));
     }
     judge_configuration(gpu, mask);
@@ -140,7 +139,7 @@ class FabricJudge {
     if (why.empty() && host::fabric_mask::kPartitionAssigned.of(mask) == kFalse)
       why = "it belongs to no partition";
     if (!why.empty())
-      add(gpu, "fabric_misconfigured", Health::degraded, "does not fit into its NVLink fabric: " + why);
+      add(gpu, "fabric_misconfigured", Health::degraded, "does not match its NVLink fabric: " + why);
   }
 
   const JudgeInput& input_;

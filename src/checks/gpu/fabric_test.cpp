@@ -78,7 +78,7 @@ TEST_F(GpuFabric, an_unfinished_registration_is_a_fault_and_an_error_of_it_anoth
 TEST_F(GpuFabric, a_state_that_came_after_this_was_written_is_unknown_and_told_by_its_number) {
   set_unregistered(2, 9);
   EXPECT_THAT(look(kGpuFabric), ElementsAre(gpu(2) + " unknown could_not_look"));
-  EXPECT_THAT(findings_[0].message, HasSubstr("not known here: 9"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("unknown state of its NVLink fabric: 9"));
 }
 
 TEST_F(GpuFabric, a_gpu_without_fabric_among_others_that_have_one_is_noticed) {

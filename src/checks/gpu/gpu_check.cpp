@@ -9,13 +9,13 @@
 namespace autopilot::checks {
 namespace {
 
-// Empty: the reading can have this value. Otherwise why it cannot.
+// Why the reading cannot have this value; empty if it can.
 std::string why_impossible(std::string_view name, const Value& value) {
   const catalog::ReadingRange* range = catalog::builtin().range_of(name);
   if (range == nullptr) return "";
   const auto number = as_number(value);
   if (number && *number >= range->least && *number <= range->most) return "";
-  return std::string(name) + " is " + to_string(value) + ", which is not from " +
+  return std::string(name) + " is " + to_string(value) + ", outside of its range " +
          to_string(Value{range->least}) + " to " + to_string(Value{range->most});
 }
 
@@ -66,7 +66,7 @@ Subject subject_of(const host::GpuDevice& gpu, const host::GpuInstance& instance
           .serial = {}};
 }
 
-// Empty: the GPU can be judged. Otherwise why not, as the word of the first of `needed` that says why.
+// Why the GPU cannot be judged, in the word of the first of `needed` that has one; empty if it can.
 std::string why_unreadable(const JudgeInput& input, const Subject& gpu,
                            std::initializer_list<std::string_view> needed) {
   const auto state = input.history.word(gpu, kGpuState);
@@ -82,10 +82,10 @@ std::string why_unreadable(const JudgeInput& input, const Subject& gpu,
     if (observation->value) return "";
     if (why.empty() || is_not_offered(why)) why = observation->missing;
   }
-  return why.empty() ? "it was not asked" : why;
+  return why.empty() ? "it was not read" : why;
 }
 
-// To virtual machines, or to whoever else has a driver for them.
+// All GPUs are bound to other drivers, for virtual machines for example.
 bool is_given_away(const GpuDriver& driver) {
   return driver.known && std::ranges::all_of(*driver.known, [&](const host::PciDevice& gpu) {
            return !gpu.driver.empty() && gpu.driver != kernel_driver_name(driver.vendor);
@@ -99,9 +99,9 @@ void add_silent_gpus(Observations& observations, const GpuDriver& driver, const 
         missing_observation(kGpuState, gpu_subject(gpu.address), problem.what, "", driver.witness, now));
 }
 
-// An error where the driver does not answer.
-Status look_at(const GpuDriver& driver, const Request& request, const std::vector<host::GpuGroup>& groups,
-               Observed& observed) {
+// An error if the driver does not answer.
+Status read_driver(const GpuDriver& driver, const Request& request, const std::vector<host::GpuGroup>& groups,
+                   Observed& observed) {
   const auto report = read_gpus(driver, request, groups);
   if (!report) {
     add_silent_gpus(observed.observations, driver, report.error(), request.now);
@@ -136,7 +136,7 @@ Result<std::vector<GpuDriver>> gpu_drivers(const host::Host& host, Vendors vendo
   auto nvidia = host.gpu_scan.gpus(host::GpuVendor::nvidia);
   if (!nvidia || !nvidia->empty())
     drivers.push_back({host::GpuVendor::nvidia, kNvml, host.nvidia_gpus, std::move(nvidia)});
-  // AMD's driver is files of the PCI tree: without one there is nothing to know.
+  // AMD's driver consists of files in the PCI tree: nothing can be read without it.
   const bool sees_pci = drivers.empty() || drivers.front().known.has_value();
   if (vendors == Vendors::all && sees_pci) {
     auto amd = TRY(host.gpu_scan.gpus(host::GpuVendor::amd));
@@ -203,13 +203,13 @@ Result<Observed> observe_gpus(const host::Host& host, const Request& request,
   Observed observed;
   std::vector<Error> problems;
   for (const GpuDriver& driver : drivers)
-    if (const Status looked = look_at(driver, request, groups, observed); !looked)
-      problems.push_back(looked.error());
+    if (const Status answered = read_driver(driver, request, groups, observed); !answered)
+      problems.push_back(answered.error());
   if (observed.witnesses.empty() && !problems.empty()) return fail(problems.front());
   if (!observed.observations.empty()) return observed;
   if (std::ranges::all_of(drivers, is_given_away))
-    return fail(Errc::unsupported, "every GPU belongs to another kernel driver");
-  return fail(Errc::unavailable, "the driver lists no GPU, the PCI tree has some");
+    return fail(Errc::unsupported, "every GPU is bound to another kernel driver");
+  return fail(Errc::unavailable, "the driver lists no GPU, but the PCI tree has some");
 }
 
 bool is_not_offered(std::string_view missing) {
@@ -226,7 +226,7 @@ std::vector<Subject> readable_gpus(const JudgeInput& input, std::initializer_lis
     if (why.empty()) {
       readable.push_back(gpu);
     } else if (is_not_offered(why)) {
-      unreadable.push_back(unsupported(input, gpu, gpu_text(gpu) + " or its driver does not offer this"));
+      unreadable.push_back(unsupported(input, gpu, gpu_text(gpu) + " or its driver does not support this"));
     } else {
       all_unsupported = false;
       unreadable.push_back(
@@ -235,8 +235,7 @@ std::vector<Subject> readable_gpus(const JudgeInput& input, std::initializer_lis
     }
   }
   if (readable.empty() && all_unsupported && !unreadable.empty())
-    unreadable = {
-        unsupported(input, host_subject(), "no GPU of this machine, or not its driver, offers this")};
+    unreadable = {unsupported(input, host_subject(), "no GPU of this machine or its driver supports this")};
   findings.insert(findings.end(), unreadable.begin(), unreadable.end());
   return readable;
 }

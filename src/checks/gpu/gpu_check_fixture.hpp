@@ -34,7 +34,7 @@ struct FakeGpus : host::Gpus {
   mutable MonoTime last_deadline{};
 };
 
-// For tests of the checks of GPUs: a machine whose PCI tree and driver say what the test wants.
+// For tests of GPU checks: a machine whose PCI tree and driver return what the test sets.
 class GpuCheckTest : public ::testing::Test {
  protected:
   GpuCheckTest() { folder_.write("/sys/bus/cpu/uevent", ""); }
@@ -54,7 +54,7 @@ class GpuCheckTest : public ::testing::Test {
     write("/sys/bus/pci/drivers/" + driver + "/module", "");
     folder_.link(device + "/driver", "/sys/bus/pci/drivers/" + driver);
   }
-  // In the PCI tree below a port of its own.
+  // Folder of the GPU's port in the PCI tree.
   static std::string port_folder(int index) {
     return "/sys/devices/pci0000:00/0000:00:0" + std::to_string(index) + ".0";
   }
@@ -76,7 +76,7 @@ class GpuCheckTest : public ::testing::Test {
     add_to_pci(index);
     add_to_driver(index);
   }
-  // Replaces the reading where it is there.
+  // Replaces the reading if it exists.
   void set(int index, std::string_view name, std::optional<Value> value, int code = 0,
            std::optional<int> link = std::nullopt) {
     auto& readings = gpus_.report.gpus.at(static_cast<std::size_t>(index)).readings;
@@ -92,7 +92,7 @@ class GpuCheckTest : public ::testing::Test {
     return check.observe(host_,
                          {.now = now, .deadline = now.mono + std::chrono::seconds{10}, .kernel_log_from = 0});
   }
-  // One more round; what the judge says after it, as "subject health reason", in order.
+  // Runs the check once more. Returns its findings as "subject health reason", in order.
   std::vector<std::string> look(const Check& check, Duration later = std::chrono::seconds{30}) {
     empty_.clock.advance(later);
     auto observed = observe(check);
@@ -144,15 +144,15 @@ class MeasuredTest : public ::testing::Test {
   }
   void says(const std::string& name, const Subject& subject, Value value, Attributes attributes = {},
             const std::string& tested_at = "2026-11-25T10:00:00Z") {
-    Observation said;
-    said.name = name;
-    said.subject = subject;
-    said.value = std::move(value);
-    said.unit = "gigabytes_per_second";
-    said.source = "probe";
-    said.attributes = std::move(attributes);
-    said.attributes.emplace_back("testedAt", tested_at);
-    round_.push_back(std::move(said));
+    Observation result;
+    result.name = name;
+    result.subject = subject;
+    result.value = std::move(value);
+    result.unit = "gigabytes_per_second";
+    result.source = "probe";
+    result.attributes = std::move(attributes);
+    result.attributes.emplace_back("testedAt", tested_at);
+    round_.push_back(std::move(result));
   }
   void says(const std::string& name, int number, Value value, Attributes attributes = {}) {
     says(name, gpu(number), std::move(value), std::move(attributes));

@@ -17,7 +17,7 @@ Findings judge(const JudgeInput& input) {
   for (const Subject& gpu : readable_gpus(input, {kInforomValid}, findings)) {
     if (is_true(input, gpu, kInforomValid)) continue;
     findings.push_back(make_finding(input, gpu, "inforom_corrupted", Health::degraded,
-                                    gpu_text(gpu) + " has a damaged InfoROM: its checksums are wrong"));
+                                    gpu_text(gpu) + " has a damaged InfoROM: its checksum is wrong"));
     if (const auto model = input.history.word(gpu, kGpuModel))
       findings.back().evidence = {{"model", *model}, {"serial", gpu.serial}};
   }
@@ -27,7 +27,8 @@ Findings judge(const JudgeInput& input) {
 }  // namespace
 }  // namespace gpu_inforom
 
-// The question makes the driver read the board's flash memory: seldom is enough, the content does not move.
+// The call makes the driver read the board's flash memory. The content does not change, so the check runs
+// rarely.
 const Check kGpuInforom = {
     .info = {.id = "gpu.inforom",
              .title = "GPU InfoROM",

@@ -13,10 +13,10 @@
 namespace autopilot::checks {
 namespace {
 
-// " (multiprocessor 3: bits 0x4)"; empty where the test tells neither.
-std::string place_of(const Observation& said) {
-  const std::string where = attribute_text(said, "where");
-  const std::string detail = attribute_text(said, "detail");
+// " (multiprocessor 3: bits 0x4)"; empty if the diagnostic reports neither.
+std::string place_of(const Observation& result) {
+  const std::string where = attribute_text(result, "where");
+  const std::string detail = attribute_text(result, "detail");
   if (where.empty() && detail.empty()) return "";
   return " (" + where + (where.empty() || detail.empty() ? "" : ": ") + detail + ")";
 }
@@ -38,39 +38,39 @@ class RatesJudge {
     const auto share_of_promise = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
       const auto peak = promise(rate);
       if (!peak) return std::nullopt;
-      return share_of(limit(input_, rates_[rate].peak_share), *peak, one.said->unit);
+      return share_of(limit(input_, rates_[rate].peak_share), *peak, one.result->unit);
     };
     const auto share_of_siblings = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
       const auto usual = median_of_others(one, measured_[rate], [&](const Measured& other) {
-        return input_.history.word(other.said->subject, kGpuModel) == model;
+        return input_.history.word(other.result->subject, kGpuModel) == model;
       });
       if (!usual) return std::nullopt;
-      return share_of(limit(input_, rates_[rate].sibling_share), *usual, one.said->unit);
+      return share_of(limit(input_, rates_[rate].sibling_share), *usual, one.result->unit);
     };
     const auto share_of_own = [&](std::size_t rate, const Measured& one) -> std::optional<Limit> {
-      const auto before = usual_of(*one.said);
+      const auto before = usual_of(*one.result);
       if (!before || promise(rate)) return std::nullopt;
-      return share_of(limit(input_, rates_[rate].own_share), *before, one.said->unit);
+      return share_of(limit(input_, rates_[rate].own_share), *before, one.result->unit);
     };
     if (const auto slow = too_low(gpu, share_of_promise); !slow.empty())
-      return make_slow_finding(input_, gpu, reasons.low, gpu_text(gpu), slow, "expected of " + *model);
+      return make_slow_finding(input_, gpu, reasons.low, gpu_text(gpu), slow, "expected for " + *model);
     if (const auto slow = too_low(gpu, share_of_siblings); !slow.empty())
       return make_slow_finding(input_, gpu, reasons.differs, gpu_text(gpu), slow,
-                               "expected beside its siblings");
+                               "expected from its siblings");
     if (const auto slow = too_low(gpu, share_of_own); !slow.empty())
       return make_slow_finding(input_, gpu, reasons.declined, gpu_text(gpu), slow,
-                               "expected after its earlier tests");
+                               "expected from its earlier diagnostics");
     return std::nullopt;
   }
 
  private:
-  // Those of its rates that are below what `least_of` says of the rate at that place and what was measured.
+  // The GPU's rates that are below the limit that `least_of` returns for them.
   template <typename LeastOf>
   [[nodiscard]] std::vector<TooLow> too_low(const Subject& gpu, const LeastOf& least_of) const {
     std::vector<TooLow> slow;
     for (std::size_t rate = 0; rate < rates_.size(); ++rate)
       for (const Measured& one : measured_[rate])
-        if (one.said->subject == gpu)
+        if (one.result->subject == gpu)
           if (auto least = least_of(rate, one); least && one.value < least->value)
             slow.push_back({rates_[rate].word, rates_[rate].unit, one, *std::move(least)});
     return slow;
@@ -78,16 +78,16 @@ class RatesJudge {
 
   const JudgeInput& input_;
   std::span<const Rate> rates_;
-  std::vector<std::vector<Measured>> measured_;  // of each of the rates
+  std::vector<std::vector<Measured>> measured_;  // by rate
 };
 
 }  // namespace
 
 std::vector<Measured> measured(const JudgeInput& input, std::string_view name) {
   std::vector<Measured> all;
-  for (const Observation& said : input.history.latest())
-    if (const auto value = said.name == name && said.value ? as_number(*said.value) : std::nullopt)
-      all.push_back({&said, *value});
+  for (const Observation& result : input.history.latest())
+    if (const auto value = result.name == name && result.value ? as_number(*result.value) : std::nullopt)
+      all.push_back({&result, *value});
   return all;
 }
 
@@ -106,7 +106,7 @@ std::optional<double> median_of_others(const Measured& one, const std::vector<Me
                                        const std::function<bool(const Measured&)>& is_alike) {
   std::vector<double> values;
   for (const Measured& other : all)
-    if (other.said != one.said && is_alike(other)) values.push_back(other.value);
+    if (other.result != one.result && is_alike(other)) values.push_back(other.value);
   if (values.size() + 1 < kFewestAlike) return std::nullopt;
   return median(std::move(values));
 }
@@ -117,21 +117,21 @@ Limit share_of(Limit share, double whole, std::string_view unit) {
   return share;
 }
 
-void add_source(Finding& finding, const Observation& said) {
-  finding.evidence.emplace_back("testedAt", attribute_text(said, "testedAt"));
-  finding.evidence.emplace_back("witness", said.source);
+void add_source(Finding& finding, const Observation& result) {
+  finding.evidence.emplace_back("testedAt", attribute_text(result, "testedAt"));
+  finding.evidence.emplace_back("witness", result.source);
 }
 
 Finding make_wrong_finding(const JudgeInput& input, const Measured& wrong, std::string_view reason,
                            std::string_view what) {
-  const Observation& said = *wrong.said;
+  const Observation& result = *wrong.result;
   Finding finding = make_finding(
-      input, said.subject, reason, Health::degraded,
-      gpu_text(said.subject) + " " + std::string(what) + ": " + rounded(wrong.value) + place_of(said));
-  finding.evidence = said.attributes;
+      input, result.subject, reason, Health::degraded,
+      gpu_text(result.subject) + " " + std::string(what) + ": " + rounded(wrong.value) + place_of(result));
+  finding.evidence = result.attributes;
   finding.evidence.emplace_back("value", wrong.value);
   finding.evidence.emplace_back("failed", "results");
-  finding.evidence.emplace_back("witness", said.source);
+  finding.evidence.emplace_back("witness", result.source);
   return finding;
 }
 
@@ -142,10 +142,10 @@ void add_wrong(const JudgeInput& input, std::string_view name, std::string_view 
 }
 
 Finding make_slow_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
-                          const std::string& who, const std::vector<TooLow>& too_low,
+                          const std::string& subject_text, const std::vector<TooLow>& too_low,
                           const std::string& why) {
   std::string failed;
-  std::string message = who + " is slow";
+  std::string message = subject_text + " is slow";
   for (const TooLow& one : too_low) {
     message.append(failed.empty() ? ": " : "; ").append(one.word);
     message += " " + rounded(one.measured.value) + " " + std::string(one.unit) + ", at least " +
@@ -156,14 +156,14 @@ Finding make_slow_finding(const JudgeInput& input, const Subject& subject, std::
   Finding finding = make_finding(input, subject, reason, Health::degraded, std::move(message),
                                  first.measured.value, first.least);
   finding.evidence.emplace_back("failed", failed);
-  add_source(finding, *first.measured.said);
+  add_source(finding, *first.measured.result);
   return finding;
 }
 
 std::optional<double> nvlink_peak(const JudgeInput& input, std::string_view name) {
   std::optional<std::string> model;
   for (const Measured& one : measured(input, name)) {
-    const auto own = input.history.word(one.said->subject, kGpuModel);
+    const auto own = input.history.word(one.result->subject, kGpuModel);
     if (!own || (model && *model != *own)) return std::nullopt;
     model = own;
   }

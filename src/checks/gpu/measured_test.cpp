@@ -85,8 +85,8 @@ TEST_F(RatesTest, all_rates_below_the_promise_are_told_at_once) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].reason, "memory_bandwidth_low");
   EXPECT_EQ(found[0].message,
-            "GPU 0 (0000:10:00.0) is slow: copy 1000 GB/s, at least 2010 expected of NVIDIA H100 80GB HBM3; "
-            "triad 900 GB/s, at least 2010 expected of NVIDIA H100 80GB HBM3");
+            "GPU 0 (0000:10:00.0) is slow: copy 1000 GB/s, at least 2010 expected for NVIDIA H100 80GB HBM3; "
+            "triad 900 GB/s, at least 2010 expected for NVIDIA H100 80GB HBM3");
   EXPECT_EQ(evidence(found[0], "failed"), "copy,triad");
   EXPECT_EQ(evidence(found[0], "value"), "1000");
   EXPECT_EQ(evidence(found[0], "threshold"), "2010");
@@ -101,7 +101,7 @@ TEST_F(RatesTest, a_model_that_nobody_knows_is_compared_with_its_siblings) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].reason, "memory_bandwidth_sibling_differs");
   EXPECT_EQ(found[0].message,
-            "GPU 1 (0000:11:00.0) is slow: triad 1200 GB/s, at least 3240 expected beside its siblings");
+            "GPU 1 (0000:11:00.0) is slow: triad 1200 GB/s, at least 3240 expected from its siblings");
 }
 
 TEST_F(RatesTest, a_model_that_nobody_knows_is_compared_with_its_own_past) {
@@ -111,8 +111,9 @@ TEST_F(RatesTest, a_model_that_nobody_knows_is_compared_with_its_own_past) {
   const Findings found = findings();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].reason, "memory_bandwidth_declined");
-  EXPECT_EQ(found[0].message,
-            "GPU 0 (0000:10:00.0) is slow: copy 3100 GB/s, at least 3240 expected after its earlier tests");
+  EXPECT_EQ(
+      found[0].message,
+      "GPU 0 (0000:10:00.0) is slow: copy 3100 GB/s, at least 3240 expected from its earlier diagnostics");
   EXPECT_EQ(evidence(found[0], "thresholdId"), "gpu.memory_bandwidth.own_share");
 }
 

@@ -12,12 +12,12 @@ namespace {
 constexpr std::string_view kId = "gpu.memory_bandwidth";
 
 constexpr std::string_view kOutcome = "memory_bandwidth.outcome";
-// Of each GPU, in GB/s that are read and written: its own memory, by kernels.
+// For each GPU, in GB/s read and written: its own memory, accessed by kernels.
 constexpr std::string_view kCopy = "memory_bandwidth.copy";
 constexpr std::string_view kScale = "memory_bandwidth.scale";
 constexpr std::string_view kTriad = "memory_bandwidth.triad";
 constexpr std::string_view kDaxpy = "memory_bandwidth.daxpy";
-// How many of the numbers that were compared were not the only right ones.
+// Number of compared results that differ from the correct result.
 constexpr std::string_view kWrong = "memory_bandwidth.wrong";
 constexpr std::array kFound{kCopy, kScale, kTriad, kDaxpy, kWrong};
 
@@ -40,7 +40,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 Findings judge(const JudgeInput& input) {
   Findings findings;
   add_unusable(input, {kOutcome, kMeasuredOutcomes, {}, kFound, {}}, findings);
-  add_wrong(input, kWrong, "memory_bandwidth_wrong", "got wrong numbers while it copied its memory",
+  add_wrong(input, kWrong, "memory_bandwidth_wrong", "computed wrong results while it copied its memory",
             findings);
   judge_rates(input, kRates,
               {"memory_bandwidth_low", "memory_bandwidth_sibling_differs", "memory_bandwidth_declined"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Not memory_test.cpp, which the build would take for a unit test.
+// The name is not memory_test.cpp, because the build takes that for a unit test.
 #include <array>
 
 #include "checks/builtin.hpp"
@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view kId = "gpu.memory_test";
 
 constexpr std::string_view kOutcome = "memory_test.outcome";
-// Of each GPU: how many bytes of its memory were written with patterns and read again, how many times all of
-// them (memory_test.passes), and how many words were not what had been written.
+// For each GPU: bytes of memory that were written with patterns and read back, how many times all of them
+// (memory_test.passes), and the number of words that differed from the written ones.
 constexpr std::string_view kBytes = "memory_test.bytes";
 constexpr std::string_view kWrong = "memory_test.wrong";
 constexpr std::array kFound{kBytes, kWrong};

@@ -18,14 +18,14 @@ constexpr std::string_view kId = "gpu.nccl_allreduce";
 constexpr std::string_view kWitness = "nccl";
 
 constexpr std::string_view kOutcome = "nccl_allreduce.outcome";
-constexpr std::string_view kOneGpu = "one_gpu";  // an all-reduce takes two
+constexpr std::string_view kOneGpu = "one_gpu";  // an all-reduce needs two
 constexpr std::array<std::string_view, 3> kOutcomes{kMeasuredOutcomes[0], kMeasuredOutcomes[1], kOneGpu};
 
-// Of the host, in GB/s: what the links carried for the largest size, whatever the number of GPUs.
+// About the host, in GB/s: bus bandwidth at the largest size, independent of the number of GPUs.
 constexpr std::string_view kBusBandwidth = "nccl_allreduce.busbw";
-// Of the host: how many elements of all sizes were not the right ones; missing where nobody checked them.
+// About the host: number of wrong elements over all sizes; missing if they were not verified.
 constexpr std::string_view kWrong = "nccl_allreduce.wrong";
-// Of each GPU that took part, which has `gpu.model` too.
+// For each GPU that took part; it has `gpu.model` too.
 constexpr std::string_view kRank = "nccl_allreduce.rank";
 constexpr std::array kFound{kBusBandwidth, kRank, kWrong};
 
@@ -44,22 +44,23 @@ void add_slow(const JudgeInput& input, Findings& findings) {
                                          {{"busbw", "GB/s", rate, std::move(least)}}, why));
     return true;
   };
-  if (add("allreduce_slow", limit(input, "gpu.nccl_allreduce.least"), "expected of this machine")) return;
+  if (add("allreduce_slow", limit(input, "gpu.nccl_allreduce.least"), "expected for this machine")) return;
   if (const auto peak = nvlink_peak(input, kRank))
-    add("allreduce_slow", share_of(limit(input, "gpu.nccl_allreduce.nvlink_share"), *peak, rate.said->unit),
-        "expected of the NVLinks of this model");
-  else if (const auto before = usual_of(*rate.said))
+    add("allreduce_slow", share_of(limit(input, "gpu.nccl_allreduce.nvlink_share"), *peak, rate.result->unit),
+        "expected from the NVLinks of this model");
+  else if (const auto before = usual_of(*rate.result))
     add("allreduce_declined",
-        share_of(limit(input, "gpu.nccl_allreduce.own_share"), *before, rate.said->unit),
-        "expected after its earlier tests");
+        share_of(limit(input, "gpu.nccl_allreduce.own_share"), *before, rate.result->unit),
+        "expected from its earlier diagnostics");
 }
 
 void add_wrong_sums(const JudgeInput& input, Findings& findings) {
   for (const Measured& wrong : measured(input, kWrong)) {
     if (wrong.value <= 0) continue;
-    findings.push_back(make_finding(input, wrong.said->subject, "allreduce_wrong", Health::degraded,
-                                    "an all-reduce gave " + rounded(wrong.value) + " wrong sums"));
-    add_source(findings.back(), *wrong.said);
+    findings.push_back(
+        make_finding(input, wrong.result->subject, "allreduce_wrong", Health::degraded,
+                     "an all-reduce of the GPUs returned " + rounded(wrong.value) + " wrong sums"));
+    add_source(findings.back(), *wrong.result);
   }
 }
 

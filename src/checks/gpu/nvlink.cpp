@@ -25,7 +25,7 @@ struct Links {
   [[nodiscard]] std::size_t size() const { return up.size() + down.size() + unreadable.size(); }
 };
 
-// By GPU address. One pass over the round: a machine has more than a hundred links.
+// By GPU address. One pass over the observations: a machine has more than a hundred links.
 std::map<std::string, Links> links_of(const History& history) {
   std::map<std::string, Links> links;
   for (const Observation& observation : history.latest()) {
@@ -57,7 +57,7 @@ class NvLinkJudge {
   }
 
  private:
-  // How many links of this GPU must be up, and how we know; nothing where nothing tells.
+  // Number of links that must be up, and the source of the number.
   struct Expected {
     std::size_t count = 0;
     std::string source;
@@ -72,7 +72,7 @@ class NvLinkJudge {
     return siblings_links(gpu, gpus, name);
   }
 
-  // What more than half of the GPUs of the same model have up.
+  // Number of active links that more than half of the GPUs of the same model have.
   [[nodiscard]] std::optional<Expected> siblings_links(const Subject& gpu, const std::vector<Subject>& gpus,
                                                        const std::optional<std::string>& model) const {
     std::map<std::size_t, std::size_t> votes;
@@ -83,7 +83,7 @@ class NvLinkJudge {
       ++votes[found == links_.end() ? 0 : found->second.up.size()];
       ++voters;
     }
-    if (voters < 3) return std::nullopt;  // of two that differ nobody knows which one is right
+    if (voters < 3) return std::nullopt;  // two different GPUs do not show which one is at fault
     for (const auto& [count, number] : votes)
       if (number * 2 > voters) return Expected{count, "GPUs of the same model beside " + gpu.key};
     return std::nullopt;
@@ -94,11 +94,12 @@ class NvLinkJudge {
     const Links links = links_.contains(gpu.key) ? links_.at(gpu.key) : Links{};
     const auto expected = expected_links(gpu, gpus);
     if (is_true(input_, gpu, kMig) && links.up.empty()) {
-      findings_.push_back(make_finding(input_, gpu, "not_supported", Health::unsupported,
-                                       gpu_text(gpu) + " is divided into instances, which have no NVLink"));
+      findings_.push_back(
+          make_finding(input_, gpu, "not_supported", Health::unsupported,
+                       gpu_text(gpu) + " is divided into MIG instances, which have no NVLink"));
       return true;
     }
-    if (links.size() == 0 && !could_look(gpu)) return true;
+    if (links.size() == 0 && !has_readable_links(gpu)) return true;
     for (const Subject& link : links.up)
       judge_errors(gpu, link);
     for (const Subject& link : links.unreadable)
@@ -108,12 +109,12 @@ class NvLinkJudge {
     return !links.up.empty() || (expected && expected->count > 0);
   }
 
-  // A GPU that shows no link: because it has none, or because the question failed.
-  bool could_look(const Subject& gpu) {
+  // False, with a finding, if the number of links could not be read; true for a GPU without links.
+  bool has_readable_links(const Subject& gpu) {
     const Observation* count = input_.history.find(gpu, kNvLinkCount);
     if (count == nullptr || count->value || is_not_offered(count->missing)) return true;
     findings_.push_back(make_finding(input_, gpu, "could_not_look", Health::unknown,
-                                     gpu_text(gpu) + ": its NVLinks could not be read: " + count->missing));
+                                     gpu_text(gpu) + ": could not read its NVLinks: " + count->missing));
     return false;
   }
 
@@ -121,13 +122,13 @@ class NvLinkJudge {
     if (links.up.size() + links.unreadable.size() >= expected.count) return;
     if (links.size() < expected.count) {
       add_counted(gpu, "nvlink_missing", Health::degraded, links, expected,
-                  " shows " + std::to_string(links.size()) + " NVLinks");
+                  " has " + std::to_string(links.size()) + " NVLinks");
       if (links.down.empty()) return;
     }
-    // One finding for a GPU that has lost all of them, or where some may be down and nobody knows which.
+    // One finding if the GPU lost all links, or if some links may be down by design and it is unknown which.
     if (links.up.empty() || links.size() > expected.count) {
       add_counted(gpu, "nvlink_down", Health::failed, links, expected,
-                  " has " + std::to_string(links.up.size()) + " NVLinks up");
+                  " has " + std::to_string(links.up.size()) + " active NVLinks");
       return;
     }
     for (const Subject& link : links.down) {
@@ -143,14 +144,14 @@ class NvLinkJudge {
                    const Expected& expected, const std::string& what) {
     findings_.push_back(
         make_finding(input_, gpu, reason, health,
-                     gpu_text(gpu) + what + ", " + std::to_string(expected.count) + " are expected"));
+                     gpu_text(gpu) + what + ", " + "expected: " + std::to_string(expected.count)));
     findings_.back().evidence = {{"up", static_cast<std::int64_t>(links.up.size())},
                                  {"shown", static_cast<std::int64_t>(links.size())},
                                  {"expected", static_cast<std::int64_t>(expected.count)},
                                  {"expectedBy", expected.source}};
   }
 
-  // At most one finding for each link: the first that says why.
+  // At most one finding for each link: the first that applies.
   void judge_errors(const Subject& gpu, const Subject& link) {
     judge_rate(gpu, link, kNvLinkCrcErrors, "gpu.nvlink.crc_flit_per_second", "packets");
     judge_rate(gpu, link, kNvLinkCrcDataErrors, "gpu.nvlink.crc_data_per_second", "data packets");
@@ -173,14 +174,14 @@ class NvLinkJudge {
     const Limit most = limit(input_, threshold);
     const auto growth = grown(link, counter);
     if (!growth || growth->per_second() < most.value) return;
-    findings_.push_back(make_finding(
-        input_, link, "nvlink_crc_errors", Health::failed,
-        link_text(gpu, link) + " damages " + rounded(growth->per_second()) + " " + what + " per second",
-        growth->per_second(), most));
+    findings_.push_back(make_finding(input_, link, "nvlink_crc_errors", Health::failed,
+                                     link_text(gpu, link) + " corrupts " + rounded(growth->per_second()) +
+                                         " " + what + " per second (limit " + rounded(most.value) + ")",
+                                     growth->per_second(), most));
     findings_.back().evidence.emplace_back("counter", std::string(counter));
   }
 
-  // reaches: trouble begins at the limit, not above it.
+  // reaches: a finding begins at the limit, not above it.
   void judge_count(const Subject& gpu, const Subject& link, std::string_view counter,
                    std::string_view threshold, bool reaches, const std::string& what) {
     if (is_judged(link)) return;
@@ -195,8 +196,8 @@ class NvLinkJudge {
     findings_.back().evidence.emplace_back("counter", std::string(counter));
   }
 
-  // The rate counts from when the link came up: it falls while nothing goes wrong, and one symbol that was
-  // wrong then stays in it. Only a rise is news.
+  // The ratio is counted since the link came up. It falls as long as no error occurs, and an early error
+  // remains in it, so only an increase counts.
   void judge_symbols(const Subject& gpu, const Subject& link) {
     if (is_judged(link)) return;
     const Limit none = limit(input_, "gpu.nvlink.symbol_error_ratio");
@@ -205,13 +206,13 @@ class NvLinkJudge {
     const double lowest = *std::ranges::min_element(ratios);
     if (ratios.back() <= std::max(lowest, none.value)) return;
     findings_.push_back(make_finding(input_, link, "nvlink_errors", Health::degraded,
-                                     link_text(gpu, link) + " gets more and more symbols wrong: " +
-                                         scientific(ratios.back()) + " of all since it came up",
+                                     link_text(gpu, link) + " has a rising symbol error ratio: " +
+                                         scientific(ratios.back()) + " since the link came up",
                                      ratios.back(), none));
     findings_.back().evidence.emplace_back("counter", std::string(kNvLinkSymbolBer));
   }
 
-  // Of the window, the latest last.
+  // Values in the window, the latest last.
   [[nodiscard]] std::vector<double> numbers(const Subject& link, std::string_view name) const {
     std::vector<double> numbers;
     for (const Sample& sample : input_.history.samples(link, name))

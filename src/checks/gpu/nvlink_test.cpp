@@ -141,7 +141,7 @@ TEST_F(GpuNvLink, wrong_symbols_count_when_there_are_more_and_more) {
   EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty()) << "another word for none, and a share that falls";
   set_link(0, 2, "nvlink.symbol_ber", Value{3e-12});
   EXPECT_THAT(look(kGpuNvlink, 60s), ElementsAre(link(0, 2) + " degraded nvlink_errors"));
-  EXPECT_THAT(findings_.at(0).message, HasSubstr("3.0e-12 of all"));
+  EXPECT_THAT(findings_.at(0).message, HasSubstr("symbol error ratio: 3.0e-12"));
   set_link(0, 2, "nvlink.symbol_ber", Value{kNone});
   EXPECT_THAT(look(kGpuNvlink, 60s), IsEmpty()) << "the link was trained again";
 }

@@ -22,16 +22,16 @@ constexpr std::string_view kOutcome = "p2p.outcome";
 constexpr std::string_view kNoPeers = "no_peers";  // fewer than two GPUs
 constexpr std::array<std::string_view, 3> kOutcomes{kMeasuredOutcomes[0], kMeasuredOutcomes[1], kNoPeers};
 
-// Of each pair of GPUs, link/<address>|<address>, in GB/s: copies that the first GPU makes while no other one
+// For each pair of GPUs, link/<address>|<address>, in GB/s: copies by the first GPU while no other GPU
 // copies.
 constexpr std::string_view kWrite = "p2p.write";
 constexpr std::string_view kRead = "p2p.read";
-// Of each GPU: how many others took part, and how many of these it reaches without the host. That some or all
-// are reached through the host is how the machine is built, and no fault; a single GPU that reaches none
-// where all others reach each other has lost it.
+// For each GPU: how many other GPUs took part, and how many of these it reaches without the host. Access
+// through the host is by design of the machine and not a fault; a single GPU that reaches no other GPU
+// directly, while all others do, is at fault.
 constexpr std::string_view kPeers = "p2p.peers";
 constexpr std::string_view kDirect = "p2p.direct";
-// Of each GPU: how many words of copies to the others and back were not what was sent.
+// For each GPU: number of wrong words in copies to the others and back.
 constexpr std::string_view kWrong = "p2p.wrong";
 constexpr std::array kFound{kWrite, kRead, kPeers, kWrong};
 
@@ -66,10 +66,10 @@ class LinksJudge {
         cut_off_(cut_off_gpu()),
         nvlink_(nvlink_between_two()) {
     for (const Direction& direction : kDirections)
-      look_at(direction);
+      measure(direction);
   }
 
-  // A GPU all of whose links are slow is told once, and not with each of the others.
+  // A GPU with only slow links gets one finding instead of one for each link.
   void add_findings(Findings& findings) {
     const std::vector<Subject> links = input_.history.subjects(SubjectKind::link);
     for (const Subject& gpu : input_.history.subjects(SubjectKind::gpu)) {
@@ -79,69 +79,70 @@ class LinksJudge {
       const auto is_slow = [this](const Subject& link) { return slow_.contains(link); };
       if (own.size() < kFewestAlike || !std::ranges::all_of(own, is_slow)) continue;
       findings.push_back(make_slow_finding(input_, gpu, "p2p_gpu_slow",
-                                           gpu_text(gpu) + " with each of its peers",
+                                           "the path between " + gpu_text(gpu) + " and each of its peers",
                                            {slow_.at(own.front()).front()}, kWhy));
-      told_.push_back(gpu);
+      reported_.push_back(gpu);
     }
     for (const auto& [link, too_low] : slow_)
-      if (!is_told(link)) findings.push_back(finding(link, too_low));
+      if (!is_reported(link)) findings.push_back(finding(link, too_low));
     if (!all_slow_.empty())
-      findings.push_back(make_slow_finding(input_, host_subject(), "p2p_slow",
-                                           "the pair of GPUs in the middle", all_slow_,
-                                           "expected of the NVLinks of this model"));
+      findings.push_back(make_slow_finding(input_, host_subject(), "p2p_slow", "the median pair of GPUs",
+                                           all_slow_, "expected from the NVLinks of this model"));
   }
 
  private:
   static constexpr std::size_t kMostOnABoardWithoutSwitches = 4;
-  static constexpr const char* kWhy = "expected beside other pairs";
+  static constexpr const char* kWhy = "expected from other pairs";
 
-  void look_at(const Direction& direction) {
+  void measure(const Direction& direction) {
     std::vector<Measured> all = measured(input_, direction.name);
     for (const Measured& one : all) {
-      const auto access = access_of(one.said->subject);
+      const auto access = access_of(one.result->subject);
       if (!access) continue;
       const auto usual = median_of_others(
-          one, all, [&](const Measured& other) { return access_of(other.said->subject) == access; });
+          one, all, [&](const Measured& other) { return access_of(other.result->subject) == access; });
       if (!usual) continue;
-      Limit least = share_of(share_, *usual, one.said->unit);
+      Limit least = share_of(share_, *usual, one.result->unit);
       if (one.value < least.value)
-        slow_[one.said->subject].push_back({direction.word, "GB/s", one, std::move(least)});
+        slow_[one.result->subject].push_back({direction.word, "GB/s", one, std::move(least)});
     }
     if (!nvlink_ || all.empty()) return;
     const Measured& middle = middle_of(all);
-    Limit least = share_of(limit(input_, "gpu.p2p.nvlink_share"), *nvlink_, middle.said->unit);
+    Limit least = share_of(limit(input_, "gpu.p2p.nvlink_share"), *nvlink_, middle.result->unit);
     if (middle.value < least.value) all_slow_.push_back({direction.word, "GB/s", middle, std::move(least)});
   }
 
   [[nodiscard]] auto model_of(const Subject& gpu) const { return input_.history.word(gpu, kGpuModel); }
 
-  // How many of its peers a GPU does not reach; nothing: not told.
+  // Number of peers that a GPU does not reach directly; nullopt if not reported.
   [[nodiscard]] std::optional<double> unreached(const Subject& gpu) const {
     const auto peers = input_.history.number(gpu, kPeers);
     const auto direct = input_.history.number(gpu, kDirect);
     return peers && direct ? std::optional(*peers - *direct) : std::nullopt;
   }
 
-  // GB/s that NVLink carries from one GPU to another, where all are of one model that the catalog knows and
-  // reach each other. Up to four may be on a board without switches, which has a third of the links between
-  // two.
+  // Nominal GB/s of NVLink from one GPU to another, if all are of one model that the catalog knows and reach
+  // each other. Up to four GPUs may be on a board without switches, where two GPUs share a third of the
+  // links.
   [[nodiscard]] std::optional<double> nvlink_between_two() const {
     const auto all = measured(input_, kPeers);
     const auto peak = nvlink_peak(input_, kPeers);
-    const auto reaches_all = [this](const Measured& peers) { return unreached(peers.said->subject) == 0.0; };
+    const auto reaches_all = [this](const Measured& peers) {
+      return unreached(peers.result->subject) == 0.0;
+    };
     if (!peak || !std::ranges::all_of(all, reaches_all)) return std::nullopt;
     return all.size() > kMostOnABoardWithoutSwitches ? *peak : *peak / (kMostOnABoardWithoutSwitches - 1);
   }
 
-  // The one that reaches nobody, where every other one reaches all but it and all are of one model: another
-  // card may have no such access.
+  // The GPU that reaches no other GPU, if all others reach each other and all are of one model. Another model
+  // may lack peer access by design.
   [[nodiscard]] std::optional<Subject> cut_off_gpu() const {
     std::optional<Subject> alone;
     std::size_t others = 0;
     const auto all = measured(input_, kPeers);
     for (const Measured& peers : all) {
-      const Subject& gpu = peers.said->subject;
-      if (model_of(gpu) != model_of(all.front().said->subject)) return std::nullopt;
+      const Subject& gpu = peers.result->subject;
+      if (model_of(gpu) != model_of(all.front().result->subject)) return std::nullopt;
       const auto lacking = unreached(gpu);
       if (lacking == 1.0 && peers.value > 1)
         ++others;
@@ -153,8 +154,8 @@ class LinksJudge {
     return others >= kFewestAlike ? alone : std::nullopt;
   }
 
-  // Told of GPUs as counts: nothing where both ends reach some of the others and not all. The links of one
-  // that was cut off are compared with those that it should be like.
+  // GPUs report only counts: nullopt if both GPUs reach some but not all of the others. Links of a GPU that
+  // was cut off are compared with direct links.
   [[nodiscard]] std::optional<Access> access_of(const Subject& link) const {
     const auto [from, to] = ends_of(link);
     for (const std::string_view end : {from, to}) {
@@ -167,14 +168,15 @@ class LinksJudge {
     return std::nullopt;
   }
 
-  [[nodiscard]] bool is_told(const Subject& link) const {
-    return std::ranges::any_of(told_, [&link](const Subject& gpu) { return has_end(link, gpu); });
+  [[nodiscard]] bool is_reported(const Subject& link) const {
+    return std::ranges::any_of(reported_, [&link](const Subject& gpu) { return has_end(link, gpu); });
   }
 
   [[nodiscard]] Finding finding(const Subject& link, const std::vector<TooLow>& too_low) const {
     const auto [from, to] = ends_of(link);
     return make_slow_finding(input_, link, "p2p_pair_slow",
-                             "GPU " + std::string(from) + " with GPU " + std::string(to), too_low, kWhy);
+                             "the path between GPU " + std::string(from) + " and GPU " + std::string(to),
+                             too_low, kWhy);
   }
 
   const JudgeInput& input_;
@@ -183,13 +185,13 @@ class LinksJudge {
   const std::optional<double> nvlink_;
   std::vector<TooLow> all_slow_;                 // by direction
   std::map<Subject, std::vector<TooLow>> slow_;  // by link
-  std::vector<Subject> told_;                    // GPUs
+  std::vector<Subject> reported_;                // GPUs
 };
 
 Findings judge(const JudgeInput& input) {
   Findings findings;
   add_unusable(input, {kOutcome, kOutcomes, kNoPeers, kFound, {}}, findings);
-  add_wrong(input, kWrong, "p2p_data_wrong", "got wrong words back from other GPUs", findings);
+  add_wrong(input, kWrong, "p2p_data_wrong", "got wrong words in copies to other GPUs and back", findings);
   LinksJudge(input).add_findings(findings);
   return findings;
 }

@@ -30,8 +30,8 @@ TEST_F(P2pTest, a_slow_pair_is_told_with_both_ends) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].reason, "p2p_pair_slow");
   EXPECT_EQ(found[0].message,
-            "GPU 0000:11:00.0 with GPU 0000:12:00.0 is slow: write 9 GB/s, at least 152 expected beside "
-            "other pairs");
+            "the path between GPU 0000:11:00.0 and GPU 0000:12:00.0 is slow: write 9 GB/s, at least 152 "
+            "expected from other pairs");
 }
 
 TEST_F(P2pTest, a_gpu_that_is_slow_with_all_is_told_once) {
@@ -39,10 +39,9 @@ TEST_F(P2pTest, a_gpu_that_is_slow_with_all_is_told_once) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].reason, "p2p_gpu_slow");
   EXPECT_EQ(found[0].subject, gpu(1));
-  EXPECT_EQ(
-      found[0].message,
-      "GPU 1 (0000:11:00.0) with each of its peers is slow: write 9 GB/s, at least 152 expected beside other "
-      "pairs");
+  EXPECT_EQ(found[0].message,
+            "the path between GPU 1 (0000:11:00.0) and each of its peers is slow: write 9 GB/s, at least 152 "
+            "expected from other pairs");
 }
 
 TEST_F(P2pTest, pairs_of_which_nobody_tells_the_access_are_not_compared) {

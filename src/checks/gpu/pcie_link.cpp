@@ -16,7 +16,7 @@ using namespace host::reading;
 
 constexpr Duration kWindow = std::chrono::minutes{10};
 
-// Observations of sysfs about each GPU. The slot is the port above it.
+// Observations from sysfs about each GPU. The slot is the port above it.
 constexpr std::string_view kWidth = "link.width";
 constexpr std::string_view kMaxWidth = "link.width_max";
 constexpr std::string_view kGeneration = "link.generation";
@@ -30,15 +30,15 @@ constexpr std::string_view kFatal = "aer.fatal";
 
 // --- observe ---
 
-class Round {
+class Reader {
  public:
-  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+  Reader(const host::Host& host, const Request& request) : host_(host), request_(request) {}
 
-  Status look() {
+  Status read() {
     std::optional<Error> problem;
     for (const GpuDriver& driver : TRY(gpu_drivers(host_, Vendors::all))) {
-      if (driver.known) look_at_links(*driver.known);
-      const Status answered = look_at_driver(driver);
+      if (driver.known) read_links(*driver.known);
+      const Status answered = read_driver(driver);
       if (answered || problem) continue;
       problem = answered.error();
       if (!driver.known) problem->what = driver.known.error().what + "; " + problem->what;
@@ -50,7 +50,7 @@ class Round {
   [[nodiscard]] Observed take() { return std::move(observed_); }
 
  private:
-  Status look_at_driver(const GpuDriver& driver) {
+  Status read_driver(const GpuDriver& driver) {
     const host::GpuReport report =
         TRY(read_gpus(driver, request_, {host::GpuGroup::pcie, host::GpuGroup::clocks}));
     observed_.witnesses.emplace_back(driver.witness);
@@ -64,14 +64,14 @@ class Round {
     return {};
   }
 
-  void look_at_links(const std::vector<host::PciDevice>& gpus) {
+  void read_links(const std::vector<host::PciDevice>& gpus) {
     if (std::ranges::find(observed_.witnesses, kSysfs) == observed_.witnesses.end())
       observed_.witnesses.emplace_back(kSysfs);
     for (const host::PciDevice& gpu : gpus)
-      if (!host::is_pci_asleep(host_.files, gpu.address)) look_at_link(gpu);
+      if (!host::is_pci_asleep(host_.files, gpu.address)) read_link(gpu);
   }
 
-  void look_at_link(const host::PciDevice& device) {
+  void read_link(const host::PciDevice& device) {
     const std::string& address = device.address;
     const Subject gpu = gpu_subject(address);
     const auto bridges = host::pci_bridges_above(host_.files, address).value_or(std::vector<std::string>{});
@@ -82,7 +82,7 @@ class Round {
       add(kGeneration, gpu, generation(link->speed_gts), "");
       add(kMaxGeneration, gpu, generation(link->max_speed_gts), "");
     }
-    look_at_errors(address, address);
+    read_errors(address, address);
     auto slot_address = edge == address ? bridges.begin() : std::next(std::ranges::find(bridges, edge));
     if (slot_address == bridges.end()) return;
     if (const auto slot = host::read_pci_link(host_.files, *slot_address)) {
@@ -90,10 +90,10 @@ class Round {
       add(kSlotMaxGeneration, gpu, generation(slot->max_speed_gts), "");
     }
     for (const std::string& bridge : bridges)
-      look_at_errors(address, bridge);
+      read_errors(address, bridge);
   }
 
-  void look_at_errors(const std::string& gpu, const std::string& hop) {
+  void read_errors(const std::string& gpu, const std::string& hop) {
     const Subject link{
         .kind = SubjectKind::link, .key = gpu + "|" + hop, .index = {}, .uuid = {}, .serial = {}};
     const auto errors = host::read_pci_errors(host_.files, hop);
@@ -124,9 +124,9 @@ class Round {
 };
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  Round round(host, request);
-  TRY_STATUS(round.look());
-  return round.take();
+  Reader reader(host, request);
+  TRY_STATUS(reader.read());
+  return reader.take();
 }
 
 // --- judge ---
@@ -157,7 +157,7 @@ class LinkJudge {
   }
 
  private:
-  // What a link can do: the least that any witness allows.
+  // Capability of a link: the minimum of all data sources.
   struct Ability {
     std::optional<double> width;
     std::optional<double> generation;
@@ -187,15 +187,15 @@ class LinkJudge {
     const auto state = input_.history.word(gpu, kGpuState);
     const auto width = either(gpu, kWidth, kPcieWidth);
     if (!width) {
-      findings_.push_back(make_finding(
-          input_, gpu, "could_not_look", Health::unknown,
-          gpu_text(gpu) + " does not tell its link" + (state && *state != "ok" ? ": it is " + *state : "")));
+      findings_.push_back(make_finding(input_, gpu, "could_not_look", Health::unknown,
+                                       gpu_text(gpu) + " does not report its PCIe link" +
+                                           (state && *state != "ok" ? ": it is " + *state : "")));
       return;
     }
     const Ability able = ability(gpu);
     if (able.width && *width < *able.width)
-      add_compared(gpu, "pcie_width_low", "runs on " + rounded(*width) + " PCIe lanes",
-                   rounded(*able.width) + " are possible", *width, *able.width);
+      add_compared(gpu, "pcie_width_low", "runs with " + rounded(*width) + " PCIe lanes",
+                   "it supports " + rounded(*able.width), *width, *able.width);
     judge_generation(gpu, able);
     judge_siblings(gpu, able);
     judge_replays(gpu, *width);
@@ -203,13 +203,13 @@ class LinkJudge {
       judge_errors(gpu, kind);
   }
 
-  // At idle a link slows down by design.
+  // An idle link slows down by design.
   void judge_generation(const Subject& gpu, const Ability& able) {
     const auto generation = either(gpu, kPcieGeneration, kGeneration);
     if (!generation || !able.generation || *generation >= *able.generation || !is_busy(gpu)) return;
     add_compared(gpu, "pcie_generation_low",
-                 "is busy, and its PCIe link runs at generation " + rounded(*generation),
-                 "generation " + rounded(*able.generation) + " is possible", *generation, *able.generation);
+                 "is busy, but its PCIe link runs at generation " + rounded(*generation),
+                 "it supports generation " + rounded(*able.generation), *generation, *able.generation);
   }
 
   [[nodiscard]] bool is_busy(const Subject& gpu) const {
@@ -218,7 +218,7 @@ class LinkJudge {
     return state && *state <= busy.value && number(gpu, kUtilization).value_or(0) > 0;
   }
 
-  // What more than half of the GPUs of the same model can do, this one must.
+  // Compares with the width that more than half of the GPUs of the same model support.
   void judge_siblings(const Subject& gpu, const Ability& able) {
     const auto model = input_.history.word(gpu, kGpuModel);
     if (!model || !able.width) return;
@@ -234,8 +234,8 @@ class LinkJudge {
       best = std::max(best, *other.width);
     }
     if (siblings < 2 || better * 2 <= siblings) return;
-    add_compared(gpu, "pcie_sibling_differs", "can have " + rounded(*able.width) + " PCIe lanes",
-                 "most others of its model can have " + rounded(best), *able.width, best);
+    add_compared(gpu, "pcie_sibling_differs", "supports " + rounded(*able.width) + " PCIe lanes",
+                 "most other GPUs of its model support " + rounded(best), *able.width, best);
   }
 
   void add_compared(const Subject& gpu, std::string_view reason, const std::string& now,
@@ -255,16 +255,16 @@ class LinkJudge {
     Limit most = limit(input_, "gpu.pcie_link.replay_per_lane_minute_gen" + rounded(*generation));
     most.value = std::ceil(most.value * width);
     if (growth->per_minute() > most.value)
-      findings_.push_back(make_finding(
-          input_, gpu, "pcie_replays", Health::degraded,
-          gpu_text(gpu) + " sends " + rounded(growth->per_minute()) + " PCIe packets per minute again",
-          growth->per_minute(), most));
+      findings_.push_back(make_finding(input_, gpu, "pcie_replays", Health::degraded,
+                                       gpu_text(gpu) + " repeats " + rounded(growth->per_minute()) +
+                                           " PCIe packets per minute (limit " + rounded(most.value) + ")",
+                                       growth->per_minute(), most));
   }
 
-  // A kind of error: who counts it, and how much is too much.
+  // A kind of error: its counters and its threshold.
   struct ErrorKind {
-    std::string_view of_hop;     // counted by each hop, of sysfs
-    std::string_view of_driver;  // counted by the GPU, of its driver
+    std::string_view of_hop;     // counter of each hop, from sysfs
+    std::string_view of_driver;  // counter of the GPU, from its driver
     std::string_view reason;
     std::string_view threshold;
     bool is_rate;  // per minute
@@ -276,7 +276,8 @@ class LinkJudge {
                 "gpu.pcie_link.aer_correctable_per_minute", true},
   };
 
-  // The hop that counts most is named; a clean GPU under a dirty bridge points at slot, riser or cable.
+  // Names the hop with the most errors. A GPU without errors below a bridge with errors points to the slot,
+  // riser or cable.
   void judge_errors(const Subject& gpu, const ErrorKind& kind) {
     const Limit most = limit(input_, kind.threshold);
     double highest = most.value;
@@ -296,14 +297,14 @@ class LinkJudge {
     const bool is_gpu = hop_of_highest == gpu.key;
     findings_.push_back(make_finding(
         input_, gpu, kind.reason, Health::degraded,
-        gpu_text(gpu) + ": " + (is_gpu ? "it" : "the bridge " + hop_of_highest + " above it") + " counted " +
-            rounded(highest) + " PCIe errors" + (kind.is_rate ? " per minute" : " lately"),
+        gpu_text(gpu) + ": " + (is_gpu ? "it" : "bridge " + hop_of_highest + " above it") + " counted " +
+            rounded(highest) + " PCIe errors" + (kind.is_rate ? " per minute" : " in the last 10 minutes"),
         highest, most));
     findings_.back().evidence.emplace_back("hop", hop_of_highest);
     if (is_gpu) add_details(gpu);
   }
 
-  // What the driver tells of the errors; no source says how much of one of these is too much.
+  // The driver's counters of these errors; no source defines a threshold for them.
   void add_details(const Subject& gpu) {
     static constexpr std::array kDetails{
         std::pair{"naksReceived", kPcieNaksReceived},

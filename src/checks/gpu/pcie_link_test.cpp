@@ -46,7 +46,7 @@ TEST_F(GpuPcieLink, fewer_lanes_than_possible_are_a_fault_also_at_idle) {
   set_link(1, 8, "32.0 GT/s PCIe");
   set(1, "utilization", Value{0.0});
   EXPECT_THAT(look(kGpuPcieLink), ElementsAre(gpu(1) + " degraded pcie_width_low"));
-  EXPECT_THAT(findings_[0].message, HasSubstr("8 PCIe lanes, 16 are possible"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("8 PCIe lanes, it supports 16"));
 }
 
 TEST_F(GpuPcieLink, a_narrow_slot_is_no_fault_of_the_link) {

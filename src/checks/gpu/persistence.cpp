@@ -9,7 +9,7 @@ namespace {
 using namespace host::reading;
 
 constexpr std::string_view kPidFile = "/run/nvidia-persistenced/nvidia-persistenced.pid";
-// About the host: the daemon that keeps the mode on left its mark. A container does not see it.
+// About the host: the PID file of the daemon that keeps the mode on exists. A container does not see it.
 constexpr std::string_view kDaemon = "persistence.daemon";
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -23,11 +23,11 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 }
 
 std::string daemon_text(const JudgeInput& input) {
-  return is_true(input, host_subject(), kDaemon) ? "though nvidia-persistenced runs"
-                                                 : "and nvidia-persistenced is not seen";
+  return is_true(input, host_subject(), kDaemon) ? "although nvidia-persistenced runs"
+                                                 : "and no nvidia-persistenced was found";
 }
 
-// One word for the machine where nobody keeps any GPU on: that is one cause.
+// One finding for the host if it is off on all GPUs, because that has one cause.
 Findings judge(const JudgeInput& input) {
   Findings findings;
   const std::vector<Subject> gpus = readable_gpus(input, {kPersistence}, findings);

@@ -23,14 +23,14 @@ TEST_F(GpuPersistence, the_mode_counts_not_the_daemon) {
   EXPECT_THAT(look(kGpuPersistence), IsEmpty());
   set_flag(1, "persistence", false);
   EXPECT_THAT(look(kGpuPersistence), ElementsAre(gpu(1) + " degraded persistence_off"));
-  EXPECT_THAT(findings_[0].message, HasSubstr("and nvidia-persistenced is not seen"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("and no nvidia-persistenced was found"));
 }
 
 TEST_F(GpuPersistence, a_daemon_that_keeps_nothing_on_is_named) {
   write("/run/nvidia-persistenced/nvidia-persistenced.pid", "812");
   set_flag(1, "persistence", false);
   look(kGpuPersistence);
-  EXPECT_THAT(findings_[0].message, HasSubstr("though nvidia-persistenced runs"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("although nvidia-persistenced runs"));
   EXPECT_THAT(witnesses_, Contains(HasSubstr("nvidia-persistenced.pid")));
 }
 

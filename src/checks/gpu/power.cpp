@@ -32,7 +32,7 @@ class PowerJudge {
   [[nodiscard]] std::optional<double> number(const Subject& gpu, std::string_view name) const {
     return input_.history.number(gpu, name);
   }
-  // What somebody set; older drivers tell only what is in force.
+  // The configured limit; older drivers report only the limit in force.
   [[nodiscard]] std::optional<double> set_limit(const Subject& gpu) const {
     const auto requested = number(gpu, kPowerLimitRequested);
     return requested ? requested : number(gpu, kPowerLimit);
@@ -46,14 +46,14 @@ class PowerJudge {
     if (is_lower(*in_force, *set)) return add_held_down(gpu, *in_force, *set);
     const auto usual = usual_limit(gpu);
     if (usual && is_lower(*set, *usual))
-      return add_low(gpu, *set, *usual, "most others of its model may draw " + rounded(*usual) + " W");
+      return add_low(gpu, *set, *usual, "most other GPUs of its model may draw " + rounded(*usual) + " W");
     const auto factory = number(gpu, kPowerLimitDefault);
-    // What most GPUs of the machine share was set on purpose.
+    // A limit that most GPUs of the machine share is intended.
     if (usual || !factory || !is_lower(*set, *factory)) return;
     add_low(gpu, *set, *factory, "its default is " + rounded(*factory) + " W");
   }
 
-  // What more than half of the GPUs of the model are set to; nothing where there are too few of them.
+  // The limit that more than half of the GPUs of the model have; nullopt if these are too few.
   [[nodiscard]] std::optional<double> usual_limit(const Subject& gpu) const {
     const std::vector<Subject> same = alike(input_, gpu, gpus_);
     if (same.size() < kFewestAlike) return std::nullopt;
@@ -67,7 +67,7 @@ class PowerJudge {
 
   void add_held_down(const Subject& gpu, double in_force, double set) {
     add(gpu, "power_limit_held_down", in_force, set,
-        "may draw " + rounded(in_force) + " W, although its limit is set to " + rounded(set) + " W");
+        "may draw only " + rounded(in_force) + " W, although its limit is set to " + rounded(set) + " W");
   }
   void add_low(const Subject& gpu, double watts, double expected, const std::string& comparison) {
     add(gpu, "power_limit_low", watts, expected, "is limited to " + rounded(watts) + " W, " + comparison);

@@ -27,7 +27,7 @@ TEST_F(GpuPower, a_limit_below_that_of_the_siblings_is_told) {
   set_watts(1, 500, 500);
   EXPECT_THAT(look(kGpuPower), ElementsAre(gpu(1) + " degraded power_limit_low"));
   EXPECT_THAT(findings_[0].message,
-              HasSubstr("is limited to 500 W, most others of its model may draw 700 W"));
+              HasSubstr("is limited to 500 W, most other GPUs of its model may draw 700 W"));
 }
 
 TEST_F(GpuPower, what_all_share_was_set_on_purpose) {

@@ -18,23 +18,23 @@ constexpr Duration kWindow = std::chrono::minutes{10};
 constexpr std::string_view kPciCount = "pci.gpu_count";
 constexpr std::string_view kDriverCount = "driver.gpu_count";
 constexpr std::string_view kDrivers = "driver";
-// About each GPU: what the PCI tree and the kernel module say of it.
-constexpr std::string_view kVendor = "pci.vendor";             // word of host::GpuVendor
-constexpr std::string_view kModuleUuid = "module.uuid_known";  // false: the module could not initialise it
+// About each GPU, from the PCI tree and the kernel module.
+constexpr std::string_view kVendor = "pci.vendor";             // a word of host::GpuVendor
+constexpr std::string_view kModuleUuid = "module.uuid_known";  // false: the module failed to initialise it
 constexpr std::string_view kModuleExcluded = "module.excluded";
 
 // --- observe ---
 
-class Round {
+class Reader {
  public:
-  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+  Reader(const host::Host& host, const Request& request) : host_(host), request_(request) {}
 
   void found(std::size_t gpus) {
     add_witness(kPci);
     in_pci_ = in_pci_.value_or(0) + static_cast<std::int64_t>(gpus);
   }
 
-  void look_at_pci(const GpuDriver& driver) {
+  void read_pci(const GpuDriver& driver) {
     if (!driver.known) return;
     found(driver.known->size());
     for (const host::PciDevice& gpu : *driver.known) {
@@ -43,7 +43,7 @@ class Round {
     }
   }
 
-  Status look_at_driver(const GpuDriver& driver) {
+  Status read_driver(const GpuDriver& driver) {
     const host::GpuReport report =
         TRY(driver.gpus.read({host::GpuGroup::identity}, driver_deadline(request_)));
     add(driver_state_name(driver.vendor), host_subject(), std::string(to_string(report.state)), "",
@@ -58,7 +58,7 @@ class Round {
     return {};
   }
 
-  void look_at_module() {
+  void read_module() {
     const auto names = host_.files.list(kProc);
     if (!names) return;
     observed_.witnesses.emplace_back(kProc);
@@ -66,12 +66,12 @@ class Round {
       const auto address = canonical_pci_address(name);
       const auto text = host_.files.read(std::string(kProc) + "/" + name + "/information", 16384);
       if (!address || !text) continue;
-      add(kModuleUuid, gpu_subject(*address), !says(*text, "GPU UUID", "??"), "", kProc);
-      add(kModuleExcluded, gpu_subject(*address), says(*text, "GPU Excluded", "Yes"), "", kProc);
+      add(kModuleUuid, gpu_subject(*address), !has_line(*text, "GPU UUID", "??"), "", kProc);
+      add(kModuleExcluded, gpu_subject(*address), has_line(*text, "GPU Excluded", "Yes"), "", kProc);
     }
   }
 
-  // The counts are those of all vendors together.
+  // The counts include all vendors.
   [[nodiscard]] Observed take() {
     if (in_pci_) add(kPciCount, host_subject(), *in_pci_, "count", kPci);
     if (listed_) add(kDriverCount, host_subject(), *listed_, "count", kDrivers);
@@ -79,8 +79,8 @@ class Round {
   }
 
  private:
-  // A line "<name>: <value>" whose value holds `word`.
-  static bool says(std::string_view text, std::string_view name, std::string_view word) {
+  // True if there is a line "<name>: <value>" whose value contains `word`.
+  static bool has_line(std::string_view text, std::string_view name, std::string_view word) {
     for (const std::string_view line : split(text, '\n')) {
       const auto colon = line.find(':');
       if (colon != std::string_view::npos && trim(line.substr(0, colon)) == name)
@@ -106,21 +106,21 @@ class Round {
 };
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  Round round(host, request);
+  Reader reader(host, request);
   const auto drivers = gpu_drivers(host, Vendors::all);
   if (!drivers && drivers.error().code != Errc::unsupported) return fail(drivers.error());
   if (!drivers) {
-    round.found(0);
-    return round.take();
+    reader.found(0);
+    return reader.take();
   }
   for (const GpuDriver& driver : *drivers) {
-    round.look_at_pci(driver);
-    const Status answered = round.look_at_driver(driver);
+    reader.read_pci(driver);
+    const Status answered = reader.read_driver(driver);
     if (!answered && !driver.known)
       return fail(answered.error().code, driver.known.error().what + "; " + answered.error().what);
   }
-  round.look_at_module();
-  return round.take();
+  reader.read_module();
+  return reader.take();
 }
 
 // --- judge ---
@@ -141,24 +141,25 @@ constexpr std::array kStateVerdicts{
                  "is listed, but answers with an error"},
 };
 
-struct Wish {
+struct Recovery {
   host::RecoveryAction value;
   Action action;
   Health health;
   std::string_view message;
 };
 
-constexpr std::array kWishes{
-    Wish{host::RecoveryAction::gpu_reset, Action::reset_gpu, Health::failed, "a reset of the GPU"},
-    Wish{host::RecoveryAction::node_reboot, Action::reboot_node, Health::failed, "a reboot of the node"},
-    Wish{host::RecoveryAction::drain_p2p, Action::drain_p2p, Health::degraded,
-         "its peer-to-peer traffic drained"},
-    Wish{host::RecoveryAction::drain_and_reset, Action::drain_then_reset_gpu, Health::degraded,
-         "a drain, then a reset of the GPU"},
-    Wish{host::RecoveryAction::imex_domain, Action::recover_imex, Health::degraded,
-         "its IMEX domain recovered"},
-    Wish{host::RecoveryAction::bus_reset, Action::reset_gpu, Health::failed, "a reset of its bus"},
-    Wish{host::RecoveryAction::system_reboot, Action::reboot_node, Health::failed, "a reboot of the system"},
+constexpr std::array kRecoveries{
+    Recovery{host::RecoveryAction::gpu_reset, Action::reset_gpu, Health::failed, "a reset of the GPU"},
+    Recovery{host::RecoveryAction::node_reboot, Action::reboot_node, Health::failed, "a reboot of the node"},
+    Recovery{host::RecoveryAction::drain_p2p, Action::drain_p2p, Health::degraded,
+             "its peer-to-peer traffic to be drained"},
+    Recovery{host::RecoveryAction::drain_and_reset, Action::drain_then_reset_gpu, Health::degraded,
+             "a drain, then a reset of the GPU"},
+    Recovery{host::RecoveryAction::imex_domain, Action::recover_imex, Health::degraded,
+             "its IMEX domain to be recovered"},
+    Recovery{host::RecoveryAction::bus_reset, Action::reset_gpu, Health::failed, "a reset of its bus"},
+    Recovery{host::RecoveryAction::system_reboot, Action::reboot_node, Health::failed,
+             "a reboot of the system"},
 };
 
 class PresenceJudge {
@@ -173,7 +174,7 @@ class PresenceJudge {
   }
 
  private:
-  // Only NVIDIA's driver is asked without a look at the PCI tree.
+  // If the PCI tree could not be read, only NVIDIA's driver was called.
   [[nodiscard]] host::GpuVendor vendor_of(const Subject& gpu) const {
     return history_.word(gpu, kVendor) == std::string(to_string(host::GpuVendor::amd))
                ? host::GpuVendor::amd
@@ -195,16 +196,16 @@ class PresenceJudge {
     if (!state) return judge_unlisted(gpu);
     if (has_just_left(gpu)) {
       add(gpu, "could_not_look", Health::unknown,
-          gpu_text(gpu) + " does not answer on the bus at this moment; it may be in the middle of a reset");
+          gpu_text(gpu) + " does not answer on the bus at this moment; it may be resetting");
       return;
     }
     for (const StateVerdict& verdict : kStateVerdicts)
       if (*state == to_string(verdict.state))
         add(gpu, verdict.reason, verdict.health, gpu_text(gpu) + " " + std::string(verdict.message));
-    judge_wish(gpu);
+    judge_recovery(gpu);
   }
 
-  // AMD's GPUs are silent for a moment while their driver resets them.
+  // AMD's GPUs do not answer for a moment while their driver resets them.
   [[nodiscard]] bool has_just_left(const Subject& gpu) const {
     if (vendor_of(gpu) != host::GpuVendor::amd) return false;
     const auto samples = history_.samples(gpu, kGpuState);
@@ -233,7 +234,7 @@ class PresenceJudge {
           gpu_text(gpu) + " is in the machine and was not given to this container");
     } else {
       add(gpu, "gpu_missing", Health::failed,
-          gpu_text(gpu) + " is in the PCI tree, and the driver does not list it");
+          gpu_text(gpu) + " is in the PCI tree, but the driver does not list it");
     }
   }
 
@@ -247,17 +248,17 @@ class PresenceJudge {
     return input_.expectation.gpu_count && count && *count <= *input_.expectation.gpu_count;
   }
 
-  void judge_wish(const Subject& gpu) {
+  void judge_recovery(const Subject& gpu) {
     const auto number = history_.number(gpu, host::reading::kRecoveryAction);
     if (!number || *number == 0) return;
-    const auto* const wish = std::find_if(kWishes.begin(), kWishes.end(), [&](const Wish& known) {
-      return static_cast<double>(known.value) == *number;
-    });
-    const bool is_known = wish != kWishes.end();
-    add(gpu, "gpu_recovery_wanted", is_known ? wish->health : Health::degraded,
-        gpu_text(gpu) + ": the driver wants " +
-            (is_known ? std::string(wish->message) : "recovery action " + rounded(*number)));
-    if (is_known) findings_.back().action = wish->action;
+    const auto* const recovery =
+        std::find_if(kRecoveries.begin(), kRecoveries.end(),
+                     [&](const Recovery& known) { return static_cast<double>(known.value) == *number; });
+    const bool is_known = recovery != kRecoveries.end();
+    add(gpu, "gpu_recovery_wanted", is_known ? recovery->health : Health::degraded,
+        gpu_text(gpu) + ": the driver requests " +
+            (is_known ? std::string(recovery->message) : "recovery action " + rounded(*number)));
+    if (is_known) findings_.back().action = recovery->action;
     findings_.back().evidence.emplace_back("recoveryAction", *number);
   }
 
@@ -271,14 +272,14 @@ class PresenceJudge {
     } else if (expected && *count > *expected) {
       add_count("gpu_count_high", Health::degraded, *count, *expected, "expected");
     } else if (const double before = most_seen(); *count < before) {
-      add_count("gpu_vanished", Health::failed, *count, before, "seen a while ago");
+      add_count("gpu_vanished", Health::failed, *count, before, "a few minutes ago");
     } else if (*count == 0) {
       findings_.push_back(
           make_finding(input_, host_subject(), "not_present", Health::unsupported, "no GPU in the PCI tree"));
     }
   }
 
-  // Of the PCI tree, within the window.
+  // The largest count of the PCI tree in the window.
   [[nodiscard]] double most_seen() const {
     double most = 0;
     for (const Sample& sample : history_.samples(host_subject(), kPciCount))

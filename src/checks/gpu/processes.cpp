@@ -29,12 +29,12 @@ constexpr std::string_view kPodsHolding = "pods.holding_gpus";
 // About the host: devices of pods that are not known GPUs: other devices, or an unknown id.
 constexpr std::string_view kPodsOther = "pods.other_devices";
 
-// About the host: every process of the machine can be seen.
+// About the host: every process of the machine is visible.
 constexpr std::string_view kAllVisible = "processes.all_visible";
-// About a GPU: the numbers of those the driver lists and the kernel does not know, or knows as ended.
+// About a GPU: pids that the driver lists, although the process ended.
 constexpr std::string_view kEnded = "processes.ended";
 
-// A process that ended and that nobody waited for stays as a zombie; it uses nothing any more.
+// A zombie has ended and uses nothing.
 bool is_ended(const host::Files& files, std::string_view pid) {
   const auto stat = files.read(std::string(kProc) + "/" + std::string(pid) + "/stat");
   if (!stat) return stat.error().code == Errc::not_found;
@@ -42,10 +42,10 @@ bool is_ended(const host::Files& files, std::string_view pid) {
   return task && task->state == 'Z';
 }
 
-// The few that are named: a GPU that many share is told by their number.
+// Limit of processes that are listed by name; the others are only counted.
 constexpr std::size_t kMostNamed = 32;
 
-void add_workloads(const host::Files& files, const Observation& told, const std::string& pids,
+void add_workloads(const host::Files& files, const Observation& listed, const std::string& pids,
                    const host::PodNames& pods, Observations& observations) {
   std::size_t named = 0;
   for (const std::string_view word : split_words(pids)) {
@@ -54,7 +54,7 @@ void add_workloads(const host::Files& files, const Observation& told, const std:
     if (!pid) continue;
     const auto workload = host::read_workload(files, *pid, pods);
     if (!workload) continue;
-    observations.push_back(to_observation(*workload, told.subject, kProc, told.time));
+    observations.push_back(to_observation(*workload, listed.subject, kProc, listed.time));
     ++named;
   }
 }
@@ -66,14 +66,13 @@ std::string ended_among(const host::Files& files, const std::string& pids) {
   return ended;
 }
 
-// So that the round ends within its own deadline also if the helper has to be killed.
+// Leaves time to kill the helper within the deadline of the run.
 constexpr Duration kReserve = std::chrono::seconds{1};
 
-// The GPUs of a round, and the parts of those that are divided, by the words that device plugins have for
-// them.
+// The GPUs of a run, and the instances of divided ones, by the names that device plugins use.
 class KnownGpus {
  public:
-  // `in_pci`: those of NVIDIA in the PCI tree, also where the driver does not list them.
+  // `in_pci`: NVIDIA's GPUs in the PCI tree, including GPUs that the driver does not list.
   KnownGpus(const Observations& observations, const Result<std::vector<host::PciDevice>>& in_pci) {
     for (const Observation& observation : observations) {
       if (observation.subject.kind == SubjectKind::gpu) add(observation);
@@ -99,15 +98,15 @@ class KnownGpus {
   }
 
   [[nodiscard]] const Subject* instance(const std::string& uuid) const {
-    const Subject* told = find_in(instances_, uuid);
-    return told != nullptr ? told : only_divided();
+    const Subject* known = find_in(instances_, uuid);
+    return known != nullptr ? known : only_divided();
   }
 
-  // An instance that the driver does not tell: where one GPU is divided and all others are known not to be,
-  // it is a part of that one.
+  // An instance that the driver does not list: if exactly one GPU is divided and all others are known to be
+  // undivided, the instance belongs to that GPU.
   [[nodiscard]] const Subject* only_divided() const {
-    const bool all_told = !has_unlisted_ && divided_.size() + undivided_.size() == by_address_.size();
-    return all_told && divided_.size() == 1 ? &*divided_.begin() : nullptr;
+    const bool all_known = !has_unlisted_ && divided_.size() + undivided_.size() == by_address_.size();
+    return all_known && divided_.size() == 1 ? &*divided_.begin() : nullptr;
   }
 
   void add(const Observation& observation) {
@@ -119,12 +118,12 @@ class KnownGpus {
     if (const auto minor = as_number(*observation.value)) by_minor_.emplace(static_cast<int>(*minor), gpu);
   }
 
-  // One that could not be asked is neither.
+  // A GPU that could not be read is neither divided nor undivided.
   void note_division(const Observation& observation) {
     const bool is_amd = observation.name == kGpuState && observation.source == kAmdgpu;
-    const bool is_told =
+    const bool is_reported =
         observation.name == host::reading::kMig && (observation.value || is_not_offered(observation.missing));
-    if (!is_amd && !is_told) return;
+    if (!is_amd && !is_reported) return;
     const bool is_divided = observation.name == host::reading::kMig && observation.value &&
                             as_number(*observation.value).value_or(0) != 0;
     (is_divided ? divided_ : undivided_).insert(observation.subject);
@@ -139,7 +138,7 @@ class KnownGpus {
   bool has_unlisted_ = false;
 };
 
-// The kubelet does not tell the UID; the folders of its logs do, unless a pod of that name was there before.
+// The kubelet does not report the UID. The folders of its logs do, unless an earlier pod had the same name.
 std::string uid_of(const host::HeldDevices& held, const host::PodNames& pods) {
   const std::string* found = nullptr;
   for (const auto& [uid, name] : pods) {
@@ -242,9 +241,10 @@ class ProcessesJudge {
   [[nodiscard]] Findings findings() {
     const std::vector<Subject> gpus = readable_gpus(input_, {kProcesses}, findings_);
     if (!gpus.empty() && !is_true(input_, host_subject(), kAllVisible)) {
-      findings_.push_back(make_finding(input_, host_subject(), "not_permitted", Health::unknown,
-                                       "processes outside this PID namespace cannot be seen: the agent needs "
-                                       "that of the machine (hostPID)"));
+      findings_.push_back(
+          make_finding(input_, host_subject(), "not_permitted", Health::unknown,
+                       "processes outside of this PID namespace are not visible: the agent needs "
+                       "the machine's PID namespace (hostPID)"));
       return std::move(findings_);
     }
     for (const Subject& gpu : gpus) {
@@ -258,13 +258,14 @@ class ProcessesJudge {
   void judge_owners(const Subject& gpu) {
     const auto ended = input_.history.word(gpu, kEnded);
     if (!ended || ended->empty()) return;
-    findings_.push_back(make_finding(input_, gpu, "gpu_process_ended", Health::degraded,
-                                     gpu_text(gpu) + " is still held by what has ended: process " + *ended));
+    findings_.push_back(
+        make_finding(input_, gpu, "gpu_process_ended", Health::degraded,
+                     gpu_text(gpu) + " is still held by processes that have ended: pid " + *ended));
     findings_.back().evidence = {{"pids", *ended}};
   }
 
-  // The instances of a divided GPU have processes of their own that the whole does not always list; AMD's
-  // driver lists those that compute, not those that draw.
+  // The driver does not always list the processes of the instances of a divided GPU. AMD's driver lists
+  // compute processes, not graphics processes.
   void judge_memory(const Subject& gpu) {
     if (is_of_amd(input_, gpu, kProcesses)) return;
     const auto processes = input_.history.number(gpu, kProcesses);
@@ -275,8 +276,8 @@ class ProcessesJudge {
     if (share <= share_.value) return;
     findings_.push_back(make_finding(
         input_, gpu, "gpu_memory_unowned", Health::degraded,
-        gpu_text(gpu) + " has " + percent(share) + " of its memory in use, and no process that uses it",
-        share, share_));
+        gpu_text(gpu) + " has " + percent(share) + " of its memory in use, but no process uses it", share,
+        share_));
     findings_.back().evidence.emplace_back("usedBytes", *used);
   }
 

@@ -48,7 +48,7 @@ TEST_F(GpuProcesses, one_that_works_and_one_that_rests_are_sound) {
 TEST_F(GpuProcesses, a_process_that_the_kernel_does_not_know_holds_the_gpu) {
   use(1, "4242 5151", 0.5);
   EXPECT_THAT(look(kGpuProcesses), ElementsAre(gpu(1) + " degraded gpu_process_ended"));
-  EXPECT_THAT(findings_[0].message, HasSubstr("process 5151"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("pid 5151"));
 }
 
 TEST_F(GpuProcesses, a_zombie_has_ended) {

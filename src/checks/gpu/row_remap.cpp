@@ -16,21 +16,23 @@ void judge_flags(const JudgeInput& input, const Subject& gpu, Findings& findings
   const std::int64_t rows =
       static_cast<std::int64_t>(input.history.number(gpu, kRowRemapUncorrectable).value_or(0));
   if (is_true(input, gpu, kRowRemapFailed)) {
-    findings.push_back(make_finding(input, gpu, "row_remap_failed", Health::failed,
-                                    gpu_text(gpu) + " found no spare row for a bad one"));
+    findings.push_back(
+        make_finding(input, gpu, "row_remap_failed", Health::failed,
+                     gpu_text(gpu) + " could not remap a bad memory row: no spare row is left"));
     findings.back().evidence = {{"uncorrectableRows", rows}, {"witness", std::string(kNvml)}};
   }
   if (is_true(input, gpu, kRowRemapPending)) {
     findings.push_back(make_finding(input, gpu, "row_remap_pending", Health::degraded,
-                                    gpu_text(gpu) + " will swap a bad memory row at its next reset"));
+                                    gpu_text(gpu) + " will remap a bad memory row at its next reset"));
     findings.back().evidence = {{"uncorrectableRows", rows}, {"witness", std::string(kNvml)}};
   }
 }
 
 void judge_repair(const JudgeInput& input, const Subject& gpu, Findings& findings) {
   if (is_true(input, gpu, kRowRemapUnrepairable))
-    findings.push_back(make_finding(input, gpu, "row_remap_unrepairable", Health::failed,
-                                    gpu_text(gpu) + " has memory that cannot be repaired, says the driver"));
+    findings.push_back(
+        make_finding(input, gpu, "row_remap_unrepairable", Health::failed,
+                     gpu_text(gpu) + " has memory that cannot be repaired, as the driver reports"));
   const bool channel = is_true(input, gpu, kRepairChannelPending);
   const bool tpc = is_true(input, gpu, kRepairTpcPending);
   if (!channel && !tpc) return;

@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kId = "gpu.sdc";
 
 constexpr std::string_view kOutcome = "sdc.outcome";
-// Of each GPU: how many of its multiprocessors computed a known result again and again, and how many digests
-// were not that result. `where` names the multiprocessors: "multiprocessor 3, multiprocessor 7".
+// For each GPU: number of multiprocessors that repeatedly computed a known result, and number of digests that
+// differ from that result. `where` names the multiprocessors: "multiprocessor 3, multiprocessor 7".
 constexpr std::string_view kMultiprocessors = "sdc.multiprocessors";
 constexpr std::string_view kWrong = "sdc.wrong";
 constexpr std::array kFound{kMultiprocessors, kWrong};

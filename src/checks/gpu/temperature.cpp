@@ -16,10 +16,10 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 
 struct Margin {
   double celsius = 0;
-  std::string_view to;  // what lies at its end
+  std::string_view to;  // what is at the end of the margin
 };
 
-// The driver's own margin where it has one: GPUs since Hopper have no fixed limit in degrees.
+// The driver's own margin if it has one: GPUs since Hopper have no fixed limit in degrees.
 std::optional<Margin> chip_margin(const JudgeInput& input, const Subject& gpu) {
   if (const auto margin = input.history.number(gpu, kTemperatureMargin))
     return Margin{*margin, "the temperature at which it slows down"};
@@ -29,7 +29,7 @@ std::optional<Margin> chip_margin(const JudgeInput& input, const Subject& gpu) {
   return Margin{*slowdown - *now, "the temperature at which it slows down"};
 }
 
-// A board without a sensor in its memory says 0, or nothing.
+// A board without a memory sensor reports 0 or no value.
 std::optional<Margin> memory_margin(const JudgeInput& input, const Subject& gpu) {
   const auto now = input.history.number(gpu, kTemperatureMemory);
   const auto most = input.history.number(gpu, kTemperatureMemoryMax);
@@ -61,7 +61,7 @@ Findings judge(const JudgeInput& input) {
                    kTemperatureMemory, findings);
     if (!chip && !memory)
       findings.push_back(make_finding(input, gpu, "not_supported", Health::unsupported,
-                                      gpu_text(gpu) + " tells no limit to compare its temperature with"));
+                                      gpu_text(gpu) + " reports no temperature limit to compare with"));
   }
   return findings;
 }

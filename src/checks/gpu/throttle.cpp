@@ -15,15 +15,16 @@ using namespace host::reading;
 
 constexpr Duration kWindow = std::chrono::minutes{10};
 
-// What is judged: not the power cap, which is normal under load, nor sync boost, clocks set by hand or
-// idling.
+// A reason for lower clocks that is judged. Not judged: the power cap, which is normal under load, sync
+// boost, clocks that were set by hand, and idling.
 struct Brake {
   std::string_view reason;
   std::string_view threshold;
-  std::string_view counter;   // time in nanoseconds; "": the driver has none
-  std::string_view fallback;  // a counter of older drivers that means nearly the same; "": none
-  std::uint64_t bit;          // in clocks.event_reasons
-  std::uint64_t explained;    // bits beside which this one says nothing of its own
+  std::string_view counter;  // time in nanoseconds; "": the driver has none
+  std::string_view
+      fallback;             // counter of older drivers with nearly the same meaning; "": the driver has none
+  std::uint64_t bit;        // in clocks.event_reasons
+  std::uint64_t explained;  // bits that explain this one
   std::string_view what;
 };
 
@@ -35,16 +36,16 @@ constexpr std::array kBrakes{
     Brake{"throttle_sw_thermal", "gpu.throttle.sw_thermal_share", kThrottleSwThermal, kThrottleThermal,
           host::clocks_reason::kSwThermal, 0, "slowed down by the driver because of heat"},
 };
-// The hardware says so for every cause of its own; it is judged where none of the others explains it.
+// The hardware sets this bit for all of its reasons; it is judged only if no other bit explains it.
 constexpr Brake kSlowdown{"throttle_hw_slowdown",
                           "gpu.throttle.hw_slowdown_share",
                           "",
                           "",
                           host::clocks_reason::kHwSlowdown,
                           host::clocks_reason::kHwThermal | host::clocks_reason::kHwPowerBrake,
-                          "slowed down by its hardware for a reason that it does not tell"};
+                          "slowed down by its hardware for an unknown reason"};
 
-// One of the bits by itself, for those who read observations.
+// This bit as an observation of its own, for readers of the API.
 constexpr std::string_view kHwSlowdownNow = "clocks.hw_slowdown";
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -64,7 +65,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 struct Share {
   double ratio = 0;
   Duration interval{0};
-  bool is_sampled = false;  // from single looks, not from a counter of time
+  bool is_sampled = false;  // from samples, not from a counter of time
 };
 
 std::optional<Share> counted_share(const JudgeInput& input, const Subject& gpu, std::string_view counter) {
@@ -75,23 +76,22 @@ std::optional<Share> counted_share(const JudgeInput& input, const Subject& gpu, 
   return Share{std::min(growth->delta / nanoseconds, 1.0), growth->interval, false};
 }
 
-// One look in which the bit is set may be chance: it takes two. A look with one of `explained` does not
-// count.
+// Needs two samples with the bit, because one may be chance. Samples with a bit of `explained` do not count.
 std::optional<Share> sampled_share(const JudgeInput& input, const Subject& gpu, std::uint64_t bit,
                                    std::uint64_t explained) {
-  int looks = 0;
+  int samples = 0;
   int braked = 0;
   std::optional<MonoTime> first;
   for (const Sample& sample : input.history.samples(gpu, kClocksEventReasons)) {
     const auto* reasons = std::get_if<std::int64_t>(&sample.value);
     if (reasons == nullptr || sample.time < input.now.mono - kWindow) continue;
     if (!first) first = sample.time;
-    ++looks;
+    ++samples;
     const auto bits = static_cast<std::uint64_t>(*reasons);
     if ((bits & bit) != 0 && (bits & explained) == 0) ++braked;
   }
-  if (looks < 2) return std::nullopt;
-  return Share{braked < 2 ? 0 : static_cast<double>(braked) / looks, input.now.mono - *first, true};
+  if (samples < 2) return std::nullopt;
+  return Share{braked < 2 ? 0 : static_cast<double>(braked) / samples, input.now.mono - *first, true};
 }
 
 std::optional<Share> share_of(const JudgeInput& input, const Subject& gpu, const Brake& brake) {
@@ -105,10 +105,11 @@ bool judge_brake(const JudgeInput& input, const Subject& gpu, const Brake& brake
   const Limit most = limit(input, brake.threshold);
   if (!share || share->ratio <= most.value) return false;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(share->interval);
-  Finding finding = make_finding(input, gpu, brake.reason, Health::degraded,
-                                 gpu_text(gpu) + " was " + std::string(brake.what) + " for " +
-                                     percent(share->ratio) + " of the last " + format_duration(seconds),
-                                 share->ratio, most);
+  Finding finding =
+      make_finding(input, gpu, brake.reason, Health::degraded,
+                   gpu_text(gpu) + " was " + std::string(brake.what) + " for " + percent(share->ratio) +
+                       " of the last " + format_duration(seconds) + " (limit " + percent(most.value) + ")",
+                   share->ratio, most);
   finding.evidence.emplace_back("intervalSeconds", to_seconds(share->interval));
   finding.evidence.emplace_back("measuredBy", std::string(share->is_sampled ? "samples" : "counter"));
   findings.push_back(std::move(finding));

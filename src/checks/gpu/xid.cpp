@@ -33,15 +33,15 @@ using namespace std::chrono_literals;
 constexpr std::string_view kReadable = "kernel_log.readable";
 constexpr std::string_view kLost = "kernel_log.lost";
 constexpr std::string_view kListening = "driver_events.readable";
-// What the driver says of a GPU while it is being loaded stands before the line that says it was loaded.
-constexpr std::array<std::string_view, 5> kToldAtLoad = {
+// While the driver is loaded, it writes these lines before the line that reports the load.
+constexpr std::array<std::string_view, 5> kRulesAtLoad = {
     "gpu.off_bus_at_load", "gpu.unsupported", "gpu.bar_invalid", "gpu.probe_failed", "gpu.probes_failed"};
 constexpr Duration kLoading = 1min;
-// A record is news for so long; then only its clear rule counts. The window is longer: jobs that meet the
-// same faulty place follow each other by hours, and who looks for the first time finds what happened at
-// night.
-constexpr Duration kNews = 1h;
-// Of a record that was old when it was read, and the reason of what it says.
+// A record raises findings for this time; afterwards only its clear rule matters. The window is longer,
+// because jobs that reach the same faulty unit may be hours apart, and the first run after a start reads the
+// records of the night.
+constexpr Duration kRecent = 1h;
+// Attribute of a record that was already old when it was read, and the reason of its finding.
 constexpr std::string_view kReadLate = "readLate";
 constexpr std::string_view kEarlier = "gpu_fault_earlier";
 constexpr std::string_view kVerdict = "xid_verdict";
@@ -61,8 +61,8 @@ Observation about_log(std::string_view name, Value value, std::string_view sourc
   return observation;
 }
 
-// Only needed where the log cannot be read or lost records. A driver that does not work or lets nobody listen
-// tells no events, which must not pass for silence.
+// Needed only if the log cannot be read or lost records. A driver that does not work or refuses listeners
+// reports no events; that is an error, not silence.
 Result<std::vector<host::GpuEvent>> library_events(const host::Host& host, const Request& request) {
   const auto report = TRY(host.nvidia_gpus.read({host::GpuGroup::identity}, request.deadline));
   if (report.state != host::DriverState::ok)
@@ -70,7 +70,7 @@ Result<std::vector<host::GpuEvent>> library_events(const host::Host& host, const
   return host.nvidia_gpus.take_events(request.deadline);
 }
 
-// What could not listen is shown as missing, with the reason.
+// A failure is recorded as a missing observation with its cause.
 Status take_library_events(const host::Host& host, const Request& request, Observed& observed) {
   const auto events = library_events(host, request);
   Observation listening = about_log(kListening, events.has_value(), kNvmlEvents, request.now);
@@ -88,7 +88,7 @@ Status take_library_events(const host::Host& host, const Request& request, Obser
 
 void mark_old(Observations& events, Instant now) {
   for (Observation& event : events)
-    if (now.mono - event.time.mono > kNews) event.attributes.emplace_back(kReadLate, true);
+    if (now.mono - event.time.mono > kRecent) event.attributes.emplace_back(kReadLate, true);
 }
 
 bool is_of_driver(const host::KernelRecord& record) {
@@ -122,23 +122,23 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observed;
 }
 
-// What one record says.
-struct Saying {
+// Meaning of one record.
+struct Statement {
   std::string reason;
-  std::uint32_t code = 0;  // 0: the line has none
+  std::uint32_t code = 0;  // 0: the line has no code
   Health health = Health::degraded;
-  std::optional<Action> action;  // without one, that of the reason
+  std::optional<Action> action;  // nullopt: the action of the reason
   std::string message;
-  std::optional<double> confidence;  // likewise
+  std::optional<double> confidence;  // nullopt: the confidence of the reason
 };
 
-// What the records of the window say about one subject for one reason and code.
+// State by the records of the window, for one subject, reason and code.
 struct Condition {
-  Saying worst;
+  Statement worst;
   Action action = Action::none;        // the strongest
   WallTime since{};                    // of the first record
-  const Observation* first = nullptr;  // of those with the worst health
-  const Observation* last = nullptr;   // likewise
+  const Observation* first = nullptr;  // among the records with the worst health
+  const Observation* last = nullptr;   // among the records with the worst health
   std::int64_t count = 0;
 };
 
@@ -147,13 +147,13 @@ class Judgement {
   explicit Judgement(const JudgeInput& input) : input_(input) {}
 
   Findings judge() {
-    std::vector<TakenBack> taken_back;
+    std::vector<Retraction> retractions;
     for (const Observation& event : input_.history.events())
-      std::ranges::copy(taken_back_by(event, input_.facts), std::back_inserter(taken_back));
+      std::ranges::copy(retractions_by(event, input_.facts), std::back_inserter(retractions));
     for (const Observation& event : input_.history.events()) {
       if (const auto reset = reset_in(event)) {
         begin_anew(*reset, event);
-      } else if (counts(event) && !is_over(event, taken_back)) {
+      } else if (counts(event) && !is_retracted(event, retractions)) {
         if (event.name == kXidEvent) xids_.push_back(&event);
         take(event);
       }
@@ -161,7 +161,7 @@ class Judgement {
     forget_consequences();
     Findings result = findings();
     for (const RepeatedFault& fault : repeated_faults(input_.facts, xids_))
-      if (is_news(*fault.last)) result.push_back(to_finding(fault));
+      if (is_recent(*fault.last)) result.push_back(to_finding(fault));
     return result;
   }
 
@@ -170,7 +170,7 @@ class Judgement {
     Subject subject;
     std::string reason;
     std::uint32_t code = 0;
-    bool injected = false;  // kept apart from real ones
+    bool injected = false;  // separate from real ones
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
@@ -178,16 +178,15 @@ class Judgement {
     return event.source == kNvmlEvents ? counts_alone(event) : may_act(event);
   }
 
-  [[nodiscard]] bool is_news(const Observation& event) const {
-    return input_.now.mono - event.time.mono <= kNews;
+  [[nodiscard]] bool is_recent(const Observation& event) const {
+    return input_.now.mono - event.time.mono <= kRecent;
   }
 
-  // The library is asked only where the log could not be read or lost records; what the log tells as well
+  // The library is read only if the log could not be read or lost records. An event that the log also has
   // counts by the log.
   [[nodiscard]] bool counts_alone(const Observation& event) const {
-    return std::ranges::none_of(input_.history.events(), [&event](const Observation& record) {
-      return tells_the_same(record, event);
-    });
+    return std::ranges::none_of(input_.history.events(),
+                                [&event](const Observation& record) { return is_same_error(record, event); });
   }
 
   void take(const Observation& event) {
@@ -196,7 +195,7 @@ class Judgement {
            {.reason = "gpu_fallen_off_bus",
             .code = kOffBusXid,
             .health = Health::failed,
-            .message = "The driver lost the GPU on the bus"});
+            .message = "The GPU has fallen off the bus"});
     } else if (event.name == kInitFailedEvent) {
       if (event.subject.kind == SubjectKind::gpu)
         note(event, event.subject,
@@ -212,8 +211,7 @@ class Judgement {
     }
   }
 
-  // What the records before a reset said is no condition of now. Whether a finding goes is not decided here:
-  // its clear rule does that.
+  // Records before a reset do not describe the present. This does not close findings: their clear rule does.
   void begin_anew(const SeenReset& reset, const Observation& event) {
     std::erase_if(conditions_, [&](const auto& entry) {
       const Key& key = entry.first;
@@ -228,14 +226,14 @@ class Judgement {
     });
   }
 
-  static bool is_of_this_load(const Observation& told, const Observation& loaded) {
-    return loaded.name == kDriverLoadedEvent && loaded.time.mono - told.time.mono <= kLoading &&
-           std::ranges::any_of(kToldAtLoad, [&told](std::string_view rule) {
-             return told.value == Value{std::string(rule)};
+  static bool is_of_this_load(const Observation& record, const Observation& loaded) {
+    return loaded.name == kDriverLoadedEvent && loaded.time.mono - record.time.mono <= kLoading &&
+           std::ranges::any_of(kRulesAtLoad, [&record](std::string_view rule) {
+             return record.value == Value{std::string(rule)};
            });
   }
 
-  // Of most such lines nobody knows which GPU they mean; then they are about the node.
+  // Most such lines do not name a GPU; then the finding is about the node.
   void take_trouble(const Observation& event) {
     const catalog::LogRule* rule = input_.facts.log_rule(event.value ? to_string(*event.value) : "");
     if (rule == nullptr) return;
@@ -243,20 +241,21 @@ class Judgement {
          {.reason = rule->reason, .health = rule->health, .message = rule->title});
   }
 
-  // Why the driver did not start a GPU says more than that it did not, and which GPU it was more than that it
-  // was one of them.
+  // Removes general findings that a more specific one explains: the cause of a failed start replaces the
+  // failed start, and a finding about a GPU replaces one about the host.
   void forget_consequences() {
     constexpr std::array<std::string_view, 3> kWhy{"gpu_unsupported", "gpu_bar_invalid",
                                                    "gpu_fallen_off_bus"};
-    std::vector<Key> told;
+    std::vector<Key> specific;
     for (const auto& entry : conditions_)
       if (std::ranges::find(kWhy, entry.first.reason) != kWhy.end() || is_of_start(entry))
-        told.push_back(entry.first);
+        specific.push_back(entry.first);
     std::erase_if(conditions_, [&](const auto& entry) {
-      return is_of_start(entry) && std::ranges::any_of(told, [&entry](const Key& other) {
+      return is_of_start(entry) && std::ranges::any_of(specific, [&entry](const Key& other) {
                const Key& key = entry.first;
-               const bool says_more = key.subject == other.subject || key.subject.kind == SubjectKind::host;
-               return other.injected == key.injected && says_more && other != key;
+               const bool is_explained =
+                   key.subject == other.subject || key.subject.kind == SubjectKind::host;
+               return other.injected == key.injected && is_explained && other != key;
              });
     });
   }
@@ -303,16 +302,16 @@ class Judgement {
           .health = advice.health,
           .action = advice.now,
           .message = "SXid " + std::to_string(code_of(event)) + ": " + std::string(advice.meaning) +
-                     (severity == nullptr ? "" : " The driver calls it " + to_string(*severity) + "."),
+                     (severity == nullptr ? "" : " Severity by the driver: " + to_string(*severity) + "."),
           .confidence = advice.confidence});
   }
 
-  static bool lasts_until_seen(const catalog::Reason* facts) {
+  static bool lasts_until_reset(const catalog::Reason* facts) {
     return facts != nullptr &&
            (facts->clear == catalog::ClearRule::gpu_reset || facts->clear == catalog::ClearRule::reboot);
   }
 
-  // That the driver could not start a GPU when it was loaded.
+  // True for a GPU that the driver could not start when it was loaded.
   static bool is_of_start(const std::pair<const Key, Condition>& entry) {
     return entry.first.reason == "gpu_init_failed" && entry.second.first->name == kTroubleEvent;
   }
@@ -322,33 +321,33 @@ class Judgement {
            input_.now.mono - event.time.mono > facts->clear_after;
   }
 
-  // The order of records with one code does not matter, but of verdicts only the last one counts.
-  void note(const Observation& event, const Subject& subject, Saying saying) {
-    const catalog::Reason* facts = input_.facts.reason(saying.reason);
+  // The order of records with one code does not matter; of recovery requests only the last one counts.
+  void note(const Observation& event, const Subject& subject, Statement statement) {
+    const catalog::Reason* facts = input_.facts.reason(statement.reason);
     if (is_expired(event, facts)) return;
-    if (!is_news(event)) {
-      if (!is_true(event, kReadLate) || !lasts_until_seen(facts)) return;
-      saying.reason = kEarlier;
-      saying.health = Health::degraded;
+    if (!is_recent(event)) {
+      if (!is_true(event, kReadLate) || !lasts_until_reset(facts)) return;
+      statement.reason = kEarlier;
+      statement.health = Health::degraded;
     }
-    const Action action = saying.action.value_or(facts == nullptr ? Action::none : facts->action);
-    Condition& condition = conditions_[{subject, saying.reason, saying.code, is_injected(event)}];
-    if (saying.code == kVerdictXid && condition.worst.message != saying.message) condition = {};
+    const Action action = statement.action.value_or(facts == nullptr ? Action::none : facts->action);
+    Condition& condition = conditions_[{subject, statement.reason, statement.code, is_injected(event)}];
+    if (statement.code == kVerdictXid && condition.worst.message != statement.message) condition = {};
     condition.count += attribute_number(event, "count").value_or(1);
     if (condition.last == nullptr) condition.since = event.time.wall;
     const bool is_known = condition.last != nullptr;
-    if (is_known && condition.worst.health == Health::failed && saying.health != Health::failed) return;
+    if (is_known && condition.worst.health == Health::failed && statement.health != Health::failed) return;
     condition.last = &event;
-    if (is_known && condition.worst.health == saying.health) {
+    if (is_known && condition.worst.health == statement.health) {
       condition.action = stronger(condition.action, action);
       return;
     }
     condition.first = &event;
     condition.action = action;
-    condition.worst = std::move(saying);
+    condition.worst = std::move(statement);
   }
 
-  // What the driver says last, about the whole GPU, outranks what the table says about a code.
+  // The driver's last request about the whole GPU takes precedence over the catalog's action for a code.
   [[nodiscard]] Action action_for(const Key& key, const Condition& condition) const {
     const auto verdict =
         conditions_.find({gpu_of(key.subject), std::string(kVerdict), kVerdictXid, key.injected});
@@ -363,8 +362,8 @@ class Judgement {
       std::string message = condition.worst.message;
       if (condition.count > 1) message += " (" + std::to_string(condition.count) + " times)";
       if (key.reason == kEarlier)
-        message += (message.ends_with('.') ? " Told at " : ". Told at ") +
-                   format_time(condition.last->time.wall) + "; whether it was reset since is not known.";
+        message += (message.ends_with('.') ? " Logged at " : ". Logged at ") +
+                   format_time(condition.last->time.wall) + "; if the GPU was reset since then, ignore this.";
       Finding finding =
           make_finding(input_, key.subject, key.reason, condition.worst.health, std::move(message));
       finding.action = action_for(key, condition);
@@ -378,7 +377,7 @@ class Judgement {
     return result;
   }
 
-  // The line is that of the first record; the others of its code only show that there was news.
+  // Shows the line of the first record; the other records only update the newest time.
   static Attributes evidence_of(const Observation& event, const Observation* last, std::uint32_t code) {
     Attributes evidence;
     if (code != 0) evidence.emplace_back("code", std::int64_t{code});
@@ -406,7 +405,7 @@ class Judgement {
                                                     : std::string();
     Finding finding = make_finding(input_, fault.gpu, "program_faults_repeat", Health::degraded,
                                    "Xid " + code + unit + " in " + std::to_string(fault.processes.size()) +
-                                       " different processes: the program changed, the fault stayed");
+                                       " different processes: the program changed, the fault remained");
     finding.injected = fault.injected;
     finding.since = fault.second->time.wall;
     finding.evidence = evidence_of(*fault.last, fault.last, fault.code);
@@ -416,7 +415,7 @@ class Judgement {
 
   const JudgeInput& input_;
   std::map<Key, Condition> conditions_;
-  std::vector<const Observation*> xids_;  // those that act, since the last reset of their GPU; oldest first
+  std::vector<const Observation*> xids_;  // Xids that may act since the last reset of their GPU, oldest first
 };
 
 Findings judge(const JudgeInput& input) {

@@ -241,7 +241,7 @@ TEST_F(GpuXidTest, one_place_in_two_processes_is_a_suspicion_of_the_chip) {
               IsFinding(kGpu, "program_faults_repeat", Health::degraded, Action::run_diagnostics));
   EXPECT_EQ(findings[0].message,
             "Xid 13 in the same unit (GPC 2, TPC 1) in 2 different processes: the program changed, the "
-            "fault stayed");
+            "fault remained");
   EXPECT_EQ(*find_attribute(findings[0].evidence, "processes"), Value{std::string("1 (train), 3 (fold)")});
 }
 
@@ -265,7 +265,7 @@ TEST_F(GpuXidTest, who_looks_hours_later_is_told_of_what_no_reset_ended) {
       findings,
       ElementsAre(IsFinding(kGpu, "gpu_fault_earlier", Health::degraded, Action::drain_then_reset_gpu),
                   IsFinding(kGpu, "gpu_fault_earlier", Health::degraded, Action::reset_gpu)));
-  EXPECT_THAT(findings[0].message, HasSubstr(". Told at 2027-01-15T08:00:00.000Z; whether it was reset"));
+  EXPECT_THAT(findings[0].message, HasSubstr(". Logged at 2027-01-15T08:00:00.000Z; if the GPU was reset"));
   clock_.advance(1min);
   log_.write("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  595.45.04  Release Build");
   EXPECT_THAT(look(), IsEmpty());
@@ -289,20 +289,20 @@ TEST_F(GpuXidTest, what_expires_is_no_news_after_an_hour) {
 TEST_F(GpuXidTest, codes_of_one_class_do_not_swallow_each_other_whatever_their_order) {
   const std::string first = "48, pid=1, name=x, DBE (double bit error) ECC Error";
   const std::string second = "64, Row Remapper: failed to record";
-  std::vector<std::vector<std::string>> said;
+  std::vector<std::vector<std::string>> result;
   for (const auto& [one, other] : {std::pair{first, second}, std::pair{second, first}}) {
     history_ = History{};
     xid(one);
     xid(other);
     xid(other);
-    auto& texts = said.emplace_back();
+    auto& texts = result.emplace_back();
     for (const Finding& finding : look())
       texts.push_back(to_string(*find_attribute(finding.evidence, "code")) + " " +
                       std::string(to_string(finding.action)) +
                       (finding.message.ends_with("(2 times)") ? " twice" : " once"));
   }
-  EXPECT_THAT(said, ElementsAre(ElementsAre("48 drain_then_reset_gpu once", "64 reset_gpu twice"),
-                                ElementsAre("48 drain_then_reset_gpu twice", "64 reset_gpu once")));
+  EXPECT_THAT(result, ElementsAre(ElementsAre("48 drain_then_reset_gpu once", "64 reset_gpu twice"),
+                                  ElementsAre("48 drain_then_reset_gpu twice", "64 reset_gpu once")));
 }
 
 TEST_F(GpuXidTest, the_stronger_advice_for_one_code_stays) {
@@ -558,7 +558,7 @@ TEST_F(GpuXidTest, a_switch_error_without_entry_is_told_in_whole_sentences) {
   log_.write("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 99999, Fatal, Link 30 something new");
   const auto findings = look();
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].message, "SXid 99999: Not in the catalog. The driver calls it Fatal.");
+  EXPECT_EQ(findings[0].message, "SXid 99999: Not in the catalog. Severity by the driver: Fatal.");
   EXPECT_EQ(findings[0].health, Health::degraded) << "what nobody knows takes nothing out of service";
   EXPECT_EQ(findings[0].action, Action::run_diagnostics);
 }

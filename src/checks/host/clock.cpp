@@ -22,8 +22,8 @@ constexpr std::string_view kEstimatedError = "estimated_error";
 constexpr std::string_view kClocksource = "clocksource";
 constexpr std::string_view kAvailable = "clocksource.available";
 
-// Clocks that a processor of today only uses after the kernel gave up a better one. A virtual machine has
-// clocks of its own.
+// Clock sources that a modern processor uses only after the kernel gave up a better one. Virtual machines
+// have their own clock sources.
 constexpr std::array<std::string_view, 5> kSlowClocks{"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"};
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -63,16 +63,16 @@ void judge_discipline(const JudgeInput& input, Findings& findings) {
   const auto error = input.history.number(host_subject(), kClockError);
   const auto maximum = input.history.number(host_subject(), kMaximumError);
   if (!synchronised || !maximum) return;
-  // A time service may leave the kernel's mark on purpose, so that the kernel keeps its hands off the
-  // hardware clock; the error that it tells the kernel shows that it is there. Nobody's error grows to the
-  // limit.
-  const Limit unfed = limit(input, "host.clock.unsynchronised_error");
-  const bool is_marked = *synchronised == 0;
-  if (is_marked ? *maximum >= unfed.value : error.value_or(0) != 0) {
-    findings.push_back(make_finding(input, host_subject(), "clock_unsynchronised", Health::degraded,
-                                    is_marked ? "nobody disciplines the clock of this machine"
-                                              : "the kernel calls the clock of this machine faulty",
-                                    *maximum, unfed));
+  // A time service may leave the kernel's "unsynchronised" flag set on purpose, so that the kernel does not
+  // write the hardware clock. Then the maximum error, which the service updates, shows that it runs: without
+  // a service it grows to the limit.
+  const Limit unsynchronised = limit(input, "host.clock.unsynchronised_error");
+  const bool has_flag = *synchronised == 0;
+  if (has_flag ? *maximum >= unsynchronised.value : error.value_or(0) != 0) {
+    findings.push_back(make_finding(
+        input, host_subject(), "clock_unsynchronised", Health::degraded,
+        has_flag ? "no NTP or PTP service updates the clock" : "the kernel reports a clock error", *maximum,
+        unsynchronised));
     return;
   }
   const std::array<std::pair<std::string_view, std::string_view>, 2> numbers{
@@ -81,11 +81,12 @@ void judge_discipline(const JudgeInput& input, Findings& findings) {
     const auto value = input.history.number(host_subject(), name);
     const Limit most = limit(input, id);
     if (!value || std::abs(*value) <= most.value) continue;
-    findings.push_back(
-        make_finding(input, host_subject(), "clock_error_large", Health::degraded,
-                     (name == kOffset ? "the clock is " + seconds(std::abs(*value)) + " away from its source"
-                                      : "the clock may be wrong by " + seconds(*value)),
-                     *value, most));
+    findings.push_back(make_finding(
+        input, host_subject(), "clock_error_large", Health::degraded,
+        (name == kOffset ? "the clock is off from its time source by " + seconds(std::abs(*value))
+                         : "the error of the clock may be up to " + seconds(*value)) +
+            " (limit " + seconds(most.value) + ")",
+        *value, most));
     return;  // one finding per reason
   }
 }
@@ -96,7 +97,7 @@ void judge_clocksource(const JudgeInput& input, Findings& findings) {
   for (const std::string_view slow : kSlowClocks) {
     if (*current != slow) continue;
     Finding finding = make_finding(input, host_subject(), "clocksource_fallback", Health::degraded,
-                                   "the kernel counts time with the slow clock " + *current);
+                                   "the kernel uses the slow clock source " + *current);
     finding.evidence = {{"clocksource", *current},
                         {"available", input.history.word(host_subject(), kAvailable).value_or("")}};
     findings.push_back(std::move(finding));

@@ -39,7 +39,7 @@ void add_processors(const host::Processors& processors, ObservationBuilder& seen
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
-  // The line says that it is too hot; how many work and how fast is known without it.
+  // The log shows overheating; the processors are known without it.
   const Status log = add_rule_events(host, request, kId, observed);
   const auto processors = host::read_processors(host.files);
   if (!processors && !log) return fail(processors.error());
@@ -55,7 +55,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observed;
 }
 
-// Without simultaneous multithreading every second one is off because somebody wants it so.
+// Without simultaneous multithreading every second processor is switched off by configuration.
 bool is_smt_switched_off(const History& history) {
   const std::string smt = history.word(host_subject(), kSmt).value_or("");
   return smt == "off" || smt == "forceoff";
@@ -67,13 +67,13 @@ void judge_offline(const JudgeInput& input, Findings& findings) {
   if (!present || !online || *online >= *present || is_smt_switched_off(input.history)) return;
   Finding finding =
       make_finding(input, host_subject(), "cpu_offline", Health::degraded,
-                   rounded(*present - *online) + " of " + rounded(*present) + " processors are switched off");
+                   rounded(*present - *online) + " of " + rounded(*present) + " processors are offline");
   finding.evidence = {{"value", *online}, {"present", *present}, {"witness", std::string(kSysfs)}};
   findings.push_back(std::move(finding));
 }
 
-// Kernels before 5.5 count no time. They write a row at most every five minutes, also for a moment of heat:
-// two of them are heat that stays or comes back.
+// Kernels before 5.5 do not count the time. They log at most one line in five minutes, also for a short
+// event: two lines mean that the heat persists or returns.
 void judge_throttling_by_log(const JudgeInput& input, Findings& findings) {
   const Observation* first = nullptr;
   const Observation* last = nullptr;
@@ -84,7 +84,7 @@ void judge_throttling_by_log(const JudgeInput& input, Findings& findings) {
   }
   if (first == nullptr || last->time.mono - first->time.mono < kBetweenLines) return;
   findings.push_back(make_finding(input, host_subject(), "cpu_throttled", Health::degraded,
-                                  "processors slowed themselves down because of heat again and again in " +
+                                  "processors repeatedly throttled because of heat in " +
                                       format_duration(last->time.mono - first->time.mono)));
   add_line(findings.back(), *last);
 }
@@ -105,8 +105,8 @@ void judge_throttling(const JudgeInput& input, Findings& findings) {
     const auto interval = std::chrono::duration_cast<std::chrono::seconds>(growth->interval);
     Finding finding = make_finding(input, host_subject(), "cpu_throttled", Health::degraded,
                                    "processor package " + observation.name.text().substr(kThrottled.size()) +
-                                       " slowed itself down because of heat for " + percent(share) +
-                                       " of the last " + format_duration(interval),
+                                       " throttled because of heat for " + percent(share) + " of the last " +
+                                       format_duration(interval) + " (limit " + percent(most.value) + ")",
                                    share, most);
     finding.evidence.emplace_back("package", observation.name.text().substr(kThrottled.size()));
     findings.push_back(std::move(finding));

@@ -36,7 +36,7 @@ TEST_F(HostCpu, one_is_switched_off) {
   const Findings findings = look();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(reason_of(findings[0]), "degraded cpu_offline");
-  EXPECT_EQ(findings[0].message, "1 of 4 processors are switched off");
+  EXPECT_EQ(findings[0].message, "1 of 4 processors are offline");
 }
 
 TEST_F(HostCpu, without_multithreading_the_second_ones_are_off_on_purpose) {

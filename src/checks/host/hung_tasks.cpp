@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kId = "host.hung_tasks";
 constexpr std::string_view kProc = "/proc";
 
-constexpr std::string_view kLookedAt = "tasks.looked_at";
+constexpr std::string_view kExamined = "tasks.looked_at";
 constexpr std::string_view kSwitches = "task.switches";
 constexpr std::string_view kStarted = "task.started";
 constexpr std::string_view kZombies = "task.zombies";
@@ -37,7 +37,7 @@ Subject process(std::int64_t pid) {
 void add_blocked(const host::Tasks& tasks, ObservationBuilder& seen) {
   std::int64_t kernel_threads = 0;
   for (const host::BlockedTask& blocked : tasks.blocked) {
-    // Some threads of the kernel sleep like this all their life, by design.
+    // Some kernel threads always sleep in this state, by design.
     if (blocked.task.is_kernel_thread) {
       ++kernel_threads;
       continue;
@@ -45,7 +45,7 @@ void add_blocked(const host::Tasks& tasks, ObservationBuilder& seen) {
     const Subject subject = process(blocked.task.pid);
     seen.add_count(subject, kStarted, kProc, blocked.task.started_ticks);
     if (!blocked.switches) {
-      seen.add_missing(subject, kSwitches, kProc, "not_supported", "how often it ran is not told");
+      seen.add_missing(subject, kSwitches, kProc, "not_supported", "its context switches are not available");
       continue;
     }
     seen.add_count(subject, kSwitches, kProc, *blocked.switches).attributes = {{"process", blocked.task.name},
@@ -54,7 +54,7 @@ void add_blocked(const host::Tasks& tasks, ObservationBuilder& seen) {
   seen.add(host_subject(), "tasks.kernel_blocked", kProc, kernel_threads, "count");
 }
 
-// The parents that left most of their children uncollected, the worst first.
+// The parents with the most zombies, the worst first.
 void add_zombies(const host::Files& files, const host::Tasks& tasks, ObservationBuilder& seen) {
   std::map<std::int64_t, std::int64_t> by_parent;
   for (const host::TaskState& zombie : tasks.zombies)
@@ -71,7 +71,7 @@ void add_zombies(const host::Files& files, const host::Tasks& tasks, Observation
   }
 }
 
-// The kernel writes a call trace below each report, where it was not told to leave it out.
+// The kernel logs a call trace below each report, unless it is configured not to.
 void add_places(const host::Host& host, const Request& request, Observed& observed) {
   if (observed.observations.empty()) return;
   const auto log = host.kernel_log.read_if(request.kernel_log_from, request.deadline,
@@ -94,13 +94,13 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (!tasks && !log) return fail(tasks.error());
   ObservationBuilder seen(request.now);
   if (tasks) {
-    seen.add(host_subject(), kLookedAt, kProc, static_cast<std::int64_t>(tasks->looked_at), "count");
+    seen.add(host_subject(), kExamined, kProc, static_cast<std::int64_t>(tasks->looked_at), "count");
     seen.add(host_subject(), "tasks.left_out", kProc, static_cast<std::int64_t>(tasks->left_out), "count");
     add_blocked(*tasks, seen);
     add_zombies(host.files, *tasks, seen);
     observed.witnesses.emplace_back(kProc);
   } else {
-    seen.add_missing(host_subject(), kLookedAt, kProc, to_string(tasks.error().code), tasks.error().what);
+    seen.add_missing(host_subject(), kExamined, kProc, to_string(tasks.error().code), tasks.error().what);
   }
   Observations round = seen.take();
   observed.observations.insert(observed.observations.end(), std::make_move_iterator(round.begin()),
@@ -128,17 +128,17 @@ std::string_view kind_of(std::string_view place) {
   return begins_with_any(place, kDriver) ? " (GPU driver)" : "";
 }
 
-// It is the same process and did not run since: every look found the same numbers.
-bool stood_still(const History& history, const Subject& subject, MonoTime since, std::size_t looks) {
+// True if it is the same process and did not run: its numbers are equal in all runs.
+bool has_not_run(const History& history, const Subject& subject, MonoTime since, std::size_t runs) {
   return std::ranges::all_of(std::array{kSwitches, kStarted}, [&](std::string_view name) {
     const std::vector<Sample> samples = history.samples(subject, name);
     const auto begin = std::ranges::find_if(samples, [&](const Sample& each) { return each.time >= since; });
-    return static_cast<std::size_t>(samples.end() - begin) == looks &&
+    return static_cast<std::size_t>(samples.end() - begin) == runs &&
            std::all_of(begin, samples.end(), [&](const Sample& each) { return each.value == begin->value; });
   });
 }
 
-// Whose code it waits in, where the kernel told.
+// Adds the function and module that the process waits in, if the kernel reports them.
 void name_places(Findings& findings) {
   for (Finding& finding : findings) {
     const Value* place = find_attribute(finding.evidence, "waitsIn");
@@ -152,15 +152,15 @@ void name_places(Findings& findings) {
 void judge_blocked(const JudgeInput& input, Findings& findings) {
   const Limit needed = limit(input, "host.hung_tasks.looks");
   const auto count = static_cast<std::size_t>(std::max(needed.value, 2.0));
-  const std::vector<Sample> looks = input.history.samples(host_subject(), kLookedAt);
-  if (looks.size() < count) return;
-  const MonoTime since = looks[looks.size() - count].time;
+  const std::vector<Sample> runs = input.history.samples(host_subject(), kExamined);
+  if (runs.size() < count) return;
+  const MonoTime since = runs[runs.size() - count].time;
   std::size_t stuck = 0;
   std::string named;
   for (const Observation& seen : input.history.latest()) {
     if (seen.name != kSwitches || !seen.value) continue;
     const std::string place = attribute_of(seen, "waitsIn");
-    if (waits_by_design(place) || !stood_still(input.history, seen.subject, since, count)) continue;
+    if (waits_by_design(place) || !has_not_run(input.history, seen.subject, since, count)) continue;
     if (++stuck > kMostNamed) continue;
     named += (named.empty() ? "" : ", ") + attribute_of(seen, "process") + " (" + seen.subject.key + ")";
     if (!place.empty()) named += " in " + place + std::string(kind_of(place));
@@ -169,7 +169,8 @@ void judge_blocked(const JudgeInput& input, Findings& findings) {
   if (stuck > kMostNamed) named += ", ...";
   findings.push_back(make_finding(input, host_subject(), "tasks_stuck", Health::degraded,
                                   std::to_string(stuck) + (stuck == 1 ? " process has" : " processes have") +
-                                      " not run at all in " + std::to_string(count) + " looks: " + named,
+                                      " not run at all in " + std::to_string(count) +
+                                      " runs of this check: " + named,
                                   static_cast<double>(count), needed));
   findings.back().since = input.now.wall - (input.now.mono - since);
   findings.back().evidence.emplace_back("witness", std::string(kProc));
@@ -181,10 +182,10 @@ void judge_zombies(const JudgeInput& input, Findings& findings) {
     const auto count = seen.name == kZombies && seen.value ? as_number(*seen.value) : std::nullopt;
     if (!count || *count <= most.value) continue;
     findings.push_back(make_finding(input, host_subject(), "zombies_pile_up", Health::degraded,
-                                    rounded(*count) + " ended processes were not collected by " +
+                                    rounded(*count) + " zombie processes were not reaped by " +
                                         attribute_of(seen, "process") + " (" + seen.subject.key + ")",
                                     *count, most));
-    return;  // the worst
+    return;  // only the worst
   }
 }
 

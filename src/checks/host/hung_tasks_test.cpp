@@ -116,7 +116,7 @@ TEST_F(HostHungTasks, ended_processes_pile_up_under_one_parent) {
     set(pid, 'Z', 0, "0", 7700, 1);
   folder_.write("/proc/1/comm", "server\n");
   EXPECT_THAT(words(), ElementsAre("degraded zombies_pile_up"));
-  EXPECT_THAT(message_, HasSubstr("101 ended processes were not collected by server (1)"));
+  EXPECT_THAT(message_, HasSubstr("101 zombie processes were not reaped by server (1)"));
   end(1000);
   EXPECT_THAT(words(), IsEmpty());
 }

@@ -17,18 +17,18 @@ constexpr std::string_view kId = "host.kernel";
 constexpr std::string_view kTainted = "/proc/sys/kernel/tainted";
 constexpr std::string_view kTaint = "kernel.taint";
 
-// Of the kernel's list of taints, those that no driver or administrator causes on purpose. They stay until
-// the machine reboots.
+// Taint flags of the kernel that neither a driver nor an administrator sets on purpose. They stay until a
+// reboot.
 constexpr std::int64_t kBadPage = std::int64_t{1} << 5U;
 constexpr std::int64_t kDied = std::int64_t{1} << 7U;
-// Two that other checks tell by their lines as long as the log has them.
+// Two flags that other checks report by their log lines as long as the log has them.
 constexpr std::int64_t kMachineCheck = std::int64_t{1} << 4U;
 constexpr std::int64_t kSoftLockup = std::int64_t{1} << 14U;
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   const auto taint = host.files.read_integer(kTainted);
-  // The log gives the line; that something happened is known without it.
+  // The log has the line; the taint shows the event without it.
   const Status log = add_rule_events(host, request, kId, observed);
   if (!taint && !log) return fail(taint.error());
   Observation& observation = observed.observations.emplace_back();
@@ -47,28 +47,28 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 
 void judge_taint(const JudgeInput& input, std::int64_t taint, Findings& findings) {
   const Attributes evidence = {{"value", taint}, {"witness", std::string(kTainted)}};
-  const auto is_told = [&findings](std::string_view reason) {
+  const auto is_reported = [&findings](std::string_view reason) {
     return std::ranges::any_of(
         findings, [reason](const Finding& finding) { return finding.reason == reason && !finding.injected; });
   };
-  if ((taint & kDied) != 0 && !is_told("kernel_oops")) {
+  if ((taint & kDied) != 0 && !is_reported("kernel_oops")) {
     findings.push_back(make_finding(input, host_subject(), "kernel_oops", Health::degraded,
-                                    "the kernel met a fault of its own since it started and went on"));
+                                    "the kernel hit an internal fault (oops) since boot and continued"));
     findings.back().evidence = evidence;
   }
-  if ((taint & kBadPage) != 0 && !is_told("kernel_bad_page")) {
+  if ((taint & kBadPage) != 0 && !is_reported("kernel_bad_page")) {
     findings.push_back(make_finding(input, host_subject(), "kernel_bad_page", Health::degraded,
-                                    "the kernel found a page of memory in an impossible state"));
+                                    "the kernel found a memory page in an invalid state since boot"));
     findings.back().evidence = evidence;
   }
   if ((taint & kMachineCheck) != 0) {
     findings.push_back(make_finding(input, host_subject(), "kernel_machine_check", Health::degraded,
-                                    "the processor reported a machine check since the kernel started"));
+                                    "a processor reported a machine check since boot"));
     findings.back().evidence = evidence;
   }
   if ((taint & kSoftLockup) != 0) {
     findings.push_back(make_finding(input, host_subject(), "kernel_soft_lockup", Health::degraded,
-                                    "a processor was stuck in the kernel since it started"));
+                                    "a processor was stuck in the kernel (soft lockup) since boot"));
     findings.back().evidence = evidence;
   }
 }

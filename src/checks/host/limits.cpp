@@ -22,12 +22,12 @@ constexpr std::string_view kConntrack = "/proc/sys/net/netfilter";
 constexpr std::string_view kTasks = "/proc/loadavg";
 constexpr std::string_view kSysctl = "/proc/sys/kernel";
 
-// What the kernel hands out up to a number, for the whole machine.
+// A resource that the kernel limits for the whole machine.
 struct Resource {
   std::string_view name;
   std::string_view source;
   std::string_view reason;
-  std::string_view words;  // for a person
+  std::string_view words;  // for messages
 };
 constexpr std::array kResources = {
     Resource{"files", kFiles, "files_near_limit", "open files"},
@@ -48,7 +48,7 @@ Result<Use> use_of_files(const host::Files& files) {
   return Use{*used, *most};
 }
 
-// Each thread takes a number, and the numbers are limited twice.
+// Each thread needs a pid. Threads and pids have separate limits.
 Result<Use> use_of_tasks(const host::Files& files) {
   const std::string text = TRY(files.read(kTasks));
   const auto words = split_words(text);
@@ -74,7 +74,7 @@ Result<Use> use_of(const host::Files& files, const Resource& resource) {
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
-  // The line says that a limit was reached; how near it is, is known without it.
+  // The log shows that a limit was reached; the usage is known without it.
   const Status log = add_rule_events(host, request, kId, observed);
   ObservationBuilder seen(request.now);
   std::optional<Error> problem;
@@ -83,7 +83,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     const std::string name(resource.name);
     const auto use = use_of(host.files, resource);
     if (!use) {
-      // Without the module nobody counts connections, and nothing limits them.
+      // Without the module connections are neither counted nor limited.
       const bool is_absent = use.error().code == Errc::not_found && resource.source == kConntrack;
       seen.add_missing(host_subject(), name + ".used", resource.source,
                        is_absent ? "not_supported" : to_string(use.error().code), use.error().what);
@@ -96,7 +96,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     observed.witnesses.emplace_back(resource.source);
   }
   if (!any_answered && !log)
-    return fail(problem.value_or(Error{Errc::unavailable, "/proc: no limit is shown"}));
+    return fail(problem.value_or(Error{Errc::unavailable, "/proc: no limit could be read"}));
   std::ranges::move(seen.take(), std::back_inserter(observed.observations));
   return observed;
 }
@@ -107,14 +107,14 @@ Findings judge(const JudgeInput& input) {
     const std::string name(resource.name);
     const auto used = input.history.number(host_subject(), name + ".used");
     const auto most = input.history.number(host_subject(), name + ".most");
-    // A limit of zero is none.
+    // A limit of zero means unlimited.
     if (!used || !most || *most <= 0) continue;
     const Limit highest = limit(input, std::string(kId) + "." + name + "_share");
     const double share = *used / *most;
     if (share <= highest.value) continue;
     findings.push_back(make_finding(input, host_subject(), resource.reason, Health::degraded,
-                                    rounded(*used) + " " + std::string(resource.words) + ", " +
-                                        percent(share) + " of what the kernel allows",
+                                    rounded(*used) + " " + std::string(resource.words) + " are in use, " +
+                                        percent(share) + " of the kernel's limit of " + rounded(*most),
                                     share, highest));
   }
   add_unread(input, findings);

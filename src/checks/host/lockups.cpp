@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kId = "host.lockups";
 constexpr std::string_view kSysctl = "/proc/sys/kernel";
 
-// Which of the kernel's detectors are on. A virtual machine without performance counters has none for hard
-// lockups.
+// Whether the kernel's detectors are on. A virtual machine without performance counters has no hard lockup
+// detector.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kDetectors{
     {{"watchdog.soft", "soft_watchdog"}, {"watchdog.hard", "nmi_watchdog"}}};
 

@@ -16,7 +16,7 @@ namespace host_machine_check {
 namespace {
 
 constexpr std::string_view kId = "host.machine_check";
-// One record each that the hardware corrected: of a processor, of one of AMD, of the firmware.
+// Rules of corrected errors: of a processor, of an AMD processor, of the firmware. Each line is one error.
 constexpr std::array<std::string_view, 3> kCorrectedRules{"host.machine_check", "host.machine_check_amd",
                                                           "host.platform_error"};
 
@@ -24,7 +24,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   Observed observed;
   TRY_STATUS(add_rule_events(host, request, kId, observed));
   Observation records;
-  records.name = "machine_check.records";  // new in this look
+  records.name = "machine_check.records";  // new in this run
   records.source = observed.witnesses.front();
   records.time = request.now;
   records.unit = "count";
@@ -38,7 +38,7 @@ Findings judge(const JudgeInput& input) {
   double corrected = 0;
   const Observation* last = nullptr;
   for (const Observation& event : input.history.events()) {
-    // What was injected is judged only by rules, whose findings are marked.
+    // Injected records are judged only by rules, which mark their findings.
     if (!may_act(event) || is_injected(event)) continue;
     if (std::ranges::find(kCorrectedRules, event.name.text()) == kCorrectedRules.end()) continue;
     corrected += static_cast<double>(event_count(event));
@@ -46,10 +46,11 @@ Findings judge(const JudgeInput& input) {
   }
   const Limit most = limit(input, "host.machine_check.corrected_per_day");
   if (last == nullptr || corrected <= most.value) return findings;
-  findings.push_back(make_finding(
-      input, host_subject(), "machine_checks_corrected", Health::degraded,
-      "the hardware corrected " + rounded(corrected) + " errors of processors or memory within a day",
-      corrected, most));
+  findings.push_back(make_finding(input, host_subject(), "machine_checks_corrected", Health::degraded,
+                                  "the hardware corrected " + rounded(corrected) +
+                                      " errors of processors or memory within a day (limit " +
+                                      rounded(most.value) + ")",
+                                  corrected, most));
   add_line(findings.back(), *last);
   return findings;
 }

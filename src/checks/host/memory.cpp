@@ -20,7 +20,7 @@ constexpr std::string_view kMeminfo = "/proc/meminfo";
 constexpr std::string_view kVmstat = "/proc/vmstat";
 constexpr std::string_view kPressure = "/proc/pressure/memory";
 
-// Of the machine.
+// About the host.
 constexpr std::string_view kControllers = "edac.controllers";
 constexpr std::string_view kTotal = "memory.total";
 constexpr std::string_view kAvailable = "memory.available";
@@ -28,24 +28,24 @@ constexpr std::string_view kCorrupted = "memory.corrupted";
 constexpr std::string_view kOomKills = "memory.oom_kills";
 constexpr std::string_view kFullShare = "memory.pressure_full_avg60";
 constexpr std::string_view kSomeShare = "memory.pressure_some_avg60";
-// Of one controller or module: "edac.<controller>[.<module>].corrected"; its place is in the attributes.
+// About one controller or module: "edac.<controller>[.<module>].corrected"; the attributes name it.
 constexpr std::string_view kCorrectedSuffix = ".corrected";
 constexpr std::string_view kUncorrectedSuffix = ".uncorrected";
 
 constexpr std::string_view kId = "host.memory";
 constexpr std::string_view kOomGlobalRule = "memory.oom_global";
-// A kill inside the limit of a pod or a job is an event of that one, and judged for none.
+// A kill within the limit of a pod or a job is an event of that workload, and not judged.
 constexpr std::string_view kOomKillRule = "memory.oom_container";
 
 constexpr Duration kWindow = minutes{60};
 
 // --- observe ---
 
-class Round {
+class Collector {
  public:
-  Round(const host::Files& files, const Request& request) : files_(files), request_(request) {}
+  Collector(const host::Files& files, const Request& request) : files_(files), request_(request) {}
 
-  void look_at_edac() {
+  void read_edac() {
     const auto controllers = host::read_memory_controllers(files_);
     if (!controllers) return add_missing(kControllers, kEdac, controllers.error());
     add(kControllers, kEdac, "count").value = static_cast<std::int64_t>(controllers->size());
@@ -62,7 +62,7 @@ class Round {
     if (any_counts) add_witness(kEdac);
   }
 
-  void look_at_usage() {
+  void read_usage() {
     const auto text = files_.read(kMeminfo);
     const auto usage = text ? host::parse_meminfo(*text) : fail(text.error());
     if (!usage) return add_missing(kTotal, kMeminfo, usage.error());
@@ -75,18 +75,18 @@ class Round {
       add(kCorrupted, kMeminfo, "kilobytes").missing = "not_supported";
   }
 
-  void look_at_kills() {
+  void read_kills() {
     const auto text = files_.read(kVmstat);
     const auto kills = text ? host::parse_oom_kills(*text) : fail(text.error());
     if (!kills) return add_missing(kOomKills, kVmstat, kills.error());
     const auto& count = *kills;
     if (!count)
-      return add_missing(kOomKills, kVmstat, {Errc::unsupported, "this kernel does not count kills"});
+      return add_missing(kOomKills, kVmstat, {Errc::unsupported, "this kernel does not count OOM kills"});
     add_witness(kVmstat);
     add_count(kOomKills, kVmstat, *count, "count");
   }
 
-  void look_at_pressure() {
+  void read_pressure() {
     const auto text = files_.read(kPressure);
     const auto pressure = text ? host::parse_pressure(*text) : fail(text.error());
     if (!pressure) return add_missing(kFullShare, kPressure, pressure.error());
@@ -110,7 +110,7 @@ class Round {
   void add_count(std::string_view name, std::string_view source, std::uint64_t count, std::string_view unit) {
     add(name, source, unit).value = static_cast<std::int64_t>(count);
   }
-  // One counter that makes no sense says nothing of the others. True when it could be read.
+  // A malformed counter does not affect the others. True if it could be read.
   bool add_errors(const std::string& name, const Result<std::uint64_t>& count, const Attributes& place) {
     Observation& observation = add(name, kEdac, "count");
     observation.attributes = place;
@@ -142,8 +142,8 @@ class Round {
   std::optional<Error> problem_;
 };
 
-// The pod or the job whose limit was passed. The limit of all pods together, and that of a service, are the
-// machine's.
+// The pod or job that exceeded its limit. The limit of all pods together, or of a service, counts as the
+// host's.
 Subject limited(const DecodedRecord& decoded) {
   const std::string limit = attribute_of(decoded, "limit");
   if (!decoded.from_kernel && !decoded.injected) return host_subject();
@@ -161,7 +161,7 @@ Subject limited(const DecodedRecord& decoded) {
   return subject;
 }
 
-// A pod has the name by which people know it; without one the event keeps the UID and is of the machine.
+// Replaces the UID of a pod by its name. Without a name the event keeps the UID and is about the host.
 void name_pods(const host::Files& files, Observations& observations) {
   host::PodNames names;
   bool is_read = false;
@@ -178,7 +178,7 @@ void name_pods(const host::Files& files, Observations& observations) {
   }
 }
 
-// The row about the killed process does not say whose it was; the one before it does.
+// The line about the killed process lacks its owner; the line before it has the owner.
 void join_kills(Observations& observations) {
   const Observation* cause = nullptr;
   for (Observation& event : observations) {
@@ -194,21 +194,22 @@ void join_kills(Observations& observations) {
 }
 
 void add_kills(const host::Host& host, const Request& request, Observed& observed) {
-  // Without the log nobody can tell a kill of the machine from one inside a limit; the witnesses say so.
+  // Only the log shows whether the host or a limit caused a kill; if it cannot be read, `witnesses` lacks it.
   static_cast<void>(add_rule_events(host, request, kId, limited, observed));
   name_pods(host.files, observed.observations);
   join_kills(observed.observations);
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  Round round(host.files, request);
-  round.look_at_edac();
-  round.look_at_usage();
-  round.look_at_kills();
-  round.look_at_pressure();
-  Observed observed = round.take();
+  Collector collector(host.files, request);
+  collector.read_edac();
+  collector.read_usage();
+  collector.read_kills();
+  collector.read_pressure();
+  Observed observed = collector.take();
   if (observed.witnesses.empty())
-    return fail(round.first_problem().value_or(Error{Errc::unavailable, "nothing tells of main memory"}));
+    return fail(collector.first_problem().value_or(
+        Error{Errc::unavailable, "no data source of main memory is available"}));
   add_kills(host, request, observed);
   return observed;
 }
@@ -225,7 +226,7 @@ bool is_counter(const Observation& observation, std::string_view suffix, bool of
          word_of(observation, "module").empty() != of_module;
 }
 
-// "mc0: 3 on CPU0_DIMM_A1"; only the controller where no module says that it was one of its own.
+// "mc0: 3 on CPU0_DIMM_A1"; only the controller if no module counted the error.
 std::string place_of(const JudgeInput& input, const std::string& controller, std::string_view suffix) {
   std::string place;
   for (const Observation& module : input.history.latest()) {
@@ -254,7 +255,7 @@ void judge_edac(const JudgeInput& input, Findings& findings) {
       lost += count;
       lost_places += (lost_places.empty() ? "" : "; ") + place_of(input, controller, kUncorrectedSuffix);
     } else if (is_counter(counter, kCorrectedSuffix, false)) {
-      // Counted, not extrapolated: a burst of a minute is no rate of an hour.
+      // Counted over an hour, not extrapolated: a burst in one minute is not an hourly rate.
       const auto growth = input.history.growth(counter.subject, counter.name, input.now, minutes{60});
       if (!growth || growth->delta <= corrected.value) continue;
       most_corrected = std::max(most_corrected, growth->delta);
@@ -271,8 +272,8 @@ void judge_edac(const JudgeInput& input, Findings& findings) {
   if (!corrected_places.empty())
     findings.push_back(make_finding(input, host_subject(), "memory_corrected_rate", Health::degraded,
                                     to_string(Value{most_corrected}) +
-                                        " corrected memory errors of one controller within an hour (" +
-                                        corrected_places + ")",
+                                        " corrected memory errors of one controller within an hour, limit " +
+                                        rounded(corrected.value) + " (" + corrected_places + ")",
                                     most_corrected, corrected));
 }
 
@@ -282,14 +283,15 @@ void judge_usage(const JudgeInput& input, Findings& findings) {
   if (corrupted > most.value)
     findings.push_back(make_finding(
         input, host_subject(), "memory_corrupted", Health::degraded,
-        "the kernel took " + to_string(Value{corrupted}) + " kB out of use after uncorrected errors",
+        "the kernel retired " + to_string(Value{corrupted}) + " kB of memory after uncorrected errors",
         corrupted, most));
   const Limit share = limit(input, "host.memory.pressure_full_share");
   const double waiting = input.history.number(host_subject(), kFullShare).value_or(0);
   if (waiting > share.value)
-    findings.push_back(make_finding(
-        input, host_subject(), "memory_pressure", Health::degraded,
-        "everything waited for memory for " + percent(waiting) + " of the last minute", waiting, share));
+    findings.push_back(make_finding(input, host_subject(), "memory_pressure", Health::degraded,
+                                    "all tasks waited for memory for " + percent(waiting) +
+                                        " of the last minute (limit " + percent(share.value) + ")",
+                                    waiting, share));
 }
 
 void judge_kills(const JudgeInput& input, Findings& findings) {

@@ -26,17 +26,17 @@ constexpr std::string_view kSysfs = "sysfs";
 constexpr std::string_view kKernelLog = "/dev/kmsg";
 constexpr Duration kWindow = 20min;
 
-// What a job's data passes through besides GPUs, which have gpu.pcie_link.
+// Devices that carry the data of jobs, except GPUs, which have gpu.pcie_link.
 constexpr std::array kClasses{host::pci_class::kNvme, host::pci_class::kEthernet,
                               host::pci_class::kNetworkOther, host::pci_class::kInfiniband};
 
-// About the host, only where the class of a device cannot be read: it may be one of those.
+// About the host, only if the class of a device could not be read: it may be one of these devices.
 constexpr std::string_view kUnread = "pci.unread";
 // Observations about each link, subject link "<device>|<port>".
 constexpr std::string_view kDriver = "device.driver";
 constexpr std::string_view kWidth = "link.width";
 constexpr std::string_view kSpeed = "link.speed";
-// The two ends of the link: what each can do, and the errors each counted since boot.
+// One end of the link: its capabilities, and its error counters since boot.
 struct End {
   std::string_view max_width;
   std::string_view max_speed;
@@ -50,20 +50,20 @@ constexpr End kPort{"port.width_max", "port.speed_max", "port.correctable", "por
 
 // --- observe ---
 
-class Round {
+class Collector {
  public:
-  Round(const host::Host& host, const Request& request) : host_(host), seen_(request.now) {}
+  Collector(const host::Host& host, const Request& request) : host_(host), seen_(request.now) {}
 
-  Status look_at_devices() {
+  Status add_devices() {
     const host::PciScan scan = TRY(host::scan_pci_classes(host_.files, kClasses));
     for (const host::PciDevice& device : scan.devices)
-      look_at(device);
+      add(device);
     if (const auto& unread = scan.unread)
       seen_.add_missing(host_subject(), kUnread, kSysfs, to_string(unread->code), unread->what);
     return {};
   }
-  // What the log says of a GPU, or of a port above it, is about the GPU.
-  void look_at_gpus() {
+  // Log lines about a GPU, or about a port above it, are about the GPU.
+  void add_gpus() {
     for (const host::GpuVendor vendor : {host::GpuVendor::nvidia, host::GpuVendor::amd}) {
       const auto gpus = host_.gpu_scan.gpus(vendor);
       if (!gpus) continue;
@@ -85,8 +85,8 @@ class Round {
   static Subject gpu_of(const std::string& address) {
     return {.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
   }
-  // A device that tells no link is one of the root complex or of a hypervisor.
-  void look_at(const host::PciDevice& device) {
+  // A device without a link is part of the root complex, or emulated by a hypervisor.
+  void add(const host::PciDevice& device) {
     const auto bridges = host::pci_bridges_above(host_.files, device.address);
     const auto link = host::read_pci_link(host_.files, device.address);
     if (!bridges || bridges->empty() || !link || !link->max_width) return;
@@ -122,7 +122,7 @@ class Round {
     if (number)
       seen_.add(subject, name, kSysfs, static_cast<double>(*number), unit);
     else
-      seen_.add_missing(subject, name, kSysfs, "unknown", "the kernel does not tell it");
+      seen_.add_missing(subject, name, kSysfs, "unknown", "the kernel does not report it");
   }
 
   const host::Host& host_;
@@ -131,7 +131,7 @@ class Round {
   bool has_gpus_ = false;
 };
 
-// Of slots the port itself is meant: what was in it may be gone.
+// A line about a slot is about the port: its device may have been removed.
 Subject subject_of(const PciePaths& paths, const DecodedRecord& decoded) {
   const catalog::LogRule* rule = catalog::builtin().log_rule(decoded.rule);
   if (rule == nullptr || rule->subject != SubjectKind::link) return paths.of(decoded);
@@ -143,21 +143,22 @@ Subject subject_of(const PciePaths& paths, const DecodedRecord& decoded) {
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
-  Round round(host, request);
-  const Status devices = round.look_at_devices();
-  round.look_at_gpus();
+  Collector collector(host, request);
+  const Status devices = collector.add_devices();
+  collector.add_gpus();
   Observed observed;
-  observed.observations = round.take();
+  observed.observations = collector.take();
   if (!observed.observations.empty()) observed.witnesses.emplace_back(kSysfs);
   const Status log = add_rule_events(
       host, request, kId,
-      [&round](const DecodedRecord& decoded) { return subject_of(round.paths(), decoded); }, observed);
+      [&collector](const DecodedRecord& decoded) { return subject_of(collector.paths(), decoded); },
+      observed);
   add_link_abilities(host.files, observed.observations);
   if (!devices && !log) return fail(devices.error());
   if (devices && observed.observations.empty()) {
-    // Of GPUs only the log is read here.
-    if (!round.has_gpus())
-      return fail(Errc::unsupported, "no GPU, network card or NVMe disk with a PCIe link of its own");
+    // For GPUs only the log is read here.
+    if (!collector.has_gpus())
+      return fail(Errc::unsupported, "no GPU, network adapter or NVMe disk with its own PCIe link");
     if (!log) return fail(log.error());
   }
   return observed;
@@ -176,7 +177,7 @@ class LinkJudge {
   [[nodiscard]] Findings findings() {
     const auto width = number(kWidth);
     if (!width) {
-      add("could_not_look", Health::unknown, "does not tell its link: it may have left the bus");
+      add("could_not_look", Health::unknown, "does not report its PCIe link: it may have fallen off the bus");
       return std::move(findings_);
     }
     compare("pcie_device_width_low", *width, least(&End::max_width), "on " + rounded(*width) + " PCIe lanes");
@@ -206,23 +207,24 @@ class LinkJudge {
   void compare(std::string_view reason, double value, std::optional<double> possible,
                const std::string& runs) {
     if (!possible || value >= *possible) return;
-    add(reason, Health::degraded, "runs " + runs + ", " + rounded(*possible) + " are possible");
+    add(reason, Health::degraded, "runs " + runs + ", but supports " + rounded(*possible));
     findings_.back().evidence = {{"value", value}, {"expected", *possible}};
   }
 
-  // The end that counts more is named. A clean device under a port that counts points at the slot between.
+  // Names the end with more errors. A device without errors below a port with errors points to the slot
+  // between them.
   void judge_errors(Counter counter, std::string_view reason, std::string_view threshold, bool per_minute) {
     const Limit most = limit(input_, threshold);
     const double device = grown(kDevice.*counter, per_minute);
     const double port = grown(kPort.*counter, per_minute);
     const double worst = std::max(device, port);
     if (worst <= most.value) return;
-    const std::string who = device >= port ? "it" : "the port " + port_ + " above it";
-    findings_.push_back(
-        make_finding(input_, link_, reason, Health::degraded,
-                     text() + "has PCIe errors: " + who + " counted " + rounded(worst) +
-                         (per_minute ? " corrected ones per minute" : " uncorrected ones lately"),
-                     worst, most));
+    const std::string end = device >= port ? "it" : "port " + port_ + " above it";
+    findings_.push_back(make_finding(
+        input_, link_, reason, Health::degraded,
+        text() + "has PCIe errors: " + end + " counted " + rounded(worst) +
+            (per_minute ? " corrected errors per minute" : " uncorrected errors in the last 20 minutes"),
+        worst, most));
     findings_.back().evidence.emplace_back("device", device);
     findings_.back().evidence.emplace_back("port", port);
   }
@@ -243,7 +245,7 @@ class LinkJudge {
   Findings findings_;
 };
 
-// What else is lost is missed by the check of what it was for.
+// The checks of other devices report their loss.
 void judge_unreachable(Findings& findings) {
   for (Finding& finding : findings) {
     if (finding.reason != "pcie_unreachable") continue;

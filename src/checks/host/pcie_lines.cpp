@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kPortRule = "pcie.aer";
 constexpr std::string_view kDeviceRule = "pcie.bus_error";
-// Where the firmware takes the errors first; only there for uncorrected ones.
+// Lines of machines whose firmware handles errors first; used only for uncorrected ones.
 constexpr std::string_view kFirmwareRule = "pcie.firmware_error";
 constexpr std::string_view kDetailRule = "pcie.error_detail";
 constexpr std::string_view kSlowRule = "pcie.bandwidth_limited";
@@ -26,20 +26,20 @@ constexpr std::string_view kSlowRule = "pcie.bandwidth_limited";
 constexpr std::string_view kPossibleWidth = "possibleWidth";
 constexpr std::string_view kPossibleSpeed = "possibleSpeed";
 
-// How far back a line counts, as the counters do.
+// Lines count for the same time as the counters.
 constexpr Duration kWindow = std::chrono::minutes{20};
-// Over less time a rate says nothing.
+// A rate is taken over at least this time.
 constexpr Duration kLeastTime = std::chrono::minutes{2};
 
 enum class Severity : std::uint8_t { fatal, nonfatal, corrected };
 
-struct Words {
+struct Kind {
   std::string_view of_gpu;  // reasons
   std::string_view of_device;
   std::string_view threshold;
   std::string_view text;
 };
-constexpr std::array<Words, 3> kWords{{
+constexpr std::array<Kind, 3> kKinds{{
     {"pcie_aer_fatal", "pcie_device_errors", "host.pcie.fatal", "fatal"},
     {"pcie_aer_nonfatal", "pcie_device_errors", "host.pcie.nonfatal", "uncorrected"},
     {"pcie_aer_correctable", "pcie_device_corrects", "host.pcie.correctable_per_minute", "corrected"},
@@ -51,14 +51,14 @@ Severity severity_of(const Observation& event) {
   return word.find("(Fatal)") == std::string::npos ? Severity::nonfatal : Severity::fatal;
 }
 
-// What the lines say of one subject. The port and the device each write one about the same error.
-struct Told {
+// Lines about one subject. The port and the device each log a line about the same error.
+struct Count {
   double by_port = 0;
   double by_device = 0;
   Instant first;
   const Observation* last = nullptr;
 
-  [[nodiscard]] double count() const { return std::max(by_port, by_device); }
+  [[nodiscard]] double errors() const { return std::max(by_port, by_device); }
 };
 using Key = std::tuple<Subject, bool, Severity>;  // injected
 
@@ -75,8 +75,8 @@ class Lines {
   }
 
   void judge_errors(Findings& findings) const {
-    for (const auto& [key, told] : told_)
-      judge(key, told, findings);
+    for (const auto& [key, counted] : counts_)
+      judge(key, counted, findings);
   }
   void judge_slow_links(Findings& findings) const {
     for (const auto& [subject, event] : slow_)
@@ -85,38 +85,39 @@ class Lines {
 
  private:
   void note(const Observation& event) {
-    Told& told = told_[{event.subject, is_injected(event), severity_of(event)}];
-    if (told.last == nullptr) told.first = event.time;
-    (event.name == kPortRule ? told.by_port : told.by_device) += static_cast<double>(event_count(event));
-    // The line of the device says more than that of the port.
-    if (told.last == nullptr || event.name != kPortRule || told.by_device == 0) told.last = &event;
+    Count& counted = counts_[{event.subject, is_injected(event), severity_of(event)}];
+    if (counted.last == nullptr) counted.first = event.time;
+    (event.name == kPortRule ? counted.by_port : counted.by_device) +=
+        static_cast<double>(event_count(event));
+    // The line of the device is more specific than the line of the port.
+    if (counted.last == nullptr || event.name != kPortRule || counted.by_device == 0) counted.last = &event;
   }
 
-  void judge(const Key& key, const Told& told, Findings& findings) const {
+  void judge(const Key& key, const Count& counted, Findings& findings) const {
     const auto& [subject, injected, severity] = key;
-    const Words& words = kWords[static_cast<std::size_t>(severity)];
-    const Limit most = limit(input_, words.threshold);
-    const double value = severity == Severity::corrected ? per_minute(told) : told.count();
+    const Kind& kind = kKinds[static_cast<std::size_t>(severity)];
+    const Limit most = limit(input_, kind.threshold);
+    const double value = severity == Severity::corrected ? per_minute(counted) : counted.errors();
     if (value <= most.value) return;
-    const std::string_view reason = subject.kind == SubjectKind::gpu ? words.of_gpu : words.of_device;
+    const std::string_view reason = subject.kind == SubjectKind::gpu ? kind.of_gpu : kind.of_device;
     const auto known = std::ranges::find_if(findings, [&, is_injected = injected](const Finding& finding) {
       return finding.subject == subject && finding.reason == reason && finding.injected == is_injected;
     });
-    if (known != findings.end()) return add_facts(*known, *told.last);
-    const std::string what = rounded(value) + " " + std::string(words.text) + " PCIe error" +
+    if (known != findings.end()) return add_facts(*known, *counted.last);
+    const std::string what = rounded(value) + " " + std::string(kind.text) + " PCIe error" +
                              (value == 1 ? "" : "s") +
-                             (severity == Severity::corrected ? " per minute" : " lately");
-    const std::string line = attribute_of(*told.last, "line");
+                             (severity == Severity::corrected ? " per minute" : " in the last 20 minutes");
+    const std::string line = attribute_of(*counted.last, "line");
     findings.push_back(make_finding(input_, subject, reason, Health::degraded,
-                                    place_of(subject) + ": the kernel told of " + what + ": " + line, value,
+                                    place_of(subject) + ": the kernel logged " + what + ": " + line, value,
                                     most));
-    findings.back().since = told.first.wall;
-    add_facts(findings.back(), *told.last);
+    findings.back().since = counted.first.wall;
+    add_facts(findings.back(), *counted.last);
   }
 
-  [[nodiscard]] double per_minute(const Told& told) const {
-    const Duration time = std::max<Duration>(input_.now.mono - told.first.mono, kLeastTime);
-    return told.count() / (to_seconds(time) / 60);
+  [[nodiscard]] double per_minute(const Count& counted) const {
+    const Duration time = std::max<Duration>(input_.now.mono - counted.first.mono, kLeastTime);
+    return counted.errors() / (to_seconds(time) / 60);
   }
 
   void add_facts(Finding& finding, const Observation& event) const {
@@ -129,7 +130,7 @@ class Lines {
       finding.evidence.emplace_back("error", attribute_of(*detail->second, "error"));
   }
 
-  // The speed of a GPU falls when it is idle, and at boot it is.
+  // A GPU is idle at boot, so its link is slow by design.
   void judge_slow_link(const Subject& subject, const Observation& event, Findings& findings) const {
     const auto possible_width = number(event, kPossibleWidth);
     const auto possible_speed = number(event, kPossibleSpeed);
@@ -140,7 +141,7 @@ class Lines {
     if (!is_narrow && (!is_slow || subject.kind == SubjectKind::gpu)) return;
     Finding finding = make_finding(input_, subject, "pcie_bandwidth_limited", Health::degraded,
                                    place_of(subject) + ": the link at " + attribute_of(event, "hop") +
-                                       " on the way to it came up slow: " + attribute_of(event, "line"));
+                                       " on the path to it came up slow: " + attribute_of(event, "line"));
     finding.since = event.time.wall;
     for (const std::string_view name : {std::string_view("hop"), std::string_view("speed"),
                                         std::string_view("width"), kPossibleSpeed, kPossibleWidth})
@@ -159,7 +160,7 @@ class Lines {
   }
 
   const JudgeInput& input_;
-  std::map<Key, Told> told_;
+  std::map<Key, Count> counts_;
   std::map<Subject, const Observation*> details_;
   std::map<Subject, const Observation*> slow_;
 };
@@ -168,7 +169,7 @@ std::string address_of(const std::string& text) {
   return canonical_pci_address(text).value_or(text);
 }
 
-// Nothing where one end does not tell.
+// nullopt if one end does not report it.
 template <class Number>
 std::optional<Number> least(const std::optional<Number>& one, const std::optional<Number>& other) {
   if (!one || !other) return std::nullopt;

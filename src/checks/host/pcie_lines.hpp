@@ -11,26 +11,26 @@
 
 namespace autopilot::checks {
 
-// Whose path to the processor a device or port is part of.
+// Maps a device or port to the subject whose path to the processor contains it.
 class PciePaths {
  public:
-  // A port above several devices is none's.
+  // A port above several devices belongs to none of them.
   void add(const std::string& address, const Subject& whose);
-  // link/<address> where nobody, or several, named it.
+  // link/<address> if no subject, or several, have this address.
   [[nodiscard]] Subject of(const std::string& address) const;
-  // Whom a line is about: where it names the sender of an error, that one.
+  // The subject of a line: the sender of the error, if the line names it.
   [[nodiscard]] Subject of(const DecodedRecord& decoded) const;
 
  private:
   std::map<std::string, Subject> whose_;
 };
 
-// Adds to each line about a slow link what both ends of that link can at most, where sysfs tells.
+// Adds to each line about a slow link the maximum that both ends support, if sysfs reports it.
 void add_link_abilities(const host::Files& files, Observations& observations);
 
-// Adds what the kernel's lines about PCIe errors and slow links say. Errors of a subject that `findings`
-// tells of already, by the counters, become evidence there; those of a GPU have the reasons of gpu.pcie_link,
-// so that both are one incident. Corrected errors count by their rate.
+// Adds findings for the kernel's lines about PCIe errors and slow links. If `findings` already has the
+// subject, by its counters, the line becomes evidence there. Findings about a GPU have the reasons of
+// gpu.pcie_link, so that both are one incident. Corrected errors are judged by rate.
 void judge_pcie_lines(const JudgeInput& input, Findings& findings);
 
 }  // namespace autopilot::checks

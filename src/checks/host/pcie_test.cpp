@@ -65,8 +65,8 @@ TEST_F(HostPcie, lanes_and_speed_are_compared_with_what_both_ends_can) {
   set(kCard, 8, "16.0 GT/s PCIe");
   EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_width_low",
                                   kLink + " degraded pcie_device_speed_low"));
-  EXPECT_EQ(findings_[0].message, "0000:18:00.0 (mlx5_core) runs on 8 PCIe lanes, 16 are possible");
-  EXPECT_THAT(findings_[1].message, HasSubstr("at 16 GT/s, 32 are possible"));
+  EXPECT_EQ(findings_[0].message, "0000:18:00.0 (mlx5_core) runs on 8 PCIe lanes, but supports 16");
+  EXPECT_THAT(findings_[1].message, HasSubstr("at 16 GT/s, but supports 32"));
   folder_.write(kPort + "/max_link_width", "8\n");
   folder_.write(kPort + "/max_link_speed", "16.0 GT/s PCIe\n");
   EXPECT_THAT(look(), IsEmpty()) << "the port can do no more";
@@ -76,7 +76,7 @@ TEST_F(HostPcie, the_end_that_counts_errors_is_named) {
   look();
   count(kPort, "nonfatal", "NONFATAL", 5);
   EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_errors"));
-  EXPECT_THAT(findings_[0].message, HasSubstr("the port 0000:15:01.0 above it counted 2 uncorrected ones"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("port 0000:15:01.0 above it counted 2 uncorrected errors"));
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "device"), Value{0.0});
   EXPECT_THAT(look(30min), IsEmpty()) << "old errors are no news";
 }
@@ -87,7 +87,7 @@ TEST_F(HostPcie, corrected_errors_count_by_their_rate) {
   EXPECT_THAT(look(), IsEmpty()) << "50 per minute";
   count(kCard, "correctable", "COR", 600);
   EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_corrects"));
-  EXPECT_THAT(findings_[0].message, HasSubstr("it counted 125 corrected ones per minute"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("it counted 125 corrected errors per minute"));
 }
 
 TEST_F(HostPcie, a_device_that_reads_as_all_ones_is_unknown_never_healthy) {
@@ -132,7 +132,8 @@ TEST_F(HostPcie, a_fatal_error_in_the_log_is_told_with_its_line) {
   say("mlx5_core 0000:18:00.0: AER:    [18] MalfTLP                (First)");
   EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_errors"));
   EXPECT_EQ(findings_[0].message,
-            std::string("0000:18:00.0: the kernel told of 1 fatal PCIe error lately: ") + kFatalLine);
+            std::string("0000:18:00.0: the kernel logged 1 fatal PCIe error in the last 20 minutes: ") +
+                kFatalLine);
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "line"), Value{std::string(kFatalLine)});
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "layer"), Value{std::string("Transaction Layer")});
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "error"), Value{std::string("MalfTLP")});
@@ -144,7 +145,7 @@ TEST_F(HostPcie, an_error_that_is_counted_and_logged_is_one_finding) {
   count(kCard, "fatal", "FATAL", 2);
   say(kFatalLine);
   EXPECT_THAT(look(), ElementsAre(kLink + " degraded pcie_device_errors"));
-  EXPECT_THAT(findings_[0].message, HasSubstr("it counted 1 uncorrected ones lately"));
+  EXPECT_THAT(findings_[0].message, HasSubstr("it counted 1 uncorrected errors in the last 20 minutes"));
   EXPECT_EQ(*find_attribute(findings_[0].evidence, "line"), Value{std::string(kFatalLine)});
 }
 

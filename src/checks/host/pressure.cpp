@@ -13,14 +13,14 @@ namespace host_pressure {
 namespace {
 
 constexpr std::string_view kPressure = "/proc/pressure";
-// A file that every kernel has beside it.
+// A file that every kernel has.
 constexpr std::string_view kLoad = "/proc/loadavg";
 
-// Of processors only that somebody waits is known, and a program that reached its own limit waits as well on
-// an idle machine: shown, not judged.
+// For processors only the share in which some tasks waited exists, and a program at its own CPU limit waits
+// even on an idle machine: the value is shown, not judged.
 struct Resource {
   std::string_view name;
-  bool is_full;  // everything waited at once, not only somebody
+  bool is_full;  // all tasks waited at once, not only some
 };
 constexpr std::array kResources = {Resource{"cpu", false}, Resource{"io", true}};
 constexpr std::string_view kIo = "pressure.io_full_avg300";
@@ -52,7 +52,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (!is_judged) {
     const Error error = problem.value_or(Error{Errc::unavailable, std::string(kPressure)});
     if (error.code == Errc::not_found && host.files.exists(kLoad))
-      return fail(Errc::unsupported, "this kernel does not count pressure");
+      return fail(Errc::unsupported, "this kernel does not report pressure");
     return fail(error);
   }
   observed.witnesses.emplace_back(kPressure);
@@ -64,7 +64,8 @@ Findings judge(const JudgeInput& input) {
   const auto share = input.history.number(host_subject(), kIo);
   if (!share || *share <= most.value) return {};
   return {make_finding(input, host_subject(), "io_pressure", Health::degraded,
-                       "everything waited for disks for " + percent(*share) + " of the last five minutes",
+                       "all tasks waited for disks for " + percent(*share) +
+                           " of the last five minutes (limit " + percent(most.value) + ")",
                        *share, most)};
 }
 

@@ -20,10 +20,10 @@ constexpr std::string_view kPstore = "pstore";
 // Followed by the number of the record, the newest first.
 constexpr std::string_view kRecord = "crash_record.";
 constexpr std::string_view kRecords = "crash_records";
-constexpr std::string_view kLines = "reboot.lines";  // new in this look
-// Only where some may not be read.
+constexpr std::string_view kLines = "reboot.lines";  // new in this run
+// Only if permission to read some records is missing.
 constexpr std::string_view kWords = "crash_records.words";
-// Only where some could not be unpacked.
+// Only if some records could not be unpacked.
 constexpr std::string_view kPacked = "crash_records.packed";
 constexpr std::size_t kMostShown = 8;
 
@@ -43,15 +43,15 @@ void add_records(const host::CrashRecords& crashes, ObservationBuilder& seen) {
   }
 }
 
-// A record that is there and may not be read can be of anything.
+// A record that could not be read may be about any event.
 void add_unreadable(const host::CrashRecords& crashes, ObservationBuilder& seen) {
   if (crashes.unreadable > 0)
     seen.add_missing(host_subject(), kWords, kPstore, "denied",
-                     std::to_string(crashes.unreadable) + " records of a kernel may not be read");
+                     std::to_string(crashes.unreadable) + " crash records: permission to read is missing");
   if (crashes.packed > 0)
     seen.add_missing(host_subject(), kPacked, kPstore, "malformed",
                      std::to_string(crashes.packed) +
-                         " records of a kernel could not be unpacked by this one: they may tell of a crash");
+                         " crash records could not be unpacked by this kernel: they may be about a crash");
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -78,7 +78,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observed;
 }
 
-// One whose age is not told is as new as it can be: it is there until somebody takes it away.
+// A record of unknown age counts as new until it is deleted.
 bool is_recent(const Observation& record, WallTime now, const Limit& longest) {
   const Value* written = find_attribute(record.attributes, "writtenAt");
   const auto seconds = written == nullptr ? std::nullopt : as_number(*written);
@@ -89,7 +89,7 @@ void judge_unreadable(const JudgeInput& input, Findings& findings) {
   const Observation* words = input.history.find(host_subject(), kWords);
   if (words == nullptr || words->value) return;
   findings.push_back(make_finding(input, host_subject(), "not_permitted", Health::unknown,
-                                  "the record of a kernel is there and may not be read (needs "
+                                  "a crash record exists, but permission to read it is missing (needs "
                                   "CAP_DAC_READ_SEARCH)"));
 }
 
@@ -105,7 +105,7 @@ void judge_crashes(const JudgeInput& input, Findings& findings) {
   }
   if (newest == nullptr) return;
   const std::string words = input.history.word(host_subject(), newest->name).value_or("");
-  std::string message = "the kernel died before this boot";
+  std::string message = "the kernel crashed before this boot";
   if (!words.empty()) message += ": " + words;
   if (count > 1) message += " (" + std::to_string(count) + " records)";
   Finding finding =

@@ -41,7 +41,7 @@ TEST_F(HostReboot, the_kernel_died_and_its_record_is_told_for_three_days) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(reason_of(findings[0]), "degraded kernel_crash_record");
   EXPECT_EQ(findings[0].message,
-            "the kernel died before this boot: Kernel panic - not syncing: Fatal machine check");
+            "the kernel crashed before this boot: Kernel panic - not syncing: Fatal machine check");
   EXPECT_THAT(reasons(49h), IsEmpty());
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kReport = "INFO: task ";
 constexpr std::string_view kEnd = "</TASK>";
-// A trace is no longer; what comes later is about something else.
-constexpr std::size_t kMostRows = 64;
+// A trace has at most this many lines; later lines belong to other messages.
+constexpr std::size_t kMostLines = 64;
 
 bool is_hex(std::string_view text) {
   return text.starts_with("0x") && parse_hex<std::uint64_t>(text).has_value();
@@ -24,7 +24,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-// Every task that waits stands in one of them.
+// Every waiting task is in one of these functions.
 bool is_about_waiting(std::string_view function) {
   constexpr std::array<std::string_view, 12> kBeginnings{
       "__schedule", "schedule",   "io_schedule",  "__wait",     "wait_for_completion", "__down",
@@ -64,14 +64,14 @@ bool may_be_trace(const host::KernelRecord& record) {
 std::map<std::uint64_t, WaitingPlace> waiting_places(std::span<const host::KernelRecord> records) {
   std::map<std::uint64_t, WaitingPlace> places;
   std::optional<std::uint64_t> report;
-  std::size_t rows = 0;
+  std::size_t lines = 0;
   for (const host::KernelRecord& record : records) {
     if (is_report(record.text)) {
       report = record.sequence;
-      rows = 0;
+      lines = 0;
       continue;
     }
-    if (!report || ++rows > kMostRows || record.text.find(kEnd) != std::string::npos) {
+    if (!report || ++lines > kMostLines || record.text.find(kEnd) != std::string::npos) {
       report.reset();
       continue;
     }

@@ -109,11 +109,11 @@ namespace {
 
 catalog::LogPatterns compiled(const std::vector<catalog::LogRule>& rules) {
   auto patterns = catalog::LogPatterns::compile(rules);
-  AUTOPILOT_ASSERT(patterns.has_value());  // the readers of rules refuse others
+  AUTOPILOT_ASSERT(patterns.has_value());  // the readers of rules reject invalid ones
   return *std::move(patterns);
 }
 
-// Whose control group it is, where its path tells that.
+// Adds the pod, container or job of the control group, if its path names them.
 void add_owner(std::string_view cgroup, DecodedRecord& decoded) {
   const WorkloadOwner owner = host::parse_cgroup_path(cgroup);
   for (const auto& [name, value] : {std::pair("podUid", owner.pod_uid),
@@ -125,7 +125,7 @@ void add_owner(std::string_view cgroup, DecodedRecord& decoded) {
 
 Decoder::Decoder(const catalog::Catalog& facts) : facts_(facts), patterns_(compiled(facts.log_rules())) {}
 
-// Compiling the rules takes longer than matching a day of records. Never destroyed: a look that does not
+// Compiling the rules takes longer than matching a day of records. Never destroyed: a run that does not
 // return may still use it when the process ends.
 const Decoder& builtin_decoder() {
   static const Decoder& decoder = *new Decoder(catalog::builtin());
@@ -157,7 +157,7 @@ std::optional<DecodedRecord> Decoder::decode_by_rules(const host::KernelRecord& 
       decoded.pid = parse_number<std::int64_t>(value);
     else if (name == "process")
       decoded.process = value;
-    else if (name != "text")  // part of the text that is there whole
+    else if (name != "text")  // `text` already has it
       decoded.attributes.emplace_back(name, value);
     if (name == "device") decoded.pci = canonical_pci_address(value).value_or("");
     if (name == "cgroup") add_owner(value, decoded);

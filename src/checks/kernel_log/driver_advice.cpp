@@ -20,7 +20,7 @@ using catalog::StatusMatch;
 
 constexpr std::string_view kUnknown = "unknown";
 constexpr std::string_view kOfProgram = "app";
-// A GPU cannot switch away from a program that stands still after its own exception.
+// A GPU cannot switch away from a program that is stopped after its own exception.
 constexpr std::uint32_t kSwitchTimeout = 109;
 constexpr Duration kFollows = std::chrono::seconds{30};
 
@@ -54,7 +54,7 @@ void take(const Error& error, DriverAdvice& advice) {
   advice.confidence = error.confidence;
 }
 
-// The worst of what the set bits mean. False where they mean nothing known.
+// Takes the worst meaning of the set bits. False if no set bit is known.
 bool take_worst_register(const Catalog& facts, const NvLinkDetail& detail, const TimesSeen& times,
                          DriverAdvice& advice) {
   const NvLinkRegister* worst = nullptr;
@@ -81,7 +81,7 @@ bool has_number_v2(const NvLinkError& error, std::uint32_t info) {
   return bits(info, 0, 7) == static_cast<std::uint32_t>(error.unit_v2);
 }
 
-// The name that the driver prints counts; its number does where the name is a new one.
+// Compares the unit name that the driver prints, or its number if the name is unknown.
 bool is_of_unit(const NvLinkError& error, const NvLinkDetail& detail, bool is_name_known) {
   if (is_name_known) return std::ranges::find(error.units, detail.unit) != error.units.end();
   const std::uint32_t info = detail.registers.front();
@@ -115,7 +115,7 @@ bool is_name_known(const Catalog& facts, std::uint32_t code, const NvLinkDetail&
   });
 }
 
-// The entry of the unit that tells of links that went down, where the line is of that unit.
+// The entry for lost links of the unit, if the line is about that unit.
 const NvLinkError* link_down_error(const Catalog& facts, std::uint32_t code, const NvLinkDetail& detail) {
   if (detail.registers.empty() || !detail.status) return nullptr;
   const bool is_known = is_name_known(facts, code, detail);
@@ -142,7 +142,7 @@ const NvLinkError* worst_error(const Catalog& facts, std::uint32_t code, const N
 bool is_promoted(const NvLinkError& error, std::uint32_t info) {
   constexpr unsigned kPromotedV1 = 10;
   constexpr unsigned kPromotedV2 = 7;
-  // No word has the number of the same unit in both layouts.
+  // No register has the number of the same unit in both layouts.
   if (has_number_v2(error, info) && bits(info, kPromotedV2, 1) != 0) return true;
   return has_number_v1(error, info) && bits(info, kPromotedV1, 1) != 0;
 }
@@ -153,7 +153,7 @@ void take_fatal(const NvLinkDetail& detail, DriverAdvice& advice) {
   advice.now = Action::reset_gpu;
 }
 
-// Where the tables are silent about the registers.
+// Used if the catalog does not know the registers.
 void take_severity(const NvLinkDetail& detail, DriverAdvice& advice) {
   if (advice.health == Health::healthy) return;
   if (detail.severity == "Nonfatal") {
@@ -204,7 +204,7 @@ std::optional<NvLinkDetail> nvlink_of(const Observation& event) {
   return detail;
 }
 
-// The opposite of to_attributes, for what the advice depends on.
+// The inverse of to_attributes, for the members that the advice depends on.
 DecodedRecord decoded_of(const Observation& event) {
   DecodedRecord decoded;
   decoded.kind = event.name == kSxidEvent ? "sxid" : "xid";
@@ -218,13 +218,13 @@ DecodedRecord decoded_of(const Observation& event) {
   return decoded;
 }
 
-// Of the errors on the link of `event`, itself among them. More than `from_times` say nothing new.
+// Counts the errors on the link of `event`, including itself, up to `from_times`.
 std::int64_t times_on_link(const NvLinkRegister& meaning, const Observation& event,
-                           std::span<const Observation* const> told) {
+                           std::span<const Observation* const> earlier) {
   std::int64_t times = event_count(event);
   const auto link = link_of(event);
   if (!link) return times;
-  for (const Observation* other : told | std::views::reverse) {
+  for (const Observation* other : earlier | std::views::reverse) {
     if (times >= meaning.from_times) break;
     if (other == &event || code_of(*other) != code_of(event) || link_of(*other) != link ||
         is_injected(*other) != is_injected(event))
@@ -245,7 +245,7 @@ void take_entry(const Error* entry, DriverAdvice& advice) {
   if (!entry->classes.empty()) advice.fault_class = entry->classes.front();
 }
 
-// The whole line might say less than any guess.
+// The missing part may make the error harmless, so nothing is assumed.
 void take_cut(DriverAdvice& advice) {
   advice.now = Action::none;
   advice.later = Action::none;
@@ -297,10 +297,10 @@ bool may_be_of_one_process(const Observation& a, const Observation& b) {
   return pid.empty() || other.empty() || pid == other;
 }
 
-// Whether a program failed by itself on the same GPU shortly before.
+// Whether a program caused an error on the same GPU shortly before.
 bool follows_fault_of_program(const Catalog& facts, const Observation& event,
-                              std::span<const Observation* const> told) {
-  return std::ranges::any_of(told, [&](const Observation* other) {
+                              std::span<const Observation* const> earlier) {
+  return std::ranges::any_of(earlier, [&](const Observation* other) {
     if (gpu_of(other->subject) != gpu_of(event.subject) || is_injected(*other) != is_injected(event) ||
         !may_be_of_one_process(*other, event))
       return false;
@@ -323,12 +323,12 @@ std::string reason_of_xid(std::uint32_t code, std::string_view fault_class) {
 }
 
 DriverAdvice advice_on_event(const Catalog& facts, const Observation& event,
-                             std::span<const Observation* const> told) {
+                             std::span<const Observation* const> earlier) {
   DriverAdvice advice = advice_on(facts, decoded_of(event), [&](const NvLinkRegister& meaning) {
-    return times_on_link(meaning, event, told);
+    return times_on_link(meaning, event, earlier);
   });
   if (event.name == kXidEvent && code_of(event) == kSwitchTimeout && advice.health == Health::failed &&
-      follows_fault_of_program(facts, event, told)) {
+      follows_fault_of_program(facts, event, earlier)) {
     advice.fault_class = kOfProgram;
     advice.health = Health::degraded;
   }

@@ -14,50 +14,51 @@
 
 namespace autopilot::checks {
 
-// What the catalog says about one error of a driver. Views into the catalog.
+// The catalog's entry for one error of a driver. Views into the catalog.
 struct DriverAdvice {
-  std::string_view name;         // empty for a code that the catalog does not know
-  std::string_view fault_class;  // "unknown" likewise
+  std::string_view name;         // empty for an unknown code
+  std::string_view fault_class;  // "unknown" for an unknown code
   std::string_view meaning;
   Action now = Action::none;
   Action later = Action::none;
-  Health health = Health::healthy;   // of a finding; healthy: an event only
-  std::optional<double> confidence;  // that the subject is at fault; nothing for a code that it does not know
+  Health health = Health::healthy;   // health of the finding; healthy: only an event
+  std::optional<double> confidence;  // probability that the subject is at fault; nullopt for an unknown code
 };
 
-// How often bits of a register of Xid 74 were seen on the link of the line, with the line itself.
+// Number of times that bits of a register of Xid 74 were set on the link of the line, including the line
+// itself.
 using TimesSeen = std::function<std::int64_t(const catalog::NvLinkRegister&)>;
 
-// Of an Xid or SXid: THE rule for what to do about it, for every reader. What the line says outranks the
-// table:
-// - the registers of an NVLink error (74, 144 to 150) where the catalog knows them;
-// - "Fatal" of 144 to 150 where the catalog knows nothing of the registers, or only what is milder;
-// - the severity of an SXid; but "Fatal" of a code that nobody knows asks for a look, no more;
-// - RST and D-RST. RST is the stronger one: the GPU is of no use until it is reset, and nothing is gained by
-//   waiting for its work. D-RST lets the work end first;
-// - the verdict of Xid 154.
-// A line that is cut before these says only what is left of its registers.
-// Without `times` each error is the first one on its link.
+// The advice for an Xid or SXid, used by all readers. The line takes precedence over the catalog entry of the
+// code:
+// - the registers of an NVLink error (74, 144 to 150), if the catalog knows them;
+// - "Fatal" of 144 to 150, if the catalog does not know the registers or rates them lower;
+// - the severity of an SXid; "Fatal" of an unknown code only asks for diagnostics;
+// - RST and D-RST. RST is stronger: the GPU cannot be used until its reset, so waiting for its work has no
+// use. D-RST lets the work end first;
+// - the recovery action of Xid 154.
+// Of a line that is cut before these values only the remaining registers count. Without `times` each error
+// counts as the first one on its link.
 [[nodiscard]] DriverAdvice advice_on(const catalog::Catalog& facts, const DecodedRecord& decoded,
                                      const TimesSeen& times = {});
 
-// Of an event named kXidEvent or kSxidEvent. `told`: what the driver told up to now, oldest first. Xid 109
-// within 30 s of an error that programs make, on the same GPU and not of another process, follows from it: of
-// class app, and degraded.
+// For an event named kXidEvent or kSxidEvent. `earlier`: the driver's events so far, oldest first. Xid 109
+// within 30 s of an error by a program, on the same GPU and not of another process, is its consequence: class
+// app, and degraded.
 [[nodiscard]] DriverAdvice advice_on_event(const catalog::Catalog& facts, const Observation& event,
-                                           std::span<const Observation* const> told = {});
+                                           std::span<const Observation* const> earlier = {});
 
-// Sets nvlink->reason of a record whose unit, by its name or its number, tells that a link went down.
+// Sets nvlink->reason of a record whose unit, by name or number, reports a lost link.
 void add_link_down_reason(const catalog::Catalog& facts, DecodedRecord& decoded);
 
-// "fallen off the bus": the driver also tells it in lines without the number.
+// "fallen off the bus": the driver also logs it without the number.
 inline constexpr std::uint32_t kOffBusXid = 79;
-// The reason of the findings that such an Xid makes.
+// Reason of the findings of such an Xid.
 [[nodiscard]] std::string reason_of_xid(std::uint32_t code, std::string_view fault_class);
 inline constexpr std::string_view kReasonOfSxids = "xid_nvlink";
 
-// What a finding of such an event is about: the link that its line names, the whole GPU where the error takes
-// all of it along, else the subject of the event.
+// Subject of the finding of such an event: the link that the line names; the GPU, if the error affects all of
+// it; else the subject of the event.
 [[nodiscard]] Subject subject_of_error(const Observation& event, const DriverAdvice& advice);
 
 }  // namespace autopilot::checks

@@ -25,9 +25,9 @@
 namespace autopilot::checks {
 namespace {
 
-// An event of the library and a record of the kernel log within this time are one.
+// A library event and a kernel log record within this time describe one error.
 constexpr Duration kJoin = std::chrono::seconds{5};
-// Seconds that may have passed before the library's event was heard.
+// Seconds between the library's event and its reception, at most.
 constexpr std::string_view kLate = "late";
 
 constexpr std::array<std::string_view, 5> kTroubleRules = {
@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 5> kTroubleRules = {
 
 std::string_view event_name(const DecodedRecord& decoded) {
   if (decoded.kind == "xid") return kXidEvent;
-  // Of its details only the row with the severity can stand for the whole.
+  // Of its detail lines only the line with the severity can represent the error.
   if (decoded.kind == "sxid")
     return decoded.is_detail && decoded.severity.empty() ? std::string_view{} : kSxidEvent;
   if (decoded.kind == "off_bus") return kOffBusEvent;
@@ -58,7 +58,7 @@ Subject subject_of(const DecodedRecord& decoded) {
   return subject;
 }
 
-bool says_who_and_what_elsewhere(std::string_view name) {
+bool is_stored_elsewhere(std::string_view name) {
   return name == "kind" || name == "rule" || name == "code" || name == "name" || name == "pci" ||
          name == "text" || name == "class" || name == "action" || name == "line";
 }
@@ -77,11 +77,11 @@ Observation to_observation(const host::KernelRecord& record, const DecodedRecord
   event.sequence = record.sequence;
   event.attributes.emplace_back("line", line_of(record.text));
   for (auto& [attribute, value] : to_attributes(decoded))
-    if (!says_who_and_what_elsewhere(attribute)) event.attributes.emplace_back(attribute, std::move(value));
+    if (!is_stored_elsewhere(attribute)) event.attributes.emplace_back(attribute, std::move(value));
   return event;
 }
 
-// What makes two records say the same.
+// Key of equal records.
 using Kind = std::tuple<std::string_view, std::string, int, int, int, std::string,
                         std::optional<std::uint32_t>, int, bool, bool, bool>;
 
@@ -99,7 +99,7 @@ Kind kind_of(const DecodedRecord& decoded, std::string_view name) {
           decoded.is_cut};
 }
 
-// Facts of the catalog are looked up where an event is judged, once for many records.
+// The catalog is consulted when the event is judged, once for many records.
 std::optional<DecodedRecord> decode_of_driver(const host::KernelRecord& record) {
   auto decoded = decode_nvidia(record);
   return decoded ? decoded : builtin_decoder().decode(record);
@@ -115,15 +115,14 @@ std::optional<DriverRecord> driver_record(const host::KernelRecord& record) {
   if (!may_be_nvidia(record.text)) return std::nullopt;
   auto decoded = decode_of_driver(record);
   if (!decoded) return std::nullopt;
-  // Only the driver itself can tell of its error injection; a program may write what it likes.
+  // Only the driver itself can report its error injection; a program may write any text.
   decoded->injected = record.injected || (decoded->injected && record.from_kernel());
   const std::string_view name = event_name(*decoded);
   if (name.empty()) return std::nullopt;
   return DriverRecord{std::move(*decoded), name};
 }
 
-// Which of the processes with one error a record is of: the first few have a group each, the others share
-// one.
+// Numbers the processes with one error: the first few have their own group, the others share one.
 class Processes {
  public:
   int number_of(const Kind& kind, const DecodedRecord& decoded, std::size_t groups) {
@@ -163,8 +162,8 @@ class Codes {
   std::map<std::pair<std::string, std::uint32_t>, std::size_t> kinds_;
 };
 
-// The errors of switches whose first row the log has: a row of details says nothing more of these.
-class ToldErrors {
+// Errors of switches whose first line is in the log: their detail lines add nothing.
+class KnownErrors {
  public:
   bool is_repeated(const DecodedRecord& decoded) {
     if (decoded.kind != "sxid") return false;
@@ -185,19 +184,19 @@ struct Group {
 };
 
 DriverEvents fold(std::span<const host::KernelRecord> records, const std::string& witness,
-                  ToldErrors& errors) {
+                  KnownErrors& errors) {
   DriverEvents result;
   std::map<std::pair<Kind, int>, Group> groups;
   Processes processes;
   Codes codes;
   for (std::size_t index = 0; index < records.size(); ++index) {
-    const auto told = driver_record(records[index]);
-    if (!told || errors.is_repeated(told->decoded)) continue;
-    std::pair kind{kind_of(told->decoded, told->name), 0};
-    kind.second = processes.number_of(kind.first, told->decoded, groups.size());
+    const auto record = driver_record(records[index]);
+    if (!record || errors.is_repeated(record->decoded)) continue;
+    std::pair kind{kind_of(record->decoded, record->name), 0};
+    kind.second = processes.number_of(kind.first, record->decoded, groups.size());
     auto found = groups.find(kind);
     if (found == groups.end()) {
-      if (!codes.has_room(told->decoded, groups.size())) {
+      if (!codes.has_room(record->decoded, groups.size())) {
         ++result.dropped;
         continue;
       }
@@ -207,10 +206,10 @@ DriverEvents fold(std::span<const host::KernelRecord> records, const std::string
     ++found->second.count;
   }
   const auto add = [&](std::size_t index, std::int64_t count) {
-    auto told = driver_record(records[index]);
-    if (!told) return;
-    add_link_down_reason(catalog::builtin(), told->decoded);
-    result.events.push_back(to_observation(records[index], told->decoded, told->name, witness));
+    auto record = driver_record(records[index]);
+    if (!record) return;
+    add_link_down_reason(catalog::builtin(), record->decoded);
+    result.events.push_back(to_observation(records[index], record->decoded, record->name, witness));
     if (count > 1) result.events.back().attributes.emplace_back("count", count);
   };
   for (const Group& group : std::views::values(groups)) {
@@ -260,7 +259,7 @@ DriverEvents collect_driver_events(const host::KernelRecords& records, std::uint
   const auto first_new = std::ranges::partition_point(
       all, [counted](const host::KernelRecord& record) { return record.sequence < counted; });
   const auto old = static_cast<std::size_t>(first_new - all.begin());
-  ToldErrors errors;
+  KnownErrors errors;
   DriverEvents result = fold(all.first(old), records.witness, errors);
   DriverEvents news = fold(all.subspan(old), records.witness, errors);
   std::ranges::move(news.events, std::back_inserter(result.events));
@@ -276,7 +275,7 @@ Observation to_observation(const host::GpuEvent& event) {
   observation.source = kNvmlEvents;
   observation.time = event.time;
   if (event.late > Duration{0}) observation.attributes.emplace_back(kLate, to_seconds(event.late));
-  // The library numbers nothing: time and place tell one event from the next.
+  // The library does not number events: time and subject distinguish them.
   std::uint64_t number = static_cast<std::uint64_t>(event.time.mono.time_since_epoch().count());
   for (const char c : event.subject.key)
     number = number * 31 + static_cast<unsigned char>(c);
@@ -284,7 +283,7 @@ Observation to_observation(const host::GpuEvent& event) {
   return observation;
 }
 
-bool tells_the_same(const Observation& record, const Observation& library_event) {
+bool is_same_error(const Observation& record, const Observation& library_event) {
   if (record.source == kNvmlEvents || record.name != kXidEvent || !may_act(record)) return false;
   if (gpu_of(record.subject) != gpu_of(library_event.subject) || code_of(record) != code_of(library_event))
     return false;
@@ -301,8 +300,8 @@ Observations joined(Observations news, const std::deque<Observation>& earlier) {
   const Observations all = news;
   std::erase_if(news, [&](const Observation& event) {
     if (event.source != kNvmlEvents) return false;
-    const auto is_told_by = [&event](const Observation& record) { return tells_the_same(record, event); };
-    return std::ranges::any_of(all, is_told_by) || std::ranges::any_of(earlier, is_told_by);
+    const auto is_same = [&event](const Observation& record) { return is_same_error(record, event); };
+    return std::ranges::any_of(all, is_same) || std::ranges::any_of(earlier, is_same);
   });
   return news;
 }

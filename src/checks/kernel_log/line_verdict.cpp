@@ -14,10 +14,10 @@ namespace autopilot::checks {
 namespace {
 
 constexpr std::string_view kWitness = "/dev/kmsg";
-// Some time after boot; the line is as old as the look.
+// A time well after boot; the line has the same time.
 constexpr Instant kNow{WallTime(std::chrono::hours{24}), MonoTime(std::chrono::hours{24})};
 
-// What a judge looks up by: the rule names it, or else the group that does.
+// The subject by which a judge finds the line: from the rule, or else from its groups.
 Subject subject_in_line(const DecodedRecord& decoded) {
   Subject subject = subject_by_rule(catalog::builtin(), decoded);
   if (subject.kind != SubjectKind::host) return subject;
@@ -50,16 +50,16 @@ LineVerdict judged_by(const Check& check, Observations events) {
       check.info.id);
 }
 
-// The check that reads lines of a rule; the one for an operator's rules reads all that the catalog lacks.
+// The check that reads lines of the rule; null for an operator's rule, which custom.log_rules reads.
 const Check* reader_of(const std::string& rule) {
   for (const catalog::CheckPage& page : catalog::builtin().checks())
     if (std::ranges::find(page.log_rules, rule) != page.log_rules.end()) return find_check(page.id);
   return nullptr;
 }
 
-// Of a rule that names its reason every line is a finding, on a machine that has the device.
-LineVerdict said_by_rule(const catalog::LogRule& rule, const DecodedRecord& decoded,
-                         const catalog::Catalog& facts) {
+// A line of a rule with a reason causes a finding on a machine with the device.
+LineVerdict verdict_by_rule(const catalog::LogRule& rule, const DecodedRecord& decoded,
+                            const catalog::Catalog& facts) {
   const Check* reader = reader_of(rule.id);
   const catalog::Reason* reason = facts.reason(rule.reason);
   const Health health = catalog::allowed_health(rule, rule.health);
@@ -83,17 +83,17 @@ LineVerdict verdict_on(const host::KernelRecord& record, const DecodedRecord& de
           .events;
   if (!driver_events.empty()) return judged_by(*find_check("gpu.xid"), std::move(driver_events));
   const catalog::LogRule* rule = facts.log_rule(decoded.rule);
-  const bool is_said = rule != nullptr && !rule->reason.empty();
-  LineVerdict said = is_said ? said_by_rule(*rule, decoded, facts) : LineVerdict{};
+  const bool has_reason = rule != nullptr && !rule->reason.empty();
+  LineVerdict by_rule = has_reason ? verdict_by_rule(*rule, decoded, facts) : LineVerdict{};
   const Check* reader = reader_of(decoded.rule);
-  if (reader == nullptr) return said;
+  if (reader == nullptr) return by_rule;
   DecodedRecord by_kernel = decoded;
   by_kernel.from_kernel = true;
   by_kernel.from_user = false;
   LineVerdict judged =
       judged_by(*reader, {rule_event(written, by_kernel, subject_in_line(decoded), std::string(kWitness))});
-  // A check may make more of the line than its rule; of a device that it does not see here it says nothing.
-  return judged.health > said.health ? judged : said;
+  // A check may rate the line higher than its rule; without observations of the device it has no finding.
+  return judged.health > by_rule.health ? judged : by_rule;
 }
 
 }  // namespace autopilot::checks

@@ -11,18 +11,18 @@
 
 namespace autopilot::checks {
 
-// What `check` says of one line: the worst finding of the checks that read such lines, on a machine of which
-// nothing else is known.
+// The worst finding that one line causes, by the checks that read such lines, on a machine without other
+// observations.
 struct LineVerdict {
-  Health health = Health::healthy;  // or degraded, failed; healthy: no finding comes of this line alone
-  std::string check;                // whose finding it is; empty without one
+  Health health = Health::healthy;  // healthy, degraded or failed; healthy: this line alone causes no finding
+  std::string check;                // id of the check with that finding; empty without a finding
   std::string reason;
   Action action = Action::none;
 };
 
-// Of a record that was decoded with `facts`, the catalog and perhaps rules of an operator. A line that does
-// not say who wrote it counts as the kernel's; one of user space makes no finding. A check that cannot tell
-// from the line alone counts as degraded: unknown is never healthy. Pure; for decode and explain, not for a
+// `decoded` was decoded with `facts`: the catalog, and perhaps rules of an operator. A line of an unknown
+// writer counts as the kernel's; a line from user space causes no finding. A check that cannot decide by the
+// line alone counts as degraded: unknown is never healthy. Pure; for `decode` and `explain`, too slow for a
 // storm.
 [[nodiscard]] LineVerdict verdict_on(const host::KernelRecord& record, const DecodedRecord& decoded,
                                      const catalog::Catalog& facts);

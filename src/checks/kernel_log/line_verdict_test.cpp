@@ -65,10 +65,10 @@ TEST(LineVerdict, is_what_the_check_that_reads_the_line_finds) {
         Said{"nfs: server 10.0.0.5 not responding, still trying", Health::degraded, "could_not_look"},
         Said{"pcieport 0000:00:03.0: AER: Uncorrected (Fatal) error received: 0000:00:03.0", Health::degraded,
              "pcie_device_errors"}}) {
-    const LineVerdict said = verdict(text);
-    EXPECT_EQ(said.health, health) << text;
-    EXPECT_EQ(said.reason, reason) << text;
-    EXPECT_FALSE(said.check.empty()) << text;
+    const LineVerdict result = verdict(text);
+    EXPECT_EQ(result.health, health) << text;
+    EXPECT_EQ(result.reason, reason) << text;
+    EXPECT_FALSE(result.check.empty()) << text;
   }
 }
 
@@ -94,9 +94,9 @@ TEST(LineVerdict, is_nothing_of_what_user_space_wrote) {
 TEST(LineVerdict, is_there_for_every_example_of_the_catalog) {
   for (const auto& rule : catalog::builtin().log_rules())
     for (const auto& example : rule.examples) {
-      const LineVerdict said = verdict(example);
-      EXPECT_TRUE(said.health == Health::healthy || !said.reason.empty()) << example;
-      if (!rule.reason.empty()) EXPECT_NE(said.health, Health::healthy) << example;
+      const LineVerdict result = verdict(example);
+      EXPECT_TRUE(result.health == Health::healthy || !result.reason.empty()) << example;
+      if (!rule.reason.empty()) EXPECT_NE(result.health, Health::healthy) << example;
     }
 }
 
@@ -214,15 +214,15 @@ const Check* reader_of(const DecodedRecord& decoded, const std::string& text) {
 void expect_agreement(Machine& machine, const host::KernelRecord& record, const std::string& place) {
   const auto decoded = builtin_decoder().decode(record);
   if (!decoded) return;
-  const LineVerdict said = verdict_on(record, *decoded, catalog::builtin());
+  const LineVerdict result = verdict_on(record, *decoded, catalog::builtin());
   const Check* check = reader_of(*decoded, record.text);
   if (check == nullptr) {
-    EXPECT_EQ(said.health, Health::healthy) << place << ": " << record.text;
+    EXPECT_EQ(result.health, Health::healthy) << place << ": " << record.text;
     return;
   }
   const LineVerdict found = machine.judge(*check, record, *decoded);
-  EXPECT_EQ(to_string(found.health), to_string(said.health)) << place << ": " << record.text;
-  EXPECT_EQ(found.reason, said.reason) << place << ": " << record.text;
+  EXPECT_EQ(to_string(found.health), to_string(result.health)) << place << ": " << record.text;
+  EXPECT_EQ(found.reason, result.reason) << place << ": " << record.text;
 }
 
 std::string unescaped(std::string text) {

@@ -10,19 +10,15 @@
 
 namespace autopilot::checks {
 
-// True for every record that the NVIDIA drivers may have written, and for few others; costs next to nothing.
+// True for every record that the NVIDIA drivers may have written, and for few others; very cheap.
 [[nodiscard]] bool may_be_nvidia(std::string_view text);
 [[nodiscard]] inline LogParts log_part_of(std::string_view text) {
   return may_be_nvidia(text) ? LogParts::gpu_driver : LogParts::others;
 }
 
-// The Xids and SXids of the NVIDIA driver and of its NVSwitch driver, without any fact of the catalog: name,
-// fault_class and action stay empty. Nothing when the record is none of them; what else these drivers write
-// is for the catalog's log rules.
+// Decodes Xids and SXids of the NVIDIA driver and its NVSwitch driver, without the catalog: name, fault_class
+// and action stay empty. nullopt for other records; the catalog's log rules decode other lines of these
+// drivers.
 [[nodiscard]] std::optional<DecodedRecord> decode_nvidia(const host::KernelRecord& record);
-
-// Reads what follows "<code>, " in an Xid line into `decoded`, whose code is set: pid, process, text, and
-// what the text of certain codes says. Leaves out what is not there or not well-formed.
-void read_xid_body(std::string_view body, DecodedRecord& decoded);
 
 }  // namespace autopilot::checks

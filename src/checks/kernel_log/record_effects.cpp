@@ -17,76 +17,76 @@ bool counts(const Observation& record) {
   return may_act(record) || record.source == kNvmlEvents;
 }
 
-Finding sign_of(const Observation& record, std::uint32_t code, const DriverAdvice& advice) {
+Finding symptom_of(const Observation& record, std::uint32_t code, const DriverAdvice& advice) {
   const bool is_xid = record.name == kXidEvent;
-  Finding sign;
-  sign.health = advice.health;
-  sign.subject = subject_of_error(record, advice);
-  sign.reason = is_xid ? reason_of_xid(code, advice.fault_class) : std::string(kReasonOfSxids);
-  sign.message = (is_xid ? "Xid " : "SXid ") + std::to_string(code) + ": " + std::string(advice.meaning);
-  sign.action = advice.now;
-  sign.since = record.time.wall;
-  sign.last_seen = record.time.wall;
-  sign.injected = is_injected(record);
-  sign.evidence.emplace_back("code", std::int64_t{code});
+  Finding symptom;
+  symptom.health = advice.health;
+  symptom.subject = subject_of_error(record, advice);
+  symptom.reason = is_xid ? reason_of_xid(code, advice.fault_class) : std::string(kReasonOfSxids);
+  symptom.message = (is_xid ? "Xid " : "SXid ") + std::to_string(code) + ": " + std::string(advice.meaning);
+  symptom.action = advice.now;
+  symptom.since = record.time.wall;
+  symptom.last_seen = record.time.wall;
+  symptom.injected = is_injected(record);
+  symptom.evidence.emplace_back("code", std::int64_t{code});
   for (const std::string_view name : {"line", "pid", "process", "causedBy", "count"})
     if (const Value* value = find_attribute(record.attributes, name))
-      sign.evidence.emplace_back(name, *value);
-  if (advice.confidence) sign.evidence.emplace_back("confidence", *advice.confidence);
-  return sign;
+      symptom.evidence.emplace_back(name, *value);
+  if (advice.confidence) symptom.evidence.emplace_back("confidence", *advice.confidence);
+  return symptom;
 }
 
-// A line about the PCIe link of a GPU: evidence beside another fault, by itself nothing (the counters are
-// judged).
-Finding pcie_sign(const Observation& record, const catalog::LogRule& rule) {
-  Finding sign;
-  sign.health = Health::healthy;
-  sign.subject = record.subject;
-  sign.reason = "pcie_error_line";
-  sign.message = rule.title;
-  sign.since = record.time.wall;
-  sign.last_seen = record.time.wall;
-  sign.injected = is_injected(record);
-  sign.evidence.emplace_back("rule", rule.id);
+// A line about the PCIe link of a GPU: evidence next to another fault, without effect on its own (the
+// counters are judged).
+Finding pcie_symptom(const Observation& record, const catalog::LogRule& rule) {
+  Finding symptom;
+  symptom.health = Health::healthy;
+  symptom.subject = record.subject;
+  symptom.reason = "pcie_error_line";
+  symptom.message = rule.title;
+  symptom.since = record.time.wall;
+  symptom.last_seen = record.time.wall;
+  symptom.injected = is_injected(record);
+  symptom.evidence.emplace_back("rule", rule.id);
   for (const std::string_view name : {"line", "count"})
     if (const Value* value = find_attribute(record.attributes, name))
-      sign.evidence.emplace_back(name, *value);
-  return sign;
+      symptom.evidence.emplace_back(name, *value);
+  return symptom;
 }
 
 constexpr std::int64_t kNoRecoveryNeeded = 0;
 // Log rules of the catalog.
 constexpr std::string_view kAmdLoadedRule = "gpu.amd_loaded";
 constexpr std::string_view kAmdResetRule = "gpu.amd_reset_done";
-// Made here alone: no line of a log becomes an event of this name.
+// Created only here: no log line becomes an event with this name.
 constexpr std::string_view kSeenReset = "reset_seen";
 
-bool is_about(const TakenBack& one, const Observation& record) {
+bool is_about(const Retraction& one, const Observation& record) {
   return record.name == kXidEvent && one.code == code_of(record) && one.gpu == gpu_of(record.subject) &&
          one.injected == is_injected(record);
 }
 
 }  // namespace
 
-Findings signs_in(const Observations& records, const catalog::Catalog& facts) {
-  Findings signs;
+Findings symptoms_in(const Observations& records, const catalog::Catalog& facts) {
+  Findings symptoms;
   for (const Observation& record : records) {
     if (const auto* rule = facts.log_rule(record.name); rule != nullptr && rule->kind == "aer") {
       if (record.subject.kind == SubjectKind::gpu && counts(record))
-        signs.push_back(pcie_sign(record, *rule));
+        symptoms.push_back(pcie_symptom(record, *rule));
       continue;
     }
     const bool is_error = record.name == kXidEvent || record.name == kSxidEvent;
     if (!is_error || !counts(record) || !record.value) continue;
     if (find_attribute(record.attributes, "recoveryTo") != nullptr) continue;
     const catalog::Xid* xid = facts.xid(code_of(record));
-    if (xid != nullptr && !xid->takes_back.empty()) continue;  // it ends what others are signs of
+    if (xid != nullptr && !xid->takes_back.empty()) continue;  // it ends other faults
     const DriverAdvice advice = advice_on_event(facts, record);
-    // What the switch corrected says nothing to anybody.
+    // An error that the switch corrected is not a symptom.
     if (record.name == kXidEvent || advice.health != Health::healthy)
-      signs.push_back(sign_of(record, code_of(record), advice));
+      symptoms.push_back(symptom_of(record, code_of(record), advice));
   }
-  return signs;
+  return symptoms;
 }
 
 std::optional<SeenReset> reset_in(const Observation& record) {
@@ -105,7 +105,7 @@ Observation seen_reset(const Subject& gpu, Instant time) {
   Observation event;
   event.name = kSeenReset;
   event.subject = gpu;
-  event.source = "looks at " + to_string(gpu);
+  event.source = "observations of " + to_string(gpu);
   event.time = time;
   event.sequence = static_cast<std::uint64_t>(time.mono.time_since_epoch().count());
   return event;
@@ -121,29 +121,30 @@ std::vector<Subject> resets_in(const Observations& records) {
   return gpus;
 }
 
-std::vector<TakenBack> taken_back_by(const Observation& record, const catalog::Catalog& facts) {
+std::vector<Retraction> retractions_by(const Observation& record, const catalog::Catalog& facts) {
   if (record.name != kXidEvent || !may_act(record)) return {};
   const catalog::Xid* xid = facts.xid(code_of(record));
   if (xid == nullptr) return {};
-  std::vector<TakenBack> result;
+  std::vector<Retraction> result;
   for (const std::uint32_t code : xid->takes_back)
     result.push_back({gpu_of(record.subject), code, record.time.mono, is_injected(record)});
   return result;
 }
 
-std::vector<TakenBack> taken_back_in(const Observations& records, const catalog::Catalog& facts) {
-  std::vector<TakenBack> result;
+std::vector<Retraction> retractions_in(const Observations& records, const catalog::Catalog& facts) {
+  std::vector<Retraction> result;
   for (const Observation& record : records) {
-    if (may_act(record)) std::erase_if(result, [&](const TakenBack& one) { return is_about(one, record); });
-    for (TakenBack& one : taken_back_by(record, facts))
+    if (may_act(record)) std::erase_if(result, [&](const Retraction& one) { return is_about(one, record); });
+    for (Retraction& one : retractions_by(record, facts))
       if (!one.injected) result.push_back(std::move(one));
   }
   return result;
 }
 
-bool is_over(const Observation& record, const std::vector<TakenBack>& taken_back) {
-  return std::ranges::any_of(
-      taken_back, [&](const TakenBack& one) { return is_about(one, record) && record.time.mono <= one.by; });
+bool is_retracted(const Observation& record, const std::vector<Retraction>& retractions) {
+  return std::ranges::any_of(retractions, [&](const Retraction& one) {
+    return is_about(one, record) && record.time.mono <= one.by;
+  });
 }
 
 }  // namespace autopilot::checks

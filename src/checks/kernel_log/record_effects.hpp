@@ -11,47 +11,46 @@
 
 namespace autopilot::checks {
 
-// What the driver's records of a round say, each for itself, for incidents: of health `healthy` those with a
-// code that makes no finding, as of a fault of a program (see is_record in core/incident.hpp), the others of
-// the health of the finding that counts them; and lines about the PCIe link of a GPU. Records that user space
-// wrote, and unverified ones, are left out.
-[[nodiscard]] Findings signs_in(const Observations& records, const catalog::Catalog& facts);
+// Symptoms for incidents, one for each driver record of a run, and for lines about the PCIe link of a GPU.
+// Health is `healthy` for a code that causes no finding, such as the fault of a program (see is_record in
+// core/incident.hpp), otherwise the health of the finding that counts it. Omits records from user space and
+// unverified ones.
+[[nodiscard]] Findings symptoms_in(const Observations& records, const catalog::Catalog& facts);
 
-// A GPU begins anew by the word of its driver: what was said before about it is history.
+// A reset of a GPU: earlier records do not describe its present state.
 struct SeenReset {
-  Subject gpu;  // the host: every GPU and switch of the machine
+  Subject gpu;  // host: every GPU and switch of the machine
   bool injected = false;
 };
 
-// THE rule for what a record says about resets: the driver was loaded (all GPUs), it takes back its verdict
-// that a GPU needs to be recovered (Xid 154 to None), it says that it has reset one (AMD), or the looks of
-// all checks prove one together (seen_reset). Nothing for any other record, and for one that user space wrote
-// or whose writer nobody can vouch for.
+// The reset that a record proves: the driver was loaded (all GPUs), its recovery action returned to none (Xid
+// 154), it reports a completed reset (AMD), or the observations of all checks prove one (seen_reset). nullopt
+// for other records, for records from user space, and for unverified ones.
 [[nodiscard]] std::optional<SeenReset> reset_in(const Observation& record);
 
-// The event of a reset that no record tells of.
+// An event for a reset without a record.
 [[nodiscard]] Observation seen_reset(const Subject& gpu, Instant time);
 
-// The real ones among these records, each GPU once.
+// GPUs that these records prove reset, each once, without injected ones.
 [[nodiscard]] std::vector<Subject> resets_in(const Observations& records);
 
-// What earlier Xids of one code said about a GPU is over by the word of its driver: takes_back of the code in
-// the catalog.
-struct TakenBack {
+// Retraction of earlier Xids of one code of a GPU, by the driver: takes_back of the code in the catalog.
+struct Retraction {
   Subject gpu;
   std::uint32_t code = 0;
-  MonoTime by{};  // time of the record that takes back
+  MonoTime by{};  // time of the retracting record
   bool injected = false;
 };
 
-// By this record. One that user space wrote, or whose writer nobody can vouch for, takes nothing back.
-[[nodiscard]] std::vector<TakenBack> taken_back_by(const Observation& record, const catalog::Catalog& facts);
+// Retractions by this record; none if user space wrote it or its writer is unverified.
+[[nodiscard]] std::vector<Retraction> retractions_by(const Observation& record,
+                                                     const catalog::Catalog& facts);
 
-// By these records, oldest first, and not told again later by one of them. Of real ones only.
-[[nodiscard]] std::vector<TakenBack> taken_back_in(const Observations& records,
-                                                   const catalog::Catalog& facts);
+// Retractions by these records, oldest first, that no later record reports again. Without injected ones.
+[[nodiscard]] std::vector<Retraction> retractions_in(const Observations& records,
+                                                     const catalog::Catalog& facts);
 
-// Whether `record` is an Xid of that code, GPU and writer that is not younger.
-[[nodiscard]] bool is_over(const Observation& record, const std::vector<TakenBack>& taken_back);
+// True if a retraction with the code, GPU and injection of this Xid is not older than the Xid.
+[[nodiscard]] bool is_retracted(const Observation& record, const std::vector<Retraction>& retractions);
 
 }  // namespace autopilot::checks

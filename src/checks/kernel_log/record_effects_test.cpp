@@ -24,7 +24,7 @@ Findings signs_of(std::vector<host::KernelRecord> records) {
   host::KernelRecords log;
   log.records = std::move(records);
   log.witness = "/dev/kmsg";
-  return signs_in(collect_driver_events(log).events, catalog::builtin());
+  return symptoms_in(collect_driver_events(log).events, catalog::builtin());
 }
 
 TEST(RecordSigns, a_fault_of_a_program_is_a_sign_with_its_process_and_no_finding) {
@@ -60,9 +60,9 @@ TEST(RecordSigns, a_pcie_error_line_about_a_gpu_is_a_sign) {
   line.name = "pcie.aer";
   line.value = line.name;
   line.attributes = {{"fromKernel", true}, {"line", std::string("pcieport ...: AER: ...")}};
-  EXPECT_TRUE(signs_in({line}, catalog::builtin()).empty()) << "about the host";
+  EXPECT_TRUE(symptoms_in({line}, catalog::builtin()).empty()) << "about the host";
   line.subject = {.kind = SubjectKind::gpu, .key = "0000:3b:00.0", .index = {}, .uuid = {}, .serial = {}};
-  const auto signs = signs_in({line}, catalog::builtin());
+  const auto signs = symptoms_in({line}, catalog::builtin());
   ASSERT_EQ(signs.size(), 1U);
   EXPECT_EQ(signs[0].reason, "pcie_error_line");
   EXPECT_EQ(signs[0].health, Health::healthy);
@@ -128,13 +128,13 @@ class TakenBackTest : public testing::Test {
     record.injected = injected;
     record.text = "NVRM: Xid (PCI:" + address + "): " + std::to_string(code) + ", power smoothing";
   }
-  [[nodiscard]] std::size_t taken_back() const {
-    return taken_back_in(collect_driver_events(log_).events, catalog::builtin()).size();
+  [[nodiscard]] std::size_t retractions() const {
+    return retractions_in(collect_driver_events(log_).events, catalog::builtin()).size();
   }
   // Whether the first record is over by the last one.
   [[nodiscard]] bool is_first_over() const {
     const Observations events = collect_driver_events(log_).events;
-    return is_over(events.front(), taken_back_by(events.back(), catalog::builtin()));
+    return is_retracted(events.front(), retractions_by(events.back(), catalog::builtin()));
   }
 
   host::KernelRecords log_;
@@ -144,14 +144,14 @@ TEST_F(TakenBackTest, power_smoothing_that_works_again_ends_what_was_said_before
   told(163);
   told(162);
   EXPECT_TRUE(is_first_over());
-  EXPECT_EQ(taken_back(), 1U);
+  EXPECT_EQ(retractions(), 1U);
 }
 
 TEST_F(TakenBackTest, what_is_told_again_later_stands) {
   told(162);
   told(163);
   EXPECT_FALSE(is_first_over());
-  EXPECT_EQ(taken_back(), 0U);
+  EXPECT_EQ(retractions(), 0U);
 }
 
 TEST_F(TakenBackTest, another_gpu_and_another_error_are_not_meant) {
@@ -168,14 +168,14 @@ TEST_F(TakenBackTest, what_user_space_wrote_takes_nothing_back) {
   told(163);
   told(162, "0000:3b:00", 1);
   EXPECT_FALSE(is_first_over());
-  EXPECT_EQ(taken_back(), 0U);
+  EXPECT_EQ(retractions(), 0U);
 }
 
 TEST_F(TakenBackTest, a_drill_ends_only_its_own_fault) {
   told(163);
   told(162, "0000:3b:00", 1, true);
   EXPECT_FALSE(is_first_over());
-  EXPECT_EQ(taken_back(), 0U);
+  EXPECT_EQ(retractions(), 0U);
   log_.records.clear();
   told(163, "0000:3b:00", 1, true);
   told(162, "0000:3b:00", 1, true);

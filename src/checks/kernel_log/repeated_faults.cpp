@@ -54,7 +54,7 @@ class Faults {
     return xid == nullptr ? RecursAt::nowhere : xid->recurs_at;
   }
 
-  // A line that names no unit says nothing about one.
+  // A line without a unit does not count.
   [[nodiscard]] bool has_place(const Observation& record) const {
     const RecursAt place = place_of(record);
     if (place != RecursAt::unit) return place == RecursAt::gpu;
@@ -111,9 +111,9 @@ class Faults {
 std::string RepeatedFault::named() const {
   constexpr std::size_t kNamed = 8;
   std::string text;
-  std::size_t told = 0;
+  std::size_t listed = 0;
   for (const auto& [pid, name] : processes) {
-    if (told++ == kNamed) return text + " and " + std::to_string(processes.size() - kNamed) + " more";
+    if (listed++ == kNamed) return text + " and " + std::to_string(processes.size() - kNamed) + " more";
     text.append(text.empty() ? "" : ", ").append(pid);
     if (!name.empty()) text.append(" (").append(name).append(")");
   }

@@ -21,21 +21,21 @@
 namespace autopilot::checks {
 namespace {
 
-// Lines about links, taken from the newest to the oldest. Of too many the shortest losses of each link are
-// left out: a link that bounces a thousand times hides no loss that lasted. An outage begins with the first
-// of several lines "down" and ends with the first "up" after it.
+// Lines about links, added from the newest to the oldest. Beyond the limit the shortest outages of each link
+// are dropped, so that a flapping link does not hide a long outage. An outage begins with the first of
+// several lines "down" and ends with the first "up" after it.
 class LinkOutages {
  public:
-  static constexpr std::size_t kMaxOutages = 32;  // of one link
+  static constexpr std::size_t kMaxOutages = 32;  // for one link
   static constexpr std::size_t kMaxLinks = 64;
 
-  // False where there is no room for another link.
+  // False if there is no room for another link.
   bool add(Observation event);
-  // What is kept, in no particular order. Nothing is left here.
+  // Removes and returns the kept events, in no particular order.
   [[nodiscard]] Observations take();
 
  private:
-  // Of the oldest one nobody saw the begin, of the newest one perhaps not the end.
+  // The oldest outage may lack its begin, the newest its end.
   struct Outage {
     std::optional<Observation> down;
     std::optional<Observation> up;
@@ -93,13 +93,13 @@ Observations LinkOutages::take() {
   return events;
 }
 
-// How many records an event stands for, where it is more than one.
+// Number of records that an event represents, if more than one.
 constexpr std::string_view kCount = "count";
 
-// The events of a round, taken from the newest to the oldest.
+// The events of a run, added from the newest to the oldest.
 class Collected {
  public:
-  // False where there is no room.
+  // False if there is no room.
   bool add(Observation event) {
     if (event.name == kLinkRule) return outages_.add(std::move(event));
     auto& alike = kinds_[{event.name, event.subject, may_act(event), is_injected(event)}];
@@ -132,12 +132,12 @@ class Collected {
   Observations events_;
 };
 
-// A storm of the driver's lines is another check's.
+// Lines of the NVIDIA driver belong to gpu.xid.
 bool may_be_by_rule(const host::KernelRecord& record) {
   return !may_be_nvidia(record.text);
 }
 
-// Nothing for a record that is not wanted.
+// nullopt for a record that does not match.
 using Decode = std::function<std::optional<DecodedRecord>(const host::KernelRecord& record)>;
 
 void add_events(const host::KernelRecords& log, const Request& request, const Decode& decode,
@@ -158,8 +158,8 @@ void add_events(const host::KernelRecords& log, const Request& request, const De
   news.move_to(observed.observations);
 }
 
-// Of the catalog, of the finding itself, or the same for every event that acts.
-constexpr std::array<std::string_view, 4> kToldElsewhere{"kind", "name", "injected", "fromKernel"};
+// Attributes that the catalog or the finding has, or that are equal for all events that may act.
+constexpr std::array<std::string_view, 4> kStoredElsewhere{"kind", "name", "injected", "fromKernel"};
 
 // Subject, reason, injected.
 using Key = std::tuple<Subject, std::string, bool>;
@@ -168,7 +168,7 @@ struct Condition {
   Health health = Health::degraded;
   std::int64_t count = 0;
   WallTime since{};
-  const Observation* last = nullptr;  // of those with the worst health
+  const Observation* last = nullptr;  // among the records with the worst health
   const catalog::LogRule* rule = nullptr;
 };
 
@@ -181,7 +181,7 @@ class Judgement {
       const catalog::LogRule* rule = rule_of(event);
       if (rule == nullptr || !may_act(event)) continue;
       for (const std::string& other : rule->takes_back)
-        take_back(other, event);
+        retract(other, event);
       if (!rule->reason.empty() && !is_expired(event, *rule)) note(event, *rule);
     }
     Findings findings;
@@ -195,7 +195,7 @@ class Judgement {
     return input_.facts.log_rule(event.name);
   }
 
-  void take_back(const std::string& rule, const Observation& by) {
+  void retract(const std::string& rule, const Observation& by) {
     std::erase_if(conditions_, [&](const auto& entry) {
       const auto& [subject, reason, injected] = entry.first;
       return entry.second.rule->id == rule && subject == by.subject && injected == is_injected(by);
@@ -219,7 +219,7 @@ class Judgement {
     condition.rule = &rule;
   }
 
-  // The evidence is that of one record: it stays the same until there is news.
+  // The evidence is from one record, so it changes only with a new record.
   [[nodiscard]] Finding to_finding(const Key& key, const Condition& condition) const {
     const auto& [subject, reason, injected] = key;
     const Observation& last = *condition.last;
@@ -236,7 +236,7 @@ class Judgement {
                         {"witness", last.source},
                         {"sequence", static_cast<std::int64_t>(last.sequence.value_or(0))}};
     for (const auto& attribute : last.attributes)
-      if (std::ranges::find(kToldElsewhere, attribute.first) == kToldElsewhere.end())
+      if (std::ranges::find(kStoredElsewhere, attribute.first) == kStoredElsewhere.end())
         finding.evidence.push_back(attribute);
     return finding;
   }
@@ -259,7 +259,7 @@ Observation rule_event(const host::KernelRecord& record, const DecodedRecord& de
   event.attributes = to_attributes(decoded);
   std::erase_if(event.attributes, [](const auto& attribute) {
     return attribute.first == "text" || attribute.first == "line" || attribute.first == "rule" ||
-           attribute.first == kCount;  // of an EDAC line: it stands in the line
+           attribute.first == kCount;  // `count` of an EDAC line: the line has it
   });
   event.attributes.emplace_back("line", line_of(record.text));
   return event;

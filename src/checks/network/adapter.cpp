@@ -19,30 +19,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a driver says stands for so long, where it does not take it back.
+// A driver's message counts for this time, unless a later one retracts it.
 constexpr Duration kWindow = 12h;
 constexpr std::string_view kId = "network.adapter";
 
-// Of an adapter that works with its driver: the port that it has, or an empty word.
+// About an adapter that is bound to its driver: its port, or an empty word.
 constexpr std::string_view kPort = "adapter.port";
 constexpr std::array<std::string_view, 17> kDrivers = {
     "mlx5_core", "ena", "efa",   "mlx4_core", "bnxt_en", "ice",  "i40e", "ixgbe", "idpf",
     "qede",      "sfc", "cxgb4", "gve",       "mana",    "hns3", "igb",  "ionic"};
-// Of an adapter that no driver has: whether one has others of its kind.
+// About an adapter without a driver: true if another adapter of its kind has one.
 constexpr std::string_view kDriverless = "adapter.driverless";
-// Of an adapter of mlx5 without an RDMA device: why it has none.
+// About an mlx5 adapter without an RDMA device: the cause.
 constexpr std::string_view kWithoutRdma = "adapter.without_rdma";
 constexpr std::string_view kMlx5 = "mlx5_core";
 constexpr std::string_view kRdmaProbeRule = "network.rdma_probe_failed";
 constexpr std::array kClasses = {host::pci_class::kEthernet, host::pci_class::kNetworkOther,
                                  host::pci_class::kInfiniband};
-// With so many lanes it is none for the management of the machine.
+// An adapter with at least this many lanes carries data; it is not a management adapter.
 constexpr int kLanesOfData = 16;
-// What the kernel says of adapters that their driver could not start, or that may be lost by now.
-constexpr std::array<std::string_view, 5> kToldWithoutDriver = {
+// Rules about adapters that the driver could not start, or that may be lost.
+constexpr std::array<std::string_view, 5> kRulesWithoutDriver = {
     "network.mlx5_not_started", "network.probe_failed", "network.slow_probe_failed", "network.adapter_hot",
     "network.adapter_cooled"};
-// Virtual functions come in hundreds; beyond them the rest is left out and counted.
+// A machine may have hundreds of virtual functions; adapters beyond this limit are counted as left out.
 constexpr std::size_t kMaxAdapters = 256;
 constexpr std::string_view kLeftOut = "adapters.left_out";
 
@@ -55,8 +55,8 @@ Subject port(const std::string& key) {
   return subject;
 }
 
-// A link is that of its port. An adapter is told by its address: while it is in trouble its ports come and
-// go.
+// A link message is about the port. Other messages are about the PCI address, because the ports of a faulty
+// adapter come and go.
 Subject subject_of(const host::Files& files, const DecodedRecord& decoded) {
   const std::string address = attribute_of(decoded, "device");
   const std::string interface = attribute_of(decoded, "interface");
@@ -78,14 +78,14 @@ bool is_for_data(const host::Files& files, const host::PciDevice& adapter) {
   return link && link->max_width.value_or(0) >= kLanesOfData;
 }
 
-// To virtual machines and programs, past the network of the kernel.
+// True for drivers that pass devices to virtual machines and programs, bypassing the kernel's network.
 bool gives_devices_away(std::string_view driver) {
   return driver.starts_with("vfio") || driver == "pci-stub" || driver.find("uio") != std::string_view::npos;
 }
 
-// Physical functions that no driver has, unless an administrator keeps them for one. Small ones only where
-// others of the same kind have a driver.
-void look_for_driverless(const host::Files& files, ObservationBuilder& seen) {
+// Adds physical functions without a driver, unless an administrator reserves them for one. Small ones are
+// added only if another adapter of the same kind has a driver.
+void find_driverless(const host::Files& files, ObservationBuilder& seen) {
   const auto scan = host::scan_pci_classes(files, kClasses);
   if (!scan) return;
   for (const host::PciDevice& adapter : scan->devices) {
@@ -99,7 +99,7 @@ void look_for_driverless(const host::Files& files, ObservationBuilder& seen) {
   }
 }
 
-// Those that speak InfiniBand; one of Ethernet may do without RDMA.
+// Adapters in InfiniBand mode; an Ethernet adapter may work without RDMA.
 std::vector<std::string> infiniband_adapters(const host::Files& files) {
   std::vector<std::string> addresses;
   const auto scan = host::scan_pci_classes(files, std::array{host::pci_class::kInfiniband});
@@ -109,14 +109,14 @@ std::vector<std::string> infiniband_adapters(const host::Files& files) {
   return addresses;
 }
 
-// Why it has no RDMA device; nothing where that is as it should be.
+// Why it has no RDMA device; nullopt if it has one or needs none.
 std::optional<std::string_view> lack_of_rdma(host::RdmaPart part, bool is_infiniband) {
   if (part == host::RdmaPart::not_started) return "not_started";
   if (part == host::RdmaPart::started || !is_infiniband) return std::nullopt;
   return part == host::RdmaPart::no_driver ? "no_driver" : "untold";
 }
 
-void look_for_rdma(const host::Files& files, ObservationBuilder& seen) {
+void find_rdma(const host::Files& files, ObservationBuilder& seen) {
   const std::vector<std::string> infiniband = infiniband_adapters(files);
   std::size_t adapters = 0;
   for (const std::string& address : host::devices_of_driver(files, kMlx5)) {
@@ -128,10 +128,10 @@ void look_for_rdma(const host::Files& files, ObservationBuilder& seen) {
   }
 }
 
-// A virtual function that does not start may belong to a guest.
+// Removes messages about virtual functions: such a function may belong to a guest.
 void forget_virtual(const host::Files& files, Observations& events) {
   std::erase_if(events, [&files](const Observation& event) {
-    return std::ranges::find(kToldWithoutDriver, event.name.text()) != kToldWithoutDriver.end() &&
+    return std::ranges::find(kRulesWithoutDriver, event.name.text()) != kRulesWithoutDriver.end() &&
            host::is_virtual_function(files, event.subject.key);
   });
 }
@@ -150,8 +150,8 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
       if (++adapters > kMaxAdapters) continue;
       seen.add(port(address), kPort, "sysfs", host::port_of_adapter(host.files, address));
     }
-  look_for_driverless(host.files, seen);
-  look_for_rdma(host.files, seen);
+  find_driverless(host.files, seen);
+  find_rdma(host.files, seen);
   seen.add_count(host_subject(), kLeftOut, "sysfs", adapters > kMaxAdapters ? adapters - kMaxAdapters : 0);
   for (Observation& observation : seen.take())
     observed.observations.push_back(std::move(observation));
@@ -165,26 +165,26 @@ bool is_ignored(const JudgeInput& input, const std::string& name) {
   return std::ranges::find(ignored, name) != ignored.end();
 }
 
-bool is_told_without_driver(const Finding& finding) {
+bool is_by_rule_without_driver(const Finding& finding) {
   const Value* rule = find_attribute(finding.evidence, "rule");
   return rule != nullptr &&
-         std::ranges::find(kToldWithoutDriver, to_string(*rule)) != kToldWithoutDriver.end();
+         std::ranges::find(kRulesWithoutDriver, to_string(*rule)) != kRulesWithoutDriver.end();
 }
 
-// One whose state is looked at in every round.
+// True for a finding about an RDMA device, whose state every run reads.
 bool is_of_rdma_part(const Finding& finding) {
   const Value* function = find_attribute(finding.evidence, "function");
   return function != nullptr && finding.subject.kind == SubjectKind::nic_port &&
          to_string(*function).starts_with(kMlx5);
 }
 
-// Of an adapter that is gone nothing is said: a driver calls it a fatal error as well when somebody takes a
-// virtual function away. One that did not start works if the driver has it now.
+// Findings about a removed adapter are dropped: a driver also logs a fatal error when an administrator
+// removes a virtual function. An adapter that did not start works if it is bound to its driver now.
 bool is_of_interest(const JudgeInput& input, Finding& finding) {
   if (is_of_rdma_part(finding)) return input.history.find(finding.subject, kWithoutRdma) != nullptr;
   if (!find_attribute(finding.evidence, "device")) return true;
   const auto name = input.history.word(finding.subject, kPort);
-  const bool needs_no_driver = is_told_without_driver(finding);
+  const bool needs_no_driver = is_by_rule_without_driver(finding);
   if (needs_no_driver && finding.reason == "adapter_failed") return !name;
   if (!name) return needs_no_driver;
   if (is_ignored(input, *name)) return false;
@@ -192,7 +192,7 @@ bool is_of_interest(const JudgeInput& input, Finding& finding) {
   return true;
 }
 
-// What the log says of it says more.
+// The kernel log is more specific: no finding if it has one.
 void judge_driverless(const JudgeInput& input, Findings& findings) {
   for (const Observation& observation : input.history.latest()) {
     if (observation.name != kDriverless) continue;
@@ -202,8 +202,8 @@ void judge_driverless(const JudgeInput& input, Findings& findings) {
     const bool has_siblings = observation.value == Value{true};
     findings.push_back(make_finding(input, adapter, "adapter_without_driver",
                                     has_siblings ? Health::degraded : Health::unknown,
-                                    adapter.key + " is in the PCI tree, and no driver has it" +
-                                        (has_siblings ? ", though one has others of its kind" : "")));
+                                    adapter.key + " is in the PCI tree, but no driver is bound to it" +
+                                        (has_siblings ? ", although others of its kind have one" : "")));
     findings.back().evidence.emplace_back("witness", "sysfs");
   }
 }
@@ -214,12 +214,12 @@ struct LackOfRdma {
   std::string_view sentence;
 };
 constexpr std::array<LackOfRdma, 3> kLacksOfRdma{{
-    {"not_started", Health::degraded, "mlx5_ib is loaded and did not start its RDMA part"},
-    {"no_driver", Health::degraded, "mlx5_ib, the driver of its RDMA part, is not loaded"},
-    {"untold", Health::unknown, "this kernel does not say why"},
+    {"not_started", Health::degraded, "mlx5_ib is loaded, but did not start its RDMA device"},
+    {"no_driver", Health::degraded, "mlx5_ib, the driver of its RDMA device, is not loaded"},
+    {"untold", Health::unknown, "this kernel does not report the cause"},
 }};
 
-// What the log says of it says more.
+// The kernel log is more specific: no finding if it has one.
 void judge_rdma(const JudgeInput& input, Findings& findings) {
   for (const Observation& observation : input.history.latest()) {
     if (observation.name != kWithoutRdma || !observation.value) continue;
@@ -233,7 +233,7 @@ void judge_rdma(const JudgeInput& input, Findings& findings) {
       continue;
     findings.push_back(make_finding(
         input, adapter, "adapter_without_rdma", lack->health,
-        adapter.key + " works with mlx5_core and has no RDMA device: " + std::string(lack->sentence)));
+        adapter.key + " is bound to mlx5_core, but has no RDMA device: " + std::string(lack->sentence)));
     findings.back().evidence.emplace_back("witness", "sysfs");
     if (!port.empty()) findings.back().evidence.emplace_back("port", port);
   }
@@ -241,7 +241,7 @@ void judge_rdma(const JudgeInput& input, Findings& findings) {
 
 struct LinkFlaps {
   double count = 0;
-  const Observation* last = nullptr;  // the line of the last time that the link came back
+  const Observation* last = nullptr;  // the line of the newest "Link up" after an outage
 };
 
 // Counts how often the port lost its link for longer than `least_seconds` and regained it, by its lines "Link
@@ -271,8 +271,8 @@ void judge_flaps(const JudgeInput& input, const Subject& subject, Findings& find
   if (flaps.count <= most.value) return;
   findings.push_back(make_finding(input, subject, "link_flapping", Health::degraded,
                                   subject.key + " lost its link for more than " + rounded(least.value) +
-                                      " s and found it again " + rounded(flaps.count) + " times in " +
-                                      format_duration(kWindow),
+                                      " s and regained it " + rounded(flaps.count) + " times in " +
+                                      format_duration(kWindow) + " (limit " + rounded(most.value) + ")",
                                   flaps.count, most));
   add_line(findings.back(), *flaps.last);
 }

@@ -175,7 +175,7 @@ class AdapterWithoutRdma : public NetworkAdapter {
 TEST_F(AdapterWithoutRdma, is_degraded_where_its_driver_did_not_start_it) {
   add_part();
   EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 degraded adapter_without_rdma"));
-  EXPECT_THAT(look()[0].message, HasSubstr("mlx5_ib is loaded and did not start its RDMA part"));
+  EXPECT_THAT(look()[0].message, HasSubstr("mlx5_ib is loaded, but did not start its RDMA device"));
   say("mlx5_ib.rdma: probe of mlx5_core.rdma.2 failed with error -12");
   EXPECT_THAT(words(), ElementsAre("0000:2a:00.0 degraded adapter_failed"));
 }
@@ -250,7 +250,7 @@ TEST_F(NetworkAdapter, three_long_losses_of_a_link_in_half_a_day_are_flapping) {
   EXPECT_THAT(words(), IsEmpty());
   flap(2min);
   EXPECT_THAT(words(), ElementsAre("mlx5_0/1 degraded link_flapping"));
-  EXPECT_THAT(look()[0].message, HasSubstr("more than 25 s and found it again 3 times in 12h"));
+  EXPECT_THAT(look()[0].message, HasSubstr("more than 25 s and regained it 3 times in 12h"));
   expectation_.ignored_interfaces = {"mlx5_0/1"};
   EXPECT_THAT(words(), IsEmpty());
   expectation_.ignored_interfaces = {};
@@ -274,12 +274,12 @@ TEST_F(FlappingLink, a_thousand_short_bounces_do_not_hide_the_long_losses) {
   flap(5, 40s);
   flap(1000, 2s);
   EXPECT_THAT(words(), ElementsAre("0000:18:00.0 failed adapter_failed", "mlx5_0/1 degraded link_flapping"));
-  EXPECT_THAT(look()[1].message, HasSubstr("found it again 5 times"));
+  EXPECT_THAT(look()[1].message, HasSubstr("regained it 5 times"));
 }
 
 TEST_F(FlappingLink, thirty_long_losses_are_told_as_thirty) {
   flap(30, 40s);
-  EXPECT_THAT(look().at(0).message, HasSubstr("found it again 30 times"));
+  EXPECT_THAT(look().at(0).message, HasSubstr("regained it 30 times"));
 }
 
 TEST_F(FlappingLink, a_loss_that_spans_two_looks_counts) {

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::string_view kSysfs = "sysfs";
 
-// Of a bond.
+// About a bond.
 constexpr std::string_view kMode = "bond.mode";
 constexpr std::string_view kUp = "bond.up";
 constexpr std::string_view kPartner = "bond.has_partner";
 constexpr std::string_view kAggregator = "bond.aggregator";
-// Of a member; its bond is in the attributes of the first.
+// About a member; `bond` is an attribute of the first.
 constexpr std::string_view kLink = "member.link";
 constexpr std::string_view kMemberAggregator = "member.aggregator";
 
@@ -31,7 +31,7 @@ Subject port(const std::string& name) {
   return subject;
 }
 
-void look_at(const host::Bond& bond, ObservationBuilder& seen) {
+void add_bond(const host::Bond& bond, ObservationBuilder& seen) {
   const Subject subject = port(bond.name);
   if (bond.problem) {
     seen.add_missing(subject, kMode, kSysfs, to_string(bond.problem->code), bond.problem->what);
@@ -53,7 +53,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (bonds.empty()) return fail(Errc::unsupported, "the kernel has no bond");
   ObservationBuilder seen(request.now);
   for (const host::Bond& bond : bonds)
-    look_at(bond, seen);
+    add_bond(bond, seen);
   Observed observed;
   observed.witnesses = {std::string(kSysfs)};
   observed.observations = seen.take();
@@ -69,8 +69,8 @@ class BondJudge {
     if (is_ignored(bond_.key)) return std::nullopt;
     if (!mode_.missing.empty())
       return make("could_not_look", Health::unknown,
-                  "cannot be understood: " + to_string(*find_attribute(mode_.attributes, "error")));
-    if (number(kUp) == 0.0) return std::nullopt;  // switched off on purpose
+                  "could not be read: " + to_string(*find_attribute(mode_.attributes, "error")));
+    if (number(kUp) == 0.0) return std::nullopt;  // switched off by the administrator
     read_members();
     if (members_ == 0) return make("bond_degraded", Health::degraded, "has no member");
     if (up_ == 0 && down_.empty()) return std::nullopt;  // all of them are ignored
@@ -78,10 +78,10 @@ class BondJudge {
     if (!down_.empty()) return make("bond_degraded", Health::degraded, "lost a member: " + down_);
     if (number(kPartner) == 0.0)
       return make("bond_lacp", Health::degraded,
-                  "gets no answer to LACP from the switch: one member carries everything");
+                  "gets no LACP answer from the switch: only one member carries traffic");
     if (!apart_.empty())
       return make("bond_lacp", Health::degraded,
-                  "does not carry traffic over " + apart_ + ": LACP put it apart");
+                  "does not carry traffic over " + apart_ + ": LACP put it into another aggregator");
     return std::nullopt;
   }
 

@@ -91,10 +91,10 @@ TEST_F(NetworkBond, lacp_that_leaves_a_member_out_is_told) {
   add_bond("bond0", {"eth0", "eth1"});
   write("eth1/bonding_slave/ad_aggregator_id", "2");
   EXPECT_THAT(words(), ElementsAre("degraded bond_lacp: bond0 does not carry traffic over eth1: LACP put it "
-                                   "apart"));
+                                   "into another aggregator"));
   write("bond0/bonding/ad_partner_mac", "00:00:00:00:00:00");
-  EXPECT_THAT(words(), ElementsAre("degraded bond_lacp: bond0 gets no answer to LACP from the switch: one "
-                                   "member carries everything"));
+  EXPECT_THAT(words(), ElementsAre("degraded bond_lacp: bond0 gets no LACP answer from the switch: only "
+                                   "one member carries traffic"));
 }
 
 TEST_F(NetworkBond, each_bond_has_its_own_members_and_one_that_is_garbage_hides_no_other) {

@@ -100,7 +100,7 @@ TEST_F(NetworkDns, one_lost_packet_is_no_fault_and_the_second_one_is) {
   EXPECT_THAT(words({with(kFirst, NameServerOutcome::closed), answered(kSecond)}),
               ElementsAre("peer/192.0.2.53 degraded name_server_silent"));
   EXPECT_EQ(findings_[0].message,
-            "the name server 192.0.2.53 is not there: its machine says that nobody listens on port 53");
+            "the name server 192.0.2.53 refuses the connection: no program listens on port 53");
   EXPECT_THAT(findings_[0].evidence, Contains(Pair("outcome", Value{std::string("closed")})));
   EXPECT_THAT(words({answered(kFirst), answered(kSecond)}), IsEmpty());
 }
@@ -134,10 +134,9 @@ TEST_F(NetworkDns, one_that_was_never_seen_to_find_anything_is_not_called_dead) 
   for (int i = 0; i < 4; ++i) {
     EXPECT_THAT(words({with(kFirst, NameServerOutcome::silent)}),
                 ElementsAre("peer/192.0.2.53 unknown name_server_unproven"));
-    EXPECT_EQ(
-        findings_[0].message,
-        "the name server 192.0.2.53 does not answer; nothing was found out through it since the machine "
-        "started");
+    EXPECT_EQ(findings_[0].message,
+              "the name server 192.0.2.53 does not answer; it has resolved nothing since the machine "
+              "started");
   }
   // It may be all that is asked on this machine that is dead, whatever the others are.
   for (int i = 0; i < 3; ++i)
@@ -170,7 +169,7 @@ TEST_F(NetworkDns, nobody_answers_is_told_beside_what_is_told_of_each) {
   EXPECT_THAT(words(none), ElementsAre("host degraded no_name_server",                 //
                                        "peer/192.0.2.53 degraded name_server_silent",  //
                                        "peer/2001:db8::53 degraded name_server_silent"));
-  EXPECT_EQ(findings_[0].message, "none of the name servers answers");
+  EXPECT_EQ(findings_[0].message, "no name server answers (2 configured)");
   EXPECT_THAT(findings_[0].evidence, Contains(Pair(kFirst, Value{std::string("silent")})));
   EXPECT_THAT(findings_[0].evidence, Contains(Pair(kSecond, Value{std::string("unreachable")})));
 }
@@ -218,8 +217,7 @@ TEST_F(NetworkDns, a_server_that_fails_and_did_not_before_is_told_when_it_stays)
   EXPECT_EQ(findings_[0].message, "the name server 192.0.2.53 answers SERVFAIL");
   EXPECT_THAT(words({with(kFirst, NameServerOutcome::helpless, 5)}),
               ElementsAre("peer/192.0.2.53 degraded name_server_failing"));
-  EXPECT_EQ(findings_[0].message,
-            "the name server 192.0.2.53 answers, and does not find out in time what it is asked");
+  EXPECT_EQ(findings_[0].message, "the name server 192.0.2.53 answers, but does not resolve names in time");
   EXPECT_THAT(words({answered(kFirst)}), IsEmpty());
 }
 
@@ -258,7 +256,7 @@ TEST_F(NetworkDns, the_median_of_the_answers_says_who_is_slow) {
   EXPECT_THAT(words({answered(kFirst, 0, 1800ms)}), IsEmpty());
   EXPECT_THAT(words({answered(kFirst, 0, 2s)}), IsEmpty());
   EXPECT_THAT(words({answered(kFirst, 0, 1ms)}), ElementsAre("peer/192.0.2.53 degraded name_server_slow"));
-  EXPECT_EQ(findings_[0].message, "the name server 192.0.2.53 takes 1.8 s to answer");
+  EXPECT_EQ(findings_[0].message, "the name server 192.0.2.53 takes 1.8 s to answer (limit 1 s)");
   EXPECT_THAT(words({answered(kFirst, 0, 1ms)}), ElementsAre("peer/192.0.2.53 degraded name_server_slow"));
   EXPECT_THAT(words({answered(kFirst, 0, 1ms)}), IsEmpty());
 }

@@ -43,18 +43,19 @@ Findings judge_port(const JudgeInput& input, const Subject& subject) {
   if (!state) {
     const Value* why = find_attribute(input.history.find(subject, kState)->attributes, "error");
     findings.push_back(make_finding(input, subject, "could_not_look", Health::unknown,
-                                    subject.key + " does not tell its state: " + to_string(*why)));
+                                    subject.key + ": could not read its state: " + to_string(*why)));
     return findings;
   }
   if (!state->starts_with("active"))
     findings.push_back(make_finding(input, subject, "efa_port_down", Health::failed,
-                                    subject.key + " is " + *state + ", it must be active"));
+                                    subject.key + " is in state " + *state + ", expected: active"));
   const auto fast = fast_counters(input, subject, kCounters, kWindow);
   if (fast.empty()) return findings;
   const FastCounter& first = fast.front();
   findings.push_back(make_finding(input, subject, "efa_errors", Health::degraded,
                                   subject.key + ": " + counter_name(*first.counter) + " grows by " +
-                                      rounded(first.growth) + " per second. " + first.counter->meaning,
+                                      rounded(first.growth) + " per second (limit " +
+                                      rounded(first.most.value) + "). " + first.counter->meaning,
                                   first.growth, first.most));
   findings.back().evidence.emplace_back("counter", counter_name(*first.counter));
   return findings;

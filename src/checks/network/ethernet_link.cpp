@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kWindow = 10min;
-// Beyond so many virtual interfaces (one for each container, as a rule) the rest is not shown.
+// Limit of virtual interfaces (usually one for each container); others are not shown.
 constexpr std::size_t kMaxVirtual = 256;
 
 constexpr std::string_view kPhysical = "physical";
@@ -29,7 +29,7 @@ constexpr std::string_view kBond = "bond";
 constexpr std::string_view kErrors = "errors";
 constexpr std::string_view kCrcErrors = "crc_errors";
 
-// Up once and down again: a port that never had a link since boot changed at most once.
+// Up once and down again: a port that never had a link since boot has at most one change.
 constexpr double kHadLink = 2;
 
 Subject port(const std::string& name) {
@@ -92,7 +92,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   Collector collector(observed, witness, request.now);
   std::size_t virtual_links = 0;
   for (const auto& link : links) {
-    if (link.is_infiniband) continue;  // network.ib_port looks at its port
+    if (link.is_infiniband) continue;  // network.ib_port checks its port
     if (!link.is_physical && !link.problem && ++virtual_links > kMaxVirtual) continue;
     collector.add(link);
   }
@@ -114,8 +114,9 @@ class LinkJudge {
     if (judge_problem()) return std::move(findings_);
     const bool is_physical = is_true(kPhysical);
     if (!is_physical && !is_expected_) return {};
-    if (!is_true(kUp)) {  // switched off on purpose, unless the configuration says otherwise
-      if (is_expected_) add("link_down", Health::failed, "is switched off, but expected to be up");
+    if (!is_true(kUp)) {  // switched off by the administrator, unless the configuration expects it
+      if (is_expected_)
+        add("link_down", Health::failed, "is switched off, but the configuration expects it to be up");
       return std::move(findings_);
     }
     if (!is_true(kCarrier)) judge_missing_link();
@@ -148,23 +149,24 @@ class LinkJudge {
     return true;
   }
 
-  // A port that nobody ever plugged in since boot is unused, not broken.
+  // A port without a link since boot is unused, not failed.
   void judge_missing_link() {
     const bool had_link = input_.history.number(subject_, kCarrierChanges).value_or(0) >= kHadLink;
     if (!is_expected_ && !had_link) return;
     const auto bond = input_.history.word(subject_, kBond);
     if (bond && !is_expected_)
-      add("link_down", Health::degraded, "lost its link; " + *bond + " has one member less");
+      add("link_down", Health::degraded, "lost its link; " + *bond + " has lost a member");
     else
-      add("link_down", Health::failed, had_link ? "lost its link" : "has no link, but is expected to be up");
+      add("link_down", Health::failed,
+          had_link ? "lost its link" : "has no link, but the configuration expects it to be up");
   }
 
   void judge_flaps() {
     const Limit most = limit(input_, "network.ethernet_link.flaps");
     if (const auto changes = growth_above(input_, subject_, kCarrierChanges, most, kWindow))
       add("link_flapping",
-          "changed between link and no link " + to_string(Value{static_cast<std::int64_t>(*changes)}) +
-              " times in " + format_duration(kWindow),
+          "lost or regained its link " + to_string(Value{static_cast<std::int64_t>(*changes)}) +
+              " times in " + format_duration(kWindow) + " (limit " + rounded(most.value) + ")",
           *changes, most);
   }
 
@@ -172,13 +174,16 @@ class LinkJudge {
     const Limit least = limit(input_, "network.ethernet_link.minimum_speed");
     const auto speed = input_.history.number(subject_, kSpeed);
     if (speed && *speed < least.value)
-      add("link_speed_low", "runs at " + to_string(Value{static_cast<std::int64_t>(*speed)}) + " Mb/s",
+      add("link_speed_low",
+          "runs at " + to_string(Value{static_cast<std::int64_t>(*speed)}) + " Mb/s, expected: at least " +
+              rounded(least.value),
           *speed, least);
     if (input_.history.word(subject_, kDuplex) == "half")
       add("half_duplex", Health::degraded, "runs in half duplex");
     const Limit most = limit(input_, "network.ethernet_link.errors_per_second");
     if (const auto rate = growth_above(input_, subject_, kErrors, most, kWindow))
-      add("link_errors", "has errors all the time", *rate, most);
+      add("link_errors", "has " + rounded(*rate) + " errors per second (limit " + rounded(most.value) + ")",
+          *rate, most);
   }
 
   const JudgeInput& input_;
@@ -199,7 +204,7 @@ Findings judge(const JudgeInput& input) {
     if (name.find('/') != std::string::npos) continue;  // an InfiniBand port
     if (std::ranges::find(present, port(name)) == present.end())
       findings.push_back(make_finding(input, port(name), "interface_missing", Health::failed,
-                                      name + " is expected and not here"));
+                                      name + " is expected by the configuration, but missing"));
   }
   return findings;
 }

@@ -31,13 +31,13 @@ constexpr std::string_view kAdapter = "adapter";
 constexpr std::string_view kInfiniband = "InfiniBand";
 constexpr std::string_view kLosses = "counters/link_downed";
 
-// With fewer than so many others nobody can say which of them is right.
+// A comparison needs at least this many other ports.
 constexpr int kSiblings = 2;
 
-// Of the catalog: what every InfiniBand adapter counts. network.rdma_counters reads what only some do.
+// Counters that every InfiniBand adapter has. network.rdma_counters reads those of some adapters.
 constexpr CounterGroup kCounters{.family = "infiniband.", .folder = "counters/"};
 
-void look_at(const host::Host& host, const host::IbPort& port, MonoTime deadline, ObservationBuilder& seen) {
+void add_port(const host::Host& host, const host::IbPort& port, MonoTime deadline, ObservationBuilder& seen) {
   const Subject subject = port_subject(port.key());
   if (port.problem)
     seen.add_missing(subject, kState, kSysfs, to_string(port.problem->code), port.problem->what);
@@ -55,14 +55,14 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   ObservationBuilder seen(request.now);
   seen.add_count(host_subject(), kPorts, kSysfs, ports.size());
   for (const auto& port : ports)
-    look_at(host, port, request.deadline, seen);
+    add_port(host, port, request.deadline, seen);
   Observed observed;
   observed.witnesses.emplace_back(kSysfs);
   observed.observations = seen.take();
   return observed;
 }
 
-// Of a port that the subnet manager calls active: its physical link is away all the same.
+// Physical states without a link, although the subnet manager set the port active.
 constexpr std::array<std::string_view, 6> kNoPhysicalLink{
     "sleep", "polling", "disabled", "portconfigurationtraining", "linkerrorrecovery", "phy test"};
 
@@ -89,12 +89,12 @@ class PortJudge {
     }
     if (state && state->starts_with("active")) judge_rate();
     judge_counters();
-    if (state) judge_untold_counters(is_infiniband);
+    if (state) judge_unread_counters(is_infiniband);
     return std::move(findings_);
   }
 
  private:
-  // How long the port has not been active; nothing where it never was as long as we looked.
+  // Time since the port was last active; nullopt if it was never active in the window.
   [[nodiscard]] std::optional<Duration> inactive_for() const {
     std::optional<Duration> since;
     for (const auto& sample : input_.history.samples(subject_, kState))
@@ -102,7 +102,7 @@ class PortJudge {
     return since;
   }
 
-  // Not yet, when it was active a moment ago.
+  // True if the port was active less than `grace` ago.
   [[nodiscard]] bool is_within(const Limit& grace) const {
     const auto inactive = inactive_for();
     return inactive && to_seconds(*inactive) < grace.value;
@@ -120,14 +120,14 @@ class PortJudge {
     const Value* error = state == nullptr ? nullptr : find_attribute(state->attributes, "error");
     findings_.push_back(make_finding(
         input_, subject_, "could_not_look", Health::unknown,
-        subject_.key + " does not tell its state" + (error == nullptr ? "" : ": " + to_string(*error))));
+        subject_.key + ": could not read its state" + (error == nullptr ? "" : ": " + to_string(*error))));
   }
 
   void judge_state(const std::string& state) {
     if (state.starts_with("active")) return judge_physical_link();
     if (state == "init" || state == "armed") {
       if (!is_within(limit(input_, "network.ib_port.initialising_seconds")))
-        add("ib_port_initialising", Health::degraded, "has a link but no subnet manager made it active");
+        add("ib_port_initialising", Health::degraded, "has a link, but no subnet manager has activated it");
       return;
     }
     const auto physical = input_.history.word(subject_, kPhysicalState).value_or("");
@@ -136,7 +136,7 @@ class PortJudge {
       return;
     }
     if (is_within(limit(input_, "network.ib_port.down_seconds"))) return;
-    // Whether somebody needs the port is known only from the configuration, or when it worked before.
+    // The port is known to be in use only by the configuration, or because it was active before.
     const bool was_active =
         inactive_for().has_value() || input_.history.number(subject_, kLosses).value_or(0) > 0;
     add("ib_port_down", is_expected_ || was_active ? Health::failed : Health::degraded,
@@ -149,7 +149,7 @@ class PortJudge {
       add("ib_link_unsteady", Health::degraded, "is active, but its physical link is in state " + physical);
   }
 
-  // The rate that most ports of equal adapters have, where there are enough of them to say. No table of
+  // The rate of most ports of the same adapter model, if there are enough of them. Does not use a table of
   // products.
   [[nodiscard]] std::optional<double> rate_of_siblings(int& agreeing) const {
     const auto adapter = input_.history.word(subject_, kAdapter);
@@ -175,13 +175,13 @@ class PortJudge {
     int agreeing = 0;
     const auto usual = rate_of_siblings(agreeing);
     if (usual && *rate < *usual) {
-      add_rate(*rate, std::to_string(agreeing) + " of its siblings at " + to_string(Value{*usual}));
+      add_rate(*rate, std::to_string(agreeing) + " of its siblings at " + to_string(Value{*usual}) + " Gb/s");
       findings_.back().evidence.emplace_back("siblingsGbps", *usual);
       return;
     }
     const auto best = input_.history.number(subject_, kBestRate);
     if (!best || *rate >= *best) return;
-    add_rate(*rate, "and ran at " + to_string(Value{*best}) + " since the machine started");
+    add_rate(*rate, "but ran at " + to_string(Value{*best}) + " Gb/s since the machine started");
     findings_.back().evidence.emplace_back("bestGbps", *best);
   }
   void add_rate(double rate, const std::string& compared) {
@@ -191,7 +191,7 @@ class PortJudge {
     findings_.back().evidence.emplace_back("rateGbps", rate);
   }
 
-  // One finding per reason: the first counter of the catalog's order that is too fast.
+  // One finding per reason: for the first counter, in the catalog's order, that grows too fast.
   void judge_counters() {
     for (const FastCounter& fast : fast_counters(input_, subject_, kCounters, kWindow)) {
       const bool is_flaps = fast.most.id == "network.ib_port.flaps";
@@ -200,22 +200,24 @@ class PortJudge {
       const std::string name = counter_name(*fast.counter);
       findings_.push_back(make_finding(
           input_, subject_, reason, Health::degraded,
-          subject_.key + (is_flaps ? " goes up and down" : " has errors: " + name), fast.growth, fast.most));
+          subject_.key + (is_flaps ? " loses and regains its link: " : " has errors: ") + name + " grew by " +
+              rounded(fast.growth) + " (limit " + rounded(fast.most.value) + " " + fast.most.unit + ")",
+          fast.growth, fast.most));
       findings_.back().evidence.emplace_back("counter", name);
     }
   }
 
-  void judge_untold_counters(bool is_infiniband) {
-    auto why = why_untold(input_, subject_, kCounters, kWindow);
+  void judge_unread_counters(bool is_infiniband) {
+    auto why = why_unread(input_, subject_, kCounters, kWindow);
     const auto is_counter = [this](const Observation& observation) {
       return observation.subject == subject_ && observation.name.text().starts_with(kCounters.folder);
     };
-    // Every InfiniBand port counts; those of RoCE and EFA need not.
+    // Every InfiniBand port has counters; RoCE and EFA ports may lack them.
     if (!why && is_infiniband && std::ranges::none_of(input_.history.latest(), is_counter))
-      why = "it shows none of its counters";
+      why = "it has no readable counter";
     if (why)
       findings_.push_back(make_finding(input_, subject_, "ib_counters_untold", Health::unknown,
-                                       subject_.key + ": new errors would not be seen: " + *why));
+                                       subject_.key + ": new errors would not be noticed: " + *why));
   }
 
   const JudgeInput& input_;
@@ -235,11 +237,11 @@ Findings judge(const JudgeInput& input) {
   for (const auto& name : input.expectation.expected_interfaces) {
     const auto slash = name.find('/');
     if (slash == std::string::npos) continue;  // an Ethernet interface
-    // Where a device does not tell its ports nobody knows which are missing.
+    // If the ports of a device could not be read, it is unknown which are missing.
     if (std::ranges::find(present, port_subject(name.substr(0, slash))) != present.end()) continue;
     if (std::ranges::find(present, port_subject(name)) == present.end())
       findings.push_back(make_finding(input, port_subject(name), "interface_missing", Health::failed,
-                                      name + " is expected and not here"));
+                                      name + " is expected by the configuration, but missing"));
   }
   if (present.empty() && findings.empty())
     findings.push_back(

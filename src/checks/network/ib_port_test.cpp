@@ -257,7 +257,7 @@ TEST_F(NetworkIbPort, a_port_that_was_faster_once_is_degraded_without_siblings_t
   history_.add(observed->observations, 1h);
   const auto findings = kNetworkIbPort.judge({now, history_, catalog::builtin(), expectation_});
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].message, "mlx5_0/1 runs at 200 Gb/s, and ran at 400 since the machine started");
+  EXPECT_EQ(findings[0].message, "mlx5_0/1 runs at 200 Gb/s, but ran at 400 Gb/s since the machine started");
   EXPECT_THAT(kNetworkIbPort.info.baselines, ElementsAre("rate"));
 }
 

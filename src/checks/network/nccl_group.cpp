@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::string_view kId = "network.nccl_group";
 
-// Of the host: "measured", or "no_targets".
+// About the host: "measured", or "no_targets".
 constexpr std::string_view kOutcome = "group.outcome";
-// Of each group, peer/<its name>, in bits per second: the bus bandwidth of one all-reduce of all its GPUs.
-// `kind` is "leaf", the nodes below one switch, or "all"; `nodes` and `ranks` are how many nodes and GPUs it
-// has, `members` their names. Of a node that took no part it is missing: its `kind` is "node". Where nothing
-// was measured `error` says why.
+// About each group, peer/<its name>, in bits per second: the bus bandwidth of one all-reduce of all its GPUs.
+// `kind` is "leaf", the nodes below one switch, or "all"; `nodes` and `ranks` are the numbers of nodes and
+// GPUs, `members` the names. For a node that took no part the value is missing and `kind` is "node". `error`
+// is the cause of a missing value.
 constexpr std::string_view kBus = "group.bus";
-// Of the node whose GPU got a wrong sum, or of the group where nobody knows which it is: 1, with `group`,
+// About the node whose GPU got a wrong sum, or about the group if the node is unknown: 1, with `group`,
 // `members` and `problem`.
 constexpr std::string_view kWrong = "group.wrong";
 constexpr std::array kFound{kBus, kWrong};
@@ -33,15 +33,16 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return last_results(host, request, kId, kProbe);
 }
 
-// What an all-reduce has depends on how many make it.
+// The bandwidth of an all-reduce depends on the number of its members.
 bool are_alike(const Measured& one, const Measured& other) {
   const auto has_same = [&](std::string_view name) {
-    return attribute_text(*one.said, name) == attribute_text(*other.said, name);
+    return attribute_text(*one.result, name) == attribute_text(*other.result, name);
   };
   return has_same("kind") && has_same("nodes") && has_same("ranks");
 }
 
-// What all nodes have together depends on the fabric above the leaves, which may have fewer lines by design.
+// Only leaves are compared: the bandwidth of all nodes depends on the fabric above the leaves, which may be
+// oversubscribed by design.
 void judge_leaves(const JudgeInput& input, Findings& findings) {
   constexpr double kGiga = 1e9;
   const std::vector<Measured> groups = measured(input, kBus);
@@ -51,25 +52,25 @@ void judge_leaves(const JudgeInput& input, Findings& findings) {
     if (!usual) continue;
     const Limit least = share_of(limit(input, "network.nccl_group.sibling_share"), *usual, "bits_per_second");
     if (group.value >= least.value) continue;
-    findings.push_back(make_finding(input, group.said->subject, "group_slower_than_others", Health::degraded,
-                                    "the GPUs below " + group.said->subject.key + " sum up together at " +
-                                        rounded(group.value / kGiga) + " Gbit/s, as many below others at " +
-                                        rounded(*usual / kGiga) +
-                                        " Gbit/s: " + attribute_text(*group.said, "members"),
-                                    group.value, least));
-    add_source(findings.back(), *group.said);
+    findings.push_back(
+        make_finding(input, group.result->subject, "group_slower_than_others", Health::degraded,
+                     "the all-reduce of the GPUs below " + group.result->subject.key + " has " +
+                         rounded(group.value / kGiga) + " Gbit/s, the median of groups of the same size is " +
+                         rounded(*usual / kGiga) + " Gbit/s: " + attribute_text(*group.result, "members"),
+                     group.value, least));
+    add_source(findings.back(), *group.result);
   }
 }
 
 void judge_wrong(const JudgeInput& input, Findings& findings) {
   for (const Measured& wrong : measured(input, kWrong)) {
     if (wrong.value <= 0) continue;
-    const Observation& said = *wrong.said;
-    findings.push_back(make_finding(input, said.subject, "allreduce_wrong_in_group", Health::degraded,
-                                    "the GPUs of " + attribute_text(said, "group") +
-                                        " sum up wrongly together (" + attribute_text(said, "members") +
-                                        "): " + attribute_text(said, "problem")));
-    add_source(findings.back(), said);
+    const Observation& result = *wrong.result;
+    findings.push_back(make_finding(input, result.subject, "allreduce_wrong_in_group", Health::degraded,
+                                    "the all-reduce of the GPUs of " + attribute_text(result, "group") +
+                                        " returned wrong sums (" + attribute_text(result, "members") +
+                                        "): " + attribute_text(result, "problem")));
+    add_source(findings.back(), result);
   }
 }
 

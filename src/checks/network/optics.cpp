@@ -18,9 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A machine with more has virtual ones that say they are not.
+// A machine with more ports has virtual ports that pretend to be physical.
 constexpr std::size_t kMaxPorts = 64;
-// Left for the way back: at the deadline itself the round would be given up, and nothing known.
+// Reserve for the return: a run that reaches its deadline is abandoned without a result.
 constexpr Duration kSlack = 1s;
 
 Attributes limits_of(const host::ModuleMonitor& monitor) {
@@ -31,7 +31,7 @@ Attributes limits_of(const host::ModuleMonitor& monitor) {
           {std::string(kLowAlarm), monitor.limits->low_alarm}};
 }
 
-// One port, as the kernel and its driver show it.
+// Adds the observations of one port, from the kernel and its driver.
 class Port {
  public:
   Port(const host::EthernetLink& link, ObservationBuilder& seen)
@@ -45,7 +45,7 @@ class Port {
   void add_missing(std::string_view why, const std::string& what) {
     seen_.add_missing(subject_, kPort, kEthtool, why, what);
   }
-  // True: the memory of the module answered.
+  // True if the module's memory could be read.
   bool add_answer(const host::EthtoolPort& port) {
     seen_.add(subject_, kPort, kEthtool, true);
     add_reason(port.link);
@@ -57,9 +57,9 @@ class Port {
   void add_error(std::string_view name, std::string_view source, const Error& error) {
     seen_.add_missing(subject_, name, source, to_string(error.code), error.what);
   }
-  void add_reason(const Result<host::PortLink>& told) {
-    if (!told) return add_error(kLinkReason, kEthtool, told.error());
-    const host::PortLink& link = *told;
+  void add_reason(const Result<host::PortLink>& answer) {
+    if (!answer) return add_error(kLinkReason, kEthtool, answer.error());
+    const host::PortLink& link = *answer;
     if (!link.reason.empty()) {
       Observation& reason = seen_.add(subject_, kLinkReason, kEthtool, link.reason);
       if (!link.detail.empty()) reason.attributes = {{"detail", link.detail}};
@@ -68,9 +68,9 @@ class Port {
     Observation& quality = seen_.add(subject_, kSignalQuality, kEthtool, std::int64_t{*link.signal_quality});
     if (link.signal_quality_max) quality.attributes = {{"best", std::int64_t{*link.signal_quality_max}}};
   }
-  void add_fec(const Result<host::PortFec>& told) {
-    if (!told) return add_error(kFecMode, kEthtool, told.error());
-    const host::PortFec& fec = *told;
+  void add_fec(const Result<host::PortFec>& answer) {
+    if (!answer) return add_error(kFecMode, kEthtool, answer.error());
+    const host::PortFec& fec = *answer;
     if (!fec.mode.empty()) seen_.add(subject_, kFecMode, kEthtool, fec.mode);
     if (fec.corrected_blocks) seen_.add_count(subject_, kCorrected, kEthtool, *fec.corrected_blocks);
     if (fec.uncorrectable_blocks)
@@ -115,7 +115,7 @@ Result<std::vector<host::EthernetLink>> ports_of(const host::Host& host, MonoTim
   std::vector<host::EthernetLink> ports;
   for (auto& link : TRY(host.ethernet.links(deadline)))
     if (link.is_port() && ports.size() < kMaxPorts) ports.push_back(std::move(link));
-  if (ports.empty()) return fail(Errc::unsupported, "no Ethernet port of hardware");
+  if (ports.empty()) return fail(Errc::unsupported, "no physical Ethernet port");
   return ports;
 }
 
@@ -128,7 +128,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     Port port(link, seen);
     port.add_link();
     if (!link.pci_address.empty() && host.spared_adapters.is_spared(link.pci_address, request.deadline)) {
-      port.add_missing(kSparedPort, "its firmware complains when it is asked, so it is not");
+      port.add_missing(kSparedPort, "not read, because its firmware logs an error for each read");
       continue;
     }
     asked.push_back(&link);

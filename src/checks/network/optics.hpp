@@ -5,14 +5,14 @@
 
 #include "checks/check.hpp"
 
-// What network.optics sees of a port and what it concludes from that; the two halves of the check.
+// Observations of network.optics, shared by the two halves of the check: observe and judge.
 namespace autopilot::checks::network_optics {
 
 inline constexpr std::string_view kEthtool = "ethtool";
 inline constexpr std::string_view kModuleMemory = "module memory";
 
-// Of each port.
-inline constexpr std::string_view kPort = "port";  // missing: nothing could be asked
+// About each port.
+inline constexpr std::string_view kPort = "port";  // missing: the port could not be read
 inline constexpr std::string_view kUp = "up";
 inline constexpr std::string_view kCarrier = "carrier";
 inline constexpr std::string_view kCarrierChanges = "carrier_changes";
@@ -23,10 +23,10 @@ inline constexpr std::string_view kCorrected = "fec.corrected";
 inline constexpr std::string_view kUncorrectable = "fec.uncorrectable";
 inline constexpr std::string_view kModule = "module";  // kind; attributes vendor, part, copper, problem
 inline constexpr std::string_view kModuleState = "module.state";  // attribute `cause`
-// What it measures, with its own limits as attributes.
+// Measurements of the module, with its own limits as attributes.
 inline constexpr std::string_view kTemperature = "module.temperature";
 inline constexpr std::string_view kVoltage = "module.voltage";
-// And of each lane, with its number behind a point.
+// The same for each lane; the name ends with a point and the lane number.
 inline constexpr std::string_view kReceived = "module.received";
 inline constexpr std::string_view kSent = "module.sent";
 inline constexpr std::string_view kCurrent = "module.current";

@@ -15,31 +15,31 @@
 namespace autopilot::checks::network_optics {
 namespace {
 
-// Up once and down again: a port that never had a link since boot changed at most once.
+// Up once and down again: a port that never had a link since boot has at most one change.
 constexpr double kHadLink = 2;
 
-struct ToldReason {
+struct LinkReason {
   std::string_view word;
   std::string_view reason;
   std::string_view what;
-  bool is_of_module = false;  // something is plugged: the port is meant to be used
+  bool is_of_module = false;  // a module is plugged in: the port is meant to be used
 };
 
-constexpr std::array kToldReasons{
-    ToldReason{"no_cable", "link_unplugged", "has no cable or module in it"},
-    ToldReason{"autonegotiation_failed", "link_not_agreed", "does not agree with its other end"},
-    ToldReason{"link_training_failed", "link_not_agreed", "could not train with its other end"},
-    ToldReason{"logical_mismatch", "link_not_agreed", "receives what it cannot make sense of"},
-    ToldReason{"bad_signal_integrity", "link_signal_bad", "receives a bad signal"},
-    ToldReason{"cable_issue", "link_module_unusable", "cannot use its cable", true},
-    ToldReason{"eeprom_issue", "link_module_unusable", "cannot read its cable or module", true},
-    ToldReason{"calibration_failure", "link_module_unusable", "could not calibrate its module", true},
-    ToldReason{"power_budget_exceeded", "link_module_unusable", "has no power left for its module", true},
-    ToldReason{"overheat", "link_module_unusable", "has a module that is too hot", true},
-    ToldReason{"module", "link_module_unusable", "has a module that is not ready", true},
+constexpr std::array kLinkReasons{
+    LinkReason{"no_cable", "link_unplugged", "has no cable or module"},
+    LinkReason{"autonegotiation_failed", "link_not_agreed", "could not negotiate with its link partner"},
+    LinkReason{"link_training_failed", "link_not_agreed", "could not train with its link partner"},
+    LinkReason{"logical_mismatch", "link_not_agreed", "receives data that it cannot decode"},
+    LinkReason{"bad_signal_integrity", "link_signal_bad", "receives a bad signal"},
+    LinkReason{"cable_issue", "link_module_unusable", "cannot use its cable", true},
+    LinkReason{"eeprom_issue", "link_module_unusable", "cannot read its cable or module", true},
+    LinkReason{"calibration_failure", "link_module_unusable", "could not calibrate its module", true},
+    LinkReason{"power_budget_exceeded", "link_module_unusable", "has no power left for its module", true},
+    LinkReason{"overheat", "link_module_unusable", "has a module that is too hot", true},
+    LinkReason{"module", "link_module_unusable", "has a module that is not ready", true},
 };
 
-// Of light nobody thinks in watts.
+// Optical power is read in dBm.
 std::string dbm(double milliwatts) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f dBm", 10 * std::log10(milliwatts));
@@ -54,7 +54,7 @@ std::string with_unit(double value, std::string_view unit) {
   return text.data() + std::string(sign);
 }
 
-// Beyond which of the module's own limits a value is.
+// The limit of the module that a value exceeds.
 struct Excess {
   std::string_view limit;  // its name
   double value = 0;
@@ -81,7 +81,7 @@ std::optional<Excess> excess_of(const Observation& observation) {
   return std::nullopt;
 }
 
-// A quantity of the module, and what is said when it is beyond a limit.
+// A measured quantity of the module, and its text in messages.
 struct Quantity {
   std::string_view name;  // of the observation, without the number of a lane
   std::string_view reason;
@@ -89,13 +89,13 @@ struct Quantity {
 };
 
 constexpr std::array kOfModule{
-    Quantity{kTemperature, "module_temperature", "has a module of"},
-    Quantity{kVoltage, "module_voltage", "has a module that is fed with"},
+    Quantity{kTemperature, "module_temperature", "has a module at"},
+    Quantity{kVoltage, "module_voltage", "has a module with a supply voltage of"},
 };
 constexpr std::array kOfLanes{
     Quantity{kReceived, "module_light_received", "receives"},
     Quantity{kSent, "module_light_sent", "sends"},
-    Quantity{kCurrent, "module_laser_current", "feeds its laser with"},
+    Quantity{kCurrent, "module_laser_current", "has a laser bias current of"},
 };
 
 class PortJudge {
@@ -120,7 +120,7 @@ class PortJudge {
     }
     if (findings_.empty() && !offers_anything())
       add("not_supported", Health::unsupported,
-          "has a driver or a module that measures nothing" + driver_said());
+          "has a driver or a module without measurements" + module_text());
     return std::move(findings_);
   }
 
@@ -149,11 +149,11 @@ class PortJudge {
     add(is_late     ? "timed_out"
         : is_denied ? "not_permitted"
                     : "could_not_look",
-        Health::unknown, "was not looked at: " + error_of(*port));
+        Health::unknown, "could not be read: " + error_of(*port));
     return true;
   }
 
-  // Something of the port is measured, or was refused for another reason than that nothing is.
+  // True if the port has a measurement, or one failed for another reason than missing support.
   [[nodiscard]] bool offers_anything() const {
     if (find(kUncorrectable) != nullptr || find(kTemperature) != nullptr || find(kVoltage) != nullptr ||
         find(kModuleState) != nullptr)
@@ -162,11 +162,11 @@ class PortJudge {
     const Observation* module = find(kModule);
     return module != nullptr && !module->missing.empty() && !is_without_module(*module);
   }
-  // The driver has no such operation, or there is nothing that could be read.
+  // The driver lacks the operation, or the cage is empty.
   [[nodiscard]] static bool is_without_module(const Observation& module) {
     return module.missing == to_string(Errc::unsupported) || module.missing == to_string(Errc::not_found);
   }
-  [[nodiscard]] std::string driver_said() const {
+  [[nodiscard]] std::string module_text() const {
     const Observation* module = find(kModule);
     if (module == nullptr) return {};
     return module->missing.empty() ? " (" + name_of_module(*module) + ")" : "";
@@ -178,7 +178,7 @@ class PortJudge {
         name += (name.empty() || to_string(*value).empty() ? "" : " ") + to_string(*value);
     return name.empty() ? to_string(*module.value) : name;
   }
-  // Which module a person has to look for.
+  // Names the module for the operator.
   void add_module_to(Finding& finding) const {
     const Observation* module = find(kModule);
     if (module != nullptr && module->missing.empty())
@@ -193,13 +193,13 @@ class PortJudge {
       const Value* cause = find_attribute(find(kModuleState)->attributes, "cause");
       const std::string why = cause == nullptr ? "" : to_string(*cause);
       add_module_to(add("module_fault", Health::failed,
-                        "has a module that says it is at fault" + (why.empty() ? "" : ": " + why)));
+                        "has a module that reports a fault" + (why.empty() ? "" : ": " + why)));
     }
     for (const Quantity& quantity : kOfModule)
       if (const Observation* value = find(quantity.name))
         if (const auto excess = excess_of(*value)) add_excess(quantity, *value, *excess, "");
   }
-  // Without the right everybody knows (see below); without a link the cage may be empty.
+  // modules_denied() reports a missing permission once for all ports; without a link the cage may be empty.
   void judge_unread(const Observation& module) {
     if (module.missing == to_string(Errc::denied) || is_without_module(module) || !has_carrier_) return;
     add("could_not_look", Health::unknown, "has a module that could not be read: " + error_of(module));
@@ -220,7 +220,7 @@ class PortJudge {
     add_module_to(finding);
   }
 
-  // The lane that is worst off: an alarm before a warning, then the first.
+  // Reports the worst lane: an alarm before a warning, then the first.
   void judge_lanes(const Quantity& quantity) {
     const Observation* worst = nullptr;
     std::optional<Excess> most;
@@ -243,8 +243,8 @@ class PortJudge {
     findings_.back().evidence.emplace_back("lanes", others);
   }
 
-  // A link that is up uses no lane without light: such a one belongs to another port of a divided module, or
-  // to none.
+  // A lane without light is not part of an active link: it belongs to another port of a split module, or to
+  // none.
   [[nodiscard]] bool is_idle(const std::string& lane) const {
     const Limit dark = limit(input_, "network.optics.dark_milliwatts");
     return std::ranges::any_of(std::array{kReceived, kSent}, [&](std::string_view name) {
@@ -253,17 +253,18 @@ class PortJudge {
     });
   }
 
-  // A link that comes up has such blocks, and one that flaps is told by network.ethernet_link.
+  // A link that comes up has such blocks, and network.ethernet_link reports flapping.
   void judge_fec() {
     const auto changes = input_.history.growth(subject_, kCarrierChanges, input_.now, kWindow);
     if (!changes || changes->delta > 0) return;
     const Limit most = limit(input_, "network.optics.uncorrectable_blocks");
     const auto rate = growth_above(input_, subject_, kUncorrectable, most, kWindow);
     if (!rate) return;
-    findings_.push_back(make_finding(
-        input_, subject_, "fec_uncorrectable", Health::degraded,
-        subject_.key + " loses data: " + rounded(*rate) + " blocks a minute are beyond correction", *rate,
-        most));
+    findings_.push_back(make_finding(input_, subject_, "fec_uncorrectable", Health::degraded,
+                                     subject_.key + " loses data: " + rounded(*rate) +
+                                         " uncorrectable FEC blocks per minute (limit " +
+                                         rounded(most.value) + ")",
+                                     *rate, most));
     Finding& finding = findings_.back();
     if (const auto mode = input_.history.word(subject_, kFecMode))
       finding.evidence.emplace_back("fec", *mode);
@@ -277,20 +278,20 @@ class PortJudge {
     const bool is_wanted =
         is_expected_ || input_.history.number(subject_, kCarrierChanges).value_or(0) >= kHadLink;
     const auto word = input_.history.word(subject_, kLinkReason);
-    const auto* const told = std::ranges::find(kToldReasons, word.value_or(""), &ToldReason::word);
-    if (told != kToldReasons.end() && (is_wanted || told->is_of_module)) return add_told(*told);
-    if (is_wanted && told == kToldReasons.end() && is_dark())
+    const auto* const known = std::ranges::find(kLinkReasons, word.value_or(""), &LinkReason::word);
+    if (known != kLinkReasons.end() && (is_wanted || known->is_of_module)) return add_link_reason(*known);
+    if (is_wanted && known == kLinkReasons.end() && is_dark())
       add_module_to(add("link_no_light", Health::degraded, "has no link and receives no light"));
   }
-  void add_told(const ToldReason& told) {
+  void add_link_reason(const LinkReason& link_reason) {
     const Value* detail = find_attribute(find(kLinkReason)->attributes, "detail");
     const std::string more = detail == nullptr ? "" : to_string(*detail);
     std::string spoken = more;
     std::ranges::replace(spoken, '_', ' ');
     Finding& finding =
-        add(told.reason, Health::degraded,
-            "has no link: it " + std::string(told.what) + (more.empty() ? "" : " (" + spoken + ")"));
-    finding.evidence = {{"linkReason", std::string(told.word)}};
+        add(link_reason.reason, Health::degraded,
+            "has no link: it " + std::string(link_reason.what) + (more.empty() ? "" : " (" + spoken + ")"));
+    finding.evidence = {{"linkReason", std::string(link_reason.word)}};
     if (!more.empty()) finding.evidence.emplace_back("linkDetail", more);
     if (is_dark()) finding.evidence.emplace_back("light", "none");
     add_module_to(finding);
@@ -315,12 +316,12 @@ class PortJudge {
   Findings findings_;
 };
 
-// Once, and not of each port: one right is missing.
+// One finding for all ports, because one permission is missing.
 std::optional<Finding> modules_denied(const JudgeInput& input) {
   for (const Observation& observation : input.history.latest())
     if (observation.name == kModule && observation.missing == to_string(Errc::denied))
       return make_finding(input, host_subject(), kNotPermitted, Health::unknown,
-                          "the modules of the ports were not asked: that needs CAP_NET_ADMIN");
+                          "the modules of the ports could not be read: CAP_NET_ADMIN is missing");
   return std::nullopt;
 }
 
@@ -341,7 +342,7 @@ Findings judge(const JudgeInput& input) {
   if (auto denied = modules_denied(input)) findings.push_back(*std::move(denied));
   if (is_all_unsupported && !findings.empty())
     return {make_finding(input, host_subject(), "not_supported", Health::unsupported,
-                         "no driver or module of a port of this machine measures anything")};
+                         "no driver or module of any port of this machine has measurements")};
   return findings;
 }
 

@@ -157,11 +157,11 @@ TEST_F(NetworkOptics, each_quantity_has_its_own_reason) {
       ElementsAre("nic_port/eth0 module_temperature degraded", "nic_port/eth0 module_voltage degraded",
                   "nic_port/eth0 module_light_received degraded", "nic_port/eth0 module_light_sent degraded",
                   "nic_port/eth0 module_laser_current degraded"));
-  EXPECT_EQ(last_[0].message, "eth0 has a module of 72 °C, above its own warning limit of 70 °C");
+  EXPECT_EQ(last_[0].message, "eth0 has a module at 72 °C, above its own warning limit of 70 °C");
   EXPECT_EQ(last_[1].message,
-            "eth0 has a module that is fed with 3.1 V, below its own warning limit of 3.135 V");
+            "eth0 has a module with a supply voltage of 3.1 V, below its own warning limit of 3.135 V");
   EXPECT_EQ(last_[4].message,
-            "eth0 feeds its laser with 14 mA on lane 1, above its own alarm limit of 12 mA");
+            "eth0 has a laser bias current of 14 mA on lane 1, above its own alarm limit of 12 mA");
 }
 
 TEST_F(NetworkOptics, light_is_judged_only_while_there_is_a_link) {
@@ -205,7 +205,8 @@ TEST_F(NetworkOptics, the_driver_says_why_a_lost_link_is_lost) {
   }
   port().link = host::PortLink{"link_training_failed", "remote_fault", {}, {}};
   EXPECT_THAT(reasons(), ElementsAre("nic_port/eth0 link_not_agreed degraded"));
-  EXPECT_EQ(last_.front().message, "eth0 has no link: it could not train with its other end (remote fault)");
+  EXPECT_EQ(last_.front().message,
+            "eth0 has no link: it could not train with its link partner (remote fault)");
   port().link = host::PortLink{"42", "", {}, {}};
   EXPECT_THAT(reasons(), IsEmpty()) << "a reason that is not known here says nothing";
 }
@@ -245,7 +246,7 @@ TEST_F(NetworkOptics, blocks_beyond_correction_degrade_a_link_that_stays_up) {
   port().fec->uncorrectable_blocks = 120;
   port().fec->corrected_blocks = 3000;
   EXPECT_THAT(reasons(), ElementsAre("nic_port/eth0 fec_uncorrectable degraded"));
-  EXPECT_EQ(last_.front().message, "eth0 loses data: 120 blocks a minute are beyond correction");
+  EXPECT_EQ(last_.front().message, "eth0 loses data: 120 uncorrectable FEC blocks per minute (limit 1)");
   EXPECT_EQ(evidence("correctedPerMinute"), "2000");
   EXPECT_EQ(evidence("fec"), "rs");
 }

@@ -20,26 +20,27 @@ constexpr std::string_view kNcclAllreduce = "network.nccl_allreduce";
 
 constexpr std::string_view kWitness = "probe";
 
-// Of the host: "measured", or "no_targets".
+// About the host: "measured", or "no_targets".
 constexpr std::string_view kOutcome = "bandwidth.outcome";
-// Of each pair of nodes in one network, in bits per second: what arrived there of what the other end sent.
-// The subject is link/<source>/<interface>|<destination>/<interface>; `source`, `source_pod`, `destination`,
-// `destination_pod` and `interface` name its parts, `usual` is what such pairs have, and by RDMA
-// `latency_microseconds` and `latency_p99_microseconds` are those of a small message. 0: nothing arrived,
-// `problem` says what was seen instead; one that was not measured has an `error`.
+// About each pair of nodes in one network, in bits per second: the data that arrived at the destination. The
+// subject is link/<source>/<interface>|<destination>/<interface>; `source`, `source_pod`, `destination`,
+// `destination_pod` and `interface` name its parts, `usual` is the usual value of such pairs, and over RDMA
+// `latency_microseconds` and `latency_p99_microseconds` are the latencies of a small message. 0: no data
+// arrived, and `problem` describes the failure. A pair that was not measured has an `error`.
 constexpr std::string_view kReceived = "bandwidth.received";
-// Of whom the run suspects, by all that it measured: how surely, 0 to 1. The subject is peer/<node>,
+// A suspect, by all measurements of the run; the value is the confidence, 0 to 1. The subject is peer/<node>,
 // nic_port/<node>:<interface>, link/<node>/<interface>|<node>/<interface>, or peer/<what several have in
-// common>; with `kind` ("node", "nic" and so on: fleet::SuspectKind), `loss` (a share of what is usual),
-// `partners` (how many it was low with that are fine with others), `unreachable` and `sentence`.
+// common>. Attributes: `kind` ("node", "nic" and so on: fleet::SuspectKind), `loss` (share of the usual
+// value), `partners` (number of low pairs whose other endpoint is fine with others), `unreachable` and
+// `sentence`.
 constexpr std::string_view kSuspect = "bandwidth.suspect";
-// Of a pair whose GPUs summed up wrongly together, by an all-reduce alone: 1, with `source`, `destination`,
-// `interface`, `problem` and, where it is known, `wrong_at`, the node whose GPU got the wrong sum. The
-// subject is that of the pair, of which nothing else is told.
+// About a pair whose GPUs returned wrong sums, by an all-reduce only: 1, with `source`, `destination`,
+// `interface`, `problem` and, if known, `wrong_at`, the node whose GPU got the wrong sum. The subject is the
+// pair; it has no other finding.
 constexpr std::string_view kWrong = "bandwidth.wrong";
-// Without a value, with an `error`: of peer/<node> or nic_port/<node>:<interface>, that should have been
-// tested and was not; of a suspect, who of its ends it is; of the host, that there was too little to compare,
-// and that the run was ended before it was complete.
+// Without a value, with an `error`. kLeftOut: peer/<node> or nic_port/<node>:<interface> that should have
+// been tested but was not. kDecision: a suspect whose culprit among its endpoints is undecided. kComparison,
+// about the host: too few values to compare. kRest, about the host: the run ended before it was complete.
 constexpr std::string_view kLeftOut = "bandwidth.left_out";
 constexpr std::string_view kDecision = "bandwidth.decision";
 constexpr std::string_view kComparison = "bandwidth.comparison";
@@ -57,12 +58,13 @@ std::string_view reason_for(const Subject& subject, std::string_view kind) {
   return subject.kind == SubjectKind::nic_port ? "nic_slower_than_others" : "path_slower_than_others";
 }
 
-// Who is named for what is wrong, by the keys of the subjects.
-using Blamed = std::set<std::string>;
+// Keys of the subjects that have a finding.
+using Culprits = std::set<std::string>;
 
-// How much is too little depends on line, load and path; the run says who is low beside all others.
-Blamed judge_suspects(const JudgeInput& input, std::string_view id, Findings& findings) {
-  Blamed blamed;
+// The usual value depends on link, load and path, so the run itself decides which values are low compared
+// with others.
+Culprits judge_suspects(const JudgeInput& input, std::string_view id, Findings& findings) {
+  Culprits culprits;
   const Limit least = limit(input, std::string(id) + ".confidence");
   for (const Observation& suspect : input.history.latest()) {
     if (suspect.name != kSuspect || !suspect.value) continue;
@@ -75,9 +77,9 @@ Blamed judge_suspects(const JudgeInput& input, std::string_view id, Findings& fi
     for (const auto& [name, value] : suspect.attributes)
       findings.back().evidence.emplace_back(name, value);
     findings.back().evidence.emplace_back("witness", suspect.source);
-    blamed.insert(suspect.subject.key);
+    culprits.insert(suspect.subject.key);
   }
-  return blamed;
+  return culprits;
 }
 
 // "gpu-5:net0" of "gpu-5/net0".
@@ -87,32 +89,32 @@ std::string port_key(std::string_view end) {
   return port_at(end.substr(0, slash), end.substr(slash + 1)).key;
 }
 
-// That the pair is silent is one of the signs of what was told already.
-bool is_explained(const Observation& pair, const Blamed& blamed) {
+// True if an earlier finding already explains that no data arrives.
+bool is_explained(const Observation& pair, const Culprits& culprits) {
   const auto [source, destination] = ends_of(pair.subject);
   const std::string from(source);
   const std::string to(destination);
-  return blamed.contains(from + "|" + to) || blamed.contains(to + "|" + from) ||
-         blamed.contains(port_key(from)) || blamed.contains(port_key(to)) ||
-         blamed.contains(attribute_text(pair, "source")) ||
-         blamed.contains(attribute_text(pair, "destination"));
+  return culprits.contains(from + "|" + to) || culprits.contains(to + "|" + from) ||
+         culprits.contains(port_key(from)) || culprits.contains(port_key(to)) ||
+         culprits.contains(attribute_text(pair, "source")) ||
+         culprits.contains(attribute_text(pair, "destination"));
 }
 
 std::string silence(const Observation& pair) {
   const std::string problem = attribute_text(pair, "problem");
-  return "nothing of what " + attribute_text(pair, "source") + " sends arrives at " +
+  return "no data from " + attribute_text(pair, "source") + " arrives at " +
          attribute_text(pair, "destination") + " over " + attribute_text(pair, "interface") +
          (problem.empty() ? "" : ": " + problem);
 }
 
 std::string wrong_sum_of(const Observation& pair) {
   const std::string at = attribute_text(pair, "wrong_at");
-  return "the GPUs of " + attribute_text(pair, "source") + " and " + attribute_text(pair, "destination") +
-         " sum up wrongly together" + (at.empty() ? "" : ", on " + at) + ": " +
-         attribute_text(pair, "problem");
+  return "the all-reduce of the GPUs of " + attribute_text(pair, "source") + " and " +
+         attribute_text(pair, "destination") + " returned wrong sums" + (at.empty() ? "" : ", on " + at) +
+         ": " + attribute_text(pair, "problem");
 }
 
-// Who else it is suspect with, or not, makes no wrong sum right.
+// Wrong sums are reported in addition to all suspects.
 void judge_wrong(const JudgeInput& input, Findings& findings) {
   for (const Observation& pair : input.history.latest()) {
     if (pair.name != kWrong || !pair.value || as_number(*pair.value).value_or(0) <= 0) continue;
@@ -126,10 +128,10 @@ void judge_wrong(const JudgeInput& input, Findings& findings) {
 Findings judge(const JudgeInput& input, std::string_view id) {
   Findings findings;
   add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
-  const Blamed blamed = judge_suspects(input, id, findings);
+  const Culprits culprits = judge_suspects(input, id, findings);
   for (const Observation& pair : input.history.latest()) {
     if (pair.name != kReceived) continue;
-    if (!pair.value || as_number(*pair.value).value_or(1) > 0 || is_explained(pair, blamed)) continue;
+    if (!pair.value || as_number(*pair.value).value_or(1) > 0 || is_explained(pair, culprits)) continue;
     findings.push_back(make_finding(input, pair.subject, "nothing_arrives", Health::degraded, silence(pair)));
     findings.back().evidence = pair.attributes;
     findings.back().evidence.emplace_back("witness", pair.source);

@@ -20,15 +20,15 @@ namespace {
 constexpr std::string_view kId = "network.ping";
 constexpr std::string_view kWitness = "probe";
 
-// Of the host: "ended", or "no_targets"; `pod` is the one that asked.
+// About the host: "ended", or "no_targets"; `pod` is the pod that sent the pings.
 constexpr std::string_view kOutcome = "ping.outcome";
-// Of each node (peer/<node>): how many of its addresses did not answer; missing where this node asked none of
-// them, those of `unasked`. `addresses` names all of them, "eth0=10.1.0.7 net1-0=10.2.0.7"; `silent` those
-// without an answer, "net1-0"; `through` the interface of this node by which each of those was asked,
+// About each node (peer/<node>): the number of its addresses that did not answer; missing if this node pinged
+// none of them (`unasked`). `addresses` has all of them, "eth0=10.1.0.7 net1-0=10.2.0.7"; `silent` those
+// without an answer, "net1-0"; `through` the interface of this node that pinged each silent address,
 // "net1-0".
 constexpr std::string_view kSilent = "ping.silent";
-// Of each interface of this node, of each family: how many addresses were asked there, of how many nodes, and
-// how many of the addresses gave no answer; where one did, how long most answers took.
+// About each interface of this node and each family: number of pinged addresses, of their nodes, and of
+// addresses without an answer; with an answer also the median latency.
 constexpr std::string_view kAskedIpv4 = "ping.asked.ipv4";
 constexpr std::string_view kAskedIpv6 = "ping.asked.ipv6";
 constexpr std::string_view kAskedNodesIpv4 = "ping.asked_nodes.ipv4";
@@ -37,10 +37,10 @@ constexpr std::string_view kUnansweredIpv4 = "ping.unanswered.ipv4";
 constexpr std::string_view kUnansweredIpv6 = "ping.unanswered.ipv6";
 constexpr std::string_view kLatencyIpv4 = "ping.latency_median.ipv4";
 constexpr std::string_view kLatencyIpv6 = "ping.latency_median.ipv6";
-// Of a way between two interfaces (link/<node>/<interface>|<node>/<interface>) about which something is odd,
-// though it answers: the share of questions without an answer, with `interface` and `node`; of answers that
-// came twice, and out of order; how long most took, and most of the other ways of that interface (seconds);
-// the largest packets of interface and way (bytes).
+// About a path between two interfaces (link/<node>/<interface>|<node>/<interface>) that answers but is
+// abnormal: share of pings without an answer, with `interface` and `node`; share of answers that came twice,
+// and out of order; median latency, and that of the other paths of the interface (seconds); largest packets
+// of interface and path (bytes).
 constexpr std::string_view kLoss = "ping.loss";
 constexpr std::string_view kDuplicates = "ping.duplicates";
 constexpr std::string_view kOutOfOrder = "ping.out_of_order";
@@ -53,7 +53,7 @@ constexpr std::array kFound{kSilent, kAskedIpv4, kAskedIpv6, kLoss};
 constexpr std::string_view kNoTargets = "no_targets";
 constexpr std::array<std::string_view, 2> kOutcomes{"ended", kNoTargets};
 
-// Of fewer nodes there is no telling them from the interface by which they are asked.
+// With fewer silent nodes it is undecidable whether the nodes or the interface of this node are at fault.
 constexpr double kFewNodes = 3;
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -79,7 +79,7 @@ double nodes_asked_at(const JudgeInput& input, const Subject& port) {
   return std::max(number(input, port, kAskedNodesIpv4), number(input, port, kAskedNodesIpv6));
 }
 
-// Of an interface of this node: what was asked there in one family.
+// Names of the observations about an interface of this node in one family.
 struct Family {
   std::string_view name;
   std::string_view asked;
@@ -90,8 +90,8 @@ struct Family {
 constexpr std::array kFamilies{Family{"IPv4", kAskedIpv4, kAskedNodesIpv4, kUnansweredIpv4, kLatencyIpv4},
                                Family{"IPv6", kAskedIpv6, kAskedNodesIpv6, kUnansweredIpv6, kLatencyIpv6}};
 
-// Interfaces of this node, each in a family, by which nobody at all answers.
-using SilentWays = std::set<std::pair<std::string, std::string_view>>;
+// Interfaces of this node, each with a family, through which no address answers.
+using SilentInterfaces = std::set<std::pair<std::string, std::string_view>>;
 
 std::string_view family_of(std::string_view addresses, std::string_view name) {
   for (const std::string_view one : split_words(addresses))
@@ -100,10 +100,10 @@ std::string_view family_of(std::string_view addresses, std::string_view name) {
   return {};
 }
 
-// A silent address of a node, with the way by which it was asked.
+// A silent address of a node, with the interface and family that pinged it.
 struct SilentAddress {
   std::string name;
-  std::pair<std::string, std::string_view> way;
+  std::pair<std::string, std::string_view> through;
 };
 
 std::vector<SilentAddress> silent_addresses(const Observation& asked) {
@@ -120,34 +120,36 @@ std::vector<SilentAddress> silent_addresses(const Observation& asked) {
   return found;
 }
 
-// What nobody answers at an interface of this node.
+// Addresses without an answer at an interface of this node.
 struct Silence {
   double asked = 0;
   double nodes = 0;
-  SilentWays ways;
-  // The other family is answered, so the line carries packets.
-  bool is_line_alive = false;
+  SilentInterfaces interfaces;
+  // The other family gets answers, so the link works.
+  bool is_link_alive = false;
 };
 
 Silence silence_at(const JudgeInput& input, const Subject& port) {
   Silence silence;
   for (const Family& family : kFamilies) {
-    if (input.history.number(port, family.latency)) silence.is_line_alive = true;
+    if (input.history.number(port, family.latency)) silence.is_link_alive = true;
     const double asked = number(input, port, family.asked);
     if (asked == 0 || number(input, port, family.unanswered) < asked) continue;
     silence.asked += asked;
     silence.nodes = std::max(silence.nodes, number(input, port, family.nodes));
-    silence.ways.insert({port.key, family.name});
+    silence.interfaces.insert({port.key, family.name});
   }
   return silence;
 }
 
-// "node-2 and node-3": those with an address that is silent by one of these ways.
-std::string nodes_behind(const JudgeInput& input, const SilentWays& ways) {
+// "node-2 and node-3": nodes with an address that is silent through one of these interfaces.
+std::string nodes_behind(const JudgeInput& input, const SilentInterfaces& interfaces) {
   std::string nodes;
   for (const Observation& asked : input.history.latest()) {
     if (asked.name != kSilent || !asked.value) continue;
-    const auto is_behind = [&ways](const SilentAddress& one) { return ways.contains(one.way); };
+    const auto is_behind = [&interfaces](const SilentAddress& one) {
+      return interfaces.contains(one.through);
+    };
     if (std::ranges::any_of(silent_addresses(asked), is_behind))
       nodes += (nodes.empty() ? "" : " and ") + asked.subject.key;
   }
@@ -157,45 +159,46 @@ std::string nodes_behind(const JudgeInput& input, const SilentWays& ways) {
 void add_silent_interface(const JudgeInput& input, const Subject& port, const Silence& silence,
                           Findings& findings) {
   std::string text =
-      "none of " + rounded(silence.asked) + " addresses of other nodes answers by way of " + port.key;
-  if (silence.asked < asked_at(input, port)) text += " over " + std::string(silence.ways.begin()->second);
+      "none of " + rounded(silence.asked) + " addresses of other nodes answers through " + port.key;
+  if (silence.asked < asked_at(input, port))
+    text += " over " + std::string(silence.interfaces.begin()->second);
   std::string_view reason = "interface_reaches_nobody";
-  if (silence.is_line_alive) {
+  if (silence.is_link_alive) {
     reason = "family_reaches_nobody";
   } else if (silence.nodes < kFewNodes) {
     reason = "interface_or_nodes_silent";
-    text +=
-        ": it is this end or that of " + nodes_behind(input, silence.ways) + ", too few were asked to tell";
+    text += ": the fault is at this interface or at " + nodes_behind(input, silence.interfaces) +
+            "; too few nodes were pinged to decide";
   }
   findings.push_back(make_finding(input, port, reason, Health::degraded, std::move(text)));
   findings.back().evidence = {{"asked", silence.asked}, {"witness", std::string(kWitness)}};
 }
 
-// By a line that is alive one or two silent nodes are silent themselves, as where few have IPv6.
-SilentWays silent_ways(const JudgeInput& input, Findings& findings) {
-  SilentWays ways;
+// On a working link one or two silent nodes are themselves at fault, for example where few nodes have IPv6.
+SilentInterfaces silent_interfaces(const JudgeInput& input, Findings& findings) {
+  SilentInterfaces interfaces;
   for (const Subject& port : input.history.subjects(SubjectKind::nic_port)) {
     Silence silence = silence_at(input, port);
-    if (silence.ways.empty() || (silence.is_line_alive && silence.nodes < kFewNodes)) continue;
+    if (silence.interfaces.empty() || (silence.is_link_alive && silence.nodes < kFewNodes)) continue;
     add_silent_interface(input, port, silence, findings);
-    ways.merge(silence.ways);
+    interfaces.merge(silence.interfaces);
   }
-  return ways;
+  return interfaces;
 }
 
-// The addresses of a node that are silent though others answer by the way by which they were asked.
-std::string silent_beside(const Observation& asked, const SilentWays& ways) {
+// Silent addresses of a node, although others answer through the same interface.
+std::string silent_beside(const Observation& asked, const SilentInterfaces& interfaces) {
   std::string beside;
   for (const SilentAddress& one : silent_addresses(asked))
-    if (!ways.contains(one.way)) beside.append(beside.empty() ? "" : " ").append(one.name);
+    if (!interfaces.contains(one.through)) beside.append(beside.empty() ? "" : " ").append(one.name);
   return beside;
 }
 
-void judge_nodes(const JudgeInput& input, const SilentWays& ways, Findings& findings) {
+void judge_nodes(const JudgeInput& input, const SilentInterfaces& interfaces, Findings& findings) {
   for (const Observation& asked : input.history.latest()) {
     if (asked.name != kSilent) continue;
     if (!asked.value || as_number(*asked.value).value_or(0) == 0) continue;
-    const std::string silent = silent_beside(asked, ways);
+    const std::string silent = silent_beside(asked, interfaces);
     if (silent.empty()) continue;
     findings.push_back(make_finding(input, asked.subject, "node_does_not_answer", Health::degraded,
                                     asked.subject.key + " does not answer at " + silent));
@@ -204,11 +207,11 @@ void judge_nodes(const JudgeInput& input, const SilentWays& ways, Findings& find
   }
 }
 
-// What may be wrong with a way that answers.
+// An abnormality of a path that answers.
 struct Oddity {
   std::string_view reason;
   std::string_view threshold;
-  // What is held against the threshold.
+  // Value that is compared with the threshold.
   double (*value)(const JudgeInput& input, const Subject& link);
   std::string (*text)(double value);
 };
@@ -216,68 +219,67 @@ struct Oddity {
 constexpr std::array kOddities{
     Oddity{"path_loses_packets", "network.ping.loss",
            [](const JudgeInput& input, const Subject& link) { return number(input, link, kLoss); },
-           [](double value) { return "loses " + percent(value) + " of the questions"; }},
+           [](double value) { return "loses " + percent(value) + " of the pings"; }},
     Oddity{"path_is_late", "network.ping.late",
            [](const JudgeInput& input, const Subject& link) {
              return number(input, link, kLatency) - number(input, link, kLatencyOfOthers);
            },
-           [](double value) { return "takes " + rounded(1000 * value) + " ms longer than others"; }},
+           [](double value) { return "takes " + rounded(1000 * value) + " ms longer than other paths"; }},
     Oddity{"path_duplicates_packets", "network.ping.duplicates",
            [](const JudgeInput& input, const Subject& link) { return number(input, link, kDuplicates); },
-           [](double value) { return "brings " + percent(value) + " of the answers twice"; }},
+           [](double value) { return "duplicates " + percent(value) + " of the answers"; }},
     Oddity{"path_reorders_packets", "network.ping.out_of_order",
            [](const JudgeInput& input, const Subject& link) { return number(input, link, kOutOfOrder); },
-           [](double value) { return "brings " + percent(value) + " of the answers out of order"; }},
-    Oddity{"path_mtu_too_small", "network.ping.mtu_lacks",
-           [](const JudgeInput& input, const Subject& link) {
-             return number(input, link, kInterfaceMtu) - number(input, link, kPathMtu);
-           },
-           [](double value) {
-             return "passes no packet as large as the interface sends: " + rounded(value) + " bytes less";
-           }},
+           [](double value) { return "delivers " + percent(value) + " of the answers out of order"; }},
+    Oddity{
+        "path_mtu_too_small", "network.ping.mtu_lacks",
+        [](const JudgeInput& input, const Subject& link) {
+          return number(input, link, kInterfaceMtu) - number(input, link, kPathMtu);
+        },
+        [](double value) { return "has an MTU " + rounded(value) + " bytes below that of the interface"; }},
 };
 
-struct OddWay {
-  const Observation* loss = nullptr;  // has the names of both ends
+struct OddPath {
+  const Observation* loss = nullptr;  // has the names of both endpoints
   double value = 0;
 };
 
-void add_way(const JudgeInput& input, const Oddity& oddity, const Limit& most, const OddWay& way,
-             Findings& findings) {
-  findings.push_back(make_finding(input, way.loss->subject, oddity.reason, Health::degraded,
-                                  "the way from " + attribute_text(*way.loss, "interface") + " to " +
-                                      attribute_text(*way.loss, "node") + " " + oddity.text(way.value),
-                                  way.value, most));
-  for (const auto& [name, value] : way.loss->attributes)
+void add_path(const JudgeInput& input, const Oddity& oddity, const Limit& most, const OddPath& path,
+              Findings& findings) {
+  findings.push_back(make_finding(input, path.loss->subject, oddity.reason, Health::degraded,
+                                  "the path from " + attribute_text(*path.loss, "interface") + " to " +
+                                      attribute_text(*path.loss, "node") + " " + oddity.text(path.value),
+                                  path.value, most));
+  for (const auto& [name, value] : path.loss->attributes)
     findings.back().evidence.emplace_back(name, value);
-  findings.back().evidence.emplace_back("witness", way.loss->source);
+  findings.back().evidence.emplace_back("witness", path.loss->source);
 }
 
-// What most ways of an interface have is its own.
+// An abnormality of most paths of an interface is reported for the interface.
 void judge_oddity(const JudgeInput& input, const Oddity& oddity, Findings& findings) {
   const Limit most = limit(input, oddity.threshold);
-  std::map<std::string, std::vector<OddWay>> odd;
+  std::map<std::string, std::vector<OddPath>> odd;
   for (const Observation& loss : input.history.latest()) {
     if (loss.name != kLoss || !loss.value) continue;
     const double value = oddity.value(input, loss.subject);
     if (value >= most.value) odd[attribute_text(loss, "interface")].push_back({&loss, value});
   }
-  for (const auto& [interface, ways] : odd) {
+  for (const auto& [interface, paths] : odd) {
     std::set<std::string> nodes;
-    for (const OddWay& way : ways)
-      nodes.insert(attribute_text(*way.loss, "node"));
+    for (const OddPath& path : paths)
+      nodes.insert(attribute_text(*path.loss, "node"));
     const auto count = static_cast<double>(nodes.size());
     if (count < kFewNodes || 2 * count <= nodes_asked_at(input, port(interface))) {
-      for (const OddWay& way : ways)
-        add_way(input, oddity, most, way, findings);
+      for (const OddPath& path : paths)
+        add_path(input, oddity, most, path, findings);
       continue;
     }
     double worst = 0;
-    for (const OddWay& way : ways)
-      worst = std::max(worst, way.value);
+    for (const OddPath& path : paths)
+      worst = std::max(worst, path.value);
     findings.push_back(make_finding(input, port(interface), oddity.reason, Health::degraded,
-                                    "the ways from " + interface + " to " + rounded(count) +
-                                        " nodes have it; the worst " + oddity.text(worst),
+                                    "most paths from " + interface + ", to " + rounded(count) +
+                                        " nodes, are abnormal; the worst " + oddity.text(worst),
                                     worst, most));
     findings.back().evidence.emplace_back("witness", std::string(kWitness));
   }
@@ -286,8 +288,8 @@ void judge_oddity(const JudgeInput& input, const Oddity& oddity, Findings& findi
 Findings judge(const JudgeInput& input) {
   Findings findings;
   add_unusable(input, {kOutcome, kOutcomes, kNoTargets, kFound, {}}, findings);
-  const SilentWays ways = silent_ways(input, findings);
-  judge_nodes(input, ways, findings);
+  const SilentInterfaces interfaces = silent_interfaces(input, findings);
+  judge_nodes(input, interfaces, findings);
   for (const Oddity& oddity : kOddities)
     judge_oddity(input, oddity, findings);
   return findings;

@@ -40,7 +40,7 @@ std::size_t add_port_counters(const host::Host& host, const host::IbPort& port, 
     if (!group.holds(counter)) continue;
     if (is_spared) {
       seen.add_missing(subject, counter.path, "sysfs", kSpared,
-                       "its firmware complains when its counters are read, so they are not");
+                       "not read, because the firmware logs an error for each read of its counters");
       return 0;
     }
     const auto value = host::read_ib_counter(host.files, port, counter.path);
@@ -50,7 +50,7 @@ std::size_t add_port_counters(const host::Host& host, const host::IbPort& port, 
                counter.unit);
       continue;
     }
-    if (value.error().code == Errc::not_found) continue;  // this port does not count it
+    if (value.error().code == Errc::not_found) continue;  // this port lacks the counter
     seen.add_missing(subject, counter.path, "sysfs", to_string(value.error().code), value.error().what);
     if (value.error().code != Errc::malformed) break;
   }
@@ -70,7 +70,7 @@ std::vector<FastCounter> fast_counters(const JudgeInput& input, const Subject& s
   return fast;
 }
 
-std::optional<std::string> why_untold(const JudgeInput& input, const Subject& subject,
+std::optional<std::string> why_unread(const JudgeInput& input, const Subject& subject,
                                       const CounterGroup& group, Duration window) {
   for (const Observation& observation : input.history.latest()) {
     if (observation.subject != subject || observation.missing.empty()) continue;
@@ -83,8 +83,7 @@ std::optional<std::string> why_untold(const JudgeInput& input, const Subject& su
     const auto end = counter.saturation();
     if (!end || input.history.number(subject, counter.path) != static_cast<double>(*end)) continue;
     if (!growth_above(input, subject, counter.path, limit(input, counter.threshold), window))
-      return counter_name(counter) + " stands at its largest value, " + std::to_string(*end) +
-             ", and cannot grow";
+      return counter_name(counter) + " is at its maximum, " + std::to_string(*end) + ", and cannot grow";
   }
   return std::nullopt;
 }

@@ -18,15 +18,14 @@ constexpr std::string_view kLinkLayer = "link_layer";
 
 constexpr CounterGroup kCounters{.family = "infiniband.", .folder = "hw_counters/"};
 
-// network.efa looks at those. A virtual function on the machine that hands them out belongs to a guest, and
-// its counters are not for us to ask.
+// network.efa checks EFA. On its host a virtual function belongs to a guest, so its counters are not read.
 bool is_ours(const host::IbPort& port) {
   return !port.is_virtual_function && !port.is_efa();
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto ports = TRY(host::scan_ib_ports(host.files, is_ours));
-  if (ports.empty()) return fail(Errc::unsupported, "no InfiniBand or RoCE adapter of its own in sysfs");
+  if (ports.empty()) return fail(Errc::unsupported, "no physical InfiniBand or RoCE adapter in sysfs");
   ObservationBuilder seen(request.now);
   for (const host::IbPort& port : ports) {
     const Subject subject = port_subject(port.key());
@@ -43,7 +42,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observed;
 }
 
-// Nothing but a refusal came from the port.
+// The error of a port that returned no value; null if it returned any.
 const Observation* refusal(const History& history, const Subject& subject) {
   const Observation* refused = nullptr;
   for (const Observation& observation : history.latest()) {
@@ -63,11 +62,11 @@ Findings judge_port(const JudgeInput& input, const Subject& subject) {
   const auto fast = fast_counters(input, subject, kCounters, kWindow);
   if (fast.empty()) return {};
   const FastCounter& first = fast.front();
-  Finding finding =
-      make_finding(input, subject, "rdma_errors", Health::degraded,
-                   subject.key + ": " + counter_name(*first.counter) + " grows by " + rounded(first.growth) +
-                       " " + first.most.unit + ". " + first.counter->meaning,
-                   first.growth, first.most);
+  Finding finding = make_finding(input, subject, "rdma_errors", Health::degraded,
+                                 subject.key + ": " + counter_name(*first.counter) + " grows by " +
+                                     rounded(first.growth) + " " + first.most.unit + " (limit " +
+                                     rounded(first.most.value) + "). " + first.counter->meaning,
+                                 first.growth, first.most);
   finding.evidence.emplace_back("counter", counter_name(*first.counter));
   return {std::move(finding)};
 }

@@ -98,7 +98,8 @@ TEST_F(NetworkRdmaCounters, of_an_adapter_that_complains_are_unknown_and_not_rea
   EXPECT_THAT(words(kNetworkRdmaCounters), IsEmpty());
   say("mlx5_core 0000:d2:00.0: mlx5_cmd_out_err:808:(pid 1): ACCESS_REG(0x805) op_mod(0x1) failed");
   EXPECT_THAT(words(kNetworkRdmaCounters), ElementsAre("mlx5_1/1 unknown could_not_look"));
-  EXPECT_THAT(look(kNetworkRdmaCounters)[0].message, HasSubstr("complains when its counters are read"));
+  EXPECT_THAT(look(kNetworkRdmaCounters)[0].message,
+              HasSubstr("logs an error for each read of its counters"));
 }
 
 TEST_F(NetworkRdmaCounters, of_virtual_functions_and_of_efa_are_not_asked_here) {

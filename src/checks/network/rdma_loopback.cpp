@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::string_view kId = "network.rdma_loopback";
 
-// Of the host: "measured", or "no_targets".
+// About the host: "measured", or "no_targets".
 constexpr std::string_view kOutcome = "rdma_loopback.outcome";
-// Of each port, in bits per second: what it wrote to itself. `rate` is that of its line, in bits per second;
-// where it could not be measured `error` says why.
+// About each port, in bits per second: writes to itself. `rate` is its line rate in bits per second; `error`
+// is the cause of a missing value.
 constexpr std::string_view kWritten = "rdma_loopback.written";
-// Likewise out of the memory of the GPU that is nearest to it, `gpu`, and into it.
+// The same from and to the memory of the nearest GPU, `gpu`.
 constexpr std::string_view kWrittenByGpu = "rdma_loopback.written_by_gpu";
 constexpr std::array kFound{kWritten, kWrittenByGpu};
 
@@ -31,10 +31,10 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 }
 
 std::string rate_of(const Measured& port) {
-  return attribute_text(*port.said, "rate");
+  return attribute_text(*port.result, "rate");
 }
 
-// Of one kind of memory alone: the other one has its own way to the adapter.
+// Compares within one kind of memory: each kind has its own path to the adapter.
 void judge_siblings(const JudgeInput& input, std::string_view name, std::string_view reason,
                     const std::string& from, Findings& findings) {
   constexpr double kGiga = 1e9;
@@ -46,12 +46,13 @@ void judge_siblings(const JudgeInput& input, std::string_view name, std::string_
     const Limit least =
         share_of(limit(input, "network.rdma_loopback.sibling_share"), *usual, "bits_per_second");
     if (port.value >= least.value) continue;
-    findings.push_back(make_finding(input, port.said->subject, reason, Health::degraded,
-                                    port.said->subject.key + " writes " + rounded(port.value / kGiga) +
-                                        " Gbit/s to itself" + from + attribute_text(*port.said, "gpu") +
-                                        ", its siblings " + rounded(*usual / kGiga) + " Gbit/s",
+    findings.push_back(make_finding(input, port.result->subject, reason, Health::degraded,
+                                    port.result->subject.key + " writes " + rounded(port.value / kGiga) +
+                                        " Gbit/s to itself" + from + attribute_text(*port.result, "gpu") +
+                                        ", the median of its siblings is " + rounded(*usual / kGiga) +
+                                        " Gbit/s",
                                     port.value, least));
-    add_source(findings.back(), *port.said);
+    add_source(findings.back(), *port.result);
   }
 }
 

@@ -19,11 +19,11 @@ constexpr std::string_view kResolvConf = "/etc/resolv.conf";
 
 constexpr std::string_view kDefaultRoutes = "routes.default";
 constexpr std::string_view kMostDefaultRoutes = "routes.default.largest";
-// Of a gateway or resolver: whether it answered when the kernel asked for its hardware address. Missing where
-// nobody asked.
+// About a gateway or resolver: whether it answered the kernel's request for its hardware address; missing if
+// the kernel sent none.
 constexpr std::string_view kGateway = "gateway.answers";
 constexpr std::string_view kResolver = "resolver.answers";
-// A machine has a few; more is somebody's experiment.
+// A machine has only a few.
 constexpr std::size_t kMaxPeers = 16;
 
 Subject peer(const std::string& address) {
@@ -33,18 +33,18 @@ Subject peer(const std::string& address) {
   return subject;
 }
 
-class Look {
+class Neighbours {
  public:
-  Look(const std::vector<host::Neighbour>& neighbours, ObservationBuilder& seen)
+  Neighbours(const std::vector<host::Neighbour>& neighbours, ObservationBuilder& seen)
       : neighbours_(neighbours), seen_(seen) {}
 
-  void at(std::string_view name, const std::string& address, const std::string& interface) {
-    if (asked_ == kMaxPeers) return;
+  void add(std::string_view name, const std::string& address, const std::string& interface) {
+    if (added_ == kMaxPeers) return;
     const auto found = std::ranges::find_if(neighbours_, [&](const host::Neighbour& neighbour) {
       return neighbour.address == address && (interface.empty() || neighbour.interface == interface);
     });
     if (found == neighbours_.end()) return;
-    ++asked_;
+    ++added_;
     seen_.add(peer(address), name, kNeighbours, found->has_answered).attributes = {
         {"interface", found->interface}};
   }
@@ -52,7 +52,7 @@ class Look {
  private:
   const std::vector<host::Neighbour>& neighbours_;
   ObservationBuilder& seen_;
-  std::size_t asked_ = 0;
+  std::size_t added_ = 0;
 };
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -62,14 +62,14 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   observed.witnesses = {std::string(kRoutes), std::string(kNeighbours)};
   ObservationBuilder seen(request.now);
   seen.add_count(host_subject(), kDefaultRoutes, kRoutes, routes.size());
-  Look look(neighbours, seen);
+  Neighbours known(neighbours, seen);
   for (const host::DefaultRoute& route : routes)
-    if (!route.gateway.empty()) look.at(kGateway, route.gateway, route.interface);
-  // A machine may do without names.
+    if (!route.gateway.empty()) known.add(kGateway, route.gateway, route.interface);
+  // A machine may work without name servers.
   if (const auto resolvers = host::read_resolvers(host.files)) {
     observed.witnesses.emplace_back(kResolvConf);
     for (const std::string& resolver : *resolvers)
-      look.at(kResolver, resolver, "");
+      known.add(kResolver, resolver, "");
   }
   observed.observations = seen.take();
   return observed;
@@ -92,11 +92,11 @@ Findings judge(const JudgeInput& input) {
   const double most = input.history.number(host_subject(), kMostDefaultRoutes).value_or(now);
   if (most == 0)
     return {make_finding(input, host_subject(), "not_present", Health::unsupported,
-                         "no default route since the machine started: it is on its own on purpose")};
+                         "no default route since the machine started")};
   Findings findings;
   if (now == 0)
     findings.push_back(make_finding(input, host_subject(), "no_default_route", Health::degraded,
-                                    "there is no default route any more"));
+                                    "the default route was lost"));
   for (const Observation& observation : input.history.latest())
     if (observation.name == kGateway || observation.name == kResolver)
       if (auto finding = judge_peer(input, observation)) findings.push_back(*std::move(finding));

@@ -18,7 +18,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr Duration kWindow = minutes{60};
-// Beyond them the rest is left out and counted.
+// Disks beyond this limit are counted as left out.
 constexpr std::size_t kMaxDisks = 256;
 
 constexpr std::string_view kSysfs = "sysfs";
@@ -33,7 +33,7 @@ bool is_nvme(std::string_view name) {
   return name.starts_with("nvme");
 }
 
-// storage.nvme speaks of controllers: "nvme0" of "nvme0n1".
+// storage.nvme reports controllers: "nvme0" for "nvme0n1".
 std::string controller_of(const std::string& name) {
   return name.substr(0, name.find_first_not_of("0123456789", std::string_view("nvme").size()));
 }
@@ -46,7 +46,7 @@ Subject disk_subject(const host::Files& files, const std::string& name) {
   return subject;
 }
 
-// What is made of other disks stalls with them, and storage.nvme watches its own.
+// A device that consists of other disks stalls with them; storage.nvme watches NVMe.
 bool is_watched(const host::BlockDevice& device) {
   return device.sectors > 0 && !device.is_on_others && !is_nvme(device.name);
 }
@@ -55,8 +55,8 @@ bool is_disk(const host::BlockDevice& device) {
   return device.sectors > 0 && !device.is_in_memory && !device.has_weak_medium;
 }
 
-void look_at(const host::Files& files, const std::vector<host::BlockDevice>& disks,
-             ObservationBuilder& seen) {
+void add_activity(const host::Files& files, const std::vector<host::BlockDevice>& disks,
+                  ObservationBuilder& seen) {
   std::size_t watched = 0;
   for (const host::BlockDevice& device : disks) {
     if (!is_watched(device)) continue;
@@ -64,7 +64,7 @@ void look_at(const host::Files& files, const std::vector<host::BlockDevice>& dis
     const Subject subject = disk_subject(files, device.name);
     const auto activity = host::read_block_activity(files, device.name);
     if (!activity) {
-      if (activity.error().code != Errc::not_found)  // it was removed since the list was read
+      if (activity.error().code != Errc::not_found)  // not_found: removed since the list was read
         seen.add_missing(subject, kBlockCompleted, kSysfs, to_string(activity.error().code),
                          activity.error().what);
       continue;
@@ -86,13 +86,13 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (devices) {
     observed.witnesses.emplace_back(kSysfs);
     seen.add_count(host_subject(), kDevices, kSysfs, disks.size());
-    look_at(host.files, disks, seen);
+    add_activity(host.files, disks, seen);
   }
   observed.observations = seen.take();
   const auto subject_of = [&](const DecodedRecord& decoded) {
     return disk_subject(host.files, attribute_of(decoded, "device"));
   };
-  // Without the log nobody tells of failed requests; the witnesses say so.
+  // Failed requests are visible only in the log; if it cannot be read, `witnesses` lacks it.
   static_cast<void>(add_rule_events(host, request, kId, subject_of, observed));
   if (observed.witnesses.empty()) return fail(devices.error());
   if (!devices) return observed;
@@ -120,7 +120,7 @@ void judge_disk(const JudgeInput& input, const Subject& disk, Findings& findings
   const auto in_flight = input.history.number(disk, kBlockInFlight).value_or(0);
   findings.push_back(make_finding(input, disk, "io_stalled", Health::degraded,
                                   disk.key + ": " + rounded(in_flight) +
-                                      " requests are in flight and none finished for " +
+                                      " requests are in flight, and none has finished for " +
                                       format_duration(std::chrono::duration_cast<seconds>(stalled)),
                                   to_seconds(stalled), longest));
 }

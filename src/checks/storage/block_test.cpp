@@ -44,7 +44,7 @@ TEST_F(StorageBlock, a_disk_that_finishes_nothing_for_two_minutes_stalls) {
   EXPECT_THAT(words(), IsEmpty());
   EXPECT_THAT(words(60s), IsEmpty());
   EXPECT_THAT(words(60s), ElementsAre("sda degraded io_stalled"));
-  EXPECT_THAT(look(0s).at(0).message, HasSubstr("4 requests are in flight and none finished for 2m"));
+  EXPECT_THAT(look(0s).at(0).message, HasSubstr("4 requests are in flight, and none has finished for 2m"));
   set("sda", 101, 4);
   EXPECT_THAT(words(), IsEmpty());
   set("sda", 101, 0);

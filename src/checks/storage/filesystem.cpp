@@ -14,10 +14,10 @@ namespace {
 
 using std::chrono::seconds;
 
-// Observations. Of a mount the first three are always there; the usage may be missing.
-constexpr std::string_view kReadOnly = "mount.read_only";                    // asked for by who mounted it
-constexpr std::string_view kSuperReadOnly = "filesystem.read_only";          // takes no writes, whoever asked
-constexpr std::string_view kStoppedByError = "filesystem.stopped_by_error";  // the kernel says why
+// Observations. The first three exist for every mount; the usage may be missing.
+constexpr std::string_view kReadOnly = "mount.read_only";            // by the mount options
+constexpr std::string_view kSuperReadOnly = "filesystem.read_only";  // the filesystem itself refuses writes
+constexpr std::string_view kStoppedByError = "filesystem.stopped_by_error";  // the kernel reports why
 constexpr std::string_view kTotalBytes = "filesystem.total_bytes";
 constexpr std::string_view kFreeBytes = "filesystem.free_bytes";
 constexpr std::string_view kAvailableBytes = "filesystem.available_bytes";
@@ -28,16 +28,16 @@ constexpr std::string_view kLeftOut = "mounts.left_out";
 constexpr std::string_view kMountinfo = "/proc/self/mountinfo";
 constexpr std::string_view kStatfs = "statfs";
 
-// What one mount may take of the round, so that the others are asked too.
+// Time limit for one mount, so that the others are read too.
 constexpr auto kPatience = seconds{2};
-// Missing, because the round was over before this mount's turn.
+// Missing, because the run ended before this mount was read.
 constexpr std::string_view kNotAsked = "not_asked";
 
 // --- observe ---
 
-class Round {
+class Collector {
  public:
-  explicit Round(Instant now) : now_(now) {}
+  explicit Collector(Instant now) : now_(now) {}
 
   Observation& add(std::string_view name, const Subject& subject, std::string_view source,
                    std::string_view unit) {
@@ -78,21 +78,23 @@ class Round {
   Observations observations_;
 };
 
-// True when the mount answered.
-bool ask(const host::Host& host, const host::Mount& mount, MonoTime round_deadline, Round& round) {
+// True if the mount answered.
+bool read_usage(const host::Host& host, const host::Mount& mount, MonoTime round_deadline,
+                Collector& collector) {
   const Subject subject{
       .kind = SubjectKind::mount, .key = mount.mount_point, .index = {}, .uuid = {}, .serial = {}};
-  round.add_mount(subject, mount);
+  collector.add_mount(subject, mount);
   const MonoTime now = host.clock.now().mono;
   if (now >= round_deadline) {
-    round.add_missing_usage(subject, kNotAsked, "the round was over");
+    collector.add_missing_usage(subject, kNotAsked,
+                                "the run reached its deadline before this mount was read");
     return false;
   }
   const auto usage = host.filesystems.usage(mount, std::min(now + kPatience, round_deadline));
   if (usage)
-    round.add_usage(subject, *usage);
+    collector.add_usage(subject, *usage);
   else
-    round.add_missing_usage(subject, to_string(usage.error().code), usage.error().what);
+    collector.add_missing_usage(subject, to_string(usage.error().code), usage.error().what);
   return usage.has_value();
 }
 
@@ -100,15 +102,15 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto mounts = TRY(host.filesystems.mounts());
   const RelevantMounts relevant = relevant_mounts(mounts);
   if (relevant.mounts.empty()) return fail(Errc::unavailable, "no filesystem is mounted, not even /");
-  // Room for the slowest helper to be killed before the runtime gives this round up.
+  // Leaves time to kill the slowest helper before the runtime abandons this run.
   const MonoTime deadline = request.deadline - seconds{1};
-  Round round(request.now);
+  Collector collector(request.now);
   bool any_answered = false;
   for (const host::Mount& mount : relevant.mounts)
-    if (ask(host, mount, deadline, round)) any_answered = true;
-  if (relevant.left_out != 0) round.add_count(kLeftOut, host_subject(), relevant.left_out, "count");
+    if (read_usage(host, mount, deadline, collector)) any_answered = true;
+  if (relevant.left_out != 0) collector.add_count(kLeftOut, host_subject(), relevant.left_out, "count");
   Observed observed;
-  observed.observations = round.take();
+  observed.observations = collector.take();
   observed.witnesses = {std::string(kMountinfo)};
   if (any_answered) observed.witnesses.emplace_back(kStatfs);
   return observed;
@@ -134,7 +136,7 @@ class MountJudge {
 
   [[nodiscard]] Findings findings() {
     judge_writable();
-    // What takes no writes cannot run full; images on purpose are.
+    // A read-only filesystem cannot fill up; images are always full.
     if (!is(kReadOnly) && !is(kSuperReadOnly)) judge_space();
     judge_answer();
     return std::move(findings_);
@@ -153,7 +155,7 @@ class MountJudge {
     const Observation* mount = input_.history.find(mount_, kReadOnly);
     return mount == nullptr ? Attributes{} : mount->attributes;
   }
-  // A filesystem of a program answers only the user who mounted it.
+  // A FUSE filesystem answers only the user who mounted it.
   [[nodiscard]] bool is_private() const {
     const Attributes mount = identity();
     const Value* type = find_attribute(mount, "type");
@@ -179,12 +181,12 @@ class MountJudge {
   void judge_writable() {
     if (is(kStoppedByError)) {
       add("filesystem_read_only", Health::failed,
-          mount_.key + " takes no writes: the kernel stopped it after an error", kMountinfo);
+          mount_.key + " refuses writes: the kernel stopped it after an error", kMountinfo);
     } else if (is(kSuperReadOnly) && !is(kReadOnly)) {
       add("filesystem_read_only", Health::failed,
           mount_.key + " is mounted for writing, but its filesystem became read-only", kMountinfo);
     } else if (is(kSuperReadOnly) && was_writable()) {
-      // Somebody asked for it; whether that was a person cannot be seen.
+      // A remount was requested; its author is unknown.
       add("filesystem_read_only", Health::degraded, mount_.key + " was writable and was remounted read-only",
           kMountinfo);
     }
@@ -204,7 +206,7 @@ class MountJudge {
       return;
     }
     const double used = *total - *free;
-    const double ratio = used / (used + *available);  // as df(1) counts: without what is reserved for root
+    const double ratio = used / (used + *available);  // as df(1): without the blocks reserved for root
     const Limit nearly = limit(input_, "storage.filesystem.nearly_full_used_ratio");
     const Limit plenty = limit(input_, "storage.filesystem.nearly_full_available_bytes");
     if (ratio >= nearly.value && *available < plenty.value) {
@@ -212,7 +214,7 @@ class MountJudge {
                        mount_.key + " is " + percent(ratio) + " full: " + size_text(*available) + " of " +
                            size_text(*total) + " left",
                        ratio, nearly));
-      return;  // where inodes are made from free space they run out with it
+      return;  // on filesystems that allocate inodes from free space, both run out together
     }
     judge_inodes();
   }
@@ -240,16 +242,18 @@ class MountJudge {
     const Value* error = find_attribute(answer->attributes, "error");
     const std::string what = error == nullptr ? answer->missing.text() : to_string(*error);
     if (answer->missing == to_string(Errc::timed_out))
-      add_unanswered("mount_hangs", Health::failed, mount_.key + " does not answer", what);
+      add_unanswered("mount_hangs", Health::failed, mount_.key + " does not answer: access to it hangs",
+                     what);
     else if (answer->missing == to_string(Errc::unavailable))
       add_unanswered("mount_broken", Health::failed, mount_.key + " cannot be used (" + what + ")", what);
     else if (answer->missing == to_string(Errc::exhausted))
-      add_unanswered("limit_reached", Health::unknown, mount_.key + " was not asked", what);
+      add_unanswered("limit_reached", Health::unknown, mount_.key + " was not read", what);
     else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal))
-      add_unanswered("could_not_look", Health::unknown, mount_.key + " was not asked", what);
+      add_unanswered("could_not_look", Health::unknown, mount_.key + " was not read", what);
     else if (answer->missing == to_string(Errc::denied) && !is_private())
-      add_unanswered("not_permitted", Health::unknown, mount_.key + " may not be asked", what);
-    // not_found: gone since the list was read.
+      add_unanswered("not_permitted", Health::unknown, "permission to read " + mount_.key + " is missing",
+                     what);
+    // not_found: unmounted since the list was read.
   }
 
   const JudgeInput& input_;

@@ -213,7 +213,7 @@ class StorageFilesystemOfThisKernel : public ::testing::Test {
     history_.add(std::move(observed->observations), kStorageFilesystem.info.window);
     const Subject mount{
         .kind = SubjectKind::mount, .key = mount_point, .index = {}, .uuid = {}, .serial = {}};
-    EXPECT_NE(history_.find(mount, "filesystem.read_only"), nullptr) << mount_point << " was not looked at";
+    EXPECT_NE(history_.find(mount, "filesystem.read_only"), nullptr) << mount_point << " was not read";
     std::vector<std::string> words;
     for (const Finding& finding : kStorageFilesystem.judge(
              {.now = now, .history = history_, .facts = catalog::builtin(), .expectation = {}}))

@@ -27,7 +27,8 @@ constexpr std::string_view kMountinfo = "/proc/self/mountinfo";
 constexpr std::string_view kType = "filesystem.type";  // with the device as attribute
 constexpr std::string_view kErrors = "filesystem.errors";
 
-// XFS refuses every request; ext4 without its journal, and what is read-only, every write.
+// After these lines XFS refuses every request; ext4 without its journal, and a read-only filesystem, refuse
+// every write.
 constexpr std::string_view kShutdownRule = "filesystem.xfs_shutdown";
 constexpr std::array<std::string_view, 4> kStoppedRules{
     kShutdownRule, "filesystem.journal_aborted", "filesystem.ext4_read_only", "filesystem.btrfs_read_only"};
@@ -43,13 +44,13 @@ bool is_watched(const host::Mount& mount) {
   return is_ext(mount.type) || mount.type == "xfs" || mount.type == "btrfs";
 }
 
-// From devices, as sysfs and the kernel log name them, to the mounts that people name.
+// Maps devices, as sysfs and the kernel log name them, to mount points.
 class Places {
  public:
   Places(const host::Files& files, const std::vector<host::Mount>& mounts) : files_(files) {
     for (const host::Mount& mount : mounts) {
       points_.emplace(mount.device, mount.mount_point);
-      // Btrfs has device numbers of its own making.
+      // Btrfs uses its own device numbers.
       points_.emplace(mount.source.substr(mount.source.rfind('/') + 1), mount.mount_point);
     }
   }
@@ -111,18 +112,18 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
       add_ext4(errors, places.of(errors.device, errors.device_number), seen);
   }
   observed.observations = seen.take();
-  // Without the log nobody tells of XFS and Btrfs; the witnesses say so.
+  // Errors of XFS and Btrfs are visible only in the log; if it cannot be read, `witnesses` lacks it.
   const Status logged = add_rule_events(
       host, request, kId,
       [&](const DecodedRecord& decoded) { return places.of(attribute_of(decoded, "device")); }, observed);
-  // The mounts themselves tell of no error.
+  // The list of mounts alone shows no errors.
   if (observed.witnesses.size() == 1) return fail(ext4 ? logged.error() : ext4.error());
   return observed;
 }
 
 // --- judge ---
 
-// What it lies on, as the table of mounts names it.
+// The device, as the mount table names it.
 void add_source(Finding& finding, const std::string& device) {
   if (!device.empty()) finding.evidence.emplace_back("source", "/dev/" + device);
 }
@@ -142,7 +143,7 @@ void judge_ext4(const JudgeInput& input, const Observation& errors, Findings& fi
   Finding finding = make_finding(
       input, subject, "filesystem_errors", Health::degraded,
       subject.key + " (ext4 on " + attribute_of(errors, "device") + ") has " + rounded(count) +
-          (count == 1 ? " error" : " errors") + " that no fsck repaired" +
+          (count == 1 ? " error" : " errors") + " that fsck has not repaired" +
           (last.empty() ? "" : ", the last at " + last) + (function.empty() ? "" : " in " + function),
       count, most);
   finding.evidence.emplace_back("witness", std::string(kSysfs));
@@ -151,8 +152,8 @@ void judge_ext4(const JudgeInput& input, const Observation& errors, Findings& fi
   findings.push_back(std::move(finding));
 }
 
-// What the log says of one device since it was mounted last. Between a shutdown and the next mount its place
-// may have changed or gone, so records belong together by their device.
+// Log lines of one device since its last mount. Its mount point may change or vanish between a shutdown and
+// the next mount, so records are grouped by device.
 struct Damage {
   const Observation* stopped = nullptr;
   const Observation* last = nullptr;
@@ -183,7 +184,7 @@ void judge_log(const JudgeInput& input, const std::string& device, const Damage&
     const bool is_shut = damage.stopped->name == kShutdownRule;
     findings.push_back(make_finding(
         input, subject, "filesystem_shut_down", allowed_health(input, *damage.stopped, Health::failed),
-        subject.key + " (on " + device + ") was shut down by the kernel and takes no " +
+        subject.key + " (on " + device + ") was shut down by the kernel and refuses all " +
             (is_shut ? "requests" : "writes")));
     add_line(findings.back(), *damage.stopped);
     add_source(findings.back(), device);
@@ -192,14 +193,14 @@ void judge_log(const JudgeInput& input, const std::string& device, const Damage&
   const Limit most = limit(input, "storage.fs_errors.log_lines");
   if (damage.last == nullptr || damage.lines <= most.value) return;
   const Subject& subject = damage.last->subject;
-  // What ext4 counts itself is told once.
+  // Errors that ext4 counts itself get one finding.
   const auto counted = std::ranges::find_if(findings, [&](const Finding& finding) {
     return finding.subject == subject && finding.reason == "filesystem_errors" &&
            finding.injected == is_injected(*damage.last);
   });
   if (counted != findings.end()) return add_line(*counted, *damage.last);
   findings.push_back(make_finding(input, subject, "filesystem_errors", Health::degraded,
-                                  subject.key + " (on " + device + "): the kernel found damage, " +
+                                  subject.key + " (on " + device + "): the kernel reported damage, " +
                                       rounded(damage.lines) + (damage.lines == 1 ? " line" : " lines") +
                                       " in the last " + format_duration(kWindow),
                                   damage.lines, most));

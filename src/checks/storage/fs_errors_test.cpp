@@ -92,9 +92,10 @@ TEST_F(StorageFsErrors, are_told_by_the_mount_that_people_know) {
   say("BTRFS error (device sdb1): bdev /dev/sdb1 errs: wr 5, rd 0, flush 0, corrupt 0, gen 0");
   const Findings findings = look();
   ASSERT_EQ(findings.size(), 3U);
-  EXPECT_EQ(findings[0].message,
-            "/ (ext4 on sda1) has 2 errors that no fsck repaired, the last at 2023-11-14T22:15:00.000Z in "
-            "ext4_find_entry");
+  EXPECT_EQ(
+      findings[0].message,
+      "/ (ext4 on sda1) has 2 errors that fsck has not repaired, the last at 2023-11-14T22:15:00.000Z in "
+      "ext4_find_entry");
   EXPECT_EQ(findings[1].subject.key, "/data");
   EXPECT_EQ(findings[2].subject.key, "/pool");
 }
@@ -104,7 +105,7 @@ TEST_F(StorageFsErrors, lines_of_ext4_count_where_its_counter_says_nothing) {
   say("EXT4-fs (sda1): I/O error while writing superblock");
   const Findings findings = look();
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].message, "/ (on sda1): the kernel found damage, 2 lines in the last 1d");
+  EXPECT_EQ(findings[0].message, "/ (on sda1): the kernel reported damage, 2 lines in the last 1d");
   say("EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.");
   EXPECT_THAT(words(), IsEmpty()) << "repaired and mounted again";
 }
@@ -116,7 +117,7 @@ TEST_F(StorageFsErrors, one_that_takes_no_writes_any_more_has_failed) {
   const Findings findings = look();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].health, Health::failed);
-  EXPECT_EQ(findings[0].message, "/ (on sda1) was shut down by the kernel and takes no writes");
+  EXPECT_EQ(findings[0].message, "/ (on sda1) was shut down by the kernel and refuses all writes");
   say("EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.");
   EXPECT_THAT(words(), IsEmpty());
   say("EXT4-fs (sda1): Remounting filesystem read-only");
@@ -231,7 +232,7 @@ TEST_F(StorageFsErrorsOfThisKernel, ext4_remembers_an_error_until_fsck_repaired_
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].reason, "filesystem_errors");
   EXPECT_EQ(findings[0].health, Health::degraded);
-  EXPECT_THAT(findings[0].message, HasSubstr("has 1 error that no fsck repaired"));
+  EXPECT_THAT(findings[0].message, HasSubstr("has 1 error that fsck has not repaired"));
   EXPECT_GT(findings[0].since, WallTime{});
 
   ASSERT_EQ(run_program({"umount", filesystem.path()}), "");

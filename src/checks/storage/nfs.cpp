@@ -17,17 +17,17 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 
-// A program that hangs in a request is told of once in the log, however long it hangs.
+// The log reports a hanging request only once, for any duration.
 constexpr Duration kWindow = hours{6};
-// What counts as lately.
+// Timeouts count for this time.
 constexpr Duration kLately = hours{1};
-// Beyond them the rest is left out and counted.
+// Servers beyond this limit are counted as left out.
 constexpr std::size_t kMaxServers = 64;
 
 constexpr std::string_view kId = "storage.nfs";
 constexpr std::string_view kMountstats = "/proc/self/mountstats";
 
-// Of one server, over all transports to it.
+// About one server, over all transports to it.
 constexpr std::string_view kSends = "nfs.sends";
 constexpr std::string_view kReceives = "nfs.receives";
 constexpr std::string_view kTimeouts = "nfs.timeouts";
@@ -53,7 +53,7 @@ struct Server {
   std::string mounts;  // for people
 };
 
-// Mounts of one server and version show the same transports, so only the first of them counts.
+// Mounts of one server and version list the same transports, so only the first of them counts.
 std::vector<Server> servers_of(const std::vector<host::NfsMount>& mounts) {
   std::vector<Server> servers;
   for (const host::NfsMount& mount : mounts) {
@@ -91,7 +91,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (servers.size() > kMaxServers)
     seen.add_count(host_subject(), kLeftOut, kMountstats, servers.size() - kMaxServers);
   observed.observations = seen.take();
-  // Without the log the counters still tell; the witnesses say so.
+  // If the log cannot be read, only the counters are used, and `witnesses` lacks the log.
   static_cast<void>(add_rule_events(
       host, request, kId,
       [](const DecodedRecord& decoded) { return server_subject(attribute_of(decoded, "server")); },
@@ -109,7 +109,8 @@ class ServerJudge {
     if (!is_mounted()) {
       if (silent_ == nullptr) return std::nullopt;
       Finding finding = make("could_not_look", Health::unknown,
-                             "does not answer, says the kernel, and no mount tells whether it does again");
+                             "does not answer, as the kernel reports; it is not mounted any more, so its "
+                             "recovery cannot be checked");
       add_line(finding, *silent_);
       return finding;
     }
@@ -126,7 +127,7 @@ class ServerJudge {
       Finding finding = make_finding(
           input_, server_, "nfs_server_silent", Health::failed,
           text("has not answered for " + format_duration(std::chrono::duration_cast<seconds>(silent)) +
-               ", though requests were sent"),
+               ", although requests were sent"),
           to_seconds(silent), longest);
       add_facts(finding);
       return finding;
@@ -138,7 +139,7 @@ class ServerJudge {
     Finding finding = make_finding(
         input_, server_, "nfs_timeouts", Health::degraded,
         text("answers, but let " + rounded(timeouts) + (timeouts == 1 ? " request" : " requests") +
-             " time out in the last " + format_duration(kLately)),
+             " time out in the last " + format_duration(kLately) + " (limit " + rounded(most.value) + ")"),
         timeouts, most);
     add_facts(finding);
     if (last_line_ != nullptr) add_line(finding, *last_line_);
@@ -146,12 +147,12 @@ class ServerJudge {
   }
 
  private:
-  // The kernel says once that it waits and once that it need not any more. That line may be lost, and a
-  // request may time out while others are answered: a reply since then counts as much.
+  // The kernel logs once that it waits, and once that the server answers again. The second line may be lost,
+  // and a request may time out although others are answered, so a reply since then counts as well.
   void read_log() {
     for (const Observation& event : input_.history.events()) {
       if (event.subject != server_ || !may_act(event)) continue;
-      // A soft mount gave up: its programs got an error, and nobody waits.
+      // A soft mount gave up: its programs got an error and do not wait.
       const bool has_given_up = attribute_of(event, "state") == "timed out";
       if (!has_given_up) silent_ = event.name == kSilentRule ? &event : nullptr;
       if (event.name != kSilentRule || event.time.mono < input_.now.mono - kLately) continue;
@@ -168,7 +169,7 @@ class ServerJudge {
     return false;
   }
 
-  // How long ago the first request was sent that nothing has answered: no reply came since, to none.
+  // Time since the first unanswered request was sent; a reply to any request resets it.
   [[nodiscard]] Duration silent_for() const {
     const auto sends = input_.history.samples(server_, kSends);
     const auto receives = input_.history.samples(server_, kReceives);
@@ -207,7 +208,7 @@ class ServerJudge {
   double lines_ = 0;
 };
 
-// Those of the mounts, and those of which only the log tells.
+// Servers of the mounts, and servers that only the log names.
 std::vector<Subject> servers(const History& history) {
   std::vector<Subject> servers = history.subjects(SubjectKind::peer);
   for (const Observation& event : history.events())

@@ -51,7 +51,7 @@ TEST_F(StorageNfs, requests_without_a_reply_for_three_minutes_mean_that_it_is_si
   EXPECT_EQ(findings[0].reason, "nfs_server_silent");
   EXPECT_EQ(findings[0].health, Health::degraded);  // our own limit
   EXPECT_EQ(findings[0].message,
-            "file server filer has not answered for 3m, though requests were sent (/home, /data)");
+            "file server filer has not answered for 3m, although requests were sent (/home, /data)");
   set(1006, 1003);
   EXPECT_THAT(words(), IsEmpty());
 }

@@ -19,7 +19,7 @@ using std::chrono::seconds;
 constexpr std::string_view kSysfs = "sysfs";
 constexpr std::string_view kAdminCommand = "nvme admin command";
 
-// Observations of one controller. The health page is there as a whole or missing as a whole.
+// Observations about one controller. The health page is complete or missing as a whole.
 constexpr std::string_view kState = "nvme.state";
 constexpr std::string_view kCriticalWarning = "nvme.critical_warning";
 constexpr std::string_view kTemperature = "nvme.temperature";
@@ -30,7 +30,7 @@ constexpr std::string_view kMediaErrors = "nvme.media_errors";
 constexpr std::string_view kErrorLogEntries = "nvme.error_log_entries";
 constexpr std::string_view kUnsafeShutdowns = "nvme.unsafe_shutdowns";
 constexpr std::string_view kPowerOnHours = "nvme.power_on_hours";
-// Of a function of the PCI tree without a driver, subject disk/<address>: whether the driver has others.
+// About a PCI function without a driver, subject disk/<address>: whether the driver is bound to others.
 constexpr std::string_view kDriverless = "nvme.driverless";
 
 constexpr std::string_view kTimeoutRule = "storage.nvme_timeout";
@@ -41,9 +41,9 @@ constexpr std::string_view kProbeRule = "storage.nvme_probe_failed";
 constexpr std::array kRules = {kTimeoutRule, kDownRule, kGoneRule, kNotReadyRule, kProbeRule};
 constexpr std::string_view kDriver = "nvme";
 
-// What one controller may take of the round, so that the others are asked too.
+// Time limit for one controller, so that the others are read too.
 constexpr auto kPatience = seconds{3};
-// Missing, because the round was over before this controller's turn.
+// Missing, because the run ended before this controller was read.
 constexpr std::string_view kNotAsked = "not_asked";
 
 Subject disk(std::string_view name, std::string_view serial = {}) {
@@ -56,12 +56,12 @@ Subject disk(std::string_view name, std::string_view serial = {}) {
 
 // --- observe ---
 
-class Round {
+class Collector {
  public:
-  Round(const host::Host& host, const Request& request) : host_(host), request_(request) {}
+  Collector(const host::Host& host, const Request& request) : host_(host), request_(request) {}
 
-  // True when the controller answered.
-  bool look_at(const host::NvmeController& controller) {
+  // True if the controller answered.
+  bool read(const host::NvmeController& controller) {
     const Subject subject = disk(controller.name, controller.serial);
     Observation& state = add(subject, kState, kSysfs, "");
     if (controller.state.empty())
@@ -93,7 +93,7 @@ class Round {
   }
   void add_activity(const Subject& subject) {
     const auto activity = host::read_nvme_activity(host_.files, subject.key);
-    if (!activity) return;  // a controller without a namespace does nothing
+    if (!activity) return;  // a controller without a namespace has no activity
     add(subject, kBlockCompleted, kSysfs, "count").value = static_cast<std::int64_t>(activity->completed);
     add(subject, kBlockInFlight, kSysfs, "count").value = static_cast<std::int64_t>(activity->in_flight);
   }
@@ -106,7 +106,7 @@ class Round {
     const MonoTime last = request_.deadline - seconds{1};
     const MonoTime now = host_.clock.now().mono;
     if (now >= last) {
-      add_missing_health(subject, kNotAsked, "the round was over");
+      add_missing_health(subject, kNotAsked, "the run reached its deadline before this controller was read");
       return false;
     }
     const auto health = host_.nvme.health(subject.key, std::min(now + kPatience, last));
@@ -137,7 +137,7 @@ Subject disk_of(const DecodedRecord& decoded) {
   return host_subject();
 }
 
-// Without those that an administrator keeps for another driver.
+// Functions without a driver, except functions that an administrator reserves for another driver.
 std::vector<std::string> without_driver(const host::Files& files,
                                         const std::vector<host::PciDevice>& functions) {
   std::vector<std::string> addresses;
@@ -147,7 +147,7 @@ std::vector<std::string> without_driver(const host::Files& files,
   return addresses;
 }
 
-// A line about a device that the driver has by now is old news.
+// Removes lines about devices that are bound to the driver by now.
 void forget_started(const std::vector<host::PciDevice>& functions, Observations& observations) {
   std::erase_if(observations, [&](const Observation& event) {
     return event.name == kProbeRule && std::ranges::any_of(functions, [&](const host::PciDevice& function) {
@@ -163,17 +163,17 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto driverless = without_driver(host.files, functions);
   if (controllers.empty() && driverless.empty())
     return fail(Errc::unsupported, "the kernel lists no NVMe controller");
-  Round round(host, request);
+  Collector collector(host, request);
   bool any_answered = false;
   for (const host::NvmeController& controller : controllers)
-    if (round.look_at(controller)) any_answered = true;
+    if (collector.read(controller)) any_answered = true;
   for (const std::string& address : driverless)
-    round.found_without_driver(address, !host::devices_of_driver(host.files, kDriver).empty());
+    collector.found_without_driver(address, !host::devices_of_driver(host.files, kDriver).empty());
   Observed observed;
-  observed.observations = round.take();
+  observed.observations = collector.take();
   observed.witnesses = {std::string(kSysfs)};
   if (any_answered) observed.witnesses.emplace_back(kAdminCommand);
-  // Without the log nobody tells of time-outs; the witnesses say so.
+  // Timeouts are visible only in the log; if it cannot be read, `witnesses` lacks it.
   static_cast<void>(add_rule_events(host, request, kRules, disk_of, observed));
   forget_started(functions, observed.observations);
   return observed;
@@ -196,7 +196,7 @@ constexpr std::array kWarningBits = {
     WarningBit{1, Health::degraded, "temperature is out of its range"},
     WarningBit{2, Health::failed, "reliability is degraded"},
     WarningBit{3, Health::failed, "media is read-only"},
-    WarningBit{4, Health::degraded, "the backup of its volatile memory failed"},
+    WarningBit{4, Health::degraded, "the backup of the volatile memory failed"},
     WarningBit{5, Health::degraded, "the persistent memory region is unreliable"},
 };
 
@@ -245,7 +245,8 @@ class DiskJudge {
       add("nvme_not_live", is_lost ? Health::failed : Health::degraded, "the controller is " + *state,
           evidence);
     else
-      add("malformed_answer", Health::unknown, "the kernel has no state '" + *state + "'", evidence);
+      add("malformed_answer", Health::unknown, "the kernel reports the unknown state '" + *state + "'",
+          evidence);
   }
 
   void judge_answer() {
@@ -257,12 +258,12 @@ class DiskJudge {
     if (answer->missing == to_string(Errc::timed_out))
       add("io_timeouts", Health::degraded, "the controller does not answer", evidence);
     else if (answer->missing == to_string(Errc::exhausted))
-      add("limit_reached", Health::unknown, "was not asked", evidence);
+      add("limit_reached", Health::unknown, "was not read", evidence);
     else if (answer->missing == kNotAsked || answer->missing == to_string(Errc::internal))
-      add("could_not_look", Health::unknown, "was not asked", evidence);
+      add("could_not_look", Health::unknown, "was not read", evidence);
     else if (!input_.history.word(disk_, kState))
       add("could_not_look", Health::unknown, "neither its state nor its health could be read", evidence);
-    // Without the right or the device file sysfs still looks.
+    // Without permission or device file only the health page is missing; sysfs is still read.
   }
 
   void judge_warnings() {
@@ -282,10 +283,10 @@ class DiskJudge {
   void judge_wear() {
     const auto spare = number(kSpare);
     const auto least = number(kSpareThreshold);
-    // A threshold of 0 or 100 is no threshold.
+    // A threshold of 0 or 100 is not valid.
     if (spare && least && *least > 0 && *least < 100 && *spare < *least)
       add("nvme_spare_low", Health::failed,
-          percent(*spare / 100) + " of the spare blocks are left, the vendor's limit is " +
+          percent(*spare / 100) + " of the spare blocks are left; the vendor's limit is " +
               percent(*least / 100),
           {{"value", *spare}, {"threshold", *least}, {"thresholdSource", "the device"}});
     const auto used = number(kUsed);
@@ -312,7 +313,7 @@ class DiskJudge {
     const Limit longest = limit(input_, "storage.nvme.stall_time");
     const Duration stalled = stalled_for(input_.history, disk_);
     if (to_seconds(stalled) >= longest.value)
-      add("io_stalled", "requests are in flight and none finished for " + seconds_text(stalled),
+      add("io_stalled", "requests are in flight, and none has finished for " + seconds_text(stalled),
           to_seconds(stalled), longest);
   }
 
@@ -329,36 +330,36 @@ class DiskJudge {
         last = &event;
       }
     }
-    if (last == nullptr || timeouts <= most.value || is_told("io_timeouts")) return;
+    if (last == nullptr || timeouts <= most.value || is_reported("io_timeouts")) return;
     add("io_timeouts",
         to_string(Value{timeouts}) + " commands timed out in the last " + format_duration(kWindow), timeouts,
         most);
     add_line(*last);
   }
-  // What the line says of a device that is of no use any more; empty for any other line.
+  // What the line states about a device that stopped working; empty for any other line.
   static std::string_view why_gone(std::string_view rule) {
-    if (rule == kGoneRule) return "the kernel gave the device up";
-    if (rule == kNotReadyRule) return "the controller did not get ready";
+    if (rule == kGoneRule) return "the kernel has given up the device";
+    if (rule == kNotReadyRule) return "the controller did not become ready";
     return rule == kProbeRule ? "the driver could not start the device" : "";
   }
-  // The state of a controller that is still there says more than an old line. One that is not has none.
+  // The current state of a controller counts more than an old line. A removed controller has no state.
   void add_gone(const Observation& event, std::string_view why) {
-    if (input_.history.word(disk_, kState) || is_told("nvme_not_live")) return;
+    if (input_.history.word(disk_, kState) || is_reported("nvme_not_live")) return;
     add("nvme_not_live", Health::degraded, std::string(why), {{"witness", event.source}});
     add_line(event);
   }
-  // Where the driver has other devices it refused this one, or lost it.
+  // If the driver is bound to other devices, it refused this one or lost it.
   void judge_driver() {
     const Observation* driverless = input_.history.find(disk_, kDriverless);
     if (driverless == nullptr || !findings_.empty()) return;
     const Attributes evidence = {{"witness", std::string(kSysfs)}};
     if (driverless->value == Value{true})
-      add("nvme_not_live", Health::degraded, "it is in the PCI tree, and the driver does not have it",
+      add("nvme_not_live", Health::degraded, "it is in the PCI tree, but the driver is not bound to it",
           evidence);
     else
-      add("could_not_look", Health::unknown, "it is in the PCI tree, and no driver has it", evidence);
+      add("could_not_look", Health::unknown, "it is in the PCI tree, but no driver is bound to it", evidence);
   }
-  [[nodiscard]] bool is_told(std::string_view reason) const {
+  [[nodiscard]] bool is_reported(std::string_view reason) const {
     return std::ranges::any_of(findings_, [&](const Finding& finding) { return finding.reason == reason; });
   }
   void add_line(const Observation& event) {
@@ -376,7 +377,7 @@ class DiskJudge {
   Findings findings_;
 };
 
-// Those of the last round, and those of which only the log still tells.
+// Disks of the last run, and disks that only the log names.
 std::vector<Subject> disks(const History& history) {
   std::vector<Subject> subjects = history.subjects(SubjectKind::disk);
   for (const Observation& event : history.events())

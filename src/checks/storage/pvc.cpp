@@ -15,9 +15,9 @@ namespace {
 constexpr std::string_view kId = "storage.pvc";
 constexpr std::string_view kWitness = "kubernetes";
 
-// As whoever tests leaves them (host/tests/results.hpp), one set for each class and access mode.
+// Results of the diagnostic (host/tests/results.hpp), one set for each class and access mode.
 constexpr std::string_view kOutcome = "pvc.outcome";  // "bound", "not_bound", "no_class"
-constexpr std::string_view kSeconds = "pvc.seconds";  // from the request to the volume, or to giving up
+constexpr std::string_view kSeconds = "pvc.seconds";  // from the request to the volume or to the timeout
 constexpr std::string_view kLeftBehind = "pvc.left_behind";
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
@@ -36,13 +36,13 @@ class TestJudge {
     if (word == "no_class")
       findings.push_back(finding(
           "storage_class_missing", Health::failed,
-          "there is no storage class " + attribute_text(*outcome_, "storageClass") + " in this cluster"));
+          "storage class " + attribute_text(*outcome_, "storageClass") + " does not exist in this cluster"));
     if (word == "not_bound") findings.push_back(not_bound());
     if (word == "bound") add_if_slow(findings);
     if (input_.history.number(tested_, kLeftBehind).value_or(0) != 0)
       findings.push_back(finding("pvc_left_behind", Health::degraded,
-                                 "what a test of " + name() +
-                                     " made cannot be removed: " + attribute_text(*outcome_, "leftBehind")));
+                                 "objects of a test of " + name() +
+                                     " cannot be deleted: " + attribute_text(*outcome_, "leftBehind")));
   }
 
  private:
@@ -67,15 +67,16 @@ class TestJudge {
   [[nodiscard]] Finding not_bound() const {
     const std::string detail = attribute_text(*outcome_, "detail");
     return finding("pvc_not_bound", Health::failed,
-                   name() + " gave no volume within " + rounded(seconds()) + " s" +
+                   name() + " provided no volume within " + rounded(seconds()) + " s" +
                        (detail.empty() ? "" : ": " + detail));
   }
   void add_if_slow(Findings& findings) const {
     const Limit most = limit(input_, "storage.pvc.slow_seconds");
     if (seconds() <= most.value) return;
     findings.push_back(make_finding(input_, tested_, "pvc_slow", Health::degraded,
-                                    name() + " took " + rounded(seconds()) + " s to give a volume", seconds(),
-                                    most));
+                                    name() + " took " + rounded(seconds()) +
+                                        " s to provide a volume (limit " + rounded(most.value) + " s)",
+                                    seconds(), most));
     complete(findings.back());
   }
 

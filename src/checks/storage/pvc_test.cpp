@@ -77,7 +77,7 @@ TEST_F(StoragePvc, a_finding_names_class_mode_time_and_when_it_was_tested) {
   EXPECT_EQ(findings[0].reason, "pvc_not_bound");
   EXPECT_EQ(findings[0].health, Health::failed);
   EXPECT_EQ(findings[0].message,
-            "storage class fast (ReadWriteOnce) gave no volume within 90.2 s: 0/1 nodes are available");
+            "storage class fast (ReadWriteOnce) provided no volume within 90.2 s: 0/1 nodes are available");
   EXPECT_EQ(to_string(*find_attribute(findings[0].evidence, "testedAt")), "2026-01-01T00:00:00.000Z");
   EXPECT_EQ(to_string(*find_attribute(findings[0].evidence, "storageClass")), "fast");
 }

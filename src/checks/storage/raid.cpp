@@ -62,7 +62,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   return observed;
 }
 
-// How many members each level can lose, by its definition in md(4). Of RAID 10 it depends on which.
+// Number of members that each level can lose, by md(4). For RAID 10 it depends on the members.
 std::optional<double> tolerated_losses(std::string_view level, double places) {
   if (level == "raid1") return places - 1;
   if (level == "raid4" || level == "raid5") return 1;
@@ -83,16 +83,17 @@ class ArrayJudge {
     const std::string faulty = word(kFaulty);
     const auto tolerated = tolerated_losses(level_, number(kPlaces));
     if (state_ == "broken" || (tolerated && missing > *tolerated))
-      return make("raid_failed", Health::failed, "lost more members than it can do without" + listed(faulty));
+      return make("raid_failed", Health::failed,
+                  "lost more members than its level tolerates" + listed(faulty));
     if (missing > 0)
       return make("raid_degraded", Health::degraded,
-                  "has " + rounded(missing) + " of " + rounded(number(kPlaces)) +
-                      " members less than it needs" + listed(faulty) + repair());
+                  "lacks " + rounded(missing) + " of " + rounded(number(kPlaces)) + " members" +
+                      listed(faulty) + repair());
     if (!faulty.empty())
       return make("raid_degraded", Health::degraded,
-                  "has all members, but a faulty one in it" + listed(faulty));
+                  "has all members, but a faulty one among them" + listed(faulty));
     if (state_ == "inactive" && !is_container())
-      return make("raid_inactive", Health::degraded, "was put together and does not run");
+      return make("raid_inactive", Health::degraded, "is assembled, but does not run");
     return std::nullopt;
   }
 
@@ -109,7 +110,7 @@ class ArrayJudge {
     return faulty.empty() ? "" : " (faulty: " + faulty + ")";
   }
   [[nodiscard]] std::string repair() const {
-    if (word(kAction) != "recover") return "; nothing rebuilds it";
+    if (word(kAction) != "recover") return "; no rebuild is running";
     const auto progress = input_.history.number(array_, kProgress);
     return "; it is being rebuilt" + (progress ? ", " + percent(*progress) + " done" : std::string());
   }

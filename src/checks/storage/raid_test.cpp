@@ -84,8 +84,7 @@ TEST_F(StorageRaid, the_message_says_what_is_faulty_and_whether_it_is_being_rebu
   make_array("raid1", 2);
   write("degraded", "1");
   write("dev-sdb1/state", "faulty");
-  EXPECT_EQ(look().at(0).message,
-            "md0 (raid1) has 1 of 2 members less than it needs (faulty: sdb1); nothing rebuilds it");
+  EXPECT_EQ(look().at(0).message, "md0 (raid1) lacks 1 of 2 members (faulty: sdb1); no rebuild is running");
   write("sync_action", "recover");
   write("sync_completed", "250 / 1000");
   EXPECT_THAT(look().at(0).message, HasSubstr("it is being rebuilt, 25 % done"));

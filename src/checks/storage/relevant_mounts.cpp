@@ -10,10 +10,10 @@
 namespace autopilot::checks {
 namespace {
 
-// Written once, mounted read-only, without free space by construction.
+// Written once and mounted read-only: they have no free space by design.
 constexpr std::array<std::string_view, 7> kImages = {"squashfs", "iso9660", "udf", "erofs",
                                                      "cramfs",   "romfs",   "cdfs"};
-// On a device, but with a device number of their own making.
+// On a device, but with their own device number.
 constexpr std::array<std::string_view, 3> kMultiDevice = {"btrfs", "zfs", "bcachefs"};
 
 template <std::size_t Size>
@@ -26,7 +26,7 @@ bool has_device(const host::Mount& mount) {
   return !mount.device.starts_with("0:") || is_one_of(mount.type, kMultiDevice);
 }
 
-// A part of a filesystem that is mounted somewhere else as well. Subvolumes look the same and are not.
+// A part of a filesystem that is also mounted elsewhere. Subvolumes look the same, but are not bind mounts.
 bool is_bind(const host::Mount& mount) {
   return mount.root != "/" && !mount.is_network && !is_one_of(mount.type, kMultiDevice);
 }
@@ -45,7 +45,7 @@ bool comes_before(const host::Mount& a, const host::Mount& b) {
 }  // namespace
 
 RelevantMounts relevant_mounts(const std::vector<host::Mount>& mounts) {
-  // Of several mounts at one place only the last can be seen.
+  // Of several mounts at one mount point only the last is visible.
   std::map<std::string_view, const host::Mount*> visible;
   for (const host::Mount& mount : mounts)
     visible[mount.mount_point] = &mount;

@@ -7,11 +7,11 @@
 
 namespace autopilot::checks {
 
-// Names of the two observations that tell of a stall: requests finished since boot, and those in flight.
+// Observations that show a stall: requests finished since boot, and requests in flight.
 inline constexpr std::string_view kBlockCompleted = "block.completed";
 inline constexpr std::string_view kBlockInFlight = "block.in_flight";
 
-// For how long, up to the last look, requests of this disk were in flight at every look and none finished.
+// Time up to the last run in which every run found requests of this disk in flight and none finished.
 [[nodiscard]] Duration stalled_for(const History& history, const Subject& disk);
 
 }  // namespace autopilot::checks

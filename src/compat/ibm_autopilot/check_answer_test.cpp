@@ -405,9 +405,9 @@ TEST_F(ProbeAnswerTest, no_rate_at_all_is_no_success) {
     }
   result.health = Health::unsupported;
   result.findings = {};
-  find(result, host_subject(), Health::unsupported, "there is nothing to test here");
+  find(result, host_subject(), Health::unsupported, "this machine has nothing to test");
   EXPECT_EQ(outcome_of("pciebw"), Outcome::aborted);
-  EXPECT_TRUE(text_of("pciebw").ends_with("[[ PCIEBW ]] ABORT\n!! there is nothing to test here. ABORT.\n"))
+  EXPECT_TRUE(text_of("pciebw").ends_with("[[ PCIEBW ]] ABORT\n!! this machine has nothing to test. ABORT.\n"))
       << text_of("pciebw");
 }
 
@@ -495,7 +495,7 @@ TEST_F(ProbeAnswerTest, ping_passes_where_a_way_is_odd_and_all_answer) {
                                      left("ping.silent", {SubjectKind::peer, "node-b", std::nullopt, "", ""},
                                           std::int64_t{0}, {{"addresses", "eth0=10.1.0.7"}})};
   find(result, {SubjectKind::link, "node-a/eth0|node-b/eth0", std::nullopt, "", ""}, Health::degraded,
-       "the way from eth0 to node-b takes 30 ms longer than others");
+       "the path from eth0 to node-b takes 30 ms longer than other paths");
   EXPECT_EQ(outcome_of("ping"), Outcome::passed);
   EXPECT_TRUE(
       text_of("ping").ends_with("Node node-b 10.1.0.7 eth0 0\n[PING] all nodes reachable. success\n"));

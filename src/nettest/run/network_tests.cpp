@@ -19,10 +19,10 @@ namespace autopilot::nettest {
 namespace {
 
 // One for the round of pings that is under way, one for what this node says of itself.
-constexpr runtime::Lanes::Limits kLanes{.lanes = 2, .max_stuck = 2, .max_queued = 4};
+constexpr runtime::Workers::Limits kLanes{.threads = 2, .max_stuck = 2, .max_queued = 4};
 
-constexpr runtime::Lanes::Limits kEndLanes{
-    .lanes = BandwidthEnds::kMost, .max_stuck = BandwidthEnds::kMost, .max_queued = BandwidthEnds::kMost};
+constexpr runtime::Workers::Limits kEndLanes{
+    .threads = BandwidthEnds::kMost, .max_stuck = BandwidthEnds::kMost, .max_queued = BandwidthEnds::kMost};
 
 // A report of the probe is one line, and its words of standard error are few.
 constexpr host::RunLimits kChildLimits{.output_bytes = kMaxNetProbeReport};
@@ -34,7 +34,7 @@ Result<host::ChildReport> run_child(const host::Command& command, MonoTime deadl
 }
 
 // Most agents make no test, and threads take memory.
-bool submit(std::optional<runtime::Lanes>& lanes, const runtime::Lanes::Limits& limits,
+bool submit(std::optional<runtime::Workers>& lanes, const runtime::Workers::Limits& limits,
             std::function<void()> task) {
   if (!lanes) lanes.emplace(limits);
   return lanes->submit(std::move(task)) != 0;
@@ -111,7 +111,7 @@ PingTester::Doors NetworkTests::ping_doors() {
           .look = [this] { context_.look(std::string(kPingCheck)); }};
 }
 
-BandwidthEnds::Doors NetworkTests::end_doors(std::optional<runtime::Lanes>& lanes) {
+BandwidthEnds::Doors NetworkTests::end_doors(std::optional<runtime::Workers>& lanes) {
   return {
       .program = net_probe_program(),
       .gpu_program = diagnostics::gpu_probe_program(),

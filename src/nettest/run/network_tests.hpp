@@ -84,12 +84,12 @@ class NetworkTests {
   }
   [[nodiscard]] Result<BandwidthTester*> tester_for(const net::HttpRequest& request);
   void answer_plan(const net::HttpRequest& request, net::Responder responder);
-  [[nodiscard]] BandwidthEnds::Doors end_doors(std::optional<runtime::Lanes>& lanes);
+  [[nodiscard]] BandwidthEnds::Doors end_doors(std::optional<runtime::Workers>& lanes);
 
   NetworkTestContext context_;
-  std::optional<runtime::Lanes> lanes_;           // from their first task on
-  std::optional<runtime::Lanes> end_lanes_;       // likewise; a thread for each child of a test of bandwidth
-  std::optional<runtime::Lanes> standing_lanes_;  // likewise; of servers that wait for one
+  std::optional<runtime::Workers> lanes_;      // from their first task on
+  std::optional<runtime::Workers> end_lanes_;  // likewise; a thread for each child of a test of bandwidth
+  std::optional<runtime::Workers> standing_lanes_;  // likewise; of servers that wait for one
   OwnNetwork own_;
   AddressBook book_;
   PingTester ping_;
