@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "checks/last_results.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "nettest/run/ping_observations.hpp"
 #include "runtime/conclude.hpp"
 

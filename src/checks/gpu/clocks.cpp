@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "checks/builtin.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
-#include "checks/gpu/measured.hpp"
 
 namespace autopilot::checks {
 namespace gpu_clocks {

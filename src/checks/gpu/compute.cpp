@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "checks/builtin.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
-#include "checks/gpu/measured.hpp"
-#include "checks/last_results.hpp"
 #include "core/attribute_text.hpp"
 #include "core/parse.hpp"
 

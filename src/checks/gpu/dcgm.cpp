@@ -3,9 +3,9 @@
 #include <string>
 
 #include "checks/builtin.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/judgement.hpp"
-#include "checks/last_results.hpp"
 #include "core/attribute_text.hpp"
 
 namespace autopilot::checks {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "checks/builtin.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/judgement.hpp"
-#include "checks/last_results.hpp"
 #include "core/attribute_text.hpp"
 #include "host/host.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kId = "gpu.diagnosis";
 constexpr std::string_view kWitness = "kubernetes";
 
-// Results that the agent stores (host/tests/results.hpp), with attributes `test`, `began`, `finished` and
+// Results that the agent stores (host/diagnostic_results/results.hpp), with attributes `test`, `began`, `finished` and
 // `failed`. About the host, from the last diagnostic with a result: "fatal", "failed", "passed"; "off": deep
 // diagnostics are disabled and there is no result.
 constexpr std::string_view kOutcome = "deep_test.outcome";

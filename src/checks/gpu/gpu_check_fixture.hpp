@@ -9,8 +9,8 @@
 
 #include "checks/builtin.hpp"
 #include "checks/check.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
-#include "checks/gpu/measured.hpp"
 #include "host/files/test_folder.hpp"
 #include "host/gpu/amd_gpus.hpp"
 #include "tests/fakes/fake_host.hpp"

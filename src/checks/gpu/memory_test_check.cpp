@@ -3,8 +3,7 @@
 #include <array>
 
 #include "checks/builtin.hpp"
-#include "checks/gpu/measured.hpp"
-#include "checks/last_results.hpp"
+#include "checks/diagnostic_results.hpp"
 
 namespace autopilot::checks {
 namespace gpu_memory_test {

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "checks/builtin.hpp"
-#include "checks/gpu/measured.hpp"
-#include "checks/last_results.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "core/attribute_text.hpp"
 
 namespace autopilot::checks {

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "checks/builtin.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
-#include "checks/gpu/measured.hpp"
 #include "checks/judgement.hpp"
-#include "checks/last_results.hpp"
 
 namespace autopilot::checks {
 namespace gpu_pcie_bandwidth {

@@ -19,7 +19,6 @@
 #include "checks/kernel_log/driver_events.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "checks/kernel_log/record_effects.hpp"
-#include "checks/kernel_log/repeated_faults.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "core/stronger_action.hpp"
 #include "host/host.hpp"

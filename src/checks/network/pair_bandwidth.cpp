@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "checks/builtin.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/judgement.hpp"
-#include "checks/last_results.hpp"
 #include "core/attribute_text.hpp"
 
 // The checks of tests between nodes in pairs, which differ by what measured the pairs.

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "checks/builtin.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/judgement.hpp"
-#include "checks/last_results.hpp"
 #include "core/attribute_text.hpp"
 
 namespace autopilot::checks {
@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kId = "storage.pvc";
 constexpr std::string_view kWitness = "kubernetes";
 
-// Results of the diagnostic (host/tests/results.hpp), one set for each class and access mode.
+// Results of the diagnostic (host/diagnostic_results/results.hpp), one set for each class and access mode.
 constexpr std::string_view kOutcome = "pvc.outcome";  // "bound", "not_bound", "no_class"
 constexpr std::string_view kSeconds = "pvc.seconds";  // from the request to the volume or to the timeout
 constexpr std::string_view kLeftBehind = "pvc.left_behind";

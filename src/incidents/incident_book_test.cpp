@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors and lines as members of incidents, by the rules of the built-in catalog.
-#include "incidents/record_members.hpp"
+#include "incidents/incident_book.hpp"
 
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -9,6 +8,9 @@
 #include "incidents/node_state_fixture.hpp"
 
 namespace autopilot::incidents {
+
+// Errors and lines as members of incidents, by the rules of the built-in catalog.
+
 namespace {
 
 using std::chrono::minutes;
@@ -173,4 +175,5 @@ TEST_F(Causes, programs_that_never_stop_failing_stay_within_the_limits) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::incidents

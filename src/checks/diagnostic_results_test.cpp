@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checks/gpu/measured.hpp"
+#include "checks/diagnostic_results.hpp"
 
 #include <array>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include "checks/gpu/gpu_check_fixture.hpp"
 
 namespace autopilot::checks {
+
 namespace {
 
 TEST_F(MeasuredTest, a_wrong_result_is_told_with_its_place) {
@@ -133,4 +134,5 @@ TEST_F(RatesTest, an_operator_can_ask_for_more) {
 }
 
 }  // namespace
+
 }  // namespace autopilot::checks
