@@ -153,7 +153,7 @@ TEST(TestVerdict, a_finding_names_the_gpu_as_people_do) {
   Subject known = gpu_of("a", "GPU-a");
   known.index = 3;
   complete_subjects(operation, std::vector{known});
-  EXPECT_THAT(judge(operation).gpus[0].findings[0].message, ::testing::StartsWith("GPU 3 (a) takes"));
+  EXPECT_THAT(judge(operation).gpus[0].findings[0].message, ::testing::StartsWith("GPU 3 (a) receives"));
 }
 
 }  // namespace

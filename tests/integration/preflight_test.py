@@ -133,7 +133,7 @@ class PreflightTest(unittest.TestCase):
             pass
         code, out, errors = self.preflight("--termination-log", log)
         self.assertEqual(code, 2, out)
-        line = (f"node {NODE} (SIMULATED): {TEST} failed: GPU 2 (0000:52:00.0) receives 2 GB/s from the host; expected are at least 4; "
+        line = (f"node {NODE} (SIMULATED): {TEST} failed: GPU 2 (0000:52:00.0) receives 2 GB/s from the host; expected: at least 4; "
                 "the job does not start on this node")
         self.assertIn(line + "\n", out)
         self.assertIn(line, errors)

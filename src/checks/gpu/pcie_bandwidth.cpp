@@ -93,7 +93,7 @@ class BandwidthJudge {
     if (direction.least)
       if (const Limit least = limit(input_, *direction.least); gpu.value < least.value)
         return finding(direction, gpu, "pcie_bandwidth_low", least,
-                       "expected are at least " + rounded(least.value));
+                       "expected: at least " + rounded(least.value));
     const Link link = link_of(gpu);
     if (const auto able = direction.fills_the_link ? rate_of(link) : std::nullopt) {
       const Limit least = share_of(link_share_, *able, kUnit);
