@@ -7,7 +7,8 @@
 
 namespace autopilot::checks {
 
-Observation& ObservationBuilder::add_empty(const Subject& subject, std::string_view name, std::string_view source) {
+Observation& ObservationBuilder::add_empty(const Subject& subject, std::string_view name,
+                                           std::string_view source) {
   Observation observation;
   observation.name = name;
   observation.subject = subject;
@@ -16,22 +17,23 @@ Observation& ObservationBuilder::add_empty(const Subject& subject, std::string_v
   return observations_.emplace_back(std::move(observation));
 }
 
-Observation& ObservationBuilder::add(const Subject& subject, std::string_view name, std::string_view source, Value value,
-                       std::string_view unit) {
+Observation& ObservationBuilder::add(const Subject& subject, std::string_view name, std::string_view source,
+                                     Value value, std::string_view unit) {
   Observation& observation = add_empty(subject, name, source);
   observation.value = std::move(value);
   observation.unit = unit;
   return observation;
 }
 
-Observation& ObservationBuilder::add_count(const Subject& subject, std::string_view name, std::string_view source,
-                             std::uint64_t count) {
+Observation& ObservationBuilder::add_count(const Subject& subject, std::string_view name,
+                                           std::string_view source, std::uint64_t count) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   return add(subject, name, source, static_cast<std::int64_t>(std::min(count, most)), "count");
 }
 
-Observation& ObservationBuilder::add_missing(const Subject& subject, std::string_view name, std::string_view source,
-                               std::string_view why, const std::string& what) {
+Observation& ObservationBuilder::add_missing(const Subject& subject, std::string_view name,
+                                             std::string_view source, std::string_view why,
+                                             const std::string& what) {
   Observation& observation = add_empty(subject, name, source);
   observation.missing = why;
   observation.attributes = {{"error", what}};

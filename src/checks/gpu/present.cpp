@@ -222,7 +222,7 @@ class PresenceJudge {
     const std::string_view own = kernel_driver_name(vendor_of(gpu));
     if (driver != own && driver != "none") {
       add(gpu, "gpu_not_used_here", Health::unsupported,
-          gpu_text(gpu) + " belongs to the kernel driver " + driver);
+          gpu_text(gpu) + " is bound to the kernel driver " + driver);
     } else if (is_true(input_, gpu, kModuleExcluded)) {
       add(gpu, "gpu_not_used_here", Health::unsupported, gpu_text(gpu) + " is excluded from the driver");
     } else if (is_known_to_module && !is_true(input_, gpu, kModuleUuid)) {
@@ -231,7 +231,7 @@ class PresenceJudge {
     } else if (driver == own && !is_known_to_module && module_lists_others() && !all_are_expected()) {
       // The container runtime shows a container only its own GPUs; the PCI tree shows all.
       add(gpu, "gpu_not_used_here", Health::unsupported,
-          gpu_text(gpu) + " is in the machine and was not given to this container");
+          gpu_text(gpu) + " is in the machine, but was not given to this container");
     } else {
       add(gpu, "gpu_missing", Health::failed,
           gpu_text(gpu) + " is in the PCI tree, but the driver does not list it");

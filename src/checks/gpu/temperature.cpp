@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <optional>
 
 #include "checks/builtin.hpp"
@@ -15,18 +16,19 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
 }
 
 struct Margin {
-  double celsius = 0;
-  std::string_view to;  // what is at the end of the margin
+  double celsius = 0;      // negative: above the limit
+  std::string_view verb;   // "is"
+  std::string_view limit;  // "its slowdown temperature"
 };
 
 // The driver's own margin if it has one: GPUs since Hopper have no fixed limit in degrees.
 std::optional<Margin> chip_margin(const JudgeInput& input, const Subject& gpu) {
   if (const auto margin = input.history.number(gpu, kTemperatureMargin))
-    return Margin{*margin, "the temperature at which it slows down"};
+    return Margin{*margin, "is", "its slowdown temperature"};
   const auto now = input.history.number(gpu, kTemperatureGpu);
   const auto slowdown = input.history.number(gpu, kTemperatureSlowdown);
   if (!now || !slowdown || *slowdown <= 0) return std::nullopt;
-  return Margin{*slowdown - *now, "the temperature at which it slows down"};
+  return Margin{*slowdown - *now, "is", "its slowdown temperature"};
 }
 
 // A board without a memory sensor reports 0 or no value.
@@ -34,7 +36,7 @@ std::optional<Margin> memory_margin(const JudgeInput& input, const Subject& gpu)
   const auto now = input.history.number(gpu, kTemperatureMemory);
   const auto most = input.history.number(gpu, kTemperatureMemoryMax);
   if (!now || !most || *now <= 0 || *most <= 0) return std::nullopt;
-  return Margin{*most - *now, "the highest operating temperature of its memory"};
+  return Margin{*most - *now, "has memory", "its maximum operating temperature"};
 }
 
 void judge_margin(const JudgeInput& input, const Subject& gpu, const Margin& margin, std::string_view reason,
@@ -42,9 +44,10 @@ void judge_margin(const JudgeInput& input, const Subject& gpu, const Margin& mar
   const Limit least = limit(input, threshold);
   if (margin.celsius > least.value) return;
   const auto celsius = input.history.number(gpu, reading);
-  std::string message =
-      gpu_text(gpu) + " is " + rounded(margin.celsius) + " degrees from " + std::string(margin.to);
-  if (celsius) message += ", at " + rounded(*celsius) + " °C";
+  std::string message = gpu_text(gpu) + " " + std::string(margin.verb);
+  if (celsius) message += " at " + rounded(*celsius) + " °C,";
+  message += " " + rounded(std::abs(margin.celsius)) + " °C " + (margin.celsius < 0 ? "above " : "below ") +
+             std::string(margin.limit);
   findings.push_back(make_finding(input, gpu, reason, Health::degraded, message, margin.celsius, least));
   if (celsius) findings.back().evidence.emplace_back("celsius", *celsius);
 }
