@@ -7,6 +7,13 @@
 
 namespace autopilot::checks {
 
+Subject make_subject(SubjectKind kind, std::string key) {
+  Subject subject;
+  subject.kind = kind;
+  subject.key = std::move(key);
+  return subject;
+}
+
 Observation& ObservationBuilder::add_empty(const Subject& subject, std::string_view name,
                                            std::string_view source) {
   Observation observation;

@@ -48,6 +48,8 @@ struct Observed {
   std::uint64_t records_dropped = 0;
 };
 
+[[nodiscard]] Subject make_subject(SubjectKind kind, std::string key);
+
 // Collects the observations of one run, in order; each has the time of the run.
 class ObservationBuilder {
  public:

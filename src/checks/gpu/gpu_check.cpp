@@ -157,7 +157,7 @@ Result<host::GpuReport> read_gpus(const GpuDriver& driver, const Request& reques
 }
 
 Subject gpu_subject(const std::string& address) {
-  return {.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
+  return make_subject(SubjectKind::gpu, address);
 }
 
 Observation pci_driver_observation(const host::PciDevice& gpu, Instant now) {

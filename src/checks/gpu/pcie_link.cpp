@@ -94,8 +94,7 @@ class Reader {
   }
 
   void read_errors(const std::string& gpu, const std::string& hop) {
-    const Subject link{
-        .kind = SubjectKind::link, .key = gpu + "|" + hop, .index = {}, .uuid = {}, .serial = {}};
+    const Subject link = make_subject(SubjectKind::link, gpu + "|" + hop);
     const auto errors = host::read_pci_errors(host_.files, hop);
     if (!errors) return;
     const auto add_count = [&](std::string_view name, const std::optional<std::uint64_t>& count) {

@@ -28,10 +28,7 @@ constexpr std::size_t kMostParents = 8;
 constexpr std::size_t kMostNamed = 3;
 
 Subject process(std::int64_t pid) {
-  Subject subject;
-  subject.kind = SubjectKind::process;
-  subject.key = std::to_string(pid);
-  return subject;
+  return make_subject(SubjectKind::process, std::to_string(pid));
 }
 
 void add_blocked(const host::Tasks& tasks, ObservationBuilder& seen) {

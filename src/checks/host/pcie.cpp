@@ -82,17 +82,14 @@ class Collector {
   [[nodiscard]] bool has_gpus() const { return has_gpus_; }
 
  private:
-  static Subject gpu_of(const std::string& address) {
-    return {.kind = SubjectKind::gpu, .key = address, .index = {}, .uuid = {}, .serial = {}};
-  }
+  static Subject gpu_of(const std::string& address) { return make_subject(SubjectKind::gpu, address); }
   // A device without a link is part of the root complex, or emulated by a hypervisor.
   void add(const host::PciDevice& device) {
     const auto bridges = host::pci_bridges_above(host_.files, device.address);
     const auto link = host::read_pci_link(host_.files, device.address);
     if (!bridges || bridges->empty() || !link || !link->max_width) return;
     const std::string& port = bridges->front();
-    const Subject subject{
-        .kind = SubjectKind::link, .key = device.address + "|" + port, .index = {}, .uuid = {}, .serial = {}};
+    const Subject subject = make_subject(SubjectKind::link, device.address + "|" + port);
     paths_.add(device.address, subject);
     paths_.add(port, subject);
     seen_.add(subject, kDriver, kSysfs, device.driver.empty() ? "no driver" : device.driver);
@@ -135,11 +132,7 @@ class Collector {
 Subject subject_of(const PciePaths& paths, const DecodedRecord& decoded) {
   const catalog::LogRule* rule = catalog::builtin().log_rule(decoded.rule);
   if (rule == nullptr || rule->subject != SubjectKind::link) return paths.of(decoded);
-  return {.kind = SubjectKind::link,
-          .key = attribute_of(decoded, "device"),
-          .index = {},
-          .uuid = {},
-          .serial = {}};
+  return make_subject(SubjectKind::link, attribute_of(decoded, "device"));
 }
 
 Result<Observed> observe(const host::Host& host, const Request& request) {

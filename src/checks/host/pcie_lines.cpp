@@ -177,10 +177,7 @@ std::optional<Number> least(const std::optional<Number>& one, const std::optiona
 }
 
 Subject link_at(const std::string& address) {
-  Subject link;
-  link.kind = SubjectKind::link;
-  link.key = address;
-  return link;
+  return make_subject(SubjectKind::link, address);
 }
 
 }  // namespace

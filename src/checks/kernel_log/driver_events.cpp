@@ -323,10 +323,7 @@ std::uint32_t code_of(const Observation& event) {
 
 Subject gpu_of(const Subject& subject) {
   if (subject.kind != SubjectKind::gpu_instance && subject.kind != SubjectKind::nvlink) return subject;
-  Subject gpu;
-  gpu.kind = SubjectKind::gpu;
-  gpu.key = subject.key.substr(0, subject.key.find('/'));
-  return gpu;
+  return make_subject(SubjectKind::gpu, subject.key.substr(0, subject.key.find('/')));
 }
 
 std::string line_of(std::string_view text) {
@@ -341,10 +338,7 @@ std::string line_of(std::string_view text) {
 std::optional<Subject> link_of(const Observation& event) {
   const Value* number = find_attribute(event.attributes, "nvlinkLink");
   if (number == nullptr || event.subject.kind != SubjectKind::gpu) return std::nullopt;
-  Subject link;
-  link.kind = SubjectKind::nvlink;
-  link.key = event.subject.key + "/" + to_string(*number);
-  return link;
+  return make_subject(SubjectKind::nvlink, event.subject.key + "/" + to_string(*number));
 }
 
 DriverEvents collect_driver_events(const host::KernelRecords& records, std::uint64_t counted) {

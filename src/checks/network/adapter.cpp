@@ -49,10 +49,7 @@ constexpr std::string_view kLeftOut = "adapters.left_out";
 // --- observe ---
 
 Subject port(const std::string& key) {
-  Subject subject;
-  subject.kind = SubjectKind::nic_port;
-  subject.key = key;
-  return subject;
+  return make_subject(SubjectKind::nic_port, key);
 }
 
 // A link message is about the port. Other messages are about the PCI address, because the ports of a faulty

@@ -25,10 +25,7 @@ constexpr std::string_view kLink = "member.link";
 constexpr std::string_view kMemberAggregator = "member.aggregator";
 
 Subject port(const std::string& name) {
-  Subject subject;
-  subject.kind = SubjectKind::nic_port;
-  subject.key = name;
-  return subject;
+  return make_subject(SubjectKind::nic_port, name);
 }
 
 void add_bond(const host::Bond& bond, ObservationBuilder& seen) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "checks/builtin.hpp"
+#include "checks/diagnostic_results.hpp"
 #include "checks/judgement.hpp"
 #include "host/host.hpp"
 
@@ -39,10 +40,7 @@ constexpr std::size_t kFewestAnswers = 3;
 using host::NameServerOutcome;
 
 Subject peer(const std::string& address) {
-  Subject subject;
-  subject.kind = SubjectKind::peer;
-  subject.key = address;
-  return subject;
+  return make_subject(SubjectKind::peer, address);
 }
 
 bool is_answer(NameServerOutcome outcome) {
@@ -72,12 +70,6 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
     add_answer(answer, seen);
   observed.observations = seen.take();
   return observed;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 struct Silence {

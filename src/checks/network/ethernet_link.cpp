@@ -33,69 +33,40 @@ constexpr std::string_view kCrcErrors = "crc_errors";
 constexpr double kHadLink = 2;
 
 Subject port(const std::string& name) {
-  Subject subject;
-  subject.kind = SubjectKind::nic_port;
-  subject.key = name;
-  return subject;
+  return make_subject(SubjectKind::nic_port, name);
 }
 
-class Collector {
- public:
-  Collector(Observed& observed, std::string source, Instant now)
-      : observed_(observed), source_(std::move(source)), now_(now) {}
-
-  void add(const host::EthernetLink& link) {
-    const Subject subject = port(link.name);
-    if (link.problem) return add_missing(subject, kUp, *link.problem);
-    add(subject, kPhysical, link.is_physical);
-    add(subject, kUp, link.is_up);
-    add(subject, kCarrier, link.has_carrier);
-    if (!link.is_physical) return;
-    add(subject, kCarrierChanges, static_cast<std::int64_t>(link.carrier_changes), "count");
-    if (link.speed_mbps) add(subject, kSpeed, std::int64_t{*link.speed_mbps}, "mbps");
-    if (!link.duplex.empty()) add(subject, kDuplex, link.duplex);
-    if (!link.bond_master.empty()) add(subject, kBond, link.bond_master);
-    add(subject, kErrors, static_cast<std::int64_t>(link.rx_errors + link.tx_errors), "count");
-    add(subject, kCrcErrors, static_cast<std::int64_t>(link.rx_crc_errors), "count");
+void add_link(const host::EthernetLink& link, std::string_view source, ObservationBuilder& seen) {
+  const Subject subject = port(link.name);
+  if (const auto& problem = link.problem) {
+    seen.add_missing(subject, kUp, source, to_string(problem->code), problem->what);
+    return;
   }
-
- private:
-  Observation& empty(const Subject& subject, std::string_view name) {
-    Observation& observation = observed_.observations.emplace_back();
-    observation.name = name;
-    observation.subject = subject;
-    observation.source = source_;
-    observation.time = now_;
-    return observation;
-  }
-  void add(const Subject& subject, std::string_view name, Value value, std::string_view unit = "") {
-    Observation& observation = empty(subject, name);
-    observation.value = std::move(value);
-    observation.unit = unit;
-  }
-  void add_missing(const Subject& subject, std::string_view name, const Error& error) {
-    Observation& observation = empty(subject, name);
-    observation.missing = to_string(error.code);
-    observation.attributes = {{"error", error.what}};
-  }
-
-  Observed& observed_;
-  std::string source_;
-  Instant now_;
-};
+  seen.add(subject, kPhysical, source, link.is_physical);
+  seen.add(subject, kUp, source, link.is_up);
+  seen.add(subject, kCarrier, source, link.has_carrier);
+  if (!link.is_physical) return;
+  seen.add_count(subject, kCarrierChanges, source, link.carrier_changes);
+  if (link.speed_mbps) seen.add(subject, kSpeed, source, std::int64_t{*link.speed_mbps}, "mbps");
+  if (!link.duplex.empty()) seen.add(subject, kDuplex, source, link.duplex);
+  if (!link.bond_master.empty()) seen.add(subject, kBond, source, link.bond_master);
+  seen.add_count(subject, kErrors, source, link.rx_errors + link.tx_errors);
+  seen.add_count(subject, kCrcErrors, source, link.rx_crc_errors);
+}
 
 Result<Observed> observe(const host::Host& host, const Request& request) {
   const auto links = TRY(host.ethernet.links(request.deadline));
   const std::string witness = host.files.is_tree() ? "sysfs" : "netlink";
   Observed observed;
   observed.witnesses.push_back(witness);
-  Collector collector(observed, witness, request.now);
+  ObservationBuilder seen(request.now);
   std::size_t virtual_links = 0;
   for (const auto& link : links) {
     if (link.is_infiniband) continue;  // network.ib_port checks its port
     if (!link.is_physical && !link.problem && ++virtual_links > kMaxVirtual) continue;
-    collector.add(link);
+    add_link(link, witness, seen);
   }
+  observed.observations = seen.take();
   return observed;
 }
 

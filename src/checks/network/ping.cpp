@@ -65,10 +65,7 @@ double number(const JudgeInput& input, const Subject& subject, std::string_view 
 }
 
 Subject port(std::string name) {
-  Subject subject;
-  subject.kind = SubjectKind::nic_port;
-  subject.key = std::move(name);
-  return subject;
+  return make_subject(SubjectKind::nic_port, std::move(name));
 }
 
 double asked_at(const JudgeInput& input, const Subject& port) {

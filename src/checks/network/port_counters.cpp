@@ -89,10 +89,7 @@ std::optional<std::string> why_unread(const JudgeInput& input, const Subject& su
 }
 
 Subject port_subject(std::string key) {
-  Subject subject;
-  subject.kind = SubjectKind::nic_port;
-  subject.key = std::move(key);
-  return subject;
+  return make_subject(SubjectKind::nic_port, std::move(key));
 }
 
 Findings judge_ports(const JudgeInput& input,

@@ -27,10 +27,7 @@ constexpr std::string_view kResolver = "resolver.answers";
 constexpr std::size_t kMaxPeers = 16;
 
 Subject peer(const std::string& address) {
-  Subject subject;
-  subject.kind = SubjectKind::peer;
-  subject.key = address;
-  return subject;
+  return make_subject(SubjectKind::peer, address);
 }
 
 class Neighbours {

@@ -35,66 +35,42 @@ constexpr std::string_view kNotAsked = "not_asked";
 
 // --- observe ---
 
-class Collector {
- public:
-  explicit Collector(Instant now) : now_(now) {}
+void add_mount(const Subject& subject, const host::Mount& mount, ObservationBuilder& seen) {
+  seen.add(subject, kReadOnly, kMountinfo, mount.read_only).attributes = {
+      {"type", mount.type}, {"source", mount.source}, {"device", mount.device}};
+  seen.add(subject, kSuperReadOnly, kMountinfo, mount.super_read_only);
+  seen.add(subject, kStoppedByError, kMountinfo, mount.stopped_by_error);
+}
 
-  Observation& add(std::string_view name, const Subject& subject, std::string_view source,
-                   std::string_view unit) {
-    Observation observation;
-    observation.name = name;
-    observation.subject = subject;
-    observation.source = source;
-    observation.unit = unit;
-    observation.time = now_;
-    return observations_.emplace_back(std::move(observation));
-  }
-  void add_mount(const Subject& subject, const host::Mount& mount) {
-    Observation& first = add(kReadOnly, subject, kMountinfo, "");
-    first.value = mount.read_only;
-    first.attributes = {{"type", mount.type}, {"source", mount.source}, {"device", mount.device}};
-    add(kSuperReadOnly, subject, kMountinfo, "").value = mount.super_read_only;
-    add(kStoppedByError, subject, kMountinfo, "").value = mount.stopped_by_error;
-  }
-  void add_usage(const Subject& subject, const host::Usage& usage) {
-    add_count(kTotalBytes, subject, usage.total_bytes, "bytes");
-    add_count(kFreeBytes, subject, usage.free_bytes, "bytes");
-    add_count(kAvailableBytes, subject, usage.available_bytes, "bytes");
-    add_count(kTotalInodes, subject, usage.total_inodes, "count");
-    add_count(kFreeInodes, subject, usage.free_inodes, "count");
-  }
-  void add_missing_usage(const Subject& subject, std::string_view why, const std::string& what) {
-    Observation& observation = add(kAvailableBytes, subject, kStatfs, "bytes");
-    observation.missing = why;
-    observation.attributes = {{"error", what}};
-  }
-  void add_count(std::string_view name, const Subject& subject, std::uint64_t count, std::string_view unit) {
-    add(name, subject, kStatfs, unit).value = static_cast<std::int64_t>(count);
-  }
-  [[nodiscard]] Observations take() { return std::move(observations_); }
-
- private:
-  Instant now_;
-  Observations observations_;
-};
+void add_usage(const Subject& subject, const host::Usage& usage, ObservationBuilder& seen) {
+  const auto add = [&](std::string_view name, std::uint64_t count, std::string_view unit) {
+    seen.add(subject, name, kStatfs, static_cast<std::int64_t>(count), unit);
+  };
+  add(kTotalBytes, usage.total_bytes, "bytes");
+  add(kFreeBytes, usage.free_bytes, "bytes");
+  add(kAvailableBytes, usage.available_bytes, "bytes");
+  add(kTotalInodes, usage.total_inodes, "count");
+  add(kFreeInodes, usage.free_inodes, "count");
+}
 
 // True if the mount answered.
-bool read_usage(const host::Host& host, const host::Mount& mount, MonoTime round_deadline,
-                Collector& collector) {
-  const Subject subject{
-      .kind = SubjectKind::mount, .key = mount.mount_point, .index = {}, .uuid = {}, .serial = {}};
-  collector.add_mount(subject, mount);
+bool read_mount(const host::Host& host, const host::Mount& mount, MonoTime run_deadline,
+                ObservationBuilder& seen) {
+  const Subject subject = make_subject(SubjectKind::mount, mount.mount_point);
+  add_mount(subject, mount, seen);
+  const auto add_missing = [&](std::string_view why, const std::string& what) {
+    seen.add_missing(subject, kAvailableBytes, kStatfs, why, what).unit = "bytes";
+  };
   const MonoTime now = host.clock.now().mono;
-  if (now >= round_deadline) {
-    collector.add_missing_usage(subject, kNotAsked,
-                                "the run reached its deadline before this mount was read");
+  if (now >= run_deadline) {
+    add_missing(kNotAsked, "the run reached its deadline before this mount was read");
     return false;
   }
-  const auto usage = host.filesystems.usage(mount, std::min(now + kPatience, round_deadline));
+  const auto usage = host.filesystems.usage(mount, std::min(now + kPatience, run_deadline));
   if (usage)
-    collector.add_usage(subject, *usage);
+    add_usage(subject, *usage, seen);
   else
-    collector.add_missing_usage(subject, to_string(usage.error().code), usage.error().what);
+    add_missing(to_string(usage.error().code), usage.error().what);
   return usage.has_value();
 }
 
@@ -104,13 +80,13 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   if (relevant.mounts.empty()) return fail(Errc::unavailable, "no filesystem is mounted, not even /");
   // Leaves time to kill the slowest helper before the runtime abandons this run.
   const MonoTime deadline = request.deadline - seconds{1};
-  Collector collector(request.now);
+  ObservationBuilder seen(request.now);
   bool any_answered = false;
   for (const host::Mount& mount : relevant.mounts)
-    if (read_usage(host, mount, deadline, collector)) any_answered = true;
-  if (relevant.left_out != 0) collector.add_count(kLeftOut, host_subject(), relevant.left_out, "count");
+    if (read_mount(host, mount, deadline, seen)) any_answered = true;
+  if (relevant.left_out != 0) seen.add_count(host_subject(), kLeftOut, kStatfs, relevant.left_out);
   Observed observed;
-  observed.observations = collector.take();
+  observed.observations = seen.take();
   observed.witnesses = {std::string(kMountinfo)};
   if (any_answered) observed.witnesses.emplace_back(kStatfs);
   return observed;

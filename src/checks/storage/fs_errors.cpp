@@ -102,8 +102,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
   ObservationBuilder seen(request.now);
   for (const host::Mount& mount : mounts) {
     if (!is_watched(mount)) continue;
-    const Subject subject{
-        .kind = SubjectKind::mount, .key = mount.mount_point, .index = {}, .uuid = {}, .serial = {}};
+    const Subject subject = make_subject(SubjectKind::mount, mount.mount_point);
     seen.add(subject, kType, kMountinfo, mount.type).attributes = {{"source", mount.source}};
   }
   if (has_ext4) {

@@ -36,10 +36,7 @@ constexpr std::string_view kLeftOut = "nfs.left_out";
 constexpr std::string_view kSilentRule = "filesystem.nfs_not_responding";
 
 Subject server_subject(const std::string& name) {
-  Subject subject;
-  subject.kind = SubjectKind::peer;
-  subject.key = name;
-  return subject;
+  return make_subject(SubjectKind::peer, name);
 }
 
 // --- observe ---

@@ -24,10 +24,7 @@ constexpr std::string_view kAction = "raid.action";
 constexpr std::string_view kProgress = "raid.progress";
 
 Subject array_subject(const std::string& name) {
-  Subject subject;
-  subject.kind = SubjectKind::disk;
-  subject.key = name;
-  return subject;
+  return make_subject(SubjectKind::disk, name);
 }
 
 std::string names_of_faulty(const host::RaidArray& array) {
