@@ -15,7 +15,7 @@ std::string join(std::span<const std::string_view> pieces) {
 }  // namespace
 
 const Catalog& builtin() {
-  // Never destroyed: a check that does not return may still use it when the process ends.
+  // Never destroyed: a check that hangs may still use it when the process ends.
   static const Catalog& catalog = *new Catalog(from_compact(join(embedded_compact())));
   return catalog;
 }

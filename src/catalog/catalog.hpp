@@ -17,7 +17,7 @@
 
 namespace autopilot::catalog {
 
-// Where a fact comes from. own: our judgement, not measured; measured: by a command of this repository.
+// Kind of evidence for a fact. own: our judgement, not measured; measured: with a command of this repository.
 enum class EvidenceKind : std::uint8_t { vendor, peer, own, measured };
 
 [[nodiscard]] std::string_view to_string(EvidenceKind kind);
@@ -25,7 +25,7 @@ enum class EvidenceKind : std::uint8_t { vendor, peer, own, measured };
 
 struct Provenance {
   std::string source;
-  std::string date;  // ISO, when the source was read
+  std::string date;  // ISO date when the source was read
   EvidenceKind evidence = EvidenceKind::own;
 };
 
@@ -41,7 +41,7 @@ struct Xid {
   std::uint32_t code = 0;
   std::string name;
   std::string meaning;
-  std::vector<std::string> classes;  // the first one, then alternatives; words of the architecture
+  std::vector<std::string> classes;  // values of xid_classes(): the most likely one first
   Action action_now = Action::none;
   Action action_later = Action::none;
   Health health =
@@ -75,11 +75,11 @@ enum class StatusMatch : std::uint8_t { bits, value, any, reason };
 [[nodiscard]] std::string_view to_string(StatusMatch match);
 [[nodiscard]] std::optional<StatusMatch> parse_status_match(std::string_view word);
 
-// nvlink_errors.yaml: what Xid 144 to 150 mean by unit and status.
+// nvlink_errors.yaml: meaning of Xid 144 to 150 by unit and status.
 struct NvLinkError {
   std::string id;
   std::uint32_t xid = 0;
-  std::vector<std::string> units;  // the names that drivers print
+  std::vector<std::string> units;  // names that drivers print
   int block_v1 = 0;                // bits 4:0 of the first register before driver 575
   int unit_v1 = 0;                 // bits 9:5
   int unit_v2 = 0;                 // bits 6:0 since driver 575
@@ -88,13 +88,13 @@ struct NvLinkError {
   std::string meaning;
   Action action_now = Action::none;
   Action action_later = Action::none;
-  std::optional<Action> promoted;  // instead of action_now if the promoting bit is set
+  std::optional<Action> promoted;  // replaces action_now if the promoting bit is set
   Health health = Health::degraded;
   double confidence = 0.5;
   Provenance provenance;
 };
 
-// link_down_reasons.yaml: why a link of Xid 149 went down.
+// link_down_reasons.yaml: reasons why a link of Xid 149 went down.
 struct LinkDownReason {
   int number = 0;
   std::string id;
@@ -106,10 +106,10 @@ struct LinkDownReason {
   Provenance provenance;
 };
 
-// nvlink_registers.yaml: bits of the registers of Xid 74.
+// nvlink_registers.yaml: bits of the registers in Xid 74.
 struct NvLinkRegister {
   std::string id;
-  int number = 1;  // of the register, from 1 in the order of the line
+  int number = 1;  // number of the register, from 1 in the order of the line
   std::vector<int> bits;
   std::string meaning;
   Action action_now = Action::none;
@@ -140,13 +140,13 @@ struct ActionFacts {
   Provenance provenance;
 };
 
-// thresholds.yaml: one number of a judge. Id: "<check id>.<name>".
+// thresholds.yaml: a limit of a judge. Id: "<check id>.<name>".
 struct Threshold {
   std::string id;
   double value = 0;
   std::string unit;
   std::string meaning;
-  Health max_health = Health::degraded;  // the worst health that this number may produce
+  Health max_health = Health::degraded;  // worst health that this threshold may cause
   Provenance provenance;
 };
 
@@ -215,12 +215,13 @@ struct LogRule {
 // `health`, or degraded instead of failed for an unproven rule.
 [[nodiscard]] Health allowed_health(const LogRule& rule, Health health);
 
-// causes.yaml: which findings and driver records are one incident, and its culprit. A word is the reason
-// of a finding, "xid_<code>" or "sxid_<code>" of a record, or "sxid_fatal" and "sxid_nonfatal".
+// causes.yaml: the findings and driver records of one incident, and its culprit. An entry of `roots`,
+// `takes`, `takes_anywhere` or `explains` is a reason of a finding, "xid_<code>" or "sxid_<code>" of a
+// record, or "sxid_fatal" or "sxid_nonfatal".
 struct Cause {
   // The conclusion if several devices show the same cause at once.
   struct Several {
-    int count = 0;       // 0: no conclusion
+    int count = 0;       // number of devices; 0: no conclusion
     std::string blames;  // one of cause_ends(): "cause", "host", "application"
     Action action = Action::none;
     double confidence = 0;
@@ -319,11 +320,10 @@ struct Profile {
   Provenance provenance;
 };
 
-// The words of RequiredCheck::when, of Xid::classes and of LogRule::kind.
+// Values of RequiredCheck::when, Xid::classes, LogRule::kind and Cause::Several::blames.
 [[nodiscard]] const std::vector<std::string>& conditions();
 [[nodiscard]] const std::vector<std::string>& xid_classes();
 [[nodiscard]] const std::vector<std::string>& log_kinds();
-// The words of Cause::Several::blames.
 [[nodiscard]] const std::vector<std::string>& cause_ends();
 
 // Contents of the files, not cross-checked.
@@ -362,7 +362,7 @@ class Catalog {
   [[nodiscard]] const Threshold* threshold(std::string_view id) const;
   [[nodiscard]] const Reason* reason(std::string_view id) const;
   [[nodiscard]] const Xid* xid(std::uint32_t code) const;
-  // The entry of the code, or that of its unit.
+  // The entry of the code, else of its unit.
   [[nodiscard]] const Sxid* sxid(std::uint32_t code) const;
   [[nodiscard]] const LinkDownReason* link_down_reason(int number) const;
   [[nodiscard]] const LogRule* log_rule(std::string_view id) const;

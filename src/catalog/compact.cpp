@@ -12,8 +12,8 @@
 namespace autopilot::catalog {
 namespace {
 
-// Every value is "<length>:<bytes>"; a list is its size and its items; a struct is its fields in the order of
-// the one description below, which writes and reads.
+// Every value is "<length>:<bytes>"; a list is its size and its items; a struct is its fields in the order
+// of `describe` below, which both writes and reads.
 class Writer {
  public:
   template <class... Fields>

@@ -126,7 +126,7 @@ std::optional<LogPatterns::Match> LogPatterns::first_match(std::string_view text
     return std::nullopt;
   }
   if (error.kind == RE2::Set::kNoError) return std::nullopt;
-  // No room to match them together: one after the other needs little, and nothing is overlooked.
+  // Too little memory to match them together: match one after the other.
   for (std::size_t rule = 0; rule < compiled_->patterns.size(); ++rule)
     if (auto groups = compiled_->patterns[rule].match(text)) return Match{rule, *std::move(groups)};
   return std::nullopt;
@@ -235,7 +235,7 @@ class RuleReader {
     return text;
   }
 
-  // The decoder runs them together with those of the catalog.
+  // The decoder matches them together with the rules of the catalog.
   [[nodiscard]] std::string memory_problem() const {
     std::vector<LogRule> all = base_.log_rules();
     all.insert(all.end(), rules.begin(), rules.end());

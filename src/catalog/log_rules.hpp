@@ -27,7 +27,7 @@ inline constexpr std::size_t kMaxPatternsMemory = std::size_t{8}
 // One pattern. Immutable, thread-safe.
 class LogPattern {
  public:
-  // The named groups that took part, views into the text.
+  // Named groups that matched: views into the text.
   using Groups = std::vector<std::pair<std::string, std::string_view>>;
 
   // malformed: not a valid pattern; exhausted: it needs more than kMaxPatternMemory.
@@ -52,7 +52,7 @@ class LogPatterns {
     LogPattern::Groups groups;
   };
 
-  // As LogPattern::compile for each; exhausted: together they need more than kMaxPatternsMemory.
+  // Errors as for LogPattern::compile; exhausted also: together they need more than kMaxPatternsMemory.
   [[nodiscard]] static Result<LogPatterns> compile(const std::vector<LogRule>& rules);
 
   [[nodiscard]] std::optional<Match> first_match(std::string_view text) const;

@@ -79,10 +79,11 @@ void take_refusal(int status, const std::string& body, GateAnswer& answer) {
   if (!error.what.empty()) answer.why += ": " + error.what;
 }
 
-GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Duration patience, Reader reader,
-                          const std::atomic<bool>& stop) {
+GateAnswer ask_inside_tls(const GateTarget& target, net::HttpRequest request, Duration patience,
+                          Reader reader, const std::atomic<bool>& stop) {
   net::EventLoop loop;
-  net::HttpSession session(loop, door.url, door.tls, {.body_bytes = kMostBytes, .connections = 2, .kept = 1});
+  net::HttpSession session(loop, target.url, target.tls,
+                           {.body_bytes = kMostBytes, .connections = 2, .kept = 1});
   net::EventParser parser(kMostBytes);
   int status = 0;
   std::string refusal;
@@ -131,10 +132,10 @@ GateAnswer ask_inside_tls(const GateDoor& door, net::HttpRequest request, Durati
   return std::move(reader.answer);
 }
 
-GateAnswer ask_at_socket(const GateDoor& door, const net::HttpRequest& request, Duration patience,
+GateAnswer ask_at_socket(const GateTarget& target, const net::HttpRequest& request, Duration patience,
                          Reader reader, const std::atomic<bool>& stop) {
   const auto ended = net::follow(
-      door.socket, request, {.last_event_id = {}, .silence_deadline = std::min(kSilence, patience)},
+      target.socket, request, {.last_event_id = {}, .silence_deadline = std::min(kSilence, patience)},
       [&reader](const net::ServerEvent& event) { return reader.take(event); }, stop);
   if (!ended) {
     reader.answer.why = ended.error().what;
@@ -145,25 +146,26 @@ GateAnswer ask_at_socket(const GateDoor& door, const net::HttpRequest& request, 
 
 }  // namespace
 
-Result<GateDoor> gate_door(const std::string& url, const std::string& node, const std::string& authority) {
-  GateDoor door;
-  door.url = TRY(net::parse_server_url(url));
-  if (!door.url.is_tls)
+Result<GateTarget> gate_target(const std::string& url, const std::string& node,
+                               const std::string& authority) {
+  GateTarget target;
+  target.url = TRY(net::parse_server_url(url));
+  if (!target.url.is_tls)
     return fail(Errc::malformed, url + ": expected https://..., because the request carries a token");
   net::TlsIdentity identity;
   identity.authorities = authority;
   identity.server_name = node;
-  door.tls = TRY(net::TlsContext::make(identity));
-  return door;
+  target.tls = TRY(net::TlsContext::make(identity));
+  return target;
 }
 
-GateAnswer ask_gate(const GateDoor& door, const std::string& token, const api::PreflightRequest& request,
+GateAnswer ask_gate(const GateTarget& target, const std::string& token, const api::PreflightRequest& request,
                     Duration patience, const std::function<void(const api::PreflightProgress&)>& on_progress,
                     const std::atomic<bool>& stop) {
   const Reader reader(on_progress);
-  if (!door.socket.socket_path.empty())
-    return ask_at_socket(door, request_of("", request), patience, reader, stop);
-  return ask_inside_tls(door, request_of(token, request), patience, reader, stop);
+  if (!target.socket.socket_path.empty())
+    return ask_at_socket(target, request_of("", request), patience, reader, stop);
+  return ask_inside_tls(target, request_of(token, request), patience, reader, stop);
 }
 
 namespace {

@@ -21,14 +21,14 @@ namespace autopilot::cli {
 inline constexpr Duration kAnswerGrace = std::chrono::seconds{15};
 
 // Address of the agent.
-struct GateDoor {
+struct GateTarget {
   net::HttpTarget socket;                      // if it has a path: this Unix socket, without a token
   net::ServerUrl url;                          // else this address, over TLS
   std::shared_ptr<const net::TlsContext> tls;  // trusted CA and expected node name
 };
 // authority: PEM. malformed: an argument is not valid.
-[[nodiscard]] Result<GateDoor> gate_door(const std::string& url, const std::string& node,
-                                         const std::string& authority);
+[[nodiscard]] Result<GateTarget> gate_target(const std::string& url, const std::string& node,
+                                             const std::string& authority);
 
 // Outcome of one request.
 struct GateAnswer {
@@ -39,7 +39,7 @@ struct GateAnswer {
 
 // Sends the request, reports progress and returns the answer. Gives up after `patience`, later if the agent
 // announces a longer wait, or within 200 ms after `stop` becomes true.
-[[nodiscard]] GateAnswer ask_gate(const GateDoor& door, const std::string& token,
+[[nodiscard]] GateAnswer ask_gate(const GateTarget& target, const std::string& token,
                                   const api::PreflightRequest& request, Duration patience,
                                   const std::function<void(const api::PreflightProgress&)>& on_progress,
                                   const std::atomic<bool>& stop);

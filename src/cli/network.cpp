@@ -198,7 +198,7 @@ int exit_code_of_test(const FinishedTest& test) {
 }
 
 int test_once(TestFollower& follower, const NetworkTestOptions& options) {
-  const auto test = follower.make(request_of(options));
+  const auto test = follower.run(request_of(options));
   if (!test) {
     tell(test.error().what);
     return follower.has_begun() ? exit_code_of(Health::unknown) : exit_code_of(test.error());

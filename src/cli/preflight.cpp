@@ -44,7 +44,7 @@ struct PreflightOptions {
 
 // The request of the container or user, from flags and environment.
 struct Wish {
-  std::optional<GateDoor> door;  // nullopt: no agent is configured
+  std::optional<GateTarget> target;  // nullopt: no agent is configured
   std::string token_file;
   std::string node;
   std::string pod;  // "team-a/train-0"; empty: not set
@@ -84,15 +84,15 @@ Result<std::optional<Duration>> deadline_of(const PreflightOptions& options,
   return deadline;
 }
 
-Result<std::optional<GateDoor>> door_of(const PreflightOptions& options, const std::string& node,
-                                        const std::map<std::string, std::string>& variables) {
+Result<std::optional<GateTarget>> target_of(const PreflightOptions& options, const std::string& node,
+                                            const std::map<std::string, std::string>& variables) {
   if (!options.socket.empty()) {
-    GateDoor door;
-    door.socket = TRY(net::parse_target(options.socket));
-    if (door.socket.socket_path.empty())
+    GateTarget target;
+    target.socket = TRY(net::parse_target(options.socket));
+    if (target.socket.socket_path.empty())
       return fail(Errc::malformed,
                   "--socket: expected the path of a socket, not '" + printable(options.socket) + "'");
-    return door;
+    return target;
   }
   const std::string url = flag_or(options.agent, variables, "AUTOPILOT_AGENT_URL");
   if (url.empty()) return std::nullopt;
@@ -105,14 +105,14 @@ Result<std::optional<GateDoor>> door_of(const PreflightOptions& options, const s
   if (authority.empty())
     return fail(Errc::malformed,
                 "AUTOPILOT_AUTHORITY is not set; set it to the CA of the agents' certificates, in PEM");
-  return TRY(gate_door(url, node, authority));
+  return TRY(gate_target(url, node, authority));
 }
 
 Result<Wish> wish_of(const PreflightOptions& options) {
   const auto variables = environment();
   Wish wish;
   wish.node = flag_or(options.node, variables, "AUTOPILOT_NODE");
-  wish.door = TRY(door_of(options, wish.node, variables));
+  wish.target = TRY(target_of(options, wish.node, variables));
   wish.token_file = options.token_file;
   const std::string pod = variable(variables, "AUTOPILOT_POD");
   if (!pod.empty()) wish.pod = variable(variables, "AUTOPILOT_NAMESPACE") + "/" + pod;
@@ -138,13 +138,13 @@ class Preflight {
   explicit Preflight(Wish wish) : wish_(std::move(wish)) {}
 
   int run() {
-    if (!wish_.door) return without_agent("no agent is configured (AUTOPILOT_AGENT_URL is not set)");
+    if (!wish_.target) return without_agent("no agent is configured (AUTOPILOT_AGENT_URL is not set)");
     say("asking the agent of node " + (wish_.node.empty() ? "this machine" : wish_.node) + " about " +
         (wish_.pod.empty() ? "its GPUs" : "the GPUs of pod " + wish_.pod));
-    const GateDoor& door = *wish_.door;
+    const GateTarget& target = *wish_.target;
     until_ = host::mono_now() + wish_.request.deadline.value_or(kDeadline);
     for (;;) {
-      const auto answer = ask(door);
+      const auto answer = ask(target);
       if (!answer) return report(answer.error());
       const std::optional<api::PreflightResult>& result = answer->result;
       if (result) return take(*result);
@@ -157,15 +157,15 @@ class Preflight {
 
  private:
   // After a restart of the agent the request carries the remaining time.
-  Result<GateAnswer> ask(const GateDoor& door) {
-    const std::string token = door.socket.socket_path.empty() ? TRY(read_token(wish_.token_file)) : "";
+  Result<GateAnswer> ask(const GateTarget& target) {
+    const std::string token = target.socket.socket_path.empty() ? TRY(read_token(wish_.token_file)) : "";
     api::PreflightRequest request = wish_.request;
     const Duration left = std::max<Duration>(seconds{1}, until_ - host::mono_now());
     if (request.deadline) request.deadline = left;
     const Duration patience =
         (request.deadline ? left : api::PreflightRequest::kLongestDeadline) + kAnswerGrace;
     return ask_gate(
-        door, token, request, patience, [this](const api::PreflightProgress& progress) { tell(progress); },
+        target, token, request, patience, [this](const api::PreflightProgress& progress) { tell(progress); },
         interrupt_.flag());
   }
 

@@ -61,7 +61,7 @@ int make(const AgentClient& agent, const TestRequest& request) {
       health = worst(health, Health::unknown);
       continue;
     }
-    auto test = follower.make({id, {}, request.deadline});
+    auto test = follower.run({id, {}, request.deadline});
     if (!test) {
       exit_code = exit_code_of(test.error());
       tell(test.error().what);

@@ -18,7 +18,7 @@ bool was_ended(const Operation& operation) {
   return operation.state == OperationState::timed_out || operation.state == OperationState::cancelled;
 }
 
-bool tells_of(const Operation& operation, const CheckResult& result) {
+bool has_results_of(const Operation& operation, const CheckResult& result) {
   return std::ranges::any_of(result.observations.all(), [&operation](const Observation& one) {
     const auto tested_at = parse_time(attribute_text(one, "testedAt"));
     return tested_at && *tested_at >= operation.started;
@@ -28,7 +28,7 @@ bool tells_of(const Operation& operation, const CheckResult& result) {
 bool has_judged(const Operation& operation, const CheckResult& result) {
   const WallTime finished = operation.finished.value_or(operation.created);
   if (!was_ended(operation)) return result.completed >= finished;
-  return tells_of(operation, result) || result.completed - result.duration >= finished;
+  return has_results_of(operation, result) || result.completed - result.duration >= finished;
 }
 
 namespace {
@@ -40,14 +40,14 @@ constexpr Duration kJudgementOfInterrupted = std::chrono::seconds{3};
 
 }  // namespace
 
-Result<FinishedTest> TestFollower::make(const api::OperationRequest& wanted) {
+Result<FinishedTest> TestFollower::run(const api::OperationRequest& wanted) {
   has_begun_ = false;
   const std::string begun = TRY(agent_.send("POST", "/v1/operations", api::to_json(wanted)));
   has_begun_ = true;
   FinishedTest test{TRY(api::parse_operation(begun)), {}};
   TRY_STATUS(follow(test.operation));
   if (test.operation.state == OperationState::succeeded) test.result = TRY(judgement_of(test.operation));
-  if (was_ended(test.operation)) test.result = found_before(test.operation);
+  if (was_ended(test.operation)) test.result = partial_result(test.operation);
   return test;
 }
 
@@ -55,7 +55,7 @@ Status TestFollower::follow(Operation& operation) {
   const std::string path = "/v1/operations/" + operation.id;
   bool is_cancelled = false;
   while (!operation.is_over()) {
-    say(operation);
+    show_progress(operation);
     interrupt_.wait(kPollInterval);
     if (is_interrupted() && !std::exchange(is_cancelled, true)) {
       tell("stopping " + operation.id);
@@ -67,15 +67,15 @@ Status TestFollower::follow(Operation& operation) {
   return {};
 }
 
-void TestFollower::say(const Operation& operation) {
+void TestFollower::show_progress(const Operation& operation) {
   const std::string line =
       operation.kind + ": " + (operation.message.empty() ? "started as " + operation.id : operation.message);
-  if (std::exchange(said_, line) != line) tell(line);
+  if (std::exchange(shown_, line) != line) tell(line);
 }
 
-std::optional<CheckResult> TestFollower::found_before(const Operation& ended) {
+std::optional<CheckResult> TestFollower::partial_result(const Operation& ended) {
   auto judged = judgement_of(ended).value_or(std::nullopt);
-  return judged && tells_of(ended, *judged) ? std::move(judged) : std::nullopt;
+  return judged && has_results_of(ended, *judged) ? std::move(judged) : std::nullopt;
 }
 
 Result<std::optional<CheckResult>> TestFollower::judgement_of(const Operation& operation) {

@@ -22,7 +22,7 @@ namespace autopilot::cli {
 [[nodiscard]] bool was_ended(const Operation& operation);
 
 // True if the result contains observations of this diagnostic, not only of an earlier one.
-[[nodiscard]] bool tells_of(const Operation& operation, const CheckResult& result);
+[[nodiscard]] bool has_results_of(const Operation& operation, const CheckResult& result);
 
 // True if the check ran after the diagnostic left its results. A run that overlaps the stop of a diagnostic
 // may have missed them.
@@ -42,20 +42,20 @@ class TestFollower {
   [[nodiscard]] bool has_begun() const { return has_begun_; }
   // Returns when the diagnostic has ended and its check has judged the result, also the partial result of a
   // diagnostic that was stopped. Errors: those of the agent, timed_out.
-  [[nodiscard]] Result<FinishedTest> make(const api::OperationRequest& wanted);
+  [[nodiscard]] Result<FinishedTest> run(const api::OperationRequest& wanted);
 
  private:
   [[nodiscard]] Status follow(Operation& operation);
-  void say(const Operation& operation);
+  void show_progress(const Operation& operation);
   // nullopt: the stopped diagnostic has no result.
-  [[nodiscard]] std::optional<CheckResult> found_before(const Operation& ended);
+  [[nodiscard]] std::optional<CheckResult> partial_result(const Operation& ended);
   // nullopt: no check of this agent has that name.
   [[nodiscard]] Result<std::optional<CheckResult>> judgement_of(const Operation& operation);
 
   const AgentClient& agent_;
   const Interrupt interrupt_;
   bool has_begun_ = false;
-  std::string said_;
+  std::string shown_;
 };
 
 // Exit code when the agent refuses a diagnostic.

@@ -23,8 +23,9 @@ Operation ended(OperationState state) {
   return operation;
 }
 
-// A look that took so long, with what a test that began then found; nothing: with nothing of any test.
-CheckResult look(WallTime completed, Duration took, std::optional<WallTime> tested = {}) {
+// The result of a run of the check that took `took`, with the observation of a diagnostic at `tested`;
+// nullopt: without observations.
+CheckResult run(WallTime completed, Duration took, std::optional<WallTime> tested = {}) {
   CheckResult result;
   result.completed = completed;
   result.duration = took;
@@ -35,30 +36,30 @@ CheckResult look(WallTime completed, Duration took, std::optional<WallTime> test
   return result;
 }
 
-TEST(TestJudgement, a_look_that_is_older_than_the_test_does_not_judge_it) {
+TEST(TestJudgement, a_run_before_the_end_does_not_judge_the_diagnostic) {
   for (const OperationState state :
        {OperationState::succeeded, OperationState::cancelled, OperationState::timed_out})
-    EXPECT_FALSE(has_judged(ended(state), look(kEnded - 1s, 0s, kBegan - 600s)));
+    EXPECT_FALSE(has_judged(ended(state), run(kEnded - 1s, 0s, kBegan - 600s)));
 }
 
-TEST(TestJudgement, what_succeeded_is_judged_by_the_first_look_after_it) {
-  EXPECT_TRUE(has_judged(ended(OperationState::succeeded), look(kEnded, 30s)));
+TEST(TestJudgement, the_first_run_after_a_success_judges_it) {
+  EXPECT_TRUE(has_judged(ended(OperationState::succeeded), run(kEnded, 30s)));
 }
 
-// It began before the end, and may have read what was there before.
-TEST(TestJudgement, what_was_ended_is_not_judged_by_a_look_that_was_under_way) {
+// The run began before the end and may have read older results.
+TEST(TestJudgement, a_run_that_overlaps_a_stop_does_not_judge_the_diagnostic) {
   for (const OperationState state : {OperationState::cancelled, OperationState::timed_out}) {
-    EXPECT_FALSE(has_judged(ended(state), look(kEnded + 1s, 2s)));
-    EXPECT_FALSE(has_judged(ended(state), look(kEnded + 1s, 2s, kBegan - 600s)));
-    EXPECT_TRUE(has_judged(ended(state), look(kEnded + 3s, 2s)));
+    EXPECT_FALSE(has_judged(ended(state), run(kEnded + 1s, 2s)));
+    EXPECT_FALSE(has_judged(ended(state), run(kEnded + 1s, 2s, kBegan - 600s)));
+    EXPECT_TRUE(has_judged(ended(state), run(kEnded + 3s, 2s)));
   }
 }
 
-TEST(TestJudgement, what_was_ended_is_judged_by_any_look_that_tells_what_it_found) {
-  EXPECT_TRUE(has_judged(ended(OperationState::cancelled), look(kEnded + 1s, 2s, kBegan)));
-  EXPECT_TRUE(tells_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s, kBegan + 30s)));
-  EXPECT_FALSE(tells_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s, kBegan - 600s)));
-  EXPECT_FALSE(tells_of(ended(OperationState::cancelled), look(kEnded + 1s, 2s)));
+TEST(TestJudgement, a_run_with_results_judges_a_stopped_diagnostic) {
+  EXPECT_TRUE(has_judged(ended(OperationState::cancelled), run(kEnded + 1s, 2s, kBegan)));
+  EXPECT_TRUE(has_results_of(ended(OperationState::cancelled), run(kEnded + 1s, 2s, kBegan + 30s)));
+  EXPECT_FALSE(has_results_of(ended(OperationState::cancelled), run(kEnded + 1s, 2s, kBegan - 600s)));
+  EXPECT_FALSE(has_results_of(ended(OperationState::cancelled), run(kEnded + 1s, 2s)));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ std::size_t count_of(std::span<const NodeView> views, std::string_view verdict) 
 
 std::vector<NodeView> for_a_look(std::span<const NodeView> views) {
   std::vector<NodeView> found;
-  std::ranges::copy_if(views, std::back_inserter(found), needs_a_look);
+  std::ranges::copy_if(views, std::back_inserter(found), needs_attention);
   sort_worst_first(found);
   return found;
 }
@@ -99,7 +99,7 @@ void write_node_members(api::JsonWriter& out, const NodeView& view) {
   if (view.verdict != Verdict::none) out.word("verdict", verdict_text(view));
   out.word("health", to_string(view.health));
   if (view.checked) out.time("checked", *view.checked);
-  out.word_if_any("lastVerdict", view.last_word);
+  out.word_if_any("lastVerdict", view.last_verdict);
   out.word_if_any("worst", view.worst);
   out.word_if_any("looked", view.looked);
   if (view.is_simulated) out.flag("simulated", *view.is_simulated);

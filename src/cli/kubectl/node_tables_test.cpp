@@ -24,7 +24,7 @@ std::vector<NodeView> fleet() {
            .checked = kTableNow - 3min,
            .worst = "the GPU is lost",
            .is_simulated = true},
-          {.node = "gpu-3", .last_word = "PASS", .worst = "not looked at for 1h"},
+          {.node = "gpu-3", .last_verdict = "PASS", .worst = "not looked at for 1h"},
           {.node = "cpu-1", .verdict = Verdict::none, .health = Health::healthy, .checked = kTableNow}};
 }
 

@@ -75,9 +75,9 @@ std::string word_text(std::optional<Verdict> verdict) {
 }
 
 void forget(NodeView& view, const Word& word, WallTime now) {
-  view.last_word = word_text(word.verdict);
+  view.last_verdict = word_text(word.verdict);
   view.worst = why_unknown(word, now);
-  if (!view.last_word.empty()) view.worst += "; last verdict " + view.last_word;
+  if (!view.last_verdict.empty()) view.worst += "; last verdict " + view.last_verdict;
   if (!word.worst.empty()) view.worst += "; " + word.worst;
 }
 
@@ -125,7 +125,7 @@ std::vector<NodeView> node_views(std::span<const kube::HealthReport> reports,
   return views;
 }
 
-bool needs_a_look(const NodeView& view) {
+bool needs_attention(const NodeView& view) {
   const bool is_usual = view.verdict == Verdict::pass || view.verdict == Verdict::none;
   return !is_usual || (view.health != Health::healthy && view.health != Health::unsupported);
 }

@@ -19,7 +19,7 @@ struct NodeView {
   std::optional<Verdict> verdict = {};  // current verdict; nullopt: stale or not known
   Health health = Health::unknown;
   std::optional<WallTime> checked = {};   // time of the agent's last report
-  std::string last_word = {};             // verdict of the last check, if it is no longer current
+  std::string last_verdict = {};          // verdict of the last check, if it is no longer current
   std::string worst = {};                 // the worst incident, or the reason for UNKNOWN
   std::string looked = {};                // checks that ran, "30 of 31"; empty: no report
   std::optional<bool> is_simulated = {};  // nullopt: no report, the only source of it
@@ -38,7 +38,7 @@ inline constexpr Duration kStaleAfter = std::chrono::minutes{15};
 
 // True if the node needs attention: its verdict is not PASS although it has an accelerator, or a subject is
 // not healthy.
-[[nodiscard]] bool needs_a_look(const NodeView& view);
+[[nodiscard]] bool needs_attention(const NodeView& view);
 
 // Order: failed, unknown, degraded, healthy; then by name.
 void sort_worst_first(std::vector<NodeView>& views);

@@ -59,7 +59,7 @@ TEST(NodeView, three_heartbeats_without_a_word_make_it_unknown) {
   const auto view = view_of({report("a", 15min + 1ns)}, {});
   EXPECT_EQ(view.verdict, std::nullopt);
   EXPECT_EQ(view.health, Health::unknown);
-  EXPECT_EQ(view.last_word, "PASS");
+  EXPECT_EQ(view.last_verdict, "PASS");
   EXPECT_THAT(view.worst, HasSubstr("no report for 15m"));
 }
 
@@ -127,10 +127,10 @@ TEST(NodeView, what_needs_a_look_comes_worst_first) {
   NodeView sick{.node = "d", .verdict = Verdict::pass, .health = Health::degraded};
   NodeView lost{.node = "e", .verdict = std::nullopt, .health = Health::unknown};
   NodeView dead{.node = "f", .verdict = Verdict::evict, .health = Health::failed};
-  EXPECT_FALSE(needs_a_look(passing));
-  EXPECT_FALSE(needs_a_look(without));
+  EXPECT_FALSE(needs_attention(passing));
+  EXPECT_FALSE(needs_attention(without));
   for (const NodeView& view : {testing, sick, lost, dead})
-    EXPECT_TRUE(needs_a_look(view)) << view.node;
+    EXPECT_TRUE(needs_attention(view)) << view.node;
   std::vector<NodeView> views{passing, testing, sick, lost, dead};
   sort_worst_first(views);
   std::vector<std::string> names;

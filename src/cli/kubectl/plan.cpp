@@ -44,7 +44,8 @@ Result<std::vector<kube::RemediationPlan>> read_plans(ClusterReader& cluster, co
                    [&](const kube::JsonObject& object) {
                      auto plan = kube::parse_remediation_plan(object);
                      const bool is_asked_for = own.node.empty() || plan.spec.node == own.node;
-                     if (is_asked_for && (own.wants_all || is_of_now(plan))) plans.push_back(std::move(plan));
+                     if (is_asked_for && (own.wants_all || is_current(plan)))
+                       plans.push_back(std::move(plan));
                    }));
   sort_newest_first(plans);
   return plans;
@@ -137,7 +138,7 @@ class Lines {
 
 }  // namespace
 
-bool is_of_now(const kube::RemediationPlan& plan) {
+bool is_current(const kube::RemediationPlan& plan) {
   return phase_of(plan) != "over";
 }
 

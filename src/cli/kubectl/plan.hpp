@@ -12,7 +12,7 @@
 namespace autopilot::cli {
 
 // True if the plan is not over: it has steps to do or to undo, or it is a dry run.
-[[nodiscard]] bool is_of_now(const kube::RemediationPlan& plan);
+[[nodiscard]] bool is_current(const kube::RemediationPlan& plan);
 // The newest first.
 void sort_newest_first(std::vector<kube::RemediationPlan>& plans);
 

@@ -40,11 +40,11 @@ TEST(PlanTable, has_the_newest_first_and_says_what_cannot_be_done) {
 }
 
 TEST(PlanTable, what_is_over_is_not_of_now) {
-  EXPECT_TRUE(is_of_now(plan("n", "recorded", 1h)));
-  EXPECT_FALSE(is_of_now(plan("n", "over", 1h)));
+  EXPECT_TRUE(is_current(plan("n", "recorded", 1h)));
+  EXPECT_FALSE(is_current(plan("n", "over", 1h)));
   kube::RemediationPlan made = plan("n", "over", 1h);
   made.status.reset();
-  EXPECT_TRUE(is_of_now(made));
+  EXPECT_TRUE(is_current(made));
 }
 
 TEST(PlanTable, shows_all_of_one_plan) {
