@@ -156,7 +156,7 @@ class Life {
     options.node = node_.machine.node;
     options.boot_id = node_.machine.boot_id;
     options.has_accelerator = true;
-    options.lanes = {.lanes = 1, .max_stuck = 1, .max_queued = 16};
+    options.workers = {.threads = 1, .max_stuck = 1, .max_queued = 16};
     return options;
   }
   runtime::Outlets outlets() {
