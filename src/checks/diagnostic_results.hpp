@@ -15,9 +15,9 @@
 
 namespace autopilot::checks {
 
-// The results of the last diagnostic of that check (host/diagnostic_results/results.hpp). Each gets the time of this run,
-// because it is the current knowledge, and the end of its diagnostic, if that has ended, as attribute
-// `testedAt`. Errors as TestResults::last.
+// The results of the last diagnostic of that check (host/diagnostic_results/results.hpp). Each gets the time
+// of this run, because it is the current knowledge, and the end of its diagnostic, if that has ended, as
+// attribute `testedAt`. Errors as TestResults::last.
 [[nodiscard]] Result<Observed> last_results(const host::Host& host, const Request& request,
                                             std::string_view check, std::string_view witness);
 

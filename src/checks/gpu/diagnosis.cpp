@@ -16,9 +16,9 @@ namespace {
 constexpr std::string_view kId = "gpu.diagnosis";
 constexpr std::string_view kWitness = "kubernetes";
 
-// Results that the agent stores (host/diagnostic_results/results.hpp), with attributes `test`, `began`, `finished` and
-// `failed`. About the host, from the last diagnostic with a result: "fatal", "failed", "passed"; "off": deep
-// diagnostics are disabled and there is no result.
+// Results that the agent stores (host/diagnostic_results/results.hpp), with attributes `test`, `began`,
+// `finished` and `failed`. About the host, from the last diagnostic with a result: "fatal", "failed",
+// "passed"; "off": deep diagnostics are disabled and there is no result.
 constexpr std::string_view kOutcome = "deep_test.outcome";
 // About each GPU: "fatal", "failed"; "not_named": no failure concerns it.
 constexpr std::string_view kOfGpu = "deep_test.gpu";
