@@ -4,4 +4,4 @@ execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --abbrev=
 if(NOT AUTOPILOT_COMMIT)
   set(AUTOPILOT_COMMIT unknown)
 endif()
-configure_file(${SOURCE_DIR}/src/telemetry/build_info.cpp.in ${OUTPUT} @ONLY)
+configure_file(${SOURCE_DIR}/src/logging/build_info.cpp.in ${OUTPUT} @ONLY)

@@ -34,6 +34,8 @@
 #include "host/cpu/processors.hpp"
 #include "host/process/own_process.hpp"
 #include "kube/pacing.hpp"
+#include "logging/build_info.hpp"
+#include "logging/log.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
 #include "net/url.hpp"
@@ -42,16 +44,14 @@
 #include "preflight/gate_routes.hpp"
 #include "preflight/gpu_tests.hpp"
 #include "report/report_recall.hpp"
-#include "telemetry/build_info.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::agent {
 namespace {
 
+using logging::log_error;
+using logging::log_info;
+using logging::log_warning;
 using std::chrono::seconds;
-using telemetry::log_error;
-using telemetry::log_info;
-using telemetry::log_warning;
 
 constexpr Duration kStopGrace = seconds{5};
 constexpr Duration kLookAtConfiguration = seconds{2};
@@ -230,7 +230,7 @@ void Agent::complete_journal(SelfStatus& self) const {
 void Agent::tell_start(const std::string& moved_aside) {
   Event started;
   started.kind = EventKind::agent_started;
-  started.message = "autopilot " + std::string(telemetry::build_info().version) + " started";
+  started.message = "autopilot " + std::string(logging::build_info().version) + " started";
   (void)runtime_.tell(std::move(started));
   if (!moved_aside.empty()) tell_moved_aside(moved_aside);
   if (options_.config.compat.open_actions)

@@ -11,14 +11,14 @@
 #include "diagnostics/operations/dcgm_operation.hpp"
 #include "diagnostics/operations/own_deep_test_run.hpp"
 #include "kube/pacing.hpp"
+#include "logging/log.hpp"
 #include "report/event_words.hpp"
 #include "report/node_report.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::agent {
 namespace {
 
-using telemetry::log_info;
+using logging::log_info;
 
 // A report is made of what changed together.
 constexpr Duration kGather = std::chrono::seconds{1};
@@ -247,7 +247,7 @@ void ClusterLink::see_deep_test(const kube::Node& node) {
   deep_tests_.see(node);
   const diagnostics::DeepTestRecord& record = deep_tests_.record();
   if (!has_seen_node_ || !record.tried || record.tried == before) return;
-  telemetry::log_warning("a deep test told nothing of the GPUs", {{"why", record.why}});
+  logging::log_warning("a deep test told nothing of the GPUs", {{"why", record.why}});
   events_.tell({{},
                 kube::EventType::warning,
                 "DeepTestSaidNothing",
@@ -290,7 +290,7 @@ void ClusterLink::tell_of_guess() {
                                         &incidents::EvictingIncident::id) != written_.evicting.end();
   if (!stands) return;
   const std::string why = why_evicted();
-  telemetry::log_warning("the node is to be left", {{"why", why}});
+  logging::log_warning("the node is to be left", {{"why", why}});
   events_.tell({{}, kube::EventType::warning, "EvictStays", why});
 }
 

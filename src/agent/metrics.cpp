@@ -6,16 +6,16 @@
 #include <string_view>
 #include <tuple>
 
+#include "logging/build_info.hpp"
+#include "logging/metrics_text.hpp"
 #include "net/http_server.hpp"
-#include "telemetry/build_info.hpp"
-#include "telemetry/metrics_text.hpp"
 
 namespace autopilot::agent {
 namespace {
 
 using compat::ibm_autopilot::HealthGauges;
-using telemetry::MetricsText;
-using telemetry::MetricType;
+using logging::MetricsText;
+using logging::MetricType;
 
 constexpr std::array kEveryHealth{Health::healthy, Health::degraded, Health::failed, Health::unknown,
                                   Health::unsupported};
@@ -31,7 +31,7 @@ bool is_answering_peer(const Observation& observation, double number) {
 }
 
 void node_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
-  const auto build = telemetry::build_info();
+  const auto build = logging::build_info();
   metrics.family("autopilot_build_info", MetricType::gauge,
                  "Always 1; the labels say which program answers.");
   metrics.sample({{"version", build.version}, {"commit", build.commit}, {"compiler", build.compiler}}, 1);

@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "diagnostics/operations/operations.hpp"
+#include "logging/log.hpp"
 #include "report/report_recall.hpp"
 #include "runtime/runtime.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::agent {
 namespace {
 
-using telemetry::log_warning;
+using logging::log_warning;
 
 store::Retention retention_of(const config::Config& config) {
   return {config.journal.age, config.journal.bytes};

@@ -8,8 +8,8 @@
 #include "api/v1.hpp"
 #include "core/parse.hpp"
 #include "host/process/processes.hpp"
+#include "logging/metrics_text.hpp"
 #include "net/responses.hpp"
-#include "telemetry/metrics_text.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -198,7 +198,7 @@ void add_readers(HttpServer& server, const RouteContext& context) {
 void add_service(HttpServer& server, const RouteContext& context) {
   server.route("GET", "/metrics", [context, &server](const HttpRequest&, Responder responder) {
     responder.respond({200,
-                       std::string(telemetry::MetricsText::kContentType),
+                       std::string(logging::MetricsText::kContentType),
                        context.metrics.render(context.runtime.snapshot(), server.stats(), context.tls(),
                                               context.gate_stats(), context.clock.now().wall),
                        {}});

@@ -21,7 +21,7 @@
 #include "compat/ibm_autopilot/daemon_settings.hpp"
 #include "core/nearest.hpp"
 #include "host/process/own_process.hpp"
-#include "telemetry/build_info.hpp"
+#include "logging/build_info.hpp"
 
 namespace autopilot::cli {
 
@@ -51,7 +51,7 @@ int exit_code_of(const NodeSnapshot& snapshot, bool strict) {
 namespace {
 
 int version(OutputFormat format) {
-  const auto build = telemetry::build_info();
+  const auto build = logging::build_info();
   if (format == OutputFormat::table) {
     std::cout << "autopilot " << build.version << " (" << build.commit << ", " << build.compiler << ", "
               << build.type << ")\n";

@@ -21,23 +21,22 @@
 #include "controller/controller.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/process/own_process.hpp"
+#include "logging/log.hpp"
 #include "runtime/workers.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::cli {
 namespace {
 
-telemetry::LogLevel level_of(const std::string& word) {
-  if (word == "debug") return telemetry::LogLevel::debug;
-  if (word == "warning") return telemetry::LogLevel::warning;
-  if (word == "error") return telemetry::LogLevel::error;
-  return telemetry::LogLevel::info;
+logging::LogLevel level_of(const std::string& word) {
+  if (word == "debug") return logging::LogLevel::debug;
+  if (word == "warning") return logging::LogLevel::warning;
+  if (word == "error") return logging::LogLevel::error;
+  return logging::LogLevel::info;
 }
 
 // Values as in the settings `log_level` and `log_format`.
 void set_log(const std::string& level, const std::string& format) {
-  telemetry::set_log(level_of(level),
-                     format == "json" ? telemetry::LogFormat::json : telemetry::LogFormat::text);
+  logging::set_log(level_of(level), format == "json" ? logging::LogFormat::json : logging::LogFormat::text);
 }
 
 // Changes when the file is replaced or rewritten; empty: no such file.
@@ -72,7 +71,7 @@ int run_agent_verb(const AgentVerbOptions& options) {
   const auto variables = environment();
   const config::Config opened_with = *settings;
   if (const auto problem = open_key_problem(opened_with.tls.key, variables); !problem.empty())
-    telemetry::log_warning(problem);
+    logging::log_warning(problem);
   agent::AgentOptions agent_options{
       .config = std::move(*settings),
       .reload = [options] { return load(options); },
@@ -160,7 +159,7 @@ int run_controller_verb(const Options& options) {
   if (!config) return report(config.error());
   set_log(config->log_level, config->log_format);
   if (const auto problem = open_key_problem(config->certificates.key, environment()); !problem.empty())
-    telemetry::log_warning(problem);
+    logging::log_warning(problem);
   auto cluster = open_cluster(config->kubernetes.kubeconfig, config->kubernetes.name_space, environment());
   if (!cluster) return report(cluster.error());
   // The reader of the log may exit first.

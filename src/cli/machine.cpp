@@ -10,7 +10,7 @@
 #include "host/process/child_runner.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/scripts/script_answer.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::cli {
 
@@ -60,7 +60,7 @@ Result<MachineChecks> checks_of(const MachineChoice& choice, const config::Confi
   }
   if (!choice.is_this_machine()) {
     if (!config.scripts.empty())
-      telemetry::log_warning(
+      logging::log_warning(
           "scripts of the configuration are skipped: they would check this machine instead of the chosen "
           "one");
     return all;

@@ -15,7 +15,7 @@
 #include "core/parse.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/process/child_runner.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -127,8 +127,8 @@ void Simulation::play(std::function<void()> on_change) {
     const auto report =
         runner.run(command, MonoTime::max(), {}, stop, [&on_change](std::string_view) { on_change(); });
     if (stop.stop_requested()) return;
-    telemetry::log_error("the simulated machine has stopped: its player process exited",
-                         {{"cause", report ? std::string(trim(report->errors)) : report.error().what}});
+    logging::log_error("the simulated machine has stopped: its player process exited",
+                       {{"cause", report ? std::string(trim(report->errors)) : report.error().what}});
   });
 }
 

@@ -20,21 +20,21 @@
 #include "controller/webhook/webhook_service.hpp"
 #include "kube/leader.hpp"
 #include "kube/pacing.hpp"
+#include "logging/build_info.hpp"
+#include "logging/log.hpp"
+#include "logging/metrics_text.hpp"
 #include "net/certificates.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_server.hpp"
 #include "net/key_files.hpp"
 #include "net/tls.hpp"
-#include "telemetry/build_info.hpp"
-#include "telemetry/log.hpp"
-#include "telemetry/metrics_text.hpp"
 
 namespace autopilot::controller {
 namespace {
 
+using logging::log_info;
+using logging::log_warning;
 using std::chrono::seconds;
-using telemetry::log_info;
-using telemetry::log_warning;
 
 constexpr unsigned kSocketMode = 0600;  // probes run as the same user
 constexpr Duration kStopGrace = seconds{5};
@@ -263,7 +263,7 @@ void Controller::add_open_routes() {
     responder.respond(why.empty() ? text("ok\n") : text(why + "\n", 503));
   });
   open_.route("GET", "/metrics", [this](const net::HttpRequest&, net::Responder responder) {
-    responder.respond({200, std::string(telemetry::MetricsText::kContentType), render(figures()), {}});
+    responder.respond({200, std::string(logging::MetricsText::kContentType), render(figures()), {}});
   });
   open_.route("GET", "/v1/plans", [this](const net::HttpRequest&, net::Responder responder) {
     show_plans(std::move(responder));
@@ -321,7 +321,7 @@ Status Controller::run() {
       own_image_.start();
     });
   });
-  log_info("controller ready", {{"version", std::string(telemetry::build_info().version)},
+  log_info("controller ready", {{"version", std::string(logging::build_info().version)},
                                 {"namespace", options_.cluster.name_space},
                                 {"tls_port", std::to_string(tls_port_)},
                                 {"metrics_port", std::to_string(metrics_port_)}});

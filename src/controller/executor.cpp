@@ -7,7 +7,7 @@
 #include "controller/reconcilers/world_view.hpp"
 #include "controller/steps.hpp"
 #include "kube/objects.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::controller {
 
@@ -28,14 +28,14 @@ std::string joined(const std::vector<std::string>& words) {
 // actor. Events and marks are logged at the level debug.
 void log_done(const PlannedAction& action, const std::string& actor) {
   const bool is_small = action.kind == ActionKind::event || action.kind == ActionKind::mark_report;
-  telemetry::log(is_small ? telemetry::LogLevel::debug : telemetry::LogLevel::info, "done",
-                 {{"action", std::string(to_string(action.kind))},
-                  {"target", name_of(action.target)},
-                  {"plan", action.plan},
-                  {"why", action.why},
-                  {"evidence", joined(action.evidence)},
-                  {"budget", action.budget},
-                  {"actor", actor}});
+  logging::log(is_small ? logging::LogLevel::debug : logging::LogLevel::info, "done",
+               {{"action", std::string(to_string(action.kind))},
+                {"target", name_of(action.target)},
+                {"plan", action.plan},
+                {"why", action.why},
+                {"evidence", joined(action.evidence)},
+                {"budget", action.budget},
+                {"actor", actor}});
 }
 
 constexpr std::size_t kMostEvents = 256;
@@ -203,7 +203,7 @@ void Executor::note(Writes what, const std::string& json) {
     }
   });
   if (!read)
-    telemetry::log_warning("cannot parse a response of the API server", {{"cause", read.error().what}});
+    logging::log_warning("cannot parse a response of the API server", {{"cause", read.error().what}});
 }
 
 Executor::Pace Executor::write_entry() {
@@ -286,7 +286,7 @@ Executor::Pace Executor::begin_on_node(const PlannedAction& action) {
   if (version != action.target.version && version != work_->node_version) return give_up();
   const auto step = node_step(action, *node, marks_, clock_.now().wall);
   if (!step) {
-    telemetry::log_warning("step skipped", {{"plan", action.plan}, {"cause", step.error().what}});
+    logging::log_warning("step skipped", {{"plan", action.plan}, {"cause", step.error().what}});
     return give_up();
   }
   const std::optional<Write>& write = *step;
@@ -416,8 +416,7 @@ Executor::Pace Executor::fail_action(const kube::ApiError& why) {
 Executor::Pace Executor::fail(const std::string& what, const kube::ApiError& why) {
   ++stats_.failed;
   attempts_.failed(what, clock_.now().mono, why.verdict.retry_after);
-  telemetry::log_warning("a step of a plan failed and is retried",
-                         {{"step", what}, {"cause", why.error.what}});
+  logging::log_warning("a step of a plan failed and is retried", {{"step", what}, {"cause", why.error.what}});
   return give_up();
 }
 

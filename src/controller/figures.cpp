@@ -8,15 +8,15 @@
 #include <string_view>
 #include <utility>
 
+#include "logging/build_info.hpp"
+#include "logging/metrics_text.hpp"
 #include "net/http_server.hpp"
-#include "telemetry/build_info.hpp"
-#include "telemetry/metrics_text.hpp"
 
 namespace autopilot::controller {
 namespace {
 
-using telemetry::MetricsText;
-using telemetry::MetricType;
+using logging::MetricsText;
+using logging::MetricType;
 
 void add_one(MetricsText& metrics, MetricType type, std::string_view name, std::string_view help,
              double value) {
@@ -115,7 +115,7 @@ std::string render(const ControllerFigures& figures) {
   MetricsText metrics;
   metrics.family("autopilot_build_info", MetricType::gauge,
                  "Always 1; the labels have the version of the program.");
-  const auto build = telemetry::build_info();
+  const auto build = logging::build_info();
   metrics.sample({{"version", build.version}, {"commit", build.commit}}, 1);
   add_election(metrics, figures);
   add_one(metrics, MetricType::counter, "autopilot_controller_configuration_refused_total",

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::controller {
 
@@ -28,7 +28,7 @@ void LiveConfiguration::reload() {
   const auto next = reload_();
   if (!next) return refuse(next.error());
   refused_version_.clear();
-  telemetry::log_info("configuration loaded", {{"changes", config::describe(config::diff(now_, *next))}});
+  logging::log_info("configuration loaded", {{"changes", config::describe(config::diff(now_, *next))}});
   // Settings that need a restart keep their old values until then.
   now_ = config::merge_live(now_, *next);
   on_change_();
@@ -36,7 +36,7 @@ void LiveConfiguration::reload() {
 
 // The same file, read again on request, is logged but not counted again.
 void LiveConfiguration::refuse(const Error& why) {
-  telemetry::log_error("invalid configuration, keeping the previous one", {{"cause", why.what}});
+  logging::log_error("invalid configuration, keeping the previous one", {{"cause", why.what}});
   const bool is_known = !version_.empty() && refused_version_ == version_;
   if (!is_known) ++refused_;
   refused_version_ = version_;
@@ -66,13 +66,13 @@ void LivePolicy::look() {
   auto policy = text ? parse_policy(*text, path_) : Result<Policy>(fail(std::move(text).error()));
   if (policy) return take(std::move(*policy));
   ++refused_;
-  telemetry::log_error("invalid policy, keeping the previous one", {{"cause", policy.error().what}});
+  logging::log_error("invalid policy, keeping the previous one", {{"cause", policy.error().what}});
 }
 
 void LivePolicy::take(Policy policy) {
   if (policy == now_) return;
   now_ = std::move(policy);
-  telemetry::log_info("policy loaded", {{"file", path_}, {"mode", std::string(to_string(now_.rules.mode))}});
+  logging::log_info("policy loaded", {{"file", path_}, {"mode", std::string(to_string(now_.rules.mode))}});
   on_change_(now_);
 }
 

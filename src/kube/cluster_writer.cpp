@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::kube {
 namespace {
@@ -91,7 +91,7 @@ void ClusterWriter::take_failure(WriteKind kind, const kube::ApiError& why) {
   const std::string before =
       std::exchange(problem, source_of(kind).what + " cannot be written: " + why.error.what);
   // Once, not at every try.
-  if (problem != before) telemetry::log_warning(problem);
+  if (problem != before) logging::log_warning(problem);
   const MonoTime now = clock_.now().mono;
   kube::BackOff& failures = is_outage(why) ? outage_ : refusals_.at(index_of(kind));
   Duration pause = failures.fail({}, random_(), why.verdict.retry_after);

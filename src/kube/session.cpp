@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "logging/build_info.hpp"
+#include "logging/log.hpp"
 #include "net/tls.hpp"
-#include "telemetry/build_info.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::kube {
 namespace {
@@ -19,7 +19,7 @@ constexpr Duration kFirstLook = std::chrono::milliseconds{10};
 
 ClientOptions options_of(const std::string& name, std::function<void()> on_unauthorized) {
   ClientOptions options;
-  options.user_agent = name + "/" + std::string(telemetry::build_info().version);
+  options.user_agent = name + "/" + std::string(logging::build_info().version);
   options.field_manager = name;
   options.on_unauthorized = std::move(on_unauthorized);
   return options;
@@ -78,7 +78,7 @@ void Session::use(const Status& refreshed) {
   }
   client_.use_token(credentials_->token());
   if (!problem.empty()) problem.insert(0, "cannot refresh the credentials for the cluster: ");
-  if (problem != problem_ && !problem.empty()) telemetry::log_warning(problem);
+  if (problem != problem_ && !problem.empty()) logging::log_warning(problem);
   problem_ = std::move(problem);
   if (!on_ready_) return;
   watch_ = loop_.every(kLook, [this] { look(); });

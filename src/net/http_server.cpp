@@ -76,9 +76,9 @@ ServerStats HttpServer::stats() const {
   return core_->counters->read();
 }
 
-using telemetry::MetricType;
+using logging::MetricType;
 
-void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& server) {
+void add_server_metrics(logging::MetricsText& metrics, const ServerStats& server) {
   metrics.family("autopilot_http_connections_open", MetricType::gauge, "Open connections.");
   metrics.sample(static_cast<double>(server.connections_open));
   metrics.family("autopilot_http_streams_open", MetricType::gauge, "Open event streams.");

@@ -12,10 +12,10 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "logging/metrics_text.hpp"
 #include "net/event_loop.hpp"
 #include "net/http.hpp"
 #include "net/tls.hpp"
-#include "telemetry/metrics_text.hpp"
 
 namespace autopilot::net {
 
@@ -195,6 +195,6 @@ class HttpServer {
 };
 
 // The metric families autopilot_http_*: responses and refusals of a server.
-void add_server_metrics(telemetry::MetricsText& metrics, const ServerStats& server);
+void add_server_metrics(logging::MetricsText& metrics, const ServerStats& server);
 
 }  // namespace autopilot::net

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "diagnostics/cluster/deep_test_words.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::preflight {
 namespace {
@@ -391,7 +391,7 @@ void PreflightGate::end_gang(const Key& key, const std::string& given_up) {
 
 void PreflightGate::finish(const Key& key, Question& question, const GateDecision& decision,
                            const api::PreflightResult& result, bool is_written) {
-  telemetry::log_info(
+  logging::log_info(
       "a pod was looked at before it begins",
       {{"pod", question.has_pod ? question.pod.claim.owner.pod_namespace + "/" + question.pod.claim.owner.pod
                                 : "none"},

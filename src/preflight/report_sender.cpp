@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::preflight {
 ReportSender::ReportSender(net::EventLoop& loop, kube::Client& client, std::string name_space,
@@ -85,8 +85,8 @@ void ReportSender::take_failure(std::uint64_t number, const kube::ApiError& why)
 
 void ReportSender::end(std::uint64_t number, Status written) {
   if (!written)
-    telemetry::log_warning("a report of a test before a pod cannot be written",
-                           {{"cause", written.error().what}});
+    logging::log_warning("a report of a test before a pod cannot be written",
+                         {{"cause", written.error().what}});
   loop_.post([this, number, written = std::move(written)] {
     auto sending = sending_.extract(number);
     if (!sending.empty()) sending.mapped().on_written(written);

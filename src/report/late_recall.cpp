@@ -3,9 +3,9 @@
 
 #include <utility>
 
+#include "logging/log.hpp"
 #include "report/node_report.hpp"
 #include "report/report_recall.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::report {
 
@@ -38,8 +38,8 @@ void LateRecall::take(kube::ApiResult<std::string> json) {
   }
   auto report = read_report(*json, node_, is_simulated_);
   if (!report) {
-    telemetry::log_warning("what an earlier agent reported to the cluster cannot be taken over",
-                           {{"cause", report.error().what}});
+    logging::log_warning("what an earlier agent reported to the cluster cannot be taken over",
+                         {{"cause", report.error().what}});
     return end(std::nullopt);
   }
   end(std::move(*report));

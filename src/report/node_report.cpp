@@ -11,8 +11,8 @@
 #include "api/json.hpp"
 #include "api/wire.hpp"
 #include "incidents/verdict.hpp"
+#include "logging/build_info.hpp"
 #include "report/report_cuts.hpp"
-#include "telemetry/build_info.hpp"
 
 namespace autopilot::report {
 namespace {
@@ -298,7 +298,7 @@ void write_status(JsonWriter& out, const ReportInput& input) {
   const NodeSnapshot& snapshot = input.snapshot;
   out.begin_object("status");
   out.time("observedAt", snapshot.time);
-  out.word("agentVersion", telemetry::build_info().version);
+  out.word("agentVersion", logging::build_info().version);
   out.word("bootId", snapshot.boot_id);
   out.word("profile", snapshot.profile);
   out.flag("simulated", snapshot.simulated);

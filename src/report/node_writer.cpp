@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kube/objects.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::report {
 
@@ -182,7 +182,7 @@ bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
 // Once, not at every try.
 void NodeWriter::say(const std::string& problem) {
   const std::string before = std::exchange(problem_, "the node object: " + problem);
-  if (problem_ != before) telemetry::log_warning(problem_);
+  if (problem_ != before) logging::log_warning(problem_);
 }
 
 std::string NodeWriter::label_patch(const NodeWords& words) const {

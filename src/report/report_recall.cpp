@@ -8,14 +8,14 @@
 
 #include "kube/client.hpp"
 #include "kube/credentials.hpp"
+#include "logging/build_info.hpp"
+#include "logging/log.hpp"
 #include "net/event_loop.hpp"
 #include "net/tls.hpp"
 #include "report/node_report.hpp"
 #include "report/recall.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/workers.hpp"
-#include "telemetry/build_info.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::report {
 namespace {
@@ -72,7 +72,7 @@ class Question {
 
   static kube::ClientOptions options(Duration deadline) {
     kube::ClientOptions options;
-    options.user_agent = "autopilot-agent/" + std::string(telemetry::build_info().version);
+    options.user_agent = "autopilot-agent/" + std::string(logging::build_info().version);
     options.deadline = deadline;
     return options;
   }
@@ -131,9 +131,9 @@ Result<NodeReport> recall_report(const kube::ClusterDoor& door, const std::strin
 }
 
 void log_taken_over(const NodeReport& report) {
-  telemetry::log_info("what an earlier agent reported to the cluster is taken over",
-                      {{"reported", format_time(report.observed_at)},
-                       {"incidents", std::to_string(report.saved.incidents.size())}});
+  logging::log_info("what an earlier agent reported to the cluster is taken over",
+                    {{"reported", format_time(report.observed_at)},
+                     {"incidents", std::to_string(report.saved.incidents.size())}});
 }
 
 Result<NodeReport> read_report(std::string_view json, const std::string& node, bool simulated) {

@@ -16,16 +16,16 @@
 #include "cli/open_machine.hpp"
 #include "fleet/simulated_agent.hpp"
 #include "host/process/own_process.hpp"
+#include "logging/log.hpp"
 #include "net/event_loop.hpp"
 #include "net/url.hpp"
 #include "runtime/workers.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::fleet {
 namespace {
 
-using telemetry::log_error;
-using telemetry::log_info;
+using logging::log_error;
+using logging::log_info;
 
 constexpr Duration kLookAtStart = std::chrono::milliseconds{20};
 constexpr Duration kLookAtWrites = std::chrono::milliseconds{500};

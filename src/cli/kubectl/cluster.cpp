@@ -12,7 +12,7 @@
 #include "host/clock/system_clock.hpp"
 #include "kube/credentials.hpp"
 #include "kube/kubeconfig.hpp"
-#include "telemetry/build_info.hpp"
+#include "logging/build_info.hpp"
 
 namespace autopilot::cli {
 
@@ -136,7 +136,7 @@ ClusterReader::ClusterReader(const net::ServerUrl& server, kube::ClientOptions o
 Result<std::unique_ptr<ClusterReader>> ClusterReader::open(const ClusterOptions& options) {
   const auto access = TRY(read_access(options));
   kube::ClientOptions client;
-  client.user_agent = "kubectl-autopilot/" + std::string(telemetry::build_info().version);
+  client.user_agent = "kubectl-autopilot/" + std::string(logging::build_info().version);
   client.deadline = options.request_timeout;
   kube::Credentials credentials(access, read_cluster_file, run_credential_plugin);
   TRY_STATUS(credentials.refresh(host::SystemClock{}.now()));

@@ -7,8 +7,8 @@
 
 #include "kube/certificate_objects.hpp"
 #include "kube/stored_texts.hpp"
+#include "logging/log.hpp"
 #include "net/certificates.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::controller {
 
@@ -163,7 +163,7 @@ void AuthorityStore::create() {
                                                "kubernetes.io/tls", to_texts(*keys)),
                              [this](const kube::ApiResult<std::string>& answer) {
                                if (answer)
-                                 telemetry::log_info("authority created", {{"secret", kAuthorityName}});
+                                 logging::log_info("authority created", {{"secret", kAuthorityName}});
                                take_written(answer);
                              });
 }
@@ -172,7 +172,7 @@ void AuthorityStore::write(const kube::StoredTexts& old, const AuthorityKeys& ne
   exchange_ = client_.patch({list_ + "/" + kAuthorityName, {}}, kube::Patch::merge,
                             kube::secret_patch_json(old, to_texts(next)),
                             [this](const kube::ApiResult<std::string>& answer) {
-                              if (answer) telemetry::log_info("authorities rotated");
+                              if (answer) logging::log_info("authorities rotated");
                               take_written(answer);
                             });
 }

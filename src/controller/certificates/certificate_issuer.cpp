@@ -6,8 +6,8 @@
 
 #include "api/controller.hpp"
 #include "kube/reviews.hpp"
+#include "logging/log.hpp"
 #include "net/http.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::controller {
 
@@ -89,7 +89,7 @@ tl::expected<std::string, CertificateIssuer::Refusal> CertificateIssuer::sign(co
     return tl::unexpected(Refusal{is_theirs ? Issuance::malformed : Issuance::unavailable,
                                   is_theirs ? 400 : 503, made.error()});
   }
-  telemetry::log_info("certificate issued", {{"node", node}, {"until", format_time(validity.until)}});
+  logging::log_info("certificate issued", {{"node", node}, {"until", format_time(validity.until)}});
   return api::to_json(api::SignedCertificate{*made, believed(*keys)});
 }
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "api/controller.hpp"
+#include "logging/log.hpp"
 #include "net/certificates.hpp"
-#include "telemetry/log.hpp"
 
 namespace autopilot::controller {
 
@@ -49,8 +49,8 @@ Status ServingKeys::renew(const net::CertifiedKey& authority) {
 
 namespace {
 
-using telemetry::log_info;
-using telemetry::log_warning;
+using logging::log_info;
+using logging::log_warning;
 
 std::function<void(const Error& why)> warn(const char* what) {
   return [what](const Error& why) { log_warning(what, {{"cause", why.what}}); };

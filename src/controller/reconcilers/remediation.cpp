@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "controller/reconcilers/world_view.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::controller {
 
@@ -90,7 +90,7 @@ void Retention::go_on() {
   if (!is_leader_()) return waiting_.clear();
   exchange_ = send(client_, waiting_.front(), [this](const kube::ApiResult<std::string>& answer) {
     if (!answer && answer.error().verdict.outcome != kube::ApiOutcome::not_found)
-      telemetry::log_warning("cannot delete an old plan or report", {{"cause", answer.error().error.what}});
+      logging::log_warning("cannot delete an old plan or report", {{"cause", answer.error().error.what}});
     waiting_.pop_front();
     go_on();
   });
@@ -170,7 +170,7 @@ void HeldNodes::take_written(const kube::ApiResult<std::string>& answer) {
 
 void HeldNodes::look_later(const Error& why) {
   if (std::exchange(problem_, why.what) != why.what)
-    telemetry::log_warning("cannot write the list of held nodes", {{"cause", why.what}});
+    logging::log_warning("cannot write the list of held nodes", {{"cause", why.what}});
   again_ = loop_.after(after_failure_, [this] { look(); });
 }
 
@@ -237,7 +237,7 @@ void Remediation::tell(const std::string& brake) {
   problem_ = brake.empty() || why.empty() ? brake : brake + " (" + why + ')';
   if (problem_ == told_ || last_ - started_ < kEvery) return;
   told_ = problem_;
-  if (!problem_.empty()) telemetry::log_warning("no decisions about nodes", {{"cause", problem_}});
+  if (!problem_.empty()) logging::log_warning("no decisions about nodes", {{"cause", problem_}});
 }
 
 RemediationFigures Remediation::figures() const {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "diagnostics/cluster/own_pod.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::diagnostics {
 
@@ -16,8 +16,8 @@ namespace {
 
 using Kind = DeepTestStep::Kind;
 using kube::ApiOutcome;
-using telemetry::log_info;
-using telemetry::log_warning;
+using logging::log_info;
+using logging::log_warning;
 
 // Whatever is waited for: clocks are set, and the other agent of a node may go.
 constexpr Duration kLongestWait = std::chrono::minutes{1};

@@ -9,7 +9,7 @@
 
 #include "core/result.hpp"
 #include "diagnostics/cluster/pvc_words.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::diagnostics {
 namespace {
@@ -177,12 +177,11 @@ void PvcTester::conclude(MonoTime now) {
   else if (current_ == plan_.targets.size())
     tell_asked();
   const Observation outcome = pvc_observations(*target, result, plan_.times, clock_.now()).front();
-  telemetry::log_info(
-      "a storage class was tested",
-      {{"class", target->storage_class},
-       {"mode", target->access_mode},
-       {"outcome", outcome.value ? autopilot::to_string(*outcome.value) : result.why.what},
-       {"took", format_duration(std::chrono::round<std::chrono::milliseconds>(result.took))}});
+  logging::log_info("a storage class was tested",
+                    {{"class", target->storage_class},
+                     {"mode", target->access_mode},
+                     {"outcome", outcome.value ? autopilot::to_string(*outcome.value) : result.why.what},
+                     {"took", format_duration(std::chrono::round<std::chrono::milliseconds>(result.took))}});
 }
 
 // A round has ended.

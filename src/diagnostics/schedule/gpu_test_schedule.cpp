@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "diagnostics/cluster/deep_test_words.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::diagnostics {
 namespace {
@@ -98,7 +98,7 @@ void GpuTestSchedule::begin(const GpuTestStep& step) {
 // Once, not at every look.
 void GpuTestSchedule::say_busy(const std::string& why) {
   if (std::exchange(busy_, why) != why)
-    telemetry::log_info("GPUs that are due are not tested now", {{"cause", why}});
+    logging::log_info("GPUs that are due are not tested now", {{"cause", why}});
 }
 
 }  // namespace autopilot::diagnostics

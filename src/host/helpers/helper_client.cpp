@@ -15,7 +15,7 @@
 
 #include "host/files/fd.hpp"
 #include "host/helpers/message.hpp"
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::host {
 std::vector<std::string> StderrLines::take(std::string_view bytes, MonoTime now) {
@@ -313,7 +313,7 @@ void HelperClient::log_stderr(bool is_over) {
   auto lines = stderr_lines_.take(read_pipe(connection_->errors.get()), now);
   if (is_over) std::ranges::move(stderr_lines_.finish(now), std::back_inserter(lines));
   for (std::string& line : lines)
-    telemetry::log_warning("a helper writes", {{"helper", kind_}, {"line", std::move(line)}});
+    logging::log_warning("a helper writes", {{"helper", kind_}, {"line", std::move(line)}});
 }
 
 HelperError HelperClient::failure(HelperFailure kind, Errc code, const std::string& what) const {

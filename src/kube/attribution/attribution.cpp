@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 namespace autopilot::kube {
 namespace {
@@ -87,7 +87,7 @@ void Attribution::tell() {
 // Once, not at every try.
 void Attribution::say(const std::string& problem) {
   const std::string before = std::exchange(problem_, "the pods of this node cannot be seen: " + problem);
-  if (problem_ != before) telemetry::log_warning(problem_);
+  if (problem_ != before) logging::log_warning(problem_);
 }
 
 }  // namespace autopilot::kube

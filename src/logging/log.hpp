@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace autopilot::telemetry {
+namespace autopilot::logging {
 
 enum class LogLevel : unsigned char { debug, info, warning, error };
 enum class LogFormat : unsigned char { text, json };
@@ -34,4 +34,4 @@ inline void log_error(std::string_view message, LogFields fields = {}) {
   log(LogLevel::error, message, fields);
 }
 
-}  // namespace autopilot::telemetry
+}  // namespace autopilot::logging

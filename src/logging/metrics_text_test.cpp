@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "telemetry/metrics_text.hpp"
+#include "logging/metrics_text.hpp"
 
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace autopilot::telemetry {
+namespace autopilot::logging {
 namespace {
 
 TEST(MetricsText, writes_help_and_type_once_per_family) {
@@ -46,4 +46,4 @@ TEST(MetricsText, numbers_that_are_none_are_spelled_out) {
 }
 
 }  // namespace
-}  // namespace autopilot::telemetry
+}  // namespace autopilot::logging

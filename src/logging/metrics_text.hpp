@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace autopilot::telemetry {
+namespace autopilot::logging {
 
 enum class MetricType : std::uint8_t { gauge, counter };
 
@@ -36,4 +36,4 @@ class MetricsText {
   std::string header_;  // of the open family, until its first sample
 };
 
-}  // namespace autopilot::telemetry
+}  // namespace autopilot::logging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 #include <array>
 #include <atomic>
@@ -9,7 +9,7 @@
 
 #include "core/parse.hpp"
 
-namespace autopilot::telemetry {
+namespace autopilot::logging {
 namespace {
 
 constexpr std::size_t kMaxValue = 4096;
@@ -94,4 +94,4 @@ void log(LogLevel level, std::string_view message, LogFields fields) {
   logger().log(spdlog_level(level), spdlog::string_view_t(line.data(), line.size()));
 }
 
-}  // namespace autopilot::telemetry
+}  // namespace autopilot::logging

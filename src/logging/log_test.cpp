@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "telemetry/log.hpp"
+#include "logging/log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace autopilot::telemetry {
+namespace autopilot::logging {
 namespace {
 
 using testing::HasSubstr;
@@ -67,4 +67,4 @@ TEST_F(Log, the_text_form_comes_back_after_json) {
 }
 
 }  // namespace
-}  // namespace autopilot::telemetry
+}  // namespace autopilot::logging

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace autopilot::telemetry {
+namespace autopilot::logging {
 
 struct BuildInfo {
   std::string_view version;   // "0.1.0"
@@ -14,4 +14,4 @@ struct BuildInfo {
 
 [[nodiscard]] BuildInfo build_info();
 
-}  // namespace autopilot::telemetry
+}  // namespace autopilot::logging

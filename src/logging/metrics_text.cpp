@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "telemetry/metrics_text.hpp"
+#include "logging/metrics_text.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-namespace autopilot::telemetry {
+namespace autopilot::logging {
 namespace {
 
 constexpr std::size_t kMaxLabel = 512;
@@ -69,4 +69,4 @@ void MetricsText::sample(Labels labels, double value) {
   text_.resize(static_cast<std::size_t>(at - text_.data()));
 }
 
-}  // namespace autopilot::telemetry
+}  // namespace autopilot::logging
