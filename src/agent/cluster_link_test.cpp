@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/test_samples.hpp"
 #include "host/clock/system_clock.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/api/test_samples.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::agent {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnostics/cluster/deep_test_fixture.hpp"
-#include "kube/cluster_fixture.hpp"
+#include "tests/support/diagnostics/deep_test_fixture.hpp"
+#include "tests/support/kube/cluster_fixture.hpp"
 
 namespace autopilot::agent {
 namespace {

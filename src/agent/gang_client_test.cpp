@@ -9,8 +9,8 @@
 
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
-#include "net/test_programs.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_programs.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::agent {
 namespace {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-#include "host/files/test_folder.hpp"
-#include "store/journal_fixture.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/store/journal_fixture.hpp"
 
 namespace autopilot::agent {
 namespace {

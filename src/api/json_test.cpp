@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "api/test_samples.hpp"
 #include "api/v1.hpp"
 #include "core/yaml.hpp"
+#include "tests/support/api/test_samples.hpp"
 
 namespace autopilot::api {
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/test_samples.hpp"
+#include "tests/support/api/test_samples.hpp"
 
 namespace autopilot::api {
 namespace {

@@ -9,7 +9,6 @@
 #include <sstream>
 #include <string>
 
-#include "api/test_samples.hpp"
 #include "core/action.hpp"
 #include "core/event.hpp"
 #include "core/health.hpp"
@@ -19,6 +18,7 @@
 #include "core/subject.hpp"
 #include "core/yaml.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/api/test_samples.hpp"
 
 namespace autopilot::api {
 

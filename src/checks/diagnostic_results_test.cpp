@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "checks/gpu/gpu_check_fixture.hpp"
+#include "tests/support/checks/gpu_check_fixture.hpp"
 
 namespace autopilot::checks {
 

@@ -10,8 +10,8 @@
 
 #include "cli/cli.hpp"
 #include "core/parse.hpp"
-#include "host/files/test_folder.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::cli {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "controller/planner/planner_fixture.hpp"
 #include "kube/reviews.hpp"
-#include "kube/scripted_api.hpp"
 #include "net/http_session.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/controller/planner_fixture.hpp"
+#include "tests/support/kube/scripted_api.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::controller {
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::controller {
 

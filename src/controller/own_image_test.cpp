@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "net/test_server.hpp"
 #include "tests/fakes/fake_cluster.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::controller {
 namespace {

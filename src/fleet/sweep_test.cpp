@@ -9,7 +9,7 @@
 #include <string>
 
 #include "net/http_server.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::fleet {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "incidents/node_state_fixture.hpp"
 #include "incidents/verdict.hpp"
+#include "tests/support/incidents/node_state_fixture.hpp"
 
 namespace autopilot::incidents {
 namespace {

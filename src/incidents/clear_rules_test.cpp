@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "incidents/node_state_fixture.hpp"
+#include "tests/support/incidents/node_state_fixture.hpp"
 
 namespace autopilot::incidents {
 namespace {

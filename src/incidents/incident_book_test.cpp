@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "incidents/evidence.hpp"
-#include "incidents/node_state_fixture.hpp"
+#include "tests/support/incidents/node_state_fixture.hpp"
 
 namespace autopilot::incidents {
 

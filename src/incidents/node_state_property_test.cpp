@@ -6,7 +6,7 @@
 #include <set>
 
 #include "incidents/node_state.hpp"
-#include "incidents/node_state_fixture.hpp"
+#include "tests/support/incidents/node_state_fixture.hpp"
 
 namespace autopilot::incidents {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "incidents/node_state_fixture.hpp"
+#include "tests/support/incidents/node_state_fixture.hpp"
 
 namespace autopilot::incidents {
 namespace {

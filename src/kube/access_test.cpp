@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/test_files.hpp"
+#include "tests/support/kube/test_files.hpp"
 
 namespace autopilot::kube {
 

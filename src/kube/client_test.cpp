@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kube/pacing.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::kube {
 

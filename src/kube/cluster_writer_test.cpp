@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/cluster_fixture.hpp"
+#include "tests/support/kube/cluster_fixture.hpp"
 
 namespace autopilot::kube {
 namespace {

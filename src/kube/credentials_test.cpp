@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "kube/test_files.hpp"
+#include "tests/support/kube/test_files.hpp"
 
 namespace autopilot::kube {
 

@@ -10,7 +10,7 @@
 
 #include "core/parse.hpp"
 #include "kube/json_object.hpp"
-#include "kube/scripted_api.hpp"
+#include "tests/support/kube/scripted_api.hpp"
 
 namespace autopilot::kube {
 

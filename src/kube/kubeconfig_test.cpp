@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/base64.hpp"
-#include "kube/test_files.hpp"
+#include "tests/support/kube/test_files.hpp"
 
 namespace autopilot::kube {
 namespace {

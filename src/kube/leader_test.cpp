@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "host/clock/system_clock.hpp"
-#include "net/test_server.hpp"
 #include "tests/fakes/fake_cluster.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::kube {
 

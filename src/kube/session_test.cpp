@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "kube/scripted_api.hpp"
-#include "kube/test_files.hpp"
 #include "net/http_server.hpp"
+#include "tests/support/kube/scripted_api.hpp"
+#include "tests/support/kube/test_files.hpp"
 
 namespace autopilot::kube {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "kube/json_object.hpp"
 #include "kube/json_path.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::kube {
 

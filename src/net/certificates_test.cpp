@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "net/test_programs.hpp"
 #include "net/tls.hpp"
+#include "tests/support/net/test_programs.hpp"
 
 namespace autopilot::net {
 

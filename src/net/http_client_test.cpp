@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/parse.hpp"
-#include "host/files/test_folder.hpp"
-#include "net/test_programs.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/net/test_programs.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::net {
 namespace {

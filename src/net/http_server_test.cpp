@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "host/files/test_folder.hpp"
-#include "net/test_programs.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/net/test_programs.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::net {
 namespace {

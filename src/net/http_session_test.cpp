@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::net {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "net/test_programs.hpp"
-#include "net/test_server.hpp"
 #include "net/tls.hpp"
+#include "tests/support/net/test_programs.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::net {
 namespace {

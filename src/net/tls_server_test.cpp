@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "net/http_session.hpp"
-#include "net/test_programs.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_programs.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::net {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::preflight {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "host/clock/system_clock.hpp"
-#include "net/test_server.hpp"
-#include "preflight/gpu_fixture.hpp"
+#include "tests/support/net/test_server.hpp"
+#include "tests/support/preflight/gpu_fixture.hpp"
 
 namespace autopilot::preflight {
 namespace {

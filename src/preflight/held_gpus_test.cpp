@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "preflight/gpu_fixture.hpp"
+#include "tests/support/preflight/gpu_fixture.hpp"
 
 namespace autopilot::preflight {
 namespace {

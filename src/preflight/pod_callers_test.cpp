@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/scripted_api.hpp"
+#include "tests/support/kube/scripted_api.hpp"
 
 namespace autopilot::preflight {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "kube/scripted_api.hpp"
+#include "tests/support/kube/scripted_api.hpp"
 
 namespace autopilot::preflight {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/cluster_fixture.hpp"
-#include "report/sample_report.hpp"
+#include "tests/support/kube/cluster_fixture.hpp"
+#include "tests/support/report/sample_report.hpp"
 
 namespace autopilot::report {
 namespace {

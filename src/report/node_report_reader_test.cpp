@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "api/test_samples.hpp"
+#include "tests/support/api/test_samples.hpp"
 
 namespace autopilot::report {
 namespace {

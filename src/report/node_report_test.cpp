@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "api/test_samples.hpp"
 #include "incidents/finding_state.hpp"
-#include "incidents/node_state_fixture.hpp"
 #include "report/node_report_reader.hpp"
 #include "report/report_cuts.hpp"
+#include "tests/support/api/test_samples.hpp"
+#include "tests/support/incidents/node_state_fixture.hpp"
 
 namespace autopilot::report {
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "api/test_samples.hpp"
-#include "host/files/test_folder.hpp"
-#include "host/kernel_log/test_clock.hpp"
-#include "net/test_server.hpp"
 #include "report/recall.hpp"
-#include "report/sample_report.hpp"
+#include "tests/support/api/test_samples.hpp"
+#include "tests/support/host/test_clock.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/net/test_server.hpp"
+#include "tests/support/report/sample_report.hpp"
 
 namespace autopilot::report {
 namespace {

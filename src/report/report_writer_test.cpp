@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "host/kernel_log/test_clock.hpp"
-#include "kube/cluster_fixture.hpp"
+#include "tests/support/host/test_clock.hpp"
+#include "tests/support/kube/cluster_fixture.hpp"
 
 namespace autopilot::report {
 namespace {

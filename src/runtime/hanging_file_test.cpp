@@ -9,10 +9,10 @@
 #include <string>
 #include <thread>
 
-#include "host/files/fuse_server.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/open_host.hpp"
 #include "runtime/runtime.hpp"
+#include "tests/support/host/fuse_server.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::runtime {
 namespace {

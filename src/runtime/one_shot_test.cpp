@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "catalog/catalog.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/open_host.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::runtime {
 namespace {

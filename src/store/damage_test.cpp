@@ -7,8 +7,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include "host/files/test_folder.hpp"
-#include "store/journal_fixture.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/store/journal_fixture.hpp"
 
 namespace autopilot::store {
 namespace {

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <thread>
 
-#include "host/files/test_folder.hpp"
-#include "store/journal_fixture.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/store/journal_fixture.hpp"
 
 namespace autopilot::store {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "store/journal_fixture.hpp"
+#include "tests/support/store/journal_fixture.hpp"
 
 namespace autopilot::store {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <gtest/gtest.h>
 
-#include "host/files/test_folder.hpp"
-#include "store/journal_fixture.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/store/journal_fixture.hpp"
 
 namespace autopilot::store {
 namespace {

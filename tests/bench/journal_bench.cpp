@@ -5,9 +5,9 @@
 #include <string>
 
 #include "host/clock/system_clock.hpp"
-#include "host/files/test_folder.hpp"
-#include "store/journal_fixture.hpp"
 #include "store/journal_writer.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/store/journal_fixture.hpp"
 
 namespace autopilot {
 namespace {

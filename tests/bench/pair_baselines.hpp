@@ -10,8 +10,8 @@
 #include "nettest/plan/pair_run.hpp"
 #include "nettest/plan/reference.hpp"
 #include "nettest/plan/schedules.hpp"
-#include "nettest/plan/simulated_fabric.hpp"
-#include "nettest/plan/simulated_score.hpp"
+#include "tests/support/nettest/simulated_fabric.hpp"
+#include "tests/support/nettest/simulated_score.hpp"
 
 // How others find slow nodes by tests of pairs, written from their description, on one rail: what ours is
 // measured against.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pair tests on simulated fabrics (src/nettest/plan/simulated_fabric.hpp): how many of the planted faults are
+// Pair tests on simulated fabrics (tests/support/nettest/simulated_fabric.hpp): how many of the planted faults are
 // found, and how many reported culprits are healthy, compared with three other methods; and the cost of
 // planning and judging a run over 1,000 nodes. The figures are in counters; pairs_bench.py prints them.
 #include <benchmark/benchmark.h>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "nettest/plan/pair_run.hpp"
-#include "nettest/plan/simulated_fabric.hpp"
-#include "nettest/plan/simulated_score.hpp"
 #include "pair_baselines.hpp"
+#include "tests/support/nettest/simulated_fabric.hpp"
+#include "tests/support/nettest/simulated_score.hpp"
 
 namespace autopilot::fleet::simulation {
 namespace {

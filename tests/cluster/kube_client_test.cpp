@@ -19,7 +19,7 @@
 #include "kube/objects.hpp"
 #include "kube/service_endpoints.hpp"
 #include "kube/watch.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::kube {
 namespace {

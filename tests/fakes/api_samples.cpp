@@ -6,9 +6,9 @@
 
 #include "api/bandwidth.hpp"
 #include "api/network.hpp"
-#include "api/test_samples.hpp"
 #include "api/v1.hpp"
 #include "net/http.hpp"
+#include "tests/support/api/test_samples.hpp"
 
 int main() {
   using namespace autopilot;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "api/test_samples.hpp"
 #include "report/node_report.hpp"
+#include "tests/support/api/test_samples.hpp"
 
 namespace {
 

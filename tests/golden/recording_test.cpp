@@ -10,10 +10,10 @@
 
 #include "checks/check.hpp"
 #include "golden/golden_case.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/open_host.hpp"
 #include "machine/description.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::golden {
 namespace {

@@ -15,10 +15,10 @@
 #include <thread>
 #include <unistd.h>
 
-#include "host/files/test_folder.hpp"
-#include "host/process/run_program.hpp"
-#include "store/journal_fixture.hpp"
 #include "store/journal_writer.hpp"
+#include "tests/support/host/run_program.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/store/journal_fixture.hpp"
 
 namespace autopilot::store {
 namespace {

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "core/parse.hpp"
-#include "host/files/test_folder.hpp"
-#include "store/journal_fixture.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/store/journal_fixture.hpp"
 
 namespace autopilot::store {
 namespace {

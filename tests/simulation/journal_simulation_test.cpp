@@ -15,10 +15,10 @@
 
 #include "agent/open_journal.hpp"
 #include "core/parse.hpp"
-#include "host/files/test_folder.hpp"
 #include "tests/fakes/fake_host.hpp"
 #include "tests/simulation/damage.hpp"
 #include "tests/simulation/faulty_disk.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::simulation {
 namespace {

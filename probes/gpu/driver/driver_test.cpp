@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-#include "host/files/test_folder.hpp"
 #include "probes/gpu/driver/session.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::probes::gpu {
 namespace {

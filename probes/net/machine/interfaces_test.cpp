@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <thread>
 
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::probes::net {
 namespace {

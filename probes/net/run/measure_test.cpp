@@ -10,8 +10,8 @@
 #include <string>
 #include <unistd.h>
 
-#include "host/files/test_folder.hpp"
 #include "probes/net/iperf/program.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::probes::net {
 namespace {

@@ -15,8 +15,8 @@
 #include "api/controller.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
-#include "net/test_programs.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_programs.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::agent {
 namespace {

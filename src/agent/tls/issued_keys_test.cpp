@@ -11,10 +11,10 @@
 
 #include "agent/tls/cert_manager.hpp"
 #include "kube/base64.hpp"
-#include "kube/scripted_api.hpp"
 #include "net/http_server.hpp"
-#include "net/test_programs.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/kube/scripted_api.hpp"
+#include "tests/support/net/test_programs.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::agent {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checks/gpu/gpu_check_fixture.hpp"
+#include "tests/support/checks/gpu_check_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {

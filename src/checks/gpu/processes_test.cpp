@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "checks/gpu/gpu_check_fixture.hpp"
+#include "tests/support/checks/gpu_check_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {

@@ -10,8 +10,8 @@
 #include "checks/kernel_log/driver_events.hpp"
 #include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/host.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::checks {
 namespace {

@@ -8,12 +8,12 @@
 
 #include "checks/builtin.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/log_check_fixture.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
-#include "host/process/run_program.hpp"
-#include "host/storage/loop_filesystem.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/support/checks/log_check_fixture.hpp"
+#include "tests/support/host/loop_filesystem.hpp"
+#include "tests/support/host/run_program.hpp"
 
 namespace autopilot::checks {
 

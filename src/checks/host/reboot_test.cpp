@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
-#include "checks/log_check_fixture.hpp"
+#include "tests/support/checks/log_check_fixture.hpp"
 
 namespace autopilot::checks {
 namespace {

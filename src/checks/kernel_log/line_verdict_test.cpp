@@ -16,11 +16,11 @@
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "checks/kernel_log/test_log.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/kernel_log/text_log.hpp"
 #include "tests/fakes/fake_host.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/checks/test_log.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::checks {
 

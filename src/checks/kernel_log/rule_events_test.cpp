@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "checks/builtin.hpp"
-#include "checks/kernel_log/test_log.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/files/fd.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
 #include "host/process/child_runner.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/support/checks/test_log.hpp"
 
 namespace autopilot::checks {
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "checks/builtin.hpp"
-#include "host/files/test_folder.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::checks {
 namespace {

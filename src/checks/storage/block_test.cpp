@@ -6,12 +6,12 @@
 #include <thread>
 
 #include "checks/builtin.hpp"
-#include "checks/log_check_fixture.hpp"
 #include "host/clock/system_clock.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
-#include "host/storage/loop_filesystem.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/support/checks/log_check_fixture.hpp"
+#include "tests/support/host/loop_filesystem.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::checks {
 

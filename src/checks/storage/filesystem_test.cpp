@@ -9,11 +9,11 @@
 #include "checks/builtin.hpp"
 #include "host/clock/system_clock.hpp"
 #include "host/files/fd.hpp"
-#include "host/files/fuse_server.hpp"
-#include "host/storage/loop_filesystem.hpp"
 #include "host/storage/system_storage.hpp"
 #include "tests/fakes/fake_host.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/fuse_server.hpp"
+#include "tests/support/host/loop_filesystem.hpp"
 
 namespace autopilot::checks {
 

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "checks/builtin.hpp"
-#include "checks/kernel_log/test_log.hpp"
 #include "host/clock/system_clock.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
-#include "host/storage/loop_filesystem.hpp"
 #include "host/storage/system_storage.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/support/checks/test_log.hpp"
+#include "tests/support/host/loop_filesystem.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::checks {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kube/base64.hpp"
-#include "kube/scripted_api.hpp"
-#include "net/test_server.hpp"
 #include "tests/fakes/fake_cluster.hpp"
+#include "tests/support/kube/scripted_api.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::controller {
 

@@ -11,9 +11,9 @@
 
 #include "api/controller.hpp"
 #include "kube/reviews.hpp"
-#include "kube/scripted_api.hpp"
 #include "net/certificates.hpp"
 #include "net/http_server.hpp"
+#include "tests/support/kube/scripted_api.hpp"
 
 namespace autopilot::controller {
 namespace {

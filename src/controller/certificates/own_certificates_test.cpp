@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/certificates/authority.hpp"
-#include "kube/scripted_api.hpp"
+#include "tests/support/kube/scripted_api.hpp"
 
 namespace autopilot::controller {
 

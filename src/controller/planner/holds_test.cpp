@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/planner/holds.hpp"
 
-#include "controller/planner/planner_fixture.hpp"
+#include "tests/support/controller/planner_fixture.hpp"
 
 namespace autopilot::controller {
 namespace {

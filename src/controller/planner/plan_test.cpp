@@ -2,7 +2,7 @@
 
 #include "controller/planner/plan.hpp"
 
-#include "controller/planner/planner_fixture.hpp"
+#include "tests/support/controller/planner_fixture.hpp"
 
 namespace autopilot::controller {
 

@@ -2,7 +2,7 @@
 
 #include "controller/planner/removals.hpp"
 
-#include "controller/planner/planner_fixture.hpp"
+#include "tests/support/controller/planner_fixture.hpp"
 
 namespace autopilot::controller {
 

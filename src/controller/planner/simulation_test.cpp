@@ -9,8 +9,8 @@
 #include <iostream>
 #include <memory>
 
-#include "controller/planner/simulation_checks.hpp"
 #include "core/parse.hpp"
+#include "tests/support/controller/simulation_checks.hpp"
 
 namespace autopilot::controller::simulation {
 namespace {

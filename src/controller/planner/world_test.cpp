@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "controller/planner/planner_fixture.hpp"
+#include "tests/support/controller/planner_fixture.hpp"
 
 namespace autopilot::controller {
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "controller/testing/remediation_fixture.hpp"
+#include "tests/support/controller/remediation_fixture.hpp"
 
 namespace autopilot::controller {
 namespace {

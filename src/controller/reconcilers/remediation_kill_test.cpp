@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "controller/planner/removals.hpp"
-#include "controller/testing/remediation_fixture.hpp"
+#include "tests/support/controller/remediation_fixture.hpp"
 
 // A controller that is killed at any of its requests, followed by another one.
 namespace autopilot::controller {

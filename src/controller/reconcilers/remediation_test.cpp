@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "controller/testing/remediation_fixture.hpp"
+#include "tests/support/controller/remediation_fixture.hpp"
 
 namespace autopilot::controller {
 

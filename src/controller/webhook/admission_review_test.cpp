@@ -9,7 +9,7 @@
 
 #include "controller/webhook/observation_review.hpp"
 #include "controller/webhook/preflight_review.hpp"
-#include "controller/webhook/test_reviews.hpp"
+#include "tests/support/controller/test_reviews.hpp"
 
 namespace autopilot::controller {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "controller/webhook/admission_review.hpp"
-#include "controller/webhook/test_reviews.hpp"
 #include "kube/objects.hpp"
+#include "tests/support/controller/test_reviews.hpp"
 
 namespace autopilot::controller {
 namespace {

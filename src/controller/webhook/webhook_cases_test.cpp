@@ -15,8 +15,8 @@
 #include "api/v1.hpp"
 #include "controller/webhook/observation_review.hpp"
 #include "controller/webhook/preflight_review.hpp"
-#include "controller/webhook/test_reviews.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/controller/test_reviews.hpp"
 
 namespace autopilot::controller {
 namespace {

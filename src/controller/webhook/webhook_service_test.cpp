@@ -10,13 +10,13 @@
 #include <optional>
 #include <string>
 
-#include "controller/webhook/test_reviews.hpp"
 #include "host/clock/system_clock.hpp"
 #include "kube/base64.hpp"
-#include "kube/scripted_api.hpp"
 #include "net/http_server.hpp"
 #include "net/http_session.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/controller/test_reviews.hpp"
+#include "tests/support/kube/scripted_api.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::controller {
 

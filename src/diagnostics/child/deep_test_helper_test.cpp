@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnostics/cluster/deep_test_fixture.hpp"
+#include "tests/support/diagnostics/deep_test_fixture.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
-#include "diagnostics/cluster/deep_test_fixture.hpp"
 #include "diagnostics/cluster/test_leave.hpp"
+#include "tests/support/diagnostics/deep_test_fixture.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "diagnostics/cluster/deep_test_fixture.hpp"
 #include "diagnostics/cluster/test_leave.hpp"
+#include "tests/support/diagnostics/deep_test_fixture.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

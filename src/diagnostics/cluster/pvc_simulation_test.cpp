@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include "diagnostics/cluster/pvc_cluster_fixture.hpp"
+#include "tests/support/diagnostics/pvc_cluster_fixture.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "diagnostics/cluster/pvc_cluster_fixture.hpp"
+#include "tests/support/diagnostics/pvc_cluster_fixture.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

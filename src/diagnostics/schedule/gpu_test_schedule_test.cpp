@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <memory>
 
-#include "diagnostics/schedule/gpu_fixture.hpp"
 #include "host/clock/system_clock.hpp"
+#include "tests/support/diagnostics/gpu_fixture.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

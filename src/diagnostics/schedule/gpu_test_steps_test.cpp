@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnostics/schedule/gpu_fixture.hpp"
+#include "tests/support/diagnostics/gpu_fixture.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/workload.hpp"
-#include "diagnostics/schedule/gpu_fixture.hpp"
+#include "tests/support/diagnostics/gpu_fixture.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

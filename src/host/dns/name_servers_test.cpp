@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "host/files/fd.hpp"
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "host/files/test_folder.hpp"
-#include "host/process/run_program.hpp"
+#include "tests/support/host/run_program.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

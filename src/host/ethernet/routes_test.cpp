@@ -7,8 +7,8 @@
 #include <iterator>
 #include <unistd.h>
 
-#include "host/files/test_folder.hpp"
-#include "host/process/run_program.hpp"
+#include "tests/support/host/run_program.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

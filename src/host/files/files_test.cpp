@@ -12,8 +12,8 @@
 #include <thread>
 #include <unistd.h>
 
-#include "host/files/fuse_server.hpp"
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/fuse_server.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

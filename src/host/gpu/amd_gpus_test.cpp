@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "host/clock/system_clock.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/gpu/helper_gpus.hpp"
 #include "host/gpu/kfd_processes.hpp"
 #include "host/gpu/readings.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

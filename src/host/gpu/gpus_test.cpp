@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "host/files/test_folder.hpp"
 #include "host/gpu/nvml_abi.h"
 #include "host/gpu/readings.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "host/clock/system_clock.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/gpu/readings.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

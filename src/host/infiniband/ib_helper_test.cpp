@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "host/files/fuse_server.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/infiniband/infiniband.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/fuse_server.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -17,7 +17,7 @@
 #include "host/clock/system_clock.hpp"
 #include "host/files/fd.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
-#include "host/kernel_log/test_clock.hpp"
+#include "tests/support/host/test_clock.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -18,11 +18,11 @@
 #include <thread>
 
 #include "host/files/fd.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/helpers/message.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/process/child.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "host/clock/system_clock.hpp"
-#include "host/kernel_log/test_clock.hpp"
+#include "tests/support/host/test_clock.hpp"
 
 namespace autopilot::host {
 namespace {

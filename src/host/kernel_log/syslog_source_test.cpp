@@ -6,7 +6,7 @@
 #include <string>
 
 #include "host/clock/system_clock.hpp"
-#include "host/kernel_log/test_clock.hpp"
+#include "tests/support/host/test_clock.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/clock.hpp"
-#include "host/kernel_log/text_log_fixture.hpp"
+#include "tests/support/host/text_log_fixture.hpp"
 
 namespace autopilot::host {
 namespace {

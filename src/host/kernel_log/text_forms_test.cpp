@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "host/kernel_log/text_log_fixture.hpp"
+#include "tests/support/host/text_log_fixture.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "host/kernel_log/text_log_fixture.hpp"
+#include "tests/support/host/text_log_fixture.hpp"
 
 namespace autopilot::host {
 namespace {

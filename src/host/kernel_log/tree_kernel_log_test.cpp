@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "host/files/test_folder.hpp"
-#include "host/kernel_log/test_clock.hpp"
+#include "tests/support/host/test_clock.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

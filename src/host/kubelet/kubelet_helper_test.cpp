@@ -12,8 +12,8 @@
 
 #include "host/clock/system_clock.hpp"
 #include "host/files/fd.hpp"
-#include "host/files/test_folder.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

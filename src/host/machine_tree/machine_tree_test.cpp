@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

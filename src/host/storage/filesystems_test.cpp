@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "host/files/fd.hpp"
-#include "host/files/test_folder.hpp"
-#include "host/storage/loop_filesystem.hpp"
+#include "tests/support/host/loop_filesystem.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 namespace {

@@ -7,10 +7,10 @@
 #include <thread>
 #include <unistd.h>
 
-#include "host/files/fuse_server.hpp"
 #include "host/process/child_runner.hpp"
-#include "host/storage/loop_filesystem.hpp"
 #include "tests/paths/paths.hpp"
+#include "tests/support/host/fuse_server.hpp"
+#include "tests/support/host/loop_filesystem.hpp"
 
 namespace autopilot::host {
 namespace {

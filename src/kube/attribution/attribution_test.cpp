@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/cluster_fixture.hpp"
+#include "tests/support/kube/cluster_fixture.hpp"
 
 namespace autopilot::kube {
 namespace {

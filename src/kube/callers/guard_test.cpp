@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::kube {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "nettest/plan/pair_run.hpp"
-#include "nettest/plan/simulated_fabric.hpp"
-#include "nettest/plan/simulated_score.hpp"
+#include "tests/support/nettest/simulated_fabric.hpp"
+#include "tests/support/nettest/simulated_score.hpp"
 
 namespace autopilot::nettest {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "nettest/plan/simulated_fabric.hpp"
-#include "nettest/plan/simulated_score.hpp"
+#include "tests/support/nettest/simulated_fabric.hpp"
+#include "tests/support/nettest/simulated_score.hpp"
 
 namespace autopilot::nettest {
 namespace {

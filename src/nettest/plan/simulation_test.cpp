@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nettest/plan/simulated_score.hpp"
+#include "tests/support/nettest/simulated_score.hpp"
 
 namespace autopilot::nettest::simulation {
 

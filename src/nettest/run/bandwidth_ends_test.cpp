@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "host/clock/system_clock.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::nettest {
 namespace {

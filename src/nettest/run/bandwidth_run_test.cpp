@@ -13,8 +13,8 @@
 
 #include "api/bandwidth.hpp"
 #include "net/http_server.hpp"
-#include "net/test_server.hpp"
 #include "nettest/run/bandwidth_observations.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::nettest {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "core/attribute_text.hpp"
 #include "host/clock/system_clock.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::nettest {
 namespace {

@@ -11,9 +11,9 @@
 #include "api/bandwidth.hpp"
 #include "api/network.hpp"
 #include "host/clock/system_clock.hpp"
-#include "host/files/test_folder.hpp"
 #include "net/http_session.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::nettest {
 namespace {

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "host/clock/system_clock.hpp"
-#include "host/files/test_folder.hpp"
 #include "net/http_session.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/host/test_folder.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::nettest {
 namespace {

@@ -7,8 +7,8 @@
 #include "core/attribute_text.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
-#include "net/test_server.hpp"
 #include "nettest/run/ping_targets.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::nettest {
 namespace {

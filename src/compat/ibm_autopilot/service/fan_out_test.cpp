@@ -7,7 +7,7 @@
 #include "compat/ibm_autopilot/service/fan_out_json.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
 namespace {

@@ -8,8 +8,8 @@
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
 #include "net/node_keys.hpp"
-#include "net/test_programs.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_programs.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
 namespace {

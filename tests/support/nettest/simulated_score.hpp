@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nettest/plan/pair_run.hpp"
-#include "nettest/plan/simulated_fabric.hpp"
+#include "tests/support/nettest/simulated_fabric.hpp"
 
 // Compares a verdict with the planted faults.
 namespace autopilot::nettest::simulation {

@@ -11,9 +11,9 @@
 #include "checks/check.hpp"
 #include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
-#include "host/files/test_folder.hpp"
 #include "host/gpu/amd_gpus.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::checks {
 

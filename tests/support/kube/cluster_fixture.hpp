@@ -10,7 +10,7 @@
 
 #include "host/clock/system_clock.hpp"
 #include "kube/cluster_writer.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::kube::testing {
 

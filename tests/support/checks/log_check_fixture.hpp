@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "checks/builtin.hpp"
-#include "checks/kernel_log/test_log.hpp"
-#include "host/files/test_folder.hpp"
 #include "tests/fakes/fake_host.hpp"
+#include "tests/support/checks/test_log.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::checks {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "host/files/fd.hpp"
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 

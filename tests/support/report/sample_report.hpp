@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "api/test_samples.hpp"
 #include "report/node_report.hpp"
+#include "tests/support/api/test_samples.hpp"
 
 // For tests of what a new agent takes over from one before it.
 namespace autopilot::report {

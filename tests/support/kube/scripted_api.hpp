@@ -9,7 +9,7 @@
 
 #include "core/clock.hpp"
 #include "kube/client.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/net/test_server.hpp"
 
 // For tests of clients of an API server.
 namespace autopilot::kube::testing {

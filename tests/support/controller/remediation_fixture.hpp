@@ -7,8 +7,8 @@
 #include <string>
 
 #include "controller/reconcilers/remediation.hpp"
-#include "controller/testing/fake_cluster.hpp"
-#include "net/test_server.hpp"
+#include "tests/support/controller/fake_cluster.hpp"
+#include "tests/support/net/test_server.hpp"
 
 namespace autopilot::controller::testing {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/files/test_folder.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 extern char** environ;
 

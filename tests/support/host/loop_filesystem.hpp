@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "host/files/test_folder.hpp"
-#include "host/process/run_program.hpp"
+#include "tests/support/host/run_program.hpp"
+#include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::host {
 
