@@ -163,7 +163,7 @@ Trouble trouble_of(std::uint64_t seed) {
 Tally run(std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   const Policy policy = simulated_policy();
-  const auto cluster = std::make_unique<Cluster>(seed, policy, trouble_of(seed));
+  const auto cluster = std::make_unique<Cluster>(seed, trouble_of(seed));
   Leader leader(*cluster, policy);
   const auto act = [&] {
     if (!::testing::Test::HasFailure()) leader.act();

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "controller/planner/simulated_cluster.hpp"
+#include "tests/support/controller/simulated_cluster.hpp"
 
 // Checks each action of the simulation against rules that must never be violated, independently of the tested
 // code, with counts of its own.

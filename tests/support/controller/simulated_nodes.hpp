@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "controller/planner/simulated_cluster.hpp"
+#include "tests/support/controller/simulated_cluster.hpp"
 
 // Nodes of the simulated cluster: their faults, tests and repairs, operators who change them, and the writes
 // of the controller.
 namespace autopilot::controller::simulation {
 
-inline Cluster::Cluster(std::uint64_t seed, const Policy& policy, const Trouble& trouble)
-    : random_(seed), policy_(policy), trouble_(trouble) {
+inline Cluster::Cluster(std::uint64_t seed, const Trouble& trouble) : random_(seed), trouble_(trouble) {
   for (std::size_t i = 0; i < kNodes; ++i) {
     Node node;
     node.name = "n" + std::to_string(i);

@@ -73,7 +73,7 @@ struct Job {
 
 class Cluster {
  public:
-  Cluster(std::uint64_t seed, const Policy& policy, const Trouble& trouble);
+  Cluster(std::uint64_t seed, const Trouble& trouble);
 
   // Runs until that time. `act` is called after each event that a planner must process, and at the times that
   // it requested.
@@ -248,7 +248,6 @@ class Cluster {
   bool write_pod(const PlannedAction& action, bool answers);
 
   std::mt19937_64 random_;
-  const Policy& policy_;
   Trouble trouble_;
   Seconds now_ = 0;
   Seconds acted_ = -kSpacing;
@@ -275,5 +274,5 @@ class Cluster {
 
 }  // namespace autopilot::controller::simulation
 
-#include "controller/planner/simulated_jobs.hpp"
-#include "controller/planner/simulated_nodes.hpp"
+#include "tests/support/controller/simulated_jobs.hpp"
+#include "tests/support/controller/simulated_nodes.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "controller/planner/simulated_cluster.hpp"
+#include "tests/support/controller/simulated_cluster.hpp"
 
 // Jobs of the simulated cluster: pods that are placed, tested before they start, and recreated after they
 // leave.
