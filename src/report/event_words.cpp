@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "catalog/action_text.hpp"
 #include "core/incident.hpp"
 
 namespace autopilot::report {
@@ -42,8 +43,7 @@ std::string workloads_of(const Incident& incident) {
 // What a person needs first comes first: a message may be cut.
 std::string message_of(const Event& event, const Incident* incident) {
   std::string text = to_string(event.subject) + ": " + event.message;
-  const std::string action = word_of(event.details, "action");
-  if (!action.empty() && action != to_string(Action::none)) text += "; do: " + action;
+  catalog::append_action(text, word_of(event.details, "action"));
   if (incident != nullptr) {
     text += workloads_of(*incident);
     if (const Finding* cause = cause_of(*incident)) text += evidence_of(*cause);

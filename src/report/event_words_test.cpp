@@ -46,7 +46,8 @@ TEST(EventWords, an_incident_says_what_to_do_whom_it_concerns_and_why) {
   EXPECT_EQ(fact.type, kube::EventType::warning);
   EXPECT_EQ(fact.reason, "RowRemapFailed");
   EXPECT_EQ(fact.message,
-            "gpu/0000:3b:00.0: a row could not be remapped; do: replace; concerns pod ml/train-0; value 9, "
+            "gpu/0000:3b:00.0: a row could not be remapped. Action: replace the hardware (replace); concerns "
+            "pod ml/train-0; value 9, "
             "threshold 0; incident ab-3");
 }
 
@@ -59,7 +60,9 @@ TEST(EventWords, the_line_of_a_log_is_the_evidence) {
 
 TEST(EventWords, an_incident_that_is_gone_is_told_as_far_as_it_is_known) {
   const auto fact = fact_of(incident_event(EventKind::incident_opened), NodeSnapshot{});
-  EXPECT_EQ(fact.message, "gpu/0000:3b:00.0: a row could not be remapped; do: replace; incident ab-3");
+  EXPECT_EQ(
+      fact.message,
+      "gpu/0000:3b:00.0: a row could not be remapped. Action: replace the hardware (replace); incident ab-3");
 }
 
 TEST(EventWords, a_fault_of_a_program_is_no_warning_about_the_node) {

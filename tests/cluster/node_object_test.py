@@ -81,7 +81,7 @@ class NodeObjectTest(unittest.TestCase):
             self.api.wait(lambda: self.event("XidMemory"), "an event says so")
             event = self.event("XidMemory")
             self.assertEqual((event["type"], event["involvedObject"]["kind"]), ("Warning", "Node"))
-            self.assertIn("; do: ", event["message"])
+            self.assertIn(". Action: ", event["message"])
             self.assertIn(event["message"][:40], self.api.run("describe", "node", NODE))
         # Another agent, which knows nothing of it and sees a healthy machine.
         with self.agent() as agent:
