@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "agent/tls/cert_manager.hpp"
-#include "diagnostics/operations/dcgm_operation.hpp"
-#include "diagnostics/operations/own_deep_test_run.hpp"
+#include "diagnostics/operations/operation_kinds.hpp"
+#include "diagnostics/operations/own_deep_diagnostic.hpp"
 #include "kube/pacing.hpp"
 #include "logging/log.hpp"
 #include "report/event_words.hpp"

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "nettest/run/ping_observations.hpp"
-#include "preflight/probation.hpp"
+#include "preflight/decision.hpp"
 #include "runtime/fresh_look.hpp"
 
 namespace autopilot::agent {

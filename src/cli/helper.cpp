@@ -15,7 +15,7 @@
 #include "diagnostics/child/known_arithmetic.hpp"
 #include "diagnostics/child/nccl_helper.hpp"
 #include "diagnostics/child/simulated_probe.hpp"
-#include "diagnostics/operations/own_deep_test_run.hpp"
+#include "diagnostics/operations/own_deep_diagnostic.hpp"
 #include "host/ethtool/ethtool_helper.hpp"
 #include "host/files/own_folder.hpp"
 #include "host/gpu/amd_gpus.hpp"

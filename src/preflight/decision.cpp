@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "preflight/decision.hpp"
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "incidents/verdict.hpp"
 
 namespace autopilot::preflight {
+
 namespace {
 
 using api::PreflightOutcome;
@@ -233,6 +236,20 @@ std::string message_of(std::span<const api::PreflightTest> tests) {
 
 GateDecision decide(const GateWorld& world) {
   return Decider(world).decide();
+}
+
+namespace json = boost::json;
+
+bool is_on_probation(const kube::Node& node, const std::string& prefix, WallTime now) {
+  const auto note = node.meta.annotations.find(prefix + "/probation");
+  if (note == node.meta.annotations.end()) return false;
+  json::error_code error;
+  const json::value value = json::parse(note->second, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  const json::value* until = object == nullptr ? nullptr : object->if_contains("until");
+  const json::string* text = until == nullptr ? nullptr : until->if_string();
+  const auto time = text == nullptr ? std::nullopt : parse_time({text->data(), text->size()});
+  return !time || now < *time;
 }
 
 }  // namespace autopilot::preflight

@@ -13,6 +13,7 @@
 #include "core/operation.hpp"
 #include "core/snapshot.hpp"
 #include "incidents/finding_tracker.hpp"
+#include "kube/objects.hpp"
 #include "preflight/held_gpus.hpp"
 #include "preflight/test_verdict.hpp"
 
@@ -73,5 +74,9 @@ struct GateDecision {
 // away is not among them any more (PassBook). A node whose verdict is EVICT, or on which EVICT stands, opens
 // for nobody. Pure.
 [[nodiscard]] GateDecision decide(const GateWorld& world);
+
+// Whether the node came back not long ago: `<prefix>/probation` names a time that is still to come. What
+// cannot be read counts as such: who wrote it wanted the node to be looked at more closely. Pure.
+[[nodiscard]] bool is_on_probation(const kube::Node& node, const std::string& prefix, WallTime now);
 
 }  // namespace autopilot::preflight

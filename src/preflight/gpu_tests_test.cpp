@@ -6,9 +6,7 @@
 
 #include "checks/builtin.hpp"
 #include "core/pod_tests.hpp"
-#include "diagnostics/operations/dcgm_operation.hpp"
-#include "diagnostics/operations/gpu_probe_operations.hpp"
-#include "diagnostics/operations/nccl_operation.hpp"
+#include "diagnostics/operations/operation_kinds.hpp"
 #include "incidents/verdict.hpp"
 #include "nettest/run/ping_observations.hpp"
 

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "bench_node.hpp"
-#include "compat/ibm_autopilot/check_names.hpp"
+#include "compat/ibm_autopilot/check_answer.hpp"
 #include "compat/ibm_autopilot/node_answer.hpp"
 #include "compat/ibm_autopilot/service/fan_out.hpp"
 #include "compat/ibm_autopilot/transcript.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "nettest/plan/pair_run.hpp"
-#include "nettest/plan/reference.hpp"
+#include "nettest/plan/readings.hpp"
 #include "nettest/plan/schedules.hpp"
 #include "tests/support/nettest/simulated_fabric.hpp"
 #include "tests/support/nettest/simulated_score.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "host/files/fd.hpp"
-#include "nettest/echo/ask_peers.hpp"
+#include "nettest/echo/ping_helper.hpp"
 
 namespace autopilot {
 namespace {

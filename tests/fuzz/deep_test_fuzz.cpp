@@ -8,7 +8,7 @@
 
 #include "core/result.hpp"
 #include "diagnostics/child/child_line.hpp"
-#include "diagnostics/child/dcgm_words.hpp"
+#include "diagnostics/child/dcgm_helper.hpp"
 #include "diagnostics/child/deep_test_helper.hpp"
 #include "tests/fuzz/targets.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "core/result.hpp"
 #include "diagnostics/child/child_line.hpp"
-#include "diagnostics/child/gpu_probe_words.hpp"
+#include "diagnostics/child/gpu_probe_helper.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::gpu_probe_report_fuzz {

@@ -9,10 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "compat/ibm_autopilot/check_names.hpp"
+#include "compat/ibm_autopilot/check_answer.hpp"
 #include "compat/ibm_autopilot/node_answer.hpp"
 #include "compat/ibm_autopilot/status_request.hpp"
-#include "compat/ibm_autopilot/status_words.hpp"
 #include "compat/ibm_autopilot/transcript.hpp"
 #include "net/url.hpp"
 #include "tests/fuzz/targets.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "diagnostics/cluster/deep_test_result.hpp"
+#include "diagnostics/cluster/deep_test_job.hpp"
 #include "diagnostics/cluster/deep_test_words.hpp"
 #include "diagnostics/cluster/idle_gpus.hpp"
 #include "diagnostics/cluster/own_pod.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "diagnostics/child/nccl_words.hpp"
+#include "diagnostics/child/nccl_helper.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::nccl_report_fuzz {

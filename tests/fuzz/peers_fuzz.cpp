@@ -10,8 +10,8 @@
 #include "api/network.hpp"
 #include "core/result.hpp"
 #include "nettest/echo/echo_message.hpp"
-#include "nettest/echo/nccl_probe.hpp"
 #include "nettest/echo/peer_echo.hpp"
+#include "nettest/echo/probes.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::peers_fuzz {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "compat/ibm_autopilot/dcgm_answer.hpp"
+#include "compat/ibm_autopilot/node_answer.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
 #include "core/attribute_text.hpp"
 #include "core/parse.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compat/ibm_autopilot/said.hpp"
-#include "compat/ibm_autopilot/throughput_tables.hpp"
+#include "compat/ibm_autopilot/reading.hpp"
+#include "compat/ibm_autopilot/transcript.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::compat::ibm_autopilot {

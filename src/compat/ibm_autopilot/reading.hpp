@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compat/ibm_autopilot/check_answer.hpp"
 #include "core/snapshot.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
@@ -60,5 +61,47 @@ struct GpuQuestion {
 
 // By GPU; excludes GPUs without a fault for which a value is missing.
 [[nodiscard]] std::map<Subject, bool> flags(const NodeSnapshot& snapshot, const GpuQuestion& question);
+
+// The text of a check, in two parts; the line about its age comes between them.
+struct Said {
+  Outcome outcome = Outcome::aborted;
+  std::string head;
+  std::string rest;
+};
+
+// The sentence of the first finding of that health; empty without one.
+[[nodiscard]] std::string message_of(const CheckResult& result, Health health);
+// Text from another source, on one line and without words that decide a status.
+[[nodiscard]] std::string on_one_line(std::string text);
+// With two decimals.
+[[nodiscard]] std::string two_digits(double number);
+// The line that states why a check has no result, with ABORT at its end. Without words that match the name of
+// another check.
+[[nodiscard]] std::string abort_line(const NodeSnapshot& snapshot, const CheckResult& result);
+
+// True if the GPU has a fault; nullopt if the value could not be read.
+struct GpuFlag {
+  Subject gpu;
+  std::optional<bool> is_bad;
+};
+
+// The data of a check that gives a 0 or 1 for each GPU.
+class GpuFlags {
+ public:
+  // Includes GPUs for which the check itself is unknown or gpu.present failed, as not read if there is no
+  // value.
+  GpuFlags(const NodeSnapshot& snapshot, const GpuQuestion& question);
+
+  [[nodiscard]] bool is_empty() const { return flags_.empty(); }
+  [[nodiscard]] bool any_bad() const;
+  [[nodiscard]] bool any_unread() const;
+  // "0 1 2 3 Total: 4"
+  [[nodiscard]] std::string gpus() const;
+  // "0 1 0 nan"
+  [[nodiscard]] std::string values() const;
+
+ private:
+  std::vector<GpuFlag> flags_;  // ordered by the driver's index
+};
 
 }  // namespace autopilot::compat::ibm_autopilot

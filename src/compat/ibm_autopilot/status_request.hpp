@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "compat/ibm_autopilot/check_names.hpp"
+#include "compat/ibm_autopilot/check_answer.hpp"
 #include "core/result.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
@@ -68,5 +68,12 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::string network_test_line(const StatusRequest& request);
 // The first lines of a reply that needs other nodes.
 [[nodiscard]] std::string asking_line(const StatusRequest& request);
+
+// Status of a node from its reply, as in the line "Node Status:" and in the summary: one phrase for each line
+// with FAIL or ABORT and the tag of a check, in their order, with repetitions; {"OK"} if there is none.
+[[nodiscard]] std::vector<std::string> status_words(std::string_view reply);
+
+// A text that can be beside FAIL or ABORT without matching the tag of a check.
+[[nodiscard]] std::string without_tags(const std::string& text);
 
 }  // namespace autopilot::compat::ibm_autopilot

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <variant>
 
 #include "core/observation.hpp"
@@ -39,5 +40,19 @@ inline constexpr std::size_t kMaxChildMessage = 256;    // bytes; a longer one i
 // With the line end.
 [[nodiscard]] std::string to_line(const ChildProgress& progress);
 [[nodiscard]] std::string to_line(const Observations& observations);
+
+// What the helper of an active test that runs a program of its own says on standard output. Where nobody
+// reads it any more, the test has no sense: the process group is killed.
+
+// The helper leads a group, which whoever ends it ends as a whole: the program that tests gets the same
+// signal, and has the time to stop what it began.
+void lead_group_of_test();
+
+void tell(const ChildProgress& progress);
+void tell(const Observations& observations);
+
+// Says again and again that it still goes on, until the thread is stopped: that is how the end of a reader is
+// noticed.
+[[nodiscard]] std::jthread begin_telling(const std::string& what);
 
 }  // namespace autopilot::diagnostics

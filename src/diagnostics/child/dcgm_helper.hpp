@@ -5,6 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "core/observation.hpp"
+#include "core/result.hpp"
+#include "core/subject.hpp"
+#include "diagnostics/child/deep_test_helper.hpp"
+#include "host/gpu/dcgm.hpp"
+
 namespace autopilot::diagnostics {
 
 // Where dcgmi is looked for when nobody names it, in this order.
@@ -24,5 +30,20 @@ inline constexpr std::array<const char*, 2> kDcgmiPlaces{"/usr/bin/dcgmi", "/usr
 // code 0: tested; kChildInUse; 1: nothing can be said of the GPUs, why is on standard error; 64: usage. It
 // waits as long as the program takes: a deadline is that of who started it.
 [[nodiscard]] int run_dcgm(const std::vector<std::string>& arguments);
+
+// What a test of DCGM on this machine says, as observations. Pure.
+
+struct DcgmTest {
+  int level = 2;                          // of `dcgmi diag`
+  std::vector<Subject> gpus;              // that it was to test, as the driver lists them
+  std::vector<std::string> fatal;         // names of tests (host/gpu/dcgm.hpp)
+  std::vector<host::DcgmExcuse> excuses;  // likewise: errors by which none of them is fatal
+};
+
+// What the check gpu.dcgm judges (src/checks/gpu/dcgm.cpp lists the names): of each GPU of the test, and of
+// the host for what names none of them. unavailable: why the test says nothing of any GPU.
+[[nodiscard]] Result<Observations> dcgm_observations(const DeepTestSummary& summary, const DcgmTest& test);
+// The test was not made, or counts for nothing: `by` uses a GPU.
+[[nodiscard]] Observations dcgm_in_use(const DcgmTest& test, const std::string& by);
 
 }  // namespace autopilot::diagnostics

@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "diagnostics/cluster/test_leave.hpp"
+#include "diagnostics/cluster/reservation.hpp"
 #include "tests/support/diagnostics/deep_test_fixture.hpp"
 
 namespace autopilot::diagnostics {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "diagnostics/cluster/idle_gpus.hpp"
-#include "diagnostics/cluster/node_label.hpp"
-#include "diagnostics/cluster/test_leave.hpp"
+#include "diagnostics/cluster/own_pod.hpp"
+#include "diagnostics/cluster/reservation.hpp"
 
 namespace autopilot::diagnostics {
 namespace {

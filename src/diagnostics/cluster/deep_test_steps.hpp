@@ -8,7 +8,6 @@
 
 #include "core/clock.hpp"
 #include "diagnostics/cluster/deep_test_job.hpp"
-#include "diagnostics/cluster/deep_test_result.hpp"
 #include "diagnostics/cluster/reservation.hpp"
 #include "kube/objects.hpp"
 
@@ -41,7 +40,7 @@ struct DeepTestPolicy {
   std::vector<std::string> fatal;
   std::vector<host::DcgmExcuse> excuses;  // errors of DCGM by which none of them is fatal
   int level = 0;                          // of dcgmi, for the record
-  bool asks_controller = false;           // before the node is reserved (test_leave.hpp)
+  bool asks_controller = false;           // before the node is reserved
   DeepTestJobSettings job;                // without an image nothing is tested
 };
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "diagnostics/cluster/test_leave.hpp"
+#include "diagnostics/cluster/reservation.hpp"
 #include "tests/support/diagnostics/deep_test_fixture.hpp"
 
 namespace autopilot::diagnostics {

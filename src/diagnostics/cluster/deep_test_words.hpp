@@ -11,7 +11,7 @@
 #include "core/operation.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
-#include "diagnostics/cluster/deep_test_result.hpp"
+#include "diagnostics/cluster/deep_test_job.hpp"
 #include "diagnostics/cluster/reservation.hpp"
 #include "incidents/verdict.hpp"
 

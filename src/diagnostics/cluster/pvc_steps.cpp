@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "diagnostics/cluster/pvc_steps.hpp"
 
 #include <algorithm>
 #include <array>
+#include <boost/json.hpp>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
+#include "diagnostics/cluster/own_pod.hpp"
+#include "host/diagnostic_results/results.hpp"
+
 namespace autopilot::diagnostics {
+
 namespace {
 
 using PvcKind = PvcStep::Kind;
@@ -278,6 +285,148 @@ void PvcTest::failed(kube::ApiOutcome outcome, const Error& why, MonoTime now) {
     decide_unknown(why, now);
   else
     is_finished_ = true;
+}
+
+namespace json = boost::json;
+
+namespace {
+
+json::object meta_json(const PvcPlace& place, const PvcNames& names) {
+  const json::object owner{
+      {"apiVersion", "v1"}, {"kind", "Node"}, {"name", place.node}, {"uid", place.node_uid}};
+  return {{"name", names.object},
+          {"namespace", place.name_space},
+          {"labels", json::object{{place.prefix + "/pvc-test", node_label_value(place.node)},
+                                  {"app.kubernetes.io/managed-by", "autopilot"}}},
+          {"annotations", json::object{{names.run_key, names.run}}},
+          {"ownerReferences", json::array{owner}}};
+}
+
+json::object on_node(const std::string& node) {
+  const json::object field{{"key", "metadata.name"}, {"operator", "In"}, {"values", json::array{node}}};
+  const json::object term{{"matchFields", json::array{field}}};
+  const json::object required{{"nodeSelectorTerms", json::array{term}}};
+  return {{"nodeAffinity", json::object{{"requiredDuringSchedulingIgnoredDuringExecution", required}}}};
+}
+
+json::object container_json(const PvcPlace& place) {
+  const json::object security{{"allowPrivilegeEscalation", false},
+                              {"readOnlyRootFilesystem", true},
+                              {"capabilities", json::object{{"drop", json::array{"ALL"}}}}};
+  return {{"name", "consumer"},
+          {"image", place.image},
+          {"securityContext", security},
+          {"volumeMounts", json::array{json::object{{"name", "volume"}, {"mountPath", "/volume"}}}}};
+}
+
+}  // namespace
+
+std::string pvc_label(const PvcPlace& place) {
+  return place.prefix + "/pvc-test=" + node_label_value(place.node);
+}
+
+std::string pvc_object_name(std::string_view node, const PvcTarget& target) {
+  return "autopilot-pvc-" +
+         hash_digits(std::string(node) + '/' + target.storage_class + '/' + target.access_mode);
+}
+
+std::string claim_json(const PvcPlace& place, const PvcTarget& target, const PvcNames& names) {
+  const json::object resources{{"requests", json::object{{"storage", std::to_string(place.bytes)}}}};
+  const json::object spec{{"accessModes", json::array{target.access_mode}},
+                          {"storageClassName", target.storage_class},
+                          {"resources", resources}};
+  return json::serialize(json::object{{"apiVersion", "v1"},
+                                      {"kind", "PersistentVolumeClaim"},
+                                      {"metadata", meta_json(place, names)},
+                                      {"spec", spec}});
+}
+
+std::string consumer_json(const PvcPlace& place, const PvcNames& names, Duration lifetime) {
+  constexpr std::int64_t nobody = 65534;
+  const json::object claim{{"claimName", names.object}};
+  const json::object security{{"runAsNonRoot", true},
+                              {"runAsUser", nobody},
+                              {"runAsGroup", nobody},
+                              {"seccompProfile", json::object{{"type", "RuntimeDefault"}}}};
+  const json::object spec{
+      {"restartPolicy", "Never"},
+      {"automountServiceAccountToken", false},
+      {"enableServiceLinks", false},
+      {"terminationGracePeriodSeconds", 1},
+      {"activeDeadlineSeconds", std::chrono::duration_cast<std::chrono::seconds>(lifetime).count()},
+      {"affinity", on_node(place.node)},
+      {"tolerations", json::array{json::object{{"operator", "Exists"}}}},
+      {"securityContext", security},
+      {"containers", json::array{container_json(place)}},
+      {"volumes", json::array{json::object{{"name", "volume"}, {"persistentVolumeClaim", claim}}}}};
+  return json::serialize(json::object{
+      {"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", meta_json(place, names)}, {"spec", spec}});
+}
+
+std::string removal_json(std::string_view uid) {
+  return json::serialize(json::object{
+      {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", json::object{{"uid", uid}}}});
+}
+
+namespace {
+
+using Outcome = PvcResult::Outcome;
+
+constexpr std::string_view word_of(Outcome outcome) {
+  if (outcome == Outcome::bound) return "bound";
+  return outcome == Outcome::no_class ? "no_class" : "not_bound";
+}
+
+Observation observation_of(const PvcTarget& target, std::string_view name, Instant ended) {
+  Observation observation;
+  observation.name = name;
+  observation.subject.kind = SubjectKind::peer;
+  observation.subject.key = target.storage_class + "/" + target.access_mode;
+  observation.source = "kubernetes";
+  observation.time = ended;
+  return observation;
+}
+
+void add_words(Attributes& attributes, const PvcResult& result) {
+  const auto add = [&](std::string_view name, const std::string& word) {
+    if (!word.empty()) attributes.emplace_back(name, word);
+  };
+  add("provisioner", result.provisioner);
+  add("phase", result.phase);
+  add("detail", result.detail);
+  add("leftBehind", result.left_behind);
+  if (result.outcome == Outcome::unknown) add("error", result.why.what);
+}
+
+}  // namespace
+
+Observations pvc_observations(const PvcTarget& target, const std::optional<PvcResult>& result,
+                              const PvcTimes& times, Instant ended) {
+  Observation outcome = observation_of(target, "pvc.outcome", ended);
+  outcome.attributes = {{"storageClass", target.storage_class},
+                        {"accessMode", target.access_mode},
+                        {"patienceSeconds", to_seconds(times.patience)}};
+  if (!result) {
+    outcome.missing = host::kNotTested;
+    outcome.attributes.emplace_back("error", "no test has ended since the agent started");
+    return {outcome};
+  }
+  add_words(outcome.attributes, *result);
+  if (result->outcome == Outcome::unknown)
+    outcome.missing = to_string(result->why.code);
+  else
+    outcome.value = std::string(word_of(result->outcome));
+  Observations all{std::move(outcome)};
+  if (result->outcome == Outcome::bound || result->outcome == Outcome::not_bound) {
+    all.push_back(observation_of(target, "pvc.seconds", ended));
+    all.back().value = to_seconds(result->took);
+    all.back().unit = "seconds";
+  }
+  if (!result->left_behind.empty()) {
+    all.push_back(observation_of(target, "pvc.left_behind", ended));
+    all.back().value = true;
+  }
+  return all;
 }
 
 }  // namespace autopilot::diagnostics

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/result.hpp"
-#include "diagnostics/cluster/pvc_words.hpp"
+#include "diagnostics/cluster/pvc_steps.hpp"
 #include "logging/log.hpp"
 
 namespace autopilot::diagnostics {

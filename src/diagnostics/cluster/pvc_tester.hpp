@@ -14,7 +14,6 @@
 
 #include "core/clock.hpp"
 #include "diagnostics/cluster/list_budget.hpp"
-#include "diagnostics/cluster/pvc_objects.hpp"
 #include "diagnostics/cluster/pvc_steps.hpp"
 #include "diagnostics/operations/operations.hpp"
 #include "host/diagnostic_results/results.hpp"

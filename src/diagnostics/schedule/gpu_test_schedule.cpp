@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "diagnostics/schedule/gpu_test_schedule.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "diagnostics/cluster/deep_test_words.hpp"
 #include "logging/log.hpp"
 
 namespace autopilot::diagnostics {
+
 namespace {
 
 // A clock may be set, and a configuration may be read anew.
@@ -99,6 +102,150 @@ void GpuTestSchedule::begin(const GpuTestStep& step) {
 void GpuTestSchedule::say_busy(const std::string& why) {
   if (std::exchange(busy_, why) != why)
     logging::log_info("GPUs that are due are not tested now", {{"cause", why}});
+}
+
+namespace {
+
+using Kind = GpuTestStep::Kind;
+
+Duration part_of(Duration whole, double share) {
+  return std::chrono::duration_cast<Duration>(whole * share);
+}
+
+GpuTestStep wait_until(WallTime at, std::string why = {}) {
+  GpuTestStep step;
+  step.at = at;
+  step.why = std::move(why);
+  return step;
+}
+
+// The turns of one agent.
+class Turns {
+ public:
+  Turns(const GpuTestWorld& world, const GpuTestPolicy& policy, const GpuTestMemory& memory, WallTime now)
+      : world_(world), policy_(policy), memory_(memory), now_(now) {}
+
+  // When that GPU is to be tested.
+  [[nodiscard]] WallTime of(const std::string& check, const Subject& gpu) const {
+    const auto last = last_test(check, gpu);
+    const Duration spread = part_of(policy_.every, GpuTestTimes::kSpread);
+    return last ? *last + policy_.every + part_of(spread, policy_.share)
+                : memory_.began + part_of(std::min(spread, GpuTestTimes::kFirst), policy_.share);
+  }
+
+ private:
+  [[nodiscard]] std::optional<WallTime> last_test(const std::string& check, const Subject& gpu) const {
+    std::optional<WallTime> last;
+    if (const auto tried = memory_.tried.find({check, gpu.key}); tried != memory_.tried.end())
+      last = tried->second;
+    for (const PassRecord& pass : world_.passes)
+      if (pass.test == check && !gpu.uuid.empty() && pass.gpu_uuid == gpu.uuid)
+        last = std::max(last.value_or(pass.time), pass.time);
+    // A clock that was ahead puts no test off.
+    return last ? std::optional(std::min(*last, now_)) : std::nullopt;
+  }
+
+  const GpuTestWorld& world_;
+  const GpuTestPolicy& policy_;
+  const GpuTestMemory& memory_;
+  const WallTime now_;
+};
+
+bool is_ours(const Operation& operation) {
+  return operation.owner == kScheduleOwner && !operation.is_over();
+}
+
+// A clock that was set back makes old what it knows of later.
+bool is_fresh(const GpuTestWorld& world, WallTime now) {
+  return world.seen <= now && now - world.seen < GpuTestTimes::kFresh;
+}
+
+GpuTestStep watch(const GpuTestWorld& world, const Operation& running, WallTime now) {
+  const bool has_looked_since =
+      world.looked >= running.started.value_or(running.created) && world.seen <= now;
+  if (has_looked_since) {
+    GpuTestStep step;
+    step.why = newcomer(world.sight, running.reservation);
+    step.kind = Kind::cancel;
+    step.id = running.id;
+    if (!step.why.empty()) return step;
+  }
+  if (has_looked_since && is_fresh(world, now)) return wait_until(world.seen + GpuTestTimes::kFresh);
+  GpuTestStep step;
+  step.kind = Kind::look;
+  return step;
+}
+
+// What has its turn, in the order of the policy.
+struct Due {
+  std::vector<std::pair<std::string, std::vector<Subject>>> tests;  // check -> GPUs
+  std::optional<WallTime> next;  // the first turn of all others; nothing: there are none
+};
+
+Due due_in(const GpuTestWorld& world, const GpuTestPolicy& policy, const GpuTestMemory& memory,
+           WallTime now) {
+  const Turns turns(world, policy, memory, now);
+  Due due;
+  for (const std::string& check : policy.checks) {
+    if (!world.is_offered(check)) continue;
+    std::vector<Subject> gpus;
+    for (const Subject& gpu : world.sight.gpus) {
+      const WallTime turn = turns.of(check, gpu);
+      if (turn <= now)
+        gpus.push_back(gpu);
+      else
+        due.next = std::min(due.next.value_or(turn), turn);
+    }
+    if (!gpus.empty()) due.tests.emplace_back(check, std::move(gpus));
+  }
+  return due;
+}
+
+// The first test of which some GPUs are idle: one that is never idle keeps no other from its tests.
+GpuTestStep begin(const GpuTestWorld& world, const Due& due, WallTime now) {
+  GpuTestStep step;
+  if (!is_fresh(world, now)) {
+    step.kind = Kind::look;
+    return step;
+  }
+  const IdleGpus found = idle_gpus(world.sight);
+  for (const auto& [check, gpus] : due.tests) {
+    std::ranges::copy_if(found.idle, std::back_inserter(step.gpus), [&gpus = gpus](const Subject& gpu) {
+      return std::ranges::find(gpus, gpu) != gpus.end();
+    });
+    if (step.gpus.empty()) continue;
+    step.kind = Kind::start;
+    step.check = check;
+    return step;
+  }
+  return wait_until(now + GpuTestTimes::kBusy, found.busy);
+}
+
+}  // namespace
+
+void GpuTestMemory::note(const Operation& operation, WallTime now) {
+  if (operation.owner != kScheduleOwner || !operation.is_over()) return;
+  // Who had the GPUs may have them for long.
+  if (operation.state == OperationState::skipped || operation.state == OperationState::cancelled)
+    return put_off(now, GpuTestTimes::kBusy);
+  for (const Subject& gpu : operation.reservation)
+    tried[{operation.kind, gpu.key}] = now;
+}
+
+GpuTestStep next_gpu_test_step(const GpuTestWorld& world, const GpuTestPolicy& policy,
+                               const GpuTestMemory& memory, WallTime now) {
+  const auto running = std::ranges::find_if(world.operations, is_ours);
+  if (running != world.operations.end()) return watch(world, *running, now);
+  if (policy.every == Duration{0}) return wait_until(now + GpuTestTimes::kOff);
+  if (world.sight.gpus.empty()) return wait_until(now + GpuTestTimes::kUnseen);
+  const Due due = due_in(world, policy, memory, now);
+  if (due.tests.empty()) return wait_until(due.next.value_or(now + GpuTestTimes::kBusy));
+  if (now < memory.not_before && memory.not_before - now <= GpuTestTimes::kBusy)
+    return wait_until(memory.not_before);
+  const bool has_others =
+      std::ranges::any_of(world.operations, [](const Operation& one) { return !one.is_over(); });
+  if (world.is_reserved || has_others) return wait_until(now + GpuTestTimes::kOthers);
+  return begin(world, due, now);
 }
 
 }  // namespace autopilot::diagnostics

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "nettest/echo/echo_tally.hpp"
+#include "nettest/echo/echo_exchange.hpp"
 
 namespace autopilot::nettest {
 
@@ -63,5 +64,23 @@ struct PeerEcho {
 [[nodiscard]] Result<EchoPlan> parse_echo_plan(std::string_view text);
 [[nodiscard]] std::string format_peer_echoes(const std::vector<PeerEcho>& echoes);
 [[nodiscard]] Result<std::vector<PeerEcho>> parse_peer_echoes(std::string_view text);
+
+// Of a packet or a connection that could not be sent: this machine has run out of something, or forbids it.
+// That says nothing about the other one.
+[[nodiscard]] constexpr bool is_own_trouble(int error) {
+  switch (error) {
+    case EAGAIN:
+    case ENOBUFS:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case EPERM:
+    case EACCES:
+    case EADDRNOTAVAIL:
+      return true;
+    default:
+      return false;
+  }
+}
 
 }  // namespace autopilot::nettest

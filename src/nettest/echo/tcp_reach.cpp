@@ -11,7 +11,7 @@
 
 #include "host/files/fd.hpp"
 #include "host/netlink/internet_address.hpp"
-#include "nettest/echo/own_trouble.hpp"
+#include "nettest/echo/peer_echo.hpp"
 
 namespace autopilot::nettest {
 namespace {

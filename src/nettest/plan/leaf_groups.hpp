@@ -10,8 +10,9 @@
 #include "nettest/plan/fabric.hpp"
 #include "nettest/plan/readings.hpp"
 
-// Arrangements of NICs under leaves that the fabric does not name. Pure.
 namespace autopilot::nettest {
+
+// Arrangements of NICs under leaves that the fabric does not name. Pure.
 
 // Largest number of NICs of unknown leaf on a rail for this search. The tests of few rounds do not connect
 // more NICs, and with many NICs it is normal that some pairs did not meet.
@@ -39,5 +40,27 @@ struct MetPair {
 // pairs are between two leaves. With more than 31 NICs, only two leaves are tried. of_gone: pairs of NICs
 // that no longer count; pairs that were as usual still connect others.
 [[nodiscard]] bool fit_leaves(std::span<const MetPair> pairs, std::span<const MetPair> of_gone = {});
+
+// Rails on which nodes seem to be under leaves that the fabric does not name, where the paths between these
+// leaves are narrower or shared. Evidence is that more pairs of unknown locality are low than broken links
+// explain, although each of their NICs was as usual with another one; or that more NICs are low than are bad
+// at the same time. Low results there are no evidence against a NIC.
+[[nodiscard]] std::vector<RailNumber> rails_of_hidden_leaves(const Fabric& fabric,
+                                                             std::span<const Record> records,
+                                                             const Readings& readings, const Ends& ends,
+                                                             const PairSettings& settings);
+
+// Rails with few nodes of unknown leaf, on which exactly those pairs are low that would be between some
+// leaves with at least two nodes each. This does not prove such leaves: a slow NIC can give the same result.
+[[nodiscard]] std::vector<RailNumber> rails_that_fit_leaves(const Fabric& fabric,
+                                                            std::span<const Record> records,
+                                                            const std::vector<bool>& gone,
+                                                            const Readings& readings, const Ends& ends,
+                                                            const PairSettings& settings);
+
+// Removes low readings on these rails between nodes of unknown locality, and their usual values. Readings
+// without any data remain.
+[[nodiscard]] Readings without_hidden_leaves(Readings readings, std::span<const Record> records,
+                                             std::span<const RailNumber> rails);
 
 }  // namespace autopilot::nettest

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "nettest/plan/all_pairs.hpp"
 #include "nettest/plan/round_plan.hpp"
+#include "nettest/plan/rounds.hpp"
 
 namespace autopilot::nettest {
 namespace {

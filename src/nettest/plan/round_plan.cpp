@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "nettest/plan/leaf_groups.hpp"
-#include "nettest/plan/rail_round.hpp"
+#include "nettest/plan/rounds.hpp"
 #include "nettest/plan/schedules.hpp"
 
 namespace autopilot::nettest {

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "nettest/plan/hidden_leaves.hpp"
-#include "nettest/plan/reference.hpp"
+#include "nettest/plan/leaf_groups.hpp"
+#include "nettest/plan/readings.hpp"
 
 namespace autopilot::nettest {
 namespace {

@@ -88,11 +88,10 @@ struct Verdict {
   std::size_t measured = 0;  // number of measured NICs
   Noise noise;
   std::vector<Reference> references;
-  std::vector<Suspect> suspects;  // in order of urgency; undecided ones last
-  std::vector<RailNumber>
-      hidden_leaves;                   // rails without a verdict on slow NICs and links (hidden_leaves.hpp)
-  std::vector<Unmeasured> unmeasured;  // NICs without a result
-  std::vector<Cell> cells;             // by id of the tests
+  std::vector<Suspect> suspects;          // in order of urgency; undecided ones last
+  std::vector<RailNumber> hidden_leaves;  // rails without a verdict on slow NICs and links
+  std::vector<Unmeasured> unmeasured;     // NICs without a result
+  std::vector<Cell> cells;                // by id of the tests
 };
 
 // Sets suspects and NICs without a result; the caller sets the rest.

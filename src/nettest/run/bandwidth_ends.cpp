@@ -6,7 +6,7 @@
 
 #include "core/parse.hpp"
 #include "host/files/fd.hpp"
-#include "nettest/run/sample_means.hpp"
+#include "nettest/run/observation_writer.hpp"
 
 namespace autopilot::nettest {
 namespace {

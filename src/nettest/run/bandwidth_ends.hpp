@@ -17,8 +17,7 @@
 #include "core/result.hpp"
 #include "host/process/child_runner.hpp"
 #include "net/event_loop.hpp"
-#include "nettest/echo/nccl_probe.hpp"
-#include "nettest/echo/net_probe.hpp"
+#include "nettest/echo/probes.hpp"
 #include "nettest/run/way_back.hpp"
 
 namespace autopilot::nettest {

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "nettest/run/abandoned.hpp"
 #include "nettest/run/observation_writer.hpp"
+#include "nettest/run/way_back.hpp"
 
 namespace autopilot::nettest {
 namespace {

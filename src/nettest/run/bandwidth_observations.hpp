@@ -13,11 +13,17 @@
 #include "nettest/plan/fabric.hpp"
 #include "nettest/plan/verdict.hpp"
 #include "nettest/run/left_out.hpp"
-#include "nettest/run/wrong_sum.hpp"
+
+namespace autopilot::nettest {
+
+// What GPUs of several nodes summed up together was not right.
+struct WrongSum {
+  std::string problem;  // a sentence
+  std::string node;     // whose GPU got it; empty: not known
+};
 
 // What a run of tests of bandwidth found, for the checks of it (src/checks/network/pair_bandwidth.cpp lists
 // the names). Pure.
-namespace autopilot::nettest {
 
 inline constexpr std::string_view kBandwidthCheck = "network.bandwidth";
 inline constexpr std::string_view kRdmaBandwidthCheck = "network.rdma_bandwidth";

@@ -3,7 +3,7 @@
 
 #include "kube/callers/guard.hpp"
 #include "net/http_server.hpp"
-#include "nettest/run/bandwidth_doors.hpp"
+#include "nettest/run/tester_doors.hpp"
 
 namespace autopilot::nettest {
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/bandwidth.hpp"
 #include "core/result.hpp"
 #include "net/event_loop.hpp"
 #include "nettest/plan/pair_run.hpp"
@@ -20,6 +21,7 @@
 #include "nettest/run/bandwidth_observations.hpp"
 #include "nettest/run/pair_exchange.hpp"
 #include "nettest/run/pair_medium.hpp"
+#include "nettest/run/tester_doors.hpp"
 #include "nettest/run/way_back.hpp"
 
 namespace autopilot::nettest {
@@ -103,5 +105,16 @@ class BandwidthRun {
   // By id of the test; null: it cannot be made, which is about to be told. Last: they call.
   std::map<std::uint32_t, std::unique_ptr<PairExchange>> exchanges_;
 };
+
+// The run of tests of pairs over these nodes. Nodes of which nobody knows how they are reached are taken out
+// of them, and, where a share is taken, lines of an unknown rate are not tested. Errors as fabric_of;
+// unavailable: of too many lines nobody knows the rate; exhausted: all pairs of too many
+// nodes, or which take longer than a test may.
+[[nodiscard]] Result<PairRun> plan_run(std::vector<PeerNetwork>& networks, const PairMedium& medium,
+                                       const PairChoice& choice);
+
+// How it would begin. found: all nodes that were wanted, also those that the run is without.
+[[nodiscard]] api::BandwidthPlan plan_of(const std::vector<PeerNetwork>& found, const PairMedium& medium,
+                                         PairRun run, const PairChoice& choice);
 
 }  // namespace autopilot::nettest

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "nettest/run/bandwidth_observations.hpp"
-#include "nettest/run/bandwidth_plan.hpp"
+#include "nettest/run/bandwidth_run.hpp"
 
 namespace autopilot::nettest {
 namespace {

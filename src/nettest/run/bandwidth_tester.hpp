@@ -15,12 +15,12 @@
 #include "diagnostics/operations/operations.hpp"
 #include "host/diagnostic_results/results.hpp"
 #include "net/event_loop.hpp"
-#include "nettest/run/abandoned.hpp"
 #include "nettest/run/address_book.hpp"
 #include "nettest/run/bandwidth_run.hpp"
 #include "nettest/run/pair_exchange.hpp"
 #include "nettest/run/pair_medium.hpp"
 #include "nettest/run/tester_doors.hpp"
+#include "nettest/run/way_back.hpp"
 
 namespace autopilot::nettest {
 

@@ -12,7 +12,7 @@
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
 #include "nettest/run/bandwidth_observations.hpp"
-#include "nettest/run/bandwidth_plan.hpp"
+#include "nettest/run/bandwidth_run.hpp"
 #include "tests/support/net/test_server.hpp"
 
 namespace autopilot::nettest {

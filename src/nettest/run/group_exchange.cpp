@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "nettest/run/peer_requests.hpp"
-#include "nettest/run/problem_text.hpp"
+#include "nettest/run/observation_writer.hpp"
+#include "nettest/run/pair_exchange.hpp"
 
 namespace autopilot::nettest {
 namespace {

@@ -14,8 +14,8 @@
 #include "net/event_loop.hpp"
 #include "net/http_session.hpp"
 #include "net/tls.hpp"
+#include "nettest/run/bandwidth_observations.hpp"
 #include "nettest/run/node_groups.hpp"
-#include "nettest/run/wrong_sum.hpp"
 
 namespace autopilot::nettest {
 

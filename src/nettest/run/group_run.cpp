@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "nettest/run/abandoned.hpp"
+#include "nettest/run/way_back.hpp"
 
 namespace autopilot::nettest {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "net/event_loop.hpp"
 #include "net/tls.hpp"
+#include "nettest/run/bandwidth_observations.hpp"
 #include "nettest/run/group_exchange.hpp"
 #include "nettest/run/node_groups.hpp"
 #include "nettest/run/way_back.hpp"
-#include "nettest/run/wrong_sum.hpp"
 
 namespace autopilot::nettest {
 

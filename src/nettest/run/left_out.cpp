@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "nettest/run/abandoned.hpp"
+#include "nettest/run/way_back.hpp"
 
 namespace autopilot::nettest {
 namespace {

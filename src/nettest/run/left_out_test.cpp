@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nettest/run/bandwidth_plan.hpp"
 #include "nettest/run/bandwidth_run.hpp"
 
 namespace autopilot::nettest {

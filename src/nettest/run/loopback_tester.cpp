@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "nettest/run/abandoned.hpp"
-#include "nettest/run/problem_text.hpp"
+#include "nettest/run/observation_writer.hpp"
+#include "nettest/run/way_back.hpp"
 
 namespace autopilot::nettest {
 namespace {

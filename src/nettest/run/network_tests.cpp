@@ -6,7 +6,7 @@
 
 #include "checks/check.hpp"
 #include "core/parse.hpp"
-#include "diagnostics/child/gpu_probe_run.hpp"
+#include "diagnostics/child/gpu_probe_helper.hpp"
 #include "host/files/fd.hpp"
 #include "kube/pacing.hpp"
 #include "net/responses.hpp"

@@ -13,13 +13,13 @@
 #include "kube/callers/guard.hpp"
 #include "net/http_server.hpp"
 #include "nettest/run/address_book.hpp"
-#include "nettest/run/bandwidth_doors.hpp"
 #include "nettest/run/bandwidth_ends.hpp"
 #include "nettest/run/bandwidth_tester.hpp"
 #include "nettest/run/group_tester.hpp"
 #include "nettest/run/loopback_tester.hpp"
 #include "nettest/run/own_network.hpp"
 #include "nettest/run/ping_tester.hpp"
+#include "nettest/run/tester_doors.hpp"
 #include "runtime/workers.hpp"
 
 namespace autopilot::nettest {

@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/observation.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::nettest {
 
@@ -45,5 +47,14 @@ class ObservationWriter {
   Instant ended_;
   Observations observations_;
 };
+
+// What another node or a helper said is wrong, as far as a message takes it.
+[[nodiscard]] inline std::string problem_text(std::string_view said) {
+  constexpr std::size_t kLongest = 300;
+  return to_printable(said, kLongest);
+}
+
+// Of neighbours so many that at most `most` are left, which is not 0. Pure.
+[[nodiscard]] std::vector<double> means_of(std::vector<double> samples, std::size_t most);
 
 }  // namespace autopilot::nettest

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,8 +12,11 @@
 #include "core/result.hpp"
 #include "fleet/peers.hpp"
 #include "net/event_loop.hpp"
+#include "net/http.hpp"
 #include "net/http_session.hpp"
 #include "net/tls.hpp"
+#include "net/url.hpp"
+#include "nettest/echo/probes.hpp"
 
 namespace autopilot::nettest {
 
@@ -75,5 +79,32 @@ class PairExchange {
   net::HttpSession destination_;
   net::Exchange exchange_;  // last: it calls
 };
+
+// How an agent asks others to take part in a test of bandwidth.
+
+inline constexpr Duration kToListen = std::chrono::seconds{30};
+// Drivers of GPUs begin first. Why one does not is told before this is over.
+inline constexpr Duration kToListenNccl = std::chrono::seconds{45};
+static_assert(kToListenNccl > std::chrono::seconds{2 * kNcclPatience});
+// Until servers have ended.
+inline constexpr Duration kToEnd = std::chrono::seconds{5};
+// Seconds beyond those of both ways: what an agent takes at most before it says that nothing was measured; by
+// RDMA with three programs, each of which may hang, by NCCL with drivers and libraries that begin
+// (BandwidthEnds).
+inline constexpr std::size_t kToGiveUp = 30;
+inline constexpr std::size_t kToGiveUpRdma = 60;
+inline constexpr std::size_t kToGiveUpNccl = 80;
+static_assert(2 * api::kMostTestSeconds + kToGiveUpNccl <= api::kMostServerSeconds);
+
+[[nodiscard]] net::ServerUrl url_of(const fleet::Peer& peer);
+// Asked by its address, it must all the same be the agent of that node. null: in the clear.
+[[nodiscard]] std::shared_ptr<const net::TlsContext> tls_for(
+    const std::shared_ptr<const net::TlsContext>& tls, const fleet::Peer& peer);
+[[nodiscard]] net::HttpRequest request_of(std::string method, std::string path, std::string body);
+// To have servers end before their time.
+[[nodiscard]] net::HttpRequest end_request_of(const std::string& servers);
+// The body of a good answer, or what the agent of that node said in its place: conflict, denied; else as
+// HttpSession.
+[[nodiscard]] Result<std::string> body_of(const std::string& node, const Result<net::HttpResponse>& answer);
 
 }  // namespace autopilot::nettest

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,5 +47,14 @@ extern const PairMedium kByRdmaOfGpus;
 // All-reduces by NCCL of all GPUs of two nodes that have as many of NVIDIA, or by RCCL of AMD; it takes
 // whatever lines it finds.
 extern const PairMedium kByNccl;
+
+// Of tests of pairs that this agent makes, as it is configured.
+struct PairChoice {
+  static constexpr int kAllOfLine = 100;  // percent
+
+  int most_percent = kAllOfLine;  // of the rate of a line; below all, one of an unknown rate is not tested
+  bool all_pairs = false;         // else as many as show who is slow
+  std::uint64_t turn = 0;  // each tests other pairs, so that the tests of a day come by more of the ways
+};
 
 }  // namespace autopilot::nettest

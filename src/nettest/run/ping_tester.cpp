@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "nettest/run/ping_tester.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "nettest/run/ping_targets.hpp"
-
 namespace autopilot::nettest {
+
 namespace {
 
 // The first round of an agent waits for the others of a cluster that starts.
@@ -167,6 +167,72 @@ void PingTester::end_round(const Result<std::string>& said) {
   asked_.reset();
   // The peers may have been known at once, and a test does not end from within its beginning.
   loop_.post([on_end, said] { on_end(said); });
+}
+
+namespace {
+
+// Of a turn: all places, and what a round may be later than its own. The rest is for a round to end.
+constexpr double kPlaces = 0.8;
+constexpr double kJitter = 0.1;
+
+}  // namespace
+
+PingTurns::Turn PingTurns::turn_at(WallTime now, Duration length) {
+  const Duration since = now.time_since_epoch();
+  const bool is_partial = since < Duration{0} && since % length != Duration{0};
+  return {since / length - (is_partial ? 1 : 0), length};
+}
+
+std::uint64_t PingTurns::number_at(WallTime now, Duration length) {
+  return static_cast<std::uint64_t>(turn_at(now, length).number);
+}
+
+// A clock that was set back by more says that the numbers of before were wrong.
+bool PingTurns::is_new(const Turn& turn) const {
+  return !last_ || last_->length != turn.length || turn.number > last_->number ||
+         turn.number < last_->number - 1;
+}
+
+bool PingTurns::is_open(WallTime now, Duration length) const {
+  return is_new(turn_at(now, length));
+}
+
+void PingTurns::note_round(WallTime now, Duration length) {
+  last_ = turn_at(now, length);
+}
+
+Duration PingTurns::until_next(WallTime now, Duration length, double jitter) const {
+  const Turn turn = turn_at(now, length);
+  const auto next = last_ && !is_new(turn) ? last_->number + 1 : turn.number;
+  const auto place = std::chrono::duration_cast<Duration>(length * (kPlaces * place_ + kJitter * jitter));
+  return std::max(Duration{0}, next * length + place - now.time_since_epoch());
+}
+
+namespace {
+
+// All agents must have the same.
+constexpr std::uint64_t kSeed = 0x70696e67;
+
+}  // namespace
+
+std::vector<fleet::Peer> peers_to_ping(std::vector<fleet::Peer> peers, const std::string& self,
+                                       const PingChoice& choice) {
+  std::ranges::sort(peers, {}, &fleet::Peer::node);
+  const auto own = std::ranges::find(peers, self, &fleet::Peer::node);
+  const auto place = static_cast<NodeNumber>(own - peers.begin());
+  std::set<std::size_t> chosen;
+  const bool asks_few = peers.size() > PingChoice::kAskAll && !choice.asks_all && own != peers.end();
+  if (asks_few) {
+    const ContactRounds rounds(peers.size(), PingChoice::kPerRound, kSeed);
+    for (const NodeNumber target : rounds.targets(place, choice.round % rounds.cycle()))
+      chosen.insert(target);
+  }
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    if (!asks_few || choice.again.contains(peers[i].node)) chosen.insert(i);
+  std::vector<fleet::Peer> targets;
+  for (const std::size_t i : chosen)
+    if (peers[i].node != self) targets.push_back(std::move(peers[i]));
+  return targets;
 }
 
 }  // namespace autopilot::nettest

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,15 +13,46 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "diagnostics/operations/operations.hpp"
+#include "fleet/peers.hpp"
 #include "host/diagnostic_results/results.hpp"
 #include "net/event_loop.hpp"
 #include "nettest/echo/peer_echo.hpp"
+#include "nettest/plan/schedules.hpp"
 #include "nettest/run/address_book.hpp"
 #include "nettest/run/ping_observations.hpp"
-#include "nettest/run/ping_turns.hpp"
 #include "nettest/run/way_back.hpp"
 
 namespace autopilot::nettest {
+
+// When this node makes its rounds: one in each turn of the wall clock, which are all of the same length and
+// have the same number on all nodes. A node begins its rounds at a place in the turns of its own, a little
+// early or late each time. The clock may be set: a turn that was passed over is not made up for, and one that
+// comes again by less than the length of two is not made again. Pure.
+class PingTurns {
+ public:
+  // place: in [0, 1), that of this node.
+  explicit PingTurns(double place) : place_(place) {}
+
+  [[nodiscard]] static std::uint64_t number_at(WallTime now, Duration length);
+  // No round was made in the turn that it is.
+  [[nodiscard]] bool is_open(WallTime now, Duration length) const;
+  void note_round(WallTime now, Duration length);
+  // To the beginning of the next round: in this turn where it is open, also where its place has passed.
+  // jitter: in [0, 1).
+  [[nodiscard]] Duration until_next(WallTime now, Duration length, double jitter) const;
+
+ private:
+  struct Turn {
+    std::int64_t number = 0;
+    Duration length{};
+  };
+
+  [[nodiscard]] static Turn turn_at(WallTime now, Duration length);
+  [[nodiscard]] bool is_new(const Turn& turn) const;
+
+  double place_;
+  std::optional<Turn> last_;  // in which a round was made
+};
 
 struct PingSettings {
   Duration every{0};      // 0: when somebody asks for a round
@@ -104,5 +136,21 @@ class PingTester {
   net::Subscription next_;
   WayBack way_back_;
 };
+
+struct PingChoice {
+  // Up to so many nodes each one asks all others, and more are a choice.
+  static constexpr std::size_t kAskAll = ContactRounds::kMostForFullMesh;
+  static constexpr std::size_t kPerRound = 16;
+
+  bool asks_all = false;
+  std::uint64_t round = 0;      // the same on all nodes
+  std::set<std::string> again;  // nodes that are asked in any case
+};
+
+// Of all agents there are those whose nodes this one asks, in order of their names; not its own. Where they
+// are a choice, every node is asked by kPerRound others in each round, and all pairs meet within
+// (n - 1) / kPerRound rounds, rounded up. Pure.
+[[nodiscard]] std::vector<fleet::Peer> peers_to_ping(std::vector<fleet::Peer> peers, const std::string& self,
+                                                     const PingChoice& choice);
 
 }  // namespace autopilot::nettest

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "nettest/run/ping_tester.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "core/attribute_text.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
-#include "nettest/run/ping_targets.hpp"
 #include "tests/support/net/test_server.hpp"
 
 namespace autopilot::nettest {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -372,5 +377,195 @@ TEST_F(PingTesterTest, what_is_no_node_or_has_no_agent_is_not_asked) {
   EXPECT_TRUE(plans_.empty());
 }
 
+constexpr Duration kLength = 1min;
+constexpr std::uint64_t kFirst = 29'000'000;
+constexpr WallTime kBegin{kLength * kFirst};
+
+// A node that makes rounds on a clock that the test moves, with the worst jitter in turn.
+class TurningNode {
+ public:
+  explicit TurningNode(double place) : turns_(place) {}
+
+  // Waits for the next round and makes it; the timer waits as long whatever becomes of the clock meanwhile.
+  void make_round(Duration takes = 100ms, Duration step = 0s) {
+    do {
+      now += turns_.until_next(now, kLength, jitter_) + std::exchange(step, 0s);
+    } while (!turns_.is_open(now, kLength));
+    numbers.push_back(PingTurns::number_at(now, kLength));
+    begins.push_back(now);
+    turns_.note_round(now, kLength);
+    now += takes;
+    jitter_ = jitter_ == 0 ? 0.999 : 0;
+  }
+
+  WallTime now = kBegin + 7s;
+  std::vector<std::uint64_t> numbers;
+  std::vector<WallTime> begins;
+
+ private:
+  PingTurns turns_;
+  double jitter_ = 0;
+};
+
+void expect_consecutive(const std::vector<std::uint64_t>& numbers) {
+  for (std::size_t i = 1; i < numbers.size(); ++i)
+    EXPECT_EQ(numbers[i], numbers[i - 1] + 1) << "round " << i;
+}
+
+TEST(PingTurns, each_turn_has_one_round_wherever_in_it_a_node_begins) {
+  for (const double place : {0.0, 0.3, 0.999}) {
+    TurningNode node(place);
+    for (int round = 0; round < 1000; ++round)
+      node.make_round();
+    expect_consecutive(node.numbers);
+    for (std::size_t i = 1; i < node.begins.size(); ++i)
+      EXPECT_GE(node.begins[i] - node.begins[i - 1], i == 1 ? 1s : 53s);
+  }
+}
+
+TEST(PingTurns, rounds_that_are_slow_leave_none_out) {
+  for (const double place : {0.0, 0.5, 0.999}) {
+    TurningNode node(place);
+    for (int round = 0; round < 1000; ++round)
+      node.make_round(round % 3 == 0 ? 50s : 20s);
+    expect_consecutive(node.numbers);
+  }
+}
+
+TEST(PingTurns, a_round_that_is_longer_than_its_turn_passes_over_those_that_it_took) {
+  TurningNode node(0.5);
+  node.make_round(3min);
+  node.make_round();
+  node.make_round();
+  EXPECT_THAT(node.numbers, ElementsAre(kFirst, kFirst + 3, kFirst + 4));
+}
+
+TEST(PingTurns, nodes_begin_at_places_of_their_own) {
+  TurningNode early(0);
+  TurningNode late(0.999);
+  early.make_round();
+  early.make_round();
+  late.make_round();
+  late.make_round();
+  EXPECT_EQ(early.numbers.back(), late.numbers.back());
+  EXPECT_GT(late.begins.back() - early.begins.back(), 30s);
+}
+
+TEST(PingTurns, a_clock_that_is_set_forward_leaves_out_what_never_was) {
+  TurningNode node(0.5);
+  node.make_round();
+  node.make_round(100ms, 3min);
+  node.make_round();
+  EXPECT_THAT(node.numbers, ElementsAre(kFirst, kFirst + 4, kFirst + 5));
+}
+
+TEST(PingTurns, a_clock_that_is_set_a_little_repeats_nothing) {
+  for (const Duration step : std::vector<Duration>{-1ms, -20s, -45s, 20s}) {
+    TurningNode node(0.5);
+    for (int round = 0; round < 3; ++round)
+      node.make_round();
+    node.now += step;
+    for (int round = 0; round < 3; ++round)
+      node.make_round();
+    expect_consecutive(node.numbers);
+  }
+}
+
+TEST(PingTurns, a_clock_that_is_set_back_by_an_hour_is_followed) {
+  TurningNode node(0.5);
+  node.make_round();
+  node.now -= 1h;
+  node.make_round();
+  node.make_round();
+  EXPECT_THAT(node.numbers, ElementsAre(kFirst, kFirst - 60, kFirst - 59));
+}
+
+TEST(PingTurns, turns_of_another_length_begin_at_once) {
+  PingTurns turns(0);
+  turns.note_round(kBegin + 1s, 1h);
+  EXPECT_FALSE(turns.is_open(kBegin + 1s, 1h));
+  EXPECT_TRUE(turns.is_open(kBegin + 2s, 10s));
+  EXPECT_LE(turns.until_next(kBegin + 2s, 10s, 0), 10s);
+}
+
+TEST(PingTurns, numbers_go_on_through_1970) {
+  EXPECT_EQ(PingTurns::number_at(WallTime{-1s}, kLength) + 1, PingTurns::number_at(WallTime{1s}, kLength));
+}
+
+std::vector<fleet::Peer> agents(std::size_t count) {
+  std::vector<fleet::Peer> peers;
+  for (std::size_t i = 0; i < count; ++i)
+    peers.push_back({"node-" + std::to_string(10000 + i), "10.0.0.1", 3333});
+  return peers;
+}
+
+std::set<std::string> names(const std::vector<fleet::Peer>& peers) {
+  std::set<std::string> found;
+  for (const fleet::Peer& peer : peers)
+    found.insert(peer.node);
+  return found;
+}
+
+TEST(PingTargets, a_node_alone_asks_nobody) {
+  EXPECT_TRUE(peers_to_ping(agents(1), "node-10000", {}).empty());
+  EXPECT_TRUE(peers_to_ping({}, "node-10000", {}).empty());
+}
+
+TEST(PingTargets, few_nodes_ask_all_others_in_each_round) {
+  for (const std::uint64_t round : std::vector<std::uint64_t>{0, 1, 1000000}) {
+    const auto found = names(peers_to_ping(agents(64), "node-10007", {.round = round}));
+    EXPECT_EQ(found.size(), 63U);
+    EXPECT_FALSE(found.contains("node-10007"));
+  }
+}
+
+TEST(PingTargets, of_many_nodes_each_is_asked_by_as_many_in_each_round) {
+  const auto all = agents(200);
+  std::map<std::string, int> asked;
+  for (const fleet::Peer& peer : all)
+    for (const fleet::Peer& target : peers_to_ping(all, peer.node, {.round = 77}))
+      ++asked[target.node];
+  ASSERT_EQ(asked.size(), 200U);
+  for (const auto& [node, times] : asked)
+    EXPECT_EQ(times, 16) << node;
+}
+
+TEST(PingTargets, all_pairs_meet_in_turn) {
+  const auto all = agents(200);
+  std::set<std::string> met;
+  for (std::uint64_t round = 5000; round < 5000 + (199 + 15) / 16; ++round)
+    met.merge(names(peers_to_ping(all, "node-10100", {.round = round})));
+  EXPECT_EQ(met.size(), 199U);
+}
+
+TEST(PingTargets, the_order_in_which_agents_are_listed_changes_nothing) {
+  auto all = agents(100);
+  const auto one = names(peers_to_ping(all, "node-10050", {.round = 3}));
+  std::reverse(all.begin(), all.end());
+  EXPECT_EQ(names(peers_to_ping(all, "node-10050", {.round = 3})), one);
+}
+
+TEST(PingTargets, odd_nodes_are_asked_again_and_those_that_left_are_not) {
+  const auto all = agents(100);
+  const auto usual = names(peers_to_ping(all, "node-10000", {.round = 1}));
+  std::string other;
+  for (const fleet::Peer& peer : all)
+    if (!usual.contains(peer.node) && peer.node != "node-10000") other = peer.node;
+  const auto found =
+      names(peers_to_ping(all, "node-10000", {.round = 1, .again = {other, "node-gone", "node-10000"}}));
+  EXPECT_EQ(found.size(), usual.size() + 1);
+  EXPECT_TRUE(found.contains(other));
+}
+
+TEST(PingTargets, all_are_asked_where_that_is_wanted) {
+  EXPECT_EQ(peers_to_ping(agents(1000), "node-10000", {.asks_all = true}).size(), 999U);
+}
+
+// An agent that nobody lists yet asks all: it has no place in the order.
+TEST(PingTargets, an_agent_that_is_not_listed_asks_all) {
+  EXPECT_EQ(peers_to_ping(agents(70), "node-new", {}).size(), 70U);
+}
+
 }  // namespace
+
 }  // namespace autopilot::nettest

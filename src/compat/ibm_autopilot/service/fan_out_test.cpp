@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compat/ibm_autopilot/service/fan_out_json.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_server.hpp"
 #include "tests/support/net/test_server.hpp"

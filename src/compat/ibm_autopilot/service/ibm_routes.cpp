@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compat/ibm_autopilot/node_answer.hpp"
-#include "compat/ibm_autopilot/service/fan_out_json.hpp"
+#include "compat/ibm_autopilot/service/fan_out.hpp"
 #include "compat/ibm_autopilot/transcript.hpp"
 #include "diagnostics/cluster/deep_test_words.hpp"
 #include "net/responses.hpp"

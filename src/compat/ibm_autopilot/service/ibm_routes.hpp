@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include "compat/ibm_autopilot/check_names.hpp"
+#include "compat/ibm_autopilot/check_answer.hpp"
 #include "compat/ibm_autopilot/service/fan_out.hpp"
 #include "compat/ibm_autopilot/service/iperf_parts.hpp"
 #include "compat/ibm_autopilot/service/local_answer.hpp"
+#include "compat/ibm_autopilot/service/selected_nodes.hpp"
 #include "compat/ibm_autopilot/service/test_rights.hpp"
-#include "compat/ibm_autopilot/service/wanted_nodes.hpp"
 #include "net/http_server.hpp"
 
 namespace autopilot::compat::ibm_autopilot {

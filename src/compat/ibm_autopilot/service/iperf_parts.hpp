@@ -11,7 +11,7 @@
 #include "compat/ibm_autopilot/iperf_parts.hpp"
 #include "kube/callers/guard.hpp"
 #include "net/http.hpp"
-#include "nettest/run/bandwidth_doors.hpp"
+#include "nettest/run/tester_doors.hpp"
 
 namespace autopilot::compat::ibm_autopilot {
 
