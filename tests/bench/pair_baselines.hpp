@@ -15,7 +15,7 @@
 
 // How others find slow nodes by tests of pairs, written from their description, on one rail: what ours is
 // measured against.
-namespace autopilot::fleet::simulation {
+namespace autopilot::nettest::simulation {
 
 // What each node reached with each of its partners, and how many rounds it took.
 struct Reached {
@@ -126,4 +126,4 @@ inline nettest::Verdict verdict_by(std::string_view method, SimulatedFabric& fab
   return judge_by_best(by_two_rounds(fabric));
 }
 
-}  // namespace autopilot::fleet::simulation
+}  // namespace autopilot::nettest::simulation

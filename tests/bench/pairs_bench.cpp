@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pair tests on simulated fabrics (tests/support/nettest/simulated_fabric.hpp): how many of the planted faults are
-// found, and how many reported culprits are healthy, compared with three other methods; and the cost of
-// planning and judging a run over 1,000 nodes. The figures are in counters; pairs_bench.py prints them.
+// Pair tests on simulated fabrics (tests/support/nettest/simulated_fabric.hpp): how many of the planted
+// faults are found, and how many reported culprits are healthy, compared with three other methods; and the
+// cost of planning and judging a run over 1,000 nodes. The figures are in counters; pairs_bench.py prints
+// them.
 #include <benchmark/benchmark.h>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@
 #include "tests/support/nettest/simulated_fabric.hpp"
 #include "tests/support/nettest/simulated_score.hpp"
 
-namespace autopilot::fleet::simulation {
+namespace autopilot::nettest::simulation {
 namespace {
 
 // No constant of the method was chosen with these fabrics; the tuning used seeds below this one.
@@ -245,4 +246,4 @@ const bool kAreCasesAdded = [] {
 }();
 
 }  // namespace
-}  // namespace autopilot::fleet::simulation
+}  // namespace autopilot::nettest::simulation

@@ -31,7 +31,7 @@ void read_as_node(std::string_view text, std::span<const kube::Pod> pods) {
   static_cast<void>(diagnostics::testing_marks(*node, kPrefix));
   // A record that was read is written and read again as it was.
   const diagnostics::DeepTestRecord record = diagnostics::deep_test_record(*node, kPrefix);
-  static_cast<void>(agent::words_of(record));
+  static_cast<void>(diagnostics::words_of(record));
   const std::string patch = diagnostics::release_patch(*node, kPrefix, record);
   const auto patched = kube::parse_node(patch);
   AUTOPILOT_ASSERT(patched.has_value());

@@ -36,7 +36,7 @@ int run(const std::uint8_t* data, std::size_t size) {
   const std::string text =
       report::report_text({snapshot, saved, report->written.value_or(incidents::WrittenVerdict{}),
                            report->pass_records, "autopilot", "uid"});
-  AUTOPILOT_ASSERT(text.size() <= agent::kMaxReportBytes);
+  AUTOPILOT_ASSERT(text.size() <= report::kMaxReportBytes);
   AUTOPILOT_ASSERT(!report::is_news(text, text));
   const auto again = report::parse_report(text);
   constexpr std::uint64_t kFarFromTheEnd = 10'000'000'000;  // of what may be counted
