@@ -4,9 +4,10 @@
 
 frame_forwarder.py NAMESPACE INNER OUTER [delay=SECONDS] [twice=SHARE] [hold=N]
   INNER is made in NAMESPACE, OUTER here. `delay`: each frame is so late. `twice`: that share of frames comes once more.
-  `hold`: of the frames that leave INNER every Nth is held back for a while, so that others pass it.
+  `hold`: of each flow that leaves INNER every Nth frame is held back for a while, so that later frames pass it.
 """
 
+import collections
 import contextlib
 import ctypes
 import fcntl
@@ -23,6 +24,9 @@ IFF_TAP_NO_PI = 0x0002 | 0x1000
 CLONE_NEWNET = 0x40000000
 LONGEST_FRAME = 65536
 HELD_BACK = 0.2
+# Of an ICMP message over IPv4 in an Ethernet frame.
+ADDRESSES_AND_TYPE = slice(26, 35)
+ECHO_ID = slice(38, 40)
 
 
 def open_tap(name):
@@ -54,7 +58,7 @@ class Forwarder:
         self.twice = faults.get("twice", 0.0)
         self.hold = int(faults.get("hold", 0))
         self.outer = outer
-        self.left = 0  # frames that came from INNER
+        self.flows = collections.Counter()  # frames that came from INNER
         self.random = random.Random(7)
         self.due = []  # (time, number, tap, frame)
         self.numbers = 0
@@ -76,11 +80,15 @@ class Forwarder:
     def take(self, to, frame):
         if not frame:
             return
-        self.left += to == self.outer
-        is_held = to == self.outer and self.hold > 0 and self.left % self.hold == 0
-        self.plan(to, frame, HELD_BACK if is_held else 0.0)
+        self.plan(to, frame, HELD_BACK if to == self.outer and self.is_next_held(frame) else 0.0)
         if self.random.random() < self.twice:
             self.plan(to, frame)
+
+    def is_next_held(self, frame):
+        """Counted over all flows, the frames of one flow could be every Nth, and all of them late."""
+        flow = frame[ADDRESSES_AND_TYPE] + frame[ECHO_ID]
+        self.flows[flow] += 1
+        return self.hold > 0 and self.flows[flow] % self.hold == 0
 
     def plan(self, to, frame, held_back=0.0):
         self.numbers += 1
