@@ -19,6 +19,13 @@
 namespace autopilot::checks {
 namespace {
 
+TEST(CatalogAgreement, every_check_with_rules_of_the_kernel_log_interprets_its_records) {
+  for (const Check& check : builtin_checks()) {
+    const bool reads = std::ranges::find(check.info.tags, "kernel_log") != check.info.tags.end();
+    if (reads) EXPECT_NE(check.interpret, nullptr) << check.info.id;
+  }
+}
+
 TEST(CatalogAgreement, every_check_has_its_page_and_in_the_same_order) {
   std::vector<std::string> pages;
   for (const auto& page : catalog::builtin().checks())

@@ -47,4 +47,20 @@ Observation& ObservationBuilder::add_missing(const Subject& subject, std::string
   return observation;
 }
 
+std::int64_t event_count(const Observation& event) {
+  const Value* count = find_attribute(event.attributes, "count");
+  const auto number = count == nullptr ? std::nullopt : as_number(*count);
+  return number ? static_cast<std::int64_t>(*number) : 1;
+}
+
+Observation seen_reset(const Subject& gpu, Instant time) {
+  Observation event;
+  event.name = kSeenReset;
+  event.subject = gpu;
+  event.source = "observations of " + to_string(gpu);
+  event.time = time;
+  event.sequence = static_cast<std::uint64_t>(time.mono.time_since_epoch().count());
+  return event;
+}
+
 }  // namespace autopilot::checks

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -81,13 +82,46 @@ struct JudgeInput {
   const Expectation& expectation;
 };
 
+// Number of records that an event represents.
+[[nodiscard]] std::int64_t event_count(const Observation& event);
+
+// Name of an event for a proven reset. No log line becomes an event with this name.
+inline constexpr std::string_view kSeenReset = "reset_seen";
+// An event for a reset without a record.
+[[nodiscard]] Observation seen_reset(const Subject& gpu, Instant time);
+
+// Withdrawal of earlier records of one code of a GPU, by a later record.
+struct Retraction {
+  Subject gpu;
+  std::uint32_t code = 0;
+  MonoTime by{};  // time of the retracting record
+  bool injected = false;
+};
+
+struct InterpretInput {
+  Observations news;                       // new records of this run
+  const std::deque<Observation>& earlier;  // events of earlier runs
+  const catalog::Catalog& facts;
+};
+
+// Meaning of the new records of a run.
+struct Interpretation {
+  Observations records;                 // the new records, each error once
+  Findings symptoms;                    // for incidents
+  std::vector<Subject> resets;          // GPUs that were reset; host: all of them
+  std::vector<Retraction> retractions;  // what no longer holds
+};
+
 // observe reads the machine and does not judge; it runs on a worker and may block until the deadline. An
 // error means that nothing could be read: `unsupported` only with evidence that the machine has no such
 // hardware, otherwise the result is unknown. judge is pure, and gets a history with at least one run.
+// interpret is pure, and set by checks that read records; without it records are only counted and reported
+// as events.
 struct Check {
   CheckInfo info;
   std::function<Result<Observed>(const host::Host& host, const Request& request)> observe;
   Findings (*judge)(const JudgeInput& input) = nullptr;
+  Interpretation (*interpret)(InterpretInput input) = nullptr;
 };
 
 // All checks, in display order.

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "checks/kernel_log/record_effects.hpp"
-#include "checks/kernel_log/rule_events.hpp"
 #include "core/parse.hpp"
 #include "runtime/event_log.hpp"
 

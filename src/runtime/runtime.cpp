@@ -5,8 +5,6 @@
 #include <exception>
 #include <utility>
 
-#include "checks/kernel_log/driver_events.hpp"
-#include "checks/kernel_log/record_effects.hpp"
 #include "incidents/devices.hpp"
 #include "incidents/verdict.hpp"
 #include "runtime/conclude.hpp"
@@ -246,19 +244,7 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   result.completed = now.wall;
   result.witnesses = observed ? observed->witnesses : std::vector<std::string>{};
   Findings symptoms;
-  if (observed) {
-    const Observations news =
-        checks::joined(entry.log.news_in(observed->observations), entry.history.events());
-    symptoms = checks::symptoms_in(news, facts_);
-    for (const Subject& gpu : checks::resets_in(news)) {
-      resets_of_this_run_.insert(gpu);
-      apply_changes(state_.gpu_was_reset(gpu, now), now);
-    }
-    for (const checks::Retraction& over : checks::retractions_in(news, facts_))
-      apply_changes(state_.taken_back(over.gpu, over.code, now), now);
-    record_counts_.add(id, news);
-    read_kernel_log(entry, *observed, news);
-  }
+  if (observed) symptoms = take_records(entry, *observed, now);
   entry.has_observations = observed.has_value();
   const Findings found = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
                                   settings_.expectation, entry.history);
@@ -281,6 +267,23 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   if (entry.waiting.empty() || entry.is_asked_again) return;
   for (auto& done : std::exchange(entry.waiting, {}))
     done(*entry.shown);
+}
+
+// Applies the meaning of the new records of a run; returns their symptoms.
+Findings Runtime::take_records(Entry& entry, const checks::Observed& observed, Instant now) {
+  checks::Interpretation meaning;
+  meaning.records = entry.log.news_in(observed.observations);
+  if (entry.check->interpret != nullptr)
+    meaning = entry.check->interpret({std::move(meaning.records), entry.history.events(), facts_});
+  for (const Subject& gpu : meaning.resets) {
+    resets_of_this_run_.insert(gpu);
+    apply_changes(state_.gpu_was_reset(gpu, now), now);
+  }
+  for (const checks::Retraction& over : meaning.retractions)
+    apply_changes(state_.taken_back(over.gpu, over.code, now), now);
+  record_counts_.add(entry.check->info.id, meaning.records);
+  read_kernel_log(entry, observed, meaning.records);
+  return std::move(meaning.symptoms);
 }
 
 // For checks of driver records: records before a reset do not describe the present.

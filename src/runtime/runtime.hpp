@@ -183,6 +183,7 @@ class Runtime {
   void run_follow_up(const Entry& silent, Instant started);
   void add_resets_to_histories();
   void note_resets(const std::vector<Subject>& gpus, Instant now);
+  Findings take_records(Entry& entry, const checks::Observed& observed, Instant now);
   void read_kernel_log(Entry& entry, const checks::Observed& observed, const Observations& news);
   void show(Entry& entry);
   void take_findings(Entry& entry);

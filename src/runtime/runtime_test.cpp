@@ -67,6 +67,11 @@ Result<checks::Observed> observe_nothing(const host::Host& host, const checks::R
   return checks::Observed{{record}, {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 2, 0};
 }
 
+// The check finds that each new record repeats an earlier one.
+checks::Interpretation interpret_as_repeated(checks::InterpretInput) {
+  return {};
+}
+
 // Of what it found, seven records are more than a round may tell.
 Result<checks::Observed> observe_loss(const host::Host&, const checks::Request& request) {
   return checks::Observed{{}, {"/dev/kmsg"}, LogParts::others, request.kernel_log_from + 10, 7};
@@ -576,6 +581,16 @@ TEST_F(RuntimeTest, lost_records_are_told_with_the_number_that_is_counted_and_no
   EXPECT_EQ(runtime_->snapshot()->self.kernel_records_lost, 300U);
   EXPECT_EQ(runtime_->snapshot()->self.kernel_records_missed, 7U);
   runtime_.reset();
+}
+
+TEST_F(RuntimeTest, a_record_that_the_check_drops_is_neither_an_event_nor_counted) {
+  checks_[1].interpret = interpret_as_repeated;
+  start();
+  ASSERT_TRUE(poll_until([this] { return has_completed("test.log"); }));
+  for (const auto& batch : batches_)
+    for (const Event& event : batch.events)
+      EXPECT_NE(event.kind, EventKind::kernel_record);
+  EXPECT_THAT(runtime_->snapshot()->records, IsEmpty());
 }
 
 TEST_F(RuntimeTest, a_reset_that_looks_prove_is_told_to_the_judges_of_driver_records_and_outlives_a_restart) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 
 namespace autopilot::checks {
@@ -105,6 +106,7 @@ Check log_rules_check(std::shared_ptr<const OperatorRules> rules) {
     return observed;
   };
   check.judge = rule_findings;
+  check.interpret = interpret_records;
   return check;
 }
 

@@ -3,6 +3,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/gpu/gpu_check.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -39,6 +40,7 @@ const Check kGpuAmdgpuErrors = {
              .needs_window = false},
     .observe = gpu_amdgpu_errors::observe,
     .judge = rule_findings,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

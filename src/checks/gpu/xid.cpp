@@ -437,6 +437,7 @@ const Check kGpuXid = {
              .needs_window = false},
     .observe = gpu_xid::observe,
     .judge = gpu_xid::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

@@ -7,6 +7,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -137,6 +138,7 @@ const Check kHostCpu = {
              .needs_window = true},
     .observe = host_cpu::observe,
     .judge = host_cpu::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

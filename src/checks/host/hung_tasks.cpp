@@ -10,6 +10,7 @@
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
 #include "checks/kernel_log/call_trace.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -210,6 +211,7 @@ const Check kHostHungTasks = {
              .needs_window = false},
     .observe = host_hung_tasks::observe,
     .judge = host_hung_tasks::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

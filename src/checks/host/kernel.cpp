@@ -6,6 +6,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -97,6 +98,7 @@ const Check kHostKernel = {
              .needs_window = false},
     .observe = host_kernel::observe,
     .judge = host_kernel::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

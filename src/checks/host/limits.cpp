@@ -8,6 +8,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "core/parse.hpp"
 #include "host/host.hpp"
@@ -138,6 +139,7 @@ const Check kHostLimits = {
              .needs_window = false},
     .observe = host_limits::observe,
     .judge = host_limits::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

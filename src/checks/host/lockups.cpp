@@ -6,6 +6,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -71,6 +72,7 @@ const Check kHostLockups = {
              .needs_window = false},
     .observe = host_lockups::observe,
     .judge = host_lockups::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

@@ -6,6 +6,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -343,6 +344,7 @@ const Check kHostMemory = {
              .judges_growth = true},
     .observe = host_memory::observe,
     .judge = host_memory::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

@@ -12,6 +12,7 @@
 #include "checks/builtin.hpp"
 #include "checks/host/pcie_lines.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -280,6 +281,7 @@ const Check kHostPcie = {
              .judges_growth = true},
     .observe = host_pcie::observe,
     .judge = host_pcie::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

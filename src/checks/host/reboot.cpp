@@ -8,6 +8,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -138,6 +139,7 @@ const Check kHostReboot = {
              .needs_window = false},
     .observe = host_reboot::observe,
     .judge = host_reboot::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/driver_events.hpp"
@@ -58,8 +59,6 @@ constexpr std::int64_t kNoRecoveryNeeded = 0;
 // Log rules of the catalog.
 constexpr std::string_view kAmdLoadedRule = "gpu.amd_loaded";
 constexpr std::string_view kAmdResetRule = "gpu.amd_reset_done";
-// Created only here: no log line becomes an event with this name.
-constexpr std::string_view kSeenReset = "reset_seen";
 
 bool is_about(const Retraction& one, const Observation& record) {
   return record.name == kXidEvent && one.code == code_of(record) && one.gpu == gpu_of(record.subject) &&
@@ -101,16 +100,6 @@ std::optional<SeenReset> reset_in(const Observation& record) {
   return SeenReset{gpu_of(record.subject), is_injected(record)};
 }
 
-Observation seen_reset(const Subject& gpu, Instant time) {
-  Observation event;
-  event.name = kSeenReset;
-  event.subject = gpu;
-  event.source = "observations of " + to_string(gpu);
-  event.time = time;
-  event.sequence = static_cast<std::uint64_t>(time.mono.time_since_epoch().count());
-  return event;
-}
-
 std::vector<Subject> resets_in(const Observations& records) {
   std::vector<Subject> gpus;
   for (const Observation& record : records) {
@@ -139,6 +128,15 @@ std::vector<Retraction> retractions_in(const Observations& records, const catalo
       if (!one.injected) result.push_back(std::move(one));
   }
   return result;
+}
+
+Interpretation interpret_records(InterpretInput input) {
+  Interpretation meaning;
+  meaning.records = joined(std::move(input.news), input.earlier);
+  meaning.symptoms = symptoms_in(meaning.records, input.facts);
+  meaning.resets = resets_in(meaning.records);
+  meaning.retractions = retractions_in(meaning.records, input.facts);
+  return meaning;
 }
 
 bool is_retracted(const Observation& record, const std::vector<Retraction>& retractions) {

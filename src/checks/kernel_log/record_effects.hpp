@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catalog/catalog.hpp"
+#include "checks/check.hpp"
 #include "core/finding.hpp"
 #include "core/observation.hpp"
 
@@ -28,19 +29,8 @@ struct SeenReset {
 // for other records, for records from user space, and for unverified ones.
 [[nodiscard]] std::optional<SeenReset> reset_in(const Observation& record);
 
-// An event for a reset without a record.
-[[nodiscard]] Observation seen_reset(const Subject& gpu, Instant time);
-
 // GPUs that these records prove reset, each once, without injected ones.
 [[nodiscard]] std::vector<Subject> resets_in(const Observations& records);
-
-// Retraction of earlier Xids of one code of a GPU, by the driver: takes_back of the code in the catalog.
-struct Retraction {
-  Subject gpu;
-  std::uint32_t code = 0;
-  MonoTime by{};  // time of the retracting record
-  bool injected = false;
-};
 
 // Retractions by this record; none if user space wrote it or its writer is unverified.
 [[nodiscard]] std::vector<Retraction> retractions_by(const Observation& record,
@@ -49,6 +39,10 @@ struct Retraction {
 // Retractions by these records, oldest first, that no later record reports again. Without injected ones.
 [[nodiscard]] std::vector<Retraction> retractions_in(const Observations& records,
                                                      const catalog::Catalog& facts);
+
+// Check::interpret of all checks that read the kernel log or the driver library's events: joins records of
+// one error, and returns the effects of the rest.
+[[nodiscard]] Interpretation interpret_records(InterpretInput input);
 
 // True if a retraction with the code, GPU and injection of this Xid is not older than the Xid.
 [[nodiscard]] bool is_retracted(const Observation& record, const std::vector<Retraction>& retractions);

@@ -326,12 +326,6 @@ bool is_injected(const Observation& event) {
   return is_true(event, "injected");
 }
 
-std::int64_t event_count(const Observation& event) {
-  const Value* count = find_attribute(event.attributes, kCount);
-  const auto number = count == nullptr ? std::nullopt : as_number(*count);
-  return number ? static_cast<std::int64_t>(*number) : 1;
-}
-
 std::string attribute_of(const DecodedRecord& decoded, std::string_view name) {
   for (const auto& [known, value] : decoded.attributes)
     if (known == name) return value;

@@ -56,8 +56,6 @@ Status add_rule_events(const host::Host& host, const Request& request, const Dec
 // judged.
 [[nodiscard]] bool may_act(const Observation& event);
 [[nodiscard]] bool is_injected(const Observation& event);
-// Number of records that the event represents.
-[[nodiscard]] std::int64_t event_count(const Observation& event);
 // A named group of its rule; empty if missing.
 [[nodiscard]] std::string attribute_of(const DecodedRecord& decoded, std::string_view name);
 [[nodiscard]] std::string attribute_of(const Observation& event, std::string_view name);

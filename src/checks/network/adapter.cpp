@@ -9,6 +9,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "core/parse.hpp"
 #include "host/host.hpp"
@@ -305,6 +306,7 @@ const Check kNetworkAdapter = {
              .needs_window = false},
     .observe = network_adapter::observe,
     .judge = network_adapter::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

@@ -6,6 +6,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/storage/stall.hpp"
 #include "host/host.hpp"
@@ -148,6 +149,7 @@ const Check kStorageBlock = {
              .needs_window = true},
     .observe = storage_block::observe,
     .judge = storage_block::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

@@ -8,6 +8,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/storage/relevant_mounts.hpp"
 #include "host/host.hpp"
@@ -238,6 +239,7 @@ const Check kStorageFsErrors = {
              .needs_window = false},
     .observe = storage_fs_errors::observe,
     .judge = storage_fs_errors::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

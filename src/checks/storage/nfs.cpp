@@ -7,6 +7,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "host/host.hpp"
 
@@ -236,6 +237,7 @@ const Check kStorageNfs = {
              .needs_window = true},
     .observe = storage_nfs::observe,
     .judge = storage_nfs::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks

@@ -5,6 +5,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/judgement.hpp"
+#include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
 #include "checks/storage/stall.hpp"
 #include "host/host.hpp"
@@ -413,6 +414,7 @@ const Check kStorageNvme = {
              .judges_growth = true},
     .observe = storage_nvme::observe,
     .judge = storage_nvme::judge,
+    .interpret = interpret_records,
 };
 
 }  // namespace autopilot::checks
