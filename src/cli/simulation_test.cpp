@@ -6,7 +6,7 @@
 namespace autopilot::cli {
 namespace {
 
-// Whoever may inject a fault names it; the program that lays it on the machine has options of its own.
+// A caller of /v1/inject names the fault; the program that applies it has options of its own.
 TEST(SimulationOfACommand, a_fault_is_never_an_option) {
   const auto simulation = Simulation::create("no-gpu", Timeline::at_end);
   ASSERT_TRUE(simulation) << simulation.error().what;
