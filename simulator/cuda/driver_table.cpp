@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <unistd.h>
 
-#include "core/hex.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "core/yaml.hpp"
 
 namespace autopilot::simulator::cuda {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/nearest.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "faults/effect.hpp"
 
 namespace autopilot::simulator {

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "core/id_list.hpp"
 #include "core/parse.hpp"
 #include "faults/effect.hpp"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "core/hex.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "faults/effect.hpp"
 #include "host/ethtool/module_image.hpp"
 

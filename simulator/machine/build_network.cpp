@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/hex.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "core/yaml_text.hpp"
 #include "host/ethtool/module_image.hpp"
 #include "machine/build.hpp"

@@ -4,7 +4,7 @@
 #include "api/v1.hpp"
 #include "api/wire.hpp"
 #include "core/parse.hpp"
-#include "core/workload_fields.hpp"
+#include "core/workload.hpp"
 
 namespace autopilot::api {
 

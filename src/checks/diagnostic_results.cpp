@@ -9,7 +9,7 @@
 
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/judgement.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "host/diagnostic_results/results.hpp"
 #include "host/host.hpp"
 

@@ -19,7 +19,7 @@
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 #include "compat/ibm_autopilot/daemon_settings.hpp"
-#include "core/nearest.hpp"
+#include "core/text.hpp"
 #include "host/process/own_process.hpp"
 #include "logging/build_info.hpp"
 

@@ -22,8 +22,8 @@
 #include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
 #include "cli/verbs.hpp"
-#include "core/nearest.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "host/kernel_log/text_log.hpp"
 
 namespace autopilot::cli {

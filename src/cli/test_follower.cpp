@@ -9,8 +9,8 @@
 #include "cli/cli.hpp"
 #include "cli/output/print.hpp"
 #include "cli/settings.hpp"
-#include "core/attribute_text.hpp"
 #include "core/clock.hpp"
+#include "core/observation.hpp"
 
 namespace autopilot::cli {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "config/setting.hpp"
-#include "core/nearest.hpp"
+#include "core/text.hpp"
 #include "core/yaml.hpp"
 
 namespace autopilot::config {

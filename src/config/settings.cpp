@@ -6,8 +6,8 @@
 #include "catalog/catalog.hpp"
 #include "config/forms.hpp"
 #include "config/setting.hpp"
-#include "core/nearest.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "core/value.hpp"
 
 namespace autopilot::config {

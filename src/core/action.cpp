@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "core/action.hpp"
+
+#include <algorithm>
+#include <array>
 
 #include "core/word_table.hpp"
 
 namespace autopilot {
+
 namespace {
 
 constexpr WordTable<Action, 17> kActionWords{{
@@ -48,6 +53,27 @@ bool takes_device_out_of_service(Action action) {
     default:
       return false;
   }
+}
+
+Action stronger(Action a, Action b) {
+  constexpr std::array kByStrength{Action::none,
+                                   Action::contact_vendor,
+                                   Action::restart_app,
+                                   Action::check_application,
+                                   Action::update_software,
+                                   Action::run_diagnostics,
+                                   Action::check_mechanicals,
+                                   Action::inspect_hardware,
+                                   Action::recover_imex,
+                                   Action::restart_fabric_manager,
+                                   Action::drain_p2p,
+                                   Action::drain_then_reset_gpu,
+                                   Action::reset_gpu,
+                                   Action::restart_vm,
+                                   Action::reboot_node,
+                                   Action::power_cycle,
+                                   Action::replace};
+  return std::ranges::find(kByStrength, a) < std::ranges::find(kByStrength, b) ? b : a;
 }
 
 }  // namespace autopilot

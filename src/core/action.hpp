@@ -33,4 +33,7 @@ enum class Action : std::uint8_t {
 // True for the actions of the EVICT row: no job can run on the device until the action is done.
 [[nodiscard]] bool takes_device_out_of_service(Action action);
 
+// The stronger of two actions. Actions that take the device out of service are stronger than all others.
+[[nodiscard]] Action stronger(Action a, Action b);
+
 }  // namespace autopilot

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,5 +55,8 @@ class SharedObservations {
  private:
   std::shared_ptr<const Observations> shared_;
 };
+
+// The attribute of that name as text; empty if it is missing.
+[[nodiscard]] std::string attribute_text(const Observation& observation, std::string_view name);
 
 }  // namespace autopilot

@@ -3,12 +3,15 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <vector>
+
+#include "core/result.hpp"
 
 namespace autopilot {
 
@@ -53,5 +56,12 @@ template <class T>
 [[nodiscard]] std::string to_printable(std::string_view text, std::size_t longest = std::string_view::npos);
 // The text with every byte that is not part of valid UTF-8 replaced by U+FFFD, as JSON and terminals need.
 [[nodiscard]] std::string to_utf8(std::string_view text);
+
+// More ids than any machine has; a longer list is Errc::exhausted.
+inline constexpr std::size_t kMaxIdsInList = 65536;
+
+// Parses a list of the kernel, "0-3,8,10-11" or empty, into its ids, in the order of the text. malformed:
+// other text, a negative id, or a range that ends before it begins.
+[[nodiscard]] Result<std::vector<int>> parse_id_list(std::string_view text);
 
 }  // namespace autopilot

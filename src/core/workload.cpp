@@ -2,7 +2,6 @@
 #include "core/workload.hpp"
 
 #include "core/parse.hpp"
-#include "core/workload_fields.hpp"
 
 namespace autopilot {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -58,5 +59,19 @@ struct Workload {
                                          std::string_view source, Instant now);
 // nullopt if the observation is of another kind. First and last seen are the time of the observation.
 [[nodiscard]] std::optional<Workload> workload_in(const Observation& observation);
+
+// The external names of an owner's fields, for attributes, the API and the journal.
+struct WorkloadField {
+  std::string_view name;
+  std::string WorkloadOwner::*member;
+};
+inline constexpr std::array<WorkloadField, 6> kWorkloadFields{{
+    {"container", &WorkloadOwner::container},
+    {"podUid", &WorkloadOwner::pod_uid},
+    {"podNamespace", &WorkloadOwner::pod_namespace},
+    {"pod", &WorkloadOwner::pod},
+    {"job", &WorkloadOwner::job},
+    {"candidateBy", &WorkloadOwner::candidate_by},
+}};
 
 }  // namespace autopilot

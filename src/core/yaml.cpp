@@ -11,8 +11,8 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "core/nearest.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 
 namespace autopilot {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "core/stronger_action.hpp"
+#include "core/action.hpp"
 #include "incidents/causes.hpp"
 #include "incidents/evidence.hpp"
 #include "incidents/gpu_users.hpp"

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "kube/json_object.hpp"
 #include "kube/json_path.hpp"
 #include "kube/objects.hpp"

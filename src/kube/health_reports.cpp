@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "core/word_table.hpp"
 #include "kube/json_object.hpp"
 #include "kube/json_path.hpp"

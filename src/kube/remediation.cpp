@@ -5,8 +5,8 @@
 #include <boost/json.hpp>
 #include <cstddef>
 
-#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "kube/json_object.hpp"
 #include "kube/json_path.hpp"
 #include "kube/objects.hpp"

@@ -5,8 +5,8 @@
 #include <array>
 #include <string_view>
 
-#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "incidents/verdict.hpp"
 
 namespace autopilot::report {

@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
-#include "core/workload_fields.hpp"
+#include "core/text.hpp"
+#include "core/workload.hpp"
 #include "incidents/causes.hpp"
 
 namespace autopilot::report {

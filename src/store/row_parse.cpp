@@ -3,7 +3,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/workload_fields.hpp"
+#include "core/workload.hpp"
 #include "store/row_text.hpp"
 
 namespace autopilot::store {

@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "core/workload_fields.hpp"
+#include "core/workload.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::store {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "core/hex.hpp"
+#include "core/text.hpp"
 #include "probes/gpu/driver/driver.hpp"
 
 namespace autopilot::probes::gpu {

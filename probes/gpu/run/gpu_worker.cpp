@@ -6,7 +6,6 @@
 #include <fstream>
 #include <sched.h>
 
-#include "core/id_list.hpp"
 #include "core/parse.hpp"
 #include "probes/gpu/sensors/sensors.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "core/nearest.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "probes/gpu/active_tests/tests.hpp"
 #include "probes/gpu/driver/session.hpp"
 #include "probes/gpu/nccl/communicator.hpp"

@@ -22,7 +22,6 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "core/id_list.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::probes::net {

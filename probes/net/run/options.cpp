@@ -7,7 +7,6 @@
 #include <iostream>
 #include <utility>
 
-#include "core/id_list.hpp"
 #include "core/parse.hpp"
 #include "core/subject.hpp"
 #include "probes/net/iperf/result.hpp"

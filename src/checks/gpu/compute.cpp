@@ -10,7 +10,7 @@
 #include "checks/builtin.hpp"
 #include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::checks {

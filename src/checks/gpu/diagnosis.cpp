@@ -6,7 +6,7 @@
 #include "checks/diagnostic_results.hpp"
 #include "checks/gpu/gpu_check.hpp"
 #include "checks/judgement.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {

@@ -7,7 +7,7 @@
 
 #include "checks/builtin.hpp"
 #include "checks/diagnostic_results.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 
 namespace autopilot::checks {
 namespace gpu_nccl_allreduce {

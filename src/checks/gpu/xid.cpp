@@ -20,7 +20,7 @@
 #include "checks/kernel_log/nvidia_lines.hpp"
 #include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
-#include "core/stronger_action.hpp"
+#include "core/action.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {

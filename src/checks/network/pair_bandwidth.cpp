@@ -6,7 +6,7 @@
 #include "checks/builtin.hpp"
 #include "checks/diagnostic_results.hpp"
 #include "checks/judgement.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 
 // The checks of tests between nodes in pairs, which differ by what measured the pairs.
 namespace autopilot::checks {

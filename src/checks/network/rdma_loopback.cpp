@@ -5,7 +5,7 @@
 #include "checks/builtin.hpp"
 #include "checks/diagnostic_results.hpp"
 #include "checks/judgement.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 
 namespace autopilot::checks {
 namespace network_rdma_loopback {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/output/layout.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "core/value.hpp"
 
 namespace autopilot::cli {

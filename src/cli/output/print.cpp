@@ -14,8 +14,8 @@
 
 #include "api/v1.hpp"
 #include "cli/cli.hpp"
-#include "core/cut_utf8.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 
 namespace autopilot::cli {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <variant>
 
-#include "core/hex.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "core/yaml_text.hpp"
 #include "host/gpu/nvml_abi.h"
 #include "host/gpu/readings.hpp"

@@ -9,7 +9,7 @@
 
 #include "compat/ibm_autopilot/node_answer.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::compat::ibm_autopilot {

@@ -15,7 +15,7 @@
 #include "compat/ibm_autopilot/reading.hpp"
 #include "compat/ibm_autopilot/status_request.hpp"
 #include "compat/ibm_autopilot/transcript.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::compat::ibm_autopilot {

@@ -11,7 +11,7 @@
 
 #include "compat/ibm_autopilot/reading.hpp"
 #include "compat/ibm_autopilot/status_request.hpp"
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::compat::ibm_autopilot {

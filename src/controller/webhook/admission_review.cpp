@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 #include <utility>
 
-#include "core/cut_utf8.hpp"
+#include "core/text.hpp"
 #include "kube/base64.hpp"
 #include "kube/json_path.hpp"
 

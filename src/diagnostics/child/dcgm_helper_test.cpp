@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "diagnostics/child/child_line.hpp"
 #include "host/gpu/dcgm.hpp"
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "diagnostics/child/child_line.hpp"
 
 namespace autopilot::diagnostics {

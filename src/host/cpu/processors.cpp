@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/id_list.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::host {

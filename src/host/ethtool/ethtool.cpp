@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/hex.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 
 namespace autopilot::host {
 namespace {

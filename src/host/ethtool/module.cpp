@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "core/hex.hpp"
+#include "core/text.hpp"
 #include "host/ethtool/module_memory.hpp"
 
 namespace autopilot::host {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/hex.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 
 namespace autopilot::host {
 namespace {

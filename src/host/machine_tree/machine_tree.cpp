@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/hex.hpp"
 #include "core/parse.hpp"
+#include "core/text.hpp"
 #include "core/yaml.hpp"
 #include "host/files/tree_file.hpp"
 

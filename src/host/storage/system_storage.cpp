@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <sys/statvfs.h>
 
-#include "core/hex.hpp"
+#include "core/text.hpp"
 #include "host/files/fd.hpp"
 #include "host/helpers/helper_server.hpp"
 

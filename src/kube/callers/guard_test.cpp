@@ -109,10 +109,10 @@ TEST(CallerAtSocket, acts_as_root_or_the_agents_user_alone) {
   net::HttpRequest request;
   request.peer.is_local_socket = true;
   const auto is_let_in = [&request] {
-    bool is_let_in = false;
+    bool allowed = false;
     authorize(CallerRights{}, request, kube::AccessQuestion{},
-              [&](const Caller&, const std::optional<Refusal>& refusal) { is_let_in = !refusal; });
-    return is_let_in;
+              [&](const Caller&, const std::optional<Refusal>& refusal) { allowed = !refusal; });
+    return allowed;
   };
   EXPECT_FALSE(is_let_in());
   request.peer.is_owner = true;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/attribute_text.hpp"
+#include "core/observation.hpp"
 #include "host/clock/system_clock.hpp"
 #include "tests/support/net/test_server.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/attribute_text.hpp"
+
+#include "core/observation.hpp"
 
 #include "core/value.hpp"
 
