@@ -59,7 +59,7 @@ class NcclTest(unittest.TestCase):
 
     def test_what_says_nothing_is_unknown_and_names_the_cause(self):
         for how, cause in (("old", "invalid option 'J'"), ("garbage", "report of all_reduce_perf"), ("crash", "signal 11"),
-                           ("exit", "exit code 3, and its report tells no wrong sum")):
+                           ("exit", "exit code 3, and its report contains no wrong sum")):
             with self.subTest(how):
                 agent = self.agent(how)
                 code, operation, _ = self.make(agent)

@@ -31,7 +31,7 @@ Result<std::string> line_text(const json::object& object, std::string_view name)
   const json::value* const member = object.if_contains(name);
   if (member == nullptr || member->is_null()) return std::string();
   const json::string* const text = member->if_string();
-  if (text == nullptr) return refuse("`" + std::string(name) + "` is no text");
+  if (text == nullptr) return refuse("`" + std::string(name) + "` is not a string");
   return std::string(*text);
 }
 
@@ -52,7 +52,7 @@ Result<Attributes> attributes_of(const json::object& object, const std::string& 
   if (member == nullptr) return attributes;
   const json::object* const items = member->if_object();
   if (items == nullptr || items->size() > kMaxChildAttributes)
-    return refuse("the attributes of " + name + " are no object, or too many");
+    return refuse("the attributes of " + name + " are not an object, or too many");
   for (const auto& [key, item] : *items) {
     auto value = value_of(item, kMaxChildMessage);
     if (key.empty() || key.size() > kMaxWord || !value) return refuse(name + " has an unusable attribute");
@@ -63,7 +63,7 @@ Result<Attributes> attributes_of(const json::object& object, const std::string& 
 
 Result<Observation> observation_of(const json::value& item) {
   const json::object* const object = item.if_object();
-  if (object == nullptr) return refuse("an observation is no object");
+  if (object == nullptr) return refuse("an observation is not an object");
   Observation observation;
   observation.name = TRY(line_text(*object, "name"));
   if (observation.name.empty() || observation.name.size() > kMaxWord)
@@ -78,9 +78,11 @@ Result<Observation> observation_of(const json::value& item) {
   const json::value* const value = object->if_contains("value");
   if (value != nullptr && !value->is_null()) {
     observation.value = value_of(*value);
-    if (!observation.value) return refuse(observation.name + " has a value that is no number and no word");
+    if (!observation.value)
+      return refuse(observation.name +
+                    " has an invalid value: expected a number, true, false or a short string");
   } else if (observation.missing.empty()) {
-    return refuse(observation.name + " has no value and does not say why");
+    return refuse(observation.name + " has neither a value nor a reason in `missing`");
   }
   observation.attributes = TRY(attributes_of(*object, observation.name));
   return observation;
@@ -88,7 +90,7 @@ Result<Observation> observation_of(const json::value& item) {
 
 Result<ChildLine> observations_of(const json::value& list) {
   const json::array* const items = list.if_array();
-  if (items == nullptr) return refuse("`observations` is no list");
+  if (items == nullptr) return refuse("`observations` is not an array");
   if (items->size() > kMaxChildObservations) return refuse("too many observations");
   Observations observations;
   for (const json::value& item : *items)
@@ -102,7 +104,7 @@ Result<ChildLine> progress_of(const json::object& object) {
   const auto value = value_of(*member);
   const auto* const flag = value ? std::get_if<bool>(&*value) : nullptr;
   const auto number = value && flag == nullptr ? as_number(*value) : std::nullopt;
-  if (!number || *number < 0 || *number > 1) return refuse("`progress` is no number from 0 to 1");
+  if (!number || *number < 0 || *number > 1) return refuse("`progress` is not a number from 0 to 1");
   auto message = TRY(line_text(object, "message"));
   if (message.size() > kMaxChildMessage) message = to_utf8(message.substr(0, kMaxChildMessage));
   return ChildProgress{*number, std::move(message)};
@@ -117,7 +119,7 @@ Result<ChildLine> parse_child_line(std::string_view line) {
   const json::value value = json::parse({line.data(), line.size()}, error, {}, options);
   if (error) return refuse(error.message());
   const json::object* const object = value.if_object();
-  if (object == nullptr) return refuse("no object");
+  if (object == nullptr) return refuse("not an object");
   if (const json::value* const list = object->if_contains("observations")) return observations_of(*list);
   return progress_of(*object);
 }

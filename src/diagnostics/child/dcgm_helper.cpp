@@ -94,7 +94,7 @@ Result<DeepTestSummary> run_dcgm_program(const DcgmOptions& options, bool are_al
   auto summary = read_deep_test(*report, 0);
   if (!summary.problem.empty())
     summary.problem +=
-        "; " + to_printable(what, kMaxChildMessage) + " by hand tells more, and needs the DCGM host engine";
+        "; " + to_printable(what, kMaxChildMessage) + " by hand prints more, and needs the DCGM host engine";
   return summary;
 }
 
@@ -102,7 +102,7 @@ bool has_passed(const DeepTestSummary& summary) {
   return exit_code_of(summary) == 0;
 }
 
-// Somebody's work that began meanwhile makes tests fail on sound GPUs.
+// Not conclusive after a failure: a workload that began during the diagnostic can make healthy GPUs fail.
 GpuTestEnd test_with_dcgm(DcgmOptions& options, bool are_all, std::span<const host::GpuDevice> gpus) {
   std::ranges::transform(gpus, std::back_inserter(options.test.gpus), &host::GpuDevice::subject);
   const auto summary = run_dcgm_program(options, are_all);
@@ -122,7 +122,7 @@ std::string without_dcgmi() {
   std::string places;
   for (const char* place : kDcgmiPlaces)
     places += (places.empty() ? "" : ", ") + std::string(place);
-  return "dcgmi is not there or may not be run (" + places +
+  return "dcgmi is missing or not executable (" + places +
          "): install NVIDIA's datacenter-gpu-manager, or name a program in `dcgm.command`";
 }
 
@@ -144,11 +144,11 @@ namespace {
 
 using Test = DeepTestSummary::Test;
 
-// What all tests together say of one subject.
+// Result of all tests together for one subject.
 struct Verdict {
   host::DcgmStatus worst = host::DcgmStatus::pass;
   bool is_fatal = false;
-  std::string tests;  // those that are as bad: "pcie,memory"
+  std::string tests;  // the tests with that status: "pcie,memory"
   std::string message;
 
   void add(const Test& test, const DcgmTest& how) {

@@ -162,7 +162,7 @@ constexpr std::array kTests{
     GpuProbeTest{"gpu.p2p", "Copies between idle GPUs", "p2p", false},
 };
 
-// What a check is told of one series of the probe.
+// Observation of a check from one series of the probe.
 struct Reading {
   std::string_view check;
   std::string_view name;
@@ -187,7 +187,7 @@ constexpr std::array kReadings{
     Reading{"gpu.compute", "bf16_mma_sync", "gemm", "bf16_mma_sync", kTeraflops, true},
 };
 
-// What a check is told of a number that a test of the probe tells beside its series.
+// Observation of a check from a number that a test of the probe reports beside its series.
 struct Fact {
   std::string_view check;
   std::string_view name;
@@ -202,7 +202,7 @@ constexpr std::array kFacts{
     Fact{"gpu.p2p", "direct", "peers_with_direct_access", "count"},
 };
 
-// What holds a GPU down, of all that NVML tells.
+// The clock event reasons of NVML that slow a GPU down.
 constexpr std::array<std::string_view, 5> kHeldDown{"sw_power_cap", "hw_slowdown", "sw_thermal", "hw_thermal",
                                                     "hw_power_brake"};
 
@@ -219,24 +219,24 @@ Observation probe_outcome(const GpuProbeTest& test, std::string word) {
   return observation;
 }
 
-// The clock of a GPU tells no more.
+// The clock of a GPU has no finer resolution.
 double to_thousandths(double number) {
   return std::round(number * 1000) / 1000;
 }
 
-// Those that GPUs make alone first are judged by that; the others run on all at once.
+// A test that a GPU runs alone first is judged by that run; other tests run on all GPUs at once.
 const Report::Test* find_test(const Report::Gpu& gpu, std::string_view test) {
   const Report::Test* alone = gpu.find(test, false);
   return alone == nullptr ? gpu.find(test, true) : alone;
 }
 
-// Null as well where the GPU could not do it.
+// Null: not run, or skipped by the GPU.
 const Report::Test* made_of(const Report::Gpu& gpu, std::string_view test) {
   const Report::Test* found = find_test(gpu, test);
   return found == nullptr || !found->skipped.empty() ? nullptr : found;
 }
 
-// Why some test of these was not made, as the probe says it.
+// Why one of these tests did not run, in the words of the probe.
 std::string why_not_made(const Report::Gpu& gpu, std::string_view tests) {
   if (!gpu.error.empty()) return gpu.error;
   for (const std::string_view name : split(tests, ','))
@@ -245,7 +245,7 @@ std::string why_not_made(const Report::Gpu& gpu, std::string_view tests) {
   return "the GPU probe did not measure it";
 }
 
-// A report may say any number.
+// A report may contain any number.
 std::int64_t to_integer(double number) {
   constexpr double kMost = 1e15;
   return static_cast<std::int64_t>(std::clamp(number, -kMost, kMost));
@@ -258,7 +258,7 @@ const Report::Series* series_of(const Report::Gpu& gpu, std::string_view test, s
   return found == made->measured.end() ? nullptr : &*found;
 }
 
-// What is said of one GPU of a test.
+// Builds the observations of one GPU.
 class GpuWords {
  public:
   GpuWords(const GpuProbeTest& test, const Report& report, const host::GpuDevice& device, Observations& all)
@@ -449,8 +449,8 @@ Result<Observations> gpu_probe_observations(const GpuProbeTest& test, const host
   for (const host::GpuDevice& device : gpus)
     GpuWords(test, report, device, all).add();
   if (all.size() > kMaxChildObservations)
-    return fail(Errc::unavailable, "more is told of " + std::to_string(gpus.size()) +
-                                       " GPUs than fits: test fewer of them at once");
+    return fail(Errc::unavailable, "the results of " + std::to_string(gpus.size()) +
+                                       " GPUs do not fit into one report: test fewer of them at once");
   return all;
 }
 

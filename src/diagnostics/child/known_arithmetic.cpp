@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxCpus = 8192;
 constexpr int kRounds = 1024;
-constexpr int kBlocksPerLook = 64;  // between two looks at the clock
+constexpr int kBlocksPerLook = 64;  // between two reads of the clock
 constexpr auto kArithmeticTellEvery = std::chrono::milliseconds{250};
 constexpr std::uint64_t kSeed = 0x6175746f70696c6fULL;
 constexpr std::uint64_t k24Bits = 0xFFFFFF;
@@ -85,7 +85,8 @@ struct Counts {
   std::string wrong_cpus;
 };
 
-// Blocks on the present CPU until `end`, at least one look's worth. Gives the number of wrong ones.
+// Computes blocks on the present CPU until `end`, at least kBlocksPerLook. Returns the number of wrong
+// blocks.
 std::int64_t compute_until(MonoTime end, std::uint64_t expected, std::int64_t& blocks,
                            const std::function<void(MonoTime)>& on_look) {
   std::int64_t wrong = 0;
@@ -172,7 +173,7 @@ int run_self_test(const std::vector<std::string>& arguments) {
   }
   SelfTest test;
   test.duration = *duration;
-  // Who started this reads line by line; without a reader the next line ends the process.
+  // The parent process reads line by line; without a reader the next line ends the process.
   const auto observations =
       test_cpus(test, [](const ChildProgress& progress) { std::cout << to_line(progress) << std::flush; });
   if (!observations) {

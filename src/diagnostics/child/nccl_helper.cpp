@@ -93,12 +93,12 @@ std::string last_words_instead_of_report(const host::ChildReport& child) {
   return words.empty() ? "" : ": " + to_printable(words.substr(words.rfind('\n') + 1), kMaxChildMessage);
 }
 
-// What it says where its exit code is not 0, as it is where sums were wrong.
+// A report with a non-zero exit code counts only if it contains wrong sums, which cause that exit code.
 Result<host::NcclReport> believed(host::NcclReport report, const std::string& program,
                                   const host::ChildReport& child) {
   if (child.status.code == 0 || wrong_of(report).value_or(0) > 0) return report;
   return fail(Errc::unavailable, program + " ended by " + to_string(child.status) +
-                                     ", and its report tells no wrong sum" +
+                                     ", and its report contains no wrong sum" +
                                      last_words_instead_of_report(child));
 }
 
@@ -106,7 +106,7 @@ Result<host::NcclReport> run_nccl_program(const std::vector<std::string>& named,
                                           std::span<const host::GpuDevice> gpus) {
   for (const host::GpuDevice& gpu : gpus)
     if (gpu.subject.uuid.empty())
-      return fail(Errc::unavailable, "the driver does not tell the UUID of GPU " + gpu.subject.key);
+      return fail(Errc::unavailable, "the driver does not report the UUID of GPU " + gpu.subject.key);
   const Folder folder = TRY(Folder::make());
   const std::string path = folder.path() + "/report.json";
   const host::Command command = TRY(nccl_command(named, gpus, path));
@@ -118,11 +118,11 @@ Result<host::NcclReport> run_nccl_program(const std::vector<std::string>& named,
     return believed(TRY(host::parse_nccl_report(*text)), command.program, child);
   return fail(Errc::unavailable, command.program + " ended by " + to_string(child.status) +
                                      " and left no report" + last_words_instead_of_report(child) +
-                                     "; one of nccl-tests that knows -J is needed");
+                                     "; a version of nccl-tests with the option -J is needed");
 }
 
-// Somebody's work that began meanwhile takes the memory and the links: where it was slow, or nothing was
-// measured, it may be why.
+// Conclusive only with wrong sums: a workload that began during the diagnostic uses memory and links, and can
+// make it slow or make it fail.
 GpuTestEnd test_with_nccl(const std::vector<std::string>& named, std::span<const host::GpuDevice> gpus) {
   const auto report = run_nccl_program(named, gpus);
   auto found = report ? nccl_observations(*report, gpus) : fail(report.error());

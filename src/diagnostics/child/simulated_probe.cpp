@@ -75,7 +75,7 @@ int run_simulated_probe(const std::vector<std::string>& arguments) {
     return kProbeUsage;
   }
   const auto file = host::MachineTreeFile::open(arguments[0]);
-  // Who started this reads line by line; without a reader the next line ends the process.
+  // The parent process reads line by line; without a reader the next line ends the process.
   const auto write = [](const std::string& line) { std::cout << line << std::flush; };
   const Status made =
       file ? probe_simulated(**file, arguments[1], subjects, write) : Status(fail(file.error()));

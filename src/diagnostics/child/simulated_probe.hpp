@@ -13,18 +13,18 @@
 
 namespace autopilot::diagnostics {
 
-// What the test finds of these subjects, and of the host, which stands for the test as a whole. No subjects:
-// of all.
+// The results of the diagnostic for these subjects, and for the host (the diagnostic as a whole). No
+// subjects: all of them.
 [[nodiscard]] Observations found_of(const host::TreeProbe& probe, std::span<const Subject> subjects);
 
-// Makes the test of a machine that does not exist, as `probes` of its machine.yaml says: takes as long, hangs
-// until that no longer says so, and tells what stands there in the end. Each line is one of child_line.hpp.
-// not_found: this machine has no such test.
+// Simulates the diagnostic as `probes` in machine.yaml describes it: takes the given time, hangs until the
+// file no longer asks for that, and reports the results of the file at the end. `on_line` gets lines of
+// child_line.hpp. not_found: the file has no such diagnostic.
 [[nodiscard]] Status probe_simulated(const host::MachineTreeFile& file, const std::string& check,
                                      std::span<const Subject> subjects,
                                      const std::function<void(const std::string& line)>& on_line);
 
-// `autopilot helper simulated_probe TREE CHECK [SUBJECT...]`, with its lines on standard output. Gives the
+// `autopilot helper simulated_probe TREE CHECK [SUBJECT...]`, with its lines on standard output. Returns the
 // exit code.
 [[nodiscard]] int run_simulated_probe(const std::vector<std::string>& arguments);
 

@@ -122,7 +122,7 @@ Status Operations::admit(const OperationStart& wanted, const OperationKind& kind
     if (other.is_over()) continue;
     ++running;
     const std::string by = other.id + " (" + other.kind + " of " + other.owner + ")";
-    if (entry.own && other.kind == kind.id) return fail(Errc::conflict, "it is under way as " + by);
+    if (entry.own && other.kind == kind.id) return fail(Errc::conflict, "it is already running as " + by);
     for (const Subject& subject : wanted.reservation)
       if (std::find(other.reservation.begin(), other.reservation.end(), subject) != other.reservation.end())
         return fail(Errc::conflict, to_string(subject) + " is reserved by " + by);
@@ -205,7 +205,7 @@ Status Operations::watch(Entry& entry, host::Command command) {
   return {};
 }
 
-// What it calls when nobody waits any more finds nobody.
+// The callbacks hold the operation weakly: after its end they do nothing.
 Status Operations::begin(Entry& entry, const OwnTest& test) {
   entry.own = std::make_shared<OwnTalk>();
   entry.own->deadline = clock_.now().mono + entry.operation.deadline;
@@ -262,7 +262,7 @@ std::optional<MonoTime> Operations::next_deadline() const {
   return next;
 }
 
-// It has said how it ended, or it is not waited for any longer.
+// It has reported its end, or its deadline has passed.
 void Operations::conclude_own(Entry& entry) {
   const std::shared_ptr<OwnTalk> talk = std::move(entry.own);
   const std::optional<Result<std::string>> end = std::move(talk->end);
@@ -400,9 +400,9 @@ Event operation_event(const Operation& operation) {
   event.kind = operation.is_over() ? EventKind::operation_finished : EventKind::operation_started;
   event.time = operation.finished.value_or(operation.created);
   if (operation.reservation.size() == 1) event.subject = operation.reservation.front();
-  // A test that did not come to its end says nothing about the machine.
-  const bool told_nothing = operation.is_over() && operation.state != OperationState::succeeded;
-  event.health = told_nothing ? Health::unknown : Health::healthy;
+  // A diagnostic that did not complete has no result for the machine.
+  const bool has_no_result = operation.is_over() && operation.state != OperationState::succeeded;
+  event.health = has_no_result ? Health::unknown : Health::healthy;
   event.reason = std::string(to_string(operation.state));
   event.message =
       operation.kind + " " +

@@ -21,71 +21,74 @@
 
 namespace autopilot::diagnostics {
 
-// A test that this process makes itself, without a child: it asks others, and waits. One at a time, on the
-// thread of Operations.
+// A diagnostic that this process runs itself, without a child: it sends requests and waits for the answers.
+// One at a time, on the thread of Operations.
 struct OwnTest {
   struct Calls {
     std::function<void(std::string message)> on_progress;
-    // Once, in a sentence. conflict: what it tests is in use, and nothing was tested; other errors: what kept
-    // it from telling anything. Not from within `begin`.
+    // Called once, with the result as a sentence; never from within `begin`. conflict: the subject is in use,
+    // and nothing was tested; other errors: why there is no result.
     std::function<void(Result<std::string> said)> on_end;
-    std::vector<Subject> reservation{};  // what it is to test; empty: all that it tests
+    std::vector<Subject> reservation{};  // the subjects to test; empty: all that it can test
   };
-  // Errors: why none can be made now.
+  // Errors: why the diagnostic cannot start now.
   std::function<Status(Calls calls)> begin;
-  // Nobody waits for its end any more; what it has made goes away by itself. What it found until then, in a
-  // sentence; empty: nothing.
+  // Stops waiting for the end; objects that the diagnostic created are removed without this call. Returns the
+  // result so far as a sentence; empty: no result yet.
   std::function<std::string()> cancel;
 };
 
-// One sort of active test: what is started for it. The child speaks as host/operations/child_line.hpp says.
+// One kind of diagnostic, with the child or the function that runs it. The child writes the lines of
+// diagnostics/child/child_line.hpp.
 struct OperationKind {
   std::string id;
   std::string title;
-  Duration deadline{};  // of a request that names none
+  Duration deadline{};  // default, for a request without a deadline
   std::variant<host::Command, OwnTest> test;
-  // The child tests GPUs, those that are reserved for it ("gpu/0000:3b:00.0" follows its arguments), or all
-  // of the machine where none is.
+  // The child tests the reserved GPUs ("gpu/0000:3b:00.0" follows its arguments); all GPUs of the machine if
+  // none is reserved.
   bool is_told_reservation = false;
 };
 
-// THE list.
+// All kinds that are built in.
 [[nodiscard]] std::vector<OperationKind> builtin_operations();
 
 struct OperationStart {
   std::string kind;
   std::string owner;
-  std::vector<Subject> reservation;  // what nobody else may test meanwhile; a test of GPUs: empty is all
-  std::optional<Duration> deadline;  // the kind's own where absent
-  bool knows_holders = false;        // whoever starts it has seen to it that nobody else has what it tests
+  std::vector<Subject> reservation;  // subjects reserved until the end; empty in a test of GPUs: all GPUs
+  std::optional<Duration> deadline;  // not set: the default of the kind
+  bool knows_holders = false;        // the caller has made sure that no other user has the subjects
 };
 
-// The active tests of one machine. Used on one thread, the runtime's; each child is watched by a thread of
-// its own until it, and what it started, is gone.
+// The diagnostics of one machine. Used on one thread, the runtime's; one thread per child waits until the
+// child and all processes that it started have ended.
 class Operations {
  public:
   static constexpr std::size_t kMaxRunning = 2;
-  static constexpr std::size_t kKept = 64;  // with those that are over, the oldest go first
+  static constexpr std::size_t kKept =
+      64;  // operations, finished ones included; the oldest are removed first
   static constexpr std::size_t kMaxReserved = 64;
   static constexpr Duration kMaxDeadline = std::chrono::hours{1};
 
-  // `simulated`: the machine does not exist. `remembered`: what the journal knows, newest first; ids go on
-  // after them, and those that were running have failed. `wake` is called from any thread: call poll() soon.
+  // `simulated`: the machine is simulated. `remembered`: operations of the journal, newest first; new ids
+  // continue after theirs, and operations that were running count as failed. `wake` is called from any
+  // thread and asks the owner to call poll() soon.
   Operations(const Clock& clock, std::string boot_id, bool simulated, std::vector<OperationKind> kinds,
              std::vector<Operation> remembered, std::function<void()> wake);
   Operations(const Operations&) = delete;
   Operations& operator=(const Operations&) = delete;
-  // Ends what runs, as stop() does.
+  // Ends running operations, as stop() does.
   ~Operations();
 
-  // Who has some of these GPUs, or of all where none is named, though nothing of theirs may run on them;
-  // empty: nobody that is known.
+  // The holder of at least one of these GPUs (of all GPUs if the list is empty), even if none of its
+  // processes runs there; empty: no known holder.
   using Holder = std::function<std::string(const std::vector<Subject>& gpus)>;
-  // What it names is left alone: a test of GPUs is skipped, also one that runs at the next poll(), unless
-  // whoever starts it knows_holders.
+  // A diagnostic is skipped while `holder` names a holder of its GPUs, and a running one ends at the next
+  // poll(); not if it was started with knows_holders.
   void heed(Holder holder) { holder_ = std::move(holder); }
 
-  // One more kind, whose test this process makes.
+  // Adds a kind that this process runs itself.
   void offer(OperationKind kind);
   [[nodiscard]] const std::vector<OperationKind>& kinds() const { return kinds_; }
 
@@ -96,21 +99,22 @@ class Operations {
   [[nodiscard]] Result<Operation> start(const OperationStart& wanted);
   // Asks a child to end; the operation is over some polls later. Errors: not_found; conflict: already over.
   [[nodiscard]] Result<Operation> cancel(std::string_view id, const std::string& by);
-  // With the newest progress.
+  // With the latest progress. Error: not_found.
   [[nodiscard]] Result<Operation> find(std::string_view id) const;
   [[nodiscard]] std::vector<Operation> list() const;  // newest first
 
-  // Those that began or ended since the last call, as they then were: for the journal and for events. Ends
-  // tests of this process whose deadline has passed.
+  // The operations that began or ended since the last call, in the state of that moment, for the journal and
+  // for events. Ends diagnostics of this process whose deadline has passed.
   [[nodiscard]] std::vector<Operation> poll();
-  // When it has one of those to end. Nothing: none is under way.
+  // The earliest deadline of a diagnostic of this process; not set: none is running.
   [[nodiscard]] std::optional<MonoTime> next_deadline() const;
 
-  // Cancels what runs, waits for its end (a few seconds where a child must be killed) and starts no more.
+  // Stops running operations and waits for their end (a few seconds if a child must be killed); later calls
+  // of start() fail.
   void stop();
 
  private:
-  // What a child has said so far; guarded by mutex_.
+  // Output of a child so far; guarded by mutex_.
   struct Talk {
     double progress = 0;
     std::string message;
@@ -119,7 +123,7 @@ class Operations {
     bool has_ended = false;
     Result<host::ChildReport> report;  // when it has ended
   };
-  // What a test of this process has said so far.
+  // Output of a diagnostic of this process so far.
   struct OwnTalk {
     std::string message;
     std::optional<Result<std::string>> end;
@@ -131,10 +135,10 @@ class Operations {
     Operation operation;
     GpuUse gpus = GpuUse::none;
     std::string cancelled_by;
-    bool yields = false;           // to who has what it tests
-    std::string yielded_to;        // in a sentence; empty: to nobody yet
+    bool yields = false;           // ends when another user holds its GPUs
+    std::string yielded_to;        // that user, in a sentence; empty: has not yielded
     std::unique_ptr<Talk> talk;    // while a child runs
-    std::shared_ptr<OwnTalk> own;  // while a test of this process is under way
+    std::shared_ptr<OwnTalk> own;  // while a diagnostic of this process runs
     std::jthread thread;
   };
 

@@ -241,7 +241,7 @@ class Summary {
     add_result(name, places_of(finding.subject), DcgmStatus::fail, finding.message);
   }
 
-  // Of each GPU the first one is told.
+  // Reports the first gap of each GPU.
   void add_gap(const JudgedTest& test, const Finding& finding) {
     const std::set<std::size_t> of = places_of(finding.subject);
     if (of.empty()) tested_.clear();
@@ -256,7 +256,7 @@ class Summary {
     all_.runtime_error += std::string(test.check) + ": " + message;
   }
 
-  // GPUs that the test says nothing against, if it was made at all.
+  // Adds a pass for GPUs without a finding, if the test ran.
   template <typename Concerns>
   void add_rest(std::string_view name, const JudgedTest& test, const Concerns& concerns) {
     std::set<std::size_t> rest;

@@ -19,26 +19,26 @@
 
 namespace autopilot::diagnostics {
 
-// The deep test without DCGM: all tests of the GPU probe on all GPUs of NVIDIA, judged by the checks that
-// judge each of them elsewhere.
+// The deep diagnostic without DCGM: all tests of the GPU probe on all NVIDIA GPUs. The check of each test
+// judges its result.
 
-// What follows `--` on the command line of its helper (host/operations/deep_test_helper.hpp).
+// The arguments after `--` on the command line of its helper (diagnostics/child/deep_test_helper.hpp).
 [[nodiscard]] std::vector<std::string> own_deep_test_arguments(const config::Config& config);
 
-// [--seconds S] [--memory-share F] [--kernels LEVEL] [--threshold ID=NUMBER]... and, of a machine that does
-// not exist, --tree DIR --library FILE --cuda-library FILE. Tells on standard output what was measured and
-// found. Where GPUs are in use nothing is said of them.
+// [--seconds S] [--memory-share F] [--kernels LEVEL] [--threshold ID=NUMBER]... and, for a simulated machine,
+// --tree DIR --library FILE --cuda-library FILE. Prints measurements and findings to standard output. GPUs in
+// use get no result.
 [[nodiscard]] DeepTestSummary run_own_deep_test(const std::vector<std::string>& arguments, MonoTime until);
 
-// What tests of the GPU probe say together, as a deep test says it. Pure.
+// The results of the GPU probe's tests in the form of a deep diagnostic. Pure.
 
-// What a deep test calls that which a check finds.
+// Test names of a deep diagnostic for the findings of a check.
 struct DeepTestNames {
   std::string_view check;
-  std::string_view wrong;  // results were not the only right ones
-  std::string_view slow;   // empty: the check judges no speed
+  std::string_view wrong;  // for wrong results
+  std::string_view slow;   // for low rates; empty: the check does not judge rates
 };
-// One for each of host::gpu_probe_tests(). None that is slow has part of a name that is fatal by default.
+// One for each of gpu_probe_tests(). No `slow` name contains a name that is fatal by default.
 [[nodiscard]] std::span<const DeepTestNames> deep_test_names();
 
 struct JudgedTest {
@@ -46,16 +46,16 @@ struct JudgedTest {
   Findings findings;
 };
 
-// By the check that judges that test elsewhere. An error: nothing is known of any GPU, and why.
+// Runs the judge of the test's check. An error in `found` states why no GPU has a result.
 [[nodiscard]] JudgedTest judge_probe_test(const GpuProbeTest& test, Result<Observations> found, Instant now,
                                           const catalog::Catalog& facts, const Expectation& expectation);
 
-// A result was not the only right one, which no neighbour explains.
+// The GPU computed a wrong result. Another user of the GPU cannot cause that.
 [[nodiscard]] bool is_wrong_result(const Finding& finding);
-// All that somebody who uses a GPU explains counts for nothing.
+// Discards all findings that another user of a GPU can cause.
 void discount(const std::string& user, JudgedTest& test);
 
-// Those GPUs were tested of which each test says something. `problem` is why some were not.
+// A GPU counts as tested if every test has a result for it. `problem` states why others were not tested.
 [[nodiscard]] DeepTestSummary deep_test_summary(std::span<const JudgedTest> tests,
                                                 std::span<const host::GpuDevice> gpus);
 

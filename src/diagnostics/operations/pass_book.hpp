@@ -14,20 +14,20 @@
 
 namespace autopilot::diagnostics {
 
-// When an incident had to do with that GPU or a part of it, the last time: it began, a finding joined it, or
-// the driver told of it again. Nothing: it has not, or somebody only tried it out.
+// The last time that the incident concerned that GPU or a part of it: it began, a finding joined it, or the
+// driver reported it again. Not set: it does not concern the GPU, or it is injected.
 [[nodiscard]] std::optional<WallTime> last_touched(const Incident& incident, const Subject& gpu);
 
-// Which tests the GPUs of this machine have passed. An incident takes those away that its GPUs passed before
-// it: they prove nothing any more, also when it is over. On the loop's thread.
+// Pass records of this machine's GPUs. An incident removes the earlier records of its GPUs for good: after a
+// fault they prove nothing. On the event loop's thread.
 class PassBook {
  public:
-  // remember: for the journal; one without a time stands in place of one that was taken away.
+  // remember: writes to the journal; a record without a time replaces a removed one.
   PassBook(std::vector<PassRecord> known,
            std::function<void(const std::vector<PassRecord>& records)> remember);
 
   void add(const std::vector<PassRecord>& records);
-  // What an earlier agent left, found late: what is known here is newer.
+  // Records of an earlier agent that were read late; the present records are newer and remain.
   void add_older(const std::vector<PassRecord>& records);
   void note(const NodeSnapshot& snapshot);
 

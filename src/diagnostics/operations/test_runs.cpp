@@ -67,7 +67,7 @@ void TestRuns::run(const std::string& check, const std::string& owner, OnRun on_
     queue(check, owner, operation.error().what);
 }
 
-// It waits for another test, not for somebody to change something.
+// The caller may wait only if the end of another diagnostic removes the error.
 bool TestRuns::may_wait(const std::string& check, const Error& error) const {
   const auto kind = std::ranges::find(operations_.kinds(), check, &OperationKind::id);
   return kind != operations_.kinds().end() && kind->is_told_reservation &&
@@ -79,7 +79,7 @@ void TestRuns::queue(const std::string& check, const std::string& owner, const s
     queue_.push_back({check, owner, why, clock_.now().mono});
 }
 
-// It has begun: whoever waits for it waits for this one.
+// The diagnostic has begun: callers that wait for the queued one now wait for this operation.
 void TestRuns::leave_queue(const std::string& check, const Operation& operation) {
   std::erase_if(queue_, [&check](const Queued& queued) { return queued.check == check; });
   for (auto& [number, waiting] : waiting_)
@@ -89,7 +89,7 @@ void TestRuns::leave_queue(const std::string& check, const Operation& operation)
 void TestRuns::begin_queued() {
   const MonoTime now = clock_.now().mono;
   for (Queued& queued : std::exchange(queue_, {})) {
-    if (now - queued.since > kMostQueued) continue;  // nobody waits any more
+    if (now - queued.since > kMostQueued) continue;  // its callers have given up
     Result<Operation> operation = begin(queued.check, queued.owner);
     if (!operation && may_wait(queued.check, operation.error())) {
       queued.why = operation.error().what;
@@ -103,7 +103,7 @@ void TestRuns::begin_queued() {
   }
 }
 
-// Not from within who asks.
+// Posted, so that on_run is never called from within run().
 void TestRuns::tell_if_judged(const Operation& operation) {
   if (operation.is_over() && judged_[operation.kind] == operation.id)
     loop_.post([this, operation] { tell_waiting(is_of(operation), run_of(operation)); });
@@ -112,11 +112,11 @@ void TestRuns::tell_if_judged(const Operation& operation) {
 void TestRuns::note(const Operation& operation) {
   if (!operation.is_over()) return;
   if (!queue_.empty()) loop_.post([this] { begin_queued(); });
-  // A look that is under way may have begun before.
+  // Twice: a run of the check that is in progress may have begun before the operation ended.
   look(operation, [this, operation] { look(operation, [this, operation] { tell(operation); }); });
 }
 
-// Nobody looks where no check has that name, or where it is switched off.
+// Calls `done` without a run if no check has that name, or if the check is disabled.
 void TestRuns::look(const Operation& operation, std::function<void()> done) {
   const bool is_asked = runtime_.run_now(operation.kind, [done](const CheckResult&) { done(); });
   if (!is_asked) return loop_.post(std::move(done));
@@ -160,7 +160,7 @@ void TestRuns::give_up(std::uint64_t number) {
   if (!operation.id.empty())
     return waiting.mapped().on_run(
         {.began = began_of(operation),
-         .not_run = "a test is under way as " + operation.id + "; ask again later"});
+         .not_run = "the diagnostic is still running as " + operation.id + "; ask again later"});
   const auto queued = std::ranges::find(queue_, waiting.mapped().check, &Queued::check);
   waiting.mapped().on_run({.began = clock_.now().wall,
                            .not_run = "it is yet to begin: " + (queued == queue_.end() ? "" : queued->why)});

@@ -17,51 +17,50 @@
 
 namespace autopilot::diagnostics {
 
-// Operations whose kind is a check: what they found is judged by it as soon as they are over, and who asked
-// for one waits for that. On the loop's thread.
+// Operations whose kind is a check: the check judges their results as soon as they end, and each caller is
+// answered after that. On the event loop's thread.
 class TestRuns {
  public:
-  // How long somebody waits: well within the minute in which a server must answer.
+  // Longest wait of a caller: well within the minute in which a server must answer.
   static constexpr Duration kPatience = std::chrono::seconds{40};
-  // So often one begins at most: some end at once, and each is written down.
+  // Shortest interval between two starts of one check: some end at once, and each is written to the journal.
   static constexpr Duration kSame = std::chrono::seconds{2};
-  // So long a test waits for its turn.
+  // Longest time that a diagnostic stays queued.
   static constexpr Duration kMostQueued = std::chrono::minutes{10};
 
-  // What became of a test for somebody who asked for it.
+  // Answer to the caller of run().
   struct Run {
-    WallTime began{};        // results that ended before are not of it
-    std::string not_run;     // in a sentence why there is none of now; empty: there is
-    bool is_in_use = false;  // because what it tests is in use
+    WallTime began{};        // earlier results are not results of this run
+    std::string not_run;     // why there is no new result, in a sentence; empty: there is one
+    bool is_in_use = false;  // no new result, because the subject is in use
   };
   using OnRun = std::function<void(const Run& run)>;
 
-  // note_changes: tells journal and events what began. poll_soon: the runtime has something to do.
+  // note_changes: writes started operations to the journal and to events. poll_soon: the runtime has work.
   TestRuns(net::EventLoop& loop, const Clock& clock, Operations& operations, runtime::Runtime& runtime,
            std::function<void()> note_changes, std::function<void()> poll_soon);
 
   [[nodiscard]] bool can_run(std::string_view check) const;
-  // A test of that check of the whole machine for `owner`, or the one that is under way or began within kSame
-  // and was not cancelled. Errors: why none begins.
+  // Starts the diagnostic of that check on the whole machine for `owner`. Returns an existing operation if
+  // one is running, or began within kSame, and was not cancelled. Errors: those of Operations::start.
   [[nodiscard]] Result<Operation> begin(const std::string& check, const std::string& owner);
-  // Likewise, and waits for it. A test of GPUs that would meet another is begun when that is over. Calls
-  // back, not from within, when its result has been judged or kPatience has passed; the test goes on then, or
-  // is begun all the same within kMostQueued.
+  // The same, and waits for it. A diagnostic of GPUs that conflicts with another one is queued until that one
+  // ends. Calls `on_run` once, never from within this call: when the result has been judged, or when
+  // kPatience has passed. The diagnostic then continues, or still begins within kMostQueued.
   void run(const std::string& check, const std::string& owner, OnRun on_run);
-  // An operation that began or ended.
+  // Takes an operation that began or ended.
   void note(const Operation& operation);
-  // Tells all who wait that the agent is stopping: no check looks any more.
+  // Answers all waiting callers that the agent is stopping; no check runs after that.
   void stop();
 
  private:
   struct Waiting {
     std::string check;
-    Operation operation;  // as it began; before that, without an id
+    Operation operation;  // as it began; without an id while it is queued
     OnRun on_run;
     net::Subscription patience;
   };
 
-  // Has not begun.
   struct Queued {
     std::string check;
     std::string owner;
@@ -88,8 +87,8 @@ class TestRuns {
   const std::function<void()> note_changes_;
   const std::function<void()> poll_soon_;
   std::map<std::uint64_t, Waiting> waiting_;
-  std::vector<Queued> queue_;                  // one of a check at most
-  std::map<std::string, std::string> judged_;  // by check: its operation that was judged last
+  std::vector<Queued> queue_;                  // at most one per check
+  std::map<std::string, std::string> judged_;  // check -> its operation that was judged last
   std::uint64_t next_ = 0;
 };
 
