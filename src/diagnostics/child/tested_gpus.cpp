@@ -17,7 +17,7 @@ namespace autopilot::diagnostics {
 namespace {
 
 constexpr double kMemoryOfNobody = 0.1;                 // of a GPU: more than a driver keeps for itself
-constexpr Duration kDriver = std::chrono::seconds{20};  // to say who uses the GPUs
+constexpr Duration kDriver = std::chrono::seconds{20};  // for the list of GPU processes
 
 std::string gpu_text(const Subject& gpu) {
   return gpu.index ? "GPU " + std::to_string(*gpu.index) + " (" + gpu.key + ")" : "GPU " + gpu.key;
@@ -64,7 +64,7 @@ Result<std::vector<host::GpuDevice>> gpus_to_test(const host::GpuReport& report,
                     (report.detail.empty() ? "" : ", " + report.detail));
   for (const Subject& gpu : wanted)
     if (std::ranges::find(report.gpus, gpu, &host::GpuDevice::subject) == report.gpus.end())
-      return fail(Errc::not_found, to_string(gpu) + " is no GPU of NVIDIA's driver");
+      return fail(Errc::not_found, to_string(gpu) + " is not a GPU that NVIDIA's driver lists");
   std::vector<host::GpuDevice> gpus;
   std::ranges::copy_if(report.gpus, std::back_inserter(gpus), [wanted](const host::GpuDevice& gpu) {
     return wanted.empty() || std::ranges::find(wanted, gpu.subject) != wanted.end();
@@ -74,7 +74,7 @@ Result<std::vector<host::GpuDevice>> gpus_to_test(const host::GpuReport& report,
     if (gpu.state != host::GpuState::ok)
       return fail(Errc::unavailable,
                   gpu_text(gpu.subject) + " does not answer: " + std::string(to_string(gpu.state)));
-    // CUDA shows one instance in its place, and its processes are told of the instances.
+    // CUDA shows one instance in place of the GPU, and the driver lists processes by instance.
     if (is_true(gpu, host::reading::kMig))
       return fail(Errc::unavailable, gpu_text(gpu.subject) + " is divided into instances (MIG)");
   }
@@ -86,9 +86,10 @@ Result<std::optional<std::string>> user_of(std::span<const host::GpuDevice> gpus
     const host::GpuReading* told = gpu.find(host::reading::kProcesses);
     const auto count = told != nullptr && told->value ? as_number(*told->value) : std::nullopt;
     if (!count)
-      return fail(Errc::unavailable, "the driver does not say who uses " + gpu_text(gpu.subject) +
+      return fail(Errc::unavailable, "the driver does not list the processes on " + gpu_text(gpu.subject) +
                                          (told == nullptr ? "" : ": " + host::reading_code_word(told->code)));
-    if (*count == 0 && has_unseen_user(gpu)) return "somebody who cannot be seen on " + gpu_text(gpu.subject);
+    if (*count == 0 && has_unseen_user(gpu))
+      return "a process that is not visible on " + gpu_text(gpu.subject);
     if (*count == 0) continue;
     const host::GpuReading* pids = gpu.find(host::reading::kProcessPids);
     const std::string list = pids != nullptr && pids->value ? autopilot::to_string(*pids->value) : "";

@@ -37,7 +37,7 @@ TEST(TestedGpus, who_uses_a_gpu_is_named) {
   EXPECT_EQ(user_of(busy).value(), "process 4242 on GPU 1 (0000:01:00.0)");
   const std::vector<host::GpuDevice> mute{tested_device(0, std::nullopt)};
   ASSERT_FALSE(user_of(mute));
-  EXPECT_THAT(user_of(mute).error().what, HasSubstr("does not say who uses GPU 0"));
+  EXPECT_THAT(user_of(mute).error().what, HasSubstr("does not list the processes on GPU 0"));
 }
 
 TEST(TestedGpus, who_cannot_be_seen_has_memory_in_use) {
@@ -48,7 +48,7 @@ TEST(TestedGpus, who_cannot_be_seen_has_memory_in_use) {
     return std::vector{gpu};
   };
   EXPECT_EQ(user_of(with_memory(2)).value(), std::nullopt);
-  EXPECT_EQ(user_of(with_memory(60)).value(), "somebody who cannot be seen on GPU 0 (0000:00:00.0)");
+  EXPECT_EQ(user_of(with_memory(60)).value(), "a process that is not visible on GPU 0 (0000:00:00.0)");
 }
 
 // A driver on whose GPU processes are for so many looks.

@@ -19,56 +19,57 @@
 
 namespace autopilot::diagnostics {
 
-// Tests of idle GPUs that nobody asked for: what is to be done next. Pure.
+// Scheduled diagnostics of idle GPUs: the next step. Pure.
 
-// How the operations of these tests are owned.
+// Owner of the operations of these diagnostics.
 inline constexpr std::string_view kScheduleOwner = "schedule";
 
 struct GpuTestPolicy {
-  Duration every{};                 // a GPU is tested again after that; 0: none is
+  Duration every{};                 // interval between two diagnostics of a GPU; 0: disabled
   std::vector<std::string> checks;  // in this order
-  // In [0, 1), of this agent: how far its turns are from those of the others.
+  // In [0, 1), one value per agent: shifts its turns, so that the agents do not all start together.
   double share = 0;
 };
 
 struct GpuTestTimes {
-  static constexpr Duration kFresh = std::chrono::seconds{2};    // of a look, and between two during a test
-  static constexpr Duration kBusy = std::chrono::minutes{5};     // until who uses the GPUs is asked again
-  static constexpr Duration kOthers = std::chrono::minutes{1};   // until somebody else's test is over
-  static constexpr Duration kOff = std::chrono::minutes{10};     // while it is switched off
-  static constexpr Duration kUnseen = std::chrono::seconds{10};  // until the driver is asked for GPUs again
-  static constexpr double kSpread = 0.1;                         // of `every`, that a turn may be later
-  static constexpr Duration kFirst = std::chrono::hours{1};      // and no more for the first turn
+  // Longest age of a result of gpu.processes, and interval of its runs during a diagnostic.
+  static constexpr Duration kFresh = std::chrono::seconds{2};
+  static constexpr Duration kBusy = std::chrono::minutes{5};     // retry after busy GPUs
+  static constexpr Duration kOthers = std::chrono::minutes{1};   // retry after another diagnostic
+  static constexpr Duration kOff = std::chrono::minutes{10};     // retry while disabled
+  static constexpr Duration kUnseen = std::chrono::seconds{10};  // retry while the driver lists no GPU
+  static constexpr double kSpread = 0.1;                     // longest delay of a turn, as a part of `every`
+  static constexpr Duration kFirst = std::chrono::hours{1};  // longest delay of the first turn
 };
 
 struct GpuTestWorld {
   GpuSight sight;
-  WallTime looked{};  // when the look began
-  WallTime seen{};    // when it had ended, which is how fresh it is
+  WallTime looked{};  // start of the run of gpu.processes
+  WallTime seen{};    // its end, from which its age counts
   std::span<const Operation> operations;
   std::span<const PassRecord> passes;
   std::function<bool(const std::string& check)> is_offered;
-  bool is_reserved = false;  // the node is kept for a deep test
+  bool is_reserved = false;  // the node is reserved for a deep diagnostic
 };
 
-// What is remembered from step to step.
+// State between steps.
 struct GpuTestMemory {
   WallTime began{};  // the schedule
   WallTime not_before{};
-  std::map<std::pair<std::string, std::string>, WallTime> tried;  // by check and GPU, whatever came of it
+  std::map<std::pair<std::string, std::string>, WallTime> tried;  // (check, GPU) -> last attempt, any result
 
-  // One of ours that is over.
+  // Takes a scheduled operation that has ended.
   void note(const Operation& operation, WallTime now);
-  // The schedule was switched on.
+  // The schedule was enabled.
   void begin(WallTime now) { began = now; }
-  // Nobody was idle, or none could begin.
+  // No GPU was idle, or no diagnostic could begin.
   void put_off(WallTime now, Duration pause) { not_before = now + pause; }
 };
 
 struct GpuTestStep {
   enum class Kind : std::uint8_t {
     wait,    // until `at`, or until an operation ends
-    look,    // ask who uses the GPUs, then ask again
+    look,    // run gpu.processes, then call next_gpu_test_step again
     start,   // the test `check` of `gpus`
     cancel,  // the operation `id`
   };
@@ -83,7 +84,7 @@ struct GpuTestStep {
 [[nodiscard]] GpuTestStep next_gpu_test_step(const GpuTestWorld& world, const GpuTestPolicy& policy,
                                              const GpuTestMemory& memory, WallTime now);
 
-// Makes the tests of idle GPUs that are due, one after the other. On the loop's thread.
+// Runs the due diagnostics of idle GPUs, one after the other. On the event loop's thread.
 class GpuTestSchedule {
  public:
   struct Doors {
@@ -93,12 +94,12 @@ class GpuTestSchedule {
     std::function<bool(const std::string& check)> is_offered;
     std::function<std::optional<Result<std::string>>()> holder;  // see GpuSight
     std::function<bool()> is_reserved;                           // the node, for a deep test
-    // Calls back with a look of gpu.processes that begins now; false: nobody looks.
+    // Starts a run of gpu.processes and calls back with its result; false: the check is disabled.
     std::function<bool(const std::function<void(const CheckResult&)>& done)> look;
     std::function<Result<Operation>(const std::string& check, const std::vector<Subject>& gpus)> start;
     std::function<void(const std::string& id, const std::string& why)> cancel;
   };
-  // `policy`: asked before each step, because a configuration may change.
+  // `policy`: called before each step, because the configuration may change.
   GpuTestSchedule(net::EventLoop& loop, const Clock& clock, std::function<GpuTestPolicy()> policy,
                   Doors doors);
   GpuTestSchedule(const GpuTestSchedule&) = delete;
@@ -106,9 +107,9 @@ class GpuTestSchedule {
   ~GpuTestSchedule() = default;
 
   void start();
-  // The policy may be another one.
+  // The policy may have changed.
   void note_policy();
-  // An operation that began or ended.
+  // Takes an operation that began or ended.
   void note(const Operation& operation);
 
  private:
@@ -124,11 +125,11 @@ class GpuTestSchedule {
   const Doors doors_;
   GpuTestMemory memory_;
   std::optional<CheckResult> seen_;
-  WallTime looked_{};   // when that look began
-  WallTime seen_at_{};  // and ended
+  WallTime looked_{};   // start of the run behind seen_
+  WallTime seen_at_{};  // its end
   bool is_looking_ = false;
   bool was_on_ = false;
-  std::string busy_;  // what was said last
+  std::string busy_;  // last logged reason
   net::Subscription next_;
 };
 

@@ -138,7 +138,7 @@ TEST_F(ScheduleOfAnAgent, ends_a_test_when_somebody_comes) {
   });
   run();
   ASSERT_THAT(cancelled_, SizeIs(1));
-  EXPECT_THAT(cancelled_.front(), HasSubstr("op-0: gpu/0000:00:00.0 is in use by somebody else as well"));
+  EXPECT_THAT(cancelled_.front(), HasSubstr("op-0: gpu/0000:00:00.0 is in use by another process as well"));
   EXPECT_THAT(started_, SizeIs(1)) << "and does not begin the next one";
 }
 

@@ -56,17 +56,17 @@ std::string name_of(const WorkloadOwner& owner) {
   return owner.pod_namespace + "/" + owner.pod;
 }
 
-bool told_by_kubelet(const CheckResult& look) {
+bool has_kubelet_source(const CheckResult& look) {
   return std::ranges::find(look.witnesses, kKubelet) != look.witnesses.end();
 }
 
-// Of all GPUs together, where nobody tells which of them a pod has, or whose processes use them.
+// Why no GPU counts as idle, if it is not known which GPUs a pod has, or if processes may be hidden.
 std::string holder_of_some(const GpuSight& sight) {
-  if (told_by_kubelet(*sight.look)) return {};
+  if (has_kubelet_source(*sight.look)) return {};
   if (!sight.holder)
-    return sees_all_processes(*sight.look)
-               ? ""
-               : "processes outside this PID namespace cannot be seen: the agent needs that of the machine";
+    return sees_all_processes(*sight.look) ? ""
+                                           : "processes outside this PID namespace are not visible: the "
+                                             "agent needs the machine's PID namespace";
   if (!*sight.holder) return "which pods hold GPUs is not known: " + sight.holder->error().what;
   return (*sight.holder)->empty() ? "" : "pod " + **sight.holder + " holds GPUs of this node";
 }
@@ -79,7 +79,7 @@ std::string in_use_by(double processes) {
 std::string why_not_idle(const CheckResult& look, const Subject& gpu) {
   if (const std::string pod = pod_on(look, gpu); !pod.empty()) return "is held by " + pod;
   const auto count = count_of(look, gpu);
-  if (!count) return "does not tell NVIDIA's driver who uses it";
+  if (!count) return "has no process list from NVIDIA's driver";
   if (*count > 0) return in_use_by(*count);
   return is_divided(look, gpu) ? "is divided" : "";
 }
@@ -94,7 +94,7 @@ const CheckResult* look_at_processes(const NodeSnapshot& snapshot) {
 IdleGpus idle_gpus(const GpuSight& sight) {
   IdleGpus found;
   if (sight.look == nullptr) {
-    found.busy = "nobody looks who uses the GPUs";
+    found.busy = "the users of the GPUs are not known: gpu.processes has not run";
     return found;
   }
   found.busy = holder_of_some(sight);
@@ -126,7 +126,7 @@ std::string known_holder(const GpuSight& sight) {
 }
 
 std::string pod_holding(const GpuSight& sight, std::span<const Subject> gpus) {
-  const bool asks_kubelet = sight.look != nullptr && told_by_kubelet(*sight.look);
+  const bool asks_kubelet = sight.look != nullptr && has_kubelet_source(*sight.look);
   if (asks_kubelet) {
     for (const Subject& gpu : gpus.empty() ? sight.gpus : gpus)
       if (const auto holder = holder_on(*sight.look, gpu))
@@ -134,7 +134,7 @@ std::string pod_holding(const GpuSight& sight, std::span<const Subject> gpus) {
     return {};
   }
   const bool has_holder = sight.holder && *sight.holder && !(*sight.holder)->empty();
-  return has_holder ? **sight.holder + ", and nobody tells which GPUs of this node it has" : "";
+  return has_holder ? **sight.holder + ", and it is not known which GPUs of this node it has" : "";
 }
 
 std::string newcomer(const GpuSight& sight, std::span<const Subject> tested) {
@@ -144,7 +144,7 @@ std::string newcomer(const GpuSight& sight, std::span<const Subject> tested) {
     if (const std::string pod = pod_on(*sight.look, gpu); !pod.empty())
       return to_string(gpu) + " is held by " + pod;
     if (count_of(*sight.look, gpu).value_or(0) > kNobodyElse)
-      return to_string(gpu) + " is in use by somebody else as well";
+      return to_string(gpu) + " is in use by another process as well";
   }
   return {};
 }

@@ -12,43 +12,42 @@
 #include "core/snapshot.hpp"
 #include "core/subject.hpp"
 
-// Who has GPUs of this machine. Pure.
+// The users and holders of this machine's GPUs. Pure.
 namespace autopilot::diagnostics {
 
-// The check that sees who uses and holds GPUs, and its last look; null: it did not look.
+// The check that reads users and holders of GPUs, and its last result; null: it has not run.
 inline constexpr std::string_view kProcesses = "gpu.processes";
 [[nodiscard]] const CheckResult* look_at_processes(const NodeSnapshot& snapshot);
 
 struct GpuSight {
   std::span<const Subject> gpus;      // all, as the driver lists them
-  const CheckResult* look = nullptr;  // of gpu.processes; null: it did not look
-  // The pod of this node that holds GPUs, by the word of the Kubernetes API, which does not tell which GPUs;
-  // empty: none does. An error: it is not known. Nothing: the node is of no cluster, and all processes of the
-  // machine must be visible. The kubelet, where it is among those that looked, knows better.
+  const CheckResult* look = nullptr;  // of gpu.processes; null: it has not run
+  // The pod of this node that holds GPUs according to the Kubernetes API, which does not list which GPUs;
+  // empty: no pod holds any. An error: not known. Not set: the node belongs to no cluster, and all processes
+  // of the machine must be visible. Not used if the kubelet is a data source of `look`.
   std::optional<Result<std::string>> holder;
-  // On that GPU, of a test of this agent that is no reservation here (one of the network).
+  // Number of processes on that GPU of an own diagnostic without a reservation (a network test).
   std::function<double(const Subject& gpu)> own_processes = [](const Subject&) { return 0; };
 };
 
 struct IdleGpus {
   std::vector<Subject> idle;
-  std::string busy;  // in a sentence, why not all of them are; empty: they are
+  std::string busy;  // why a GPU is not idle, in a sentence; empty: all are idle
 };
-// Those that answer, that no process uses, that no pod holds, and that are not divided. One of which that is
-// not known is not idle.
+// GPUs that answer, without a process, without a pod that holds them, and not divided. A GPU without this
+// information is not idle.
 [[nodiscard]] IdleGpus idle_gpus(const GpuSight& sight);
 
-// Who has GPUs of this machine for all that is known, in a sentence; empty: nobody that is known beside
-// own_processes. `gpus` does not count.
+// A known holder or user of a GPU, in a sentence; empty: none is known, own_processes not counted. Does not
+// read `gpus` of `sight`.
 [[nodiscard]] std::string known_holder(const GpuSight& sight);
 
-// The pod that holds one of these GPUs, or of all where none is named, for all that is known, whether it uses
-// it or not: "ml/train-0 on gpu/0000:3b:00.0"; empty: none. Where nobody tells which GPUs a pod of this
-// node has, it has them all.
+// A known pod that holds one of these GPUs (of all GPUs if `gpus` is empty), even if it does not use it:
+// "ml/train-0 on gpu/0000:3b:00.0"; empty: none. A pod whose GPUs are not known counts as the holder of all.
 [[nodiscard]] std::string pod_holding(const GpuSight& sight, std::span<const Subject> gpus);
 
-// Who has come while these GPUs are tested, in a sentence; empty: nobody. The test is one process on each of
-// them, which the driver lists too.
+// A user of these GPUs beside their diagnostic, in a sentence; empty: none. The diagnostic is one process on
+// each GPU, which the driver lists too.
 [[nodiscard]] std::string newcomer(const GpuSight& sight, std::span<const Subject> tested);
 
 }  // namespace autopilot::diagnostics

@@ -84,7 +84,7 @@ TEST_F(GpusOfAMachine, where_nobody_tells_which_a_pod_has_it_has_all) {
   const std::vector<Subject> first{gpu(0)};
   processes(0, 0);
   holder_ = std::string("ml/train-0");
-  EXPECT_EQ(pod_holding(sight(), first), "ml/train-0, and nobody tells which GPUs of this node it has");
+  EXPECT_EQ(pod_holding(sight(), first), "ml/train-0, and it is not known which GPUs of this node it has");
   holder_ = std::string();
   EXPECT_EQ(pod_holding(sight(), first), "");
   holder_ = fail(Errc::unavailable, "not listed yet");
@@ -124,7 +124,7 @@ TEST_F(GpusOfAMachine, are_not_idle_with_a_process) {
 TEST_F(GpusOfAMachine, are_not_idle_where_nobody_tells) {
   add(gpu(0), "processes.count", std::nullopt);
   EXPECT_THAT(idle().idle, IsEmpty()) << "of the second nothing was said at all";
-  EXPECT_THAT(idle().busy, HasSubstr("does not tell NVIDIA's driver who uses it"));
+  EXPECT_THAT(idle().busy, HasSubstr("has no process list from NVIDIA's driver"));
   EXPECT_THAT(idle_gpus({gpus_, nullptr, {}}).idle, IsEmpty());
 }
 
@@ -187,7 +187,7 @@ TEST_F(GpusOfAMachine, have_a_newcomer_beside_the_test) {
   processes(1, 2);
   EXPECT_EQ(newcomer(sight(), std::vector{gpu(0)}), "") << "the test itself";
   EXPECT_EQ(newcomer(sight(), std::vector{gpu(0), gpu(1)}),
-            "gpu/0000:01:00.0 is in use by somebody else as well");
+            "gpu/0000:01:00.0 is in use by another process as well");
   pod(gpu(0), "train-0");
   EXPECT_THAT(newcomer(sight(), std::vector{gpu(0)}), HasSubstr("is held by pod ml/train-0"));
   holder_ = Result<std::string>("ml/train-1");
