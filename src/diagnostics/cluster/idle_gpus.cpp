@@ -10,11 +10,10 @@ namespace {
 
 enum class Form { whole, part };
 
-// What device plugins call their devices. A name that ends with '*' stands for all that begin so; the first
-// that fits counts.
+// Resource names of device plugins. '*' at the end matches any rest; the first match counts.
 struct ResourceName {
   std::string_view name;
-  std::optional<Form> form;  // nothing: no device that somebody could hold
+  std::optional<Form> form;  // not set: not a device
 };
 
 constexpr std::array kNames{
@@ -45,15 +44,15 @@ std::optional<Form> form_of(std::string_view resource) {
   return found == kNames.end() ? std::nullopt : found->form;
 }
 
-// NVIDIA's feature discovery says in the name of the product what the plugin made of it: "...-SHARED" where
-// several pods get the same GPU, "...-MIG-1g.10gb" where each gets a slice.
+// NVIDIA's feature discovery appends the sharing mode to the product name: "...-SHARED" if several pods get
+// the same GPU, "...-MIG-1g.10gb" if each pod gets a slice.
 bool has_divided_product(const kube::Node& node) {
   const auto product = node.meta.labels.find("nvidia.com/gpu.product");
   return product != node.meta.labels.end() &&
          (product->second.ends_with("-SHARED") || product->second.find("-MIG-") != std::string::npos);
 }
 
-// What the pod holds, for people; empty: nothing.
+// The accelerators of the pod, as text for a message; empty: none.
 std::string held_by(const kube::Pod& pod) {
   std::string held;
   for (const auto& [resource, count] : pod.devices)

@@ -7,7 +7,7 @@ namespace autopilot::diagnostics {
 
 MonoTime ListBudget::next(std::size_t lists, MonoTime now) const {
   if (gone_.size() + lists <= kMaxLists) return now;
-  // The last of those that must be older than the window.
+  // The latest list that must have left the window.
   return std::max(now, gone_.at(gone_.size() + lists - kMaxLists - 1) + kWindow);
 }
 

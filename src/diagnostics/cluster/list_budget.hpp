@@ -8,18 +8,18 @@
 
 namespace autopilot::diagnostics {
 
-// How many lists the tests of one agent ask the API server for, whoever of them asks: kMaxLists within
-// kWindow. Together with those of the watches of the own Node object and of its pods, which begin anew at
-// most once a minute each, they are six. Pure.
+// Limit on list requests to the API server, for all diagnostics of one agent together: kMaxLists within
+// kWindow. The watches of the own Node object and of its pods add at most one list a minute each, six in
+// total. Pure.
 class ListBudget {
  public:
   static constexpr std::size_t kMaxLists = 4;
-  // The minute is that of the server, which sees a list a little later than it was asked for.
+  // One minute of the server, which receives a list request a little after it is sent.
   static constexpr Duration kWindow = std::chrono::seconds{61};
 
-  // When so many, at most kMaxLists, may go: `now`, or later.
+  // Earliest time for this number of lists (at most kMaxLists): `now`, or later.
   [[nodiscard]] MonoTime next(std::size_t lists, MonoTime now) const;
-  // So many go now.
+  // Counts this number of lists as sent at `now`.
   void take(std::size_t lists, MonoTime now);
 
  private:

@@ -11,12 +11,12 @@
 
 namespace autopilot::diagnostics {
 
-// What the pod that an agent runs in says about it.
+// Facts from the pod that the agent runs in.
 struct OwnPod {
-  std::string image;                    // of the agent's container; empty: not told
-  std::optional<OwnerReference> owner;  // its DaemonSet; nothing: it has none
+  std::string image;                    // of the agent's container; empty: not known
+  std::optional<OwnerReference> owner;  // its DaemonSet; not set: it has none
 };
-// The container named "agent", else the only one. malformed: no JSON object. Pure.
+// Reads the container named "agent", else the only one. malformed: not a JSON object. Pure.
 [[nodiscard]] Result<OwnPod> parse_own_pod(std::string_view text);
 
 // FNV-1a, 64 bits: short, and the same in every process and every version.
@@ -24,8 +24,8 @@ struct OwnPod {
 // Its 16 hexadecimal digits.
 [[nodiscard]] std::string hash_digits(std::string_view text);
 
-// The value of the label that says for which node something was made: its name. A value has 63 bytes at most;
-// of a longer name it is the first 46, "-" and its hash_digits. The policy autopilot-own
+// Value of the label that names the node of an object. Label values have 63 bytes at most; for a longer name
+// the value is its first 46 bytes, "-" and its hash_digits. The policy autopilot-own
 // (deploy/helm/autopilot/templates/admission.yaml) knows this form.
 [[nodiscard]] std::string node_label_value(std::string_view node);
 

@@ -28,8 +28,8 @@ constexpr int kMaxConflicts = 2;
 // The scheduler writes it when it has found a node and waits for the volume.
 constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 
-// Words of the scheduler that say that it is the volume which keeps a pod from a node (kube-scheduler 1.32,
-// plugins volumebinding and nodevolumelimits).
+// Messages of the scheduler if the volume keeps a pod from a node (kube-scheduler 1.32, plugins volumebinding
+// and nodevolumelimits).
 constexpr std::array<std::string_view, 4> kVolumeWords{"persistent volume", "volume node affinity",
                                                        "enough free storage", "max volume count"};
 
@@ -181,7 +181,7 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
   if (claim == world_.claims.end()) {
     if (!has_claim_)
       return give({.kind = PvcKind::create_claim, .name = names_.object, .uid = {}, .until = {}});
-    decide_unknown({Errc::conflict, "somebody took the claim of the test away"}, now);
+    decide_unknown({Errc::conflict, "the claim of the diagnostic was removed by another client"}, now);
     return std::nullopt;
   }
   has_claim_ = true;
@@ -192,7 +192,9 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
   if (waits && consumer == nullptr && !std::exchange(wants_consumer_, true))
     return give({.kind = PvcKind::create_consumer, .name = names_.object, .uid = {}, .until = {}});
   if (waits && consumer == nullptr) {
-    decide_unknown({Errc::conflict, "the pod of the test is not there, or somebody took it away"}, now);
+    decide_unknown({Errc::conflict,
+                    "the pod of the diagnostic is missing: it was not created, or another client removed it"},
+                   now);
     return std::nullopt;
   }
   if (!asked_) asked_ = last_pending_ = now;
@@ -205,7 +207,7 @@ std::optional<PvcStep> PvcTest::test(MonoTime now) {
 void PvcTest::look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer, MonoTime asked,
                       MonoTime now) {
   result_.phase = claim.phase;
-  // Nobody may have looked for long; then it took no more than until soon after it was seen last.
+  // The last read may be long ago. The volume then counts as bound kLongestPause after that read.
   result_.took = std::min(now, last_pending_ + kLongestPause) - asked;
   if (claim.phase == "Bound") return decide(Outcome::bound, now);
   last_pending_ = now;
@@ -230,7 +232,7 @@ void PvcTest::give_up_waiting(const kube::PersistentVolumeClaim& claim, const ku
   result_.outcome = Outcome::unknown;
   result_.why = {Errc::unavailable,
                  "the pod of the test found no place on this node" +
-                     (result_.detail.empty() ? "; the scheduler says nothing" : ": " + result_.detail)};
+                     (result_.detail.empty() ? "; the scheduler gives no reason" : ": " + result_.detail)};
 }
 
 void PvcTest::decide(Outcome outcome, MonoTime now) {
@@ -272,11 +274,12 @@ void PvcTest::failed(kube::ApiOutcome outcome, const Error& why, MonoTime now) {
   needs_ = Needs::everything;
   not_before_ = now + kRetryPause;
   last_problem_ = why;
-  if (given_.kind == PvcKind::create_consumer) wants_consumer_ = false;  // unless the next look shows it
+  if (given_.kind == PvcKind::create_consumer) wants_consumer_ = false;  // unless the next read shows it
   if (is_worth_a_retry(outcome)) return;
   const bool is_removal = given_.kind == PvcKind::remove_claim || given_.kind == PvcKind::remove_consumer;
   const bool is_gone = is_removal && (outcome == ApiOutcome::not_found || outcome == ApiOutcome::conflict);
-  // What an answer that was lost had made is there; what somebody else made is there for good.
+  // A conflict can come from an own create whose answer was lost. If it repeats, the object is another
+  // client's.
   const bool is_there = !is_removal && outcome == ApiOutcome::conflict && ++conflicts_ <= kMaxConflicts;
   if (is_gone || is_there || outcome == ApiOutcome::expired) return;
   // The same would be answered again: a right, the namespace, or what a test needs is missing.

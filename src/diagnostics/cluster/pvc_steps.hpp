@@ -16,51 +16,51 @@
 
 namespace autopilot::diagnostics {
 
-// What is asked for a volume, and for which use.
+// The storage class to test, and how the volume is used.
 struct PvcTarget {
   std::string storage_class;
   std::string access_mode;  // "ReadWriteOnce", "ReadWriteMany", ...
 };
 
 struct PvcTimes {
-  Duration patience = std::chrono::seconds{90};  // from the claim to its volume
-  Duration cleaning = std::chrono::minutes{2};   // until what is to go counts as left behind
+  Duration patience = std::chrono::seconds{90};  // longest time from the claim to its volume
+  Duration cleaning = std::chrono::minutes{2};   // until an object to remove counts as left behind
 };
 
-// How the objects of one test are told from others.
+// Identifies the objects of one diagnostic.
 struct PvcNames {
-  std::string object;   // the name of its claim and of its pod
-  std::string run_key;  // the annotation that says which test made an object
-  std::string run;      // of this test; differs for every test of every process
+  std::string object;   // name of its claim and of its pod
+  std::string run_key;  // annotation that identifies the diagnostic of an object
+  std::string run;      // its value for this diagnostic; unique across processes
 };
 
 struct PvcResult {
   enum class Outcome : std::uint8_t { bound, not_bound, no_class, unknown };
   Outcome outcome = Outcome::unknown;
   Duration took{0};         // from the claim to its volume, or to giving up
-  Error why;                // of unknown: what kept the test from telling
+  Error why;                // of unknown: why there is no result
   std::string provisioner;  // of the class
-  std::string phase;        // of the claim, when it was seen last
-  std::string detail;       // what the cluster says about it
-  std::string left_behind;  // what was asked to go and did not; empty: nothing is known to be there still
-  bool is_clean = false;    // nothing of any test is there any more
+  std::string phase;        // of the claim, when last read
+  std::string detail;       // explanation from the cluster; empty: none
+  std::string left_behind;  // objects whose removal was requested and did not end; empty: none known
+  bool is_clean = false;    // no object of any diagnostic of this node is left
 };
 
-// What is there, of all tests of this node.
+// Present objects of all diagnostics of this node.
 struct PvcWorld {
-  std::optional<kube::StorageClass> storage_class;  // nothing: the cluster has none of that name
+  std::optional<kube::StorageClass> storage_class;  // not set: the cluster has no class of that name
   std::vector<kube::PersistentVolumeClaim> claims;
   std::vector<kube::Pod> pods;
 };
 
 struct PvcStep {
   enum class Kind : std::uint8_t {
-    look,             // at everything in PvcWorld
-    look_at_own,      // at the claim, and where has_consumer() the pod, with the name of this test alone
-    create_claim,     // with the name and the run of this test
+    look,             // read everything in PvcWorld
+    look_at_own,      // read the claim, and the pod if has_consumer(), by the name of this diagnostic
+    create_claim,     // with the name and the run of this diagnostic
     create_consumer,  // a pod on this node that uses the claim
-    remove_claim,     // of `name`, only while it has `uid`
-    remove_consumer,  // likewise
+    remove_claim,     // the claim `name`, only if its uid is `uid`
+    remove_consumer,  // the pod `name`, likewise
     wait,             // until `until`
     finished,
   };
@@ -70,33 +70,33 @@ struct PvcStep {
   MonoTime until{};
 };
 
-// One test of one storage class: takes away what earlier tests of this node left, claims a volume, sees what
-// comes of it, and takes everything away again. Decides from what is there and not from what was done, so
-// that it may be killed at any moment, and answers may be lost: the next one finds what it left. What other
-// classes left is asked to go as well, but not waited for: one that keeps its volumes blinds no other. Pure:
-// the caller does the steps and reports. Ends in any case, at the latest patience + 4 * cleaning after it
-// began.
+// One diagnostic of one storage class: removes the objects of earlier diagnostics of this node, claims a
+// volume, observes the result and removes its own objects. Decides from the present objects and not from its
+// own history, so that it may be killed at any moment and answers may be lost: the next diagnostic finds the
+// objects. It requests the removal of objects of other classes too, without waiting for it, so that a class
+// that keeps its volumes does not block another one. Pure: the caller executes the steps and reports. Ends at
+// the latest patience + 4 * cleaning after its beginning.
 class PvcTest {
  public:
-  // Without a target it only takes away what is there.
+  // Without a target it only removes present objects.
   PvcTest(std::optional<PvcTarget> target, PvcNames names, PvcTimes times);
 
-  // What to do next. Each request that it gives is ended by one report.
+  // The next step. The caller reports the result of each request once, with one of the functions below.
   [[nodiscard]] PvcStep step(MonoTime now);
 
   void saw(PvcWorld world, MonoTime now);
-  // Nothing: it is not there.
+  // Not set: the object does not exist.
   void saw_own(std::optional<kube::PersistentVolumeClaim> claim, std::optional<kube::Pod> pod, MonoTime now);
-  // The server did what was asked.
+  // The write succeeded.
   void wrote(MonoTime now);
-  // It did not, or nobody knows.
+  // The request failed, or its result is not known.
   void failed(kube::ApiOutcome outcome, const Error& why, MonoTime now);
 
   [[nodiscard]] const std::optional<PvcTarget>& target() const { return target_; }
   [[nodiscard]] const PvcNames& names() const { return names_; }
-  // Whether look_at_own is to see a pod as well.
+  // True if look_at_own has to read the pod too.
   [[nodiscard]] bool has_consumer() const;
-  // When finished.
+  // Complete after the step `finished`.
   [[nodiscard]] const PvcResult& result() const { return result_; }
 
  private:
@@ -115,7 +115,7 @@ class PvcTest {
   void give_up_waiting(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer);
   void decide(PvcResult::Outcome outcome, MonoTime now);
   void decide_unknown(Error why, MonoTime now);
-  // Once a look has shown it.
+  // Only after saw() with a class.
   [[nodiscard]] const kube::StorageClass& storage_class() const;
   [[nodiscard]] bool is_own(const kube::Meta& meta) const;
   [[nodiscard]] bool is_unwanted(const kube::Meta& meta) const;
@@ -128,13 +128,13 @@ class PvcTest {
 
   Needs needs_ = Needs::everything;
   PvcWorld world_;
-  PvcStep given_;  // the request that is under way, or was last
+  PvcStep given_;  // the current or last request
   MonoTime not_before_{};
   std::optional<MonoTime> began_;
-  bool has_claim_ = false;         // it was seen
-  bool wants_consumer_ = false;    // its pod was asked for
-  std::optional<MonoTime> asked_;  // for the volume: the claim is there, and its pod where one is needed
-  MonoTime last_pending_{};        // when the claim was last seen without a volume
+  bool has_claim_ = false;         // the claim has been seen
+  bool wants_consumer_ = false;    // the pod has been requested
+  std::optional<MonoTime> asked_;  // since then the claim exists, and its pod if it needs one
+  MonoTime last_pending_{};        // last time that the claim had no volume
   int conflicts_ = 0;
   std::optional<MonoTime> decided_;
   std::optional<MonoTime> cleaning_since_;
@@ -143,31 +143,31 @@ class PvcTest {
   PvcResult result_;
 };
 
-// Where a node tests, and with what.
+// Node, namespace and settings of the diagnostics.
 struct PvcPlace {
   std::string node;
-  std::string node_uid;  // the objects go when the Node object goes
+  std::string node_uid;  // owner of the objects: they are removed with the Node object
   std::string name_space;
   std::string prefix = "autopilot.ibm.com";  // of labels and annotations
   std::uint64_t bytes = 0;                   // of a claim
-  std::string image;                         // of the pod that uses it; need not run
+  std::string image;                         // of the pod that uses the claim; the image need not run
 };
 
-// The label that all objects of the tests of one node bear: "autopilot.ibm.com/pvc-test=gpu-7".
+// Label of all objects of one node's diagnostics: "autopilot.ibm.com/pvc-test=gpu-7".
 [[nodiscard]] std::string pvc_label(const PvcPlace& place);
 // "autopilot-pvc-9a3f00d1c2b4e5f6": the same for the same node, class and access mode.
 [[nodiscard]] std::string pvc_object_name(std::string_view node, const PvcTarget& target);
 
-// The body of the request that makes the claim.
+// Body of the request that creates the claim.
 [[nodiscard]] std::string claim_json(const PvcPlace& place, const PvcTarget& target, const PvcNames& names);
-// A pod that wants the claim on that node alone, tolerates its taints, holds no right and does nothing. The
-// scheduler places it: a pod with a node of its own would never make a class give a volume.
+// A pod that uses the claim on that node only, tolerates its taints, has no permissions and does nothing. The
+// scheduler must place it: a class that waits for a consumer provisions no volume for a pod with `nodeName`.
 [[nodiscard]] std::string consumer_json(const PvcPlace& place, const PvcNames& names, Duration lifetime);
-// DeleteOptions: this one, and none that has the same name.
+// DeleteOptions that remove the object with this uid only, not another one of the same name.
 [[nodiscard]] std::string removal_json(std::string_view uid);
 
-// One test as the check storage.pvc finds it on the board: pvc.outcome, pvc.seconds and, where something did
-// not go, pvc.left_behind. Without a result: none has ended yet.
+// Observations for the check storage.pvc: pvc.outcome, pvc.seconds and, if an object was left behind,
+// pvc.left_behind. `result` not set: no diagnostic has ended yet.
 [[nodiscard]] Observations pvc_observations(const PvcTarget& target, const std::optional<PvcResult>& result,
                                             const PvcTimes& times, Instant ended);
 

@@ -192,7 +192,7 @@ TEST_F(PvcSteps, a_claim_that_somebody_takes_away_ends_the_test_without_a_verdic
   cluster_ = testing::PvcCluster();
   const PvcResult result = run(std::move(test));
   EXPECT_EQ(result.outcome, Outcome::unknown);
-  EXPECT_EQ(result.why.what, "somebody took the claim of the test away");
+  EXPECT_EQ(result.why.what, "the claim of the diagnostic was removed by another client");
   EXPECT_TRUE(result.is_clean);
 }
 

@@ -58,7 +58,7 @@ json::object taint_object(const kube::Taint& taint) {
   return object;
 }
 
-// The list replaces what stands there.
+// The list replaces the present one.
 json::array other_taints(const kube::Node& node, const std::string& key) {
   json::array taints;
   for (const kube::Taint& taint : node.taints)

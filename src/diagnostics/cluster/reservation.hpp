@@ -12,14 +12,14 @@
 
 namespace autopilot::diagnostics {
 
-// What stands on a Node object of its deep tests, and nowhere else: an agent that begins anew, or another
-// one, reads there what to do next. Pure.
+// State of deep diagnostics on the Node object. It is kept only there: a restarted agent, or another one,
+// continues from it. Pure.
 //   <prefix>/testing    taint with the effect NoSchedule, and an annotation: {"holder", "since", "until"}
 //   <prefix>/deep-test  annotation: DeepTestRecord
 
-// The node is kept for a test. Times in whole seconds.
+// Reservation of the node for a deep diagnostic. Times in whole seconds.
 struct Reservation {
-  std::string holder;  // for people: who wrote it
+  std::string holder;  // its writer, as text for people
   WallTime since{};
   WallTime until{};
 };
@@ -27,53 +27,52 @@ struct Reservation {
 struct TestingMarks {
   bool has_taint = false;
   bool has_annotation = false;
-  std::optional<Reservation> reservation;  // what the annotation says; nothing: not what an agent writes
+  std::optional<Reservation> reservation;  // from the annotation; not set: missing or malformed
 
-  // Taint or annotation stand there: the node is TESTING, be it by mistake.
+  // The taint or the annotation is present: the verdict of the node is TESTING, even if by mistake.
   [[nodiscard]] bool any() const { return has_taint || has_annotation; }
 };
 [[nodiscard]] TestingMarks testing_marks(const kube::Node& node, const std::string& prefix);
 
 enum class DeepTestOutcome : std::uint8_t {
-  not_tested,  // nothing is known of the GPUs
+  not_tested,  // no result for the GPUs
   passed,
   failed,
   fatal,  // a test of the configured list failed
 };
 [[nodiscard]] std::string_view to_string(DeepTestOutcome outcome);
 
-// The deep tests of a node so far.
+// Last results of the deep diagnostics of a node.
 struct DeepTestRecord {
-  // The last one that said something of the GPUs; not_tested: there was none.
+  // The last deep diagnostic with a result; not_tested: none yet.
   DeepTestOutcome outcome = DeepTestOutcome::not_tested;
   std::string test;  // its id
-  int level = 0;     // of dcgmi; 0: not told
+  int level = 0;     // of dcgmi; 0: not known
   WallTime began{};
   WallTime finished{};
   std::string failed;  // "pcie.3,memory_bandwidth.0.1"; at most kMaxText bytes
-  // The last one that said nothing, where that came later.
+  // The last deep diagnostic without a result, if it is later, and the reason.
   std::optional<WallTime> tried;
   std::string why;  // at most kMaxText bytes
   friend bool operator==(const DeepTestRecord&, const DeepTestRecord&) = default;
 
   static constexpr std::size_t kMaxText = 512;
 };
-// What is not as an agent writes it counts as no record.
+// A malformed annotation counts as an empty record.
 [[nodiscard]] DeepTestRecord deep_test_record(const kube::Node& node, const std::string& prefix);
 
-// Merge patches of the Node object, refused with 409 when it is not the version that was seen. Other taints
-// stay as they are. release: with the record in place of the one that stands there, and without the leave of
-// the controller.
+// Merge patches of the Node object. The server refuses them with 409 if the object has changed since `node`.
+// Other taints do not change. release: replaces the record and removes the controller's permission.
 [[nodiscard]] std::string reserve_patch(const kube::Node& node, const std::string& prefix,
                                         const Reservation& reservation);
 [[nodiscard]] std::string release_patch(const kube::Node& node, const std::string& prefix,
                                         const DeepTestRecord& record);
 
-// What agent and controller say to each other of deep tests on a Node object (docs/remediation.md). Pure.
-//   <prefix>/wants-test  annotation of the agent: since when it asks
-//   <prefix>/may-test    of the controller: since when the agent may
-//   <prefix>/shall-test  of the controller: {"plan", "since"}; it holds the node and wants to know
-//   <prefix>/held        of the controller: the node is cordoned by it
+// Annotations by which agent and controller agree on deep diagnostics (docs/remediation.md). Pure.
+//   <prefix>/wants-test  of the agent: time of its request
+//   <prefix>/may-test    of the controller: time of its permission
+//   <prefix>/shall-test  of the controller: {"plan", "since"}; it holds the node and requests a diagnostic
+//   <prefix>/held        of the controller: it has cordoned the node
 
 struct TestLeave {
   std::optional<WallTime> asked;
@@ -81,21 +80,21 @@ struct TestLeave {
   std::optional<WallTime> ordered;
   bool is_held = false;
 
-  // Something stands there that the agent has to take away.
+  // An annotation is present that the agent has to remove.
   [[nodiscard]] bool any() const { return asked || granted; }
 };
-// A time that cannot be read is one of long ago.
+// A malformed time counts as a time long ago.
 [[nodiscard]] TestLeave test_leave(const kube::Node& node, const std::string& prefix);
 
-// Merge patches of the Node object, refused when it is not the version that was seen.
+// Merge patches of the Node object. The server refuses them with 409 if the object has changed since `node`.
 [[nodiscard]] std::string ask_leave_patch(const kube::Node& node, const std::string& prefix, WallTime now);
 [[nodiscard]] std::string give_leave_back_patch(const kube::Node& node, const std::string& prefix);
 
-// Names of the annotations that are given back.
+// Names of the annotations that give_leave_back_patch removes.
 [[nodiscard]] std::string wants_test_key(const std::string& prefix);
 [[nodiscard]] std::string may_test_key(const std::string& prefix);
 
-// Null: the node has none of that name.
+// Value of the annotation. Null: the node has no annotation of that name.
 [[nodiscard]] const std::string* annotation_of(const kube::Node& node, const std::string& key);
 
 }  // namespace autopilot::diagnostics
