@@ -123,7 +123,7 @@ DeepTestSummary run_deep_test_program(const DeepTestOptions& options) {
 DeepTestSummary read_deep_test(const host::ChildReport& report, std::size_t gpus) {
   if (report.end == host::ChildEnd::timed_out) return problem("the test did not end in time");
   if (report.end != host::ChildEnd::exited) return problem("the test ended by " + to_string(report.status));
-  // dcgmi ends with other codes than 0 when a test fails; what failed stands in the document.
+  // dcgmi ends with other codes than 0 when a test fails; the document lists the failures.
   const auto diagnosis = host::parse_dcgm_diagnosis(report.output);
   if (!diagnosis)
     return problem(to_string(report.status) + ", " + diagnosis.error().what +
@@ -192,8 +192,8 @@ void add(const host::DcgmResult& result, const std::string& name, const host::Dc
     test->message = cut((result.entity.empty() ? "" : result.entity + ": ") + message.text, kLongestMessage);
 }
 
-// Warnings and failures of one test stand side by side, each error with its GPUs; what was sound is told
-// where nothing else is.
+// Warnings and failures of one test are listed side by side, each error with its GPUs. Passed results are
+// listed only for tests without them.
 void add(const host::DcgmResult& result, DeepTestSummary& summary) {
   const std::string name = cut(result.test, kLongestName);
   const auto has_name = [&name](const DeepTestSummary::Test& test) { return test.name == name; };

@@ -16,51 +16,51 @@
 
 namespace autopilot::diagnostics {
 
-// What a deep test says of the GPUs of a node, short enough for the termination message of a container, which
-// is how it leaves the pod that it ran in.
+// Result of a deep diagnostic for the GPUs of a node, short enough for the termination message of a
+// container, from which the agent reads it.
 struct DeepTestSummary {
   struct Test {
     std::string name;  // DCGM's
     host::DcgmStatus status = host::DcgmStatus::skip;
-    std::vector<std::uint32_t> gpus;      // those of that status; empty: not about certain GPUs
-    std::string message;                  // the first one, cut
-    std::optional<std::int64_t> error{};  // dcgmError_t of these results, where it is told
+    std::vector<std::uint32_t> gpus;      // GPUs of that status; empty: not about certain GPUs
+    std::string message;                  // the first message, cut
+    std::optional<std::int64_t> error{};  // dcgmError_t of these results; not set: DCGM reported none
     friend bool operator==(const Test&, const Test&) = default;
   };
 
-  std::string problem;       // why nothing can be said of the GPUs; empty: they were tested
-  std::vector<Test> tests;   // of each name, and each error of it, what failed, what was warned, or else what
-                             // passed; in this order, skips last
-  std::size_t left_out = 0;  // tests that had no room; never one that is worse than one that is here
-  std::vector<host::DcgmGpu> gpus;  // that were tested
+  std::string problem;      // why there is no result; empty: the GPUs were tested
+  std::vector<Test> tests;  // for each name and error: the failures, the warnings, or else the passed
+                            // results; in this order, skips last
+  std::size_t left_out = 0;         // number of tests without room; none is worse than a listed test
+  std::vector<host::DcgmGpu> gpus;  // the tested GPUs
   friend bool operator==(const DeepTestSummary&, const DeepTestSummary&) = default;
 };
 
-// The kubelet keeps so many bytes of a termination message.
+// Bytes of a termination message that the kubelet keeps.
 inline constexpr std::size_t kMaxDeepTestSummary = 4096;
 
 [[nodiscard]] DeepTestSummary summary_of(const host::DcgmDiagnosis& diagnosis);
 
-// One line of JSON of at most kMaxDeepTestSummary bytes. Room is made by leaving out first messages, then
-// tests from the end, then serials.
+// One line of JSON of at most kMaxDeepTestSummary bytes. A longer one loses messages first, then tests from
+// the end, then serials.
 [[nodiscard]] std::string format_deep_test_summary(DeepTestSummary summary);
-// malformed: what is no such line. Pure, and safe with what a stranger wrote.
+// malformed: anything else. Pure, and safe with untrusted text.
 [[nodiscard]] Result<DeepTestSummary> parse_deep_test_summary(std::string_view text);
 
-// What a deep test said, by how its program ended and what it wrote. gpus: how many it was given; fewer were
-// tested: there is no telling about the rest. 0: not known.
+// Result of a deep diagnostic, from the exit status and the output of its program. gpus: number of GPUs that
+// it was given; if fewer were tested, `problem` is set. 0: not known.
 [[nodiscard]] DeepTestSummary read_deep_test(const host::ChildReport& report, std::size_t gpus);
 
-// 0: tested, and nothing failed; 1: something failed; 2: nothing can be said of the GPUs.
+// 0: tested without a failure; 1: a test failed; 2: no result for the GPUs.
 [[nodiscard]] int exit_code_of(const DeepTestSummary& summary);
 
-// A deep test that is no program of its own: what follows `--` on the command line, and when it must end.
+// A deep diagnostic without a separate program. arguments: those after `--` on the command line.
 using OwnDeepTest = std::function<DeepTestSummary(const std::vector<std::string>& arguments, MonoTime until)>;
 
 // `autopilot helper deep-test --output FILE [--deadline DURATION] [--gpus N] -- PROGRAM [ARGUMENT...]`: runs
-// the program of a deep test, looked up in PATH, which prints what `dcgmi diag -j` does; leaves its summary
-// in the file and what it printed on standard output and error. `... --tests own -- [OPTION...]`: `own` in
-// the place of a program. Gives the exit code.
+// the program of a deep diagnostic, found in PATH, which prints the output of `dcgmi diag -j`; writes the
+// summary to the file and passes the program's output on to standard output and error. `... --tests own --
+// [OPTION...]`: runs `own` in place of a program. Returns the exit code.
 [[nodiscard]] int run_deep_test(const std::vector<std::string>& arguments, const OwnDeepTest& own);
 
 }  // namespace autopilot::diagnostics

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kNameBegin = "autopilot-deep-test-";
 constexpr int kKeptSeconds = 3600;  // for people who want to read its log, and for an agent that was away
 constexpr int kEndSeconds = 10;     // from SIGTERM to SIGKILL
-constexpr int kUser = 65532;        // anybody but root
+constexpr int kUser = 65532;        // any user but root
 
 std::int64_t whole_seconds_of(Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();
@@ -163,7 +163,7 @@ DeepTestResult not_tested(std::string why) {
   return result;
 }
 
-// What stands on the node is read again by names of tests: one that is excused is told by its error.
+// The record on the node is read again by names of tests: an excused test is listed by its error.
 std::string detail_of(const Test& test, bool is_excused) {
   std::string text =
       is_excused ? "dcgm_error_" + std::to_string(test.error.value_or(0)) : host::test_word(test.name);
@@ -172,7 +172,7 @@ std::string detail_of(const Test& test, bool is_excused) {
   return text;
 }
 
-// Why a test that shows no failure says nothing of the GPUs; empty: it does.
+// Why a diagnostic without failures is no proof for the GPUs; empty: it is one.
 std::string doubt(const kube::ContainerEnd& end, const DeepTestSummary& summary) {
   if (!summary.problem.empty()) return summary.problem;
   if (end.exit_code == kSomethingFailed) return "it ended with failures and names none";
@@ -185,7 +185,7 @@ std::string doubt(const kube::ContainerEnd& end, const DeepTestSummary& summary)
 
 std::vector<host::DcgmGpu> DeepTestResult::passed_gpus() const {
   if (!summary.problem.empty() || outcome == DeepTestOutcome::not_tested) return {};
-  // Tests without room may be as bad as the last one that is here.
+  // Tests that were left out may be as bad as the last listed test.
   if (summary.left_out > 0 && summary.tests.back().status > DcgmStatus::pass) return {};
   std::vector<host::DcgmGpu> passed = summary.gpus;
   for (const Test& test : summary.tests) {

@@ -27,7 +27,7 @@ bool is_pod_of(const kube::Pod& pod, const std::string& job, const std::string& 
   return pod.owner_kind == "Job" && pod.owner_name == job && pod.meta.name_space == name_space;
 }
 
-// An agent without an image, or one that was told to test no more, only ends what another one began.
+// An agent without an image, or with diagnostics disabled, only ends diagnostics of another agent.
 bool is_on(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now) {
   const bool is_wanted = policy.every > Duration{0} || world.is_wanted || world.asked;
   return (is_wanted || is_ordered(world, policy, now)) && !policy.job.image.empty();
@@ -38,7 +38,7 @@ Duration length_of(const DeepTestPolicy& policy) {
   return Times::kCreate + Times::kStart + policy.job.deadline + Times::kEnd;
 }
 
-// One question, with what all its answers need.
+// One decision, with its inputs.
 class Question {
  public:
   Question(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now)
@@ -53,14 +53,15 @@ class Question {
 
   [[nodiscard]] DeepTestStep answer() const {
     if (!marks_.any()) return begin();
-    if (!has_sight(Times::kLook)) return is_lost() ? release("nobody can look at it") : look_when_settled();
+    if (!has_sight(Times::kLook))
+      return is_lost() ? release("its Jobs and pods cannot be read") : look_when_settled();
     if (auto step = delete_stray()) return *step;
-    if (!marks_.reservation) return release("nobody knows how long the node should be kept");
+    if (!marks_.reservation) return release("the reservation is missing or malformed");
     const Reservation& kept = *marks_.reservation;
     if (auto step = take_result(kept)) return *step;
     if (is_cancelled(kept)) return end(kept, "it was cancelled");
-    if (!marks_.has_taint) return end(kept, "somebody took the taint away");
-    if (is_broken(kept)) return end(kept, "it is kept by a clock that is not right");
+    if (!marks_.has_taint) return end(kept, "another client removed the taint");
+    if (is_broken(kept)) return end(kept, "the times of its reservation are invalid: a clock is wrong");
     if (now_ >= kept.until) return end(kept, "the test did not end in time");
     if (const auto use = use_of_node(); !use.holders.empty())
       return end(kept, "accelerators are in use: " + use.holders.front());
@@ -69,7 +70,7 @@ class Question {
   }
 
  private:
-  // Nobody keeps the node.
+  // The node is not reserved.
   [[nodiscard]] DeepTestStep begin() const {
     if (auto step = end_strays()) return *step;
     const auto due = deep_test_due(world_, policy_, now_);
@@ -80,7 +81,7 @@ class Question {
     if (auto step = delete_stray()) return *step;
     const WallTime next_look = sight_.asked + Times::kLookBusy;
     if (auto why = obstacle(); !why.empty()) {
-      // A clock that was ahead when somebody asked would make every sight old.
+      // A clock that was ahead at the time of the request would make every sight old.
       const WallTime asked = std::min(world_.asked.value_or(WallTime{}), now_);
       const bool is_old = world_.asked && sight_.asked < asked - Times::kFresh;
       if (is_old) return look();
@@ -95,15 +96,16 @@ class Question {
             .why = "until " + format_time(wanted.until)};
   }
 
-  // A node that the controller holds serves nobody: it need not be asked what it ordered.
+  // A node that the controller holds runs no workload, and the controller itself has requested the
+  // diagnostic.
   [[nodiscard]] bool must_ask() const {
     return policy_.asks_controller && !leave_.granted && !is_ordered(world_, policy_, now_);
   }
   [[nodiscard]] DeepTestStep ask() const {
     if (!leave_.asked)
       return {.kind = Kind::ask, .body = ask_leave_patch(world_.node, prefix_, now_), .why = "it is due"};
-    DeepTestStep step = wait(now_ + Times::kLook, "the controller has not said yet that it may begin");
-    // Who waits for a test is told when it does not come soon.
+    DeepTestStep step = wait(now_ + Times::kLook, "the controller has not permitted it yet");
+    // A waiting caller gets an answer if the permission does not come soon.
     step.is_kept_from = world_.asked && now_ - *leave_.asked >= Times::kLook;
     return step;
   }
@@ -141,7 +143,7 @@ class Question {
     return "";
   }
 
-  // It is kept and nobody tests: as long as there is time for a whole test, one begins.
+  // The node is reserved and has no Job: creates one if the time is enough for a whole diagnostic.
   [[nodiscard]] DeepTestStep create(const Reservation& kept) const {
     if (!is_on(world_, policy_, now_)) return end(kept, "deep tests are switched off");
     const Duration left = kept.until - now_ - Times::kEnd;
@@ -160,10 +162,10 @@ class Question {
             .name = name_of(kept)};
   }
 
-  // A test is under way.
+  // The Job exists.
   [[nodiscard]] DeepTestStep watch(const Reservation& kept, const kube::Job& job) const {
     if (job.meta.is_deleting) return wait(sight_.asked + Times::kLook, "until the test is gone");
-    // A test that takes long need not be looked at often: others of this agent want to look as well.
+    // A long diagnostic is read less often, to leave list requests for other diagnostics of this agent.
     const Duration pause =
         std::clamp<Duration>((now_ - kept.since) / 4, Times::kLook, DeepTestTimes::kLookBusy);
     const WallTime next_look = sight_.asked + pause;
@@ -175,7 +177,7 @@ class Question {
     return wait(std::min(next_look, kept.until), runs ? "the test runs" : "the test begins");
   }
 
-  // The Job goes, and then the reservation.
+  // Deletes the Job, then releases the reservation.
   [[nodiscard]] DeepTestStep end(const Reservation& kept, std::string why) const {
     const kube::Job* job = job_of(kept);
     if (job != nullptr && !job->is_over() && !job->meta.is_deleting) return remove(*job, std::move(why));
@@ -186,7 +188,7 @@ class Question {
     return release(std::move(why));
   }
 
-  // A pod that is over says how it was. One that is gone when its Job is over says nothing.
+  // A pod that is over contains the result. If it is missing and its Job is over, there is no result.
   [[nodiscard]] std::optional<DeepTestStep> take_result(const Reservation& kept) const {
     const kube::Job* job = job_of(kept);
     const kube::Pod* pod = pod_of(kept);
@@ -231,18 +233,18 @@ class Question {
         .kind = Kind::release, .body = release_patch(world_.node, prefix_, record), .why = std::move(why)};
   }
 
-  // Whoever took the marks of the node away has ended its test; its turn may be far.
+  // The removal of the node's marks ends its diagnostic, even if the next turn is far.
   [[nodiscard]] std::optional<DeepTestStep> end_strays() const {
     if (!world_.may_have_strays || !world_.can_look || !is_on(world_, policy_, now_)) return std::nullopt;
     if (!has_sight(Times::kLook)) return look();
     if (auto step = delete_stray()) return step;
     const auto is_over = [](const kube::Job& job) { return job.is_over(); };
     if (std::ranges::all_of(sight_.jobs, is_over)) return std::nullopt;
-    return wait(sight_.asked + Times::kLook, "until a test is gone that nobody keeps the node for");
+    return wait(sight_.asked + Times::kLook, "until an earlier test without a reservation is gone");
   }
 
-  // A Job of another reservation. The node may be known late, so one that has just begun is left alone where
-  // nothing stands there at all.
+  // Deletes a Job of another reservation. The Node object may be outdated: without any mark on it, a Job that
+  // has just begun remains.
   [[nodiscard]] std::optional<DeepTestStep> delete_stray() const {
     const Reservation* kept = marks_.reservation ? &*marks_.reservation : nullptr;
     for (const kube::Job& job : sight_.jobs) {
@@ -250,7 +252,7 @@ class Question {
       if (!since || job.is_over() || job.meta.is_deleting) continue;
       const bool is_late = marks_.any() || now_ - *since > Times::kNews;
       const bool is_stray = kept == nullptr ? is_late : *since < kept->since;
-      if (is_stray) return remove(job, "nobody keeps the node for it");
+      if (is_stray) return remove(job, "the node is not reserved for it");
     }
     return std::nullopt;
   }
@@ -258,7 +260,7 @@ class Question {
   [[nodiscard]] static DeepTestStep remove(const kube::Job& job, std::string why) {
     return {.kind = Kind::delete_job, .name = job.meta.name, .uid = job.meta.uid, .why = std::move(why)};
   }
-  // What is seen while schedulers do not know the taint yet says nothing.
+  // A sight proves nothing until schedulers have seen the taint.
   [[nodiscard]] DeepTestStep look_when_settled() const {
     const WallTime settled = marks_.reservation && !is_broken(*marks_.reservation)
                                  ? marks_.reservation->since + Times::kSettle
@@ -270,7 +272,7 @@ class Question {
     const WallTime again = *world_.looked + Times::kLook;
     return now_ < again ? wait(again, "") : DeepTestStep{.kind = Kind::look};
   }
-  // Whether a node is still busy costs the server little to tell from memory; that it is idle, it must know.
+  // A busy node may be read from the server's cache, which is cheap; that it is idle needs an exact read.
   [[nodiscard]] DeepTestStep look_or_glance() const {
     DeepTestStep step = look();
     step.is_glance = step.kind == Kind::look && !world_.asked && world_.sight && !obstacle().empty();

@@ -13,47 +13,47 @@
 
 namespace autopilot::diagnostics {
 
-// What the API showed when it was asked: first the Jobs of deep_test_selector, then, when these were there,
-// all pods of the node. So the pods are at least as new as the Jobs.
+// Result of reading the API: first the Jobs of deep_test_selector, then all pods of the node. The pods are
+// therefore at least as new as the Jobs.
 struct DeepTestSight {
-  WallTime asked{};  // when the asking began
+  WallTime asked{};  // start of the first request
   std::vector<kube::Job> jobs;
   std::vector<kube::Pod> pods;
-  bool is_exact = true;  // false: the server may have answered from memory, with what was a while ago
+  bool is_exact = true;  // false: the server may have answered with an older state from its cache
 };
 
 struct DeepTestWorld {
-  kube::Node node;                     // as a watch or the answer to a write told
-  std::optional<DeepTestSight> sight;  // none after a write, whatever its answer: then it may be old
-  std::optional<WallTime> looked;      // when the last look began; two are kLook apart
-  bool can_look = true;                // false: the last look was refused, or got no answer
-  bool may_have_strays = false;        // a Job may run although nobody keeps the node
-  bool is_wanted = false;              // the verdict waits for a test
-  std::optional<WallTime> asked;       // since when somebody waits for one that is made now, or not at all
-  std::optional<WallTime> cancelled;   // a test for which the node was reserved until then is to end
-  WallTime watched_since{};            // a node that was never tested has its turn some time after that
+  kube::Node node;                     // from a watch, or from the answer to a write
+  std::optional<DeepTestSight> sight;  // not set after each write, because it may be outdated
+  std::optional<WallTime> looked;      // start of the last read; two are at least kLook apart
+  bool can_look = true;                // false: the last read was refused, or got no answer
+  bool may_have_strays = false;        // a Job may run without a reservation
+  bool is_wanted = false;              // the verdict waits for a diagnostic
+  std::optional<WallTime> asked;       // time of a request for an immediate diagnostic
+  std::optional<WallTime> cancelled;   // a diagnostic reserved before that time must end
+  WallTime watched_since{};            // the first turn of an untested node is after that time
 };
 
 struct DeepTestPolicy {
-  Duration every{};    // 0: none of its own accord
-  std::string holder;  // who we are, for people
+  Duration every{};    // interval of scheduled diagnostics; 0: only on request
+  std::string holder;  // name of this agent, as text for people
   std::vector<std::string> fatal;
-  std::vector<host::DcgmExcuse> excuses;  // errors of DCGM by which none of them is fatal
+  std::vector<host::DcgmExcuse> excuses;  // errors of DCGM that do not make a fatal test fatal
   int level = 0;                          // of dcgmi, for the record
-  bool asks_controller = false;           // before the node is reserved
-  DeepTestJobSettings job;                // without an image nothing is tested
+  bool asks_controller = false;           // requests the controller's permission before a reservation
+  DeepTestJobSettings job;                // without an image no diagnostic begins
 };
 
 struct DeepTestStep {
   enum class Kind : std::uint8_t {
-    wait,        // nothing before `at`, or before the node changes; without `at` nothing at all
-    look,        // take a new sight, which need not be exact where `is_glance`, ask again
-    ask,         // patch the node with `body`: the controller is asked for leave
-    give_back,   // patch the node with `body`: leave that is not needed any more
+    wait,        // until `at`, or until the node changes; without `at`, no diagnostic is possible
+    look,        // read a new sight, from the server's cache if `is_glance`
+    ask,         // patch the node with `body`: requests the controller's permission
+    give_back,   // patch the node with `body`: returns a permission that is not needed
     reserve,     // patch the node with `body`
-    create_job,  // create `body`; that it is there already is as good
-    delete_job,  // delete the Job `name` with `uid`, in the foreground; that it is gone is as good
-    release,     // patch the node with `body`; `result`, if there is one, is what the test said
+    create_job,  // create `body`; "already exists" counts as success
+    delete_job,  // delete the Job `name` with `uid`, in the foreground; "not found" counts as success
+    release,     // patch the node with `body`; `result`, if set, is the result of the diagnostic
   };
   Kind kind = Kind::wait;
   bool is_glance = false;
@@ -61,41 +61,42 @@ struct DeepTestStep {
   std::string body;
   std::string name;
   std::string uid;
-  std::string why;            // for people: why it waits, or does what it does; empty: as it should be
-  bool is_kept_from = false;  // of a wait: the node cannot be tested now, as was seen since somebody asked
+  std::string why;            // reason of the step, as text for people; empty: nothing unusual
+  bool is_kept_from = false;  // of a wait: a read after the request showed that the node cannot be tested now
   std::string in_use_by;      // likewise: "namespace/pod" that has accelerators of the node
   std::optional<DeepTestResult> result;
 };
 
-// How long a step of a test may take. Together with the test's own deadline they are how long a node is kept.
+// Limits of the steps. Their sum with the deadline of the diagnostic is the longest reservation of a node.
 struct DeepTestTimes {
-  static constexpr Duration kCreate = std::chrono::minutes{2};     // from the reservation to the Job
-  static constexpr Duration kStart = std::chrono::minutes{5};      // from there to the start of its container
-  static constexpr Duration kEnd = std::chrono::minutes{1};        // from the Job's deadline to the expiry
-  static constexpr Duration kPatience = std::chrono::seconds{30};  // after it, for pods that do not end
-  static constexpr Duration kSettle = std::chrono::seconds{3};     // until a scheduler has seen the taint
-  static constexpr Duration kLook = std::chrono::seconds{20};      // between sights, or longer (ListBudget)
-  static constexpr Duration kLookBusy = std::chrono::minutes{1};   // and while little changes
-  static constexpr Duration kFresh = std::chrono::seconds{2};      // a sight for who asks, before that
-  static constexpr Duration kRetry = std::chrono::minutes{10};     // after a test that said nothing
-  static constexpr Duration kLongest = std::chrono::hours{24};     // no reservation is made for longer
-  static constexpr Duration kNews = std::chrono::minutes{1};       // the node may be known so late
+  static constexpr Duration kCreate = std::chrono::minutes{2};  // from the reservation to the Job
+  static constexpr Duration kStart = std::chrono::minutes{5};   // from the Job to the start of its container
+  static constexpr Duration kEnd = std::chrono::minutes{1};     // from the Job's deadline to the expiry
+  static constexpr Duration kPatience =
+      std::chrono::seconds{30};                                 // after the expiry, for pods that do not end
+  static constexpr Duration kSettle = std::chrono::seconds{3};  // until a scheduler has seen the taint
+  static constexpr Duration kLook = std::chrono::seconds{20};   // between sights, or longer (ListBudget)
+  static constexpr Duration kLookBusy = std::chrono::minutes{1};  // the same while little changes
+  static constexpr Duration kFresh = std::chrono::seconds{2};   // age of a sight that still answers a request
+  static constexpr Duration kRetry = std::chrono::minutes{10};  // after a diagnostic without a result
+  static constexpr Duration kLongest = std::chrono::hours{24};  // longest valid reservation
+  static constexpr Duration kNews = std::chrono::minutes{1};    // longest delay of the Node object
 };
 
-// The next thing to do for the deep test of a node. Pure, and without memory: whatever was begun by whoever
-// is gone on with, by what the API shows. Every write may get no answer, be sent twice, or be sent by two
-// agents: those of the node are refused when the node changed, a Job has one name for each reservation. A
-// result is given until the release that carries it has arrived, so its id (the name of the Job) may be seen
-// again.
+// The next step of the deep diagnostic of a node. Pure and without state: it continues from the state of the
+// API, which any agent may have left. A write may get no answer, be sent twice, or be sent by two agents: the
+// server refuses a patch of a node that has changed, and a Job has one name for each reservation. The result
+// is returned again until its release has arrived, so the caller can see its id (the name of the Job) twice.
 [[nodiscard]] DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now);
 
-// The controller holds the node and wants a test that was not made since.
+// The controller holds the node and has requested a diagnostic that has not run since.
 [[nodiscard]] bool is_ordered(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now);
 
-// From asking for a test to its end, at most.
+// Longest time from a request to the end of the diagnostic.
 [[nodiscard]] Duration longest_deep_test(const DeepTestPolicy& policy);
 
-// When a node has its turn. Nodes are spread over `every`, and each keeps its place in it.
+// Time of the node's next turn; not set: no diagnostic is due or enabled. Turns are spread over `every` by
+// the name of the node.
 [[nodiscard]] std::optional<WallTime> deep_test_due(const DeepTestWorld& world, const DeepTestPolicy& policy,
                                                     WallTime now);
 

@@ -57,11 +57,11 @@ Observation about(const DeepTestRecord& record, Subject subject, std::string_vie
   return observation;
 }
 
-// Nothing stands there, or nothing of use.
+// The record has no result.
 Result<Observations> without_result(const DeepTestView& view) {
   if (!view.has_accelerators) return fail(Errc::unsupported, "the node offers no accelerators to test");
   if (view.is_on && view.record.tried)
-    return fail(Errc::unavailable, "the last deep test said nothing: " + view.record.why);
+    return fail(Errc::unavailable, "the last deep test had no result: " + view.record.why);
   if (view.is_on) return fail(Errc::unavailable, "no deep test of this node has ended yet");
   Observations all{about(host_subject(), "deep_test.outcome", "off")};
   for (const Subject& gpu : view.gpus)

@@ -57,7 +57,7 @@ std::string jobs_path(const std::string& name_space, const std::string& name = {
   return "/apis/batch/v1/namespaces/" + name_space + "/jobs" + (name.empty() ? "" : "/" + name);
 }
 
-// What `is_as_good` of an error says is taken for success.
+// Treats errors for which `is_as_good` returns true as success.
 kube::OnObject forgiving(bool (*is_as_good)(const kube::ApiError& why), kube::OnObject on_answer) {
   return [is_as_good, on_answer = std::move(on_answer)](kube::ApiResult<std::string> answer) {
     if (!answer && is_as_good(answer.error())) answer = std::string();
@@ -125,7 +125,7 @@ Status DeepTester::test_now(Asked asked) {
 void DeepTester::cancel() {
   asked_.reset();
   world_.asked.reset();
-  // A reservation that is on its way may be seen much later.
+  // A reservation that was already sent may be seen much later.
   world_.cancelled = clock_.now().wall;
   go_on_soon();
 }
@@ -141,10 +141,10 @@ void DeepTester::tell_kept_from(const DeepTestStep& step) {
   tell_end(fail(Errc::conflict, "GPU in use by " + step.in_use_by), std::nullopt);
 }
 
-// What stands on the node now is of the test that ended.
+// The record on the node is now that of the ended diagnostic.
 void DeepTester::tell_released() {
   DeepTestRecord record = deep_test_record(world_.node, policy_.job.prefix);
-  // Who waits now asked after the cancel, for another one.
+  // A caller that waits now has requested another diagnostic after the cancel.
   if (record.tried && std::exchange(world_.cancelled, std::nullopt)) return;
   if (record.tried) return tell_end(fail(Errc::unavailable, record.why), record);
   const std::string failed = record.failed.empty() ? "" : ": " + record.failed;
@@ -174,7 +174,8 @@ void DeepTester::wait(const DeepTestStep& step) {
   next_ = {};
   if (step.is_kept_from) tell_kept_from(step);
   if (!step.at)
-    return tell_end(fail(Errc::unavailable, "this agent knows no image for a deep test"), std::nullopt);
+    return tell_end(fail(Errc::unavailable, "this agent has no image for a deep test: set `deep_test.image`"),
+                    std::nullopt);
   say(step);
   next_ =
       loop_.after(std::clamp(*step.at - clock_.now().wall, kShortestWait, kLongestWait), [this] { go_on(); });
@@ -230,10 +231,10 @@ void DeepTester::list_pods(DeepTestSight sight) {
 void DeepTester::take_no_sight(const Error& why) {
   world_.sight.reset();
   if (std::exchange(world_.can_look, false))
-    log_warning("deep test: Jobs and pods of the node cannot be seen", {{"cause", why.what}});
-  // One that is under way may still tell.
+    log_warning("deep test: Jobs and pods of the node cannot be read", {{"cause", why.what}});
+  // A running diagnostic may still have a result.
   if (!testing_marks(world_.node, policy_.job.prefix).any())
-    tell_end(fail(why.code, "Jobs and pods of the node cannot be seen: " + why.what), std::nullopt);
+    tell_end(fail(why.code, "Jobs and pods of the node cannot be read: " + why.what), std::nullopt);
   go_on_soon();
 }
 
@@ -267,7 +268,7 @@ void DeepTester::take_pod(const kube::ApiResult<std::string>& answer) {
   if (own && !policy_.job.owner) policy_.job.owner = own->owner;
   if (policy_.job.image.empty())
     log_warning(
-        "deep test: none is made: `deep_test.image` is empty, and the pod of this agent tells no image",
+        "deep test: none is made: `deep_test.image` is empty, and the pod of this agent has no usable image",
         {{"pod", pod_}, {"cause", own ? "it has no container named agent" : own.error().what}});
   go_on_soon();
 }

@@ -16,35 +16,36 @@
 
 namespace autopilot::diagnostics {
 
-// Does what next_step says: takes sights of Jobs and pods as far as `lists` allows, and writes through the
-// writer of this node. Begins nothing while another agent writes for the node. On the loop's thread.
+// Executes the steps of next_step: reads Jobs and pods within `lists`, and writes through the writer of this
+// node. Begins nothing while another agent writes for the node. On the event loop's thread.
 class DeepTester {
  public:
-  // What a test said, before the release that carries it goes: it may be told again. `test`: its id.
+  // Takes a result, before its release is sent; the same result may come again. `test`: its id.
   using OnResult = std::function<void(const std::string& test, const DeepTestResult& result)>;
 
-  // pod: that we run in, which is asked for what `policy` lacks: image and owner of the Jobs; empty: none.
+  // pod: the agent's own pod, read for the image and owner of the Jobs if `policy` lacks them; empty: none.
   DeepTester(net::EventLoop& loop, kube::Client& client, kube::ClusterWriter& writer, ListBudget& lists,
              const Clock& clock, DeepTestPolicy policy, std::string pod, OnResult on_result);
   DeepTester(const DeepTester&) = delete;
   DeepTester& operator=(const DeepTester&) = delete;
   ~DeepTester() = default;
 
-  // The Node object, each time it was seen. Nothing is done before the first time.
+  // Takes each version of the Node object. No step is executed before the first call.
   void see(const kube::Node& node);
-  // Whether a test should be made as soon as the node is idle.
+  // True: a diagnostic begins as soon as the node is idle.
   void want(bool is_wanted);
-  // A test that is made now or not at all; one that is under way is as good.
+  // Request for an immediate diagnostic.
   struct Asked {
-    std::function<void(std::string why)> on_wait;  // what it waits for, when that changes
-    // Once, not from within test_now. What the test said, or an error: conflict: pods have accelerators of
-    // the node, and nothing was tested; others: what kept it from telling anything. record: that stands on
-    // the Node object now; nothing: no test has begun.
+    std::function<void(std::string why)> on_wait;  // called when the reason of a wait changes
+    // Called once, never from within test_now. `said` is the result, or an error: conflict: pods have
+    // accelerators of the node, and nothing was tested; others: why there is no result. record: the record on
+    // the Node object; not set: no diagnostic has begun.
     std::function<void(Result<std::string> said, std::optional<DeepTestRecord> record)> on_end;
   };
-  // unavailable: the node was not seen yet, or another agent writes for it.
+  // Starts a diagnostic now, or waits for a running one. unavailable: the node has not been seen yet, or
+  // another agent writes for it.
   [[nodiscard]] Status test_now(Asked asked);
-  // Nobody waits any more; a test that is under way is ended.
+  // Drops the callbacks of test_now and ends a running diagnostic.
   void cancel();
 
  private:
@@ -76,12 +77,12 @@ class DeepTester {
   DeepTestPolicy policy_;
   const std::string pod_;
   const OnResult on_result_;
-  DeepTestWorld world_;  // its node has no name before it was seen
+  DeepTestWorld world_;  // its node has no name until the first see()
   bool has_asked_for_pod_ = false;
-  bool is_writing_ = false;  // a write waits for its turn, or is on its way
-  Kind sent_ = Kind::wait;   // which one, when it is on its way
+  bool is_writing_ = false;  // a write waits for its turn, or was sent
+  Kind sent_ = Kind::wait;   // kind of the write that was sent
   std::optional<Asked> asked_;
-  std::string said_;  // why it waits, as it was said last
+  std::string said_;  // last logged reason of a wait
   net::Subscription next_;
   net::Exchange exchange_;  // last: it calls
 };

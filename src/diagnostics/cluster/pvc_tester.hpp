@@ -29,16 +29,15 @@ inline constexpr std::string_view kPvcCheck = "storage.pvc";
 
 struct PvcPlan {
   std::vector<PvcTarget> targets;
-  Duration period{0};  // from one round of tests to the next; 0: rounds are asked for
+  Duration period{0};  // interval between rounds; 0: rounds only on request
   PvcTimes times;
 };
 
-// Tests one storage class after the other, once in a period or when somebody asks, and puts what it found on
-// the board under "storage.pvc". What a predecessor left is taken away at once; the first round begins some
-// time within the first minutes, so that the nodes of a cluster do not all ask at the same moment. Lists
-// claims and pods as far as `lists` allows, asks for the claim of a running test at most once a second, and
-// writes through the writer of this node. A round of all classes begins at once when somebody asks for it. On
-// the loop's thread.
+// Tests one storage class after the other, once in a period and on request, and stores the observations on
+// the board under "storage.pvc". Removes objects of an earlier agent at once. The first round begins at a
+// random time before kLatestStart, so that the nodes of a cluster do not send requests at the same moment; a
+// requested round begins at once. Lists claims and pods within `lists`, reads the claim of a running
+// diagnostic at most once a second, and writes through the writer of this node. On the event loop's thread.
 class PvcTester {
  public:
   static constexpr Duration kLatestStart = std::chrono::minutes{10};
@@ -51,18 +50,18 @@ class PvcTester {
   PvcTester& operator=(const PvcTester&) = delete;
   ~PvcTester() = default;
 
-  // The node whose tests these are; nothing begins before it was seen.
+  // Takes this node's object; no round begins before the first call.
   void see(const kube::Node& node);
-  // A round that begins after this call. unavailable: the node was not seen yet.
+  // Requests a round that begins after this call. unavailable: the node has not been seen yet.
   [[nodiscard]] Status test_now(OwnTest::Calls calls);
-  // Who asked for it waits no more; the round goes on.
+  // Drops the callbacks of test_now; the round continues.
   void forget_asked() { asked_.reset(); }
-  // How long a round takes at most.
+  // Longest duration of a round.
   [[nodiscard]] Duration longest_round() const;
 
  private:
   void go_on();
-  // The one that is under way: for steps and answers of it.
+  // The running diagnostic; only while there is one.
   [[nodiscard]] PvcTest& test();
   [[nodiscard]] bool begin_next(MonoTime now);
   void wait_for_next();
@@ -97,17 +96,17 @@ class PvcTester {
 
   std::vector<std::optional<PvcResult>> results_;  // one for each target
   std::vector<Instant> ended_;
-  std::optional<PvcTest> test_;          // the one that is under way
-  std::size_t current_ = 0;              // its target, or the next one of this round
-  std::optional<MonoTime> next_round_;   // of its own accord
-  std::optional<OwnTest::Calls> asked_;  // somebody waits for the end of a round
-  bool begins_anew_ = false;             // the test under way began before that was asked for
-  bool wants_sweep_ = true;              // something may have been left
+  std::optional<PvcTest> test_;          // the running diagnostic
+  std::size_t current_ = 0;              // its target, or the next target of this round
+  std::optional<MonoTime> next_round_;   // next scheduled round
+  std::optional<OwnTest::Calls> asked_;  // of the caller that waits for the end of a round
+  bool begins_anew_ = false;             // the running diagnostic began before that request
+  bool wants_sweep_ = true;              // old objects may be left
   MonoTime next_sweep_{};
   kube::BackOff sweeps_;
-  std::optional<MonoTime> seen_empty_;  // nothing of any test was there, and none has begun since
-  PvcWorld seen_;                       // of a look that is under way
-  std::optional<PvcStep> write_;        // waits for the writer, or is on its way
+  std::optional<MonoTime> seen_empty_;  // time without any object; no diagnostic has begun since
+  PvcWorld seen_;                       // of the read in progress
+  std::optional<PvcStep> write_;        // waits for the writer, or was sent
   net::Subscription next_;
   net::Exchange exchange_;  // last: it calls
 };
