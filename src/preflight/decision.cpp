@@ -47,7 +47,8 @@ class Decider {
 
   GateDecision decide() {
     if (world_.snapshot.verdict == Verdict::evict || !world_.why_evicted.empty()) return refuse_for_node();
-    if (!is_complete(world_.snapshot)) return wait("this agent has just begun, and looks at the node");
+    if (!is_complete(world_.snapshot))
+      return wait("this agent has just begun, and is running its first checks");
     const bool has_no_gpu = world_.held.gpus.empty() && world_.held.are_its_own;
     for (const std::string& id : world_.wanted)
       if (!has_no_gpu || is_of_host(id)) decision_.tests.push_back(look_at(id));
@@ -121,7 +122,7 @@ class Decider {
 
   PreflightTest look_at(const std::string& id) {
     if (const auto made = world_.made.find(id); made != world_.made.end()) return look_at(id, made->second);
-    // What the host passed before says nothing of now.
+    // An earlier pass of the host does not count for now.
     if (const auto age = is_of_host(id) ? std::nullopt : age_of_proof(id))
       return {id, PreflightState::fresh, "passed " + ago(*age) + " ago on " + which(), age};
     const auto offered = std::ranges::find(world_.offered, id, &OfferedTest::id);
@@ -148,7 +149,7 @@ class Decider {
           decision_.findings.push_back({id, finding});
       } else if (health != Health::healthy) {
         const bool is_told = tested != nullptr && !tested->findings.empty();
-        unknown = is_told ? tested->findings.front().message : "it said nothing of " + to_string(gpu);
+        unknown = is_told ? tested->findings.front().message : "it has no result for " + to_string(gpu);
       }
     }
     if (!wrong.empty()) {
@@ -178,7 +179,7 @@ class Decider {
     return std::ranges::find(decision_.tests, state, &PreflightTest::state) != decision_.tests.end();
   }
 
-  // What is proven goes first, then what may still be, then what nobody can tell.
+  // Order: proven faults, then tests that still wait or run, then unknown results.
   void conclude() {
     using Kind = GateDecision::Kind;
     if (has(PreflightState::failed)) {

@@ -19,23 +19,23 @@
 
 namespace autopilot::preflight {
 
-// A test that was begun for this question.
+// A diagnostic that was started for this question.
 struct MadeTest {
-  std::string operation;              // empty: it could not be begun
-  std::optional<JudgedTest> verdict;  // when it has ended and told something
-  std::string not_told;               // why it told nothing, in a sentence; with no verdict: it is under way
-  bool is_durable = true;             // the verdict is known after a crash as well
+  std::string operation;              // empty: it could not begin
+  std::optional<JudgedTest> verdict;  // not set: no result
+  std::string not_told;               // why there is no result, in a sentence; empty without verdict: it runs
+  bool is_durable = true;             // the verdict survives a crash
   [[nodiscard]] bool is_under_way() const { return !verdict && not_told.empty(); }
 };
 
-// A test that can be made while a pod has its GPUs.
+// A diagnostic that can run while a pod has its GPUs.
 struct OfferedTest {
   std::string id;
-  bool is_of_host = false;        // leaves the GPUs alone
-  bool is_between_nodes = false;  // of the host, and of nodes that it asks
+  bool is_of_host = false;        // does not use the GPUs
+  bool is_between_nodes = false;  // of the host, with other nodes as peers
 };
 
-// All that a decision rests on.
+// Inputs of a decision.
 struct GateWorld {
   std::span<const std::string> wanted;  // ids of tests
   std::span<const OfferedTest> offered;
@@ -49,34 +49,33 @@ struct GateWorld {
   std::string why_evicted{};          // see incidents::why_it_stays
 };
 
-// A finding, and the check that says so.
+// A finding and its check.
 struct GateFinding {
   std::string check;
   Finding finding;
 };
 
 struct GateDecision {
-  // open: the GPUs are proven sound. run: `run` must be begun, the rest may be under way. wait: for what is
-  // under way, or for the node. refuse: `outcome` says why not.
+  // open: the GPUs have passed. run: start the diagnostics in `run`; others may be running. wait: for running
+  // diagnostics, or for the node. refuse: for the reason in `outcome`.
   enum class Kind : unsigned char { open, run, wait, refuse };
   Kind kind = Kind::wait;
   api::PreflightOutcome outcome = api::PreflightOutcome::could_not_look;  // of open and refuse
   std::vector<std::string> run;
-  std::vector<api::PreflightTest> tests;  // each wanted one, as it is now
-  std::vector<GateFinding> findings;      // what is wrong, or could not be looked at
-  std::string message;                    // all of it in a sentence
+  std::vector<api::PreflightTest> tests;  // present state of each wanted test
+  std::vector<GateFinding> findings;      // of failed tests and of tests without a result
+  std::string message;                    // summary in one sentence
 };
 
-// How they are, in one sentence; where some failed, these alone.
+// Summary of the tests in one sentence; only of the failed ones if any failed.
 [[nodiscard]] std::string message_of(std::span<const api::PreflightTest> tests);
 
-// A proof counts when it is of these GPUs and of this boot, and no older than max_age. What an incident took
-// away is not among them any more (PassBook). A node whose verdict is EVICT, or on which EVICT stands, opens
-// for nobody. Pure.
+// A pass record counts if it is of these GPUs and of this boot, and not older than max_age; an incident
+// removes records (PassBook). A node with the verdict or the written label EVICT admits no pod. Pure.
 [[nodiscard]] GateDecision decide(const GateWorld& world);
 
-// Whether the node came back not long ago: `<prefix>/probation` names a time that is still to come. What
-// cannot be read counts as such: who wrote it wanted the node to be looked at more closely. Pure.
+// True if the node has returned recently: `<prefix>/probation` is a time in the future. A malformed value
+// counts as true, because its writer intended a probation. Pure.
 [[nodiscard]] bool is_on_probation(const kube::Node& node, const std::string& prefix, WallTime now);
 
 }  // namespace autopilot::preflight

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> kReplicas{"ReplicaSet", "StatefulSet",
 std::optional<std::size_t> gang_size(const kube::Pod& pod, const std::string& prefix) {
   if (pod.owner_uid.empty()) return std::nullopt;
   const auto said = pod.meta.annotations.find(prefix + "/gang-size");
-  // What is no number of pods says nothing.
+  // A malformed number counts as not known.
   const std::size_t size =
       said == pod.meta.annotations.end() ? 0 : parse_number<std::uint32_t>(said->second).value_or(0);
   if (size == 1) return std::nullopt;
@@ -49,7 +49,8 @@ void GangWait::ask() {
   });
 }
 
-// A controller that knows no gangs cannot be waited for; one that does not answer may be another one soon.
+// Does not wait for a controller without support for gangs; after no answer, another controller may lead
+// soon.
 void GangWait::take(const Result<api::GangAnswer>& answer) {
   if (answer) nodes_ = answer->nodes;
   const bool is_unknown = !answer && answer.error().code == Errc::unsupported;
@@ -67,7 +68,7 @@ void GangWait::take(const Result<api::GangAnswer>& answer) {
   if (is_lasting) listener_.on_progress(waits_for_);
 }
 
-// Whoever is told may destroy this.
+// The listener may destroy this object.
 void GangWait::end(std::string given_up) {
   self_.reset();
   next_.cancel();

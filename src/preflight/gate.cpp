@@ -15,7 +15,7 @@ using api::PreflightOutcome;
 using api::PreflightState;
 using Kind = GateDecision::Kind;
 
-// Which GPUs there are is known only when that was looked at.
+// The GPUs are known only after gpu.present has run.
 bool has_looked_for_gpus(const NodeSnapshot& snapshot) {
   const auto present = std::ranges::find(snapshot.results, "gpu.present", &CheckResult::check);
   return present == snapshot.results.end() || present->completed != WallTime{};
@@ -149,7 +149,7 @@ HeldGpus PreflightGate::held_by(const Question& question, const CheckResult* loo
   return held_gpus(question.pod.claim, {gpus, look, machine_.allocatable()});
 }
 
-// A pod that has all GPUs of the node, and proofs of them, waits for nobody's look.
+// A pod that has all GPUs of the node, and pass records for them, does not wait for a run of gpu.processes.
 bool PreflightGate::is_open_unseen(Question& question) const {
   HeldGpus held = held_by(question, nullptr);
   if (!held.are_its_own || decide(question, held).kind != Kind::open) return false;
@@ -172,7 +172,7 @@ void PreflightGate::look(const Key& key, Question& question) {
 }
 
 GateDecision PreflightGate::decide(const Question& question, const std::optional<HeldGpus>& held) const {
-  static const HeldGpus unknown{{}, false, "nobody has told yet which GPUs the pod has"};
+  static const HeldGpus unknown{{}, false, "it is not known yet which GPUs the pod has"};
   const config::Preflight settings = machine_.settings();
   const auto offered = machine_.offered();
   const SnapshotPtr snapshot = machine_.snapshot();
@@ -182,7 +182,7 @@ GateDecision PreflightGate::decide(const Question& question, const std::optional
                             machine_.clock.now().wall, machine_.reasons, machine_.why_evicted()});
 }
 
-// One that finds no room, or whose GPUs are being tested, is begun later.
+// A diagnostic without a free place, or with reserved GPUs, begins later.
 void PreflightGate::begin(const Key& key, Question& question, const GateDecision& decision) {
   if (!question.held) return;
   const auto offered = machine_.offered();
@@ -272,7 +272,7 @@ void PreflightGate::tell(Question& question, const GateDecision& decision) {
     listener.on_progress(progress);
 }
 
-// What has not been told by now is not known.
+// Tests without a result at the deadline are unknown.
 void PreflightGate::end_in_time(const Key& key) {
   const auto found = questions_.find(key);
   if (found == questions_.end()) return;
@@ -328,8 +328,8 @@ bool PreflightGate::is_in_gang(const Question& question) const {
          machine_.settings().gang_wait > Duration{0};
 }
 
-// Where the pod may start, and somebody waits who is told of progress. One that failed is no proof for
-// others.
+// True if the pod may start and a listener waits for the gang. A pod that failed is not waited with: it
+// proves nothing for others.
 bool PreflightGate::has_gang(const Question& question, const api::PreflightResult& result) const {
   return result.may_start && result.outcome != PreflightOutcome::failed && is_in_gang(question) &&
          std::ranges::any_of(question.listeners | std::views::values, &Listener::waits_for_gang);
@@ -392,7 +392,7 @@ void PreflightGate::end_gang(const Key& key, const std::string& given_up) {
 void PreflightGate::finish(const Key& key, Question& question, const GateDecision& decision,
                            const api::PreflightResult& result, bool is_written) {
   logging::log_info(
-      "a pod was looked at before it begins",
+      "pre-flight decision",
       {{"pod", question.has_pod ? question.pod.claim.owner.pod_namespace + "/" + question.pod.claim.owner.pod
                                 : "none"},
        {"outcome", std::string(to_string(result.outcome))},
@@ -408,7 +408,7 @@ void PreflightGate::finish(const Key& key, Question& question, const GateDecisio
     answer(key);
 }
 
-// Whoever waits to be moved knows then why nobody comes.
+// Reports to the listeners why the pod is not moved: its report could not be written.
 void PreflightGate::tell_unwritten(const Key& key, const std::string& why) {
   const auto found = questions_.find(key);
   if (found == questions_.end() || !found->second.result) return;
@@ -466,7 +466,7 @@ kube::HealthCheckReport PreflightGate::report_of(const Question& question, const
   return report;
 }
 
-// Who is told may go away meanwhile, or ask again.
+// A listener may leave or ask again from within its callback.
 void PreflightGate::answer(const Key& key) {
   auto node = questions_.extract(key);
   if (node.empty()) return;

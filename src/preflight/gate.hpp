@@ -26,14 +26,14 @@
 
 namespace autopilot::preflight {
 
-// What a gate stands on. Called on the loop's thread.
+// Inputs of the gate. Its functions are called on the event loop's thread.
 struct GateMachine {
   std::string node;
   const Clock& clock;
   const diagnostics::PassBook& passes;
   std::function<SnapshotPtr()> snapshot;
   std::function<std::vector<OfferedTest>()> offered;
-  // Calls back with a look of gpu.processes that begins now; false: nobody looks.
+  // Starts a run of gpu.processes and calls back with its result; false: the check is disabled.
   std::function<bool(std::function<void(const CheckResult& look)> done)> look;
   std::function<Result<Operation>(const diagnostics::OperationStart& wanted)> start;
   std::function<Result<Operation>(const std::string& id)> find;
@@ -43,30 +43,30 @@ struct GateMachine {
   std::function<config::Preflight()> settings;
   incidents::ReasonLookup reasons;
   std::string issuer;  // of reports
-  // Writes a report and calls back, not from within. Empty: there is no cluster.
+  // Writes a report and calls back, never from within the call. Empty: there is no cluster.
   std::function<void(kube::HealthCheckReport report, std::function<void(const Status& written)> done)> report;
-  // Whether the other pods of a job are proven as well, and where they are. Empty: nobody knows, and none is
-  // waited for.
+  // Asks whether the other pods of a job have passed, and for their nodes. Empty: not known, so the gate does
+  // not wait for them.
   GangWait::Ask gang = {};
 };
 
-// Answers pods that want to begin: sees to it that what is missing is tested, and that it is written down
-// what failed or could not be looked at. Those who ask the same for the same pod are one question; a question
-// goes on when nobody waits for its answer any more. On the loop's thread.
+// Decides whether a pod may start: runs the missing diagnostics, and writes a report if one failed or could
+// not run. Equal requests for the same pod share one question; a question continues after its last listener
+// has left. On the event loop's thread.
 class PreflightGate {
  public:
   static constexpr std::size_t kMostQuestions = 64;  // beyond: exhausted
   static constexpr std::size_t kMostListeners = 8;   // of one question; likewise
-  // How often what could not be begun is tried again, and progress is told.
+  // Interval of retries for diagnostics that could not begin, and of progress messages.
   static constexpr Duration kTick = std::chrono::milliseconds{500};
-  // How long an answer waits until it is written down.
+  // Longest time that an answer waits for its report to be written.
   static constexpr Duration kReportPatience = std::chrono::seconds{5};
 
-  // None is called from within ask().
+  // Callbacks; never called from within ask().
   struct Listener {
     std::function<void(const api::PreflightProgress& progress)> on_progress;
-    std::function<void(const api::PreflightResult& result)> on_result;  // once, the last
-    bool waits_for_gang = false;  // for the other pods of the job, beyond the deadline of the tests
+    std::function<void(const api::PreflightResult& result)> on_result;  // once, as the last call
+    bool waits_for_gang = false;  // waits for the other pods of the job, beyond the deadline of the tests
   };
 
   PreflightGate(net::EventLoop& loop, GateMachine machine);
@@ -74,22 +74,23 @@ class PreflightGate {
   PreflightGate& operator=(const PreflightGate&) = delete;
   ~PreflightGate() = default;
 
-  // pod: nothing for all GPUs of the node, of which no report is written. Gives the number of the listener.
+  // pod: not set: all GPUs of the node, without a report. Returns the number of the listener. exhausted:
+  // kMostQuestions or kMostListeners is reached.
   [[nodiscard]] Result<std::uint64_t> ask(const std::optional<PodCaller>& pod,
                                           const api::PreflightRequest& request, Listener listener);
-  // Nobody waits there any more.
+  // Removes a listener; its callbacks are not called again.
   void leave(std::uint64_t listener);
-  // A new snapshot.
+  // Takes a new snapshot.
   void note();
-  // An operation that has ended, what its check says of it, and whether both will be known after a crash.
+  // Takes an operation that has ended, its verdict, and whether both are durable.
   void note(const Operation& operation, const std::optional<JudgedTest>& verdict, bool is_durable);
   [[nodiscard]] GateStats stats() const;
-  // The agent ends: whoever waits is told nothing, and asks the next one.
+  // The agent ends: listeners get no answer, and ask the next agent.
   void stop() { questions_.clear(); }
 
  private:
   using Key = std::tuple<std::string, std::vector<std::string>>;  // the pod, its tests in order
-  // The other pods of the job, and what is told when they are proven.
+  // The wait for the other pods of the job, and the result to send when they have passed.
   struct Gang {
     GateDecision decision;
     api::PreflightResult result;
@@ -106,18 +107,18 @@ class PreflightGate {
     bool is_looking = false;
     std::optional<HeldGpus> held;
     std::map<std::string, MadeTest> made;
-    std::map<std::string, std::string> waits_for;  // by test: why it could not be begun yet
+    std::map<std::string, std::string> waits_for;  // test -> why it could not begin yet
     std::unique_ptr<GangWait> placed;              // until the other pods of its job have a node
-    // The nodes that a test between nodes asks; empty: those whose turn it is.
+    // The nodes for a test between nodes; empty: the nodes whose turn it is.
     std::optional<std::vector<Subject>> peers;
-    std::string said;                            // the last progress
-    std::optional<api::PreflightResult> result;  // known, and not told yet
-    std::unique_ptr<Gang> gang;                  // waited for before there is a result
+    std::string said;                            // last progress message
+    std::optional<api::PreflightResult> result;  // decided, and not sent yet
+    std::unique_ptr<Gang> gang;                  // the wait for other pods before the result
     net::Subscription tick;
     net::Subscription end;  // the deadline, then the patience with the report
   };
 
-  // Keys are the caller's own, never those of `questions_`: a question may go within the call.
+  // Pass copies of keys, never references into `questions_`: a call may remove the question.
   [[nodiscard]] Error too_many(std::string why);
   void advance(const Key& key);
   void advance_all();
@@ -154,7 +155,7 @@ class PreflightGate {
   const GateMachine machine_;
   std::map<Key, Question> questions_;
   std::uint64_t next_listener_ = 0;
-  GateStats stats_;  // without those that wait
+  GateStats stats_;  // without `waiting`
 };
 
 }  // namespace autopilot::preflight

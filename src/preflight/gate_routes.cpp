@@ -15,7 +15,7 @@ namespace {
 using net::HttpRequest;
 using net::Responder;
 
-// What stands against asking whose pod it is at all.
+// Why a request is refused before its token is checked; not set: it is not.
 std::optional<kube::Refusal> objection(const GateContext& context, const HttpRequest& request) {
   if (!context.ask)
     return kube::Refusal{.why = "this agent has no cluster to ask; its Unix socket needs no token"};
@@ -35,7 +35,7 @@ net::ServerEvent event_of(std::string name, std::string data) {
   return {"", std::move(name), std::move(data)};
 }
 
-// As events, until the result or until nobody reads them any more.
+// Sends events until the result, or until the client closes the connection.
 void stream(PreflightGate& gate, const std::optional<PodCaller>& pod, const api::PreflightRequest& wanted,
             Responder responder) {
   const auto out = std::make_shared<net::EventStream>();

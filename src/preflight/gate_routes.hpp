@@ -10,19 +10,19 @@
 
 namespace autopilot::preflight {
 
-// What the route of the gate stands on. Everything is used on the loop's thread and outlives the server.
+// Inputs of the gate's route. Used on the event loop's thread; they outlive the server.
 struct GateContext {
-  // Null while there is none yet.
+  // Null until the gate exists.
   std::function<PreflightGate*()> gate;
-  // PodCallers::ask. Empty: there is no cluster to ask, and nobody but the Unix socket may.
+  // PodCallers::ask. Empty: there is no cluster, and only callers on the Unix socket have the permission.
   std::function<void(const std::string& token, PodCallers::OnAnswer on_answer)> ask;
 };
 
-// How long somebody waits who wants no events: well within the minute in which a server must answer.
+// Longest wait of a caller without events: well within the minute in which a server must answer.
 inline constexpr Duration kLongestSilence = std::chrono::seconds{50};
 
-// POST /v1/preflight of api/openapi.yaml. A token is taken inside TLS alone: whoever reads it may ask in the
-// name of the pod.
+// POST /v1/preflight of api/openapi.yaml. Accepts tokens only over TLS: a caller with the token can act as
+// the pod.
 void add_gate_routes(net::HttpServer& server, const GateContext& context);
 
 }  // namespace autopilot::preflight

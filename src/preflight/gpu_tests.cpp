@@ -24,7 +24,7 @@ void GpuTests::remember(std::span<const Operation> operations) {
   note_unproven();
 }
 
-// A check that says only that nobody has asked for a test would end what an earlier one found.
+// If a check reported only that no diagnostic was requested, it would clear findings of an earlier one.
 void GpuTests::note_unproven() {
   const SnapshotPtr snapshot = sources_.snapshot();
   for (const checks::Check& check : sources_.checks) {
@@ -39,9 +39,9 @@ void GpuTests::note_unproven() {
     const auto known = sources_.board.last(info.id);
     if (!is_asked_for || !is_open || known || known.error().code != Errc::unsupported) continue;
     untested_.insert(info.id);
-    sources_.board.put(
-        info.id,
-        fail(Errc::unavailable, "no test has ended since the agent began; what the last one found stands"));
+    sources_.board.put(info.id,
+                       fail(Errc::unavailable,
+                            "no test has ended since the agent began; the findings of the last test remain"));
   }
 }
 
@@ -79,7 +79,7 @@ std::optional<JudgedTest> GpuTests::judge_own_pings(const checks::Check& check, 
   return judge_pings(check, operation, *seen, sources_.facts, sources_.expectation());
 }
 
-// What a test found before stands until another one finds something.
+// Earlier findings remain until another diagnostic has a result.
 void GpuTests::note_untested(const Operation& operation) {
   if (operation.state == OperationState::skipped && !operation.observations.empty()) {
     sources_.board.add(operation.kind, operation.observations);

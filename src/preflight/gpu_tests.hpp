@@ -14,9 +14,10 @@
 
 namespace autopilot::preflight {
 
-// What becomes of a test that a pod may wait for. One of GPUs ran as a child of the agent: what it found goes
-// to the board, where its check looks, and what passed into the book. One that could not look leaves why,
-// where nothing is known yet. On the loop's thread.
+// Takes the results of diagnostics that a pod may wait for. Observations of a GPU diagnostic, which ran as a
+// child of the agent, go to the board, from which its check reads; passed GPUs get pass records. If the
+// diagnostic could not run and the board has no result yet, the board gets the reason. On the event loop's
+// thread.
 class GpuTests {
  public:
   struct Sources {
@@ -29,12 +30,12 @@ class GpuTests {
   };
   explicit GpuTests(Sources sources) : sources_(std::move(sources)) {}
 
-  // Those of an earlier agent: what they measured is what is usual of these cards, and what a test that
-  // somebody asks for found wrong stands until another one has been made.
+  // Takes operations of an earlier agent: their measurements are the usual values of these GPUs, and faults
+  // found by a requested diagnostic remain until another one has run.
   void remember(std::span<const Operation> operations);
-  // Names the GPUs of an operation in full: a child knows their addresses alone.
+  // Completes the GPU subjects of an operation: a child knows only their addresses.
   void complete(Operation& operation) const;
-  // An operation that began or ended, completed. Nothing: it found nothing that a check judges.
+  // Takes a completed operation that began or ended. Not set: it has no result that a check judges.
   std::optional<JudgedTest> note(const Operation& operation);
 
  private:
@@ -45,7 +46,7 @@ class GpuTests {
   void note_unproven();
 
   const Sources sources_;
-  std::set<std::string> untested_;  // kinds of which the board has such a reason
+  std::set<std::string> untested_;  // kinds for which the board has a reason in place of a result
 };
 
 }  // namespace autopilot::preflight

@@ -198,7 +198,7 @@ TEST_F(OwnPings, an_interface_by_which_nobody_answers_is_not_proven) {
   const TestedGpu host = judge();
   EXPECT_EQ(host.health, Health::unknown);
   ASSERT_EQ(host.findings.size(), 1U);
-  EXPECT_THAT(host.findings[0].message, HasSubstr("nobody answers by way of ib0, and too few were asked"));
+  EXPECT_THAT(host.findings[0].message, HasSubstr("no node answers over ib0, and too few were asked"));
 }
 
 TEST_F(OwnPings, an_interface_by_which_nobody_could_be_asked_is_not_proven) {
@@ -207,7 +207,7 @@ TEST_F(OwnPings, an_interface_by_which_nobody_could_be_asked_is_not_proven) {
   const TestedGpu host = judge();
   EXPECT_EQ(host.health, Health::unknown);
   ASSERT_EQ(host.findings.size(), 1U);
-  EXPECT_EQ(host.findings[0].message, "nobody could be asked by way of ib0");
+  EXPECT_EQ(host.findings[0].message, "no other node could be asked over ib0");
 }
 
 TEST_F(OwnPings, where_nobody_could_be_asked_nothing_is_proven) {

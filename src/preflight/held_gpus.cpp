@@ -23,7 +23,7 @@ std::string name_of(const Workload& workload) {
   return to_string(pod);
 }
 
-// The GPU itself, or the one that this is a part of; null: none of the machine's.
+// The GPU of a GPU or of a part of one; null: not a GPU of this machine.
 const Subject* gpu_of(const Subject& subject, std::span<const Subject> gpus) {
   if (subject.kind != SubjectKind::gpu && subject.kind != SubjectKind::gpu_instance) return nullptr;
   const std::string key = subject.key.substr(0, subject.key.find('/'));
@@ -36,11 +36,11 @@ bool is_own_test(const Workload& workload) {
   return workload.process == std::string_view("autopilot-gpu-probe").substr(0, 15);
 }
 
-// What one look saw of one pod and of all others.
+// GPUs of one pod and of all others, from one run of gpu.processes.
 struct Seen {
   std::set<Subject> whole;
   std::set<Subject> parts;
-  std::vector<std::pair<Subject, std::string>> others;  // GPU -> who else has it, or uses it
+  std::vector<std::pair<Subject, std::string>> others;  // GPU -> another holder or user
 };
 
 Seen seen_in(const CheckResult& look, const GpuClaim& claim, std::span<const Subject> gpus) {
@@ -73,7 +73,7 @@ HeldGpus all_of(std::span<const Subject> gpus, std::string untestable) {
   return {{gpus.begin(), gpus.end()}, false, std::move(untestable)};
 }
 
-// Somebody else's work would be disturbed, and would make the test say what is not so.
+// Other users of the GPUs: a diagnostic would disturb their work, and their work would distort its result.
 std::string used_by_others(const std::vector<Subject>& gpus, const Seen& seen) {
   for (const auto& [gpu, who] : seen.others)
     if (std::ranges::find(gpus, gpu) != gpus.end()) return to_string(gpu) + " is in use by " + who;
@@ -112,7 +112,7 @@ HeldGpus held_gpus(const GpuClaim& claim, const GpuView& view) {
   if (claim.whole == 0 && !claim.has_parts && !claim.has_claims) return {{}, true, {}};
   if (!has_looked(view.look, kKubelet))
     return all_of(view.gpus,
-                  "nobody tells which of the " + std::to_string(count) +
+                  "it is not known which of the " + std::to_string(count) +
                       " GPUs of this node the pod has: the agent cannot ask the kubelet (profile full)");
   if (!seen.parts.empty()) {
     std::set<Subject> touched = seen.parts;
@@ -122,7 +122,7 @@ HeldGpus held_gpus(const GpuClaim& claim, const GpuView& view) {
   }
   const auto told = static_cast<std::int64_t>(seen.whole.size());
   if (told == 0 || told < claim.whole || claim.has_parts)
-    return all_of(view.gpus, "the kubelet tells " + std::to_string(told) +
+    return all_of(view.gpus, "the kubelet reports " + std::to_string(told) +
                                  " of the GPUs of the pod, which asks for " +
                                  (claim.whole > 0 ? std::to_string(claim.whole) : "others"));
   HeldGpus held{listed(seen.whole, view.gpus), true, {}};

@@ -14,34 +14,34 @@
 
 namespace autopilot::preflight {
 
-// What somebody wants to have tested.
+// The GPUs to test.
 struct GpuClaim {
-  // The pod; empty: nobody's, and all GPUs of the machine.
+  // The pod; empty: no pod, and all GPUs of the machine.
   WorkloadOwner owner;
-  std::int64_t whole = 0;   // GPUs that it asks for
-  bool has_parts = false;   // or parts of GPUs
-  bool has_claims = false;  // or devices of a claim, which may be GPUs
+  std::int64_t whole = 0;   // number of whole GPUs that the pod requests
+  bool has_parts = false;   // it requests parts of GPUs
+  bool has_claims = false;  // it has devices of a claim, which may be GPUs
 };
 [[nodiscard]] GpuClaim claim_of(const kube::Pod& pod);
 
-// What it has of the machine.
+// The GPUs that a claim has.
 struct HeldGpus {
-  std::vector<Subject> gpus;  // those that must be sound; where nobody tells which: all
-  bool are_its_own = false;   // these and no others are its
-  // Why a test may not be made of them, in a sentence; empty: it may.
+  std::vector<Subject> gpus;  // GPUs that must pass; all GPUs if its own are not known
+  bool are_its_own = false;   // exactly these GPUs belong to the claim
+  // Why they cannot be tested, in a sentence; empty: they can.
   std::string untestable;
 };
 
-// What is known of the machine.
+// State of the machine.
 struct GpuView {
   std::span<const Subject> gpus;      // all, as the driver lists them
-  const CheckResult* look = nullptr;  // of gpu.processes, made now; null: it did not look
+  const CheckResult* look = nullptr;  // present result of gpu.processes; null: it has not run
   std::optional<std::int64_t> allocatable =
-      std::nullopt;  // whole GPUs that the node offers; nothing: not known
+      std::nullopt;  // whole GPUs that the node offers; not set: not known
 };
 
-// Which GPUs these are: by the word of the kubelet, or because the pod has all of them. What else uses them
-// keeps them from being tested, the pod itself does not. Pure.
+// The GPUs of a claim, as the kubelet reports them, or all GPUs if the pod has all of them. Another user of
+// these GPUs makes them untestable, the pod itself does not. Pure.
 [[nodiscard]] HeldGpus held_gpus(const GpuClaim& claim, const GpuView& view);
 
 }  // namespace autopilot::preflight

@@ -16,7 +16,7 @@ Answer refused(int status, Errc code, std::string why) {
   return {std::nullopt, {status, code, std::move(why)}};
 }
 
-// Of the server's own words about us: what an agent may not ask says nothing of the caller.
+// Answer after a failed request of the agent: its missing permission is not an error of the caller.
 Answer could_not_ask(const kube::ApiError& why) {
   return refused(503, Errc::unavailable, "whose the token is cannot be asked: " + why.error.what);
 }
@@ -38,7 +38,7 @@ std::string objection_of_gate(const kube::Pod& pod) {
   return {};
 }
 
-// What stands against the pod; empty: nothing.
+// Why the pod is refused; empty: it is not.
 std::string objection(const kube::Pod& pod, const kube::BoundPod& bound, const std::string& node) {
   const std::string name = "the pod " + bound.name_space + "/" + bound.name;
   if (pod.meta.uid != bound.uid) return name + " is another one than that of the token";
@@ -102,7 +102,7 @@ void PodCallers::take_pod(const std::string& token, const kube::BoundPod& bound,
   settle(token, known);
 }
 
-// A pod that is told anew may be there, have begun, or have changed: only what is so for good is remembered.
+// Remembers only permanent answers: a pod may appear, start or change before the next request.
 void PodCallers::settle(const std::string& token, const Answer& answer) {
   answers_.settle(token, answer, answer.refusal.status == 401);
 }

@@ -17,24 +17,24 @@
 
 namespace autopilot::preflight {
 
-// Of the tokens that pods show at the gate. They are good for nothing else, and those for people are no good
-// there.
+// Audience of the tokens that pods send to the gate. These tokens are valid only there, and tokens for people
+// are not valid there.
 inline constexpr const char* kGateAudience = "autopilot";
-// Of the pods that have a gate, and the init container that is it.
+// Label of pods with a gate, and name of the gate's init container.
 inline constexpr const char* kGateLabel = "autopilot";
 inline constexpr std::string_view kGateContainer = "autopilot-preflight";
 
-// A pod of this node, by the word of the API server alone.
+// A pod of this node, as the API server describes it.
 struct PodCaller {
   GpuClaim claim;
   std::optional<kube::ReportedJob> job = std::nullopt;  // its controlling owner
   std::optional<std::size_t> gang = std::nullopt;       // see gang_size()
 };
 
-// Whose pod a token is: the API server is asked whose it is, then for that pod. Both must say that the pod is
-// on this node; it must have the label of those that have a gate, and be in it: what a pod does with its GPUs
-// once it has begun would be taken for a fault of the node. A token that is none is remembered for
-// kRemembered, nothing else is. On the loop's thread.
+// Finds the pod of a token: asks the API server for the owner of the token, then for that pod. Both answers
+// must name this node, and the pod must have the gate's label and still be in its gate: the work of a started
+// pod on its GPUs would be mistaken for a fault of the node. Remembers invalid tokens for kRemembered, and no
+// other answer. On the event loop's thread.
 class PodCallers {
  public:
   struct Answer {
@@ -50,7 +50,7 @@ class PodCallers {
   // prefix: of our annotations.
   PodCallers(kube::Client& client, const Clock& clock, std::string node, std::string prefix);
 
-  // `on_answer` may ask again, but not end this.
+  // `on_answer` may call ask() again, but must not destroy this object.
   void ask(const std::string& token, OnAnswer on_answer);
 
  private:

@@ -53,7 +53,7 @@ void ReportSender::look(std::uint64_t number) {
       });
 }
 
-// The spec of a report does not change, but for one that stands for a pod that was let in.
+// Replaces the report only if its outcome is still `started`.
 void ReportSender::change(std::uint64_t number, const std::string& there) {
   Sending& sending = sending_.at(number);
   const auto known = kube::parse_health_check_report(there);
@@ -64,7 +64,7 @@ void ReportSender::change(std::uint64_t number, const std::string& there) {
                        sending.report.outcome != kube::ReportedOutcome::started;
   if (!is_open) return end(number, {});
   sending.report.meta.version = known->meta.version;
-  // Others may have labelled it meanwhile; what does not change is as it stands there.
+  // Other clients may have added labels meanwhile; immutable fields keep their present values.
   sending.report.tests = known->tests;
   sending.report.job = known->job;
   sending.report.pod = known->pod;

@@ -16,9 +16,9 @@
 
 namespace autopilot::preflight {
 
-// Writes HealthCheckReports: makes the object, or changes what is there from `started` to what came of it.
-// One that says what is true already stays as it is. What fails goes again, later each time, for a quarter of
-// an hour at least: an API server that is away or begins anew is waited for. On the loop's thread.
+// Writes HealthCheckReports: creates the object, or replaces the outcome `started` of a present one by the
+// final outcome. An object with a final outcome does not change. Retries failed writes with growing pauses
+// for at least a quarter of an hour, in which an API server can restart. On the event loop's thread.
 class ReportSender {
  public:
   static constexpr std::size_t kMostAtOnce = 64;  // beyond: exhausted
@@ -34,7 +34,7 @@ class ReportSender {
   ReportSender& operator=(const ReportSender&) = delete;
   ~ReportSender() = default;
 
-  // Calls back once, not from within, when it stands there or is given up.
+  // Calls back once, never from within the call, when the report is written or has been given up.
   void send(kube::HealthCheckReport report, OnWritten on_written);
 
  private:

@@ -45,7 +45,7 @@ bool concerns(const Subject& subject, const Subject& gpu) {
   return from == gpu.key || to == gpu.key;
 }
 
-// What is proven goes before what could not be looked at.
+// A proven fault has priority over an unknown.
 Health health_of(const Findings& findings) {
   const auto has = [&findings](Health health) {
     return std::ranges::find(findings, health, &Finding::health) != findings.end();
@@ -63,8 +63,8 @@ JudgedTest test_of(const Operation& operation) {
           .gpus = {}};
 }
 
-// Other oddities of all ways of an interface, and a family of IP that nobody answers there, are as likely the
-// fabric's, and no reason to move a pod.
+// Other findings about all paths of an interface, or about an IP family without answers, are as likely caused
+// by the fabric, and do not justify moving a pod.
 bool is_own_fault(const Finding& finding) {
   constexpr std::array<std::string_view, 3> kReasons{"interface_reaches_nobody", "path_loses_packets",
                                                      "path_is_late"};
@@ -87,14 +87,14 @@ Findings unproven_interfaces(const Observations& seen) {
   Findings findings;
   for (const auto& [interface, count] : counts)
     if (count.asked == 0)
-      findings.push_back(not_known("nobody could be asked by way of " + interface));
+      findings.push_back(not_known("no other node could be asked over " + interface));
     else if (count.unanswered >= count.asked)
-      findings.push_back(not_known("nobody answers by way of " + interface +
-                                   ", and too few were asked to tell their nodes from this one"));
+      findings.push_back(not_known("no node answers over " + interface +
+                                   ", and too few were asked to separate their faults from this node's"));
   return findings;
 }
 
-// What the check says of these alone.
+// Findings of the check for these observations alone.
 Findings findings_in(const checks::Check& check, const Observations& observations, WallTime end,
                      const catalog::Catalog& facts, const Expectation& expectation) {
   History history;

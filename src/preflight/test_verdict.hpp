@@ -16,48 +16,48 @@
 
 namespace autopilot::preflight {
 
-// One GPU of a test; of a test of the host, the host.
+// Result for one GPU, or for the host in a test of the host.
 struct TestedGpu {
   Subject gpu;
-  Health health = Health::healthy;  // healthy: it passed; unknown: the test says nothing of it
+  Health health = Health::healthy;  // healthy: passed; unknown: no result
   Findings findings;
 };
 
-// What one test found, by the judge of the check of its name: of this test alone, without what was before.
+// Result of one diagnostic, from the judge of the check of the same name: only of this run, without history.
 struct JudgedTest {
   std::string check;
   std::string operation;
   WallTime began{};
   WallTime finished{};
-  std::vector<TestedGpu> gpus;  // that it was to test, or without a reservation those that it told of
-  std::optional<TestedGpu> host = std::nullopt;  // of a test that is about no single GPU
+  std::vector<TestedGpu> gpus;  // the reserved GPUs; without a reservation, the GPUs with a result
+  std::optional<TestedGpu> host = std::nullopt;  // of a test of the host as a whole
 
-  // What is said of that GPU; of a test of the host, for each of them. Null: nothing.
+  // The result for that GPU; the host's result in a test of the host. Null: none.
   [[nodiscard]] const TestedGpu* find(const Subject& gpu) const;
 };
 
-// An operation that succeeded. What the judge says of the host, it says of each GPU. Pure.
+// Judges an operation that succeeded. A finding about the host counts for each GPU. Pure.
 [[nodiscard]] JudgedTest judge_test(const checks::Check& check, const Operation& operation,
                                     const catalog::Catalog& facts, const Expectation& expectation);
 
-// Of questions that this node asked of others (network.ping), and of what it saw then. An interface of its
-// own that reaches nobody, loses packets or is late is wrong with the host; what is wrong with others is not.
-// Where nobody answered by way of an interface, and they were too few to tell them from it, or where nobody
-// could be asked, nothing is known of the host.
+// Judges pings from this node to others (network.ping) and their observations `seen`. An interface of this
+// node that reaches no node, loses packets or is late is a fault of the host; faults of other nodes are not.
+// The host is unknown if no node answers over an interface and too few were asked to separate its fault from
+// theirs, or if no node could be asked.
 [[nodiscard]] JudgedTest judge_pings(const checks::Check& check, const Operation& operation,
                                      const Observations& seen, const catalog::Catalog& facts,
                                      const Expectation& expectation);
 
-// Of a test that no check judges: `<kind>.mismatches` counts what was computed wrongly. Nothing: it does not
-// tell that.
+// Judges a diagnostic without a check: `<kind>.mismatches` is the number of wrong results. Not set: that
+// observation is missing.
 [[nodiscard]] std::optional<JudgedTest> judge_host_test(const Operation& operation);
 
-// The child of an operation names GPUs by their keys alone: what else is known of them comes from `known`.
+// Completes the subjects of an operation from `known`: its child names GPUs only by their keys.
 void complete_subjects(Operation& operation, std::span<const Subject> known);
 
-// One for each GPU that passed and whose UUID is known, of the time when the test began: what happened to a
-// GPU while it was tested came after it. A host that passed counts for `all` of its GPUs: that
-// is how whoever holds the node learns of it.
+// One record for each GPU that passed and has a known UUID, with the start of the diagnostic as its time: a
+// fault during the diagnostic is then later than the record. A host that passed counts for `all` of its GPUs,
+// so that a holder of the node gets the record.
 [[nodiscard]] std::vector<PassRecord> pass_records_of(const JudgedTest& test, std::span<const Subject> all,
                                                       const std::string& boot_id);
 

@@ -105,7 +105,7 @@ class GangNetworkTest(unittest.TestCase):
         reports = self.api.wait(lambda: (found := self.api.get("hcr", "-n", NAMESPACE)["items"]) and len(found) == 2 and found, "it is on record", 30)
         for report in reports:
             self.assertEqual(report["spec"]["outcome"], "started")
-            self.assertIn("nobody answers by way of eth0, and too few were asked", report["spec"]["message"])
+            self.assertIn("no node answers over eth0, and too few were asked", report["spec"]["message"])
 
 
 if __name__ == "__main__":

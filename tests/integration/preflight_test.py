@@ -193,7 +193,7 @@ class PreflightTest(unittest.TestCase):
         self.start()
         self.add(pod("small", gpus=2), "token-small")
         _, out, _ = self.preflight(token="token-small")
-        self.assertIn("nobody tells which of the 8 GPUs of this node the pod has", out)
+        self.assertIn("it is not known which of the 8 GPUs of this node the pod has", out)
         self.assertEqual(self.preflight()[0], 0)
         _, out, _ = self.preflight(token="token-small")
         self.assertIn(" on all 8 GPUs of the node; the job may start", out)

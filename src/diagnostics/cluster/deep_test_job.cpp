@@ -172,7 +172,7 @@ std::string detail_of(const Test& test, bool is_excused) {
   return text;
 }
 
-// Why a diagnostic without failures is no proof for the GPUs; empty: it is one.
+// Why a diagnostic without failures does not prove the GPUs healthy; empty: it does.
 std::string doubt(const kube::ContainerEnd& end, const DeepTestSummary& summary) {
   if (!summary.problem.empty()) return summary.problem;
   if (end.exit_code == kSomethingFailed) return "it ended with failures and names none";

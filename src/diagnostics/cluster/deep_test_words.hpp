@@ -15,7 +15,7 @@
 #include "diagnostics/cluster/reservation.hpp"
 #include "incidents/verdict.hpp"
 
-// What deep tests say, in the words of those who read of them. Pure.
+// Results of deep diagnostics in the forms of their readers: check, pass records, IBM Autopilot. Pure.
 namespace autopilot::diagnostics {
 
 inline constexpr std::string_view kDeepTestCheck = incidents::kDeepTest;

@@ -37,7 +37,7 @@ class DeepTester {
   // Request for an immediate diagnostic.
   struct Asked {
     std::function<void(std::string why)> on_wait;  // called when the reason of a wait changes
-    // Called once, never from within test_now. `said` is the result, or an error: conflict: pods have
+    // Called once, never from within test_now. First argument: the result, or an error: conflict: pods have
     // accelerators of the node, and nothing was tested; others: why there is no result. record: the record on
     // the Node object; not set: no diagnostic has begun.
     std::function<void(Result<std::string> said, std::optional<DeepTestRecord> record)> on_end;

@@ -21,10 +21,10 @@ constexpr const char* kPods = "pods";
 
 constexpr std::size_t kListsOfLook = 2;  // of claims, and of pods
 
-// A pod of a test that nobody takes away ends by itself.
+// Deadline of the pod, in case that it is never removed.
 constexpr Duration kPodOutlives = std::chrono::minutes{10};
-// An empty namespace is taken for one for so long: what another agent of this node left meanwhile is in the
-// way of a test, and then looked for.
+// How long an empty namespace counts as empty. Objects that another agent of this node leaves meanwhile
+// conflict with a diagnostic, which then reads the namespace again.
 constexpr Duration kSeenEmpty = std::chrono::minutes{10};
 constexpr kube::BackOffTimes kSweepPauses{.first = std::chrono::minutes{1}, .last = std::chrono::hours{1}};
 
@@ -80,7 +80,7 @@ Status PvcTester::test_now(OwnTest::Calls calls) {
   return {};
 }
 
-// PvcTest says how long one takes; what was left of earlier ones may have to go first.
+// PvcTest limits one diagnostic; objects of earlier ones may have to be removed first.
 Duration PvcTester::longest_round() const {
   const Duration one = plan_.times.patience + 4 * plan_.times.cleaning;
   return one * static_cast<Duration::rep>(plan_.targets.size() + 2);

@@ -93,9 +93,9 @@ class Operations {
   [[nodiscard]] const std::vector<OperationKind>& kinds() const { return kinds_; }
 
   // Errors: not_found (no such kind; names the known ones), malformed (deadline or reservation beyond the
-  // limits), conflict (a subject is reserved, a test of all GPUs would meet another of GPUs, or the one test
-  // of its kind is under way; names the holder), exhausted (kMaxRunning, children that cannot be killed
-  // included), unavailable (after stop); and those of OwnTest::begin.
+  // limits), conflict (a subject is reserved, a diagnostic of all GPUs conflicts with another of GPUs, or an
+  // own diagnostic of this kind is already running; names the holder), exhausted (kMaxRunning, children that
+  // cannot be killed included), unavailable (after stop); and those of OwnTest::begin.
   [[nodiscard]] Result<Operation> start(const OperationStart& wanted);
   // Asks a child to end; the operation is over some polls later. Errors: not_found; conflict: already over.
   [[nodiscard]] Result<Operation> cancel(std::string_view id, const std::string& by);

@@ -36,7 +36,7 @@ void GpuTestSchedule::note_policy() {
 
 void GpuTestSchedule::note(const Operation& operation) {
   memory_.note(operation, clock_.now().wall);
-  // Not from within: who tells of it has more to do.
+  // Posted, because the caller has not finished its own work.
   if (memory_.began != WallTime{}) next_ = loop_.after(Duration{0}, [this] { step(); });
 }
 
@@ -98,7 +98,7 @@ void GpuTestSchedule::begin(const GpuTestStep& step) {
   wait_until(memory_.not_before, operation.error().what);
 }
 
-// Once, not at every look.
+// Logs each reason once, not at every run.
 void GpuTestSchedule::say_busy(const std::string& why) {
   if (std::exchange(busy_, why) != why)
     logging::log_info("GPUs that are due are not tested now", {{"cause", why}});
@@ -201,7 +201,7 @@ Due due_in(const GpuTestWorld& world, const GpuTestPolicy& policy, const GpuTest
   return due;
 }
 
-// The first test of which some GPUs are idle: one that is never idle keeps no other from its tests.
+// The first diagnostic with idle GPUs: a GPU that is never idle does not block other GPUs.
 GpuTestStep begin(const GpuTestWorld& world, const Due& due, WallTime now) {
   GpuTestStep step;
   if (!is_fresh(world, now)) {
@@ -225,7 +225,7 @@ GpuTestStep begin(const GpuTestWorld& world, const Due& due, WallTime now) {
 
 void GpuTestMemory::note(const Operation& operation, WallTime now) {
   if (operation.owner != kScheduleOwner || !operation.is_over()) return;
-  // Who had the GPUs may have them for long.
+  // The user of the GPUs may hold them for a long time.
   if (operation.state == OperationState::skipped || operation.state == OperationState::cancelled)
     return put_off(now, GpuTestTimes::kBusy);
   for (const Subject& gpu : operation.reservation)
