@@ -10,12 +10,12 @@
 
 namespace autopilot::report {
 
-// What of the node's story those who look at the Node object should read: an incident that opened, changed or
-// closed, and an agent that cannot do its work as it was told. Nothing that was only injected.
+// True for events that belong on the Node object: an incident that opened, changed or closed, and an agent
+// that cannot work as configured. False for injected events.
 [[nodiscard]] bool is_told(const Event& event);
 
-// The same in their words: an incident with its evidence and whom it concerns, as far as it stands in
-// `snapshot`, the latest. The object is left empty. Pure.
+// The event as a Kubernetes Event: an incident with its evidence and its workloads, as far as `snapshot` (the
+// latest) has them. The object remains empty. Pure.
 [[nodiscard]] kube::EventFact fact_of(const Event& event, const NodeSnapshot& snapshot);
 
 // "row_remap_failed" -> "RowRemapFailed".

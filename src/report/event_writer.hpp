@@ -18,29 +18,29 @@
 
 namespace autopilot::report {
 
-// Tells those who look at the Node object what happened: writes core/v1 Events about it, in `default`. Those
-// that the cluster cannot take yet wait, the newest kMaxWaiting of them. On the loop's thread.
+// Writes core/v1 Events about the Node object, in the namespace `default`. Events that cannot be written yet
+// wait; the newest kMaxWaiting are kept. On the event loop's thread.
 class EventWriter {
  public:
   static constexpr std::size_t kMaxWaiting = 64;
 
-  // node: the name of the Node object, and of the one who tells.
+  // node: name of the Node object, and of the reporting instance.
   EventWriter(kube::Client& client, kube::ClusterWriter& writer, const Clock& clock, std::string node);
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
   ~EventWriter() = default;
 
-  // Nothing is written before it is known which object it is about.
+  // Takes the Node object; no event is written before the first call.
   void see(const kube::Node& node);
-  // Those that is_told() (event_words.hpp) picks.
+  // Writes the events that is_told() (event_words.hpp) selects.
   void note(const std::vector<Event>& events, const NodeSnapshot& snapshot);
-  // About the node, whatever its object is left as.
+  // Writes an event about the node; its object is replaced by the Node object.
   void tell(kube::EventFact fact);
-  // Events that were never written: too many waited, or too many were told of this node.
+  // Number of events that were never written: too many waited, or the limit of this node was reached.
   [[nodiscard]] std::uint64_t dropped() const { return queue_.dropped(); }
 
  private:
-  // What was told of an incident last: what does not differ in this is no news.
+  // Last written state of an incident; an event with the same state is not written again.
   struct Told {
     Health health = Health::unknown;
     std::string action;

@@ -12,11 +12,11 @@
 
 namespace autopilot::report {
 
-// The report of an earlier agent, which could not be had when this one started: asked for until the cluster
-// gives it, or says that there is none that this agent can use. On the loop's thread.
+// Reads the report of an earlier agent that could not be read at the start: retries until the cluster returns
+// it, or answers that there is no report for this agent. On the event loop's thread.
 class LateRecall {
  public:
-  // is_simulated: of the machine of this agent. on_end: once, with the report if there is one.
+  // is_simulated: this agent's machine is simulated. on_end: called once, with the report if there is one.
   LateRecall(net::EventLoop& loop, kube::Client& client, std::string name_space, std::string node,
              bool is_simulated, std::function<void(std::optional<NodeReport>)> on_end,
              Duration pause = std::chrono::seconds{10});
@@ -25,7 +25,7 @@ class LateRecall {
   ~LateRecall() = default;
 
   void start();
-  // Why it could not be had so far; empty: nothing is known yet.
+  // Why the last read failed; empty: no read has failed yet.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -39,7 +39,7 @@ class LateRecall {
   const std::string node_;
   const bool is_simulated_;
   const std::function<void(std::optional<NodeReport>)> on_end_;
-  const Duration pause_;  // before it is asked for again
+  const Duration pause_;  // between two reads
   std::string problem_;
   net::Subscription next_;
   net::Exchange exchange_;

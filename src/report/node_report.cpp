@@ -74,7 +74,7 @@ void write_check(JsonWriter& out, const CheckResult& result) {
   out.end_object();
 }
 
-// A GPU as some check saw it.
+// A GPU, from the observations of the checks.
 struct Gpu {
   Subject subject;
   Health health = Health::healthy;  // the worst finding about it
@@ -92,7 +92,7 @@ void write_gpu(JsonWriter& out, const Gpu& gpu) {
 
 // By address.
 std::vector<Gpu> gpus_of(const NodeSnapshot& snapshot) {
-  constexpr std::string_view kLists = "gpu.present";  // the check that looks for all of them
+  constexpr std::string_view kLists = "gpu.present";  // the check that lists all GPUs
   std::map<std::string, Gpu> gpus;
   for (const CheckResult& result : snapshot.results) {
     if (result.check != kLists) continue;
@@ -136,7 +136,7 @@ void write_pass_record(JsonWriter& out, const PassRecord& record) {
   out.end_object();
 }
 
-// The incidents that are told, and the findings behind them.
+// The reported incidents, and their findings.
 struct Told {
   std::vector<Incident> incidents;
   std::vector<SavedFinding> findings;
@@ -144,7 +144,7 @@ struct Told {
   std::size_t findings_left_out = 0;
 };
 
-// Fills Told until there is no more room.
+// Selects incidents and findings until the size limit is reached.
 class Choice {
  public:
   explicit Choice(const incidents::SavedState& saved) {

@@ -22,21 +22,21 @@ inline constexpr std::string_view kReportKind = "NodeHealthReport";
 
 struct ReportInput {
   const NodeSnapshot& snapshot;
-  const incidents::SavedState& saved;  // what a new agent goes on with; its incidents are those that are told
+  const incidents::SavedState& saved;  // state for a new agent; its incidents are the reported ones
   const incidents::WrittenVerdict& written;
   std::span<const PassRecord> pass_records;
   std::string_view name_space;
-  std::string_view node_uid;  // of the Node object, which owns the report; empty: nobody does
+  std::string_view node_uid;  // of the Node object, which owns the report; empty: no owner
   std::string why_evicted{};  // see incidents::why_it_stays
 };
 
-// JSON on one line, at most kMaxReportBytes: of the incidents those that evict first, then failed ones, then
-// the newest, each with its findings; of pass records the newest. How many are left out is said. Equal input
-// is equal text. Pure.
+// JSON on one line, at most kMaxReportBytes: incidents that evict first, then failed incidents, then the
+// newest, each with its findings; of pass records the newest. States how many are left out. Equal input gives
+// equal text. Pure.
 inline constexpr std::size_t kMaxReportBytes = std::size_t{128} << 10;
 [[nodiscard]] std::string report_text(const ReportInput& input);
 
-// Whether two reports differ in more than times and what the state machine counts from round to round. Pure.
+// True if two reports differ in more than times and counters of the state machine. Pure.
 [[nodiscard]] bool is_news(std::string_view before, std::string_view after);
 
 }  // namespace autopilot::report

@@ -90,7 +90,7 @@ NodeReport read_report(const JsonObject& object) {
   return report;
 }
 
-// --- what types do not say ---
+// --- limits beyond the types ---
 
 Status refuse(const std::string& place, const std::string& why) {
   return fail(Errc::malformed, place + ": " + why);
@@ -105,7 +105,7 @@ Status check_count(std::string_view list, std::size_t count, std::size_t limit) 
   return refuse("status." + std::string(list), "more than " + std::to_string(limit) + " entries");
 }
 
-// A name of one word: it stands in paths, labels and lines of text.
+// A name of one word: it is used in paths, labels and lines of text.
 Status check_word(const std::string& word, const std::string& place) {
   const bool is_word = !word.empty() && word.size() <= kLongestWord && std::ranges::all_of(word, [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';

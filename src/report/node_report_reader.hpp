@@ -14,7 +14,7 @@
 
 namespace autopilot::report {
 
-// What a new agent takes over from the report of an earlier one.
+// State that a new agent takes over from the report of an earlier agent.
 struct NodeReport {
   std::string node;
   std::string boot_id;
@@ -25,9 +25,9 @@ struct NodeReport {
   std::vector<PassRecord> pass_records;
 };
 
-// The object as an API server gives it. Closed incidents are left out; what is not known is ignored; of what
-// an older version did not write there is none. malformed, with the place ("status.incidents[3].id: ..."),
-// when it is no such object, or says more than a report can. Pure.
+// Parses the object of the API server. Leaves out closed incidents, ignores unknown members, and leaves
+// members empty that an older version did not write. malformed, with the place ("status.incidents[3].id:
+// ..."): not such an object, or larger than a report can be. Pure.
 [[nodiscard]] Result<NodeReport> parse_report(std::string_view json);
 
 // An object of the API has at most about 1.5 MiB.

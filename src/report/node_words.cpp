@@ -33,7 +33,7 @@ const Group& group_of(std::string_view check, const Finding& finding) {
   return *std::ranges::find_if(kGroups, [check](const Group& group) { return is_of(group, check); });
 }
 
-// What the checks of one group have to say.
+// Results of the checks of one group.
 struct Said {
   int here = 0;    // checks that have something to look at
   int looked = 0;  // of these
@@ -84,11 +84,10 @@ ConditionWords words_of_group(const Group& group, const NodeSnapshot& snapshot) 
   const std::string type(group.type);
   if (!said.bad.empty()) return bad_words(group, said);
   if (said.here == 0) return {type, "True", "NothingHere", "nothing of the kind is here"};
-  const std::string looked =
-      std::to_string(said.looked) + " of " + std::to_string(said.here) + " checks looked";
+  const std::string looked = std::to_string(said.looked) + " of " + std::to_string(said.here) + " checks ran";
   if (!said.required_not_looked.empty())
     return {type, "Unknown", "NotLooked",
-            looked + "; not " + std::string(said.required_not_looked.front()) +
+            looked + "; no result of " + std::string(said.required_not_looked.front()) +
                 and_more(said.required_not_looked.size() - 1)};
   if (said.looked == 0) return {type, "Unknown", "NotLooked", looked};
   return {type, "True", "Healthy", looked};
@@ -110,7 +109,7 @@ const Incident* first_of(const NodeSnapshot& snapshot, std::size_t& count) {
 
 std::string summary_of(const NodeSnapshot& snapshot, const std::string& why_evicted) {
   std::string coverage = std::to_string(snapshot.coverage.looked) + " of " +
-                         std::to_string(snapshot.coverage.of) + " checks looked";
+                         std::to_string(snapshot.coverage.of) + " checks ran";
   std::size_t count = 0;
   const Incident* first = first_of(snapshot, count);
   if (first == nullptr && why_evicted.empty()) return coverage;

@@ -21,22 +21,21 @@ struct ConditionWords {
   static constexpr std::size_t kMaxMessage = 1024;
 };
 
-// What is said of a node where Kubernetes looks for it.
+// Label, annotations and conditions of the Node object.
 struct NodeWords {
   std::string gpuhealth;  // value of the label; empty: the node has no such label
   std::string summary;    // value of the annotation; at most kMaxSummary bytes
   std::vector<ConditionWords> conditions;
-  std::optional<diagnostics::DeepTestWords> deep_test;  // nothing: what stands there of deep tests stays
+  std::optional<diagnostics::DeepTestWords> deep_test;  // not set: present values of deep diagnostics remain
   friend bool operator==(const NodeWords&, const NodeWords&) = default;
 
   static constexpr std::size_t kMaxSummary = 256;
 };
 
-// `written`: the word that stands on the node, which may be worse than the snapshot's verdict; then
-// why_evicted says why. A condition is
-// True only when every subject that was looked at is healthy and every required check has looked; a finding
-// about a part of a GPU belongs to GpuHealthy whichever check makes it, others to the condition of their
-// check. Injected findings change nothing. Pure.
+// `written`: the verdict to write, which may be worse than the snapshot's; then why_evicted states the
+// reason. A condition is True only if every checked subject is healthy and every required check has run. A
+// finding about a part of a GPU belongs to GpuHealthy, other findings to the condition of their check.
+// Injected findings change nothing. Pure.
 [[nodiscard]] NodeWords words_of(const NodeSnapshot& snapshot, Verdict written,
                                  const std::string& why_evicted = {});
 

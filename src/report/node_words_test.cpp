@@ -51,7 +51,7 @@ TEST(NodeWords, say_that_all_is_well_and_how_much_was_seen) {
   const auto gpu = condition({result("gpu.ecc", Health::healthy), result("gpu.xid", Health::unknown),
                               result("gpu.mig", Health::unsupported)},
                              kGpu);
-  EXPECT_EQ(gpu, (ConditionWords{"GpuHealthy", "True", "Healthy", "1 of 2 checks looked"}));
+  EXPECT_EQ(gpu, (ConditionWords{"GpuHealthy", "True", "Healthy", "1 of 2 checks ran"}));
 }
 
 TEST(NodeWords, name_the_worst_and_count_the_others) {
@@ -78,8 +78,8 @@ TEST(NodeWords, a_gpu_is_a_gpu_whichever_check_speaks_of_it) {
 TEST(NodeWords, a_required_check_that_did_not_look_makes_a_condition_unknown) {
   const CheckResults results = {result("gpu.ecc", Health::healthy),
                                 result("gpu.driver", Health::unknown, true)};
-  EXPECT_EQ(condition(results, kGpu),
-            (ConditionWords{"GpuHealthy", "Unknown", "NotLooked", "1 of 2 checks looked; not gpu.driver"}));
+  EXPECT_EQ(condition(results, kGpu), (ConditionWords{"GpuHealthy", "Unknown", "NotLooked",
+                                                      "1 of 2 checks ran; no result of gpu.driver"}));
   EXPECT_EQ(condition({result("network.dns", Health::unknown)}, kNetwork).status, "Unknown");
 }
 
@@ -112,7 +112,7 @@ TEST(NodeWords, the_label_is_the_written_word) {
 TEST(NodeWords, the_summary_begins_with_the_worst_incident_and_fits) {
   NodeSnapshot snapshot;
   snapshot.coverage = {31, 35, {}};
-  EXPECT_EQ(words_of(snapshot, Verdict::pass).summary, "31 of 35 checks looked");
+  EXPECT_EQ(words_of(snapshot, Verdict::pass).summary, "31 of 35 checks ran");
   for (const auto& [health, text] : {std::pair{Health::degraded, std::string("GPU 1 is hot")},
                                      std::pair{Health::failed, "GPU 2 " + std::string(300, 'x')}}) {
     Incident incident;
@@ -123,13 +123,13 @@ TEST(NodeWords, the_summary_begins_with_the_worst_incident_and_fits) {
   const std::string summary = words_of(snapshot, Verdict::warn).summary;
   EXPECT_EQ(summary.size(), NodeWords::kMaxSummary);
   EXPECT_THAT(summary, StartsWith("GPU 2 xxx"));
-  EXPECT_THAT(summary, EndsWith("...; and 1 more; 31 of 35 checks looked"));
+  EXPECT_THAT(summary, EndsWith("...; and 1 more; 31 of 35 checks ran"));
 }
 
 TEST(NodeWords, the_summary_says_why_evict_stays_where_no_incident_does) {
   NodeSnapshot snapshot;
   snapshot.coverage = {31, 35, {}};
-  EXPECT_EQ(words_of(snapshot, Verdict::evict, "EVICT stays").summary, "EVICT stays; 31 of 35 checks looked");
+  EXPECT_EQ(words_of(snapshot, Verdict::evict, "EVICT stays").summary, "EVICT stays; 31 of 35 checks ran");
 }
 
 TEST(NodeWords, texts_are_cut_between_characters) {

@@ -18,7 +18,7 @@ constexpr Duration kLookAtHeartbeat = std::chrono::seconds{15};
 // One of the six lists that an agent may ask for in a minute, as that of the pods (Attribution); the others
 // are its tests' (ListBudget).
 constexpr Duration kBetweenLists = std::chrono::seconds{61};
-constexpr int kSilent = 3;  // heartbeats that are missing: nobody writes any more
+constexpr int kSilent = 3;  // missing heartbeats after which the other agent counts as stopped
 
 std::string path_of(const std::string& node) {
   return "/api/v1/nodes/" + node;
@@ -66,7 +66,7 @@ NodeWriter::NodeWriter(net::EventLoop& loop, kube::Client& client, kube::Cluster
              {[] {}, [this](const kube::JsonObject& object) { see(kube::parse_node(object)); }, [] {},
               [this](const kube::JsonObject& object) { see(kube::parse_node(object)); },
               [this](const kube::JsonObject&) { node_.reset(); }, [this] { hear(); },
-              [this](const kube::ApiError& error) { say("it cannot be seen: " + error.error.what); }},
+              [this](const kube::ApiError& error) { say("it cannot be read: " + error.error.what); }},
              std::move(random)) {
   writer_.add(kube::WriteKind::label, source([this](kube::OnObject on_answer) {
                 return client_.patch({path_of(options_.node), {}}, kube::Patch::merge, label_patch(*words_),
@@ -85,7 +85,7 @@ kube::ClusterWriter::Source NodeWriter::source(std::function<net::Exchange(kube:
     if (!node_ || !words_) return std::nullopt;
     return send(std::move(on_answer));
   };
-  // What the server made of it; the watch will tell the same later.
+  // The object as the server stored it; the watch delivers the same version later.
   source.on_written = [this](const std::string& json) {
     if (auto node = kube::parse_node(json)) see(std::move(*node));
   };
@@ -103,7 +103,7 @@ void NodeWriter::note(NodeWords words) {
   compare(Depth::words);
 }
 
-// Before anybody writes for what is seen, it must be known who may.
+// Decides which agent writes before any writer acts on the object.
 void NodeWriter::see(kube::Node node) {
   node_.emplace(std::move(node));
   listen(*node_);
@@ -113,8 +113,7 @@ void NodeWriter::see(kube::Node node) {
   compare(Depth::words);
 }
 
-// Whether somebody else writes this node while we do. What stood there at first may be of an agent that is
-// gone.
+// Detects another agent that writes this node. The first version may be of an agent that has stopped.
 void NodeWriter::listen(const kube::Node& node) {
   const std::string_view by = text_of(node.meta.annotations, options_.prefix + "/checked-by");
   std::string mark =

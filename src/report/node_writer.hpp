@@ -18,23 +18,23 @@
 namespace autopilot::report {
 
 struct NodeWriterOptions {
-  std::string node;                              // name of the Node object
-  std::string prefix = "autopilot.ibm.com";      // of labels and annotations
-  std::string instance;                          // of this agent; one that started later has a greater one
-  Duration heartbeat = std::chrono::minutes{5};  // what stands there is written again so often
+  std::string node;                          // name of the Node object
+  std::string prefix = "autopilot.ibm.com";  // of labels and annotations
+  std::string instance;                      // of this agent; an agent that starts later has a greater value
+  Duration heartbeat = std::chrono::minutes{5};  // longest time between two writes
 };
 
-// Keeps label, annotations and conditions of the own Node object as they should be, whoever changes them:
-// what stands there is watched, and what differs is written: at once, texts for people alone later
-// (WriteUrgency). Writes nothing before it has seen the object. On the loop's thread. Where two agents run
-// for one node, the one that started later writes, and the other holds back all that its cluster gets from it
-// for as long as the first one is alive.
-//   <prefix>/gpuhealth   label: PASS, WARN, EVICT, TESTING; none where there is nothing to say
+// Keeps label, annotations and conditions of the own Node object up to date, even if another client changes
+// them: watches the object and writes each difference, verdict and health at once, changes of text alone
+// later (WriteUrgency). Writes nothing before it has seen the object. On the event loop's thread. If two
+// agents run for one node, the agent that started later writes, and the other agent writes nothing to the
+// cluster while that agent is alive.
+//   <prefix>/gpuhealth   label: PASS, WARN, EVICT, TESTING; missing without a verdict
 //   <prefix>/summary     annotation
-//   <prefix>/dcgm.level.<r>         label: PASS_<time>, ERR_<time>, what the last deep test said
-//   <prefix>/dcgm.level.<r>.output  annotation: what failed
-//   <prefix>/checked-at  annotation: RFC 3339; older than three heartbeats: nobody watches this node
-//   <prefix>/checked-by  annotation: the agent that wrote last
+//   <prefix>/dcgm.level.<r>         label: PASS_<time>, ERR_<time>, result of the last deep diagnostic
+//   <prefix>/dcgm.level.<r>.output  annotation: its failures
+//   <prefix>/checked-at  annotation: RFC 3339; older than three heartbeats: no agent runs for this node
+//   <prefix>/checked-by  annotation: the last agent that wrote
 //   GpuHealthy, NetworkHealthy, StorageHealthy, HostHealthy: conditions
 class NodeWriter {
  public:
@@ -47,16 +47,16 @@ class NodeWriter {
   ~NodeWriter() = default;
 
   void start();
-  // What should stand there from now on.
+  // Sets the content to write from now on.
   void note(NodeWords words);
-  // Why the object cannot be seen or may not be written; empty: it can, as far as is known.
+  // Why the object cannot be read or written; empty: no failure is known.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
   void see(kube::Node node);
   void listen(const kube::Node& node);
   void hear();
-  // Summary and messages are details: what differs in them alone is written with the next look.
+  // Summary and messages are details: a difference in details alone is written later.
   enum class Depth : std::uint8_t { words, details };
   void compare(Depth depth);
   void compare_texts(const kube::Node& node, const NodeWords& words);
@@ -75,17 +75,17 @@ class NodeWriter {
   const Clock& clock_;
   const NodeWriterOptions options_;
   const std::function<void(const kube::Node&)> on_node_;
-  // Another agent that wrote the object while this one runs.
+  // Another agent that wrote the object while this agent runs.
   struct Heard {
     std::string from;
     MonoTime at{};
   };
   std::optional<Heard> heard_;
-  std::optional<std::string> first_mark_;  // who had written it last, and when, at the first sight
+  std::optional<std::string> first_mark_;  // last writer and its time in the first version of the object
   std::string last_mark_;
   std::string problem_;
   std::optional<NodeWords> words_;
-  std::optional<kube::Node> node_;  // as it was seen last; nothing while there is none
+  std::optional<kube::Node> node_;  // last seen version; not set: the object does not exist
   net::Subscription heartbeat_;
   kube::Watch watch_;  // last: it calls
 };

@@ -19,7 +19,7 @@ std::uint64_t number_of_boot(std::string_view text, std::string_view boot_id) {
 
 using Numbers = std::map<std::string, std::uint64_t, std::less<>>;
 
-// check id -> the number of this boot that stands under prefix + id.
+// check id -> the number of this boot under the key prefix + id.
 Result<Numbers> numbers_of_boot(const store::Journal& journal, std::string_view prefix,
                                 const std::string& boot_id, std::span<const checks::Check> checks) {
   Numbers numbers;

@@ -81,7 +81,7 @@ Incident short_incident(Incident incident, const Cuts& cuts) {
   }
   for (IncidentMember& member : incident.members)
     member.finding = short_finding(std::move(member.finding), cuts);
-  // The newest stand last.
+  // The newest are last.
   if (const std::size_t all = incident.workloads.size(); all > cuts.workloads)
     incident.workloads.erase(incident.workloads.begin(),
                              incident.workloads.end() - static_cast<std::ptrdiff_t>(cuts.workloads));

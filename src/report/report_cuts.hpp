@@ -13,7 +13,7 @@
 // stay whole: they say what it is about. Pure.
 namespace autopilot::report {
 
-// How much of an incident is told.
+// Size limits for one incident.
 struct Cuts {
   std::size_t text = 0;           // bytes of a sentence
   std::size_t evidence = 0;       // entries of a finding
@@ -24,10 +24,10 @@ struct Cuts {
 inline constexpr Cuts kWideCuts{1024, 24, 512, 16, Incident::kMaxWorkloads};
 inline constexpr Cuts kNarrowCuts{256, 12, 128, 4, 4};
 
-// The beginning of a text, with dots where something is left out.
+// The beginning of a text, with dots in place of the rest.
 [[nodiscard]] std::string short_text(std::string_view text, std::size_t bytes);
 [[nodiscard]] Finding short_finding(Finding finding, const Cuts& cuts);
-// Of its members the cause and those that stand come first; those left out are counted as further ones.
+// Keeps the cause and open members first; counts the rest as further members.
 [[nodiscard]] Incident short_incident(Incident incident, const Cuts& cuts);
 
 }  // namespace autopilot::report

@@ -36,7 +36,7 @@ class Question {
 
   Result<std::string> ask() {
     const auto patience = loop_.after(deadline_, [this] { loop_.stop(); });
-    // A file or a plugin may block; whatever hangs there stays behind with its lane.
+    // A file or a plugin may block; a call that hangs keeps its worker.
     const auto ticket =
         lanes_.submit([shared = shared_, now = now_] { shared->give(shared->credentials.refresh(now)); });
     look_ = loop_.every(kLookAtLane, [this] { begin_when_possible(); });
@@ -63,7 +63,7 @@ class Question {
     std::optional<Status> refreshed;
   };
 
-  // Three codes say something of the report itself (recall_report), and nothing of the way to it.
+  // Three codes describe the report itself (recall_report), not the connection to it.
   static Error of_the_way(Error why) {
     if (why.code == Errc::not_found || why.code == Errc::conflict || why.code == Errc::malformed)
       why.code = Errc::unavailable;

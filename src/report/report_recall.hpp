@@ -15,20 +15,20 @@ namespace autopilot::report {
 
 inline constexpr Duration kRecallDeadline = std::chrono::seconds{3};
 
-// The report that an earlier agent of this node left in the cluster. Blocks, for at most `deadline`.
-// not_found: there is none. conflict: it is of another kind of machine (`simulated`), and not for this agent;
-// malformed: it cannot be understood. Else what kept it from being read: nobody knows what it says.
+// Reads the report of an earlier agent of this node from the cluster. Blocks, for at most `deadline`.
+// not_found: there is none; conflict: it is of another kind of machine (`simulated`), and not for this agent;
+// malformed: it cannot be parsed; any other code: the read failed, and the content is not known.
 [[nodiscard]] Result<NodeReport> recall_report(const kube::ClusterDoor& door, const std::string& node,
                                                bool simulated, const Clock& clock,
                                                Duration deadline = kRecallDeadline);
 
-// Says so in the log.
+// Logs that the report was taken over.
 void log_taken_over(const NodeReport& report);
 
-// An answer of the API server, as recall_report takes it: malformed, or a conflict, when it is of no use.
+// Parses an answer of the API server for recall_report. Errors: malformed and conflict, as above.
 [[nodiscard]] Result<NodeReport> read_report(std::string_view json, const std::string& node, bool simulated);
 
-// What a journal must hold for recall() (recall.hpp) to find what the report says.
+// Journal entries from which recall() (recall.hpp) restores the state of the report.
 [[nodiscard]] store::Batch to_batch(const NodeReport& report);
 
 }  // namespace autopilot::report

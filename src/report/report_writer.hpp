@@ -13,12 +13,12 @@ namespace autopilot::report {
 struct ReportWriterOptions {
   std::string name_space;
   std::string node;
-  Duration heartbeat = std::chrono::minutes{5};  // what stands there is written again so often
+  Duration heartbeat = std::chrono::minutes{5};  // longest time between two writes
   Duration spacing = std::chrono::seconds{20};   // between two writes: half of what WriteOrder lets through
 };
 
-// Keeps the report of the node in the cluster as it should be: writes it at once after a quiet while, then
-// every `spacing` as long as it has news, else with each heartbeat. On the loop's thread.
+// Keeps the report of the node in the cluster up to date: writes a change at once if the last write is at
+// least `spacing` ago, else after `spacing`; without changes, once per heartbeat. On the event loop's thread.
 class ReportWriter {
  public:
   ReportWriter(kube::Client& client, kube::ClusterWriter& writer, const Clock& clock,
@@ -27,9 +27,10 @@ class ReportWriter {
   ReportWriter& operator=(const ReportWriter&) = delete;
   ~ReportWriter() = default;
 
-  // What should stand there from now on: report_text(). To be called again while time goes by.
+  // Sets the text to write from now on: report_text(). Call it regularly, because the time of a write depends
+  // on it.
   void note(std::string text);
-  // Whether what was noted last should be written now.
+  // True if the last noted text should be written now.
   [[nodiscard]] bool is_due() const;
 
  private:

@@ -63,7 +63,7 @@ class NodeObjectTest(unittest.TestCase):
             self.api.wait(lambda: condition_of(self.node(), "GpuHealthy") == "True", "GpuHealthy is True")
             node = self.node()
             self.assertEqual([condition_of(node, kind) for kind in CONDITIONS], ["True"] * 4)
-            self.assertIn("checks looked", node["metadata"]["annotations"][f"{PREFIX}/summary"])
+            self.assertIn("checks ran", node["metadata"]["annotations"][f"{PREFIX}/summary"])
             self.assertRegex(node["metadata"]["annotations"][f"{PREFIX}/checked-at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 
     def test_a_dead_gpu_evicts_and_stays_so_without_a_test(self):

@@ -155,7 +155,7 @@ class TokenTest(unittest.TestCase):
                            {"token": self.token("powerless", "--duration", "10m")})
         self.addCleanup(agent.close)
         # It has read its own token by then.
-        harness.wait_until(lambda: agent.process.find("the node object: it cannot be seen"), "it has asked for its node")
+        harness.wait_until(lambda: agent.process.find("the node object: it cannot be read"), "it has asked for its node")
         self.refused(503, "cannot create resource \"tokenreviews\"", "/v1/checks/gpu.xid", self.token("ci"), agent=agent)
 
     def status(self, query, token=None):
