@@ -3,8 +3,8 @@
 
 #include "api/v1.hpp"
 #include "api/wire.hpp"
+#include "core/gpu_user.hpp"
 #include "core/parse.hpp"
-#include "core/workload.hpp"
 
 namespace autopilot::api {
 
@@ -32,28 +32,28 @@ IncidentMember read_member(const JsonObject& object) {
   return member;
 }
 
-void write_workload(JsonWriter& out, const Workload& workload) {
+void write_gpu_user(JsonWriter& out, const GpuUser& gpu_user) {
   out.begin_object();
-  out.count("pid", static_cast<std::uint64_t>(workload.pid));
-  out.count("startedTicks", workload.started_ticks);
-  out.word("process", workload.process);
-  for (const WorkloadField& field : kWorkloadFields)
-    out.word_if_any(field.name, workload.owner.*field.member);
-  out.time("firstSeen", workload.first_seen);
-  out.time("lastSeen", workload.last_seen);
+  out.count("pid", static_cast<std::uint64_t>(gpu_user.pid));
+  out.count("startedTicks", gpu_user.started_ticks);
+  out.word("process", gpu_user.process);
+  for (const GpuUserField& field : kGpuUserFields)
+    out.word_if_any(field.name, gpu_user.owner.*field.member);
+  out.time("firstSeen", gpu_user.first_seen);
+  out.time("lastSeen", gpu_user.last_seen);
   out.end_object();
 }
 
-Workload read_workload(const JsonObject& object) {
-  Workload workload;
-  workload.pid = static_cast<std::int64_t>(object.count("pid"));
-  workload.started_ticks = object.count("startedTicks");
-  workload.process = object.word("process");
-  for (const WorkloadField& field : kWorkloadFields)
-    workload.owner.*field.member = object.word_or_empty(field.name);
-  workload.first_seen = object.time("firstSeen");
-  workload.last_seen = object.time("lastSeen");
-  return workload;
+GpuUser read_gpu_user(const JsonObject& object) {
+  GpuUser gpu_user;
+  gpu_user.pid = static_cast<std::int64_t>(object.count("pid"));
+  gpu_user.started_ticks = object.count("startedTicks");
+  gpu_user.process = object.word("process");
+  for (const GpuUserField& field : kGpuUserFields)
+    gpu_user.owner.*field.member = object.word_or_empty(field.name);
+  gpu_user.first_seen = object.time("firstSeen");
+  gpu_user.last_seen = object.time("lastSeen");
+  return gpu_user;
 }
 
 void write_incident_members(JsonWriter& out, const Incident& incident) {
@@ -85,10 +85,10 @@ void write_incident_members(JsonWriter& out, const Incident& incident) {
     write_member(out, member);
   out.end_list();
   if (incident.further > 0) out.count("furtherMembers", static_cast<std::uint64_t>(incident.further));
-  if (incident.workloads.empty()) return;
+  if (incident.gpu_users.empty()) return;
   out.begin_list("workloads");
-  for (const Workload& workload : incident.workloads)
-    write_workload(out, workload);
+  for (const GpuUser& gpu_user : incident.gpu_users)
+    write_gpu_user(out, gpu_user);
   out.end_list();
 }
 
@@ -201,7 +201,7 @@ Incident read_incident(const JsonObject& object) {
   incident.members = object.list("members", read_member);
   if (object.has("furtherMembers"))
     incident.further = static_cast<std::int64_t>(object.count("furtherMembers"));
-  if (object.has("workloads")) incident.workloads = object.list("workloads", read_workload);
+  if (object.has("workloads")) incident.gpu_users = object.list("workloads", read_gpu_user);
   return incident;
 }
 

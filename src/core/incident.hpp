@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/finding.hpp"
-#include "core/workload.hpp"
+#include "core/gpu_user.hpp"
 
 namespace autopilot {
 
@@ -68,12 +68,12 @@ struct Incident {
   bool injected = false;
   std::vector<IncidentMember> members;  // ordered by time; the first that is not sympathetic is the cause
   std::int64_t further = 0;             // members beyond kMaxMembers, counted only
-  // Workloads that used or held its GPUs during the incident, including ended ones; for a fault of one
+  // GPU users that used or held its GPUs during the incident, including ended ones; for a fault of one
   // process, only that process.
-  std::vector<Workload> workloads;
+  std::vector<GpuUser> gpu_users;
 
   static constexpr std::size_t kMaxMembers = 64;
-  static constexpr std::size_t kMaxWorkloads = 16;
+  static constexpr std::size_t kMaxGpuUsers = 16;
 };
 
 }  // namespace autopilot

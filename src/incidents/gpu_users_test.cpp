@@ -23,35 +23,35 @@ const Subject kUsedGpu = gpu("0000:3b:00.0");
 const Subject kUnusedGpu = gpu("0000:5d:00.0");
 
 Observation use(const Subject& gpu, std::int64_t pid, const std::string& pod, Duration when) {
-  Workload workload;
-  workload.pid = pid;
-  workload.started_ticks = static_cast<std::uint64_t>(pid) * 10;
-  workload.process = "python3";
-  workload.owner.pod_namespace = "ml";
-  workload.owner.pod = pod;
-  return to_observation(workload, gpu, "/proc", at(when));
+  GpuUser gpu_user;
+  gpu_user.pid = pid;
+  gpu_user.started_ticks = static_cast<std::uint64_t>(pid) * 10;
+  gpu_user.process = "python3";
+  gpu_user.owner.pod_namespace = "ml";
+  gpu_user.owner.pod = pod;
+  return to_observation(gpu_user, gpu, "/proc", at(when));
 }
 
 Observation hold(const Subject& gpu, const std::string& pod, Duration when) {
-  Workload workload;
-  workload.owner.pod_namespace = "ml";
-  workload.owner.pod = pod;
-  return to_observation(workload, gpu, "kubelet", at(when));
+  GpuUser gpu_user;
+  gpu_user.owner.pod_namespace = "ml";
+  gpu_user.owner.pod = pod;
+  return to_observation(gpu_user, gpu, "kubelet", at(when));
 }
 
 // Somebody tells that the pod holds GPUs of the machine, and not which.
 Observation hold_some(const std::string& pod, Duration when) {
-  Workload workload;
-  workload.owner.pod_namespace = "ml";
-  workload.owner.pod = pod;
-  workload.owner.candidate_by = "api";
-  return to_observation(workload, host_subject(), "api", at(when));
+  GpuUser gpu_user;
+  gpu_user.owner.pod_namespace = "ml";
+  gpu_user.owner.pod = pod;
+  gpu_user.owner.candidate_by = "api";
+  return to_observation(gpu_user, host_subject(), "api", at(when));
 }
 
-std::vector<std::string> names(const std::vector<Workload>& workloads) {
+std::vector<std::string> names(const std::vector<GpuUser>& gpu_users) {
   std::vector<std::string> result;
-  for (const Workload& workload : workloads)
-    result.push_back(to_string(workload));
+  for (const GpuUser& gpu_user : gpu_users)
+    result.push_back(to_string(gpu_user));
   return result;
 }
 
@@ -158,12 +158,12 @@ TEST(GpuUsers, what_was_known_of_a_process_is_not_forgotten_when_it_ends) {
 }
 
 TEST(GpuUsers, what_a_later_look_does_not_see_of_a_pod_is_not_forgotten_either) {
-  Workload whole;
+  GpuUser whole;
   whole.pid = 7;
   whole.process = "python3";
   whole.owner.pod_uid = "8b7c1f8e";
   whole.owner.container = "0123456789ab";
-  Workload partly = whole;
+  GpuUser partly = whole;
   whole.owner.pod_namespace = "ml";
   whole.owner.pod = "train-0";
   partly.owner.container.clear();
@@ -177,21 +177,21 @@ TEST(GpuUsers, what_a_later_look_does_not_see_of_a_pod_is_not_forgotten_either) 
 
 TEST(GpuUsers, a_pod_that_is_made_again_is_another_also_after_a_look_that_could_not_tell) {
   const auto hold_by = [](const std::string& uid, Duration when) {
-    Workload workload;
-    workload.owner = {.container = {},
+    GpuUser gpu_user;
+    gpu_user.owner = {.container = {},
                       .pod_uid = uid,
                       .pod_namespace = "ml",
                       .pod = "train-0",
                       .job = {},
                       .candidate_by = {}};
-    return to_observation(workload, kUsedGpu, "kubelet", at(when));
+    return to_observation(gpu_user, kUsedGpu, "kubelet", at(when));
   };
   GpuUsers users;
   users.note({hold_by("1", minutes{0})});
   users.note({hold_by("", minutes{1})});
   users.note({hold_by("2", minutes{2})});
   std::vector<std::string> uids;
-  for (const Workload& one : users.of(kUsedGpu, at(minutes{0}).wall, at(minutes{2}).wall))
+  for (const GpuUser& one : users.of(kUsedGpu, at(minutes{0}).wall, at(minutes{2}).wall))
     uids.push_back(one.owner.pod_uid);
   EXPECT_THAT(uids, ElementsAre("1", "2"));
 }
@@ -220,9 +220,9 @@ TEST(GpuUsers, are_forgotten_after_a_while_and_limited) {
   EXPECT_EQ(users.of(kUsedGpu, at(hours{2}).wall, at(hours{2}).wall).size(), GpuUsers::kMaxPerGpu);
 }
 
-class IncidentWorkloads : public ::testing::Test {
+class IncidentGpuUsers : public ::testing::Test {
  protected:
-  IncidentWorkloads()
+  IncidentGpuUsers()
       : state_([](std::string_view id) { return catalog::builtin().reason(id); }, catalog::builtin().causes(),
                std::string(testing::kBoot)) {}
 
@@ -236,7 +236,7 @@ class IncidentWorkloads : public ::testing::Test {
   std::vector<std::string> hit() {
     const auto incidents = state_.incidents();
     EXPECT_EQ(incidents.size(), 1U);
-    return incidents.empty() ? std::vector<std::string>{} : names(incidents.front().workloads);
+    return incidents.empty() ? std::vector<std::string>{} : names(incidents.front().gpu_users);
   }
   static Finding record_of(const Subject& subject, const std::string& pid) {
     Finding record = finding(subject, "xid_app", Health::healthy);
@@ -247,18 +247,18 @@ class IncidentWorkloads : public ::testing::Test {
   NodeState state_;
 };
 
-TEST_F(IncidentWorkloads, are_named_even_if_they_are_gone) {
+TEST_F(IncidentGpuUsers, are_named_even_if_they_are_gone) {
   round("gpu.processes", minutes{0}, {},
         {use(kUsedGpu, 1, "train-0", minutes{0}), use(kUnusedGpu, 2, "x", minutes{0})});
   round("gpu.processes", minutes{1}, {}, testing::answers({kUsedGpu, kUnusedGpu}));
   const auto changes = round("gpu.xid", minutes{1}, {finding(kUsedGpu, "gpu_fallen_off_bus")}, {});
   ASSERT_EQ(changes.incidents.size(), 1U);
-  EXPECT_THAT(names(changes.incidents[0].workloads), ElementsAre("pod ml/train-0 (python3, 1)"));
+  EXPECT_THAT(names(changes.incidents[0].gpu_users), ElementsAre("pod ml/train-0 (python3, 1)"));
   round("gpu.processes", hours{3}, {}, testing::answers({kUnusedGpu}));
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)"));
 }
 
-TEST_F(IncidentWorkloads, survive_a_restart) {
+TEST_F(IncidentGpuUsers, survive_a_restart) {
   round("gpu.processes", minutes{0}, {}, {use(kUsedGpu, 1, "train-0", minutes{0})});
   round("gpu.xid", minutes{1}, {finding(kUsedGpu, "gpu_fallen_off_bus")}, {});
   const auto saved = state_.save();
@@ -268,7 +268,7 @@ TEST_F(IncidentWorkloads, survive_a_restart) {
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)"));
 }
 
-TEST_F(IncidentWorkloads, of_a_link_are_those_of_its_gpu) {
+TEST_F(IncidentGpuUsers, of_a_link_are_those_of_its_gpu) {
   round("gpu.processes", minutes{0}, {}, {use(kUsedGpu, 1, "train-0", minutes{0})});
   Subject link;
   link.kind = SubjectKind::nvlink;
@@ -277,14 +277,14 @@ TEST_F(IncidentWorkloads, of_a_link_are_those_of_its_gpu) {
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)"));
 }
 
-TEST_F(IncidentWorkloads, of_a_programs_fault_are_that_program_alone) {
+TEST_F(IncidentGpuUsers, of_a_programs_fault_are_that_program_alone) {
   round("gpu.processes", minutes{0}, {},
         {use(kUsedGpu, 1, "train-0", minutes{0}), use(kUsedGpu, 2, "notebook", minutes{0})});
   round("gpu.xid", minutes{1}, {}, {}, {record_of(kUsedGpu, "2")});
   EXPECT_THAT(hit(), ElementsAre("pod ml/notebook (python3, 2)"));
 }
 
-TEST_F(IncidentWorkloads, of_a_fault_of_the_hardware_are_all_whoever_met_it_first) {
+TEST_F(IncidentGpuUsers, of_a_fault_of_the_hardware_are_all_whoever_met_it_first) {
   round("gpu.processes", minutes{0}, {},
         {use(kUsedGpu, 1, "train-0", minutes{0}), use(kUsedGpu, 2, "train-1", minutes{0})});
   Finding lost = finding(kUsedGpu, "gpu_fallen_off_bus");
@@ -294,7 +294,7 @@ TEST_F(IncidentWorkloads, of_a_fault_of_the_hardware_are_all_whoever_met_it_firs
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)", "pod ml/train-1 (python3, 2)"));
 }
 
-TEST_F(IncidentWorkloads, a_program_that_no_look_has_seen_is_named_by_its_line_until_one_has) {
+TEST_F(IncidentGpuUsers, a_program_that_no_look_has_seen_is_named_by_its_line_until_one_has) {
   round("gpu.xid", minutes{0}, {}, {}, {record_of(kUsedGpu, "7")});
   EXPECT_THAT(hit(), ElementsAre("process python3, 7"));
   const auto changes = round("gpu.processes", minutes{1}, {}, {use(kUsedGpu, 7, "train-0", minutes{1})});
@@ -304,18 +304,18 @@ TEST_F(IncidentWorkloads, a_program_that_no_look_has_seen_is_named_by_its_line_u
       round("gpu.processes", minutes{2}, {}, {use(kUsedGpu, 7, "train-0", minutes{2})}).incidents.empty());
 }
 
-TEST_F(IncidentWorkloads, are_pods_that_held_the_gpu_without_a_process_also_when_they_are_gone) {
+TEST_F(IncidentGpuUsers, are_pods_that_held_the_gpu_without_a_process_also_when_they_are_gone) {
   round("gpu.processes", minutes{0}, {},
         {hold(kUsedGpu, "train-0", minutes{0}), hold(kUnusedGpu, "x", minutes{0})});
   round("gpu.processes", minutes{1}, {}, testing::answers({kUsedGpu, kUnusedGpu}));
   const auto changes = round("gpu.xid", minutes{1}, {finding(kUsedGpu, "gpu_fallen_off_bus")}, {});
   ASSERT_EQ(changes.incidents.size(), 1U);
-  EXPECT_THAT(names(changes.incidents[0].workloads), ElementsAre("pod ml/train-0"));
+  EXPECT_THAT(names(changes.incidents[0].gpu_users), ElementsAre("pod ml/train-0"));
   round("gpu.processes", hours{3}, {}, testing::answers({kUnusedGpu}));
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0"));
 }
 
-TEST_F(IncidentWorkloads, a_pod_is_told_by_its_processes_whichever_was_seen_first) {
+TEST_F(IncidentGpuUsers, a_pod_is_told_by_its_processes_whichever_was_seen_first) {
   round("gpu.xid", minutes{0}, {finding(kUsedGpu, "gpu_fallen_off_bus")}, {});
   round("gpu.processes", minutes{1}, {},
         {hold(kUsedGpu, "train-0", minutes{1}), hold(kUsedGpu, "shared", minutes{1})});
@@ -329,7 +329,7 @@ TEST_F(IncidentWorkloads, a_pod_is_told_by_its_processes_whichever_was_seen_firs
       round("gpu.processes", minutes{3}, {}, {hold(kUsedGpu, "train-0", minutes{3})}).incidents.empty());
 }
 
-TEST_F(IncidentWorkloads, of_a_programs_fault_that_no_look_saw_are_it_and_the_only_pod_on_the_gpu) {
+TEST_F(IncidentGpuUsers, of_a_programs_fault_that_no_look_saw_are_it_and_the_only_pod_on_the_gpu) {
   round("gpu.processes", minutes{0}, {},
         {hold(kUsedGpu, "train-0", minutes{0}), hold(kUnusedGpu, "x", minutes{0})});
   round("gpu.xid", minutes{0}, {}, {}, {record_of(kUsedGpu, "7")});
@@ -338,7 +338,7 @@ TEST_F(IncidentWorkloads, of_a_programs_fault_that_no_look_saw_are_it_and_the_on
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 7)"));
 }
 
-TEST_F(IncidentWorkloads, of_a_programs_fault_a_pod_that_was_a_guess_goes_when_a_look_finds_the_program) {
+TEST_F(IncidentGpuUsers, of_a_programs_fault_a_pod_that_was_a_guess_goes_when_a_look_finds_the_program) {
   round("gpu.processes", minutes{0}, {}, {hold(kUsedGpu, "train-0", minutes{0})});
   round("gpu.xid", minutes{0}, {}, {}, {record_of(kUsedGpu, "7")});
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0", "process python3, 7"));
@@ -347,14 +347,14 @@ TEST_F(IncidentWorkloads, of_a_programs_fault_a_pod_that_was_a_guess_goes_when_a
   EXPECT_THAT(hit(), ElementsAre("pod ml/monitor (python3, 7)"));
 }
 
-TEST_F(IncidentWorkloads, of_a_programs_fault_are_no_pods_that_share_the_gpu) {
+TEST_F(IncidentGpuUsers, of_a_programs_fault_are_no_pods_that_share_the_gpu) {
   round("gpu.processes", minutes{0}, {},
         {hold(kUsedGpu, "shared-0", minutes{0}), hold(kUsedGpu, "shared-1", minutes{0})});
   round("gpu.xid", minutes{0}, {}, {}, {record_of(kUsedGpu, "7")});
   EXPECT_THAT(hit(), ElementsAre("process python3, 7"));
 }
 
-TEST_F(IncidentWorkloads, another_program_with_the_same_fault_is_named_too) {
+TEST_F(IncidentGpuUsers, another_program_with_the_same_fault_is_named_too) {
   round("gpu.processes", minutes{0}, {},
         {use(kUsedGpu, 1, "train-0", minutes{0}), use(kUsedGpu, 2, "train-1", minutes{0})});
   round("gpu.xid", minutes{1}, {}, {}, {record_of(kUsedGpu, "1")});
@@ -363,15 +363,15 @@ TEST_F(IncidentWorkloads, another_program_with_the_same_fault_is_named_too) {
   EXPECT_THAT(hit(), ElementsAre("pod ml/train-0 (python3, 1)", "pod ml/train-1 (python3, 2)"));
 }
 
-TEST_F(IncidentWorkloads, that_begin_while_it_lasts_are_told_once) {
+TEST_F(IncidentGpuUsers, that_begin_while_it_lasts_are_told_once) {
   round("gpu.xid", minutes{0}, {finding(kUsedGpu, "gpu_fallen_off_bus")}, {});
   const auto changes = round("gpu.processes", minutes{1}, {}, {use(kUsedGpu, 1, "train-0", minutes{1})});
   ASSERT_EQ(changes.incidents.size(), 1U);
-  EXPECT_THAT(names(changes.incidents[0].workloads), ElementsAre("pod ml/train-0 (python3, 1)"));
+  EXPECT_THAT(names(changes.incidents[0].gpu_users), ElementsAre("pod ml/train-0 (python3, 1)"));
   EXPECT_TRUE(round("gpu.processes", minutes{2}, {}, {use(kUsedGpu, 1, "train-0", minutes{2})}).empty());
 }
 
-TEST_F(IncidentWorkloads, are_not_blamed_on_what_is_no_gpu_and_not_told_of_injected_faults) {
+TEST_F(IncidentGpuUsers, are_not_blamed_on_what_is_no_gpu_and_not_told_of_injected_faults) {
   round("gpu.processes", minutes{0}, {}, {use(kUsedGpu, 1, "train-0", minutes{0})});
   round("host.clock", minutes{1}, {finding(host_subject(), "clock_unsynchronised")}, {});
   round("host.clock", minutes{2}, {finding(host_subject(), "clock_unsynchronised")}, {});
@@ -380,16 +380,16 @@ TEST_F(IncidentWorkloads, are_not_blamed_on_what_is_no_gpu_and_not_told_of_injec
   injected.injected = true;
   round("gpu.xid", minutes{3}, {injected}, {});
   for (const Incident& incident : state_.incidents())
-    EXPECT_THAT(incident.workloads, IsEmpty()) << incident.reason;
+    EXPECT_THAT(incident.gpu_users, IsEmpty()) << incident.reason;
 }
 
-TEST_F(IncidentWorkloads, are_limited) {
+TEST_F(IncidentGpuUsers, are_limited) {
   Observations many;
   for (int i = 0; i < 40; ++i)
     many.push_back(use(kUsedGpu, 1 + i, "mps", minutes{0}));
   round("gpu.processes", minutes{0}, {}, many);
   round("gpu.xid", minutes{1}, {finding(kUsedGpu, "gpu_fallen_off_bus")}, {});
-  EXPECT_EQ(hit().size(), Incident::kMaxWorkloads);
+  EXPECT_EQ(hit().size(), Incident::kMaxGpuUsers);
 }
 
 }  // namespace

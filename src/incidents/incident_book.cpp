@@ -82,7 +82,7 @@ IncidentBook::Applied IncidentBook::apply(const Transition& transition, WallTime
     return applied;
   }
   show(incident);
-  add_workloads(incident, users_);
+  add_gpu_users(incident, users_);
   applied.incident = incident;
   return applied;
 }
@@ -101,7 +101,7 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
     add_count(known->finding, record);
     recounted_.insert(open_id);
     // Another program may repeat the fault: the incident then names both.
-    if (!add_workloads(incident, {std::string(check), record, false, std::nullopt}, users_))
+    if (!add_gpu_users(incident, {std::string(check), record, false, std::nullopt}, users_))
       return std::nullopt;
     return Applied{incident, false, {}};
   }
@@ -117,7 +117,7 @@ std::optional<IncidentBook::Applied> IncidentBook::note_record(std::string_view 
   applied.is_new = found->second.members.size() == 1;
   found->second.updated = now;
   show(found->second);
-  add_workloads(found->second, users_);
+  add_gpu_users(found->second, users_);
   applied.incident = found->second;
   return applied;
 }
@@ -148,7 +148,7 @@ std::optional<IncidentBook::Applied> IncidentBook::note_line(std::string_view ch
     add(incident, std::move(line));
     incident.updated = now;
     show(incident);
-    add_workloads(incident, users_);
+    add_gpu_users(incident, users_);
     return Applied{incident, false, {}};
   }
   return std::nullopt;
@@ -290,7 +290,7 @@ std::vector<Incident> IncidentBook::note_users(const Observations& observations)
   std::vector<Incident> changed;
   if (!users_.note(observations)) return changed;
   for (auto& [id, incident] : open_)
-    if (add_workloads(incident, users_)) changed.push_back(incident);
+    if (add_gpu_users(incident, users_)) changed.push_back(incident);
   return changed;
 }
 

@@ -434,7 +434,7 @@ void PreflightGate::write_down(const Key& key, Question& question, kube::HealthC
 kube::HealthCheckReport PreflightGate::report_of(const Question& question, const GateDecision& decision,
                                                  const api::PreflightResult& result) const {
   using kube::ReportedOutcome;
-  const WorkloadOwner& owner = question.pod.claim.owner;
+  const GpuUserOwner& owner = question.pod.claim.owner;
   kube::HealthCheckReport report;
   report.meta.name = kube::health_check_report_name(machine_.node, owner.pod_uid, question.wanted);
   report.node = machine_.node;

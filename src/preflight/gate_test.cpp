@@ -219,7 +219,7 @@ TEST_F(GateTest, where_it_must_be_found_out_which_gpus_it_has_that_is_done_first
   prove(2h);
   PodCaller one = pod("train-0");
   one.claim.whole = 1;
-  Workload holder;
+  GpuUser holder;
   holder.owner = one.claim.owner;
   look_.witnesses = {"kubelet"};
   look_.observations = Observations{to_observation(holder, gpu("b"), "kubelet", {})};

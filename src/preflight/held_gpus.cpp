@@ -17,9 +17,9 @@ bool is_whole(std::string_view resource) {
 }
 
 // "pod ml/train-0", or the process where it is of none.
-std::string name_of(const Workload& workload) {
-  Workload pod = workload;
-  if (!workload.owner.pod.empty()) pod.pid = 0;
+std::string name_of(const GpuUser& gpu_user) {
+  GpuUser pod = gpu_user;
+  if (!gpu_user.owner.pod.empty()) pod.pid = 0;
   return to_string(pod);
 }
 
@@ -32,8 +32,8 @@ const Subject* gpu_of(const Subject& subject, std::span<const Subject> gpus) {
 }
 
 // The kernel keeps fifteen letters of a name. A test of ours on these GPUs is waited for, by its reservation.
-bool is_own_test(const Workload& workload) {
-  return workload.process == std::string_view("autopilot-gpu-probe").substr(0, 15);
+bool is_own_test(const GpuUser& gpu_user) {
+  return gpu_user.process == std::string_view("autopilot-gpu-probe").substr(0, 15);
 }
 
 // GPUs of one pod and of all others, from one run of gpu.processes.
@@ -46,13 +46,13 @@ struct Seen {
 Seen seen_in(const CheckResult& look, const GpuClaim& claim, std::span<const Subject> gpus) {
   Seen seen;
   for (const Observation& one : look.observations) {
-    const auto workload = workload_in(one);
-    if (!workload) continue;
+    const auto gpu_user = gpu_user_in(one);
+    if (!gpu_user) continue;
     const Subject* gpu = gpu_of(one.subject, gpus);
-    if (gpu == nullptr || !workload->owner.candidate_by.empty() || is_own_test(*workload)) continue;
-    if (!is_same_pod(workload->owner, claim.owner))
-      seen.others.emplace_back(*gpu, name_of(*workload));
-    else if (!workload->is_process())
+    if (gpu == nullptr || !gpu_user->owner.candidate_by.empty() || is_own_test(*gpu_user)) continue;
+    if (!is_same_pod(gpu_user->owner, claim.owner))
+      seen.others.emplace_back(*gpu, name_of(*gpu_user));
+    else if (!gpu_user->is_process())
       (one.subject.kind == SubjectKind::gpu ? seen.whole : seen.parts).insert(*gpu);
   }
   return seen;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/gpu_user.hpp"
 #include "core/snapshot.hpp"
 #include "core/subject.hpp"
-#include "core/workload.hpp"
 #include "kube/objects.hpp"
 
 namespace autopilot::preflight {
@@ -17,7 +17,7 @@ namespace autopilot::preflight {
 // The GPUs to test.
 struct GpuClaim {
   // The pod; empty: no pod, and all GPUs of the machine.
-  WorkloadOwner owner;
+  GpuUserOwner owner;
   std::int64_t whole = 0;   // number of whole GPUs that the pod requests
   bool has_parts = false;   // it requests parts of GPUs
   bool has_claims = false;  // it has devices of a claim, which may be GPUs

@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-WorkloadOwner owner_pod(const std::string& name) {
-  WorkloadOwner owner;
+GpuUserOwner owner_pod(const std::string& name) {
+  GpuUserOwner owner;
   owner.pod_uid = "uid-" + name;
   owner.pod_namespace = "ml";
   owner.pod = name;
@@ -31,16 +31,16 @@ class HeldGpusTest : public ::testing::Test {
     look_.witnesses = {"nvml", "kubelet"};
   }
   void hold(const std::string& name, const Subject& subject) {
-    Workload workload;
-    workload.owner = owner_pod(name);
-    seen_.push_back(to_observation(workload, subject, "kubelet", {}));
+    GpuUser gpu_user;
+    gpu_user.owner = owner_pod(name);
+    seen_.push_back(to_observation(gpu_user, subject, "kubelet", {}));
   }
   void use(const std::string& name, const Subject& subject) {
-    Workload workload;
-    workload.pid = 42;
-    workload.process = "python3";
-    if (!name.empty()) workload.owner = owner_pod(name);
-    seen_.push_back(to_observation(workload, subject, "/proc", {}));
+    GpuUser gpu_user;
+    gpu_user.pid = 42;
+    gpu_user.process = "python3";
+    if (!name.empty()) gpu_user.owner = owner_pod(name);
+    seen_.push_back(to_observation(gpu_user, subject, "/proc", {}));
   }
   HeldGpus held() {
     look_.observations = seen_;
@@ -76,7 +76,7 @@ TEST_F(HeldGpusTest, a_test_of_the_agent_is_nobodys_work) {
   hold("train-0", gpu("b"));
   use("autopilot-x", gpu("c"));
   EXPECT_THAT(held().untestable, HasSubstr("in use by"));
-  Workload probe;
+  GpuUser probe;
   probe.pid = 43;
   probe.process = "autopilot-gpu-p";
   seen_.back() = to_observation(probe, gpu("c"), "/proc", {});
@@ -154,7 +154,7 @@ TEST_F(HeldGpusTest, a_pod_that_asks_for_none_has_none) {
 }
 
 TEST_F(HeldGpusTest, a_candidate_of_the_api_is_no_holder) {
-  Workload candidate;
+  GpuUser candidate;
   candidate.owner = owner_pod("train-0");
   candidate.owner.candidate_by = "api";
   seen_.push_back(to_observation(candidate, gpu("a"), "api", {}));

@@ -33,10 +33,10 @@ std::string evidence_of(const Finding& finding) {
   return "; value " + value + (threshold.empty() ? "" : ", threshold " + threshold);
 }
 
-std::string workloads_of(const Incident& incident) {
+std::string gpu_users_of(const Incident& incident) {
   std::string text;
-  for (const Workload& workload : incident.workloads)
-    text += (text.empty() ? "; concerns " : ", ") + to_string(workload);
+  for (const GpuUser& gpu_user : incident.gpu_users)
+    text += (text.empty() ? "; concerns " : ", ") + to_string(gpu_user);
   return text;
 }
 
@@ -45,7 +45,7 @@ std::string message_of(const Event& event, const Incident* incident) {
   std::string text = to_string(event.subject) + ": " + event.message;
   catalog::append_action(text, word_of(event.details, "action"));
   if (incident != nullptr) {
-    text += workloads_of(*incident);
+    text += gpu_users_of(*incident);
     if (const Finding* cause = cause_of(*incident)) text += evidence_of(*cause);
   }
   return text + "; incident " + word_of(event.details, "incident");

@@ -14,7 +14,7 @@ namespace autopilot::report {
 // that cannot work as configured. False for injected events.
 [[nodiscard]] bool is_told(const Event& event);
 
-// The event as a Kubernetes Event: an incident with its evidence and its workloads, as far as `snapshot` (the
+// The event as a Kubernetes Event: an incident with its evidence and its GPU users, as far as `snapshot` (the
 // latest) has them. The object remains empty. Pure.
 [[nodiscard]] kube::EventFact fact_of(const Event& event, const NodeSnapshot& snapshot);
 

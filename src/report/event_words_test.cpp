@@ -32,10 +32,10 @@ NodeSnapshot with_incident() {
   Incident incident;
   incident.id = "ab-3";
   incident.members.push_back({"gpu.row_remap", finding, false, {}});
-  Workload workload;
-  workload.owner.pod_namespace = "ml";
-  workload.owner.pod = "train-0";
-  incident.workloads.push_back(workload);
+  GpuUser gpu_user;
+  gpu_user.owner.pod_namespace = "ml";
+  gpu_user.owner.pod = "train-0";
+  incident.gpu_users.push_back(gpu_user);
   NodeSnapshot snapshot;
   snapshot.incidents.push_back(incident);
   return snapshot;

@@ -128,8 +128,8 @@ Status check_incident(const Incident& incident, const std::string& place) {
   TRY_STATUS(check_word(incident.check, place + ".check"));
   if (incident.members.size() > Incident::kMaxMembers)
     return refuse(place + ".members", "more than " + std::to_string(Incident::kMaxMembers) + " entries");
-  if (incident.workloads.size() > Incident::kMaxWorkloads)
-    return refuse(place + ".workloads", "more than " + std::to_string(Incident::kMaxWorkloads) + " entries");
+  if (incident.gpu_users.size() > Incident::kMaxGpuUsers)
+    return refuse(place + ".workloads", "more than " + std::to_string(Incident::kMaxGpuUsers) + " entries");
   if (incident.confidence < 0 || incident.confidence > 1)
     return refuse(place + ".confidence", "expected 0 to 1");
   return {};

@@ -108,10 +108,10 @@ TEST(NodeReport, a_new_agent_goes_on_with_the_incidents_of_the_old_one) {
   Known known;
   known.saved = old.save();
   ASSERT_THAT(known.saved.incidents, SizeIs(3));
-  Workload candidate;
+  GpuUser candidate;
   candidate.owner.pod = "train-a";
   candidate.owner.candidate_by = "api";
-  known.saved.incidents[0].workloads = {candidate};
+  known.saved.incidents[0].gpu_users = {candidate};
 
   const NodeReport report = read(known);
   NodeState next(reasons.lookup(), causes, std::string(kBoot));
@@ -122,9 +122,9 @@ TEST(NodeReport, a_new_agent_goes_on_with_the_incidents_of_the_old_one) {
   // The pod is gone, and no agent saw it since.
   (void)next.complete_round("gpu.present", at(seconds{10}),
                             {finding(gpus[0], "lost"), finding(gpus[1], "lost")}, {});
-  ASSERT_THAT(next.incidents()[0].workloads, SizeIs(1));
-  EXPECT_EQ(next.incidents()[0].workloads[0].owner.pod, "train-a");
-  EXPECT_EQ(next.incidents()[0].workloads[0].owner.candidate_by, "api");
+  ASSERT_THAT(next.incidents()[0].gpu_users, SizeIs(1));
+  EXPECT_EQ(next.incidents()[0].gpu_users[0].owner.pod, "train-a");
+  EXPECT_EQ(next.incidents()[0].gpu_users[0].owner.candidate_by, "api");
   EXPECT_EQ(next.save().next_incident, old.save().next_incident);
   // What is gone is held, and clears by its own rule.
   (void)next.complete_round("gpu.temperature", at(seconds{11}), {}, {});
@@ -305,8 +305,8 @@ TEST(ShortIncidents, keep_the_cause_and_what_stands) {
   EXPECT_EQ(cut.members[1].finding.reason, "standing");
   EXPECT_EQ(cut.members[2].finding.reason, "standing");
   EXPECT_EQ(cut.further, 4);
-  ASSERT_THAT(cut.workloads, SizeIs(1));
-  EXPECT_EQ(cut.workloads[0].owner.pod, "idle-0") << "the last that came";
+  ASSERT_THAT(cut.gpu_users, SizeIs(1));
+  EXPECT_EQ(cut.gpu_users[0].owner.pod, "idle-0") << "the last that came";
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/gpu_user.hpp"
 #include "core/parse.hpp"
 #include "core/text.hpp"
-#include "core/workload.hpp"
 #include "incidents/causes.hpp"
 
 namespace autopilot::report {
@@ -82,13 +82,13 @@ Incident short_incident(Incident incident, const Cuts& cuts) {
   for (IncidentMember& member : incident.members)
     member.finding = short_finding(std::move(member.finding), cuts);
   // The newest are last.
-  if (const std::size_t all = incident.workloads.size(); all > cuts.workloads)
-    incident.workloads.erase(incident.workloads.begin(),
-                             incident.workloads.end() - static_cast<std::ptrdiff_t>(cuts.workloads));
-  for (Workload& workload : incident.workloads) {
-    shorten(workload.process, kLongestName);
-    for (const WorkloadField& field : kWorkloadFields)
-      shorten(workload.owner.*field.member, kLongestName);
+  if (const std::size_t all = incident.gpu_users.size(); all > cuts.gpu_users)
+    incident.gpu_users.erase(incident.gpu_users.begin(),
+                             incident.gpu_users.end() - static_cast<std::ptrdiff_t>(cuts.gpu_users));
+  for (GpuUser& gpu_user : incident.gpu_users) {
+    shorten(gpu_user.process, kLongestName);
+    for (const GpuUserField& field : kGpuUserFields)
+      shorten(gpu_user.owner.*field.member, kLongestName);
   }
   return incident;
 }

@@ -19,9 +19,9 @@ struct Cuts {
   std::size_t evidence = 0;       // entries of a finding
   std::size_t evidence_text = 0;  // bytes of one
   std::size_t members = 0;
-  std::size_t workloads = 0;
+  std::size_t gpu_users = 0;
 };
-inline constexpr Cuts kWideCuts{1024, 24, 512, 16, Incident::kMaxWorkloads};
+inline constexpr Cuts kWideCuts{1024, 24, 512, 16, Incident::kMaxGpuUsers};
 inline constexpr Cuts kNarrowCuts{256, 12, 128, 4, 4};
 
 // The beginning of a text, with dots in place of the rest.

@@ -61,9 +61,9 @@ TEST_F(ReportRecallTest, takes_what_stands_in_the_cluster_into_a_new_journal) {
   ASSERT_THAT(remembered.state.incidents, SizeIs(1));
   EXPECT_EQ(remembered.state.incidents[0].id, "0a1b2c3d-7");
   EXPECT_EQ(remembered.state.incidents[0].acknowledged.value_or(Acknowledgement{}).by, "alice (uid 1000)");
-  ASSERT_THAT(remembered.state.incidents[0].workloads, SizeIs(2)) << "the pods that it hit";
-  EXPECT_EQ(remembered.state.incidents[0].workloads[1].owner.pod, "idle-0");
-  EXPECT_EQ(remembered.state.incidents[0].workloads[1].owner.candidate_by, "api");
+  ASSERT_THAT(remembered.state.incidents[0].gpu_users, SizeIs(2)) << "the pods that it hit";
+  EXPECT_EQ(remembered.state.incidents[0].gpu_users[1].owner.pod, "idle-0");
+  EXPECT_EQ(remembered.state.incidents[0].gpu_users[1].owner.candidate_by, "api");
   ASSERT_THAT(remembered.state.findings, SizeIs(1));
   EXPECT_EQ(remembered.state.findings[0].boot_id, "0a1b2c3d-boot");
   EXPECT_EQ(incidents::incident_of(remembered.state.findings[0]), "0a1b2c3d-7");

@@ -110,7 +110,7 @@ class Runtime {
   // not_found: no open or recovering incident has this id.
   Result<Incident> acknowledge(std::string_view incident, const Acknowledgement& acknowledgement,
                                std::int64_t pid);
-  // Users and holders of GPUs from other sources than checks: one observation for each (core/workload.hpp).
+  // Users and holders of GPUs from other sources than checks: one observation for each (core/gpu_user.hpp).
   void note_users(const Observations& observations);
   // Adds an event of another part: configuration, injected faults, operations. Returns its id.
   std::uint64_t tell(Event event);

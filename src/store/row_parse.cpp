@@ -3,7 +3,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/workload.hpp"
+#include "core/gpu_user.hpp"
 #include "store/row_text.hpp"
 
 namespace autopilot::store {
@@ -229,14 +229,14 @@ void read(const Members& members, Incident& incident) {
     inner.read("cleared", member.cleared);
   });
   members.read_list("workloads", [&incident](const Members& inner) {
-    auto& workload = incident.workloads.emplace_back();
-    inner.read("pid", workload.pid);
-    inner.read("startedTicks", workload.started_ticks);
-    inner.read("process", workload.process);
-    for (const WorkloadField& field : kWorkloadFields)
-      inner.read(field.name, workload.owner.*field.member);
-    inner.read("firstSeen", workload.first_seen);
-    inner.read("lastSeen", workload.last_seen);
+    auto& gpu_user = incident.gpu_users.emplace_back();
+    inner.read("pid", gpu_user.pid);
+    inner.read("startedTicks", gpu_user.started_ticks);
+    inner.read("process", gpu_user.process);
+    for (const GpuUserField& field : kGpuUserFields)
+      inner.read(field.name, gpu_user.owner.*field.member);
+    inner.read("firstSeen", gpu_user.first_seen);
+    inner.read("lastSeen", gpu_user.last_seen);
   });
 }
 

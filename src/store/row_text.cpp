@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "core/workload.hpp"
+#include "core/gpu_user.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::store {
@@ -172,15 +172,15 @@ std::string to_text(const Incident& incident) {
     put(inner, "cleared", member.cleared);
     return inner;
   });
-  put_list(object, "workloads", incident.workloads, Journal::kMaxListItems, [](const Workload& workload) {
+  put_list(object, "workloads", incident.gpu_users, Journal::kMaxListItems, [](const GpuUser& gpu_user) {
     json::object inner;
-    inner["pid"] = workload.pid;
-    inner["startedTicks"] = workload.started_ticks;
-    put(inner, "process", workload.process);
-    for (const WorkloadField& field : kWorkloadFields)
-      put(inner, field.name, workload.owner.*field.member);
-    put(inner, "firstSeen", workload.first_seen);
-    put(inner, "lastSeen", workload.last_seen);
+    inner["pid"] = gpu_user.pid;
+    inner["startedTicks"] = gpu_user.started_ticks;
+    put(inner, "process", gpu_user.process);
+    for (const GpuUserField& field : kGpuUserFields)
+      put(inner, field.name, gpu_user.owner.*field.member);
+    put(inner, "firstSeen", gpu_user.first_seen);
+    put(inner, "lastSeen", gpu_user.last_seen);
     return inner;
   });
   return json::serialize(object);

@@ -62,32 +62,32 @@ TEST(RowText, who_acknowledged_an_incident_and_why_is_kept) {
   EXPECT_FALSE(parse_incident(to_text(Incident{}))->acknowledged);
 }
 
-TEST(RowText, the_workloads_of_an_incident_are_kept) {
+TEST(RowText, the_gpu_users_of_an_incident_are_kept) {
   Incident incident;
   incident.id = "b-1";
-  Workload& workload = incident.workloads.emplace_back();
-  workload.pid = 4200;
-  workload.started_ticks = 7700;
-  workload.process = "python3";
-  workload.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711",
+  GpuUser& gpu_user = incident.gpu_users.emplace_back();
+  gpu_user.pid = 4200;
+  gpu_user.started_ticks = 7700;
+  gpu_user.process = "python3";
+  gpu_user.owner = {"0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711",
                     "api"};
-  workload.first_seen = WallTime{std::chrono::hours{5}};
-  workload.last_seen = WallTime{std::chrono::hours{6}};
-  Workload holder;
+  gpu_user.first_seen = WallTime{std::chrono::hours{5}};
+  gpu_user.last_seen = WallTime{std::chrono::hours{6}};
+  GpuUser holder;
   holder.owner.pod_namespace = "ml";
   holder.owner.pod = "idle-0";
-  incident.workloads.push_back(holder);
+  incident.gpu_users.push_back(holder);
   const auto kept = parse_incident(to_text(incident));
   ASSERT_TRUE(kept);
-  ASSERT_EQ(kept->workloads.size(), 2U);
-  const Workload& process = incident.workloads[0];
-  EXPECT_TRUE(kept->workloads[0].is_same(process));
-  EXPECT_EQ(kept->workloads[0].process, "python3");
-  EXPECT_EQ(kept->workloads[0].owner, process.owner);
-  EXPECT_EQ(kept->workloads[0].first_seen, process.first_seen);
-  EXPECT_EQ(kept->workloads[0].last_seen, process.last_seen);
-  EXPECT_FALSE(kept->workloads[1].is_process());
-  EXPECT_TRUE(kept->workloads[1].is_same(holder));
+  ASSERT_EQ(kept->gpu_users.size(), 2U);
+  const GpuUser& process = incident.gpu_users[0];
+  EXPECT_TRUE(kept->gpu_users[0].is_same(process));
+  EXPECT_EQ(kept->gpu_users[0].process, "python3");
+  EXPECT_EQ(kept->gpu_users[0].owner, process.owner);
+  EXPECT_EQ(kept->gpu_users[0].first_seen, process.first_seen);
+  EXPECT_EQ(kept->gpu_users[0].last_seen, process.last_seen);
+  EXPECT_FALSE(kept->gpu_users[1].is_process());
+  EXPECT_TRUE(kept->gpu_users[1].is_same(holder));
 }
 
 TEST(RowText, random_damage_never_crashes) {

@@ -9,8 +9,8 @@
 
 #include "checks/builtin.hpp"
 #include "checks/gpu/gpu_check.hpp"
+#include "core/gpu_user.hpp"
 #include "core/parse.hpp"
-#include "core/workload.hpp"
 #include "host/host.hpp"
 
 namespace autopilot::checks {
@@ -45,16 +45,16 @@ bool is_ended(const host::Files& files, std::string_view pid) {
 // Limit of processes that are listed by name; the others are only counted.
 constexpr std::size_t kMostNamed = 32;
 
-void add_workloads(const host::Files& files, const Observation& listed, const std::string& pids,
+void add_gpu_users(const host::Files& files, const Observation& listed, const std::string& pids,
                    const host::PodNames& pods, Observations& observations) {
   std::size_t named = 0;
   for (const std::string_view word : split_words(pids)) {
     if (named == kMostNamed) return;
     const auto pid = parse_number<std::int64_t>(word);
     if (!pid) continue;
-    const auto workload = host::read_workload(files, *pid, pods);
-    if (!workload) continue;
-    observations.push_back(to_observation(*workload, listed.subject, kProc, listed.time));
+    const auto gpu_user = host::read_gpu_user(files, *pid, pods);
+    if (!gpu_user) continue;
+    observations.push_back(to_observation(*gpu_user, listed.subject, kProc, listed.time));
     ++named;
   }
 }
@@ -149,8 +149,8 @@ std::string uid_of(const host::HeldDevices& held, const host::PodNames& pods) {
   return found == nullptr ? std::string{} : *found;
 }
 
-Workload holder_of(const host::HeldDevices& held, const host::PodNames& pods) {
-  Workload holder;
+GpuUser holder_of(const host::HeldDevices& held, const host::PodNames& pods) {
+  GpuUser holder;
   holder.owner.pod_namespace = held.pod_namespace;
   holder.owner.pod = held.pod;
   holder.owner.pod_uid = uid_of(held, pods);
@@ -161,8 +161,8 @@ Workload holder_of(const host::HeldDevices& held, const host::PodNames& pods) {
 using HolderName = std::string;
 
 struct Holders {
-  std::map<std::pair<Subject, HolderName>, Workload> of_gpus;
-  std::map<HolderName, Workload> pods;
+  std::map<std::pair<Subject, HolderName>, GpuUser> of_gpus;
+  std::map<HolderName, GpuUser> pods;
   std::size_t other_devices = 0;
 };
 
@@ -187,7 +187,7 @@ Holders holders_of(const host::PodResources& resources, const KnownGpus& gpus, c
 }
 
 // Adds the pods that hold the GPUs, as the kubelet reports them: one observation for each pod
-// (core/workload.hpp) about the GPU, or about the part of it that the pod holds. Adds nothing without a
+// (core/gpu_user.hpp) about the GPU, or about the part of it that the pod holds. Adds nothing without a
 // kubelet. An error of the kubelet becomes a missing observation: the rest of the run remains valid.
 void add_holders(const host::Host& host, const Request& request, const host::PodNames& pods,
                  Observed& observed) {
@@ -225,7 +225,7 @@ Result<Observed> observe(const host::Host& host, const Request& request) {
       const std::string pids = to_string(*observation.value);
       more.push_back(make_observation(kEnded, observation.subject, ended_among(host.files, pids), "", kProc,
                                       request.now));
-      add_workloads(host.files, observation, pids, pods, more);
+      add_gpu_users(host.files, observation, pids, pods, more);
     }
   }
   observed.observations.insert(observed.observations.end(), more.begin(), more.end());

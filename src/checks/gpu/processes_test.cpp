@@ -81,8 +81,8 @@ TEST_F(GpuProcesses, those_that_use_a_gpu_are_named) {
   look(kGpuProcesses);
   std::vector<std::string> named;
   for (const Observation& seen : history_.latest())
-    if (const auto workload = workload_in(seen))
-      named.push_back(seen.subject.key + " " + to_string(*workload));
+    if (const auto gpu_user = gpu_user_in(seen))
+      named.push_back(seen.subject.key + " " + to_string(*gpu_user));
   EXPECT_THAT(named, ElementsAre(gpu(1).substr(4) + " pod ml/train-0 (python3 (main), 4242)"));
 }
 
@@ -96,7 +96,7 @@ TEST_F(GpuProcesses, each_of_many_is_named) {
   EXPECT_THAT(look(kGpuProcesses), IsEmpty());
   std::vector<std::int64_t> named;
   for (const Observation& seen : history_.latest())
-    if (const auto workload = workload_in(seen)) named.push_back(workload->pid);
+    if (const auto gpu_user = gpu_user_in(seen)) named.push_back(gpu_user->pid);
   EXPECT_THAT(named, ElementsAre(4194300, 4194301, 4194302, 4194303, 4194304, 4194305));
 }
 
@@ -125,10 +125,10 @@ class GpuHolders : public GpuProcesses {
   static std::vector<std::string> holders(const Observed& observed) {
     std::vector<std::string> named;
     for (const Observation& seen : observed.observations) {
-      const auto workload = workload_in(seen);
-      if (workload && !workload->is_process())
+      const auto gpu_user = gpu_user_in(seen);
+      if (gpu_user && !gpu_user->is_process())
         named.push_back("GPU " + std::to_string(seen.subject.index.value_or(-1)) + " " +
-                        to_string(*workload));
+                        to_string(*gpu_user));
     }
     return named;
   }
@@ -196,8 +196,8 @@ TEST_F(GpuHolders, of_an_instance_are_told_of_that_part_of_the_gpu) {
   std::vector<std::string> named;
   const Observed observed = ask();
   for (const Observation& seen : observed.observations)
-    if (const auto workload = workload_in(seen))
-      named.push_back(to_string(seen.subject) + " " + to_string(*workload));
+    if (const auto gpu_user = gpu_user_in(seen))
+      named.push_back(to_string(seen.subject) + " " + to_string(*gpu_user));
   EXPECT_THAT(named, ElementsAre("gpu_instance/" + address(0) + "/5/0 pod ml/slice-0",
                                  "gpu_instance/" + address(1) + "/5/0 pod ml/slice-1"));
   EXPECT_EQ(told(observed, "pods.other_devices"), "1");
@@ -211,7 +211,7 @@ TEST_F(GpuHolders, have_their_uid_from_the_folders_of_logs) {
   const auto uid_seen = [&] {
     const Observed observed = ask();
     for (const Observation& seen : observed.observations)
-      if (const auto workload = workload_in(seen)) return workload->owner.pod_uid;
+      if (const auto gpu_user = gpu_user_in(seen)) return gpu_user->owner.pod_uid;
     return std::string("nobody");
   };
   EXPECT_EQ(uid_seen(), uid);

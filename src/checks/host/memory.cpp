@@ -148,8 +148,7 @@ class Collector {
 Subject limited(const DecodedRecord& decoded) {
   const std::string limit = attribute_of(decoded, "limit");
   if (!decoded.from_kernel && !decoded.injected) return host_subject();
-  const WorkloadOwner owner =
-      host::parse_cgroup_path(limit.empty() ? attribute_of(decoded, "cgroup") : limit);
+  const GpuUserOwner owner = host::parse_cgroup_path(limit.empty() ? attribute_of(decoded, "cgroup") : limit);
   Subject subject;
   if (!owner.job.empty()) {
     subject.kind = SubjectKind::job;

@@ -115,7 +115,7 @@ catalog::LogPatterns compiled(const std::vector<catalog::LogRule>& rules) {
 
 // Adds the pod, container or job of the control group, if its path names them.
 void add_owner(std::string_view cgroup, DecodedRecord& decoded) {
-  const WorkloadOwner owner = host::parse_cgroup_path(cgroup);
+  const GpuUserOwner owner = host::parse_cgroup_path(cgroup);
   for (const auto& [name, value] : {std::pair("podUid", owner.pod_uid),
                                     std::pair("container", owner.container), std::pair("job", owner.job)})
     if (!value.empty()) decoded.attributes.emplace_back(name, value);

@@ -140,13 +140,13 @@ std::string consequences_of(const Incident& incident) {
   return text;
 }
 
-std::string workloads_of(const Incident& incident) {
+std::string gpu_users_of(const Incident& incident) {
   constexpr std::size_t shown = 3;
   std::vector<std::string> words;
-  for (const Workload& workload : incident.workloads)
-    if (words.size() < shown) words.push_back(to_string(workload));
+  for (const GpuUser& gpu_user : incident.gpu_users)
+    if (words.size() < shown) words.push_back(to_string(gpu_user));
   if (words.empty()) return {};
-  const std::size_t more = incident.workloads.size() - words.size();
+  const std::size_t more = incident.gpu_users.size() - words.size();
   return "used by: " + joined(words) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
@@ -172,7 +172,7 @@ std::vector<std::string> texts_of(const Incident& incident, WallTime now) {
   std::vector<std::string> texts{std::move(first)};
   if (incident.end) texts.push_back(std::string(to_string(*incident.end)) + ": " + incident.because);
   if (auto text = consequences_of(incident); !text.empty()) texts.push_back(std::move(text));
-  if (auto text = workloads_of(incident); !text.empty()) texts.push_back(std::move(text));
+  if (auto text = gpu_users_of(incident); !text.empty()) texts.push_back(std::move(text));
   return texts;
 }
 

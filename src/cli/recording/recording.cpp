@@ -278,7 +278,7 @@ void learn_from_resolvers(const std::string& text, Scrubber& scrubber) {
 }
 
 void learn_from_cgroups(const std::string& text, Scrubber& scrubber) {
-  const WorkloadOwner owner = host::parse_cgroups(text);
+  const GpuUserOwner owner = host::parse_cgroups(text);
   scrubber.learn_pod(owner.pod_uid);
   scrubber.learn(Scrubber::Kind::container, owner.container);
 }

@@ -132,7 +132,7 @@ Result<std::pair<std::string, std::string>> read_job(const std::string& job) {
   return std::pair(job.substr(0, colon), job.substr(colon + 1));
 }
 
-std::string workload_line(const std::string& name_space, const std::string& selector) {
+std::string gpu_user_line(const std::string& name_space, const std::string& selector) {
   return "Workload: " + name_space + ": " + selector + "\n";
 }
 

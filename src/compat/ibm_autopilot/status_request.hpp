@@ -56,7 +56,7 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 // first is not a valid namespace name.
 [[nodiscard]] Result<std::pair<std::string, std::string>> read_job(const std::string& job);
 // Lines of a reply about a job: its name, and that the caller cannot list its pods.
-[[nodiscard]] std::string workload_line(const std::string& name_space, const std::string& selector);
+[[nodiscard]] std::string gpu_user_line(const std::string& name_space, const std::string& selector);
 [[nodiscard]] std::string not_allowed_line(const std::string& name_space);
 // The same request for the nodes of `host` and these nodes; only these nodes if `host` names none. malformed,
 // with the text of the reply: more than kMaxHosts nodes.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/workload.hpp"
+#include "core/gpu_user.hpp"
 #include "host/gpu/readings.hpp"
 
 namespace autopilot::diagnostics {
@@ -32,11 +32,11 @@ bool is_divided(const CheckResult& look, const Subject& gpu) {
 }
 
 // The pod that holds the GPU or a part of it; nothing: none that is known.
-std::optional<Workload> holder_on(const CheckResult& look, const Subject& gpu) {
+std::optional<GpuUser> holder_on(const CheckResult& look, const Subject& gpu) {
   for (const Observation& one : look.observations) {
     if (one.subject.key.substr(0, one.subject.key.find('/')) != gpu.key) continue;
-    auto workload = workload_in(one);
-    if (workload && !workload->is_process()) return workload;
+    auto gpu_user = gpu_user_in(one);
+    if (gpu_user && !gpu_user->is_process()) return gpu_user;
   }
   return std::nullopt;
 }
@@ -52,7 +52,7 @@ bool sees_all_processes(const CheckResult& look) {
 }
 
 // "ml/train-0".
-std::string name_of(const WorkloadOwner& owner) {
+std::string name_of(const GpuUserOwner& owner) {
   return owner.pod_namespace + "/" + owner.pod;
 }
 
@@ -114,9 +114,9 @@ std::string known_holder(const GpuSight& sight) {
     return "pod " + **sight.holder + " holds GPUs of this node";
   if (sight.look == nullptr) return {};
   for (const Observation& one : sight.look->observations) {
-    const auto workload = workload_in(one);
-    if (workload && !workload->is_process())
-      return to_string(one.subject) + " is held by " + to_string(*workload);
+    const auto gpu_user = gpu_user_in(one);
+    if (gpu_user && !gpu_user->is_process())
+      return to_string(one.subject) + " is held by " + to_string(*gpu_user);
     const double processes =
         one.name == host::reading::kProcesses && one.value ? as_number(*one.value).value_or(0) : 0;
     if (processes > sight.own_processes(one.subject))

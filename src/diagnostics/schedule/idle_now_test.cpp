@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/workload.hpp"
+#include "core/gpu_user.hpp"
 #include "tests/support/diagnostics/gpu_fixture.hpp"
 
 namespace autopilot::diagnostics {
@@ -34,10 +34,10 @@ class GpusOfAMachine : public ::testing::Test {
   }
   void processes(int number, std::int64_t count) { add(gpu(number), "processes.count", Value(count)); }
   void pod(const Subject& subject, const std::string& name) {
-    Workload workload;
-    workload.owner.pod_namespace = "ml";
-    workload.owner.pod = name;
-    observations_.push_back(to_observation(workload, subject, "kubelet", {}));
+    GpuUser gpu_user;
+    gpu_user.owner.pod_namespace = "ml";
+    gpu_user.owner.pod = name;
+    observations_.push_back(to_observation(gpu_user, subject, "kubelet", {}));
   }
 
   GpuSight sight() {

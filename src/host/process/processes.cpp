@@ -139,7 +139,7 @@ std::string pod_in(std::string_view part) {
 }
 
 // containerd writes "<slice>:cri-containerd:<id>" as one folder where systemd does not keep its groups.
-void read_path(std::string path, WorkloadOwner& owner) {
+void read_path(std::string path, GpuUserOwner& owner) {
   // Of a process that outlived its group.
   constexpr std::string_view kDeleted = " (deleted)";
   if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
@@ -158,8 +158,8 @@ void read_path(std::string path, WorkloadOwner& owner) {
 
 }  // namespace
 
-WorkloadOwner parse_cgroups(std::string_view text) {
-  WorkloadOwner owner;
+GpuUserOwner parse_cgroups(std::string_view text) {
+  GpuUserOwner owner;
   std::size_t rows = 0;
   for (const std::string_view row : split(text, '\n')) {
     if (++rows > kMaxRows) break;
@@ -171,8 +171,8 @@ WorkloadOwner parse_cgroups(std::string_view text) {
   return owner;
 }
 
-WorkloadOwner parse_cgroup_path(std::string_view path) {
-  WorkloadOwner owner;
+GpuUserOwner parse_cgroup_path(std::string_view path) {
+  GpuUserOwner owner;
   read_path(std::string(path), owner);
   return owner;
 }
@@ -190,18 +190,18 @@ PodNames read_pod_names(const Files& files) {
   return names;
 }
 
-Result<Workload> read_workload(const Files& files, std::int64_t pid, const PodNames& pods) {
+Result<GpuUser> read_gpu_user(const Files& files, std::int64_t pid, const PodNames& pods) {
   const std::string folder = "/proc/" + std::to_string(pid);
   const std::string row = TRY(files.read(folder + "/stat"));
   const TaskState task = TRY(parse_task_state(row));
-  Workload workload;
-  workload.pid = pid;
-  workload.started_ticks = task.started_ticks;
-  workload.process = task.name;
-  if (const auto cgroups = files.read(folder + "/cgroup")) workload.owner = parse_cgroups(*cgroups);
-  if (const auto pod = pods.find(workload.owner.pod_uid); pod != pods.end())
-    std::tie(workload.owner.pod_namespace, workload.owner.pod) = pod->second;
-  return workload;
+  GpuUser gpu_user;
+  gpu_user.pid = pid;
+  gpu_user.started_ticks = task.started_ticks;
+  gpu_user.process = task.name;
+  if (const auto cgroups = files.read(folder + "/cgroup")) gpu_user.owner = parse_cgroups(*cgroups);
+  if (const auto pod = pods.find(gpu_user.owner.pod_uid); pod != pods.end())
+    std::tie(gpu_user.owner.pod_namespace, gpu_user.owner.pod) = pod->second;
+  return gpu_user;
 }
 
 std::optional<std::string> local_user_name(std::uint32_t uid) {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/gpu_user.hpp"
 #include "core/result.hpp"
-#include "core/workload.hpp"
 #include "host/files/files.hpp"
 
 namespace autopilot::host {
@@ -53,9 +53,9 @@ struct Tasks {
 
 // The rows of /proc/<pid>/cgroup: the container, the pod's UID and the batch job that the paths name, in the
 // words of containerd, CRI-O, Docker, Podman and Slurm, cgroup v1 and v2. Other rows say nothing.
-[[nodiscard]] WorkloadOwner parse_cgroups(std::string_view text);
+[[nodiscard]] GpuUserOwner parse_cgroups(std::string_view text);
 // The same of one path, as the kernel log names it: "/kubepods.slice/kubepods-pod<uid>.slice".
-[[nodiscard]] WorkloadOwner parse_cgroup_path(std::string_view path);
+[[nodiscard]] GpuUserOwner parse_cgroup_path(std::string_view path);
 
 // "namespace" and "name" by UID: the folders where the kubelet keeps the logs of the pods of this node.
 using PodNames = std::map<std::string, std::pair<std::string, std::string>, std::less<>>;
@@ -63,7 +63,7 @@ using PodNames = std::map<std::string, std::pair<std::string, std::string>, std:
 [[nodiscard]] PodNames read_pod_names(const Files& files);
 
 // One process with its name and its owner. not_found when it ended meanwhile.
-[[nodiscard]] Result<Workload> read_workload(const Files& files, std::int64_t pid, const PodNames& pods);
+[[nodiscard]] Result<GpuUser> read_gpu_user(const Files& files, std::int64_t pid, const PodNames& pods);
 
 // The name of a user in this machine's own list of users. Directory services are not asked: they may hang.
 [[nodiscard]] std::optional<std::string> local_user_name(std::uint32_t uid);

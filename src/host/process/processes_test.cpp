@@ -106,7 +106,7 @@ const std::string kUid = "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d";
 const std::string kUidInSlice = "8b7c1f8e_0d55_4f9c_a2a3_1d2f3a4b5c6d";
 
 TEST(Cgroups, of_a_pod_in_every_form) {
-  const WorkloadOwner expected{.container = kContainer, .pod_uid = kUid};
+  const GpuUserOwner expected{.container = kContainer, .pod_uid = kUid};
   const std::vector<std::string> paths{
       "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + kUidInSlice +
           ".slice/cri-containerd-" + kContainer + ".scope",
@@ -128,7 +128,7 @@ TEST(Cgroups, of_containers_without_a_pod) {
                                        "4:memory:/docker/" + kContainer,
                                        "0::/machine.slice/libpod-" + kContainer + ".scope/container"};
   for (const std::string& path : paths)
-    EXPECT_EQ(parse_cgroups(path), (WorkloadOwner{.container = kContainer})) << path;
+    EXPECT_EQ(parse_cgroups(path), (GpuUserOwner{.container = kContainer})) << path;
 }
 
 TEST(Cgroups, of_jobs_of_slurm) {
@@ -137,7 +137,7 @@ TEST(Cgroups, of_jobs_of_slurm) {
                                  "0::/system.slice/node17_slurmstepd.scope/job_4711/step_0/user/task_0",
                                  "8:memory:/slurm_node17/uid_1000/job_4711/step_0",
                                  "0::/system.slice/slurmstepd.scope/job_4711/step_0 (deleted)"})
-    EXPECT_EQ(parse_cgroups(path), (WorkloadOwner{.job = "slurm 4711"})) << path;
+    EXPECT_EQ(parse_cgroups(path), (GpuUserOwner{.job = "slurm 4711"})) << path;
 }
 
 TEST(Cgroups, of_nothing_known_and_of_garbage) {
@@ -154,7 +154,7 @@ TEST(Cgroups, of_nothing_known_and_of_garbage) {
                                        "0::/tripod" + kUid,
                                        std::string("0::/slurm/job_x")};
   for (const std::string& path : paths)
-    EXPECT_EQ(parse_cgroups(path), WorkloadOwner{}) << path;
+    EXPECT_EQ(parse_cgroups(path), GpuUserOwner{}) << path;
 }
 
 TEST(ProcessOwner, has_the_name_of_its_pod) {
@@ -167,10 +167,10 @@ TEST(ProcessOwner, has_the_name_of_its_pod) {
   const Files files(folder.path());
   const auto pods = read_pod_names(files);
   EXPECT_EQ(pods.size(), 1U);
-  const Workload workload = read_workload(files, 4200, pods).value();
-  EXPECT_EQ(to_string(workload), "pod ml/train-0 (python3 (main), 4200)");
-  EXPECT_EQ(workload.started_ticks, 7700U);
-  EXPECT_EQ(read_workload(files, 4201, pods).error().code, Errc::not_found);
+  const GpuUser gpu_user = read_gpu_user(files, 4200, pods).value();
+  EXPECT_EQ(to_string(gpu_user), "pod ml/train-0 (python3 (main), 4200)");
+  EXPECT_EQ(gpu_user.started_ticks, 7700U);
+  EXPECT_EQ(read_gpu_user(files, 4201, pods).error().code, Errc::not_found);
 }
 
 // A folder for control groups that this user may add to.
@@ -194,19 +194,19 @@ TEST(ProcessOwnerOfThisKernel, is_the_pod_whose_control_group_holds_it) {
     ::_exit(0);
   }
   std::ofstream(container + "/cgroup.procs") << child;
-  const auto workload = read_workload(Files(), child, {{kUid, {"ml", "train-0"}}});
+  const auto gpu_user = read_gpu_user(Files(), child, {{kUid, {"ml", "train-0"}}});
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   for (const std::string& folder : {container, pod, outer})
     ::rmdir(folder.c_str());
-  ASSERT_TRUE(workload);
+  ASSERT_TRUE(gpu_user);
   EXPECT_EQ(
-      workload->owner,
-      (WorkloadOwner{.container = kContainer, .pod_uid = kUid, .pod_namespace = "ml", .pod = "train-0"}));
+      gpu_user->owner,
+      (GpuUserOwner{.container = kContainer, .pod_uid = kUid, .pod_namespace = "ml", .pod = "train-0"}));
 }
 
 TEST(ProcessOwner, is_told_of_this_process) {
-  const Workload self = read_workload(Files(), ::getpid(), {}).value();
+  const GpuUser self = read_gpu_user(Files(), ::getpid(), {}).value();
   EXPECT_EQ(self.process, "autopilot_host_");
   EXPECT_GT(self.started_ticks, 0U);
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/workload.hpp"
+#include "core/gpu_user.hpp"
 
 namespace autopilot::kube {
 namespace {
@@ -44,12 +44,12 @@ Observations GpuPods::holders(Instant now) const {
   if (has_more_) return holders;
   for (const auto& [uid, holder] : by_uid_) {
     if (!holder.is_known_to_hold) return {};
-    Workload workload;
-    workload.owner.pod_uid = uid;
-    workload.owner.pod_namespace = holder.name_space;
-    workload.owner.pod = holder.name;
-    workload.owner.candidate_by = kSource;
-    holders.push_back(to_observation(workload, host_subject(), kSource, now));
+    GpuUser gpu_user;
+    gpu_user.owner.pod_uid = uid;
+    gpu_user.owner.pod_namespace = holder.name_space;
+    gpu_user.owner.pod = holder.name;
+    gpu_user.owner.candidate_by = kSource;
+    holders.push_back(to_observation(gpu_user, host_subject(), kSource, now));
   }
   return holders;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/workload.hpp"
+#include "core/gpu_user.hpp"
 
 namespace autopilot::kube {
 namespace {
@@ -40,12 +40,12 @@ TEST(GpuPods, are_told_as_candidates_at_the_host) {
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_EQ(told[0].subject, host_subject());
   EXPECT_EQ(told[0].source, "api");
-  const auto workload = workload_in(told[0]);
-  ASSERT_TRUE(workload);
-  EXPECT_EQ(workload->owner.pod_uid, "uid-train-0");
-  EXPECT_EQ(workload->owner.pod_namespace, "ml");
-  EXPECT_EQ(workload->owner.pod, "train-0");
-  EXPECT_EQ(workload->owner.candidate_by, "api");
+  const auto gpu_user = gpu_user_in(told[0]);
+  ASSERT_TRUE(gpu_user);
+  EXPECT_EQ(gpu_user->owner.pod_uid, "uid-train-0");
+  EXPECT_EQ(gpu_user->owner.pod_namespace, "ml");
+  EXPECT_EQ(gpu_user->owner.pod, "train-0");
+  EXPECT_EQ(gpu_user->owner.candidate_by, "api");
 }
 
 TEST(GpuPods, are_those_that_asked_for_gpus_and_have_not_ended) {

@@ -112,20 +112,20 @@ using namespace std::chrono_literals;
   incident.because = "The memory of the GPU reports that it lost data.";
   incident.members = {{"gpu.row_remap", sample_finding(), true, sample_time(-1)}};
   incident.further = 3;
-  Workload& workload = incident.workloads.emplace_back();
-  workload.pid = 4200;
-  workload.started_ticks = 7700;
-  workload.process = "python3";
-  workload.owner = {
+  GpuUser& gpu_user = incident.gpu_users.emplace_back();
+  gpu_user.pid = 4200;
+  gpu_user.started_ticks = 7700;
+  gpu_user.process = "python3";
+  gpu_user.owner = {
       "0123456789ab", "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d", "ml", "train-0", "slurm 4711", ""};
-  workload.first_seen = sample_time(-90);
-  workload.last_seen = sample_time(-60);
-  Workload holder;
+  gpu_user.first_seen = sample_time(-90);
+  gpu_user.last_seen = sample_time(-60);
+  GpuUser holder;
   holder.owner.pod_namespace = "ml";
   holder.owner.pod = "idle-0";
   holder.first_seen = holder.last_seen = sample_time(-60);
   holder.owner.candidate_by = "api";
-  incident.workloads.push_back(holder);
+  incident.gpu_users.push_back(holder);
   return incident;
 }
 

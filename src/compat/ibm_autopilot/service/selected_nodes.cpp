@@ -78,7 +78,7 @@ WantedNodes found_by(std::string said, const std::string& nobody, const Result<S
 void find_of_job(const NodeFinder& finder, const std::string& name_space, const std::string& selector,
                  OnFound on_found) {
   finder.of_pods(name_space, selector,
-                 [said = ibm::workload_line(name_space, selector), selector,
+                 [said = ibm::gpu_user_line(name_space, selector), selector,
                   on_found = std::move(on_found)](const Result<SelectedNodes::Names>& names) {
                    on_found(found_by(said, "No workload labeled with " + selector + " - ABORT.\n", names));
                  });
@@ -102,7 +102,7 @@ void find_job(const NodeFinder& finder, const ibm::StatusRequest& wanted, const 
       [finder, name_space = name_space, selector = selector, on_found = std::move(on_found)](
           const kube::Caller&, const std::optional<kube::Refusal>& refusal) {
         if (!refusal && finder.of_pods) return find_of_job(finder, name_space, selector, on_found);
-        on_found({ibm::workload_line(name_space, selector) + ibm::not_allowed_line(name_space), {}});
+        on_found({ibm::gpu_user_line(name_space, selector) + ibm::not_allowed_line(name_space), {}});
       });
 }
 
