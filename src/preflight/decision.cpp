@@ -18,7 +18,7 @@ using api::PreflightOutcome;
 using api::PreflightState;
 using api::PreflightTest;
 
-// What the deep test of the node calls its pass records.
+// Test name of the pass records of deep diagnostics.
 constexpr std::string_view kDeepTestRecord = "deep_test";
 
 std::string_view record_of(std::string_view test) {
@@ -67,7 +67,7 @@ class Decider {
     return std::move(decision_);
   }
 
-  // The node as a whole is to be left, whichever of its GPUs the pod has.
+  // The node as a whole must be left, independent of the GPUs of the pod.
   GateDecision refuse_for_node() {
     decision_.kind = GateDecision::Kind::refuse;
     decision_.outcome = PreflightOutcome::failed;
@@ -99,7 +99,7 @@ class Decider {
         decision_.findings.push_back({result.check, finding});
   }
 
-  // Since the oldest proof; nothing: one is missing, or none counts any more.
+  // Age of the oldest pass record; not set: a record is missing or expired.
   [[nodiscard]] std::optional<Duration> age_of_proof(const std::string& id) const {
     if (world_.held.gpus.empty()) return std::nullopt;
     Duration oldest{0};

@@ -12,7 +12,7 @@
 namespace autopilot::preflight {
 namespace {
 
-// What makes pods that do the same, each for itself.
+// Owners whose pods do the same work, each independently.
 constexpr std::array<std::string_view, 4> kReplicas{"ReplicaSet", "StatefulSet", "DaemonSet",
                                                     "ReplicationController"};
 

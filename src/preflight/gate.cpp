@@ -31,7 +31,7 @@ std::string owner_of(const PodCaller& pod) {
   return "preflight of " + pod.claim.owner.pod_namespace + "/" + pod.claim.owner.pod;
 }
 
-// Whether the policy lets a pod start that ends so.
+// True if the policy lets a pod with this outcome start.
 bool may_start(PreflightOutcome outcome, const config::Preflight& settings) {
   switch (outcome) {
     case PreflightOutcome::failed:
@@ -96,7 +96,7 @@ Result<std::uint64_t> PreflightGate::ask(const std::optional<PodCaller>& pod,
   return number;
 }
 
-// A pod that went away is not waited for by others, and waits for none.
+// A question that waits for other pods ends with its last listener.
 void PreflightGate::leave(std::uint64_t listener) {
   for (auto& [key, question] : questions_)
     question.listeners.erase(listener);
@@ -157,7 +157,7 @@ bool PreflightGate::is_open_unseen(Question& question) const {
   return true;
 }
 
-// Which GPUs the pod has: it has just got them.
+// Reads which GPUs the pod has: it has just received them.
 void PreflightGate::look(const Key& key, Question& question) {
   if (std::exchange(question.is_looking, true)) return;
   const auto take = [this, key](const CheckResult* seen) {
@@ -213,7 +213,7 @@ std::vector<Subject> PreflightGate::reservation_for(const Question& question, co
   return question.held->gpus;
 }
 
-// Those of the other pods of its job, once all of these have a node or none is waited for any longer.
+// Takes the nodes of the other pods of the job, once all of them have a node or the wait has ended.
 bool PreflightGate::knows_peers(const Key& key, Question& question, const std::string& test, Duration left) {
   if (!question.peers && !question.placed && !is_in_gang(question)) question.peers.emplace();
   if (question.peers || question.placed) return question.peers.has_value();
@@ -231,7 +231,7 @@ bool PreflightGate::knows_peers(const Key& key, Question& question, const std::s
   return false;
 }
 
-// The pods of a job on this node ask the same nodes: one test is for all of them.
+// Pods of one job on this node have the same peers: they share one diagnostic.
 bool PreflightGate::joins(Question& question, const std::string& test) {
   for (const auto& [key, other] : questions_) {
     const auto made = other.made.find(test);
@@ -366,7 +366,7 @@ void PreflightGate::tell_of_gang(const Key& key, const std::string& message) {
     listener.on_progress(progress);
 }
 
-// Its own GPUs may have failed while it waited for others.
+// The GPUs of the pod may have failed while it waited for other pods.
 void PreflightGate::look_again(const Key& key, Question& question) {
   const GateDecision decision = decide(question, question.held);
   if (decision.kind != Kind::refuse || decision.outcome != PreflightOutcome::failed) return;

@@ -12,7 +12,7 @@
 namespace autopilot::preflight {
 namespace {
 
-// Tests that come by themselves where they are on. Where they are off no other one would ever come.
+// Diagnostics on a schedule. If the schedule is disabled, no later run would replace a result.
 constexpr std::array<std::string_view, 3> kByThemselves{nettest::kPingCheck, "storage.pvc", "gpu.diagnosis"};
 
 }  // namespace
@@ -72,7 +72,7 @@ std::optional<JudgedTest> GpuTests::judge(const checks::Check& check, const Oper
   return judge_test(check, ended, sources_.facts, sources_.expectation());
 }
 
-// This process asked, and left on the board what it saw.
+// This process sent the pings itself, and stored its observations on the board.
 std::optional<JudgedTest> GpuTests::judge_own_pings(const checks::Check& check, const Operation& operation) {
   const auto seen = sources_.board.last(operation.kind);
   if (!seen) return std::nullopt;

@@ -16,7 +16,7 @@ bool is_whole(std::string_view resource) {
   return kube::is_gpu_resource(resource) && resource.substr(resource.find('/') + 1) == "gpu";
 }
 
-// "pod ml/train-0", or the process where it is of none.
+// "pod ml/train-0", or the process if it belongs to no pod.
 std::string name_of(const GpuUser& gpu_user) {
   GpuUser pod = gpu_user;
   if (!gpu_user.owner.pod.empty()) pod.pid = 0;
@@ -31,7 +31,8 @@ const Subject* gpu_of(const Subject& subject, std::span<const Subject> gpus) {
   return found == gpus.end() ? nullptr : &*found;
 }
 
-// The kernel keeps fifteen letters of a name. A test of ours on these GPUs is waited for, by its reservation.
+// The kernel keeps fifteen letters of a name. An own diagnostic on these GPUs does not count as another user:
+// its reservation makes the pod wait.
 bool is_own_test(const GpuUser& gpu_user) {
   return gpu_user.process == std::string_view("autopilot-gpu-probe").substr(0, 15);
 }

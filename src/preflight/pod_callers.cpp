@@ -25,7 +25,7 @@ bool holds_devices_already(const kube::InitContainer& container) {
   return container.stays && container.has_devices;
 }
 
-// Empty: the pod is in its gate, and nothing of its own uses its GPUs yet.
+// Why the pod is not in its gate; empty: it is, and none of its other containers uses the GPUs yet.
 std::string objection_of_gate(const kube::Pod& pod) {
   const auto& first = pod.init_containers;
   const auto gate = std::ranges::find(first, kGateContainer, &kube::InitContainer::name);

@@ -38,7 +38,7 @@ std::optional<double> number_of(const Observation& observation) {
   return observation.value ? as_number(*observation.value) : std::nullopt;
 }
 
-// A GPU has part in what is wrong with the host, or with a link of its own.
+// A fault of the host, or of a link of the GPU, concerns the GPU.
 bool concerns(const Subject& subject, const Subject& gpu) {
   if (subject.kind != SubjectKind::link) return subject == gpu || subject == host_subject();
   const auto [from, to] = ends_of(subject);

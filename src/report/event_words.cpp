@@ -40,7 +40,7 @@ std::string gpu_users_of(const Incident& incident) {
   return text;
 }
 
-// What a person needs first comes first: a message may be cut.
+// The most important part comes first, because a message may be cut.
 std::string message_of(const Event& event, const Incident* incident) {
   std::string text = to_string(event.subject) + ": " + event.message;
   catalog::append_action(text, word_of(event.details, "action"));

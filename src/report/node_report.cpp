@@ -20,7 +20,7 @@ namespace {
 using api::JsonWriter;
 using incidents::SavedFinding;
 
-// Of kMaxReportBytes; what is left of it is for the incidents.
+// Parts of kMaxReportBytes; the rest is for incidents.
 constexpr std::size_t kCheckBytes = 24 * 1024;
 constexpr std::size_t kGpuBytes = 12 * 1024;
 constexpr std::size_t kPassRecordBytes = 16 * 1024;
@@ -39,7 +39,7 @@ std::size_t bytes_of(const T& item, void (*write)(JsonWriter&, const T&)) {
   return out.take().size();
 }
 
-// As many as fit. Gives how many are left out.
+// Writes as many as fit. Returns the number left out.
 template <class Items, class T>
 std::size_t write_list(JsonWriter& out, std::string_view name, const Items& items, std::size_t bytes,
                        void (*write)(JsonWriter&, const T&)) {

@@ -17,7 +17,7 @@ using incidents::EvictingIncident;
 using incidents::SavedFinding;
 using incidents::WrittenVerdict;
 
-// More than a report of kMaxReportBytes can hold, or than any of our words has.
+// Limits above the content of a report of kMaxReportBytes, and above the length of our own words.
 constexpr std::size_t kMaxIncidents = 512;
 constexpr std::size_t kMaxFindings = 1024;
 constexpr std::size_t kMaxPassRecords = 1024;
@@ -114,7 +114,7 @@ Status check_word(const std::string& word, const std::string& place) {
   return refuse(place, "expected one word of letters, digits, - . and _");
 }
 
-// Its number is counted on from.
+// New ids continue from its number.
 Status check_incident_id(const std::string& id, const std::string& place) {
   TRY_STATUS(check_word(id, place));
   const std::size_t dash = id.rfind('-');
@@ -142,7 +142,7 @@ Status check_incidents(const std::vector<Incident>& incidents) {
   return {};
 }
 
-// Opaque but for what the state machine would count with.
+// Checks only the members with which the state machine calculates.
 Status check_state(const SavedFinding& finding, const std::string& place) {
   if (finding.state.size() > kLongestState) return refuse(place, "too long");
   const auto memory = incidents::parse_memory(finding.state);

@@ -15,8 +15,8 @@ namespace json = boost::json;
 namespace {
 
 constexpr Duration kLookAtHeartbeat = std::chrono::seconds{15};
-// One of the six lists that an agent may ask for in a minute, as that of the pods (Attribution); the others
-// are its tests' (ListBudget).
+// One of the six lists per minute of an agent, like the list of pods (Attribution); the diagnostics use the
+// other four (ListBudget).
 constexpr Duration kBetweenLists = std::chrono::seconds{61};
 constexpr int kSilent = 3;  // missing heartbeats after which the other agent counts as stopped
 
@@ -146,8 +146,8 @@ void NodeWriter::compare(Depth depth) {
   if (depth == Depth::details) compare_texts(node, *words_);
 }
 
-// An agent that starts learns something in each of its first moments: written at once, it would take the
-// writes of the whole minute.
+// The state of a starting agent changes often in its first moments: writing each change at once would use up
+// the writes of the whole minute.
 void NodeWriter::compare_texts(const kube::Node& node, const NodeWords& words) {
   if (text_of(node.meta.annotations, options_.prefix + "/summary") != words.summary)
     writer_.want(kube::WriteKind::label, kube::WriteUrgency::text);
@@ -174,11 +174,11 @@ bool NodeWriter::must_yield(const kube::Node& node) const {
 bool NodeWriter::has_old_heartbeat(const kube::Node& node) const {
   const auto checked = parse_time(text_of(node.meta.annotations, options_.prefix + "/checked-at"));
   const WallTime now = clock_.now().wall;
-  // A clock that was put back must not keep the node silent.
+  // A clock that was set back must not stop the heartbeat.
   return !checked || now - *checked >= options_.heartbeat || *checked - now >= options_.heartbeat;
 }
 
-// Once, not at every try.
+// Logs each problem once, not at every attempt.
 void NodeWriter::say(const std::string& problem) {
   const std::string before = std::exchange(problem_, "the node object: " + problem);
   if (problem_ != before) logging::log_warning(problem_);

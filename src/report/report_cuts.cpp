@@ -46,7 +46,7 @@ std::vector<IncidentMember> first_members(Incident& incident, std::size_t limit)
 
 std::string short_text(std::string_view text, std::size_t bytes) {
   constexpr std::string_view kCut = "...";
-  // What follows is far beyond the limit, whatever the first part becomes.
+  // Cuts first: the rest is far beyond the limit.
   std::string clean = to_utf8(text.substr(0, bytes + kCut.size() + 1));
   if (text.size() > bytes || clean.size() > bytes)
     clean = std::string(cut_utf8(clean, bytes - kCut.size())) + std::string(kCut);

@@ -8,9 +8,9 @@
 #include "core/finding.hpp"
 #include "core/incident.hpp"
 
-// What is said elsewhere in full, made short enough for an object of the API. Texts end between two
-// characters and hold no control characters: they take at most twice their length in JSON. Keys of subjects
-// stay whole: they say what it is about. Pure.
+// Shortens findings and incidents for an object of the API; the agent keeps them in full. Texts end between
+// two characters and contain no control characters, so they take at most twice their length in JSON. Keys of
+// subjects are never cut. Pure.
 namespace autopilot::report {
 
 // Size limits for one incident.

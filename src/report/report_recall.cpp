@@ -91,7 +91,7 @@ class Question {
     get();
   }
 
-  // A server that is busy or starts is asked again: what is not taken over now is soon written over.
+  // Retries a busy or starting server: a state that is not taken over now is soon overwritten.
   void get() {
     exchange_ = client_.get({path_, {}}, [this](kube::ApiResult<std::string> json) {
       if (json) return end(std::move(*json));

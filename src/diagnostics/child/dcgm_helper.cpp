@@ -209,7 +209,7 @@ const Subject* subject_of(std::uint32_t number, const DeepTestSummary& summary, 
   return host::gpu_of(named == summary.gpus.end() ? host::DcgmGpu{number, ""} : *named, test.gpus);
 }
 
-// What names no GPU of the test is about the host.
+// A result without a GPU of the diagnostic is about the host.
 std::map<Subject, Verdict> verdicts_of(const DeepTestSummary& summary, const DcgmTest& test) {
   std::map<Subject, Verdict> verdicts{{host_subject(), {}}};
   for (const Test& one : summary.tests) {

@@ -59,7 +59,7 @@ Result<DeepTestOptions> parse_deep_test_options(const std::vector<std::string>& 
   return options;
 }
 
-// Into what is there: the kubelet has mounted this very file.
+// Writes into the existing file, because the kubelet has mounted it.
 Status write_file(const std::string& path, std::string_view text) {
   const host::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) return fail_errno(errno, path);
@@ -209,8 +209,8 @@ void add(const host::DcgmResult& result, DeepTestSummary& summary) {
     add(result, name, message, summary);
 }
 
-// Whether a test ran on it. Which one must have: where tests ran that use GPUs, no look at the software
-// counts. Nothing: no result names a GPU, as of DCGM 2 at a level with tests of the machine alone.
+// True if a test ran on the GPU. If tests ran that use GPUs, software checks do not count. Not set: no result
+// names a GPU, as with DCGM 2 at a level with tests of the machine only.
 std::optional<std::set<std::uint32_t>> tested_gpus(const host::DcgmDiagnosis& diagnosis) {
   const bool uses_gpus = std::ranges::any_of(diagnosis.results, [](const host::DcgmResult& result) {
     return result.category != host::kDcgmSoftware;
@@ -287,7 +287,7 @@ DeepTestSummary summary_of(const host::DcgmDiagnosis& diagnosis) {
   for (const host::DcgmResult& result : diagnosis.results)
     add(result, summary);
   std::ranges::stable_sort(summary.tests, [](const auto& one, const auto& other) {
-    // Skips say the least.
+    // Skips contain the least information.
     return one.status > other.status;
   });
   const auto tested = tested_gpus(diagnosis);

@@ -27,7 +27,7 @@ namespace {
 struct ProbeOptions {
   const GpuProbeTest* test = nullptr;
   std::vector<std::string> limits;  // arguments of the probe
-  std::string cuda_library;         // of a machine that does not exist
+  std::string cuda_library;         // of a simulated machine
 };
 
 Status take_probe_option(const std::string& name, const std::string& value, ProbeOptions& options) {
@@ -49,7 +49,7 @@ Result<host::GpuProbeReport> run_probe(const ProbeOptions& options, const Simula
                     host::mono_now() + kNoDeadlineOfTest);
 }
 
-// Something came out wrong. That it was slow, or could not be measured, a neighbour explains.
+// A result was wrong. Another user of the GPU can explain low rates and missing values, but not that.
 bool is_conclusive(const Result<host::GpuProbeReport>& report) {
   return report && report->error.empty() &&
          std::ranges::any_of(report->gpus, &host::GpuProbeReport::Gpu::has_wrong);
@@ -285,7 +285,7 @@ class GpuWords {
     all_.push_back(std::move(observation));
   }
 
-  // As every check of GPUs names it.
+  // The same name as in every check of GPUs.
   void add_model() {
     if (device_.name.empty()) return;
     add_value("", device_.name, "");
@@ -333,7 +333,7 @@ class GpuWords {
     }
   }
 
-  // What several GPUs share shows when all copy at once.
+  // Shared links become visible when all GPUs copy at once.
   void add_link(const Report::Gpu& gpu) {
     const Report::Test* const together = gpu.find("pcie", true);
     if (together != nullptr)
@@ -362,7 +362,7 @@ class GpuWords {
     if (!held.empty()) add_value("throttled", held, "");
   }
 
-  // The first of all samples that were taken in that test.
+  // The first sample of that test.
   template <class Before>
   static std::optional<double> extreme(const Report::Gpu& gpu, std::string_view test, std::string_view sensor,
                                        Before before) {
@@ -389,13 +389,13 @@ class GpuWords {
     }
   }
 
-  // Not where a part of the test is missing and what there is of it is right: that proves nothing.
+  // Not if a part of the test is missing and the rest is right: that proves nothing.
   void add_wrong(const Report::Gpu& gpu) {
     if (!has_any(gpu, &Report::Test::wrong) && !is_complete(gpu)) return add_missing("wrong", &gpu);
     add_places("wrong", gpu, &Report::Test::wrong);
   }
 
-  // How many there are of all tests, with the first places.
+  // The number of all tests together, with the first places.
   void add_places(std::string_view name, const Report::Gpu& gpu,
                   std::vector<Report::Wrong> Report::Test::*of) {
     std::int64_t count = 0;

@@ -27,14 +27,14 @@ namespace autopilot::diagnostics {
 namespace {
 
 constexpr const char* kProgram = "all_reduce_perf";
-// Where images and packages put it beside PATH.
+// Paths of images and packages, searched in addition to PATH.
 constexpr std::array<const char*, 3> kPlaces{"/usr/local/bin/all_reduce_perf",
                                              "/opt/nccl-tests/build/all_reduce_perf",
                                              "/opt/nccl_tests/build/all_reduce_perf"};
 // NVLink is not full below a gigabyte, and three buffers of twice that fit where such GPUs are.
 constexpr std::array<const char*, 6> kSizes{"-b", "256M", "-e", "2G", "-f", "2"};
 constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES=";
-// A folder that goes with this object.
+// A temporary folder; the destructor removes it.
 class Folder {
  public:
   [[nodiscard]] static Result<Folder> make() {
@@ -69,7 +69,7 @@ std::vector<std::string> environment_with(std::span<const host::GpuDevice> gpus)
   return environment;
 }
 
-// named: the program and its own arguments; empty: the usual one.
+// named: the program and its own arguments; empty: all_reduce_perf.
 Result<host::Command> nccl_command(const std::vector<std::string>& named,
                                    std::span<const host::GpuDevice> gpus, const std::string& report) {
   host::Command command;

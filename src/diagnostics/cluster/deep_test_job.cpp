@@ -16,9 +16,10 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::string_view kNameBegin = "autopilot-deep-test-";
-constexpr int kKeptSeconds = 3600;  // for people who want to read its log, and for an agent that was away
-constexpr int kEndSeconds = 10;     // from SIGTERM to SIGKILL
-constexpr int kUser = 65532;        // any user but root
+constexpr int kKeptSeconds =
+    3600;                        // keeps the log for people, and the result for an agent that was not running
+constexpr int kEndSeconds = 10;  // from SIGTERM to SIGKILL
+constexpr int kUser = 65532;     // any user but root
 
 std::int64_t whole_seconds_of(Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();
@@ -60,7 +61,7 @@ json::object container(const DeepTestJobSettings& settings, const DeepTestJob& j
       {"resources", json::object{{"requests", devices}, {"limits", devices}}},
       {"securityContext", json::object{{"allowPrivilegeEscalation", false},
                                        {"capabilities", json::object{{"drop", json::array{"ALL"}}}}}}};
-  // CUDA's library, and NVML beside it: our image does not say what of the driver it needs.
+  // The CUDA library and NVML: our image does not declare which parts of the driver it needs.
   if (settings.is_own)
     container["env"] =
         json::array{json::object{{"name", "NVIDIA_DRIVER_CAPABILITIES"}, {"value", "compute,utility"}}};

@@ -18,7 +18,7 @@ WallTime whole_seconds(WallTime time) {
   return std::chrono::floor<std::chrono::seconds>(time);
 }
 
-// What had happened when the node was reserved has happened before that, also in whole seconds.
+// Rounds up, so that events before the reservation have an earlier time in whole seconds too.
 WallTime next_second(WallTime time) {
   return std::chrono::ceil<std::chrono::seconds>(time);
 }
@@ -33,7 +33,7 @@ bool is_on(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime no
   return (is_wanted || is_ordered(world, policy, now)) && !policy.job.image.empty();
 }
 
-// For how long a node is reserved.
+// Length of a reservation.
 Duration length_of(const DeepTestPolicy& policy) {
   return Times::kCreate + Times::kStart + policy.job.deadline + Times::kEnd;
 }
@@ -282,14 +282,14 @@ class Question {
     return {.kind = Kind::wait, .at = at, .why = std::move(why)};
   }
 
-  // Of a time to come, or for longer than any test takes: a clock jumped. It ends now.
+  // It begins in the future, or is longer than any diagnostic: a clock jumped. It ends now.
   [[nodiscard]] bool is_broken(const Reservation& kept) const {
     return kept.since > now_ + Times::kNews || kept.until - kept.since > Times::kLongest;
   }
   [[nodiscard]] bool is_cancelled(const Reservation& kept) const {
     return world_.cancelled && kept.since <= next_second(*world_.cancelled);
   }
-  // Its time is over, and nothing will ever be seen.
+  // The API cannot be read, and the reservation has expired or is invalid.
   [[nodiscard]] bool is_lost() const {
     if (world_.can_look) return false;
     if (!marks_.reservation) return true;
@@ -331,13 +331,13 @@ class Question {
   const WallTime now_;
   const std::string& prefix_;
   const DeepTestSight nothing_{};
-  const DeepTestSight& sight_;  // what was seen; empty while it was not
+  const DeepTestSight& sight_;  // empty without a sight
   const TestingMarks marks_;
   const DeepTestRecord record_;
   const TestLeave leave_;
 };
 
-// The next moment after `time` that is this node's.
+// The next turn of this node after `time`.
 WallTime next_turn(WallTime time, Duration every, const std::string& node) {
   const Duration place{
       static_cast<Duration::rep>(word_hash(node) % static_cast<std::uint64_t>(every.count()))};
@@ -353,7 +353,7 @@ DeepTestStep next_step(const DeepTestWorld& world, const DeepTestPolicy& policy,
 
 bool is_ordered(const DeepTestWorld& world, const DeepTestPolicy& policy, WallTime now) {
   const TestLeave leave = test_leave(world.node, policy.job.prefix);
-  // A clock that is ahead orders nothing yet.
+  // A request from the future does not count: the clock of its writer is ahead.
   if (!leave.is_held || !leave.ordered || *leave.ordered > now + DeepTestTimes::kNews) return false;
   // Times of records are whole seconds.
   const WallTime ordered = whole_seconds(*leave.ordered);
@@ -372,7 +372,7 @@ std::optional<WallTime> deep_test_due(const DeepTestWorld& world, const DeepTest
   if (!is_on(world, policy, now)) return std::nullopt;
   if (world.asked || is_ordered(world, policy, now)) return now;
   const DeepTestRecord record = deep_test_record(world.node, policy.job.prefix);
-  // What was written by a clock that was ahead must not keep a node from its turn.
+  // A record from the future does not delay a turn: the clock of its writer was ahead.
   const bool has_tried = record.tried && *record.tried <= now;
   const WallTime again = has_tried ? *record.tried + DeepTestTimes::kRetry : now;
   if (world.is_wanted) return again;

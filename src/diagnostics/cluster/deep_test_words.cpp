@@ -13,14 +13,14 @@ namespace {
 constexpr std::string_view kWitness = "kubernetes";
 constexpr std::string_view kNotNamed = "not_named";
 
-// What failed on one GPU.
+// Failed tests of one GPU.
 struct Failure {
   bool is_fatal = false;
   std::string tests;  // "pcie,memory"
 };
 
-// "pcie.3,memory_bandwidth.0.1", by the numbers of the GPUs. What was cut off at the end of the text, and
-// tests without a GPU, are in none of them.
+// Parses "pcie.3,memory_bandwidth.0.1", by the numbers of the GPUs. Ignores a cut entry at the end of the
+// text and tests without a GPU.
 std::map<std::uint32_t, Failure> failures_in(const std::string& failed, std::span<const std::string> fatal) {
   std::map<std::uint32_t, Failure> failures;
   for (const std::string_view test : split(failed, ',')) {
@@ -92,7 +92,7 @@ Result<Observations> deep_test_observations(const DeepTestView& view, std::span<
     all.front().attributes.emplace_back("triedAgainWhy", record.why);
   }
   const auto failures = failures_in(record.failed, fatal);
-  // The list of fatal tests may be another one by now.
+  // The list of fatal tests may have changed since.
   const bool knows_fatal = std::ranges::any_of(failures, [](const auto& one) { return one.second.is_fatal; });
   std::map<const Subject*, Failure> of_gpu;
   for (const auto& [number, failure] : failures)

@@ -19,7 +19,7 @@ using kube::ApiOutcome;
 using logging::log_info;
 using logging::log_warning;
 
-// Whatever is waited for: clocks are set, and the other agent of a node may go.
+// Limits of each wait, because a clock may be set and the other agent of the node may stop.
 constexpr Duration kLongestWait = std::chrono::minutes{1};
 constexpr Duration kShortestWait = std::chrono::milliseconds{50};
 constexpr Duration kWhileHeld = std::chrono::seconds{15};
@@ -46,7 +46,7 @@ std::string_view word_of(Kind kind) {
   }
 }
 
-// Version 0: whatever the server remembers. Else it asks the others of its kind what is newest.
+// Version 0: the server answers from its cache. Otherwise it reads the newest state.
 kube::ApiPath list_path(std::string path, const std::string& selector, std::string value, bool is_glance) {
   kube::ApiPath list{std::move(path), {{selector, std::move(value)}}};
   if (is_glance) list.query["resourceVersion"] = "0";
@@ -69,7 +69,7 @@ bool is_there_already(const kube::ApiError& why) {
   return why.verdict.outcome == ApiOutcome::conflict && why.reason == "AlreadyExists";
 }
 
-// Gone, or another one with the same name.
+// The object is gone, or another object has its name.
 bool is_gone(const kube::ApiError& why) {
   return why.verdict.outcome == ApiOutcome::not_found || why.verdict.outcome == ApiOutcome::conflict;
 }
@@ -95,7 +95,7 @@ DeepTester::DeepTester(net::EventLoop& loop, kube::Client& client, kube::Cluster
       pod_(std::move(pod)),
       on_result_(std::move(on_result)) {
   world_.watched_since = clock_.now().wall;
-  world_.may_have_strays = true;  // of an agent that is gone
+  world_.may_have_strays = true;  // left by an earlier agent
   kube::ClusterWriter::Source source;
   source.what = "a deep test";
   source.send = [this](kube::OnObject on_answer) { return send(std::move(on_answer)); };
@@ -151,7 +151,7 @@ void DeepTester::tell_released() {
   tell_end(std::string(to_string(record.outcome)) + failed, record);
 }
 
-// From within what calls us nothing new is asked.
+// Posted, because no new request may begin within a callback.
 void DeepTester::go_on_soon() {
   next_ = loop_.after(Duration{0}, [this] { go_on(); });
 }
@@ -181,7 +181,7 @@ void DeepTester::wait(const DeepTestStep& step) {
       loop_.after(std::clamp(*step.at - clock_.now().wall, kShortestWait, kLongestWait), [this] { go_on(); });
 }
 
-// What keeps a node from its turn, or a test from its end; once for each thing.
+// Reports why the node or the diagnostic waits, once for each reason.
 void DeepTester::say(const DeepTestStep& step) {
   if (step.why.empty() || step.why == said_) return;
   said_ = step.why;
@@ -189,7 +189,7 @@ void DeepTester::say(const DeepTestStep& step) {
   log_info("deep test: waiting", {{"why", step.why}});
 }
 
-// Of Jobs, and of pods.
+// Reads Jobs, then pods.
 void DeepTester::look(bool is_glance) {
   const Instant now = clock_.now();
   const MonoTime allowed = lists_.next(kListsOfSight, now.mono);
@@ -255,7 +255,7 @@ void DeepTester::ask_for_pod() {
   go_on_soon();
 }
 
-// A server that is away is asked again; what it refuses is not known.
+// Retries if the server is not available. A refusal is final: image and owner remain unknown.
 void DeepTester::take_pod(const kube::ApiResult<std::string>& answer) {
   const auto own = answer ? parse_own_pod(*answer) : Result<OwnPod>(fail(answer.error().error));
   const kube::ApiNext next = answer ? kube::ApiNext::go_on : answer.error().verdict.next;
@@ -275,7 +275,7 @@ void DeepTester::take_pod(const kube::ApiResult<std::string>& answer) {
 
 std::optional<net::Exchange> DeepTester::send(kube::OnObject on_answer) {
   is_writing_ = false;
-  // A write that failed before goes again while we look: what is due then is asked for again.
+  // The writer repeats a failed write during a read: the next step is decided after the read.
   if (exchange_.is_active()) return std::nullopt;
   const DeepTestStep step = next_step(world_, policy_, clock_.now().wall);
   if (!is_write(step.kind)) {
@@ -306,7 +306,7 @@ net::Exchange DeepTester::send(const DeepTestStep& step, kube::OnObject on_answe
 void DeepTester::note_written(const std::string& json) {
   is_writing_ = false;
   const bool is_about_leave = sent_ == Kind::ask || sent_ == Kind::give_back;
-  // That changes nothing of what is seen of Jobs and pods.
+  // Those annotations do not concern Jobs and pods.
   if (!is_about_leave) world_.sight.reset();
   if (is_about_leave || sent_ == Kind::reserve || sent_ == Kind::release)
     if (auto node = kube::parse_node(json)) world_.node = std::move(*node);
@@ -314,7 +314,7 @@ void DeepTester::note_written(const std::string& json) {
   go_on_soon();
 }
 
-// The writer tries again by itself, later; what is due may be another thing then.
+// The writer retries later; the next step may be another one then.
 void DeepTester::note_failed() {
   is_writing_ = false;
   world_.sight.reset();

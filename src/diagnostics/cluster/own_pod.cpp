@@ -26,7 +26,7 @@ bool is_true(const json::object& object, std::string_view name) {
   return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-// The objects of the list `list` of the member `part`; empty where there is no such thing.
+// The objects of the list `list` of the member `part`; empty if it is missing.
 std::vector<const json::object*> objects_at(const json::object& root, std::string_view part,
                                             std::string_view list) {
   const json::value* member = root.if_contains(part);

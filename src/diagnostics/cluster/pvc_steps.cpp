@@ -86,13 +86,13 @@ PvcStep PvcTest::step(MonoTime now) {
   if (needs_ == Needs::own) return give({.kind = PvcKind::look_at_own, .name = {}, .uid = {}, .until = {}});
   if (auto cleaning = clean(now)) return *std::move(cleaning);
   if (auto testing = test(now)) return *std::move(testing);
-  // It was decided: what was wanted until now is to go.
+  // The result has been decided: the objects of this diagnostic have to be removed.
   auto cleaning = clean(now);
   AUTOPILOT_ASSERT(cleaning.has_value());
   return *std::move(cleaning);
 }
 
-// The server may be away for as long as it likes.
+// The server may be unavailable for any time.
 void PvcTest::end_what_takes_too_long(MonoTime began, MonoTime now) {
   if (target_ && !decided_ && now - began > times_.patience + 2 * times_.cleaning)
     decide_unknown(last_problem_, now);
@@ -117,8 +117,8 @@ bool PvcTest::is_in_the_way(const kube::Meta& meta) const {
   return is_unwanted(meta) && (!target_ || meta.name == names_.object);
 }
 
-// Pods first: a claim stays for as long as one uses it. Nothing: there is nothing to take away, and a test to
-// be made.
+// Removes pods first: a claim remains while a pod uses it. Not set: nothing to remove, and a diagnostic to
+// run.
 std::optional<PvcStep> PvcTest::clean(MonoTime now) {
   for (const auto& pod : world_.pods)
     if (is_unwanted(pod.meta) && !pod.meta.is_deleting)
@@ -162,7 +162,7 @@ bool PvcTest::has_unwanted() const {
   return std::ranges::any_of(world_.pods, is_one) || std::ranges::any_of(world_.claims, is_one);
 }
 
-// Nothing: it was decided.
+// Not set: the result has been decided.
 std::optional<PvcStep> PvcTest::test(MonoTime now) {
   if (!world_.storage_class) {
     decide(Outcome::no_class, now);
@@ -223,7 +223,7 @@ void PvcTest::look_at(const kube::PersistentVolumeClaim& claim, const kube::Pod*
   decided_ = now;
 }
 
-// A class that waits for a pod can give nothing where that pod finds no place for a reason of its own.
+// A class that waits for a consumer is not at fault if the pod cannot be scheduled for another reason.
 void PvcTest::give_up_waiting(const kube::PersistentVolumeClaim& claim, const kube::Pod* consumer) {
   result_.outcome = Outcome::not_bound;
   if (!storage_class().waits_for_consumer) return;
@@ -264,7 +264,7 @@ void PvcTest::wrote(MonoTime now) {
   if (given_.kind == PvcKind::remove_claim) mark_deleting(world_.claims, given_.uid);
   if (given_.kind != PvcKind::create_claim && given_.kind != PvcKind::create_consumer) return;
   needs_ = Needs::own;
-  // From here on the class has all that it waits for.
+  // From here on the class has everything that it waits for.
   if (given_.kind == PvcKind::create_consumer || !storage_class().waits_for_consumer)
     asked_ = last_pending_ = now;
 }
@@ -282,7 +282,7 @@ void PvcTest::failed(kube::ApiOutcome outcome, const Error& why, MonoTime now) {
   // client's.
   const bool is_there = !is_removal && outcome == ApiOutcome::conflict && ++conflicts_ <= kMaxConflicts;
   if (is_gone || is_there || outcome == ApiOutcome::expired) return;
-  // The same would be answered again: a right, the namespace, or what a test needs is missing.
+  // A retry would get the same answer: a permission, the namespace, or a required object is missing.
   not_before_ = now;
   if (target_ && !decided_)
     decide_unknown(why, now);

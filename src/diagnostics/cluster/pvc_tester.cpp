@@ -125,7 +125,7 @@ PvcTest& PvcTester::test() {
   return *test_;
 }
 
-// The next test, or what a predecessor left; false: later.
+// Begins the next diagnostic, or the removal of objects of an earlier agent; false: later.
 bool PvcTester::begin_next(MonoTime now) {
   if (current_ == plan_.targets.size() && next_round_ && now >= *next_round_) begin_round();
   if (wants_sweep_ && now >= next_sweep_) {
@@ -148,7 +148,7 @@ void PvcTester::wait_for_next() {
   if (next) next_ = loop_.at(*next, [this] { go_on(); });
 }
 
-// The time is another one for every test, and for every process.
+// The time differs for every diagnostic and every process.
 PvcNames PvcTester::names_of(const std::string& object) {
   std::array<char, 17> run{};
   std::snprintf(run.data(), run.size(), "%" PRIx64,
@@ -219,7 +219,7 @@ bool PvcTester::is_seen_empty(MonoTime now) const {
   return seen_empty_ && now - *seen_empty_ < kSeenEmpty;
 }
 
-// Nothing: it is not there.
+// Not set: the object does not exist.
 template <class T>
 void PvcTester::get(const kube::ApiPath& path, Result<T> (*parse)(std::string_view),
                     std::function<void(std::optional<T>)> on_found) {

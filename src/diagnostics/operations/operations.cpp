@@ -21,7 +21,7 @@ constexpr host::RunLimits kLimits{
     .output_bytes = std::size_t{64} * 1024, .grace = seconds{1}, .patience = seconds{1}};
 constexpr std::size_t kTail = 400;
 
-// The end of what a child complained about, on one line.
+// The end of a child's standard error, on one line.
 std::string tail_of(std::string_view errors) {
   const std::string_view all = trim(errors);
   std::string tail = to_utf8(all.substr(all.size() - std::min(all.size(), kTail)));
@@ -288,7 +288,7 @@ void Operations::conclude_own(Entry& entry) {
   changed_.push_back(operation);
 }
 
-// The child has ended; its thread is about to.
+// The child has ended; its thread is about to end.
 void Operations::conclude(Entry& entry) {
   entry.thread.join();
   const std::unique_ptr<Talk> talk = std::move(entry.talk);

@@ -298,7 +298,7 @@ class Summary {
     return places;
   }
 
-  // As the driver counts them.
+  // Numbers as the driver counts them.
   [[nodiscard]] std::uint32_t number_of(std::size_t place) const {
     const std::optional<int> index = gpus_[place].subject.index;
     return static_cast<std::uint32_t>(index && *index >= 0 ? *index : static_cast<int>(place));

@@ -13,7 +13,7 @@ namespace autopilot::diagnostics {
 
 namespace {
 
-// A clock may be set, and a configuration may be read anew.
+// Limit of each wait: a clock may be set, and the configuration may be reloaded.
 constexpr Duration kLongest = std::chrono::minutes{10};
 
 }  // namespace
@@ -125,7 +125,7 @@ class Turns {
   Turns(const GpuTestWorld& world, const GpuTestPolicy& policy, const GpuTestMemory& memory, WallTime now)
       : world_(world), policy_(policy), memory_(memory), now_(now) {}
 
-  // When that GPU is to be tested.
+  // Time of the next diagnostic of that GPU.
   [[nodiscard]] WallTime of(const std::string& check, const Subject& gpu) const {
     const auto last = last_test(check, gpu);
     const Duration spread = part_of(policy_.every, GpuTestTimes::kSpread);
@@ -141,7 +141,7 @@ class Turns {
     for (const PassRecord& pass : world_.passes)
       if (pass.test == check && !gpu.uuid.empty() && pass.gpu_uuid == gpu.uuid)
         last = std::max(last.value_or(pass.time), pass.time);
-    // A clock that was ahead puts no test off.
+    // A record from the future does not delay a diagnostic.
     return last ? std::optional(std::min(*last, now_)) : std::nullopt;
   }
 
@@ -176,10 +176,10 @@ GpuTestStep watch(const GpuTestWorld& world, const Operation& running, WallTime 
   return step;
 }
 
-// What has its turn, in the order of the policy.
+// The due diagnostics, in the order of the policy.
 struct Due {
   std::vector<std::pair<std::string, std::vector<Subject>>> tests;  // check -> GPUs
-  std::optional<WallTime> next;  // the first turn of all others; nothing: there are none
+  std::optional<WallTime> next;  // earliest turn of all others; not set: there are none
 };
 
 Due due_in(const GpuTestWorld& world, const GpuTestPolicy& policy, const GpuTestMemory& memory,

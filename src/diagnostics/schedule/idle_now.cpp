@@ -31,7 +31,7 @@ bool is_divided(const CheckResult& look, const Subject& gpu) {
   return told != nullptr && told->value && *told->value == Value(true);
 }
 
-// The pod that holds the GPU or a part of it; nothing: none that is known.
+// The pod that holds the GPU or a part of it; not set: none is known.
 std::optional<GpuUser> holder_on(const CheckResult& look, const Subject& gpu) {
   for (const Observation& one : look.observations) {
     if (one.subject.key.substr(0, one.subject.key.find('/')) != gpu.key) continue;
