@@ -75,13 +75,13 @@ class Decider {
       if (incidents::makes_evict(incident, world_.reasons)) add_cause(incident);
     for (const CheckResult& result : world_.snapshot.results)
       if (result.check == incidents::kDeepTest) add_failed(result);
-    decision_.message = "the node is to be left (EVICT)";
+    decision_.message = "the node is not fit for pods (EVICT)";
     if (!decision_.findings.empty())
       decision_.message += ": " + decision_.findings.front().finding.message;
     else if (!world_.why_evicted.empty())
       decision_.message += ": " + world_.why_evicted;
     for (const std::string& id : world_.wanted)
-      decision_.tests.push_back({id, PreflightState::waiting, "not made: the node is to be left", {}});
+      decision_.tests.push_back({id, PreflightState::waiting, "not run: the node is not fit for pods", {}});
     return std::move(decision_);
   }
 
@@ -127,11 +127,11 @@ class Decider {
       return {id, PreflightState::fresh, "passed " + ago(*age) + " ago on " + which(), age};
     const auto offered = std::ranges::find(world_.offered, id, &OfferedTest::id);
     if (offered == world_.offered.end())
-      return cannot(id, "this node has no such test that can be made while the pod has its GPUs");
+      return cannot(id, "this node has no such test that can run while the pod has its GPUs");
     if (!offered->is_of_host && !world_.held.untestable.empty()) return cannot(id, world_.held.untestable);
     decision_.run.push_back(id);
     const bool is_kept = world_.snapshot.verdict == Verdict::testing;
-    return {id, PreflightState::waiting, is_kept ? "the node is kept for a deep test" : "", {}};
+    return {id, PreflightState::waiting, is_kept ? "the node is reserved for a deep test" : "", {}};
   }
 
   PreflightTest look_at(const std::string& id, const MadeTest& made) {
@@ -213,11 +213,11 @@ std::string text_of(const PreflightTest& test) {
     case PreflightState::waiting:
       return test.id + " waits" + (test.message.empty() ? "" : ": " + test.message);
     case PreflightState::running:
-      return test.id + " is being made";
+      return test.id + " is running";
     case PreflightState::failed:
       return test.id + " failed: " + test.message;
     case PreflightState::could_not_look:
-      return test.id + " could not be made: " + test.message;
+      return test.id + " could not run: " + test.message;
     default:
       return test.id + " " + test.message;
   }
@@ -232,7 +232,7 @@ std::string message_of(std::span<const api::PreflightTest> tests) {
   for (const PreflightTest& test : tests)
     if (!has_failed || test.state == PreflightState::failed)
       text += (text.empty() ? "" : "; ") + text_of(test);
-  return text.empty() ? "no test is asked for" : text;
+  return text.empty() ? "no test is requested" : text;
 }
 
 GateDecision decide(const GateWorld& world) {

@@ -19,7 +19,7 @@ using net::Responder;
 std::optional<kube::Refusal> objection(const GateContext& context, const HttpRequest& request) {
   if (!context.ask)
     return kube::Refusal{.why = "this agent has no cluster to ask; its Unix socket needs no token"};
-  if (!request.peer.is_encrypted) return kube::Refusal{.why = "a pod shows its token inside TLS alone"};
+  if (!request.peer.is_encrypted) return kube::Refusal{.why = "tokens of pods are accepted only over TLS"};
   if (kube::token_of(request).empty())
     return kube::Refusal{
         .status = 401,
@@ -71,7 +71,7 @@ void answer(const GateContext& context, const std::optional<PodCaller>& pod, boo
             const api::PreflightRequest& wanted, Responder responder) {
   PreflightGate* gate = context.gate();
   if (gate == nullptr)
-    return responder.respond(Error{Errc::unavailable, "this agent is beginning or ending; ask again"});
+    return responder.respond(Error{Errc::unavailable, "this agent is starting or stopping; try again"});
   if (wants_events) return stream(*gate, pod, wanted, std::move(responder));
   respond(*gate, pod, wanted, std::move(responder));
 }

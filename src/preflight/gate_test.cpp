@@ -246,7 +246,7 @@ TEST_F(GateTest, what_is_missing_is_tested_on_exactly_these_gpus) {
   EXPECT_THAT(result().fresh, IsEmpty());
   EXPECT_EQ(result().tests[0].state, PreflightState::passed);
   EXPECT_TRUE(result().is_durable);
-  EXPECT_THAT(progress_, ::testing::Contains("gpu.pcie_bandwidth is being made"));
+  EXPECT_THAT(progress_, ::testing::Contains("gpu.pcie_bandwidth is running"));
 }
 
 TEST_F(GateTest, an_answer_that_a_crash_may_take_back_says_so) {
@@ -433,7 +433,7 @@ TEST_F(GateTest, the_pods_of_a_job_on_one_node_need_one_test_of_the_network) {
   ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
   ask(pod("train-1"), {{kPings}, {}});
   const auto is_made = [this] {
-    return std::ranges::count(progress_, std::string("network.ping is being made")) > 1;
+    return std::ranges::count(progress_, std::string("network.ping is running")) > 1;
   };
   ASSERT_TRUE(run_until(is_made));
   // It is over, and stands in no journal yet.

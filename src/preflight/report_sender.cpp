@@ -84,9 +84,7 @@ void ReportSender::take_failure(std::uint64_t number, const kube::ApiError& why)
 }
 
 void ReportSender::end(std::uint64_t number, Status written) {
-  if (!written)
-    logging::log_warning("a report of a test before a pod cannot be written",
-                         {{"cause", written.error().what}});
+  if (!written) logging::log_warning("cannot write a HealthCheckReport", {{"cause", written.error().what}});
   loop_.post([this, number, written = std::move(written)] {
     auto sending = sending_.extract(number);
     if (!sending.empty()) sending.mapped().on_written(written);

@@ -150,7 +150,7 @@ Status check_state(const SavedFinding& finding, const std::string& place) {
   // What is older than this boot has a time before its beginning.
   constexpr MonoTime kEarliest{Duration::min() / 2};
   for (const Instant& time : {memory->reported, memory->fresh})
-    if (time.wall < WallTime{} || time.mono < kEarliest) return refuse(place, "a time before there were any");
+    if (time.wall < WallTime{} || time.mono < kEarliest) return refuse(place, "a time out of range");
   return check_incident_id(memory->incident, place);
 }
 

@@ -83,7 +83,7 @@ ConditionWords words_of_group(const Group& group, const NodeSnapshot& snapshot) 
   const Said said = gather(group, snapshot);
   const std::string type(group.type);
   if (!said.bad.empty()) return bad_words(group, said);
-  if (said.here == 0) return {type, "True", "NothingHere", "nothing of the kind is here"};
+  if (said.here == 0) return {type, "True", "NothingHere", "no check of this group applies to this node"};
   const std::string looked = std::to_string(said.looked) + " of " + std::to_string(said.here) + " checks ran";
   if (!said.required_not_looked.empty())
     return {type, "Unknown", "NotLooked",

@@ -84,8 +84,9 @@ TEST(NodeWords, a_required_check_that_did_not_look_makes_a_condition_unknown) {
 }
 
 TEST(NodeWords, where_nothing_of_the_kind_is_nothing_is_wrong) {
-  EXPECT_EQ(condition({result("gpu.ecc", Health::unsupported)}, kGpu),
-            (ConditionWords{"GpuHealthy", "True", "NothingHere", "nothing of the kind is here"}));
+  EXPECT_EQ(
+      condition({result("gpu.ecc", Health::unsupported)}, kGpu),
+      (ConditionWords{"GpuHealthy", "True", "NothingHere", "no check of this group applies to this node"}));
 }
 
 TEST(NodeWords, checks_of_an_operator_speak_of_the_host) {

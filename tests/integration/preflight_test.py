@@ -160,7 +160,7 @@ class PreflightTest(unittest.TestCase):
         harness.wait_until(lambda: agent.node()["verdict"] == "EVICT", "the verdict is EVICT")
         code, out, _ = self.preflight()
         self.assertEqual(code, 2, out)
-        self.assertIn("the node is to be left (EVICT)", out)
+        self.assertIn("the node is not fit for pods (EVICT)", out)
         self.assertIn("gpu/0000:1b:00.0", [one["subject"] for one in self.reports()[0]["spec"]["findings"]])
 
     def test_a_test_that_hangs_is_not_waited_for_beyond_the_deadline(self):
@@ -185,7 +185,7 @@ class PreflightTest(unittest.TestCase):
         self.start()
         code, out, _ = self.preflight("--tests", "gpu.nccl_allreduce")
         self.assertEqual(code, 0)
-        self.assertIn("gpu.nccl_allreduce could not be made: this node has no such test", out)
+        self.assertIn("gpu.nccl_allreduce could not run: this node has no such test", out)
         code, out, _ = self.preflight("--tests", "self_test")
         self.assertEqual((code, "self_test passed just now on the node; the job may start" in out), (0, True), out)
 

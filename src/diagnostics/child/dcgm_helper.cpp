@@ -88,9 +88,10 @@ Result<DeepTestSummary> run_dcgm_program(const DcgmOptions& options, bool are_al
   const auto report =
       runner.run(command, host::mono_now() + kNoDeadlineOfTest, {.output_bytes = host::kMaxDcgmBytes});
   if (!report)
-    return fail(report.error().code, report.error().what +
-                                         ": is it a program of this machine that the agent may run? "
-                                         "`dcgm.command` can name another one");
+    return fail(report.error().code,
+                report.error().what +
+                    ": check that the program is on this machine and executable for the agent; "
+                    "`dcgm.command` can name another one");
   auto summary = read_deep_test(*report, 0);
   if (!summary.problem.empty())
     summary.problem +=

@@ -54,8 +54,7 @@ Result<DeepTestOptions> parse_deep_test_options(const std::vector<std::string>& 
   if (at != arguments.end() && *at == "--") ++at;
   options.command.assign(at, arguments.end());
   if (options.output.empty()) return fail(Errc::malformed, "--output: expected a file");
-  if (options.command.empty() && !options.is_own)
-    return fail(Errc::malformed, "expected the program that tests");
+  if (options.command.empty() && !options.is_own) return fail(Errc::malformed, "expected the program to run");
   return options;
 }
 

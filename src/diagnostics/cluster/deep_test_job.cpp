@@ -202,7 +202,7 @@ std::vector<host::DcgmGpu> DeepTestResult::passed_gpus() const {
 DeepTestResult deep_test_result(const kube::Pod& pod, std::span<const std::string> fatal,
                                 std::span<const host::DcgmExcuse> excuses) {
   const auto end = std::ranges::find(pod.ends, kTestContainer, &kube::ContainerEnd::name);
-  if (end == pod.ends.end()) return not_tested("its pod ended before it began");
+  if (end == pod.ends.end()) return not_tested("its pod ended before its container started");
   auto summary = parse_deep_test_summary(end->message);
   if (!summary)
     return not_tested("it ended with " + std::to_string(end->exit_code) + ' ' + end->reason +

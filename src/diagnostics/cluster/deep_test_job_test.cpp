@@ -190,7 +190,8 @@ TEST(DeepTestResult, nothing_is_known_without_a_whole_answer) {
   const auto refused = result_of(R"({"deep_test":1,"problem":"MIG is enabled","tests":[],"gpus":{}})", 2);
   EXPECT_EQ(refused.outcome, DeepTestOutcome::not_tested);
   EXPECT_EQ(refused.why, "MIG is enabled");
-  EXPECT_EQ(deep_test_result(kube::Pod{}, kFatalTests, kExcuses).why, "its pod ended before it began");
+  EXPECT_EQ(deep_test_result(kube::Pod{}, kFatalTests, kExcuses).why,
+            "its pod ended before its container started");
 }
 
 TEST(DeepTestResult, what_had_no_room_may_be_as_bad_as_the_last_that_had) {

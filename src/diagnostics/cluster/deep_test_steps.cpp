@@ -151,7 +151,7 @@ class Question {
     if (sight_.asked < kept.since + Times::kSettle) return look_when_settled();
     const AcceleratorUse use = use_of_node();
     if (use.whole.size() != 1 || use.is_divided || !use.parts.empty())
-      return end(kept, "its accelerators are not what they were");
+      return end(kept, "its accelerators have changed");
     if (has_own_pods()) return wait(sight_.asked + Times::kLook, "until an earlier test is gone");
     return {.kind = Kind::create_job,
             .body = deep_test_job(policy_.job, {.node = world_.node.meta.name,

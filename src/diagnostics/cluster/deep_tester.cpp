@@ -34,7 +34,7 @@ std::string_view word_of(Kind kind) {
     case Kind::ask:
       return "the controller is asked";
     case Kind::give_back:
-      return "the leave of the controller is given back";
+      return "the controller's permission is returned";
     case Kind::reserve:
       return "the node is reserved";
     case Kind::create_job:
@@ -251,7 +251,7 @@ void DeepTester::ask_for_pod() {
   }
   has_asked_for_pod_ = true;
   if (policy_.job.image.empty())
-    log_warning("deep test: none is made: `deep_test.image` is empty, and this agent does not know its own");
+    log_warning("deep test: cannot start: `deep_test.image` is empty, and this agent does not know its own");
   go_on_soon();
 }
 
@@ -268,7 +268,7 @@ void DeepTester::take_pod(const kube::ApiResult<std::string>& answer) {
   if (own && !policy_.job.owner) policy_.job.owner = own->owner;
   if (policy_.job.image.empty())
     log_warning(
-        "deep test: none is made: `deep_test.image` is empty, and the pod of this agent has no usable image",
+        "deep test: cannot start: `deep_test.image` is empty, and the pod of this agent has no usable image",
         {{"pod", pod_}, {"cause", own ? "it has no container named agent" : own.error().what}});
   go_on_soon();
 }

@@ -162,8 +162,9 @@ void TestRuns::give_up(std::uint64_t number) {
         {.began = began_of(operation),
          .not_run = "the diagnostic is still running as " + operation.id + "; ask again later"});
   const auto queued = std::ranges::find(queue_, waiting.mapped().check, &Queued::check);
-  waiting.mapped().on_run({.began = clock_.now().wall,
-                           .not_run = "it is yet to begin: " + (queued == queue_.end() ? "" : queued->why)});
+  waiting.mapped().on_run(
+      {.began = clock_.now().wall,
+       .not_run = "it has not begun yet: " + (queued == queue_.end() ? "" : queued->why)});
 }
 
 }  // namespace autopilot::diagnostics

@@ -84,7 +84,7 @@ void GpuTestSchedule::look() {
     seen_at_ = clock_.now().wall;
     next_ = loop_.after(Duration{0}, [this] { step(); });
   });
-  if (!is_looking_) wait_until(asked + GpuTestTimes::kBusy, "gpu.processes is switched off");
+  if (!is_looking_) wait_until(asked + GpuTestTimes::kBusy, "gpu.processes is disabled");
 }
 
 void GpuTestSchedule::begin(const GpuTestStep& step) {
@@ -101,7 +101,7 @@ void GpuTestSchedule::begin(const GpuTestStep& step) {
 // Logs each reason once, not at every run.
 void GpuTestSchedule::say_busy(const std::string& why) {
   if (std::exchange(busy_, why) != why)
-    logging::log_info("GPUs that are due are not tested now", {{"cause", why}});
+    logging::log_info("scheduled diagnostics of GPUs wait", {{"cause", why}});
 }
 
 namespace {
