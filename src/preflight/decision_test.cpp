@@ -240,7 +240,7 @@ const std::vector<Row>& rows() {
        },
        Kind::wait,
        {},
-       "is being made"},
+       "is running"},
       {"passed_now",
        [](Case& one) {
          one.passes.clear();
@@ -282,7 +282,7 @@ const std::vector<Row>& rows() {
        },
        Kind::wait,
        {},
-       "gpu.other could not be made"},
+       "gpu.other could not run"},
   };
   return all;
 }
@@ -324,7 +324,7 @@ TEST(GateDecision, has_the_findings_and_who_says_so) {
   failed.wanted.emplace_back("gpu.other");
   failed.end(Health::healthy, Health::degraded);
   const auto findings = failed.decide().findings;
-  ASSERT_EQ(findings.size(), 1U);  // not that the other one could not be made
+  ASSERT_EQ(findings.size(), 1U);  // not that the other one could not run
   EXPECT_EQ(findings[0].finding.subject, gpu("b"));
   EXPECT_THAT(Case().decide().findings, IsEmpty());
 }

@@ -83,7 +83,7 @@ TEST_F(GpuTestsTest, what_an_earlier_agent_found_wrong_stands_until_a_test_has_b
   snapshot_->incidents[1].members.front().cleared = WallTime{};
   tests_.remember({});
   EXPECT_EQ(known().error().code, Errc::unavailable);
-  EXPECT_THAT(known().error().what, HasSubstr("what the last one found stands"));
+  EXPECT_THAT(known().error().what, HasSubstr("the findings of the last test remain"));
   for (const char* const other : {"gpu.sdc", "gpu.xid", "network.ping", "storage.pvc", "gpu.compute"})
     EXPECT_EQ(board_.last(other).error().code, Errc::unsupported) << other;
   tests_.note(ended(OperationState::failed, "dcgmi is not there"));

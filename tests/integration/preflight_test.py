@@ -215,7 +215,7 @@ class PreflightTest(unittest.TestCase):
         self.assertEqual((self.operations(agent), self.reports()), ([], []))
         # Without TLS, no token is accepted.
         status, body = agent.request("POST", "/v1/preflight", body="{}", headers={"Authorization": "Bearer token-0"})
-        self.assertEqual((status, "inside TLS" in body), (403, True))
+        self.assertEqual((status, "over TLS" in body), (403, True))
         self.assertEqual(agent.request("POST", "/v1/preflight", body='{"test": []}', unix=True)[0], 400)
 
     def test_an_agent_that_cannot_prove_its_node_is_not_believed(self):

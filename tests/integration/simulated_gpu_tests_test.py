@@ -115,7 +115,7 @@ class AfterARestart(unittest.TestCase):
         with agent("pass") as second:
             second.wait_ready()
             looked = second.result("gpu.dcgm")
-            self.assertIn("what the last one found stands", json.dumps(looked["findings"]))
+            self.assertIn("the findings of the last test remain", json.dumps(looked["findings"]))
             self.assertEqual(bad(second), {gpu}, looked)
             self.assertEqual([one["id"] for one in second.node()["incidents"] if one["state"] == "open"], [incident])
             test(second, 0)
