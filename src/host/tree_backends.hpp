@@ -27,7 +27,7 @@ class TreeTimeSyncBackend final : public TimeSync {
 class TreeNameServers final : public NameServers {
  public:
   TreeNameServers(const Files& files, const MachineTreeFile& tree) : files_(files), tree_(tree) {}
-  // unavailable: the tree says nothing of a server.
+  // unavailable: the tree has no entry for a server.
   [[nodiscard]] Result<NameServersSeen> ask(MonoTime deadline) const override;
 
  private:
@@ -51,7 +51,7 @@ class TreeFilesystems final : public Filesystems {
  public:
   TreeFilesystems(const Files& files, const MachineTreeFile& tree) : files_(files), tree_(tree) {}
   [[nodiscard]] Result<std::vector<Mount>> mounts() const override;
-  // not_found for a mount of which the tree says nothing.
+  // not_found for a mount without an entry in the tree.
   [[nodiscard]] Result<Usage> usage(const Mount& mount, MonoTime deadline) const override;
 
  private:
@@ -64,7 +64,7 @@ class TreeNvmeDevices final : public NvmeDevices {
  public:
   TreeNvmeDevices(const Files& files, const MachineTreeFile& tree) : files_(files), tree_(tree) {}
   [[nodiscard]] Result<std::vector<NvmeController>> controllers() const override;
-  // not_found for a controller of which the tree says nothing.
+  // not_found for a controller without an entry in the tree.
   [[nodiscard]] Result<NvmeHealth> health(const std::string& controller, MonoTime deadline) const override;
 
  private:

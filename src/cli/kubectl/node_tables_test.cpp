@@ -24,7 +24,7 @@ std::vector<NodeView> fleet() {
            .checked = kTableNow - 3min,
            .worst = "the GPU is lost",
            .is_simulated = true},
-          {.node = "gpu-3", .last_verdict = "PASS", .worst = "not looked at for 1h"},
+          {.node = "gpu-3", .last_verdict = "PASS", .worst = "not checked for 1h"},
           {.node = "cpu-1", .verdict = Verdict::none, .health = Health::healthy, .checked = kTableNow}};
 }
 
@@ -33,7 +33,7 @@ TEST(NodesTable, has_a_line_for_each) {
             "NODE   VERDICT  HEALTH   CHECKED  WORST\n"
             "gpu-1  PASS     healthy  20s\n"
             "gpu-2  EVICT    failed   3m       the GPU is lost [SIMULATED]\n"
-            "gpu-3  UNKNOWN  unknown  never    not looked at for 1h\n"
+            "gpu-3  UNKNOWN  unknown  never    not checked for 1h\n"
             "cpu-1  -        healthy  0s\n");
 }
 
@@ -116,7 +116,7 @@ TEST(NodeDetails, of_a_node_that_nobody_watches_say_so_first) {
   details.view = fleet()[2];
   EXPECT_THAT(render_details(details, kTableNow, {}),
               HasSubstr("gpu-3  unknown  verdict UNKNOWN  checked never\nmissing permissions: "
-                        "CAP_SYSLOG\nnot looked at for 1h\n"));
+                        "CAP_SYSLOG\nnot checked for 1h\n"));
 }
 
 TEST(NodeDetails, json_has_all_of_it) {

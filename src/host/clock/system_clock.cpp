@@ -21,7 +21,7 @@ Result<TimeSyncState> SystemTimeSync::read() const {
   TimeSyncState state;
   state.synchronised = (query.status & STA_UNSYNC) == 0;
   state.clock_error = kernel_state == TIME_ERROR;
-  // The kernel counts the offset in microseconds unless it was told nanoseconds.
+  // The kernel counts the offset in microseconds unless STA_NANO is set.
   state.offset_ns = (query.status & STA_NANO) != 0 ? query.offset : query.offset * 1000;
   state.max_error_us = query.maxerror;
   state.estimated_error_us = query.esterror;

@@ -20,7 +20,7 @@ class EarlierRates {
  public:
   static constexpr std::size_t kKept = 32;    // tests
   static constexpr std::size_t kBest = 5;     // of these
-  static constexpr std::size_t kFewest = 3;   // fewer tell nothing of what is usual
+  static constexpr std::size_t kFewest = 3;   // fewer give no usual rate
   static constexpr std::size_t kMost = 1024;  // cards, each with each test and name; then all begins anew
 
   // Only what has a unit of rates, and is of a card or the host. gpus: which took part; what the host has

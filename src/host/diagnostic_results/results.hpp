@@ -16,7 +16,7 @@ namespace autopilot::host {
 
 // What an observation misses of which no test has ended yet.
 inline constexpr std::string_view kNotTested = "not_tested";
-// The attribute of a rate that says what earlier tests measured of that card, or of the host, in its unit;
+// The attribute of a rate that carries what earlier tests measured of that card, or of the host, in its unit;
 // absent where they were too few.
 inline constexpr std::string_view kUsualBefore = "usualBefore";
 
@@ -28,13 +28,13 @@ class TestResults {
   TestResults(const TestResults&) = delete;
   TestResults& operator=(const TestResults&) = delete;
   virtual ~TestResults() = default;
-  // Each with the time at which its test ended. unsupported: nobody asked for tests of this kind. Other
+  // Each with the time at which its test ended. unsupported: no test of this kind is requested. Other
   // errors: tests are asked for, and none has ended, or why none can be made. Thread-safe; never blocks.
   [[nodiscard]] virtual Result<Observations> last(std::string_view check) const = 0;
   // The checks that last() knows anything of.
   [[nodiscard]] virtual std::vector<std::string> checks() const = 0;
 
-  // Nobody tests anything.
+  // Results of a machine without tests.
   [[nodiscard]] static const TestResults& none();
 };
 
@@ -44,7 +44,7 @@ class TestBoard final : public TestResults {
   // In place of what it knew of that check.
   void put(const std::string& check, Result<Observations> found);
   // Of some GPUs and links, in place of all that it knew of them, and of the host, in place of what has the
-  // same name; what it knew of the others stays. Returns them as they stand there now: with kUsualBefore.
+  // same name; what it knew of the others stays. Returns them as it now holds them: with kUsualBefore.
   Observations add(const std::string& check, Observations found);
   // What a test before the last one found, of which only the rates are of use.
   void remember(const std::string& check, const Observations& found);

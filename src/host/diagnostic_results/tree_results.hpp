@@ -8,11 +8,11 @@
 
 namespace autopilot::host {
 
-// What machine.yaml says of a test; of one that it says nothing of, what the board holds: an agent may test
-// on behalf of a machine that does not exist.
+// The test results in machine.yaml; for a test that the file does not contain, those of the board: an agent
+// may test on behalf of a simulated machine.
 class TreeTestResults final : public TestResults {
  public:
-  // board: nothing where nobody tests.
+  // board: empty where no process runs tests.
   TreeTestResults(const MachineTreeFile& tree, std::shared_ptr<const TestResults> board)
       : tree_(tree), board_(std::move(board)) {}
   // An error of machine.yaml as well.

@@ -57,7 +57,7 @@ class Reader {
     at_ += expected.size();
     return true;
   }
-  // A pointer may only lead back, so that nobody who follows it runs in a circle.
+  // A pointer may only lead back, so that following it cannot loop.
   [[nodiscard]] bool skip_name() {
     const std::size_t begin = at_;
     while (at_ - begin < kMaxName) {

@@ -12,9 +12,9 @@ namespace autopilot::host {
 
 // All that is ever asked. Why: docs/adr/0013.
 enum class DnsQuestion : std::uint8_t {
-  root,     // who serves the root: "." NS IN, recursion desired; 17 bytes
+  root,     // the servers of the root: "." NS IN, recursion desired; 17 bytes
   version,  // what runs there: "version.bind" TXT CH, without recursion; 30 bytes
-  status,   // the operation of that name and nothing else, which nobody implements; 12 bytes
+  status,   // the operation of that name and nothing else, which no server implements; 12 bytes
 };
 
 [[nodiscard]] std::string make_dns_question(DnsQuestion question, std::uint16_t id);
@@ -30,8 +30,8 @@ inline constexpr std::size_t kMaxDnsAnswer = 4096;
 
 // Pure. The head alone, whatever was asked. malformed: no whole one, or not that of an answer.
 [[nodiscard]] Result<DnsAnswer> parse_dns_head(std::string_view packet);
-// Pure. malformed: not an answer to the question about the root, or one that ends inside of a record. A
-// refusal may leave the question out; an answer that says that it is truncated may end anywhere behind it.
+// Pure. malformed: not an answer to the question about the root, or an answer that ends inside of a record.
+// A refusal may leave the question out; an answer with the truncation bit may end anywhere behind it.
 [[nodiscard]] Result<DnsAnswer> parse_dns_answer(std::string_view packet);
 
 }  // namespace autopilot::host

@@ -109,7 +109,7 @@ std::optional<Address> parse_address(const std::string& text) {
   return address;
 }
 
-// The number of the interface, 0 for any; nothing where the one that is meant is not there. As in the C
+// The number of the interface, 0 for any; nothing where that interface does not exist. As in the C
 // library, only an address that is good on one network alone can name it.
 std::optional<std::uint32_t> interface_of(const Address& address) {
   const auto number = parse_number<std::uint32_t>(address.interface);
@@ -150,8 +150,8 @@ std::optional<Destination> destination_of(const Address& address, std::uint16_t 
   return make_destination(to);
 }
 
-// What an error of a socket says of the server; nothing where it says something of this machine. Once
-// something was sent, it tells what a router or the server said to that.
+// The state of the server that an error of a socket shows; nothing where the error is about this machine.
+// Once something was sent, the error is the answer of a router or of the server to that.
 std::optional<NameServerOutcome> outcome_of(int error, bool was_sent) {
   switch (error) {
     case ECONNREFUSED:
@@ -211,7 +211,7 @@ class Asked {
     return {};
   }
 
-  // One datagram: what else has come is there at the next look.
+  // One datagram: further datagrams are read by the next call.
   Status listen() {
     std::array<char, kMaxDnsAnswer> buffer{};
     const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_TRUNC);
@@ -254,7 +254,7 @@ class Asked {
     if (!head) return note_malformed();
     const auto question = std::ranges::find(questions_, head->id, &Question::id);
     if (question == questions_.end()) return;  // not asked now
-    // Whatever it says to the others, it says something.
+    // Any answer to another question shows that the server lives.
     if (question->what == DnsQuestion::root && !parse_dns_answer(packet)) return note_malformed();
     answer_.code = head->code;
     answer_.after = now - question->sent;

@@ -16,12 +16,12 @@ namespace autopilot::host {
 
 // What became of the questions to one name server.
 enum class NameServerOutcome : std::uint8_t {
-  answered,     // to the question; `code` says what
+  answered,     // to the question; `code` is the response code
   helpless,     // not in time; but to one that it answers out of itself
   silent,       // nothing came
-  closed,       // its machine says that nobody listens on the port
-  malformed,    // only something that is no answer to what was asked
-  unreachable,  // the kernel or a router knows no way to it
+  closed,       // connection refused: no program listens on the port
+  malformed,    // only packets that are not an answer to the question
+  unreachable,  // the kernel or a router has no route to it
   denied,       // this process may not send to it
 };
 
@@ -52,8 +52,8 @@ class NameServers {
   NameServers& operator=(const NameServers&) = delete;
   virtual ~NameServers() = default;
   // Asks each of them whether it answers, all at once, and returns when all have or at the deadline. Servers
-  // that do not answer are outcomes; an error means that nobody was asked: the list cannot be read, there is
-  // no room for a socket, or (unavailable) a machine tree does not say. Thread-safe.
+  // that do not answer are outcomes; an error means that no server was asked: the list cannot be read, there
+  // is no room for a socket, or (unavailable) a machine tree has no entry. Thread-safe.
   [[nodiscard]] virtual Result<NameServersSeen> ask(MonoTime deadline) const = 0;
 
   // unsupported: for machines that are made without.
@@ -88,12 +88,12 @@ inline constexpr std::uint16_t kDnsPort = 53;
 
 // Asks all of them over UDP, from this thread, until each has answered or the deadline (of mono_now()) has
 // passed. Each gets one question. After half of the time those that gave no answer get two more, which ask
-// for nothing that a server has to find out elsewhere: they tell a server that lives from one that does not.
+// for nothing that a server has to find out elsewhere: they distinguish a live server from a dead server.
 // Two, because no single one is answered by all that only forward (docs/adr/0013). An answer to the first
 // question counts until the end.
 // Only datagrams from the address and port that was asked, with the number of a question, are answers; the
 // numbers and the own ports are random. Addresses must be such. What this machine has run out of (exhausted:
-// ports, descriptors) is the error of all, and so is an error before anything was sent that says nothing
+// ports, descriptors) is the error of all, and so is an error before anything was sent that is not
 // about the server; every other error is what became of that server.
 [[nodiscard]] Result<std::vector<NameServerAnswer>> ask_name_servers(std::span<const std::string> addresses,
                                                                      std::uint16_t port, MonoTime deadline);

@@ -56,7 +56,7 @@ EthernetLink read_link(const Files& files, const std::string& name) {
   link.name = name;
   Numbers numbers(files, link);
   link.is_up = (numbers.required("flags") & kLinkIsWantedUp) != 0;
-  // The kernel refuses to tell the carrier of an interface that is down.
+  // The kernel refuses to report the carrier of an interface that is down.
   link.has_carrier = link.is_up && numbers.required("carrier") == 1;
   link.operational_state = files.read_word(path_of(name, "operstate")).value_or("unknown");
   link.mtu = static_cast<int>(files.read_integer(path_of(name, "mtu")).value_or(0));
@@ -121,7 +121,7 @@ EthernetLink to_link(rtnl_link* entry, nl_cache* cache) {
   link.name = rtnl_link_get_name(entry);
   if (const char* kind = rtnl_link_get_type(entry)) link.driver_kind = kind;
   link.is_up = (rtnl_link_get_flags(entry) & static_cast<unsigned>(IFF_UP)) != 0;
-  // Of an interface that is down netlink tells an old carrier and sysfs none.
+  // For an interface that is down netlink reports an old carrier and sysfs reports none.
   link.has_carrier = link.is_up && rtnl_link_get_carrier(entry) == 1;
   link.operational_state = operational_word(rtnl_link_get_operstate(entry));
   link.mtu = static_cast<int>(rtnl_link_get_mtu(entry));
@@ -173,7 +173,7 @@ Result<std::vector<EthernetLink>> SysfsEthernet::links(MonoTime /*deadline*/) co
   }
   std::vector<EthernetLink> links;
   for (const auto& name : *names)
-    // Files such as bonding_masters stand beside the interfaces.
+    // Files such as bonding_masters are beside the interfaces.
     if (name != "lo" && files_.exists(path_of(name, "operstate"))) links.push_back(read_link(files_, name));
   return links;
 }

@@ -15,9 +15,9 @@ namespace autopilot::host {
 // One network interface as netlink shows it.
 struct EthernetLink {
   std::string name;
-  std::optional<Error> problem;  // why nobody can say whether it is sound; the rest is not to be used then
-  std::string driver_kind;       // "veth", "bridge", "bond", ...; empty for hardware
-  bool is_physical = false;      // has a device behind it
+  std::optional<Error> problem;      // why its health is unknown; do not use the rest then
+  std::string driver_kind;           // "veth", "bridge", "bond", ...; empty for hardware
+  bool is_physical = false;          // has a device behind it
   bool is_virtual_function = false;  // a part of an adapter; the port belongs to its physical function
   bool is_infiniband = false;        // IP over InfiniBand
   bool is_up = false;                // the administrator wants it up
@@ -89,12 +89,12 @@ struct Bond {
   bool is_up = false;            // the administrator wants it up
   std::string mode;              // "802.3ad", "active-backup", ...
   std::vector<BondMember> members;
-  std::optional<int> aggregator;      // of LACP: the one that carries traffic
+  std::optional<int> aggregator;      // of LACP: the aggregator that carries traffic
   std::optional<bool> has_partner{};  // of LACP: the switch answers
 };
 
-// Every bond, by name. Empty: there is none. unavailable: there is no sysfs to ask. One that cannot be read
-// or understood is listed with its problem and hides no other.
+// Every bond, by name. Empty: there is none. unavailable: there is no sysfs to ask. A bond that cannot be
+// read or understood is listed with its problem and hides no other.
 [[nodiscard]] Result<std::vector<Bond>> scan_bonds(const Files& files);
 
 }  // namespace autopilot::host

@@ -20,7 +20,7 @@ struct Command {
   std::string program;
   std::vector<std::string> arguments;    // without the program's own name
   std::vector<std::string> environment;  // all of it: "NAME=value"
-  // It stays in the process group of this process: who ends that group ends both. What it leaves behind is
+  // It stays in the process group of this process: ending that group ends both. What it leaves behind is
   // not killed when it ends, but with the group.
   bool joins_group = false;
 };
@@ -84,8 +84,9 @@ class Child {
   std::optional<ChildStatus> status_;
 };
 
-// Where a program is that somebody named: itself when it is a path, else the first that may be started in the
-// folders of the PATH of `environment` ("NAME=value"). not_found. A minimal image has no env(1) to ask.
+// The path of the program with that name: the name itself when it is a path, else the first that may be
+// started in the folders of the PATH of `environment` ("NAME=value"). not_found. A minimal image has no
+// env(1) to ask.
 [[nodiscard]] Result<std::string> find_program(std::string_view name,
                                                std::span<const std::string> environment);
 

@@ -22,7 +22,7 @@ namespace {
 constexpr int kArenas = 1;
 constexpr int kKeptBytes = 128 * 1024;
 // Small blocks that were freed are joined with their neighbours at once. Otherwise each large block, asked
-// for or freed, looks through all of them.
+// for or freed, searches all of them.
 constexpr int kUnjoinedBytes = 0;
 
 }  // namespace
@@ -40,19 +40,19 @@ void return_unused_memory() {
 
 namespace {
 
-// Read-only parts of the file, which nobody has changed in memory.
+// Read-only parts of the file, which are unchanged in memory.
 bool is_code(const ElfW(Phdr) & part) {
   return part.p_type == PT_LOAD && (part.p_flags & PF_W) == 0;
 }
 
-// The loader tells of the program first.
+// The loader lists the program first.
 int unmap_code_of_program(dl_phdr_info* program, std::size_t, void*) {
   for (int i = 0; i < program->dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = program->dlpi_phdr[i];
     if (!is_code(part)) continue;
     const std::uintptr_t begin = (program->dlpi_addr + part.p_vaddr) & ~(part.p_align - 1);
     const std::uintptr_t end = program->dlpi_addr + part.p_vaddr + part.p_memsz;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells numbers
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives numbers
     (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 1;

@@ -41,7 +41,7 @@ BlockedTask describe(const Files& files, TaskState task) {
   BlockedTask blocked;
   blocked.task = std::move(task);
   if (const auto status = files.read(folder + "/status")) blocked.switches = switches_of(*status);
-  // The kernel says 0 to a reader without the right.
+  // The kernel returns 0 to a reader without the permission.
   if (const auto place = files.read_word(folder + "/wchan"); place && *place != "0")
     blocked.waits_in = to_utf8(*place);
   return blocked;
@@ -108,7 +108,7 @@ bool is_hex(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-// "cri-containerd-<id>.scope", "crio-<id>", "<id>": the id is what stands last.
+// "cri-containerd-<id>.scope", "crio-<id>", "<id>": the id comes last.
 std::string_view container_in(std::string_view part) {
   if (part.ends_with(".scope")) part.remove_suffix(6);
   if (part.size() < kIdDigits) return {};

@@ -15,7 +15,7 @@
 
 namespace autopilot::host {
 
-// What the kernel's row of one process says (/proc/<pid>/stat).
+// The kernel's row of one process (/proc/<pid>/stat).
 struct TaskState {
   std::int64_t pid = 0;
   std::string name;
@@ -31,9 +31,9 @@ struct TaskState {
 // A process in a sleep that no signal ends (D).
 struct BlockedTask {
   TaskState task;
-  // How often it left a processor; while the number stays the same it did not run. Nothing: not told.
+  // How often it left a processor; while the number stays the same it did not run. Nothing: not readable.
   std::optional<std::uint64_t> switches;
-  std::string waits_in;  // a function of the kernel; empty where this reader is not told
+  std::string waits_in;  // a function of the kernel; empty where this reader lacks the permission
 };
 
 struct Tasks {
@@ -47,8 +47,8 @@ struct Tasks {
   std::size_t left_out = 0;  // beyond kMostLookedAt
 };
 
-// Looks once at every process, not at its further threads. One that ends meanwhile is no error; an error
-// means that none could be looked at.
+// Reads every process once, without its further threads. A process that ends meanwhile is not an error; an
+// error means that no process could be read.
 [[nodiscard]] Result<Tasks> read_tasks(const Files& files);
 
 // The rows of /proc/<pid>/cgroup: the container, the pod's UID and the batch job that the paths name, in the

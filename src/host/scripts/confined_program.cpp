@@ -41,9 +41,9 @@ Status check_owner(const std::string& path, const struct stat& status, uid_t use
   return {};
 }
 
-// That nobody but root and `user` can change what is executed: the path is absolute, names a regular,
+// Checks that only root and `user` can change what is executed: the path is absolute, names a regular,
 // executable file without links, and it and every folder above belong to root or `user` and cannot be written
-// by others. The error names the place and the cure.
+// by others. The error names the place and the remedy.
 Status check_trusted_program(const std::string& path, uid_t user) {
   if (!path.starts_with('/')) return fail(Errc::unavailable, path + " is no absolute path");
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {

@@ -82,7 +82,7 @@ std::optional<Health> health_of(int exit_code) {
   }
 }
 
-// A script that says one thing and ends with another died halfway, or one of the two is wrong: the worse of
+// A script whose output and exit code disagree died halfway, or one of the two is wrong: the worse of
 // them counts.
 void add_exit_code(const ChildStatus& status, ScriptAnswer& answer) {
   const Health said = answer.health;

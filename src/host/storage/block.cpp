@@ -124,7 +124,7 @@ Result<int> read_number(const Files& files, const std::string& path) {
   return *number;
 }
 
-// A level has some of the files only; not to have one is no error.
+// A level has some of the files only; a missing file is not an error.
 template <class T>
 Result<T> or_else(Result<T> value, T otherwise) {
   if (!value && value.error().code == Errc::not_found) return otherwise;

@@ -12,8 +12,8 @@
 
 namespace autopilot::host {
 
-// What a block device has done and has to do. When nothing was completed between two looks and something is
-// in flight at both, the device stalls.
+// What a block device has done and has to do. When nothing was completed between two readings and something
+// is in flight at both, the device stalls.
 struct BlockActivity {
   std::uint64_t completed = 0;  // reads, writes, discards and flushes since boot
   std::uint64_t in_flight = 0;  // given to the device and not answered yet
@@ -44,7 +44,7 @@ struct BlockDevice {
 // that is gone keeps its own name.
 [[nodiscard]] std::string disk_of_partition(const Files& files, const std::string& name);
 
-// "8:1" of "sda1", as /proc/self/mountinfo has it; empty for what is no block device.
+// "8:1" of "sda1", as /proc/self/mountinfo has it; empty for a name that is not a block device.
 [[nodiscard]] std::string device_number(const Files& files, const std::string& name);
 
 struct RaidMember {
@@ -68,11 +68,11 @@ struct RaidArray {
   std::vector<RaidMember> members;
 };
 
-// Every array, by name. Empty: the kernel has none. unavailable: there is no sysfs to ask. One that cannot be
-// read or understood is listed with its problem and hides no other.
+// Every array, by name. Empty: the kernel has none. unavailable: there is no sysfs to ask. An array that
+// cannot be read or understood is listed with its problem and hides no other.
 [[nodiscard]] Result<std::vector<RaidArray>> scan_raid_arrays(const Files& files);
 
-// "123 / 456" -> 0.27; nothing for "none" and what is no share.
+// "123 / 456" -> 0.27; nothing for "none" and for a text that is not a share.
 [[nodiscard]] std::optional<double> parse_raid_progress(std::string_view text);
 
 }  // namespace autopilot::host

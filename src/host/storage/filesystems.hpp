@@ -22,7 +22,7 @@ struct Mount {
   std::string root = "/";  // what of the filesystem is mounted here; not "/" for bind mounts and subvolumes
   bool read_only = false;  // of this mount
   bool super_read_only = false;   // of the filesystem itself (the kernel remounted it, or it was mounted so)
-  bool stopped_by_error = false;  // the kernel says that it takes no more writes: emergency_ro, shutdown
+  bool stopped_by_error = false;  // the kernel reports that it takes no more writes: emergency_ro, shutdown
   bool is_network = false;        // nfs, nfs4, cifs, lustre, gpfs, ceph, beegfs, weka, fuse.* of those, 9p
 };
 
@@ -48,7 +48,7 @@ class Filesystems {
   [[nodiscard]] virtual Result<Usage> usage(const Mount& mount, MonoTime deadline) const = 0;
 };
 
-// True where statfs asks somebody who may not answer: a network mount or a FUSE daemon.
+// True where statfs waits for a program that may not answer: a network mount or a FUSE daemon.
 [[nodiscard]] bool may_hang(const Mount& mount);
 
 // mountinfo text -> rows; malformed names the line.
@@ -71,7 +71,7 @@ struct NfsMount {
 // The text of that file.
 [[nodiscard]] Result<std::vector<NfsMount>> parse_mountstats(std::string_view text);
 
-// What a mounted ext4 filesystem remembers of its errors. It stands in the filesystem itself: it survives
+// What a mounted ext4 filesystem remembers of its errors. It is stored in the filesystem itself: it survives
 // reboots and goes away when fsck repaired it.
 struct Ext4Errors {
   std::string device;            // "sda1", "dm-0"
@@ -84,7 +84,7 @@ struct Ext4Errors {
 };
 
 // Every mounted ext4 filesystem, by device. Empty: there is none. unavailable: there is no sysfs to ask.
-// One that cannot be read or understood is listed with its problem and hides no other.
+// A filesystem that cannot be read or understood is listed with its problem and hides no other.
 [[nodiscard]] Result<std::vector<Ext4Errors>> scan_ext4_errors(const Files& files);
 
 }  // namespace autopilot::host
