@@ -76,7 +76,7 @@ inline constexpr std::size_t kMaxOperatorRules = 256;
 // Log rules that an operator adds to those of the catalog, from files of the same form: name -> text. An
 // entry needs id, pattern and title; with health (degraded or failed) its lines create findings, without it
 // events. malformed lists every problem with file and line: a pattern that does not compile, an
-// example that it does not match, an id that stands twice or belongs to the catalog, rules that need too much
+// example that it does not match, an id that occurs twice or belongs to the catalog, rules that need too much
 // memory together with those of `base` (kMaxPatternsMemory). What is accepted here can be decoded.
 [[nodiscard]] Result<std::vector<LogRule>> parse_operator_rules(
     const std::map<std::string, std::string>& files, const Catalog& base);

@@ -24,7 +24,7 @@ std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const P
     if (known == nullptr || (endpoint.is_ready && !known->is_ready)) known = &endpoint;
   }
   of_node.try_emplace(self.node, nullptr);
-  // A Service of somebody's own may have no such port at all.
+  // A Service that a user wrote may have no such port at all.
   const bool is_port_known = self.is_encrypted && std::ranges::any_of(endpoints, serves_tls);
   std::vector<Peer> peers;
   for (const auto& [node, endpoint] : of_node) {

@@ -25,8 +25,8 @@ struct Peer {
 // As the Service names the port where agents speak TLS.
 inline constexpr const char* kTlsPort = "tls";
 
-// One for each node, in order of their names: where an agent is being replaced the one that is ready. Those
-// that are not ready belong to them, this one too when nobody has listed it yet. All listen as `self` does,
+// One for each node, in order of their names: where an agent is being replaced the ready agent. Agents
+// that are not ready are included, and so is `self` when it is not listed yet. All listen as `self` does,
 // but for those that lack TLS: the Service's port for it is served by others, and not by them.
 [[nodiscard]] std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const Peer& self);
 
@@ -36,7 +36,7 @@ inline constexpr const char* kTlsPort = "tls";
 // In order of their names; this one speaks for its own node, and all listen as it does.
 [[nodiscard]] std::vector<Peer> with_self(std::vector<Peer> peers, const Peer& self);
 
-// What somebody wants to have tested: nodes ("peer/gpu-7"), or nothing, which is all. malformed: something
+// What the caller wants to have tested: nodes ("peer/gpu-7"), or nothing, which is all. malformed: something
 // else.
 [[nodiscard]] Status check_nodes(const std::vector<Subject>& wanted);
 // Those of them. not_found: a node that has no agent.

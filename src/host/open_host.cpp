@@ -57,7 +57,7 @@ KernelLogTail::Open kernel_log_of(const OpenOptions& options, const Clock& clock
   };
 }
 
-// In order of construction: what is used by another stands before it.
+// In order of construction: a member comes before its users.
 struct SystemDoors {
   explicit SystemDoors(const OpenOptions& options)
       : ib_files(helper_of(options, "ib")),
@@ -211,7 +211,7 @@ std::unique_ptr<KernelLogTail> fed_kernel_log(const MachineTree& tree, const Ope
       tail_options(options));
 }
 
-// In order of construction: what is used by another stands before it.
+// In order of construction: a member comes before its users.
 struct TreeDoors {
   TreeDoors(std::unique_ptr<MachineTreeFile> tree_file, const MachineTree& tree, const OpenOptions& options)
       : file(std::move(tree_file)),
@@ -233,7 +233,7 @@ struct TreeDoors {
         ethtool(*file),
         tests(*file, options.tests) {}
 
-  // What everybody reads: the records that the tree has, or those that somebody feeds.
+  // The log that all checks read: the records of the tree, or the records that a feeder sends.
   [[nodiscard]] const KernelLog& log() const {
     return fed ? static_cast<const KernelLog&>(*fed) : kernel_log;
   }
@@ -244,7 +244,7 @@ struct TreeDoors {
   Files files;
   GpuScan gpu_scan{files, *clock};
   TreeKernelLog kernel_log;
-  std::unique_ptr<KernelLogTail> fed;  // nothing: nobody feeds the log
+  std::unique_ptr<KernelLogTail> fed;  // empty: no feeder for the log
   ComplainingAdapters spared_adapters;
   TreeGpus gpus;
   AmdGpus amd_gpus;

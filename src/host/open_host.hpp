@@ -32,11 +32,11 @@ struct OpenOptions {
   // played.
   std::shared_ptr<const Clock> clock;
   // Kernel records that news_in finds something in make on_kernel_news be called, from any thread. Of trees
-  // only for those whose kernel log is fed.
+  // only where their kernel log is fed.
   NewsIn news_in;
   PartOf part_of;  // of a kernel record; none: every record concerns every reader
   OnKernelNews on_kernel_news;
-  // What active tests find, by whoever runs them; nothing: nobody does.
+  // Results of the active tests, whichever process runs them; empty: no process does.
   std::shared_ptr<const TestResults> tests;
 };
 

@@ -18,11 +18,11 @@ using NodeKeys = KeyTexts;
 // The same, made ready.
 struct ReadyKeys {
   std::shared_ptr<const TlsContext> server;
-  std::shared_ptr<const TlsContext> client;  // null: nobody could be believed
+  std::shared_ptr<const TlsContext> client;  // null: no server can be verified
   Validity validity;                         // of the certificate
 };
 
-// What an agent that speaks TLS can tell of its keys.
+// The state of the keys of an agent that speaks TLS.
 struct TlsStatus {
   std::optional<Validity> validity;  // of the certificate in use; nothing: there was none yet
   Renewals renewals;

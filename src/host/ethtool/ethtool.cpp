@@ -132,7 +132,7 @@ Result<ModuleMemory> module_of(const json::object& object) {
   return memory;
 }
 
-// The part of that name: what it says, or the error that it is.
+// The part of that name: its value, or its error.
 template <class T>
 Result<Result<T>> part_of(const json::object& object, std::string_view name,
                           Result<T> (*parse)(const json::object&)) {

@@ -13,13 +13,13 @@
 
 namespace autopilot::host {
 
-// What a driver says of the link of one port.
+// The state of the link of one port, as its driver reports it.
 struct PortLink {
   // Why an interface that is up has no link: a word of link_reason(); empty: it has one, or the driver
   // does not say. detail: what it adds, likewise.
   std::string reason;
   std::string detail;
-  std::optional<int> signal_quality;  // of a PHY that tells; more is better
+  std::optional<int> signal_quality;  // of a PHY that reports it; more is better
   std::optional<int> signal_quality_max;
 };
 

@@ -20,8 +20,8 @@ namespace autopilot::host {
 // not return. The helper ends after each round, which comes once a minute.
 class HelperEthtool final : public Ethtool {
  public:
-  // A port may take `patience`. One that took longer is not asked again before `ask_again` has passed and the
-  // process that asked it has ended; the others are.
+  // A port may take `patience`. A port that took longer is not asked again before `ask_again` has passed and
+  // the process that asked it has ended; the others are.
   struct Limits {
     Duration patience = std::chrono::seconds{3};
     Duration ask_again = std::chrono::minutes{10};

@@ -153,7 +153,7 @@ class Attributes {
  public:
   static Result<Attributes> parse(std::string_view bytes) {
     Attributes attributes;
-    // libnl does not write to what it parses, and says otherwise.
+    // libnl does not write to what it parses, although its parameter is not const.
     auto* head = reinterpret_cast<nlattr*>(const_cast<char*>(bytes.data()));
     if (nla_parse(attributes.found_.data(), Last, head, static_cast<int>(bytes.size()), nullptr) < 0)
       return fail(Errc::malformed, "ethtool: attributes that cannot be read");

@@ -60,7 +60,7 @@ Error missing_part(const ModuleMemory& memory, std::string_view what) {
 
 // The layouts. Each expects the parts that read_module_memory takes for it.
 
-// Memory of an SFP (SFF-8472): address A0h says what it is, A2h what it measures.
+// Memory of an SFP (SFF-8472): address A0h holds the identity, A2h the measurements.
 namespace sff8472 {
 
 // Address A0h.
@@ -171,7 +171,7 @@ Status add_diagnostics(const ModuleMemory& memory, bool is_external, Module& mod
   return {};
 }
 
-// The identity is read in two parts, because the first bytes tell which layout it is.
+// The identity is read in two parts, because the first bytes determine the layout.
 bool is_identity_sound(const ModuleMemory& memory) {
   const auto beginning = memory.find({0x50, 0, 0}, 3);
   const auto rest = memory.find({0x50, 0, 3}, kIdentitySum - 2);

@@ -34,7 +34,7 @@ struct ModuleLane {
   std::optional<ModuleMonitor> bias_ma;  // current of the laser
 };
 
-// What a plugged module says of itself.
+// The identity and measurements that a plugged module reports.
 struct Module {
   std::string kind;  // "SFP", "QSFP", "CMIS": how its memory is laid out
   std::string vendor;
@@ -42,15 +42,15 @@ struct Module {
   bool is_copper = false;
   // Of CMIS: "low_power", "powering_up", "ready", "powering_down", "fault"; empty: of another kind.
   std::string state;
-  std::string fault;  // why, where it is at fault and says so
+  std::string fault;  // the cause, where the module reports a fault
   std::optional<ModuleMonitor> celsius;
   std::optional<ModuleMonitor> volts;
-  std::vector<ModuleLane> lanes;  // those that are in use; empty: nothing is measured
+  std::vector<ModuleLane> lanes;  // the lanes in use; empty: nothing is measured
 };
 
 // Of the parts that read_module_memory takes. malformed: a checksum is wrong, or the bytes are those of a bus
-// where nobody answers (all one). unsupported: a kind of module that is not known here. unavailable: the
-// module is not ready yet, or a part that is needed could not be read.
+// without a device that answers (all one). unsupported: a kind of module that is not known here. unavailable:
+// the module is not ready yet, or a part that is needed could not be read.
 [[nodiscard]] Result<Module> parse_module(const ModuleMemory& memory);
 
 }  // namespace autopilot::host

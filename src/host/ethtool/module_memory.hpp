@@ -14,7 +14,7 @@
 
 namespace autopilot::host {
 
-// Where bytes of a plugged module (SFP, QSFP, ...) lie. Bank 0 is the only one that is read.
+// Where bytes of a plugged module (SFP, QSFP, ...) lie. Only bank 0 is read.
 struct ModulePlace {
   std::uint8_t i2c_address = 0x50;
   std::uint8_t page = 0;
@@ -64,9 +64,9 @@ class ModulePage {
 // Asks the module for `size` bytes.
 using ReadModule = std::function<Result<std::string>(const ModulePlace& place, std::size_t size)>;
 
-// Reads what parse_module needs and nothing else: never a byte whose reading changes it (flags that last
-// until somebody reads them belong to the driver and to whoever else looks), and no serial number. An error:
-// not even the first bytes could be read, or (unsupported) it is a kind of module that nobody here knows.
+// Reads what parse_module needs and nothing else: never a byte whose reading changes it (flags that a
+// read clears belong to the driver and to other readers), and no serial number. An error:
+// not even the first bytes could be read, or (unsupported) the kind of module is not known here.
 [[nodiscard]] Result<ModuleMemory> read_module_memory(const ReadModule& read);
 
 // How the memory of a module is laid out, by the first byte of it (SFF-8024, table 4-1).
@@ -74,7 +74,7 @@ enum class ModuleLayout : std::uint8_t {
   unknown,
   sff8472,  // SFP, SFP+, SFP28
   sff8636,  // QSFP+, QSFP28
-  cmis,     // QSFP-DD, OSFP, SFP-DD, DSFP, and smaller ones that speak it
+  cmis,     // QSFP-DD, OSFP, SFP-DD, DSFP, and smaller modules that speak it
 };
 
 [[nodiscard]] constexpr ModuleLayout module_layout(std::uint8_t identifier) {

@@ -31,7 +31,7 @@ Status check_path(std::string_view path) {
   return {};
 }
 
-// Of a tree. Nothing: errno says why.
+// Of a tree. Nothing: errno has the cause.
 std::shared_ptr<const Fd> folder_of(const Files::Root& root) {
   if (root.folder) return root.folder;
   Fd folder(::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -54,7 +54,7 @@ Result<Fd> open_below(const Files::Root& root, std::string_view path, int flags)
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  // Whenever anything on this machine is renamed meanwhile, the kernel cannot tell that ".." stayed inside,
+  // Whenever anything on this machine is renamed meanwhile, the kernel cannot prove that ".." stayed inside,
   // and asks to try again.
   constexpr int kTries = 1000;
   for (int tries = 0; tries < kTries; ++tries) {
@@ -65,7 +65,7 @@ Result<Fd> open_below(const Files::Root& root, std::string_view path, int flags)
   return fail_errno(errno, path);
 }
 
-// Looks before it opens: opening a FIFO or a device of a hostile tree would already do something.
+// Checks before it opens: opening a FIFO or a device of a hostile tree would already do something.
 Status check_regular(const Fd& fd, std::string_view path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(errno, path);
@@ -74,7 +74,7 @@ Status check_regular(const Fd& fd, std::string_view path) {
   return {};
 }
 
-// Where the kernel itself makes the files there is no device that an open does something to, and a look reads
+// Where the kernel itself makes the files there is no device that an open does something to, and a run reads
 // hundreds of them.
 bool has_no_devices(std::string_view path) {
   return path.starts_with("/sys/") && path.find("/..") == std::string_view::npos;

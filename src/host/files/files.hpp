@@ -20,11 +20,11 @@ namespace autopilot::host {
 class Files {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
-  // Called before a file or a directory is read, with its path as on the machine: how a machine tree says
-  // that reading it fails or does not return. Thread-safe.
+  // Called before a file or a directory is read, with its path as on the machine: a machine tree makes
+  // reading it fail or hang in this call. Thread-safe.
   using Gate = std::function<Status(std::string_view path)>;
 
-  // Who reads the files below `folder` in place of this process, because they may not let the reader return.
+  // Reads the files below `folder` in place of this process, because reading them may never return.
   // Thread-safe, with a deadline of its own.
   struct Reader {
     std::string folder;
@@ -55,7 +55,8 @@ class Files {
   // The path with every symbolic link followed, as on the machine (without the root).
   [[nodiscard]] Result<std::string> resolve(std::string_view path) const;
 
-  // A handle on what is there, links followed, that opens nothing: for what is no file, like a socket.
+  // A handle on what is there, links followed, that opens nothing: for objects other than files, such as a
+  // socket.
   [[nodiscard]] Result<Fd> find(std::string_view path) const;
 
   // True when the root is a machine tree, not the running machine.

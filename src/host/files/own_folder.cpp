@@ -62,7 +62,7 @@ Result<OwnFolder> OwnFolder::create(const std::string& path) {
   if (status.st_uid != ::geteuid())
     return fail(Errc::denied, path + ": belongs to another user (" + std::to_string(status.st_uid) +
                                   "), who could put files there; name a folder that does not exist yet");
-  // From here on nobody else puts anything there.
+  // From here on no other user can put anything there.
   if (::fchmod(folder.get(), kFolderMode) != 0) return fail_errno(errno, path);
   std::error_code error;
   const bool is_empty = std::filesystem::is_empty(entry_of(folder), error);

@@ -12,12 +12,12 @@ namespace autopilot::host {
 
 // A folder that only the user of this process may look into and write, for files that hold what others may
 // not read: folders have mode 0700, files 0600. Nothing is written through a symbolic link and nothing that
-// is there is overwritten, whoever made it and whenever. Not thread-safe. Paths are absolute within the
-// folder:
+// is there is overwritten, whichever user made it and whenever. Not thread-safe. Paths are absolute within
+// the folder:
 // "/root/proc/uptime".
 class OwnFolder {
  public:
-  // Made, or an empty one of this user, which is closed to others before it is looked into. denied: it
+  // Made, or an empty one of this user, which is closed to others before its content is read. denied: it
   // belongs to another user. conflict: it is not empty, a symbolic link, or no folder.
   [[nodiscard]] static Result<OwnFolder> create(const std::string& path);
 

@@ -171,7 +171,7 @@ std::string port_of_adapter(const Files& files, std::string_view pci_address) {
 
 std::vector<std::string> devices_of_driver(const Files& files, std::string_view driver) {
   std::vector<std::string> addresses;
-  // Beside the links to its devices stand files such as bind and new_id.
+  // Beside the links to its devices are files such as bind and new_id.
   for (const std::string& name :
        files.list("/sys/bus/pci/drivers/" + std::string(driver)).value_or(std::vector<std::string>{}))
     if (canonical_pci_address(name) == name) addresses.push_back(name);

@@ -19,7 +19,8 @@ namespace autopilot::host {
 // One port of an RDMA device.
 struct IbPort {
   std::string device;  // "mlx5_0"
-  int number = 1;      // 0: the device does not tell its ports; `problem` says why, and nothing else is known
+  // 0: the device does not list its ports; `problem` has the cause, and nothing else is known
+  int number = 1;
   std::optional<Error> problem;  // why the state could not be read; `state` is empty then
   std::string state;  // "down", "init", "armed", "active", "active_defer"; the kernel's word in lower case
   std::string physical_state;  // "linkup", "polling", "disabled", "sleep", ...; likewise
@@ -30,7 +31,7 @@ struct IbPort {
   std::string driver;  // "mlx5_core", "efa", ...; empty: unknown
   bool is_virtual_function = false;
 
-  // "mlx5_0/1": the key of the subject; "mlx5_0" of a device that does not tell its ports.
+  // "mlx5_0/1": the key of the subject; "mlx5_0" of a device that does not list its ports.
   [[nodiscard]] std::string key() const {
     return number == 0 ? device : device + "/" + std::to_string(number);
   }
@@ -56,7 +57,7 @@ struct IbPort {
                                                     std::string_view path);
 
 // The network interface of the same line: "ib0", or that of RoCE, or the bond or bridge that it is a member
-// of; empty: none, or the kernel does not tell.
+// of; empty: none, or the kernel does not report it.
 [[nodiscard]] std::string interface_of(const Files& files, const IbPort& port);
 
 // "4: ACTIVE" -> "active".
@@ -87,8 +88,8 @@ enum class RdmaPart : std::uint8_t {
 // The PCI address of the function to which a device of the auxiliary bus belongs ("mlx5_core.rdma.2").
 [[nodiscard]] std::optional<std::string> pci_address_of_part(const Files& files, std::string_view part);
 
-// Network adapters whose counters nobody must read: the question makes their firmware complain in the kernel
-// log, at every look.
+// Network adapters whose counters must not be read: each read makes their firmware complain in the kernel
+// log.
 class SparedAdapters {
  public:
   SparedAdapters() = default;
@@ -98,11 +99,11 @@ class SparedAdapters {
   // Thread-safe.
   [[nodiscard]] virtual bool is_spared(const std::string& pci_address, MonoTime deadline) const = 0;
 
-  // Spares nobody.
+  // Spares no adapter.
   [[nodiscard]] static const SparedAdapters& none();
 };
 
-// Learns from the kernel log: an adapter whose driver says that its firmware refused to read a register is
+// Learns from the kernel log: an adapter whose driver reports that its firmware refused to read a register is
 // spared until the next boot. Without the log it learns nothing. What user space wrote does not count.
 class ComplainingAdapters final : public SparedAdapters {
  public:

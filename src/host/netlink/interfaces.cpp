@@ -29,7 +29,7 @@ unsigned mtu_of(int socket, const std::string& interface) {
              : 0;
 }
 
-// An advertisement of a router, or somebody, may have IPv6 send less there than the interface could.
+// An advertisement of a router, or an administrator, may have IPv6 send less there than the interface could.
 unsigned mtu_for(unsigned interface_mtu, const std::string& interface, bool is_ipv6) {
   if (!is_ipv6) return interface_mtu;
   const auto told = host::Files().read_integer("/proc/sys/net/ipv6/conf/" + interface + "/mtu");
@@ -60,7 +60,7 @@ std::optional<KernelsChoice> kernels_choice(const InternetAddress& to) {
   const host::Fd socket(::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
   socklen_t size = sizeof own;
-  // Nothing is sent: a datagram socket that is connected has chosen its way.
+  // Nothing is sent: a datagram socket that is connected has chosen its route.
   if (!socket || ::connect(socket.get(), to.get(), to.size) != 0 ||
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
     return std::nullopt;
@@ -79,7 +79,7 @@ bool is_neighbour(const InternetAddress& to, const OwnAddress& own) {
          have_in_common(address_bytes(*to.get()), address_bytes(*address->get()), own.prefix);
 }
 
-// A bridge of a bond of ports; deeper is nobody's network.
+// A bridge of a bond of ports; deeper stacks do not occur.
 constexpr int kDeepest = 4;
 
 bool stands_on_device(const host::Files& files, const std::string& interface, int depth = 0) {
@@ -160,7 +160,7 @@ OwnWay own_way_towards(const InternetAddress& to, const std::vector<OwnAddress>&
   }
   if (found == nullptr) return {};
   const bool is_narrower = choice && choice->mtu > 0 && choice->mtu < found->mtu;
-  // The route says so, or a router did: only the former is meant.
+  // The route sets it, or a router did: only the former counts.
   const unsigned by_route = is_narrower ? route_mtu(to) : 0;
   return {.own = found, .mtu = by_route > 0 ? std::min(by_route, found->mtu) : found->mtu};
 }

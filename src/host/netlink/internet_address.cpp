@@ -54,7 +54,7 @@ bool is_host_address(const std::string& text) {
            !IN6_IS_ADDR_V4MAPPED(&ipv6);
   }
   const std::uint32_t ipv4 = ntohl(read_as<sockaddr_in>(*address->get()).sin_addr.s_addr);
-  constexpr std::uint32_t kFirstGroup = 224;  // those from there on are of groups, or of nobody
+  constexpr std::uint32_t kFirstGroup = 224;  // from there on: groups, or not assigned
   return ipv4 >> 24 != 0 && ipv4 >> 24 != IN_LOOPBACKNET && ipv4 >> 24 < kFirstGroup;
 }
 

@@ -19,8 +19,8 @@ struct InternetAddress {
   friend bool operator==(const InternetAddress& a, const InternetAddress& b);
 };
 
-// "10.1.0.7", "fd00::7". Nothing for a name, for an address with a port, and for one that is good on one
-// network alone and needs its interface ("fe80::1%eth0").
+// "10.1.0.7", "fd00::7". Nothing for a name, for an address with a port, and for an address that is good on
+// one network alone and needs its interface ("fe80::1%eth0").
 [[nodiscard]] std::optional<InternetAddress> parse_internet_address(const std::string& text,
                                                                     std::uint16_t port = 0);
 // Whether another machine can have it: no loopback, no group of machines, and not "any".

@@ -81,8 +81,8 @@ struct GpuKind {
 constexpr GpuKind kNvidiaGpus{kPciVendorNvidia, "nvidia", {kVgaController, k3dController, k3dController}};
 constexpr GpuKind kAmdGpus{kPciVendorAmd, "amdgpu", {kVgaController, kDisplayOther, kAccelerator}};
 
-// Nothing: gone since the directory was read, or surely none of those that are sought. An error: it may be
-// one.
+// Nothing: gone since the directory was read, or surely not a device of these classes. An error: it may be
+// such a device.
 Result<std::optional<PciDevice>> look_at(const Files& files, const std::string& address,
                                          const Result<unsigned>& class_code, const GpuKind& sought) {
   if (class_code && std::ranges::find(sought.kinds, *class_code >> 8U) == sought.kinds.end())

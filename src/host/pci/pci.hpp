@@ -25,8 +25,8 @@ struct PciDevice {
   std::string driver;       // bound kernel driver; empty: none
 };
 
-// What a port says about its link. Nothing where the kernel says "Unknown" or a number that no link has: a
-// device that does not answer any more reads as all ones.
+// What a port reports about its link. Nothing where the kernel reports "Unknown" or a number that no link
+// has: a device that does not answer any more reads as all ones.
 struct PciLink {
   std::optional<double> speed_gts;  // gigatransfers per second
   std::optional<double> max_speed_gts;
@@ -50,7 +50,7 @@ inline constexpr unsigned kNetworkOther = 0x0280;
 inline constexpr unsigned kInfiniband = 0x0207;
 }  // namespace pci_class
 
-// One look at the PCI tree, by address. `unread` is the first device of which nobody can say whether it
+// One reading of the PCI tree, by address. `unread` is the first device of which it is unknown whether it
 // belongs to `devices`; a device that any readable file rules out is none of those.
 struct PciScan {
   std::vector<PciDevice> devices;
@@ -61,10 +61,10 @@ struct PciScan {
 // files that everybody may read and that the kernel answers from memory. Nothing also where the kernel has no
 // PCI bus at all; unavailable where there is no sysfs to ask.
 [[nodiscard]] Result<PciScan> scan_pci_classes(const Files& files, std::span<const unsigned> classes);
-// The class code of every device of the PCI tree, by address; errors as above. An error for one device says
-// why its own cannot be told.
+// The class code of every device of the PCI tree, by address; errors as above. An error for one device is
+// the cause why its class cannot be read.
 using PciClasses = std::map<std::string, Result<unsigned>>;
-// What a device is does not change while it stays: of those in `known` that could be told no file is read.
+// What a device is does not change while it stays: no file is read of devices whose class is in `known`.
 [[nodiscard]] Result<PciClasses> read_pci_classes(const Files& files, const PciClasses& known = {});
 // The display and 3D controllers among NVIDIA's devices: the GPUs. Its bridges (NVSwitch) are not among them.
 // All of them or an error, as above: a device whose files make no sense may be one, unless one of them rules
@@ -73,7 +73,7 @@ using PciClasses = std::map<std::string, Result<unsigned>>;
 [[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files, const PciClasses& classes);
 // AMD's accelerators and display controllers. A VGA controller is one of them only while the driver amdgpu
 // has it, and where there is no GPU of NVIDIA: servers have such for their console, processors for a screen.
-// A virtual function beside its physical one belongs to somebody else.
+// A virtual function beside its physical one belongs to another machine or container.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files);
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files, const PciClasses& classes);
 
@@ -85,14 +85,14 @@ struct PciIds {
 // Zero for a part that cannot be read.
 [[nodiscard]] PciIds read_pci_ids(const Files& files, std::string_view address);
 
-// The kernel took its power until somebody needs the device; most other questions would wake it.
+// The kernel took its power until a program needs the device; most other questions would wake it.
 [[nodiscard]] bool is_pci_asleep(const Files& files, std::string_view address);
 
 // A function that another one of the same device made (SR-IOV); it may belong to a guest.
 [[nodiscard]] bool is_virtual_function(const Files& files, std::string_view address);
 
-// An administrator named the only driver that may have the device (driver_override), such as one that gives
-// it to virtual machines.
+// An administrator named the only driver that may have the device (driver_override), such as a driver that
+// gives it to virtual machines.
 [[nodiscard]] bool is_meant_for_one_driver(const Files& files, std::string_view address);
 
 // Addresses of the bridges between a device and the root, the nearest first. Empty for a device of the root
@@ -117,13 +117,13 @@ struct PciIds {
 [[nodiscard]] std::optional<std::uint64_t> parse_aer_total(std::string_view text);
 
 // Those of them that have most bridges in common with the device, all by PCI address. Empty: none is below
-// one that the device is below, or the kernel does not tell.
+// one that the device is below, or the kernel does not report it.
 [[nodiscard]] std::vector<std::string> nearest_of(const Files& files, std::string_view device,
                                                   std::span<const std::string> others);
 
 // Whether the machine has a device of that kind: "nvidia_gpu", "amd_gpu" (in the PCI scan, with or
 // without a driver), "nvme" or "infiniband" (the kernel's classes of these). False for another word, and
-// where the kernel does not tell.
+// where the kernel does not report it.
 [[nodiscard]] bool has_devices(const Files& files, std::string_view kind);
 
 }  // namespace autopilot::host
