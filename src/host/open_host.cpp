@@ -205,7 +205,7 @@ std::unique_ptr<KernelLogTail> fed_kernel_log(const MachineTree& tree, const Ope
       [socket = tree.kernel_log_socket(), &clock]() -> Result<std::unique_ptr<RecordSource>> {
         const Fd place = TRY(find_in_tree(socket));
         auto source = KmsgSource::connect("/proc/self/fd/" + std::to_string(place.get()), "/dev/kmsg", clock);
-        if (!source) return fail(source.error().code, socket + ": nobody feeds it");
+        if (!source) return fail(source.error().code, socket + ": no feeder of kernel records answers there");
         return *std::move(source);
       },
       tail_options(options));

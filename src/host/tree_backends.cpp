@@ -7,7 +7,7 @@ namespace {
 Result<EthtoolPort> read_one(const MachineTree& tree, const std::string& interface) {
   const auto found = tree.ethernet_ports.find(interface);
   if (found == tree.ethernet_ports.end())
-    return fail(Errc::unavailable, tree.directory + "/machine.yaml: says nothing of the port " + interface);
+    return fail(Errc::unavailable, tree.directory + "/machine.yaml: no entry for the port " + interface);
   return found->second;
 }
 
@@ -16,9 +16,8 @@ Result<EthtoolPort> read_one(const MachineTree& tree, const std::string& interfa
 Result<TimeSyncState> TreeTimeSyncBackend::read() const {
   const auto tree = TRY(tree_.read());
   const auto& time_sync = tree->time_sync;
-  if (!time_sync)
-    return fail(Errc::unavailable, tree->directory + "/machine.yaml: says nothing of time_sync");
-  if (time_sync->error) return fail(*time_sync->error, "adjtimex: as the machine tree says");
+  if (!time_sync) return fail(Errc::unavailable, tree->directory + "/machine.yaml: no entry time_sync");
+  if (time_sync->error) return fail(*time_sync->error, "adjtimex: as the machine tree sets it");
   TimeSyncState state = time_sync->state;
   add_clocksource(files_, state);
   return state;
@@ -32,7 +31,7 @@ Result<NameServersSeen> TreeNameServers::ask(MonoTime /*deadline*/) const {
     const auto found = tree->name_servers.find(address);
     if (found == tree->name_servers.end())
       return fail(Errc::unavailable,
-                  tree->directory + "/machine.yaml: says nothing of the name server " + address);
+                  tree->directory + "/machine.yaml: no entry for the name server " + address);
     seen.answers.push_back(found->second);
   }
   return seen;
@@ -60,7 +59,7 @@ Result<Usage> TreeFilesystems::usage(const Mount& mount, MonoTime) const {
     return fail(Errc::not_found, mount.mount_point + ": no usage in the machine tree");
   const TreeUsage& answer = found->second;
   if (answer.hangs) return fail(Errc::timed_out, mount.mount_point + ": no answer within the deadline");
-  if (answer.error) return fail(*answer.error, mount.mount_point + ": the machine tree says so");
+  if (answer.error) return fail(*answer.error, mount.mount_point + ": as the machine tree sets it");
   return answer.usage;
 }
 
@@ -73,7 +72,8 @@ Result<NvmeHealth> TreeNvmeDevices::health(const std::string& controller, MonoTi
   const auto found = tree->nvme.find(controller);
   if (found == tree->nvme.end())
     return fail(Errc::not_found, controller + ": no health log page in the machine tree");
-  if (const auto& error = found->second.error) return fail(*error, controller + ": the machine tree says so");
+  if (const auto& error = found->second.error)
+    return fail(*error, controller + ": as the machine tree sets it");
   return found->second.health;
 }
 

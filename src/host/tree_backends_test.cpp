@@ -47,7 +47,7 @@ TEST_F(NameServersOfATree, that_it_says_nothing_of_are_not_guessed) {
   const auto seen = ask("");
   ASSERT_FALSE(seen);
   EXPECT_EQ(seen.error().code, Errc::unavailable);
-  EXPECT_THAT(seen.error().what, HasSubstr("says nothing of the name server 127.0.0.1"));
+  EXPECT_THAT(seen.error().what, HasSubstr("no entry for the name server 127.0.0.1"));
 }
 
 TEST_F(NameServersOfATree, are_read_strictly) {

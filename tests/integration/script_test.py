@@ -86,7 +86,7 @@ class ScriptTest(ScriptCase):
             "slow": "unknown", "killed": "unknown", "flood": "degraded"})
         self.assertEqual(self.finding(results, "bad")["message"], "the pump leaks")
         self.assertEqual(self.finding(results, "broken")["reason"], "script_failed")
-        self.assertIn("said healthy, but", self.finding(results, "torn")["message"])
+        self.assertIn("reported healthy, but", self.finding(results, "torn")["message"])
         self.assertEqual(self.finding(results, "slow")["reason"], "timed_out")
         self.assertIn("no sensor", self.finding(results, "blind")["message"])
         self.assertIn("42", self.finding(results, "wild")["message"])

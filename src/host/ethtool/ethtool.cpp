@@ -15,7 +15,7 @@ class NoEthtool final : public Ethtool {
  public:
   [[nodiscard]] std::vector<Result<EthtoolPort>> read(const std::vector<std::string>& interfaces,
                                                       MonoTime) const override {
-    return {interfaces.size(), fail(Errc::unsupported, "nobody to ask about the port")};
+    return {interfaces.size(), fail(Errc::unsupported, "no backend for ethtool")};
   }
 };
 
@@ -71,9 +71,9 @@ json::value json_of(const Result<T>& result) {
 
 Result<std::string> word_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
-  if (value == nullptr || !value->is_string()) return malformed(std::string(name) + " is no word");
+  if (value == nullptr || !value->is_string()) return malformed(std::string(name) + " is not a word");
   const std::string_view word = value->get_string();
-  if (word.size() > kMaxWord || !is_printable(word)) return malformed(std::string(name) + " is no word");
+  if (word.size() > kMaxWord || !is_printable(word)) return malformed(std::string(name) + " is not a word");
   return std::string(word);
 }
 
@@ -84,7 +84,7 @@ Result<std::optional<T>> number_of(const json::object& object, std::string_view 
   json::error_code error;
   const auto number = value->to_number<std::uint64_t>(error);
   if (error || number > static_cast<std::uint64_t>(std::numeric_limits<T>::max()))
-    return malformed(std::string(name) + " is no number");
+    return malformed(std::string(name) + " is not a number");
   return std::optional<T>(static_cast<T>(number));
 }
 

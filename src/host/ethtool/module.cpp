@@ -409,7 +409,7 @@ Result<Module> parse_module(const ModuleMemory& memory) {
   if (!beginning) return fail(missing_part(memory, "the beginning"));
   const auto identifier = static_cast<std::uint8_t>(beginning->front());
   if (beginning->find_first_not_of('\xFF') == std::string_view::npos)
-    return fail(Errc::malformed, "module memory: all bytes are FFh, as where nobody answers");
+    return fail(Errc::malformed, "module memory: all bytes are FFh, as on a bus without an answer");
   switch (module_layout(identifier)) {
     case ModuleLayout::sff8472:
       return sff8472::parse(memory);

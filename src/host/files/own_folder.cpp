@@ -60,8 +60,9 @@ Result<OwnFolder> OwnFolder::create(const std::string& path) {
   struct stat status {};
   if (::fstat(folder.get(), &status) != 0) return fail_errno(errno, path);
   if (status.st_uid != ::geteuid())
-    return fail(Errc::denied, path + ": belongs to another user (" + std::to_string(status.st_uid) +
-                                  "), who could put files there; name a folder that does not exist yet");
+    return fail(Errc::denied,
+                path + ": belongs to another user (" + std::to_string(status.st_uid) +
+                    "), and that user can put files there; name a folder that does not exist yet");
   // From here on no other user can put anything there.
   if (::fchmod(folder.get(), kFolderMode) != 0) return fail_errno(errno, path);
   std::error_code error;

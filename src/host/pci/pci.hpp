@@ -73,7 +73,7 @@ using PciClasses = std::map<std::string, Result<unsigned>>;
 [[nodiscard]] Result<std::vector<PciDevice>> scan_nvidia_gpus(const Files& files, const PciClasses& classes);
 // AMD's accelerators and display controllers. A VGA controller is one of them only while the driver amdgpu
 // has it, and where there is no GPU of NVIDIA: servers have such for their console, processors for a screen.
-// A virtual function beside its physical one belongs to another machine or container.
+// A virtual function beside its physical function is left out.
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files);
 [[nodiscard]] Result<std::vector<PciDevice>> scan_amd_gpus(const Files& files, const PciClasses& classes);
 

@@ -88,7 +88,7 @@ void add_exit_code(const ChildStatus& status, ScriptAnswer& answer) {
   const Health said = answer.health;
   answer.health = worst(said, health_of(status.code).value_or(Health::unknown));
   if (answer.health == said) return;
-  const std::string note = "said " + std::string(to_string(said)) + ", but " + to_string(status);
+  const std::string note = "reported " + std::string(to_string(said)) + ", but " + to_string(status);
   answer.message = first_line(answer.message.empty() ? note : note + ": " + answer.message);
 }
 

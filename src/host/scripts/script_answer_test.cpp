@@ -38,7 +38,7 @@ TEST(ScriptAnswer, the_worse_of_json_and_exit_code_counts) {
   EXPECT_EQ(health_of(127, R"({"health": "healthy"})"), Health::unknown);
   EXPECT_EQ(health_of(127, R"({"health": "failed"})"), Health::failed);
   const auto answer = read_script_answer(ended(2, R"({"health": "healthy", "message": "all fans turn"})"));
-  EXPECT_THAT(answer->message, HasSubstr("said healthy, but"));
+  EXPECT_THAT(answer->message, HasSubstr("reported healthy, but"));
   EXPECT_THAT(answer->message, HasSubstr("all fans turn"));
 }
 

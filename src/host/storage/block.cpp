@@ -53,11 +53,12 @@ Result<BlockActivity> parse_block_stat(std::string_view text) {
   for (const std::size_t index : kCompleted) {
     if (index >= words.size()) continue;
     const auto count = column(index);
-    if (!count) return fail(Errc::malformed, "block stat: column " + std::to_string(index) + " is no number");
+    if (!count)
+      return fail(Errc::malformed, "block stat: column " + std::to_string(index) + " is not a number");
     activity.completed += *count;
   }
   const auto in_flight = column(kInFlight);
-  if (!in_flight) return fail(Errc::malformed, "block stat: requests in flight are no number");
+  if (!in_flight) return fail(Errc::malformed, "block stat: requests in flight are not a number");
   activity.in_flight = *in_flight;
   return activity;
 }

@@ -90,7 +90,7 @@ Result<std::vector<Mount>> parse_mountinfo(std::string_view text) {
     ++number;
     if (line.empty()) continue;
     auto mount = parse_row(line);
-    if (!mount) return fail(Errc::malformed, "mountinfo: line " + std::to_string(number) + " is no mount");
+    if (!mount) return fail(Errc::malformed, "mountinfo: line " + std::to_string(number) + " is not a mount");
     mounts.push_back(std::move(*mount));
   }
   return mounts;
