@@ -27,7 +27,7 @@ inline constexpr const char* kTlsPort = "tls";
 
 // One for each node, in order of their names: where an agent is being replaced the ready agent. Agents
 // that are not ready are included, and so is `self` when it is not listed yet. All listen as `self` does,
-// but for those that lack TLS: the Service's port for it is served by others, and not by them.
+// except agents without TLS: other agents serve the Service's port for TLS, and these do not.
 [[nodiscard]] std::vector<Peer> peers_of(const std::vector<kube::Endpoint>& endpoints, const Peer& self);
 
 // "node-b=10.0.0.2:3333", as the configuration has them. malformed: no address of IP and port, or a node of

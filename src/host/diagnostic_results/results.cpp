@@ -18,13 +18,13 @@ class NoTestResults final : public TestResults {
   [[nodiscard]] std::vector<std::string> checks() const override { return {}; }
 };
 
-// A test that tells less of a GPU than the one before leaves nothing of that; one that was not made at all
-// tells only so, of the host.
+// New observations of a GPU replace all earlier observations of that GPU, also those of other names. An
+// observation of the host replaces only the host's observation of the same name.
 bool replaces(const Observation& now, const Observation& old) {
   return now.subject == old.subject && (now.subject != host_subject() || now.name == old.name);
 }
 
-// A link between GPUs that were tested anew, of which nothing is told now.
+// True for a link between two GPUs that were tested anew.
 bool is_link_of(const Observations& found, const Subject& link) {
   if (link.kind != SubjectKind::link) return false;
   const auto has = [&found](std::string_view key) {
@@ -35,7 +35,7 @@ bool is_link_of(const Observations& found, const Subject& link) {
   return has(ends_of(link).first) && has(ends_of(link).second);
 }
 
-// "0000:1b:00.0 0000:43:00.0 ", those that took part.
+// The GPUs that took part: "0000:1b:00.0 0000:43:00.0 ".
 std::string gpus_of(const Observations& found) {
   std::set<std::string_view> gpus;
   for (const Observation& one : found)

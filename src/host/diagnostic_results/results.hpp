@@ -20,8 +20,8 @@ inline constexpr std::string_view kNotTested = "not_tested";
 // absent where they were too few.
 inline constexpr std::string_view kUsualBefore = "usualBefore";
 
-// What the active tests of this machine found last. Whoever runs a test of minutes (a storage class asked for
-// a volume, all GPUs under load) leaves there what it saw; the check of the same id looks there and judges.
+// What the active tests of this machine found last. A test of minutes (a volume of a
+// storage class, all GPUs under load) leaves its observations here; the check of the same id judges them.
 class TestResults {
  public:
   TestResults() = default;
@@ -38,7 +38,7 @@ class TestResults {
   [[nodiscard]] static const TestResults& none();
 };
 
-// Filled by the process that looks at this machine as well: its active tests run there. Thread-safe.
+// Filled by the process that also runs the checks of this machine: its active tests run there. Thread-safe.
 class TestBoard final : public TestResults {
  public:
   // In place of what it knew of that check.

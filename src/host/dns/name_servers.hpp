@@ -17,7 +17,7 @@ namespace autopilot::host {
 // What became of the questions to one name server.
 enum class NameServerOutcome : std::uint8_t {
   answered,     // to the question; `code` is the response code
-  helpless,     // not in time; but to one that it answers out of itself
+  helpless,     // not in time; but to a question that it can answer itself
   silent,       // nothing came
   closed,       // connection refused: no program listens on the port
   malformed,    // only packets that are not an answer to the question
@@ -52,8 +52,8 @@ class NameServers {
   NameServers& operator=(const NameServers&) = delete;
   virtual ~NameServers() = default;
   // Asks each of them whether it answers, all at once, and returns when all have or at the deadline. Servers
-  // that do not answer are outcomes; an error means that no server was asked: the list cannot be read, there
-  // is no room for a socket, or (unavailable) a machine tree has no entry. Thread-safe.
+  // that do not answer are outcomes; an error means that no server was asked: the list cannot be read,
+  // no socket can be opened, or (unavailable) a machine tree has no entry. Thread-safe.
   [[nodiscard]] virtual Result<NameServersSeen> ask(MonoTime deadline) const = 0;
 
   // unsupported: for machines that are made without.
@@ -87,7 +87,7 @@ inline constexpr std::uint16_t kDnsPort = 53;
 [[nodiscard]] bool is_internet_address(const std::string& text);
 
 // Asks all of them over UDP, from this thread, until each has answered or the deadline (of mono_now()) has
-// passed. Each gets one question. After half of the time those that gave no answer get two more, which ask
+// passed. Each gets one question. After half of the time servers without an answer get two more, which ask
 // for nothing that a server has to find out elsewhere: they distinguish a live server from a dead server.
 // Two, because no single one is answered by all that only forward (docs/adr/0013). An answer to the first
 // question counts until the end.

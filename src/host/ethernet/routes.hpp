@@ -10,7 +10,7 @@
 
 namespace autopilot::host {
 
-// A way out of the networks that this machine is part of.
+// A route out of the networks of this machine.
 struct DefaultRoute {
   std::string interface;
   std::string gateway;  // "192.0.2.1"; empty where the route has none, and for IPv6
@@ -31,7 +31,7 @@ struct Neighbour {
 // with blanks are none, as for the C library.
 [[nodiscard]] Result<std::vector<std::string>> read_resolvers(const Files& files);
 
-// The texts of /proc/net/route, /proc/net/ipv6_route and /proc/net/arp. Rows that are no rows are malformed.
+// The texts of /proc/net/route, /proc/net/ipv6_route and /proc/net/arp. malformed: a line is not a row.
 [[nodiscard]] Result<std::vector<DefaultRoute>> parse_default_routes(std::string_view route);
 [[nodiscard]] Result<std::vector<DefaultRoute>> parse_default_routes_ipv6(std::string_view route);
 [[nodiscard]] Result<std::vector<Neighbour>> parse_neighbours(std::string_view arp);

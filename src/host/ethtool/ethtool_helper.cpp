@@ -58,7 +58,7 @@ Result<EthtoolPort> HelperEthtool::read_one(const std::string& interface, MonoTi
   const Duration patience = std::min(deadline - clock_.now().mono, limits_.patience);
   auto answer = helper_.call(kRead, make_text_message(interface), mono_now() + patience);
   if (!answer) {
-    // Without the whole time to answer in, silence is no evidence about the driver.
+    // Without the whole time to answer in, silence proves nothing about the driver.
     if (answer.error().failure == HelperFailure::timed_out &&
         (patience >= limits_.patience || answer.error().stuck_pid >= 0)) {
       const std::lock_guard lock(mutex_);

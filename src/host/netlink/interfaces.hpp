@@ -22,14 +22,14 @@ struct OwnAddress {
   friend bool operator==(const OwnAddress&, const OwnAddress&) = default;
 };
 
-// Those that other machines may know: no loopback, and nothing that is good on one network alone. Also of
+// Addresses that other machines may know: no loopback, and nothing that is good on one network alone. Also of
 // interfaces that are down, or have no carrier: that is when others are to miss them. By the name of the
 // interface.
 [[nodiscard]] Result<std::vector<OwnAddress>> read_own_addresses();
 
-// Those by which other machines know this one: of the wanted interfaces, or, where none is named, of those
-// that are a device or are built on a device (a bond, a bridge with a port). Where none does, as in a
-// container, all.
+// Those by which other machines know this one: of the wanted interfaces, or, where none is named, of
+// interfaces that are a device or are built on a device (a bond, a bridge with a port). Where none does, as
+// in a container, all.
 [[nodiscard]] std::vector<OwnAddress> addresses_for_peers(const host::Files& files,
                                                           std::vector<OwnAddress> all,
                                                           const std::vector<std::string>& wanted);

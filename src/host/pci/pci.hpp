@@ -116,8 +116,8 @@ struct PciIds {
 // The last row of an aer_dev_* file: "TOTAL_ERR_COR 12".
 [[nodiscard]] std::optional<std::uint64_t> parse_aer_total(std::string_view text);
 
-// Those of them that have most bridges in common with the device, all by PCI address. Empty: none is below
-// one that the device is below, or the kernel does not report it.
+// The addresses in `others` that have most bridges in common with the device, all by PCI address. Empty: none
+// shares a bridge with the device, or the kernel does not report it.
 [[nodiscard]] std::vector<std::string> nearest_of(const Files& files, std::string_view device,
                                                   std::span<const std::string> others);
 

@@ -115,8 +115,8 @@ ChildStatus status_of(const siginfo_t& info) {
   return {.was_signalled = info.si_code != CLD_EXITED, .code = info.si_status};
 }
 
-// Of a child that has ended. Nothing: somebody traces it (a debugger, a leak detector), and the kernel keeps
-// its end from its parent until they let it go.
+// Of a child that has ended. Nothing: a tracer (a debugger, a leak detector) holds it, and the kernel hides
+// its end from its parent until the tracer detaches.
 std::optional<ChildStatus> reap(int pidfd, MonoTime deadline) {
   constexpr auto kAgain = std::chrono::milliseconds{1};
   while (true) {
@@ -217,7 +217,7 @@ void Child::send_signal(int signal) const {
 std::optional<ChildStatus> Child::wait_until(MonoTime deadline) {
   if (status_ || !pidfd_) return status_;
   if (!poll_until(pidfd_.get(), POLLIN, deadline)) return std::nullopt;
-  // Its group dies before it is reaped: afterwards the number may belong to somebody else.
+  // Its group dies before it is reaped: afterwards the number may belong to another group.
   if (leads_group_) ::kill(-pid_, SIGKILL);
   status_ = reap(pidfd_.get(), deadline);
   if (!status_ || !leads_group_) return status_;

@@ -15,7 +15,7 @@
 
 namespace autopilot::host {
 
-// A program to start. Nothing is looked up in PATH and nothing is inherited that is not named here.
+// A program to start. Nothing is searched in PATH and nothing is inherited that is not named here.
 struct Command {
   std::string program;
   std::vector<std::string> arguments;    // without the program's own name
@@ -50,9 +50,9 @@ struct ChildStatus {
 // "exit code 3", "signal 11 (Segmentation fault)"
 [[nodiscard]] std::string to_string(const ChildStatus& status);
 
-// A running program: leader of its own process group unless its command says otherwise, with an empty signal
-// mask, default signal handlers and no descriptor of ours but those of ChildFiles. When it ends, what it left
-// in its group is killed. One owner; not thread-safe.
+// A running program: leader of its own process group unless its command sets joins_group, with an empty
+// signal mask, default signal handlers and no descriptor of ours but those of ChildFiles. When it ends, what
+// it left in its group is killed. One owner; not thread-safe.
 class Child {
  public:
   // An error names the program and the reason why it could not be executed.

@@ -22,7 +22,7 @@ namespace autopilot::host {
                                                          MonoTime deadline);
 
 // The mounts that this process sees. Local ones answer statfs from memory and are asked directly, the others
-// in the helper of kind "storage". One that hung is not asked again before its helper could be killed and
+// in the helper of kind "storage". A mount that hung is not asked again before its helper could be killed and
 // some time has passed, so that a dead server costs neither all helpers nor the whole time of a round.
 class SystemFilesystems final : public Filesystems {
  public:
