@@ -10,7 +10,7 @@ namespace autopilot::nettest {
 struct BandwidthContext {
   BandwidthDoors doors;
   kube::CallerRights rights;
-  bool is_open = false;  // whoever reaches the port may have tests made
+  bool is_open = false;  // any user who can reach the port can start tests
 };
 
 // /v1/network/servers and /v1/network/bandwidth, by which agents make tests between two nodes. They are for

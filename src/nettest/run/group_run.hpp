@@ -21,16 +21,16 @@
 
 namespace autopilot::nettest {
 
-// What came of one group.
+// Result of one group.
 struct GroupFound {
-  NodeGroup group;                // with those that took part in the last try
+  NodeGroup group;                // its members are the nodes of the last try
   std::optional<double> bus;      // bits/s
   std::optional<WrongSum> wrong;  // of any try
   std::string problem;            // why nothing was measured
 };
 
-// Has groups of nodes make all-reduces, step after step. A node that takes no part is left out, of later
-// groups too, and the others try again without it; one that is in use is asked once more first. Ends with
+// Lets groups of nodes run all-reduces, step after step. A node that takes no part is left out, of later
+// groups too, and the others try again without it; a node that is in use is asked once more first. Ends with
 // this. On the loop's thread.
 class GroupRun {
  public:
@@ -40,9 +40,9 @@ class GroupRun {
 
   struct Listener {
     std::function<void(std::string message)> on_progress;
-    // Once, not from within the beginning; it may end this.
+    // Once, not from within the constructor; it may destroy this.
     std::function<void()> on_end;
-    // Who is in another test may soon be free.
+    // A node that is in another test may soon be free.
     Duration before_again = std::chrono::seconds{4};
   };
 
@@ -52,7 +52,7 @@ class GroupRun {
   GroupRun& operator=(const GroupRun&) = delete;
   ~GroupRun() = default;
 
-  // Nobody waits for what is being measured any more: to be abandoned.
+  // Exchanges that are under way; the caller abandons them.
   [[nodiscard]] std::vector<std::unique_ptr<GroupExchange>> take_exchanges();
   // Groups that have been measured, or could not be.
   [[nodiscard]] const std::vector<GroupFound>& found() const { return found_; }
@@ -67,9 +67,9 @@ class GroupRun {
   struct Try {
     NodeGroup group;
     std::size_t number = 1;
-    std::set<std::string> waited_for = {};         // nodes that were in use, and
-    std::set<std::string> moved = {};              // those of them that were to wait, alone
-    std::optional<WrongSum> wrong = {};            // of the ones before
+    std::set<std::string> waited_for = {};         // nodes that were in use
+    std::set<std::string> moved = {};              // of these, the nodes that were to wait, alone
+    std::optional<WrongSum> wrong = {};            // of the tries before
     std::unique_ptr<GroupExchange> exchange = {};  // null: it waits
     net::Subscription pause = {};
   };

@@ -17,28 +17,28 @@
 
 namespace autopilot::nettest {
 
-// Where this node can be reached.
+// Addresses, RDMA ports and GPUs of this node.
 struct OwnLines {
   std::vector<api::NetworkAddress> addresses;
   std::vector<api::RdmaPort> rdma = {};
   std::size_t gpus = 0;
-  host::GpuVendor gpu_vendor = host::GpuVendor::nvidia;  // where there are both, NVIDIA's count
+  host::GpuVendor gpu_vendor = host::GpuVendor::nvidia;  // with GPUs of both vendors, only NVIDIA's count
 };
 
-// What nobody else may test while this port is tested.
+// Name of the line that other tests must not use while this port is tested.
 [[nodiscard]] inline const std::string& line_of(const api::RdmaPort& port) {
   return port.interface.empty() ? port.port : port.interface;
 }
 
-// Of this machine, or of the network namespace of this process; wanted: see addresses_for_peers. Blocks as
-// files of the kernel may.
+// Reads the addresses of this machine, or of the network namespace of this process; wanted: see
+// addresses_for_peers. May block, because it reads files of the kernel.
 [[nodiscard]] Result<OwnLines> read_addresses(const host::Files& files,
                                               const std::vector<std::string>& wanted);
 // Likewise, with RDMA and GPUs. An adapter that does not answer is left out.
 [[nodiscard]] Result<OwnLines> read_networks(const host::Files& files,
                                              const std::vector<std::string>& wanted);
 
-// What this node says of where it can be reached, read when somebody asks and remembered for seconds. On the
+// Answers where this node can be reached: reads it on request, and remembers it for kRemembered. On the
 // loop's thread.
 class OwnNetwork {
  public:

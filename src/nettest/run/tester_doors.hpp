@@ -16,7 +16,7 @@
 
 namespace autopilot::nettest {
 
-// What a test of many nodes stands on. Used on the loop's thread.
+// Dependencies of a test of many nodes. Used on the loop's thread.
 struct TesterDoors {
   // All agents there are, this one among them.
   std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers;
@@ -26,23 +26,23 @@ struct TesterDoors {
   std::function<void()> look;
 };
 
-// What those stand on that have this node take part in tests of bandwidth. Everything is used on the loop's
-// thread and outlives them.
+// Dependencies of the classes that let this node take part in bandwidth tests. Everything is used on the
+// loop's thread and outlives these classes.
 struct BandwidthDoors {
   BandwidthEnds& ends;
-  BandwidthEnds& standing;  // servers that wait for a test of somebody else: they make room
+  BandwidthEnds& standing;  // servers that wait for the test of another caller: they make room
   OwnNetwork& own;
   AddressBook& book;
   // All agents there are, this one among them.
   std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers;
-  // Whose job is on this node, in a sentence; empty: nobody's that is known.
+  // Sentence that names the job on this node; empty: no job is known.
   std::function<std::string()> job;
-  // Who uses the GPU with that PCI address, or may use it, in a sentence; empty: nobody does. By a look that
-  // begins now.
+  // Checks now whether the GPU with that PCI address is in use. busy: a sentence that names the processes
+  // that use it or may use it; empty: it is idle.
   std::function<void(const std::string& gpu, std::function<void(const std::string& busy)> done)> look_at_gpu;
   std::string node;  // this one
   std::string pod;   // of this agent; empty: it is in none
-  // How tests are made that this agent makes.
+  // Settings of the tests that this agent runs.
   std::function<PairChoice()> choice;
 };
 

@@ -13,7 +13,7 @@
 
 namespace autopilot::nettest {
 
-// By which what other threads have done comes to the loop, as long as who waits for it lives. Made and ended
+// Posts callbacks from any thread to the event loop; does nothing after destruction. Construct and destroy it
 // on the loop's thread.
 class WayBack {
  public:
@@ -25,7 +25,7 @@ class WayBack {
     end_->loop = nullptr;
   }
 
-  // Calls a function on the loop's thread, or nobody where the way has ended. From any thread, at any time.
+  // Calls a function on the loop's thread; drops it after destruction. From any thread, at any time.
   using Post = std::function<void(std::function<void()>)>;
   [[nodiscard]] Post post() const {
     return [end = end_](std::function<void()> function) {
@@ -49,8 +49,8 @@ class WayBack {
 // Why something was not measured.
 inline constexpr std::string_view kEndedBefore = "the test was ended before";
 
-// Exchanges for which nobody waits any more, until their agents have ended: what these hold would be in use,
-// and the next run would not find it idle. On the loop's thread.
+// Keeps abandoned exchanges until their agents have ended, because these agents hold lines and GPUs that the
+// next run needs idle. On the loop's thread.
 template <typename Exchange>
 class Abandoned {
  public:
