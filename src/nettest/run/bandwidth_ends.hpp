@@ -22,34 +22,34 @@
 
 namespace autopilot::nettest {
 
-// In place of an interface: an all-reduce takes whatever lines NCCL finds, and all GPUs, so nobody else tests
-// meanwhile.
+// Stands for all interfaces: NCCL chooses the lines of an all-reduce, which also uses all GPUs, so no other
+// test runs at the same time.
 inline constexpr const char* kAllLines = "*";
 
-// This node's ends of tests of bandwidth: servers that listen for another node, and measurements of another
-// node's servers. Each is a child with a deadline; of one interface, and out of the memory of one GPU, there
-// is one at a time, beside one of kAllLines none. On the loop's thread.
+// Endpoints of bandwidth tests on this node: servers that listen for another node, and measurements against
+// the servers of another node. Each is a child with a deadline. One interface, and the memory of one GPU, is
+// in one test at a time; beside a test of kAllLines no other test runs. On the loop's thread.
 class BandwidthEnds {
  public:
   static constexpr std::size_t kMost = 16;
-  // What a child may take beyond the seconds of its test: connections, and an end that gives up by itself.
+  // Time that a child may take beyond the seconds of its test, to connect and to give up by itself.
   static constexpr Duration kBeyond = std::chrono::seconds{20};
 
   struct Doors {
     Result<std::string> program;      // see net_probe_program
     Result<std::string> gpu_program;  // see gpu_probe_program
-    // Runs a child to its end, on another thread; as ChildRunner::run says.
+    // Runs a child to its end, on another thread; see ChildRunner::run.
     std::function<Result<host::ChildReport>(const host::Command& command, MonoTime deadline,
                                             const std::stop_token& stop, const host::LineHandler& on_line)>
         run;
     // Runs it on a thread that may block; false: there is no room.
     std::function<bool(std::function<void()> task)> submit;
-    // A test that had GPUs has ended, kGivenBack ago and no other one since: who looked at them before saw
-    // its process, or took another one for it. Null: nobody looks.
+    // Called kGivenBack after the end of a test that had GPUs, if no other such test has ended since: an
+    // earlier check of the GPUs saw the test's process, or took another process for it. Null: not called.
     std::function<void()> on_gpus_free = {};
   };
-  // So long after its end a process may still be told: by an answer of the driver that is shared, or by the
-  // driver itself (AMD). The GPU probe looks itself.
+  // Time after the end of a process in which it may still be listed: in a shared answer of the driver, or by
+  // the driver itself (AMD). The GPU probe reads the list itself.
   static constexpr Duration kGivenBack = std::chrono::seconds{3};
 
   using OnListening = std::function<void(Result<api::ServersAnswer> answer)>;
@@ -63,45 +63,46 @@ class BandwidthEnds {
   // Ends all of them.
   ~BandwidthEnds() { stop(); }
 
-  // interface: the one of the address. Calls back, not from within, when all servers listen or one does not.
-  // conflict: the interface, or the GPU, is in use by another test; exhausted; not_found: the program is not
-  // there. What does not listen has ended then, and the interface is free.
+  // interface: the interface of the address. Calls back, not from within, when all servers listen or one does
+  // not. conflict: the interface, or the GPU, is in use by another test; exhausted; not_found: the program is
+  // missing. On an error the servers have ended, and the interface is free.
   void serve(const std::string& interface, const BandwidthServer& server, OnListening done);
-  // Likewise, by RDMA. interface: the one of the same line, or the port where it has none.
+  // Likewise, over RDMA. interface: the interface of the same line, or the port if the line has none.
   void serve(const std::string& interface, const RdmaServer& server, OnListening done);
-  // Likewise, by NCCL or RCCL, on kAllLines; seconds: until nobody is waited for any more.
+  // Likewise, by NCCL or RCCL, on kAllLines; seconds: until the server ends by itself.
   void serve(const AllReduceServer& server, int seconds, OnListening done);
   // Ends these servers, and calls back, at once or later, when they have ended: then the interface is free.
-  // What they found is told once.
+  // Their result is handed out once.
   using OnServersEnd = std::function<void(const api::ServersEnd& end)>;
   void end(const std::string& id, OnServersEnd done);
-  // Ends who takes part on this interface, also before it listens, and calls back as the one above.
+  // Ends the test on this interface, also before its servers listen, and calls back as end() does.
   void end_on(const std::string& interface, std::function<void()> done);
   // Likewise all of them.
   void end_all(const std::function<void()>& done);
-  // Likewise, by TCP, RDMA or, on kAllLines, NCCL; what could not be measured is an answer with its reason.
-  // gpu: see host::RdmaTest. vendor: of the GPUs of this node, where they sum up.
+  // Measures over TCP or RDMA or, on kAllLines, by NCCL; errors as of serve(). A failed measurement is an
+  // answer with its reason. gpu: see host::RdmaTest. vendor: of the GPUs of this node, for an all-reduce.
   void measure(const std::string& interface, const api::BandwidthRequest& request, OnMeasured done,
                const std::string& gpu = {}, host::GpuVendor vendor = host::GpuVendor::nvidia);
-  // Likewise, and one way alone.
+  // Likewise, in one direction only.
   void measure_to(const std::string& interface, const BandwidthTest& test, OnReport done);
-  // Likewise what the RDMA port of that interface writes to itself. The id of this end; empty: it did not
-  // begin.
+  // Likewise, the RDMA port of that interface writes to itself. Returns the id for stop(); empty: the
+  // measurement did not begin.
   std::string measure_loopback(const std::string& interface, const RdmaLoopback& test, OnReport done);
-  // Ends the one of that id; one that has ended is ended.
+  // Ends the test with that id; does nothing if it has ended.
   void stop(const std::string& id);
   void stop();
   [[nodiscard]] bool is_idle() const { return ends_.empty(); }
   // By a test of bandwidth.
   [[nodiscard]] bool is_in_use(const std::string& interface) const;
-  // How many processes of tests of this may be seen on that GPU by a look that began then: also kGivenBack
-  // after them.
+  // Number of processes of these tests that a check of that GPU, begun at `look`, may see; they count until
+  // kGivenBack after their end.
   [[nodiscard]] int processes_on(const std::string& gpu, WallTime look) const;
-  // Those with that id have GPUs or the memory of one, or had them and what they found was not told yet.
+  // The servers with that id use GPUs or the memory of one, or have used them and their result is not handed
+  // out yet.
   [[nodiscard]] bool holds_gpus(const std::string& id) const;
 
  private:
-  // What the first line of a server says of it, without its id.
+  // Parses the first line of a server; the answer has no id yet.
   using ReadLine = Result<api::ServersAnswer> (*)(std::string_view line);
 
   struct End {
@@ -111,7 +112,7 @@ class BandwidthEnds {
     bool is_listening = false;
     ReadLine read_line = nullptr;
     OnListening on_listening;
-    std::optional<Error> refusal;  // why it does not listen; told when its child has ended
+    std::optional<Error> refusal;  // why it does not listen; reported when its child has ended
     std::vector<std::function<void()>> on_end;
     // The GPU that it has; kAllLines: all of them; empty: none.
     [[nodiscard]] std::string held() const { return interface == kAllLines ? interface : gpu; }

@@ -24,10 +24,10 @@
 
 namespace autopilot::nettest {
 
-// The operation of the check of a medium, as network.bandwidth: has nodes measured in pairs, those that are
-// reserved for it ("peer/gpu-7") or all, and puts what it found on the board. When it is ended before its
-// time what was measured until then is a result, too, and the agents are told to end what they still do. On
-// the loop's thread.
+// The operation of the check of a medium, such as network.bandwidth: measures pairs of the nodes that are
+// reserved for it ("peer/gpu-7"), or of all nodes, and puts the observations on the board. If it is stopped
+// early, the measurements so far are the result, and the agents are asked to end their tests. On the loop's
+// thread.
 class BandwidthTester {
  public:
   static constexpr Duration kDeadline = std::chrono::minutes{10};
@@ -41,14 +41,14 @@ class BandwidthTester {
   BandwidthTester& operator=(const BandwidthTester&) = delete;
   ~BandwidthTester() = default;
 
-  // What it would test between these nodes, or all, if it began now, as of kPlanRemembered at most. Each test
-  // has other pairs than the one before it, as far as there are others. Errors as in its end; unsupported:
-  // there is no pair to test; exhausted: kMostPlans others are asked for.
+  // Pairs that a test of these nodes, or of all, would measure if it began now; at most kPlanRemembered old.
+  // Each test has other pairs than the test before, if there are others. Errors as of a test; unsupported:
+  // there is no pair to test; exhausted: kMostPlans other plans are being made.
   using OnPlan = std::function<void(const Result<api::BandwidthPlan>& plan)>;
   void plan(const std::vector<Subject>& nodes, OnPlan done);
-  // conflict: one is under way. malformed: it is to test what is no node, or only one.
+  // conflict: a test is under way. malformed: a subject is not a node, or there is only one.
   [[nodiscard]] Status begin(diagnostics::OwnTest::Calls calls);
-  // With what was measured until now, in a sentence; empty: nothing.
+  // Returns a sentence about the measurements so far; empty: there are none.
   std::string cancel();
 
  private:
@@ -63,7 +63,7 @@ class BandwidthTester {
   void take_plan(const std::string& names, const Result<api::BandwidthPlan>& plan);
   void take_peers(const Result<std::vector<fleet::Peer>>& peers);
   void run(std::vector<PeerNetwork> networks);
-  // Puts on the board what was measured until now. Errors: nothing was.
+  // Puts the measurements so far on the board. Errors: there are none.
   [[nodiscard]] Result<std::string> conclude();
   void end(const Result<std::string>& said);
 

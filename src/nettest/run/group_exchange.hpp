@@ -19,23 +19,24 @@
 
 namespace autopilot::nettest {
 
-// What the members of a group said, each of itself and of all.
+// Answers of the members of a group, combined.
 struct GroupAnswer {
-  std::optional<double> bus;                   // bits/s, the lowest that one of them saw
+  std::optional<double> bus;                   // bits/s, the lowest that a member measured
   std::optional<WrongSum> wrong;               // in place of it
   std::map<std::string, std::string> refused;  // likewise: nodes that take no part, and why
-  std::set<std::string> in_use;                // of them: in another test, or beside a job, now
-  std::string problem;                         // likewise, where nobody says that it is he
+  std::set<std::string> in_use;                // of these: in another test, or beside a job, now
+  std::string problem;                         // likewise, if no member names itself as the cause
 };
 
-// One all-reduce of the GPUs of several nodes by their agents: the first one is asked to wait, the others to
-// join it, and the first one to end. One that cannot take part ends it for all. On the loop's thread.
+// One all-reduce of the GPUs of several nodes by their agents: the first agent is asked to wait, the others
+// to join it, and the first agent to end. A member that cannot take part ends it for all. On the loop's
+// thread.
 class GroupExchange {
  public:
   using OnEnd = std::function<void(const GroupAnswer& answer)>;
 
-  // group: why_no_group() says nothing. seconds: that count. tls: see PairExchange. Calls back once, not from
-  // within.
+  // group: why_no_group() of it is empty. seconds: that count. tls: see PairExchange. Calls back once, not
+  // from within.
   GroupExchange(net::EventLoop& loop, const std::shared_ptr<const net::TlsContext>& tls, NodeGroup group,
                 std::size_t seconds, OnEnd on_end);
   GroupExchange(const GroupExchange&) = delete;
@@ -43,8 +44,8 @@ class GroupExchange {
   ~GroupExchange() = default;
 
   [[nodiscard]] bool has_ended() const { return has_ended_; }
-  // Before it has ended: nobody waits for what is measured any more. Who waits is told to end, with which the
-  // others end as well; then it calls back, not from within, in place of what it would have called.
+  // Only before it has ended: drops the measurement. The waiting member is asked to end, which ends the
+  // others as well; then this calls `done`, not from within, instead of on_end.
   void abandon(std::function<void()> done);
 
  private:
@@ -67,9 +68,9 @@ class GroupExchange {
   OnEnd on_end_;
   GroupAnswer answer_;
   std::string servers_;         // their id
-  std::size_t pending_ = 0;     // of those that join
-  bool is_ending_ = false;      // who waits was told to
-  bool is_waited_for_ = false;  // its word that it has ended
+  std::size_t pending_ = 0;     // joining members that have not answered
+  bool is_ending_ = false;      // the waiting member is asked to end
+  bool is_waited_for_ = false;  // its answer that it has ended
   bool is_abandoned_ = false;
   bool has_ended_ = false;
   net::Subscription soon_;

@@ -22,9 +22,9 @@
 
 namespace autopilot::nettest {
 
-// The operation network.nccl_group: has the GPUs of many nodes sum up together, those below each leaf switch
-// and then all, of the nodes that are reserved for it ("peer/gpu-7") or of all there are, and puts what it
-// found on the board. When it is ended before its time what was measured until then is a result, too. On the
+// The operation network.nccl_group: runs all-reduces over the GPUs of many nodes, first below each leaf
+// switch and then of all, with the nodes that are reserved for it ("peer/gpu-7") or with all nodes, and puts
+// the observations on the board. If it is stopped early, the measurements so far are the result. On the
 // loop's thread.
 class GroupTester {
  public:
@@ -37,16 +37,16 @@ class GroupTester {
   GroupTester& operator=(const GroupTester&) = delete;
   ~GroupTester() = default;
 
-  // conflict: one is under way. malformed: it is to test what is no node, or only one. unavailable: only a
-  // share of each line may be taken.
+  // conflict: a test is under way. malformed: a subject is not a node, or there is only one. unavailable: a
+  // test may take only a share of each line.
   [[nodiscard]] Status begin(diagnostics::OwnTest::Calls calls);
-  // With what was measured until now, in a sentence; empty: nothing.
+  // Returns a sentence about the measurements so far; empty: there are none.
   std::string cancel();
 
  private:
   void take_peers(const Result<std::vector<fleet::Peer>>& peers);
   void run(std::vector<PeerNetwork> networks);
-  // Puts on the board what was measured until now. Errors: nothing was.
+  // Puts the measurements so far on the board. Errors: there are none.
   [[nodiscard]] Result<std::string> conclude();
   void end(const Result<std::string>& said);
 

@@ -24,10 +24,9 @@ namespace autopilot::nettest {
 inline constexpr std::string_view kLoopbackCheck = "network.rdma_loopback";
 
 // The operation network.rdma_loopback: each RDMA port of this node writes to itself, one after the other, for
-// the check of that name (src/checks/network/rdma_loopback.cpp lists the names); once more out of the memory
-// of the GPU that is nearest to it, where perftest can. When it is ended before its time, or by a job,
-// what was measured until then is a result, too, in which the other ports are not tested. On the loop's
-// thread.
+// the check of that name (src/checks/network/rdma_loopback.cpp lists the names); then again out of the memory
+// of the GPU that is nearest to the port, if perftest supports it. If a caller or a job stops it early, the
+// measurements so far are the result, in which the other ports are not tested. On the loop's thread.
 class LoopbackTester {
  public:
   static constexpr Duration kDeadline = std::chrono::minutes{10};
@@ -36,8 +35,8 @@ class LoopbackTester {
   struct Doors {
     OwnNetwork& own;
     BandwidthEnds& ends;
-    BandwidthEnds& standing;  // servers that wait for a test of somebody else: they make room
-    // Whose job is on this node, in a sentence; empty: nobody's that is known.
+    BandwidthEnds& standing;  // servers that wait for the test of another caller: they make room
+    // Sentence that names the job on this node; empty: no job is known.
     std::function<std::string()> job;
     // The board has something new.
     std::function<void()> look;
@@ -49,15 +48,15 @@ class LoopbackTester {
   LoopbackTester& operator=(const LoopbackTester&) = delete;
   ~LoopbackTester() = default;
 
-  // conflict: one is under way, or a job is on this node. malformed: it is to test what is no port of it.
+  // conflict: a test is under way, or a job is on this node. malformed: a subject is not a port of this node.
   [[nodiscard]] Status begin(diagnostics::OwnTest::Calls calls);
-  // With what was measured until now, in a sentence; empty: nothing.
+  // Returns a sentence about the measurements so far; empty: there are none.
   std::string cancel();
 
  private:
   struct Test {
     api::RdmaPort port;
-    bool uses_gpu = false;  // the one that is nearest to it
+    bool uses_gpu = false;  // the GPU that is nearest to the port
   };
 
   void take_lines(const OwnNetwork::Lines& lines);
@@ -77,7 +76,7 @@ class LoopbackTester {
   const std::shared_ptr<host::TestBoard> board_;
   std::optional<diagnostics::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;  // of the test that was asked for last
-  std::vector<Test> tests_;   // to make, the one under way or the next one last
+  std::vector<Test> tests_;   // that remain; the test under way, or the next one, is last
   std::string end_;           // that measures now; empty: none
   Observations found_;
   std::size_t ports_ = 0;     // to test
