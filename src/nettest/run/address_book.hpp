@@ -18,15 +18,15 @@
 
 namespace autopilot::nettest {
 
-// Where a node can be reached: what its agent said, or else the one address at which the agent is asked.
+// Addresses of a node: the answer of its agent, or else only the address at which the agent is asked.
 struct PeerNetwork {
   fleet::Peer peer;
   api::NodeNetwork network;
-  std::string problem;  // why the agent did not say; empty: it did, now or before
+  std::string problem;  // why the agent did not answer; empty: it answered, now or before
 };
 
-// At which addresses the nodes of other agents can be reached, as these agents say. What one said counts for
-// ten minutes, and for longer where it does not answer: then it is wanted most. On the loop's thread.
+// Addresses of other nodes, as their agents report them. An answer counts for kRemembered, and longer if the
+// agent no longer answers, because it is needed most then. On the loop's thread.
 class AddressBook {
  public:
   static constexpr Duration kRemembered = std::chrono::minutes{10};
@@ -42,7 +42,7 @@ class AddressBook {
 
   // Calls back, not from within, with what is known of each, in their order.
   void find(std::vector<fleet::Peer> peers, std::function<void(std::vector<PeerNetwork> networks)> done);
-  // Nobody else is known any more.
+  // Forgets all other agents.
   void keep_only(const std::vector<fleet::Peer>& peers);
 
  private:

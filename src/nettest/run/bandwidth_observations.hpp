@@ -16,37 +16,37 @@
 
 namespace autopilot::nettest {
 
-// What GPUs of several nodes summed up together was not right.
+// Wrong result of an all-reduce over the GPUs of several nodes.
 struct WrongSum {
   std::string problem;  // a sentence
   std::string node;     // whose GPU got it; empty: not known
 };
 
-// What a run of tests of bandwidth found, for the checks of it (src/checks/network/pair_bandwidth.cpp lists
-// the names). Pure.
+// Observations of a run of bandwidth tests, for its checks (src/checks/network/pair_bandwidth.cpp lists the
+// names). Pure.
 
 inline constexpr std::string_view kBandwidthCheck = "network.bandwidth";
 inline constexpr std::string_view kRdmaBandwidthCheck = "network.rdma_bandwidth";
 inline constexpr std::string_view kRdmaGpuCheck = "network.rdma_gpu";
 inline constexpr std::string_view kNcclCheck = "network.nccl_allreduce";
-// Beyond, those that are best are left out, and the outcome says how many.
+// Of more pairs, the best are left out, and the outcome contains their number.
 inline constexpr std::size_t kMostPairsTold = 1000;
 inline constexpr std::size_t kMostLeftOutTold = 100;
-// What stands for nothing among samples, which must be more than 0; bits/s.
+// Sample for "nothing arrived", because samples must be more than 0; bits/s.
 inline constexpr double kNothingArrived = 1;
 
 struct BandwidthFound {
   Fabric fabric;
   Verdict verdict;
   std::map<std::uint32_t, std::string> problems;  // why nothing was measured, by id of the test
-  std::map<std::uint32_t, WrongSum> wrong;        // what came out wrong in one, likewise
+  std::map<std::uint32_t, WrongSum> wrong;        // wrong results, likewise
   std::vector<std::string> pods;                  // of the agents, by number of the node; empty: in none
   std::map<std::uint32_t, api::BandwidthLatency> latencies;  // to the destination, by id of the test
   bool is_line_node = false;                                 // see PairMedium
   std::vector<LeftOut> left_out;
 };
 [[nodiscard]] Observations bandwidth_observations(const BandwidthFound& found, Instant ended);
-// There are no two nodes to test.
+// For fewer than two nodes to test.
 [[nodiscard]] Observations no_bandwidth_targets(Instant now);
 // "12 pairs of 8 nodes measured in 2 rounds: nobody is suspect"
 [[nodiscard]] std::string bandwidth_sentence(const BandwidthFound& found);

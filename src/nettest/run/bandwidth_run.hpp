@@ -27,29 +27,29 @@
 namespace autopilot::nettest {
 
 // Nodes as rails connect them: lines of the same name and rate are tested against each other; one process
-// does not fill every line, so a rate is no measure of what to expect. needs_rates: without lines of which
-// nobody knows the rate. Errors as Fabric::create; unsupported: no two nodes have a line of the same name.
+// does not fill every line, so the rate does not predict the result. needs_rates: leave out lines of unknown
+// rate. Errors as Fabric::create; unsupported: no two nodes have a line of the same name.
 [[nodiscard]] Result<Fabric> fabric_of(const std::vector<PeerNetwork>& networks, const PairMedium& medium,
                                        bool needs_rates);
-// That a test takes each way, once it is under way.
+// Duration of a test in each direction, in seconds, without its start.
 [[nodiscard]] std::size_t seconds_each_way(const PairTest& test);
-// What a test said, in so many samples at most: each is the mean of the seconds that it stands for.
+// Result of a test, in that many samples at most; each sample is the mean of the seconds that it covers.
 [[nodiscard]] PairResult pair_result_of(std::uint32_t id, std::size_t samples,
                                         const Result<api::BandwidthAnswer>& answer);
 
-// Finds out which node, interface or way is slow, with so much of the rate of each line (100: with all that
-// it carries, of whatever rate): round after round the pairs that fleet::PairRun wants, all of a round at
-// once; those of which nothing was measured once more, when the others are at rest. Ends with this. On the
-// loop's thread.
+// Finds out which node, interface or path is slow, with most_percent of the rate of each line (100: without a
+// limit, also on lines of unknown rate): tests the pairs that PairRun wants, round after round, all of a
+// round at once; then again the pairs without a measurement, when the others have ended. Ends with this. On
+// the loop's thread.
 class BandwidthRun {
  public:
   static constexpr std::size_t kMostAtOnce = 256;  // pairs: each is two connections
 
   struct Listener {
     std::function<void(std::string message)> on_progress;
-    // Once, not from within the beginning; it may end this.
+    // Once, not from within the constructor; it may destroy this.
     std::function<void()> on_end;
-    // Who is in another test may soon be free: a client gives up seconds after its server is gone.
+    // A node in another test may soon be free: a client gives up seconds after its server is gone.
     Duration before_again = std::chrono::seconds{4};
   };
 
@@ -60,15 +60,15 @@ class BandwidthRun {
   BandwidthRun& operator=(const BandwidthRun&) = delete;
   ~BandwidthRun() = default;
 
-  // Nobody waits for what is being measured any more: to be abandoned.
+  // Exchanges that are under way; the caller abandons them.
   [[nodiscard]] std::vector<std::unique_ptr<PairExchange>> take_pairs();
-  // By what was measured until now.
+  // From the measurements so far.
   [[nodiscard]] Verdict verdict() const { return run_.verdict(); }
   [[nodiscard]] const Fabric& fabric() const { return run_.fabric(); }
   [[nodiscard]] const std::vector<PeerNetwork>& networks() const { return networks_; }
   // Why nothing was measured, by id of the test.
   [[nodiscard]] const std::map<std::uint32_t, std::string>& problems() const { return problems_; }
-  // What came out wrong, likewise, of tests that were made again as well.
+  // Wrong results, likewise, also of tests that ran again.
   [[nodiscard]] const std::map<std::uint32_t, WrongSum>& wrong() const { return wrong_; }
   [[nodiscard]] const std::map<std::uint32_t, api::BandwidthLatency>& latencies() const { return latencies_; }
 
@@ -96,24 +96,24 @@ class BandwidthRun {
   std::map<std::uint32_t, api::BandwidthLatency> latencies_;
   std::size_t round_ = 0;
   std::deque<PairTest> waiting_;  // of the round, for room
-  std::vector<PairTest> again_;   // when those that are under way are over
+  std::vector<PairTest> again_;   // when the tests under way have ended
   std::string why_again_;         // the first of them
   bool is_one_busy_ = false;      // of them
   bool is_again_ = false;
   net::Subscription next_;
   WayBack way_back_;
-  // By id of the test; null: it cannot be made, which is about to be told. Last: they call.
+  // By id of the test; null: it cannot run, which is about to be reported. Last: they call.
   std::map<std::uint32_t, std::unique_ptr<PairExchange>> exchanges_;
 };
 
-// The run of tests of pairs over these nodes. Nodes of which nobody knows how they are reached are taken out
-// of them, and, where a share is taken, lines of an unknown rate are not tested. Errors as fabric_of;
-// unavailable: of too many lines nobody knows the rate; exhausted: all pairs of too many
-// nodes, or which take longer than a test may.
+// The run of pair tests over these nodes. Removes the nodes of unknown addresses from `networks`; if a test
+// may take only a share of a line, lines of unknown rate are not tested. Errors as fabric_of; unavailable:
+// the rate of too many lines is unknown; exhausted: all pairs of too many nodes, or of nodes whose pairs take
+// longer than a test may.
 [[nodiscard]] Result<PairRun> plan_run(std::vector<PeerNetwork>& networks, const PairMedium& medium,
                                        const PairChoice& choice);
 
-// How it would begin. found: all nodes that were wanted, also those that the run is without.
+// How the run would begin. found: all nodes that were wanted, also the nodes that are not in the run.
 [[nodiscard]] api::BandwidthPlan plan_of(const std::vector<PeerNetwork>& found, const PairMedium& medium,
                                          PairRun run, const PairChoice& choice);
 

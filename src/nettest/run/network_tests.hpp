@@ -31,18 +31,17 @@ struct NetworkTestContext {
   std::string node = {};                     // this one
   std::string pod = {};                      // of this agent; empty: it is in none
   std::vector<std::string> interfaces = {};  // see addresses_for_peers
-  // This node is a machine that does not exist: of the one that it runs on it has the network, and neither
-  // RDMA devices nor GPUs.
+  // This node is simulated: it has the network of its machine, and neither its RDMA devices nor its GPUs.
   bool is_simulated = false;
   std::function<std::string()> leaf = {};  // of this node, see api::NodeNetwork
   std::function<PingSettings()> ping = {};
   std::function<PairChoice()> pairs = [] { return PairChoice{}; };
   std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers = {};
   std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
-  kube::CallerRights rights = {};  // of agents, to have tests of bandwidth made
-  bool is_open = false;            // whoever reaches the port may
-  // Whose job is on this node, in a sentence; empty: nobody's that is known. own: how many processes that a
-  // look which began then saw on that GPU may be of tests of this agent.
+  kube::CallerRights rights = {};  // of agents, to start bandwidth tests
+  bool is_open = false;            // any user who can reach the port may start them
+  // Sentence that names the job on this node; empty: no job is known. own: number of processes on that GPU
+  // that may belong to tests of this agent, as a check that began at `look` saw them.
   using OwnProcesses = std::function<int(const std::string& gpu, WallTime look)>;
   std::function<std::string(const OwnProcesses& own)> job = [](const OwnProcesses&) { return std::string(); };
   // See BandwidthDoors.
@@ -53,14 +52,14 @@ struct NetworkTestContext {
   std::shared_ptr<host::TestBoard> board = {};
 };
 
-// What this agent does for tests of the network between nodes: it says where its node can be reached, and
-// asks the others. On the loop's thread.
+// Network tests between nodes, on the side of this agent: it answers where its node can be reached, and asks
+// the other agents. On the loop's thread.
 class NetworkTests {
  public:
   explicit NetworkTests(NetworkTestContext context);
 
   void add_to(net::HttpServer& server);
-  // Used no longer than this.
+  // They refer to this, which outlives them.
   [[nodiscard]] std::vector<diagnostics::OperationKind> operations();
   void start() { ping_.start(); }
   // See PingTester.
@@ -68,9 +67,9 @@ class NetworkTests {
     return ping_.with_agents(std::move(nodes));
   }
   void note_settings() { ping_.note_settings(); }
-  // A job may have begun here: tests of bandwidth make room for it.
+  // A job may have begun on this node: bandwidth tests make room for it.
   void note_job();
-  // Ends tests of bandwidth in which this node takes part.
+  // Ends the bandwidth tests in which this node takes part.
   void stop();
 
   [[nodiscard]] BandwidthDoors bandwidth_doors();

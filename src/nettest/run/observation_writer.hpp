@@ -48,13 +48,13 @@ class ObservationWriter {
   Observations observations_;
 };
 
-// What another node or a helper said is wrong, as far as a message takes it.
+// Printable text of a problem that another node or a helper reports, shortened to kLongest bytes.
 [[nodiscard]] inline std::string problem_text(std::string_view said) {
   constexpr std::size_t kLongest = 300;
   return to_printable(said, kLongest);
 }
 
-// Of neighbours so many that at most `most` are left, which is not 0. Pure.
+// Means of runs of neighbouring samples, so that at most `most` values are left; `most` is not 0. Pure.
 [[nodiscard]] std::vector<double> means_of(std::vector<double> samples, std::size_t most);
 
 }  // namespace autopilot::nettest

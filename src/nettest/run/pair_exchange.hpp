@@ -20,16 +20,16 @@
 
 namespace autopilot::nettest {
 
-// One end of a pair, with the address at which it is tested, or asked for a test of that RDMA port or of
-// GPUs.
+// One endpoint of a pair. address: the address that is tested, or at which the node is asked for a test of
+// that RDMA port or of GPUs.
 struct PairEnd {
   fleet::Peer peer;
   std::string address;
   std::string rdma_port = {};  // else empty
 };
 
-// A test of two nodes by their agents: one is asked to listen, the other one to measure, and the first one to
-// end. Where this ends before they give up by themselves, later. On the loop's thread.
+// A test of two nodes by their agents: one agent is asked to listen, the other to measure, and the first to
+// end. If this is destroyed before that, the agents end later, by themselves. On the loop's thread.
 class PairExchange {
  public:
   struct Wish {
@@ -42,11 +42,11 @@ class PairExchange {
     std::size_t seconds = 1;
     std::uint64_t most = 0;  // see BandwidthRequest
   };
-  // Errors: an agent did not want to (conflict: it is in another test, or a job is on its node: refused_by
-  // names the node), or could not be asked.
+  // Errors: an agent refused (conflict: it is in another test, or a job is on its node: refused_by names the
+  // node), or could not be asked.
   using OnEnd = std::function<void(Result<api::BandwidthAnswer> answer, const std::string& refused_by)>;
 
-  // tls: what agents are asked with inside TLS; null: in the clear. Calls back once, not from within.
+  // tls: for requests to agents that use TLS; null: in the clear. Calls back once, not from within.
   PairExchange(net::EventLoop& loop, const std::shared_ptr<const net::TlsContext>& tls, Wish wish,
                OnEnd on_end);
   PairExchange(const PairExchange&) = delete;
@@ -55,8 +55,8 @@ class PairExchange {
 
   // It has called back.
   [[nodiscard]] bool has_ended() const { return stage_ == Stage::ended; }
-  // Before it has ended: nobody waits for what is measured any more. Its servers are told to end, with which
-  // the measurement ends as well; then it calls back, not from within, in place of what it would have called.
+  // Only before it has ended: drops the measurement. Its servers are asked to end, which ends the measurement
+  // as well; then this calls `done`, not from within, instead of on_end.
   void abandon(std::function<void()> done);
 
  private:
@@ -83,28 +83,28 @@ class PairExchange {
 // How an agent asks others to take part in a test of bandwidth.
 
 inline constexpr Duration kToListen = std::chrono::seconds{30};
-// Drivers of GPUs begin first. Why one does not is told before this is over.
+// GPU drivers start first. The agent reports why a driver does not start before this is over.
 inline constexpr Duration kToListenNccl = std::chrono::seconds{45};
 static_assert(kToListenNccl > std::chrono::seconds{2 * kNcclPatience});
 // Until servers have ended.
 inline constexpr Duration kToEnd = std::chrono::seconds{5};
-// Seconds beyond those of both ways: what an agent takes at most before it says that nothing was measured; by
-// RDMA with three programs, each of which may hang, by NCCL with drivers and libraries that begin
-// (BandwidthEnds).
+// Seconds beyond those of both directions that an agent takes at most before it reports that nothing was
+// measured; over RDMA with three programs, each of which may hang, by NCCL with drivers and libraries that
+// start (BandwidthEnds).
 inline constexpr std::size_t kToGiveUp = 30;
 inline constexpr std::size_t kToGiveUpRdma = 60;
 inline constexpr std::size_t kToGiveUpNccl = 80;
 static_assert(2 * api::kMostTestSeconds + kToGiveUpNccl <= api::kMostServerSeconds);
 
 [[nodiscard]] net::ServerUrl url_of(const fleet::Peer& peer);
-// Asked by its address, it must all the same be the agent of that node. null: in the clear.
+// The agent is asked by its address, and its certificate must name its node. null: in the clear.
 [[nodiscard]] std::shared_ptr<const net::TlsContext> tls_for(
     const std::shared_ptr<const net::TlsContext>& tls, const fleet::Peer& peer);
 [[nodiscard]] net::HttpRequest request_of(std::string method, std::string path, std::string body);
 // To have servers end before their time.
 [[nodiscard]] net::HttpRequest end_request_of(const std::string& servers);
-// The body of a good answer, or what the agent of that node said in its place: conflict, denied; else as
-// HttpSession.
+// The body of a successful answer, or the error that the agent of that node reports: conflict, denied; else
+// as HttpSession.
 [[nodiscard]] Result<std::string> body_of(const std::string& node, const Result<net::HttpResponse>& answer);
 
 }  // namespace autopilot::nettest

@@ -11,20 +11,20 @@
 #include "nettest/echo/peer_echo.hpp"
 #include "nettest/run/address_book.hpp"
 
-// What a round of pings found, for the check network.ping (src/checks/network/ping.cpp lists the names).
+// Observations of a round of pings, for the check network.ping (src/checks/network/ping.cpp lists the names).
 // Pure.
 namespace autopilot::nettest {
 
 inline constexpr std::string_view kPingCheck = "network.ping";
 
-// An address that is asked, and whose it is.
+// Address that is asked, with its node and interface.
 struct PingAddress {
   std::size_t peer = 0;   // of the networks
   std::string interface;  // of that node
   std::string address;
 };
 
-// All of all of them, in order.
+// All addresses of all nodes, in order.
 [[nodiscard]] std::vector<PingAddress> ping_addresses(const std::vector<PeerNetwork>& networks);
 
 struct PingRound {
@@ -37,15 +37,15 @@ struct PingRound {
   Instant ended;
 };
 
-// Of each node how many of its addresses were silent; of each interface of this one how its questions fared;
-// of a way between two interfaces only where something is odd about it.
+// For each node, the number of its silent addresses; for each interface of this node, counts and latencies of
+// its pings; for a path between two interfaces, its figures only if they are abnormal.
 [[nodiscard]] Observations ping_observations(const PingRound& round);
-// There is no other node, or nobody knows one.
+// There is no other node, or no other node is known.
 [[nodiscard]] Observations no_ping_targets(const std::string& pod, Instant now);
-// Those that were silent at an address, or odd at one: they are asked again.
+// Nodes that were silent or abnormal at an address: they are asked again.
 [[nodiscard]] std::vector<std::string> nodes_to_ask_again(const PingRound& round);
-// Of such observations: how many addresses were asked by way of each interface of this node, and how many of
-// them gave no answer.
+// From such observations, for each interface of this node: the number of addresses asked over it, and of
+// these the number without an answer.
 struct PingCount {
   double asked = 0;
   double unanswered = 0;

@@ -24,17 +24,17 @@
 
 namespace autopilot::nettest {
 
-// When this node makes its rounds: one in each turn of the wall clock, which are all of the same length and
-// have the same number on all nodes. A node begins its rounds at a place in the turns of its own, a little
-// early or late each time. The clock may be set: a turn that was passed over is not made up for, and one that
-// comes again by less than the length of two is not made again. Pure.
+// Times of the rounds of this node: one round in each turn of the wall clock; all turns have the same length,
+// and the same number on all nodes. Each node begins its rounds at its own place in a turn, a little early or
+// late each time. The clock may be set: a skipped turn is not made up for, and a turn that comes again after
+// a step back of less than two lengths gets no second round. Pure.
 class PingTurns {
  public:
-  // place: in [0, 1), that of this node.
+  // place: of this node, in [0, 1).
   explicit PingTurns(double place) : place_(place) {}
 
   [[nodiscard]] static std::uint64_t number_at(WallTime now, Duration length);
-  // No round was made in the turn that it is.
+  // No round has begun in the current turn.
   [[nodiscard]] bool is_open(WallTime now, Duration length) const;
   void note_round(WallTime now, Duration length);
   // To the beginning of the next round: in this turn where it is open, also where its place has passed.
@@ -55,16 +55,16 @@ class PingTurns {
 };
 
 struct PingSettings {
-  Duration every{0};      // 0: when somebody asks for a round
+  Duration every{0};      // 0: only on request
   bool asks_all = false;  // all other nodes in each round, however many there are
   unsigned echoes = 5;    // to each address
 };
 
-// Asks the nodes of other agents whether they answer, and puts what it found on the board under
-// "network.ping". Where there are many nodes each round asks a few of them, which the clock chooses: all
-// agents choose so that each node is asked by as many, and all pairs in turn, for which each makes one round
-// in each turn of the clock. A node about which something was odd is asked again in the next round. While
-// nobody tells which agents there are those that were told last are asked. On the loop's thread.
+// Pings the nodes of other agents, and puts the observations on the board under "network.ping". In a large
+// cluster each round asks a few nodes, which the clock chooses: the choices of all agents together ask each
+// node equally often and cover all pairs in turn, if each agent makes one round in each turn of the clock. A
+// node with an abnormal result is asked again in the next round. If the list of agents cannot be read, the
+// last list counts. On the loop's thread.
 class PingTester {
  public:
   static constexpr Duration kLongestRound = std::chrono::seconds{20};
@@ -81,8 +81,8 @@ class PingTester {
     std::function<void()> look;
   };
 
-  // settings: asked before each round, because a configuration may change. tcp_port: of the agents. random:
-  // in [0, 1), by which agents do not ask together.
+  // settings: called before each round, because a configuration may change. random: returns [0, 1), so that
+  // the agents do not all ask at once.
   PingTester(net::EventLoop& loop, const Clock& clock, AddressBook& book, std::string node, std::string pod,
              std::function<PingSettings()> settings, Doors doors, std::function<double()> random,
              std::shared_ptr<host::TestBoard> board);
@@ -90,17 +90,16 @@ class PingTester {
   PingTester& operator=(const PingTester&) = delete;
   ~PingTester() = default;
 
-  // Makes rounds of its own accord from now on, as far as the settings want it.
+  // Begins periodic rounds, if the settings have an interval.
   void start();
-  // The settings may be others.
+  // Call it when the settings may have changed.
   void note_settings();
-  // A round that begins after this call, of the nodes that are reserved for it, or else of those whose turn
-  // it is, which is then made. conflict: somebody waits for one already. malformed: it is to ask what is no
-  // node.
+  // A round that begins after this call, of the nodes that are reserved for it; without these, the round of
+  // the current turn. conflict: a caller waits for a round already. malformed: a subject is not a node.
   [[nodiscard]] Status test_now(diagnostics::OwnTest::Calls calls);
-  // Those of these nodes whose agents are known; all of them as long as none is.
+  // The nodes among these whose agents are known; all of them while no agent is known.
   [[nodiscard]] std::vector<Subject> with_agents(std::vector<Subject> nodes) const;
-  // Who asked for it waits no more; the round goes on.
+  // Drops the callbacks of test_now(); the round continues.
   void forget_asked() { asked_.reset(); }
 
  private:
@@ -124,21 +123,21 @@ class PingTester {
   const std::function<double()> random_;
   const std::shared_ptr<host::TestBoard> board_;
   AddressBook& book_;
-  std::vector<fleet::Peer> peers_;  // that were told last
+  std::vector<fleet::Peer> peers_;  // of the last list
   PingTurns turns_;
   PingRound round_;  // that is under way
   std::uint64_t number_of_round_ = 0;
   bool is_under_way_ = false;
   bool is_started_ = false;
-  bool begins_anew_ = false;     // the round under way began before somebody asked for one
-  std::set<std::string> again_;  // nodes about which something was odd
+  bool begins_anew_ = false;     // the round under way began before test_now() was called
+  std::set<std::string> again_;  // nodes with an abnormal result
   std::optional<diagnostics::OwnTest::Calls> asked_;
   net::Subscription next_;
   WayBack way_back_;
 };
 
 struct PingChoice {
-  // Up to so many nodes each one asks all others, and more are a choice.
+  // Up to this number of nodes each node asks all others; of more it asks a choice.
   static constexpr std::size_t kAskAll = ContactRounds::kMostForFullMesh;
   static constexpr std::size_t kPerRound = 16;
 
@@ -147,9 +146,9 @@ struct PingChoice {
   std::set<std::string> again;  // nodes that are asked in any case
 };
 
-// Of all agents there are those whose nodes this one asks, in order of their names; not its own. Where they
-// are a choice, every node is asked by kPerRound others in each round, and all pairs meet within
-// (n - 1) / kPerRound rounds, rounded up. Pure.
+// The agents whose nodes this node asks, in order of their names, without its own. Where they are a choice,
+// every node is asked by kPerRound others in each round, and all pairs meet within (n - 1) / kPerRound
+// rounds, rounded up. Pure.
 [[nodiscard]] std::vector<fleet::Peer> peers_to_ping(std::vector<fleet::Peer> peers, const std::string& self,
                                                      const PingChoice& choice);
 
