@@ -21,7 +21,7 @@ Result<fleet::Question> question_to(const fleet::Peer& peer,
   question.url = {peer.is_encrypted, peer.address, peer.port, ""};
   question.request.method = "GET";
   question.request.path = api::kNetworkPath;
-  // Asked by its address, it must all the same be the agent of that node.
+  // The agent is asked by its address, and its certificate must name its node.
   if (peer.is_encrypted && tls) question.tls = tls->for_server(peer.node);
   return question;
 }
@@ -114,7 +114,7 @@ void AddressBook::find(std::vector<fleet::Peer> peers, std::function<void(std::v
                                  }});
 }
 
-// Those whose agents have not said lately where their nodes can be reached.
+// Requests to the agents whose last answer is older than kRemembered.
 std::vector<fleet::Question> AddressBook::questions_of(Search& search) const {
   std::vector<fleet::Question> questions;
   for (const fleet::Peer& peer : search.wanted) {

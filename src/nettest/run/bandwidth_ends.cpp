@@ -12,8 +12,8 @@ namespace autopilot::nettest {
 namespace {
 
 constexpr std::size_t kMaxWords = 300;
-// Seconds that the programs of perftest may take beside those that count and kBeyond: each is asked for its
-// options, begins, and is waited for when it hangs.
+// Seconds that the programs of perftest may take beyond the seconds that count and kBeyond: each program is
+// asked for its options, begins, and is waited for when it hangs.
 constexpr int kAroundRdma = 24;
 // Likewise of an all-reduce: a call of the driver that hangs is given up after host::kNcclPatience, then one
 // end waits as long for the other, and what was measured has a margin of ten seconds.
@@ -31,7 +31,7 @@ std::string_view program_on(const std::string& interface) {
   return interface == kAllLines ? kGpuProbe : kNetProbe;
 }
 
-// Why a child that ended said nothing: its last words, or how it ended.
+// Why a child ended without a report: its last words, or how it ended.
 std::string last_words(std::string_view program, const Result<host::ChildReport>& report) {
   if (!report) return report.error().what;
   if (report->end == host::ChildEnd::timed_out) return std::string(program) + " did not end in its time";
@@ -66,7 +66,7 @@ Result<BandwidthReport> measure_one_way(const Run& run, const std::string& progr
   return run_one_way(run, command_of(program, test), test.from_peer);
 }
 
-// One way, and then the other. On a thread that may block.
+// One direction, then the other. On a thread that may block.
 api::BandwidthAnswer measure_both_ways(const Run& run, const std::string& program,
                                        const api::BandwidthRequest& request) {
   BandwidthTest test{.address = request.address,
@@ -148,7 +148,7 @@ api::BandwidthAnswer measure_by_nccl(const Run& run, const std::string& program,
   return {.to_peer = way, .from_peer = way, .reason = "", .error = ""};
 }
 
-// By TCP and RDMA the other end tells all there is.
+// Over TCP and RDMA the other endpoint reports everything.
 api::ServersEnd found_by(const BandwidthServer&, const Result<host::ChildReport>&) {
   return {};
 }
@@ -156,7 +156,7 @@ api::ServersEnd found_by(const RdmaServer&, const Result<host::ChildReport>&) {
   return {};
 }
 
-// The last line of the one that waited. A wrong sum that the others could not be told.
+// The last line of the server that waited: a wrong sum that the others do not know of.
 api::ServersEnd found_by(const AllReduceServer& server, const Result<host::ChildReport>& child) {
   if (!child) return {};
   const std::string_view output = trim(child->output);
@@ -363,7 +363,7 @@ std::string BandwidthEnds::take_part(const std::string& interface, const std::st
 
 void BandwidthEnds::measure(const std::string& interface, const api::BandwidthRequest& request,
                             OnMeasured done, const std::string& gpu, host::GpuVendor vendor) {
-  // By TCP one child for each way; one makes all tests of RDMA.
+  // Over TCP one child for each direction; one child runs all tests over RDMA.
   const int seconds = static_cast<int>(request.seconds);
   int longest = seconds;
   std::function measure_so = measure_both_ways;

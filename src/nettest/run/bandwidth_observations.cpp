@@ -63,7 +63,7 @@ void add_suspect(const BandwidthFound& found, const Suspect& suspect, Observatio
                      {"sentence", suspect.sentence}};
 }
 
-// Of each pair: it says most about it.
+// The latest test of each pair: it has the most evidence.
 std::vector<std::uint32_t> last_tests(const Verdict& verdict) {
   std::map<std::tuple<RailNumber, NodeNumber, NodeNumber>, std::uint32_t> pairs;
   for (std::uint32_t test = 0; test < verdict.cells.size(); ++test) {
@@ -80,8 +80,8 @@ double share_of(double received, const std::optional<double>& usual) {
   return usual ? received / *usual : 1;
 }
 
-// Of the lower of both ways, of what is usual; what was not measured comes first, and last what cannot be
-// compared.
+// Share of the usual rate in the slower direction; unmeasured pairs come first, and pairs without comparison
+// last.
 double share_of(const Cell& cell) {
   if (!cell.forward || !cell.backward) return -1;
   return std::min(share_of(*cell.forward, cell.usual), share_of(*cell.backward, cell.usual_backward));
@@ -91,7 +91,7 @@ void add_pod(const BandwidthFound& found, const char* name, NodeNumber node, Obs
   if (!found.pods[node].empty()) told.attributes.emplace_back(name, found.pods[node]);
 }
 
-// One way of a test, with what is usual for it; nothing: not measured, not known.
+// One direction of a test, with the usual rate for it; nullopt: not measured, not known.
 struct WayFound {
   NodeNumber from = 0;
   NodeNumber to = 0;
@@ -169,7 +169,7 @@ bool is_of_node(const BandwidthFound& found, const LeftOut& left) {
   return left.line.empty() || found.is_line_node;
 }
 
-// Those of which somebody might think that they were tested.
+// Nodes and lines that a reader expects among the tested.
 void add_left_out(const BandwidthFound& found, ObservationWriter& writer) {
   std::size_t count = 0;
   for (const LeftOut& left : found.left_out) {
@@ -197,7 +197,7 @@ void add_rest(const Verdict& verdict, ObservationWriter& writer) {
               writer);
 }
 
-// "net0, net1": those on which nobody knows who is below which switch, and it matters.
+// "net0, net1": rails on which it matters which node is below which switch, and this is unknown.
 std::string hidden_rails(const BandwidthFound& found) {
   std::string rails;
   for (const RailNumber rail : found.verdict.hidden_leaves)

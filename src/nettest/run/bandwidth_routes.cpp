@@ -15,8 +15,8 @@ using net::Responder;
 
 using Shared = std::shared_ptr<Responder>;
 
-// Whether the request comes from an agent, or from somebody who may do all that agents may.
-// is_open: everybody may.
+// Whether the request comes from an agent, or from a caller with the same rights. is_open: every caller has
+// them.
 void find_right(const BandwidthContext& context, const HttpRequest& request, bool is_open,
                 const std::function<void(const std::optional<Error>& refusal)>& done) {
   if (request.peer.is_local_socket || is_open) return done(std::nullopt);
@@ -47,7 +47,7 @@ bool is_open_for(const BandwidthContext& context, const OwnEnd& end) {
   return context.is_open && end.gpus == 0 && end.memory == api::Memory::host;
 }
 
-// What nobody else may test meanwhile.
+// Devices that no other test may use during this test.
 struct Claim {
   std::string interface;
   std::string gpu = {};                              // that has the buffers, by PCI address; else empty
@@ -75,7 +75,7 @@ Result<Claim> claim_in(const OwnLines& lines, const OwnEnd& end) {
 
 using OnClaim = std::function<void(const Result<Claim>& claim)>;
 
-// perftest takes a GPU without asking who else has it, as the GPU probe does for an all-reduce.
+// perftest does not check whether a GPU is in use; the GPU probe does so for an all-reduce.
 void find_idle(const BandwidthContext& context, const Claim& claim, const OnClaim& done) {
   if (claim.gpu.empty()) return done(claim);
   context.doors.look_at_gpu(claim.gpu, [claim, done](const std::string& busy) {
@@ -83,9 +83,9 @@ void find_idle(const BandwidthContext& context, const Claim& claim, const OnClai
   });
 }
 
-// The interface of an address of this node or, by RDMA, of a port; by NCCL all of them. Servers that wait for
-// a test of somebody else have made room, which takes its time: only then is the GPU looked at, so that the
-// test begins as soon as it is seen to be idle.
+// Claims the interface of an address of this node or, over RDMA, of a port; by NCCL all of them. Servers that
+// wait for the test of another caller make room first, which takes time; the GPU is checked after that, so
+// that the test begins right after the check.
 void take_claim(const BandwidthContext& context, const OwnEnd& end, const OnClaim& done) {
   context.doors.own.find([context, end, done](const OwnNetwork::Lines& lines) {
     const auto claim = lines ? claim_in(*lines, end) : fail(lines.error());
@@ -96,7 +96,7 @@ void take_claim(const BandwidthContext& context, const OwnEnd& end, const OnClai
   });
 }
 
-// Whether an agent says that the address is one of its node.
+// Whether an agent reports the address as an address of its node.
 void find_peer(const BandwidthContext& context, const std::string& node, const std::string& address,
                const std::function<void(Status is_known)>& done) {
   context.doors.peers(

@@ -20,7 +20,7 @@ namespace autopilot::nettest {
 
 namespace {
 
-// Each way of a pair: three rounds of kMostAtOnce pairs are over within a minute and a half.
+// Each direction of a pair: three rounds of kMostAtOnce pairs end within a minute and a half.
 constexpr std::size_t kLeastSeconds = 3;
 constexpr std::size_t kMostSeconds = 8;
 static_assert(kMostSeconds <= api::kMostTestSeconds);
@@ -48,7 +48,7 @@ std::vector<double> samples_of(const api::BandwidthWay& way, std::size_t wanted)
 }
 
 Missing missing_for(const std::string& reason) {
-  // Whoever was told to listen did: what says no now is no line.
+  // The server was asked to listen and did: a refusal now is not a fault of the line.
   constexpr std::array<std::string_view, 11> kRefusals{
       "busy",      "denied",     "port_taken",    "refused",   "no_route", "no_program",
       "no_driver", "no_library", "peer_vanished", "no_memory", "no_cuda"};
@@ -183,7 +183,7 @@ void BandwidthRun::begin(const PairTest& test) {
   exchange = std::make_unique<PairExchange>(
       loop_, tls_, *std::move(wish),
       [this, test](const Result<api::BandwidthAnswer>& answer, const std::string& refused_by) {
-        // The exchange that tells is not ended from within.
+        // The exchange is not destroyed from within its callback.
         way_back_.post()([this, test, answer, refused_by] { take(test, answer, refused_by); });
       });
 }
@@ -211,7 +211,7 @@ void BandwidthRun::take(const PairTest& test, const Result<api::BandwidthAnswer>
 }
 
 void BandwidthRun::take_result(const PairTest& test, const Result<api::BandwidthAnswer>& answer) {
-  // All seconds take the same way through the fabric: below different switches they are one sample of it.
+  // All seconds take the same path through the fabric: below different switches they are one sample of it.
   const bool is_cross = run_.fabric().locality(test.source, test.destination) == Locality::cross_leaf;
   const PairResult result = pair_result_of(test.id, is_cross ? 1 : test.flows.size(), answer);
   if (result.missing) problems_[test.id] = problem_of(answer);
@@ -234,7 +234,7 @@ std::vector<std::unique_ptr<PairExchange>> BandwidthRun::take_pairs() {
   return pairs;
 }
 
-// A job has begun there: what was measured beside it says nothing.
+// A job has begun on that node: measurements beside it are no evidence.
 void BandwidthRun::leave(const std::string& node) {
   const auto found = std::ranges::find(networks_, node, [](const PeerNetwork& one) { return one.peer.node; });
   if (found != networks_.end()) (void)run_.leave(static_cast<NodeNumber>(found - networks_.begin()));
@@ -249,7 +249,7 @@ api::PlannedRail rail_of(const Fabric& fabric, RailNumber rail) {
   return planned;
 }
 
-// Each has its servers begin and end; both ways have a second before they count.
+// The servers of each test begin and end; each direction runs one second before it counts.
 std::size_t seconds_of(const std::vector<PairTest>& tests) {
   constexpr std::size_t kAround = 2;
   std::size_t longest = 0;
@@ -265,7 +265,7 @@ PairSettings settings_of(const PairMedium& medium, const PairChoice& choice) {
   return settings;
 }
 
-// All pairs are told of too late, or never, where they take longer than a test may.
+// If all pairs take longer than a test may, their result comes too late, or never.
 Status check_length(PairRun run, const PairMedium& medium, const PairChoice& choice) {
   if (!choice.all_pairs) return {};
   const std::size_t rounds = all_pairs_rounds(run.fabric(), settings_of(medium, choice));

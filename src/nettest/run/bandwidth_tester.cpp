@@ -107,7 +107,7 @@ void BandwidthTester::run(std::vector<PeerNetwork> networks) {
   const PairChoice choice = next_choice();
   const std::vector<PeerNetwork> found = networks;
   auto pairs = plan_run(networks, medium_, choice);
-  // Whoever names nodes wants them tested.
+  // A caller that names nodes wants them tested.
   if (!pairs && pairs.error().code == Errc::unsupported && asked_->reservation.empty()) {
     board_->put(std::string(medium_.check), no_bandwidth_targets(clock_.now()));
     return end(Result<std::string>(pairs.error().what));

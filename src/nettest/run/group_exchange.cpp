@@ -20,17 +20,17 @@ bool is_of_itself(std::string_view reason) {
   return std::ranges::find(kOwn, reason) != kOwn.end();
 }
 
-// What may be of the node, or follow from the end of the others.
+// Reasons that lie in the node itself, or follow from the end of the others.
 bool may_be_of_itself(std::string_view reason) {
   return reason == "killed" || reason == "internal";
 }
 
-// Whether the agent said no, or nothing.
+// Whether the agent refused.
 bool is_refusal(const Error& error) {
   return error.code == Errc::conflict || error.code == Errc::denied;
 }
 
-// Whose fault it is nobody says.
+// For a problem whose culprit is unknown.
 std::string problem_of(const std::string& node, const std::string& said) {
   return "told by " + node + ": " + problem_text(said);
 }
@@ -141,7 +141,7 @@ void GroupExchange::end_servers() {
                                                [this](const auto& answer) { take_servers_end(answer); });
 }
 
-// Who waited may have seen a wrong sum of which the others know only that it is gone.
+// The waiting member may have seen a wrong sum; the others know only that it is gone.
 void GroupExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
   is_waited_for_ = false;
   const auto body = body_of(node_of(0), answer);
@@ -151,8 +151,8 @@ void GroupExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
   end_when_all_have();
 }
 
-// Those that still join hold their lines: whoever tries again would meet them. Whoever abandons it does not
-// wait for that.
+// Members that still join hold their lines, so another try would find these in use. An abandoned exchange
+// does not wait for them.
 void GroupExchange::end_when_all_have() {
   if (has_ended_ || is_waited_for_ || (pending_ > 0 && !is_abandoned_)) return;
   has_ended_ = true;

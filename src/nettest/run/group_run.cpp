@@ -58,7 +58,7 @@ void GroupRun::begin(Try next) {
   const std::string name = next.group.name;
   next.exchange = std::make_unique<GroupExchange>(
       loop_, tls_, next.group, kSeconds, [this, name](const GroupAnswer& answer) {
-        // The exchange that tells is not ended from within.
+        // The exchange is not destroyed from within its callback.
         way_back_.post()([this, name, answer] { take(name, answer); });
       });
   tries_.insert_or_assign(name, std::move(next));
@@ -77,7 +77,7 @@ void GroupRun::take(const std::string& name, const GroupAnswer& answer) {
   end_step_when_all_have();
 }
 
-// The one that is to wait is asked alone; then another one does, and all are asked.
+// The first member was asked alone to wait, and refused; now the next member is to wait.
 void GroupRun::ask_another_to_wait(Try next) {
   std::vector<PeerNetwork>& members = next.group.members;
   next.moved.insert(members.front().peer.node);

@@ -11,8 +11,8 @@
 namespace autopilot::nettest {
 namespace {
 
-// Takes out of the networks who takes no part, and says why. Nobody asked for nodes without GPUs, unless by
-// name.
+// Removes the nodes that take no part, and returns them with the reason. A node without GPUs is only reported
+// if the caller named it.
 std::map<std::string, std::string> leave_out(std::vector<PeerNetwork>& networks, bool are_named) {
   std::map<std::string, std::string> nodes;
   std::erase_if(networks, [&nodes, are_named](const PeerNetwork& node) {
@@ -69,7 +69,7 @@ void GroupTester::run(std::vector<PeerNetwork> networks) {
   if (networks.size() < 2) {
     const std::string why =
         "fewer than two nodes have GPUs of the same vendor: there is no all-reduce to make";
-    // Whoever names nodes wants them tested.
+    // A caller that names nodes wants them tested.
     if (!asked_->reservation.empty()) return end(fail(Errc::unsupported, why));
     board_->put(std::string(kGroupCheck), no_groups(clock_.now()));
     return end(Result<std::string>(why));

@@ -20,7 +20,7 @@ Status check_ports(const std::vector<Subject>& wanted) {
   return {};
 }
 
-// Those that are wanted, of all that there are; without any all.
+// The wanted ports; all ports if none is named.
 Result<std::vector<api::RdmaPort>> chosen_of(std::vector<api::RdmaPort> ports,
                                              const std::vector<Subject>& wanted) {
   for (const Subject& subject : wanted)
@@ -98,7 +98,7 @@ void LoopbackTester::test(const Test& next) {
 
 void LoopbackTester::take(const Test& test, const Result<BandwidthReport>& report) {
   const bool is_measured = report && report->measured;
-  // It was ended to make room: that says nothing of the port.
+  // The test was stopped to make room: that is no evidence about the port.
   if (!is_measured && !check_job()) return test_next();
   tests_.pop_back();
   if (test.uses_gpu && report && report->reason == kNoCuda)

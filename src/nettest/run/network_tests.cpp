@@ -18,7 +18,7 @@
 namespace autopilot::nettest {
 namespace {
 
-// One for the round of pings that is under way, one for what this node says of itself.
+// One for the round of pings that is under way, one to read the addresses of this node.
 constexpr runtime::Workers::Limits kLanes{.threads = 2, .max_stuck = 2, .max_queued = 4};
 
 constexpr runtime::Workers::Limits kEndLanes{

@@ -28,7 +28,7 @@ class NearestGpus {
  public:
   NearestGpus(const host::Files& files, const std::vector<std::string>& gpus) : files_(files), gpus_(gpus) {}
 
-  // Of several that are as near, one that fewest ports before it have; empty: none is near.
+  // Of several equally near GPUs, the GPU that the fewest earlier ports have; empty: no GPU is near.
   std::string take(std::string_view adapter) {
     const std::vector<std::string> near = host::nearest_of(files_, adapter, gpus_);
     const auto found = std::ranges::min_element(near, {}, [this](const auto& gpu) { return ports_[gpu]; });

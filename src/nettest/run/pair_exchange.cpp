@@ -92,7 +92,7 @@ void PairExchange::end_servers() {
   });
 }
 
-// Who waited may have seen a wrong sum of which the other one knows only that its peer is gone.
+// The waiting agent may have seen a wrong sum; the other agent knows only that its peer is gone.
 void PairExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
   const auto body = body_of(wish_.destination.peer.node, answer);
   const auto found = body ? api::parse_servers_end(*body) : Result<api::ServersEnd>(fail(body.error()));
@@ -103,7 +103,7 @@ void PairExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
     answer_->wrong_at = found->wrong_at == api::kWrongHere ? api::kWrongThere : api::kWrongHere;
 }
 
-// Whoever is told may end this.
+// The callback may destroy this.
 void PairExchange::end() {
   stage_ = Stage::ended;
   const OnEnd told = on_end_;

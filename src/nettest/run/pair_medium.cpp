@@ -21,8 +21,8 @@ constexpr std::string_view kNoRates =
     "of too many lines nobody knows the rate, of which network.most_percent allows a share: "
     "there is no pair to test";
 
-// A test of iperf3 gives a sample each second, and has one way through the fabric for each pair, however long
-// it lasts. TCP is less even than RDMA, and hosts have other work: a tenth less is nobody's fault.
+// A test of iperf3 gives a sample each second, and takes one path through the fabric for each pair, however
+// long it lasts. TCP is less even than RDMA, and hosts have other work: a tenth less is not a fault.
 constexpr PairSettings settings_of_tcp() {
   PairSettings settings;
   settings.least_loss = 0.1;
@@ -31,7 +31,7 @@ constexpr PairSettings settings_of_tcp() {
   return settings;
 }
 
-// One queue pair, so one way through the fabric, and one sample each way.
+// One queue pair, so one path through the fabric, and one sample in each direction.
 constexpr PairSettings settings_of_rdma() {
   PairSettings settings = settings_of_tcp();
   settings.least_loss = 0.05;
@@ -56,7 +56,7 @@ std::vector<Line> rdma_ports_of(const api::NodeNetwork& network) {
   return lines;
 }
 
-// Those that have a GPU; of several with the same one the first, because a GPU is in one test at a time.
+// Ports that have a GPU; of several with the same GPU the first, because a GPU is in one test at a time.
 std::vector<Line> rdma_ports_with_gpu(const api::NodeNetwork& network) {
   api::NodeNetwork near = network;
   std::set<std::string> gpus;
@@ -151,8 +151,8 @@ Result<PairExchange::Wish> wish_by_rdma_of_gpus(const PeerNetwork& source, const
   return wish;
 }
 
-// Without RDMA the data go that way, too: over the fastest interface that both have, of those of which a rate
-// is known first; where they have none, over that at which the agents are asked.
+// Without RDMA the data take this path, too: over the fastest interface that both nodes have, interfaces of
+// known rate first; if they have none in common, over the addresses at which the agents are asked.
 Result<PairExchange::Wish> wish_by_nccl(const PeerNetwork& source, const std::string&,
                                         const PeerNetwork& destination, const std::string&) {
   PairExchange::Wish wish;

@@ -16,11 +16,11 @@ namespace {
 constexpr std::string_view kNoWay = "no_way";
 constexpr std::string_view kNotAsked = "not_asked";  // though there is one
 
-// Beside the ways of the same interface a way is late that takes so many times as long as most.
+// A path is late if its latency is this many times the median of the paths of the same interface.
 constexpr int kLate = 4;
 
-// A way between two interfaces about which something is odd, though it answers. Connections do not tell: one
-// that is lost is made again by the kernel, or given up for another reason.
+// A path between two interfaces with an answer and an abnormal result. Connections give no evidence: the
+// kernel repeats a lost connection attempt, or gives it up for another reason.
 bool is_odd(const PeerEcho& echo) {
   const EchoFigures& figures = echo.figures;
   return echo.way == EchoWay::icmp && figures.answered > 0 &&
@@ -28,8 +28,8 @@ bool is_odd(const PeerEcho& echo) {
           echo.path_mtu > 0);
 }
 
-// It was asked and gave no answer, or this node lost its way to it. One that could not be asked says nothing,
-// and neither does one in a network, or of a family, that this node is not in.
+// The address was asked and gave no answer, or this node lost its path to it. An address that could not be
+// asked is not silent; an address in a network, or of a family, that this node does not have is not either.
 bool is_silent(const PeerEcho& echo) {
   return echo.figures.answered == 0 && !echo.interface.empty() &&
          (echo.figures.sent > 0 || !echo.problem.empty());
@@ -153,7 +153,7 @@ void add_interface(const std::string& interface, bool is_ipv6, Way way, Observat
   writer.add_seconds(subject, "ping.latency_longest" + end, way.longest);
 }
 
-// median: of the ways of that interface.
+// median: of the paths of that interface.
 void add_link(const PingRound& round, std::size_t place, Duration median, ObservationWriter& writer) {
   const PeerEcho& echo = round.echoes[place];
   const EchoFigures& figures = echo.figures;

@@ -12,7 +12,7 @@ namespace {
 
 // The first round of an agent waits for the others of a cluster that starts.
 constexpr Duration kFirstRound = std::chrono::seconds{10};
-// What rounds that nobody has planned are counted in.
+// Length of a turn if no interval is set.
 constexpr Duration kOneTurn = std::chrono::minutes{1};
 
 Duration share_of(Duration whole, double share) {
@@ -187,7 +187,7 @@ std::uint64_t PingTurns::number_at(WallTime now, Duration length) {
   return static_cast<std::uint64_t>(turn_at(now, length).number);
 }
 
-// A clock that was set back by more says that the numbers of before were wrong.
+// If the clock was set back by more, the earlier numbers were wrong.
 bool PingTurns::is_new(const Turn& turn) const {
   return !last_ || last_->length != turn.length || turn.number > last_->number ||
          turn.number < last_->number - 1;
