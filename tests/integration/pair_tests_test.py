@@ -51,7 +51,7 @@ class PairTestsTest(unittest.TestCase):
         self.assertEqual(found, [], self.said)
         self.assertIn("net0, Gbit/s\nFROM \\ TO  1     2 ", shown)
         self.assertIn("Suspects: none\n", shown)
-        self.assertIn("nobody is suspect", shown)
+        self.assertIn("no suspect found", shown)
         self.assertIn("network.bandwidth: round 1: 4 pairs are measured", self.said)
         measured = [one for one in host.get(f"/v1/checks/{CHECK}")["observations"] if one["name"] == "bandwidth.received"]
         self.assertEqual({one["attributes"]["source"] for one in measured}, {host.name for host in self.lab.hosts.values()})

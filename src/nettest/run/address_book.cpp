@@ -53,7 +53,7 @@ Result<api::NodeNetwork> network_in(const fleet::Peer& peer, const Result<net::H
     return fail(Errc::unavailable, "its agent answers with status " + std::to_string(answer->status));
   auto network = TRY(api::parse_node_network(answer->body));
   if (network.node != peer.node)
-    return fail(Errc::conflict, "the agent there says that it is that of " + network.node);
+    return fail(Errc::conflict, "the agent at this address belongs to node " + network.node);
   std::erase_if(network.addresses, [](const api::NetworkAddress& one) {
     return !host::is_host_address(one.address) || !is_interface_name(one.interface);
   });

@@ -286,8 +286,8 @@ std::string bandwidth_sentence(const BandwidthFound& found) {
     text += "who is slow on " + rails + " cannot be told; ";
   if (verdict.suspects.empty())
     return text + (verdict.references.empty() ? "too few pairs to compare them"
-                   : verdict.is_complete      ? "nobody is suspect"
-                                              : "nobody is suspect yet");
+                   : verdict.is_complete      ? "no suspect found"
+                                              : "no suspect found yet");
   text += verdict.suspects.front().sentence;
   if (verdict.suspects.size() > 1) text += "; and " + std::to_string(verdict.suspects.size() - 1) + " more";
   return text;

@@ -48,7 +48,7 @@ struct BandwidthFound {
 [[nodiscard]] Observations bandwidth_observations(const BandwidthFound& found, Instant ended);
 // For fewer than two nodes to test.
 [[nodiscard]] Observations no_bandwidth_targets(Instant now);
-// "12 pairs of 8 nodes measured in 2 rounds: nobody is suspect"
+// "12 pairs of 8 nodes measured in 2 rounds: no suspect found"
 [[nodiscard]] std::string bandwidth_sentence(const BandwidthFound& found);
 
 }  // namespace autopilot::nettest

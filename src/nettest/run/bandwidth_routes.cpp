@@ -66,7 +66,7 @@ Result<Claim> claim_in(const OwnLines& lines, const OwnEnd& end) {
   const auto port = std::ranges::find(lines.rdma, rdma_port, &api::RdmaPort::port);
   if (port == lines.rdma.end())
     return fail(Errc::malformed,
-                "rdmaPort: " + rdma_port + " is no active port of this node; GET /v1/network");
+                "rdmaPort: " + rdma_port + " is not an active port of this node; GET /v1/network");
   if (memory == api::Memory::host) return Claim{line_of(*port)};
   if (port->gpu.empty())
     return fail(Errc::malformed, "memory: no GPU of NVIDIA is near " + rdma_port + "; GET /v1/network");

@@ -32,7 +32,7 @@ bool is_refusal(const Error& error) {
 
 // For a problem whose culprit is unknown.
 std::string problem_of(const std::string& node, const std::string& said) {
-  return "told by " + node + ": " + problem_text(said);
+  return "reported by " + node + ": " + problem_text(said);
 }
 
 }  // namespace

@@ -96,8 +96,9 @@ void GroupRun::try_again(Try ended, const GroupAnswer& answer) {
       waits = true;
     else
       left_out_.emplace(node, why);
-  listener_.on_progress(ended.group.name + ": again" + (waits ? "" : ", without those that take no part") +
-                        ": " + answer.refused.begin()->second);
+  listener_.on_progress(ended.group.name + ": again" +
+                        (waits ? "" : ", without the nodes that take no part") + ": " +
+                        answer.refused.begin()->second);
   if (waits) return pause(std::move(ended));
   if (were_all_asked && ended.number == kMostTries)
     return conclude(std::move(ended), {}, "each time other nodes took no part");

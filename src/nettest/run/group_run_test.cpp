@@ -160,7 +160,7 @@ TEST_F(GroupRunTest, whoever_says_no_is_left_out_also_later) {
   EXPECT_THAT(run_->left_out(), UnorderedElementsAre(Pair("n1", HasSubstr("in another test")),
                                                      Pair("n4", HasSubstr("in another test"))));
   EXPECT_THAT(said_, Contains(StartsWith("leaf L1: again: n1: ")));
-  EXPECT_THAT(said_, Contains(StartsWith("leaf L1: again, without those that take no part: n1: ")));
+  EXPECT_THAT(said_, Contains(StartsWith("leaf L1: again, without the nodes that take no part: n1: ")));
   const Observations told = group_observations(found(), {});
   EXPECT_EQ(told.back().subject.key, "n4");
   EXPECT_EQ(told.back().missing, "left_out");
@@ -200,7 +200,7 @@ TEST_F(GroupRunTest, what_a_node_says_of_itself_leaves_it_out_and_nothing_else_d
   EXPECT_THAT(run_->left_out(), ElementsAre(Pair("n2", "because of no_library")));
   ASSERT_EQ(run_->found().size(), 1U);
   EXPECT_EQ(run_->found()[0].bus, std::nullopt);
-  EXPECT_EQ(run_->found()[0].problem, "told by n3: because of not_joined") << "of the second try";
+  EXPECT_EQ(run_->found()[0].problem, "reported by n3: because of not_joined") << "of the second try";
 }
 
 TEST_F(GroupRunTest, with_fewer_than_two_there_is_nothing_to_sum_up) {

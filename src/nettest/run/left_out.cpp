@@ -63,7 +63,8 @@ class Search {
                      (medium_.is_line_node ? "" : " and a known or equal rate"),
                  is_odd);
     }
-    add(network, line.interface, "nobody knows its rate, of which a share is to be taken", true);
+    add(network, line.interface, "its rate is unknown, and network.most_percent allows only a share of it",
+        true);
   }
 
   const PairMedium& medium_;

@@ -16,7 +16,7 @@ constexpr std::string_view kNoCuda = "no_cuda";  // of docs/net-probe.md
 Status check_ports(const std::vector<Subject>& wanted) {
   for (const Subject& subject : wanted)
     if (subject.kind != SubjectKind::nic_port)
-      return fail(Errc::malformed, subject.key + " is no port; name ports as nic_port/mlx5_0/1");
+      return fail(Errc::malformed, subject.key + " is not a port; name ports as nic_port/mlx5_0/1");
   return {};
 }
 
@@ -25,7 +25,7 @@ Result<std::vector<api::RdmaPort>> chosen_of(std::vector<api::RdmaPort> ports,
                                              const std::vector<Subject>& wanted) {
   for (const Subject& subject : wanted)
     if (std::ranges::find(ports, subject.key, &api::RdmaPort::port) == ports.end())
-      return fail(Errc::not_found, subject.key + " is no RDMA port of this node that is active");
+      return fail(Errc::not_found, subject.key + " is not an active RDMA port of this node");
   if (!wanted.empty())
     std::erase_if(ports, [&wanted](const api::RdmaPort& port) {
       return std::ranges::find(wanted, port.port, &Subject::key) == wanted.end();

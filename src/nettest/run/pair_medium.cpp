@@ -18,7 +18,7 @@ constexpr std::size_t kOfProcess = 20'000'000'000;  // bits/s
 // For the processors of a node that has more lines than this one, all of which are tested at once.
 constexpr std::size_t kMostOfLine = 8;
 constexpr std::string_view kNoRates =
-    "of too many lines nobody knows the rate, of which network.most_percent allows a share: "
+    "the rate of too many lines is unknown, and network.most_percent allows only a share of it: "
     "there is no pair to test";
 
 // A test of iperf3 gives a sample each second, and takes one path through the fabric for each pair, however
@@ -199,7 +199,7 @@ const PairMedium kByRdmaOfGpus{.check = kRdmaGpuCheck,
                                .wish_of = wish_by_rdma_of_gpus};
 const PairMedium kByNccl{.check = kNcclCheck,
                          .line = "equal number of GPUs of the same vendor",
-                         .lack = "its agent tells of no GPU of NVIDIA or AMD",
+                         .lack = "its agent reports no GPU of NVIDIA or AMD",
                          .no_share =
                              "an all-reduce takes whatever it finds, and network.most_percent allows a "
                              "share of each line: there is no pair to test",

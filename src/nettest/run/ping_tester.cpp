@@ -61,7 +61,7 @@ void PingTester::begin_next() {
 }
 
 Status PingTester::test_now(diagnostics::OwnTest::Calls calls) {
-  if (asked_) return fail(Errc::conflict, "somebody waits for a round of pings already");
+  if (asked_) return fail(Errc::conflict, "a caller waits for a round of pings already");
   TRY_STATUS(fleet::check_nodes(calls.reservation));
   asked_ = std::move(calls);
   begins_anew_ = is_under_way_;

@@ -171,7 +171,7 @@ TEST_F(PingTesterTest, an_agent_of_another_node_is_not_believed) {
   begin();
   ASSERT_TRUE(run_round());
   EXPECT_THAT(plans_[0].addresses, ElementsAre("127.0.0.1", "127.0.0.1"));
-  EXPECT_EQ(attribute_text(found()[2], "agent"), "the agent there says that it is that of elsewhere");
+  EXPECT_EQ(attribute_text(found()[2], "agent"), "the agent at this address belongs to node elsewhere");
 }
 
 TEST_F(PingTesterTest, a_node_alone_has_nothing_to_ask) {
