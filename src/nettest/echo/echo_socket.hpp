@@ -26,7 +26,7 @@ class EchoSocket {
     EchoLabel label;
     MonoTime at{};  // when the kernel got it; where it does not tell, when it was read
   };
-  // What this machine or a router said to something that was sent.
+  // Error that this machine or a router reports for a sent packet.
   struct Complaint {
     host::InternetAddress about;
     int error = 0;  // errno: EHOSTUNREACH, EMSGSIZE, ...
@@ -38,9 +38,9 @@ class EchoSocket {
   EchoSocket& operator=(const EchoSocket&) = delete;
   ~EchoSocket();
 
-  // No packet is cut into fragments. 0, or the errno that says why nothing was sent.
+  // Sends without fragmentation. Returns 0, or the errno of the failure.
   [[nodiscard]] int send(const host::InternetAddress& to, const EchoLabel& label, std::size_t packet_bytes);
-  // All answers that have come, whoever asked.
+  // Takes all answers that have come, also answers to other programs.
   void receive(const std::function<void(const Answer& answer)>& take);
   [[nodiscard]] bool receive_complaint(Complaint& complaint);
 

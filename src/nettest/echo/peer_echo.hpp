@@ -19,7 +19,7 @@ namespace autopilot::nettest {
 enum class EchoWay : std::uint8_t {
   icmp,
   tcp,   // a connection, which is answered or refused: where the kernel gives no socket for ICMP
-  none,  // nobody asked: the problem says why
+  none,  // not asked: see PeerEcho::problem
 };
 
 [[nodiscard]] std::string_view to_string(EchoWay way);
@@ -32,7 +32,7 @@ struct EchoPlan {
 
   std::vector<std::string> addresses;
   unsigned echoes = 5;   // to each
-  unsigned closer = 20;  // as many more to one that does not answer all of them well
+  unsigned closer = 20;  // further echoes to an address that does not answer all of them well
   // From the last question to giving up an answer.
   Duration patience = std::chrono::seconds{1};
   unsigned per_second = 5000;  // packets of all together
@@ -42,17 +42,17 @@ struct EchoPlan {
   friend bool operator==(const EchoPlan&, const EchoPlan&) = default;
 };
 
-// What came of one address. Sizes are of a packet of IP, in bytes.
+// Result of one address. Sizes are of an IP packet, in bytes.
 struct PeerEcho {
   std::string address;
   EchoWay way = EchoWay::icmp;
   EchoFigures figures;
-  std::string interface;       // of this machine, towards it; empty: there is no way to it
+  std::string interface;       // of this machine, towards it; empty: there is no path to it
   unsigned interface_mtu = 0;  // 0: not known
   // The largest packet that was answered, where one of interface_mtu was not; 0: not looked for (also of a
   // way that loses packets), or nothing of that kind.
   unsigned path_mtu = 0;
-  // What this machine or a router said last: "No route to host"; why it was not asked. Empty: nothing.
+  // Last error from this machine or a router: "No route to host"; or why it was not asked. Empty: no error.
   std::string problem;
 
   friend bool operator==(const PeerEcho&, const PeerEcho&) = default;
@@ -65,8 +65,8 @@ struct PeerEcho {
 [[nodiscard]] std::string format_peer_echoes(const std::vector<PeerEcho>& echoes);
 [[nodiscard]] Result<std::vector<PeerEcho>> parse_peer_echoes(std::string_view text);
 
-// Of a packet or a connection that could not be sent: this machine has run out of something, or forbids it.
-// That says nothing about the other one.
+// Whether a packet or a connection could not be sent because this machine lacks a resource or a permission.
+// That is no evidence about the other machine.
 [[nodiscard]] constexpr bool is_own_trouble(int error) {
   switch (error) {
     case EAGAIN:

@@ -10,8 +10,7 @@
 
 namespace autopilot::nettest {
 
-// `autopilot helper ping`: asks other nodes whether they answer, for the agent. Gives the exit code of the
-// process.
+// `autopilot helper ping`: pings other nodes for the agent. Returns the exit code of the process.
 [[nodiscard]] int run_ping_helper(int fd);
 
 // Asks in a helper process, which ends after each round: its memory is needed for seconds in minutes, and the

@@ -14,40 +14,40 @@
 
 namespace autopilot::nettest {
 
-// The program that measures bandwidth between two nodes, autopilot-net-probe: how it is started and what it
-// says (docs/net-probe.md).
+// The program that measures bandwidth between two nodes, autopilot-net-probe: its command lines and its
+// output (docs/net-probe.md).
 
-// Longer ones are not read.
+// Longer reports are not read.
 inline constexpr std::size_t kMaxNetProbeReport = std::size_t{256} << 10;
 // Addresses that one server can tell from all others.
 inline constexpr std::size_t kMostHeard = 64;
 
-// One end that is listened at.
+// Server of a bandwidth test over TCP.
 struct BandwidthServer {
   std::string address;               // of this node
   int processes = 1;                 // each with a port of its own
   int first_port = 0;                // the others follow it; 0: the kernel chooses them
   int seconds = 0;                   // then all end
-  std::vector<std::string> allowed;  // addresses; nobody else is heard. At most kMostHeard
+  std::vector<std::string> allowed;  // addresses; all other clients are ignored. At most kMostHeard
 };
 
-// One test of the other end, one way.
+// Test of one direction against the server of the other node.
 struct BandwidthTest {
   std::string address;     // of this node
   std::string to;          // of the other one
   std::vector<int> ports;  // one for each process
   int streams = 1;         // of each process
   int seconds = 0;
-  bool from_peer = false;                  // the other end sends
-  std::optional<std::uint64_t> most = {};  // bits/s, of all together; nothing: what the network has
+  bool from_peer = false;                  // the other node sends
+  std::optional<std::uint64_t> most = {};  // bits/s, of all processes together; nullopt: no limit
 };
 
 // The same by RDMA, with the programs of perftest. Of such a server the processes are one for each of them.
 struct RdmaServer {
-  std::string address;   // of this node, IPv4, where it listens for who wants to test
+  std::string address;   // of this node, IPv4, at which it listens for its clients
   std::string port;      // "mlx5_0/1"
   int seconds = 0;       // then all end
-  int test_seconds = 0;  // both ends must say the same
+  int test_seconds = 0;  // the same value as in the test of the other node
   std::string gpu = {};  // in whose memory its buffers are, by PCI address; empty: in that of the host
 };
 // Both ways: what is written to the other end, and what is read of it.
@@ -56,12 +56,12 @@ struct RdmaTest {
   std::string port;                        // "mlx5_0/1"
   std::string to;                          // of the other one, IPv4
   std::vector<int> ports;                  // of its processes
-  int seconds = 0;                         // each way
-  std::optional<std::uint64_t> most = {};  // bits/s; nothing: what the network has
+  int seconds = 0;                         // in each direction
+  std::optional<std::uint64_t> most = {};  // bits/s; nullopt: no limit
   std::string gpu = {};                    // see RdmaServer
 };
 
-// What a port writes to itself.
+// Test in which a port writes to itself.
 struct RdmaLoopback {
   std::string port;  // "mlx5_0/1"
   int seconds = 0;
@@ -69,34 +69,34 @@ struct RdmaLoopback {
 };
 
 struct Carried {
-  double sent = 0;      // bits/s, by the word of the end that sent
-  double received = 0;  // by the word of the other one
+  double sent = 0;      // bits/s, as the sender reports
+  double received = 0;  // bits/s, as the receiver reports
 };
 struct Bandwidth {
   Carried all;                       // the sum over all processes
   std::vector<double> samples = {};  // bits/s that arrived, second by second
   std::vector<Carried> processes = {};
 };
-// What came of a test: `measured`, or why nothing was.
+// Result of a test: `measured`, or the reason why it is missing.
 struct BandwidthReport {
   std::optional<Bandwidth> measured;
   std::string reason;         // one word of docs/net-probe.md: "refused", "timed_out"
   std::string error;          // the same as a sentence
-  bool came_through = false;  // something did, though not all of it was measured
+  bool came_through = false;  // some data arrived, although the measurement is not complete
 };
 
 // Of a message of two bytes to the other end; microseconds.
 struct RdmaLatency {
-  double typical = 0;  // the middle
+  double typical = 0;  // the median
   double p99 = 0;
   double most = 0;
 };
 struct RdmaBandwidth {
   Bandwidth to_peer;
   Bandwidth from_peer;
-  std::optional<RdmaLatency> latency;  // nothing: it failed after both ways were measured
+  std::optional<RdmaLatency> latency;  // nullopt: it failed after both directions were measured
 };
-// What came of it: `measured`, or why one of both ways was not.
+// Result of a test: `measured`, or the reason why a direction is missing.
 struct RdmaReport {
   std::optional<RdmaBandwidth> measured;
   std::string reason;  // as of a BandwidthReport, like the next ones
@@ -104,7 +104,7 @@ struct RdmaReport {
   bool came_through = false;
 };
 
-// The program beside this one. not_found: it is not there.
+// Path of the program in the folder of this program. not_found: the file is missing.
 [[nodiscard]] Result<std::string> net_probe_program();
 [[nodiscard]] host::Command command_of(const std::string& program, const BandwidthServer& server);
 [[nodiscard]] host::Command command_of(const std::string& program, const BandwidthTest& test);
@@ -112,20 +112,20 @@ struct RdmaReport {
 [[nodiscard]] host::Command command_of(const std::string& program, const RdmaTest& test);
 [[nodiscard]] host::Command command_of(const std::string& program, const RdmaLoopback& test);
 
-// The line that a server writes when it listens, as the ports of its processes. unavailable: one of them does
-// not listen, and why. malformed: no such line. Pure, like the next one.
+// Ports of the processes of a server, from the line that it writes when it listens. unavailable: a process
+// does not listen; the error has the reason. malformed: not such a line. Pure, like the next function.
 [[nodiscard]] Result<std::vector<int>> parse_listening(std::string_view line);
-// What a test wrote, of the way that was asked for. malformed: no such report, or one without a reason and
-// without that way.
+// Report of a test, for the requested direction. malformed: not such a report, or a report without a reason
+// and without that direction.
 [[nodiscard]] Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer);
-// malformed: no such report, or one without a reason in which something is missing. Both ways count whatever
-// became of the latency, which comes last.
+// malformed: not such a report, or an incomplete report without a reason. Both directions count even if the
+// latency, which comes last, is missing.
 [[nodiscard]] Result<RdmaReport> parse_rdma(std::string_view text);
 
-// The program that measures GPUs, autopilot-gpu-probe, as an end of an all-reduce between nodes: how it is
-// started and what it says (docs/gpu-probe.md). gpu_probe_program() names it.
+// The program that measures GPUs, autopilot-gpu-probe, as an endpoint of an all-reduce between nodes: its
+// command lines and its output (docs/gpu-probe.md). gpu_probe_program() returns its path.
 
-// Longer ones are not read.
+// Longer reports are not read.
 inline constexpr std::size_t kMaxNcclProbeReport = std::size_t{64} << 10;
 
 // Seconds in one call of a driver, and for the other end to come.
@@ -139,15 +139,15 @@ struct AllReduceEnd {
   int seconds = 0;      // that count
   host::GpuVendor vendor = host::GpuVendor::nvidia;
 };
-// The end that waits for the others. Its ranks come first.
+// The endpoint that waits for the others. Its ranks come first.
 struct AllReduceServer {
   AllReduceEnd end;
 };
-// One that joins it.
+// An endpoint that joins it.
 struct AllReduceTest {
   AllReduceEnd end;
   int first = 0;   // rank of the first of its GPUs
-  std::string id;  // what the one that waits said, hexadecimal digits
+  std::string id;  // from the waiting endpoint, hexadecimal digits
 };
 
 // Of the whole: every GPU has the same.
@@ -155,7 +155,7 @@ struct AllReduce {
   double bus = 0;               // bits/s that each GPU sends, and gets: bus bandwidth as nccl-tests have it
   std::vector<double> samples;  // bits/s, in the order of time
 };
-// What came of it: `measured`, or why nothing was.
+// Result of an all-reduce: `measured`, or the reason why it is missing.
 struct AllReduceReport {
   std::optional<AllReduce> measured;
   std::string reason;                       // one word of docs/gpu-probe.md: "busy", "no_library"
@@ -164,15 +164,15 @@ struct AllReduceReport {
   std::optional<int> wrong_last_rank = {};  // and the last one; nothing: not known
 };
 
-// Both use only GPUs of which it is known that nobody else does. The id is in the environment of one that
-// joins, where no other user of the node sees it, and in no argument.
+// Both use only GPUs that are known to be idle. A joining endpoint gets the id in its environment, where no
+// other user of the node sees it, and not as an argument.
 [[nodiscard]] host::Command command_of(const std::string& program, const AllReduceServer& server);
 [[nodiscard]] host::Command command_of(const std::string& program, const AllReduceTest& test);
 
 // The first line of a server: what others join with. unavailable: it cannot serve, and why.
 // malformed: no such line. Pure, like the next one.
 [[nodiscard]] Result<std::string> parse_nccl_id(std::string_view line);
-// What a test wrote. malformed: no such report, or one without a reason and without a figure.
+// Report of a test. malformed: not such a report, or a report without a reason and without a figure.
 [[nodiscard]] Result<AllReduceReport> parse_all_reduce(std::string_view text);
 
 }  // namespace autopilot::nettest

@@ -10,8 +10,8 @@
 
 namespace autopilot::nettest {
 
-// Connects to a port of each of them, and disconnects: whoever accepts or refuses has answered. Fills in what
-// became of it, `echoes` times one after the other.
+// Connects to a port of each peer, and disconnects: a peer that accepts or refuses has answered. Fills in the
+// result, `echoes` times one after the other.
 struct TcpReach {
   std::uint16_t port = 0;
   unsigned echoes = 3;
