@@ -37,7 +37,7 @@ class EchoTally {
   std::uint16_t note_sent(MonoTime at);
   // The last one was not sent after all.
   void forget_last();
-  // An answer to a question that was never sent is nothing.
+  // Ignores an answer to a question that was never sent.
   void note_answer(std::uint16_t number, MonoTime at);
 
   [[nodiscard]] bool is_answered(std::uint16_t number) const;
@@ -87,7 +87,7 @@ class EchoExchange {
   };
 
   [[nodiscard]] static Result<EchoExchange> open();
-  // denied or unsupported: why nobody of that family can be asked. Nobody is before that is called.
+  // denied or unsupported: why no address of that family can be asked. Call it before ask().
   [[nodiscard]] const Status& can_ask(bool is_ipv6);
   // Sends them in order, those for whose answers there is time, and listens until all of these are answered,
   // or the time is over. Answers that were too late for an exchange before still count. targets: the same at

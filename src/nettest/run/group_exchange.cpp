@@ -13,7 +13,7 @@
 namespace autopilot::nettest {
 namespace {
 
-// What a node says of itself; other words are of the others, or of nobody (docs/gpu-probe.md).
+// Reasons in the node itself; other reasons lie in other nodes, or their node is unknown (docs/gpu-probe.md).
 bool is_of_itself(std::string_view reason) {
   constexpr std::array<std::string_view, 5> kOwn{"busy", "no_driver", "no_library", "no_memory",
                                                  "no_address"};
@@ -123,7 +123,7 @@ void GroupExchange::note(const std::string& node, const Result<api::BandwidthAns
 }
 
 void GroupExchange::note_refusal(const std::string& node, const Error& error) {
-  // One that was told to end in time may be late all the same.
+  // A member that was asked to end in time may still be late.
   if (!is_refusal(error) && is_ending_) return;
   answer_.refused[node] = problem_text(error.what);
   if (error.code == Errc::conflict) answer_.in_use.insert(node);
