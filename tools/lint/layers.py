@@ -4,7 +4,8 @@
 
 Columns of the table: folder, allowed includes, allowed libraries. A name is a folder of src/; a name with a slash is one header
 and its includes; "everything" allows all. A folder may use a library in its sources and in headers that only it includes: a
-header that another folder includes must not reach a library's header."""
+header that another folder includes must not reach a library's header. The named subfolders of one folder of src/ include each other
+in one direction only; files in the folder itself are left out of this rule for now."""
 
 import re
 import sys
@@ -21,6 +22,11 @@ LIBRARIES = {
 }
 # tl::expected is the Result of every folder.
 EVERYWHERE = {"expected"}
+# Pairs of subfolders that include each other for now, each with the reason. An entry without its cycle is refused.
+KNOWN_CYCLES = {
+    ("src/diagnostics/cluster", "src/diagnostics/operations"):
+        "pass_book.cpp needs gpus_in, which deep_test_words.hpp declares beside the deep test; gpus_in needs a header of its own",
+}
 NAMES_OF_TYPES = re.compile(r"\b(boost|YAML|CLI|spdlog|fmt|re2)::|\bsqlite3_?\w*\b|\b(SSL|X509|nl_sock|rtnl_\w+)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -156,13 +162,53 @@ def check_headers_seen_elsewhere(ours: Tree) -> list[str]:
     return sorted(problems)
 
 
-def run(root: Path) -> list[str]:
+def subfolder_includes(ours: Tree) -> dict[str, dict[str, str]]:
+    """For each named subfolder of a folder of src/: the others of the same folder that it includes, and one include of each."""
+    edges: dict[str, dict[str, str]] = {}
+    for path in ours.files:
+        if path.parts[0] != "src" or len(path.parts) < 4 or tree.is_test(path):
+            continue
+        for line, own, header in ours.includes(path):
+            found = ours.resolve(path, header) if own else None
+            if (found is not None and len(found.parts) > 3 and found.parts[:2] == path.parts[:2] and found.parent != path.parent
+                    and not tree.is_test(found)):
+                edges.setdefault(str(path.parent), {}).setdefault(str(found.parent), f"{path}:{line} includes {header}")
+    return edges
+
+
+def chain_of_includes(edges: dict[str, dict[str, str]], start: str, end: str) -> list[str] | None:
+    """The folders of the shortest chain of includes from `start` to `end`, both included; None without a chain."""
+    chains = [[start]]
+    seen = {start}
+    for chain in chains:
+        if chain[-1] == end:
+            return chain
+        for following in sorted(set(edges.get(chain[-1], {})) - seen):
+            seen.add(following)
+            chains.append([*chain, following])
+    return None
+
+
+def check_cycles_of_subfolders(ours: Tree, known: dict[tuple[str, str], str]) -> list[str]:
+    edges = subfolder_includes(ours)
+    cycles: dict[tuple[str, ...], list[str]] = {}
+    for first, second in sorted((first, second) for first, seconds in edges.items() for second in seconds):
+        if chain := chain_of_includes(edges, second, first):
+            cycles.setdefault(tuple(sorted(chain)), [first, *chain])
+    problems = [f"{' -> '.join(chain)}: a cycle of subfolders: "
+                + "; ".join(edges[one][following] for one, following in zip(chain, chain[1:]))
+                for folders, chain in cycles.items() if folders not in known]
+    return problems + [f"{' and '.join(folders)}: no cycle; remove the entry from KNOWN_CYCLES of tools/lint/layers.py"
+                       for folders in known if folders not in cycles]
+
+
+def run(root: Path, known_cycles: dict[tuple[str, str], str] = KNOWN_CYCLES) -> list[str]:
     table = parse_table(tree.read(root, Path(TABLE)))
     if not table:
         return [f"{TABLE}: no table with the columns 'folder' and 'may include'"]
     ours = Tree(root)
     return (check_direction(ours, table) + check_unresolved(ours) + check_libraries(ours, table)
-            + check_headers_seen_elsewhere(ours))
+            + check_headers_seen_elsewhere(ours) + check_cycles_of_subfolders(ours, known_cycles))
 
 
 if __name__ == "__main__":

@@ -20,8 +20,12 @@ Text after the table.
 
 
 class Layers(TreeCase):
-    def problems(self, files):
-        return layers.run(self.write({"ARCHITECTURE.md": TABLE, "src/core/result.hpp": "", **files}))
+    def problems(self, files, known_cycles=None):
+        return layers.run(self.write({"ARCHITECTURE.md": TABLE, "src/core/result.hpp": "", **files}), known_cycles or {})
+
+    def cycle(self, **more):
+        return {"src/host/host.hpp": "", "src/host/files/a.hpp": '#include <string>\n#include "host/gpu/b.hpp"\n',
+                "src/host/files/c.hpp": "", "src/host/gpu/b.hpp": "", "src/host/gpu/d.cpp": '#include "host/files/c.hpp"\n', **more}
 
     def test_allowed_directions_pass(self):
         self.assertEqual([], self.problems({
@@ -78,8 +82,39 @@ class Layers(TreeCase):
         self.assertEqual(1, len(problems))
         self.assertIn("is a library's type", problems[0])
 
+    def test_subfolders_of_one_folder_may_not_include_each_other(self):
+        self.assertEqual(["src/host/files -> src/host/gpu -> src/host/files: a cycle of subfolders: "
+                          "src/host/files/a.hpp:2 includes host/gpu/b.hpp; src/host/gpu/d.cpp:1 includes host/files/c.hpp"],
+                         self.problems(self.cycle()))
+
+    def test_a_cycle_through_a_third_subfolder_is_reported_once_with_each_include(self):
+        problems = self.problems({"src/host/host.hpp": "", "src/host/a/a.hpp": '#include "host/b/b.hpp"\n',
+                                  "src/host/b/b.hpp": '#include "host/c/c.hpp"\n', "src/host/c/c.hpp": "",
+                                  "src/host/c/c.cpp": '#include "host/a/x.hpp"\n', "src/host/a/x.hpp": ""})
+        self.assertEqual(1, len(problems))
+        self.assertIn("src/host/a -> src/host/b -> src/host/c -> src/host/a: a cycle of subfolders", problems[0])
+        for include in ("a/a.hpp:1 includes host/b/b.hpp", "b/b.hpp:1 includes host/c/c.hpp", "c/c.cpp:1 includes host/a/x.hpp"):
+            self.assertIn(include, problems[0])
+
+    def test_one_direction_between_subfolders_passes(self):
+        self.assertEqual([], self.problems({"src/host/host.hpp": "", "src/host/files/a.hpp": "",
+                                            "src/host/gpu/b.cpp": '#include "host/files/a.hpp"\n'}))
+
+    def test_the_folder_itself_and_tests_make_no_cycle(self):
+        self.assertEqual([], self.problems({"src/host/host.hpp": '#include "host/files/a.hpp"\n',
+                                            "src/host/files/a.hpp": "", "src/host/files/a.cpp": '#include "host/host.hpp"\n',
+                                            "src/host/files/a_test.cpp": '#include "host/gpu/b.hpp"\n',
+                                            "src/host/gpu/b.hpp": '#include "host/files/a.hpp"\n'}))
+
+    def test_a_known_cycle_passes_and_an_entry_without_its_cycle_is_refused(self):
+        known = {("src/host/files", "src/host/gpu"): "a reason"}
+        self.assertEqual([], self.problems(self.cycle(), known))
+        problems = self.problems(self.cycle(**{"src/host/gpu/d.cpp": ""}), known)
+        self.assertEqual(1, len(problems))
+        self.assertIn("src/host/files and src/host/gpu: no cycle", problems[0])
+
     def test_without_a_table_everything_is_refused(self):
-        self.assertIn("no table", layers.run(self.write({"ARCHITECTURE.md": "# Nothing\n"}))[0])
+        self.assertIn("no table", layers.run(self.write({"ARCHITECTURE.md": "# Nothing\n"}), {})[0])
 
 
 if __name__ == "__main__":
