@@ -625,7 +625,7 @@ Status Agent::listen_inside_tls() {
       .settings = tls,
       .allowed_hosts = std::move(hosts),
       .read_file = options_.read_file,
-      .on_refused = [this](const Error& why) { tell_refused("keys of TLS", why, keys_->has_any()); }});
+      .on_refused = [this](const Error& why) { tell_refused("TLS keys", why, keys_->has_any()); }});
   tls_port_ = TRY(keys_->listen());
   warn_of_readers(tls.listen);
   const std::string address = TRY(net::parse_ip_port(tls.listen)).address;

@@ -209,7 +209,7 @@ void add_service(HttpServer& server, const RouteContext& context) {
   server.route("GET", "/readyz", [context](const HttpRequest&, Responder responder) {
     const bool ready = context.runtime.has_run_once();
     responder.respond(ready ? net::text_response("ok\n")
-                            : net::text_response("not every check has looked once\n", 503));
+                            : net::text_response("not every check has run once\n", 503));
   });
   server.route("GET", "/openapi.yaml", [](const HttpRequest&, Responder responder) {
     responder.respond({200, "application/yaml", std::string(api::openapi_yaml()), {}});

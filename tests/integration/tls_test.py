@@ -103,7 +103,7 @@ class TlsTest(unittest.TestCase):
         self.assertEqual(self.metric(agent, "autopilot_tls_renewal_failing"), 0)
         with open(self.keys.path("node-1.key"), "w", encoding="utf-8") as file:
             file.write("no key")
-        harness.wait_until(lambda: agent.process.find(r"keys of TLS refused.*key of the server"), "it says so")
+        harness.wait_until(lambda: agent.process.find(r"TLS keys refused.*key of the server"), "it says so")
         self.assertIn("autopilot_configuration_refused_total 1\n", agent.get("/metrics"))
         self.assertTrue(is_renewed())
         self.assertEqual(self.metric(agent, "autopilot_tls_renewal_failing"), 1)

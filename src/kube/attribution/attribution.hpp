@@ -14,12 +14,12 @@
 
 namespace autopilot::kube {
 
-// Which pods an incident of a GPU may concern where the kubelet cannot be asked: the API server is, for the
-// pods of the own node. It lists them once, at most once a minute again, and follows their changes. On the
+// Which pods an incident of a GPU may concern, where the kubelet does not answer: asks the API server for the
+// pods of the own node. Lists the pods once, again at most once a minute, and watches their changes. On the
 // loop's thread.
 class Attribution {
  public:
-  // What is told again while nothing changes: a look at GPUs comes as often.
+  // Interval at which unchanged holders are reported again: the interval of the GPU checks.
   static constexpr Duration kEvery = std::chrono::seconds{61};
 
   // random: in [0, 1), for the jitter of pauses. tell: see GpuPods::holders.
@@ -30,8 +30,8 @@ class Attribution {
   ~Attribution() = default;
 
   void start();
-  // It tells nothing before gpu.processes has looked, and while the kubelet is among its witnesses: that one
-  // knows each GPU.
+  // Reports nothing before gpu.processes has run, nor while the kubelet is one of its data sources: the
+  // kubelet knows the pod of each GPU.
   void note(const NodeSnapshot& snapshot);
   // A pod of the node that has GPUs; empty: none does. unavailable: the pods cannot be seen, or were not yet.
   [[nodiscard]] Result<std::string> holder() const;

@@ -19,7 +19,7 @@ bool is_gpu_resource(std::string_view resource) {
   const std::size_t slash = resource.find('/');
   const std::string_view vendor = resource.substr(0, slash);
   if (slash == std::string_view::npos || (vendor != "nvidia.com" && vendor != "amd.com")) return false;
-  // "gpu", one that is shared "gpu.shared", a part "mig-1g.10gb".
+  // "gpu", a shared GPU "gpu.shared", a part "mig-1g.10gb".
   const std::string_view name = resource.substr(slash + 1);
   return name == "gpu" || name.starts_with("gpu.") || name.starts_with("mig-");
 }

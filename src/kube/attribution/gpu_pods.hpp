@@ -11,22 +11,22 @@
 
 namespace autopilot::kube {
 
-// The pods of one node that hold GPUs of it, by the word of the Kubernetes API. Pure; one owner.
+// The pods of one node that hold its GPUs, according to the Kubernetes API. Pure; one owner.
 class GpuPods {
  public:
   static constexpr std::string_view kSource = "api";
-  // Those that hold GPUs; of more nobody is a candidate.
+  // Limit of pods that hold GPUs; beyond it no pod is a candidate.
   static constexpr std::size_t kMaxPods = 256;
 
-  // Everything that is known goes; what follows is all there is.
+  // Forgets all pods; the pods that follow are the complete list.
   void clear();
-  // As it is now, new or changed. True when that changes who holds GPUs.
+  // pod: its current state, new or changed. True: the pods that hold GPUs have changed.
   bool put(const kube::Pod& pod);
   void remove(const kube::Pod& pod) { by_uid_.erase(pod.meta.uid); }
 
-  // Each pod that was given GPUs and has not ended, seen at the host: which of its GPUs the API does not
-  // tell. Nothing while somebody might hold one of whom that is not known: a pod with a claim, which may be
-  // one for a GPU.
+  // Each pod that was given GPUs and has not ended, as an observation of the host: the API does not report
+  // which GPUs a pod has. Empty while any pod may hold a GPU unnoticed: a pod with a claim, which may be a
+  // claim for a GPU.
   [[nodiscard]] Observations holders(Instant now) const;
   // "namespace/name" of a pod that has GPUs, or may have some by a claim; empty: none does.
   [[nodiscard]] std::string holder() const;

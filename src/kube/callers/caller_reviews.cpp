@@ -8,7 +8,8 @@ namespace {
 
 using Decision = CallerReviews::Decision;
 
-// Of the server's own words about us: what an agent may not ask says nothing of the caller.
+// A review that the agent has no permission to request does not decide about the caller: unavailable, not
+// denied.
 Error could_not_ask(const kube::ApiError& why) {
   return {Errc::unavailable, "whose the token is, and what for, cannot be asked: " + why.error.what};
 }

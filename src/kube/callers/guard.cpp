@@ -24,7 +24,7 @@ Refusal refusal_of(const CallerReviews::Decision& decision) {
   return {decision.is_known ? 403 : 401, why.code, why.what};
 }
 
-// What stands against asking about it at all.
+// Why no review is requested for this request; missing: a review decides.
 std::optional<Refusal> objection(const CallerRights& rights, const HttpRequest& request) {
   if (!rights.ask)
     return Refusal{.why =

@@ -11,11 +11,11 @@
 
 namespace autopilot::kube {
 
-// Who may do something here. Used on the loop's thread.
+// Where the permissions of callers are decided. Used on the loop's thread.
 struct CallerRights {
-  std::string name_space;  // of the agents: where a Role gives the right
-  std::string node;        // what it may be given for
-  // CallerReviews::ask. Empty: there is no cluster to ask, and nobody but the Unix socket may.
+  std::string name_space;  // of the agents: where a Role grants the permission
+  std::string node;        // for which it may be granted
+  // CallerReviews::ask. Empty: no cluster; only the Unix socket is served.
   std::function<void(const Credential& credential, const kube::AccessQuestion& question,
                      CallerReviews::OnDecision on_decision)>
       ask;
@@ -24,8 +24,9 @@ struct CallerRights {
       find_agent = {};
 };
 
-// What somebody must be allowed to `create` in the group autopilot.ibm.com: {"checks", "gpu.xid"},
-// {"operations", ""}, {"incidents", "ack"}. No such resource exists; RBAC rules name it all the same.
+// Resource that the caller needs permission to `create`, in the group autopilot.ibm.com: {"checks",
+// "gpu.xid"},
+// {"operations", ""}, {"incidents", "ack"}. The resource exists only in RBAC rules.
 struct VirtualResource {
   std::string resource;
   std::string subresource;
@@ -39,35 +40,36 @@ struct Refusal {
   Errc code = Errc::denied;
   std::string why;
 };
-// Whose token the request has; nobody's over the Unix socket, whose peers may everything.
+// User of the request's token; empty over the Unix socket, whose peers have every permission.
 struct Caller {
   std::string user;
   std::string user_text;  // see CallerReviews::Decision
 };
 using OnAuthorized = std::function<void(const Caller& caller, const std::optional<Refusal>& refusal)>;
 
-// Whether the sender of a request may do that. Calls back at once, or later; the request may be gone then.
+// Whether the sender of a request has the permission. Calls back at once, or later; the request may be gone
+// then.
 void authorize(const CallerRights& rights, const net::HttpRequest& request,
                const kube::AccessQuestion& question, OnAuthorized on_authorized);
 
-// The same of somebody for whom another agent asks; see callers/on_behalf.hpp.
+// The same for the user that another agent names; see callers/on_behalf.hpp.
 void authorize(const CallerRights& rights, const Credential& credential, const kube::AccessQuestion& question,
                OnAuthorized on_authorized);
 
-// Lets pass whoever comes over the Unix socket, and over TCP those with a token (Authorization: Bearer) whose
-// user may; request.peer.user tells the handler who. A token is taken over TLS, and over plain TCP from this
-// machine's own loopback alone, which is where port-forward and exec come from: elsewhere it would have been
-// in the clear.
-//   401 no token, or nobody's; 403 not from here, or not allowed; 503 the cluster could not be asked
+// Serves each caller on the Unix socket, and over TCP a caller with a token (Authorization: Bearer) whose
+// user has the permission; the handler finds the user in request.peer.user. A token is accepted over TLS, and
+// over plain TCP only from the loopback, where port-forward and exec arrive: elsewhere it would be in the
+// clear.
+//   401 no token, or not a valid token; 403 not from here, or not allowed; 503 the review failed
 [[nodiscard]] net::Handler guarded(const CallerRights& rights,
                                    std::function<VirtualResource(const net::HttpRequest&)> what,
                                    net::Handler handler);
 
-// It came inside TLS, from a client whose certificate was verified, and there is somebody to ask whether the
-// names of that are those of an agent (CallerRights::find_agent).
+// True: the request came over TLS from a client whose certificate was verified, and CallerRights::find_agent,
+// which compares the names of the certificate with the agents, is set.
 [[nodiscard]] bool may_be_of_agent(const CallerRights& rights, const net::HttpRequest& request);
 [[nodiscard]] bool has_token(const net::HttpRequest& request);
-// Of `Authorization: Bearer TOKEN`; empty: there is none.
+// Of `Authorization: Bearer TOKEN`; empty: missing.
 [[nodiscard]] std::string token_of(const net::HttpRequest& request);
 [[nodiscard]] net::HttpResponse answer_of(const Refusal& refusal);
 // Over the Unix socket or over the loopback.
