@@ -22,7 +22,7 @@
 
 namespace autopilot::agent {
 
-// The machine the agent watches and what only the one who opened it knows.
+// The machine that the agent watches, with what only the code that opens it knows.
 struct Machine {
   std::shared_ptr<const host::Host> host;
   std::string node;
@@ -35,13 +35,13 @@ struct Machine {
   std::shared_ptr<const catalog::Catalog> facts;                    // likewise
   std::function<void(SelfStatus& self)> complete_self;              // helpers, kernel log, driver calls
   std::function<Status(const api::InjectRequest& request)> inject;  // makes a fault appear
-  std::shared_ptr<host::TestBoard> tests;  // what the agent's active tests find; `host` looks there
+  std::shared_ptr<host::TestBoard> tests;  // what the agent's active tests find; read through `host`
   std::vector<diagnostics::OperationKind> operations{};  // tests that only this machine has
 };
 
 struct AgentOptions {
   config::Config config;
-  // The configuration as it stands now in its file; called at SIGHUP and when the file changed.
+  // Reads the configuration file; called at SIGHUP and when the file changed.
   std::function<Result<config::Config>()> reload;
   // Something that changes whenever the configuration file does; empty without a file.
   std::function<std::string()> configuration_version;

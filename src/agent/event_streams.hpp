@@ -10,8 +10,9 @@
 
 namespace autopilot::agent {
 
-// What a reader missed who saw the event of that id last; 0: none. In place of ids that nobody holds, and of
-// an id that no event has, stands an event "gap" without an id, whose data says between which ids.
+// The events after last_id, the last event that the reader received; 0: none. Ids that the log no longer
+// holds, and an id of no event, are replaced by an event "gap" without an id, whose data names the ids around
+// it.
 [[nodiscard]] std::vector<net::ServerEvent> what_followed(std::uint64_t last_id,
                                                           const runtime::EventLog& log);
 

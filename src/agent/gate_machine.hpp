@@ -15,7 +15,7 @@
 
 namespace autopilot::agent {
 
-// The parts of an agent that its gate stands on. They outlive it.
+// The parts of an agent that its gate uses. They outlive it.
 struct GateParts {
   std::string node;
   const Clock& clock;
@@ -25,10 +25,10 @@ struct GateParts {
   diagnostics::Operations& operations;
   ClusterLink* cluster = nullptr;  // null: none
   std::function<const config::Config&()> config;
-  std::function<void()> note_changes;  // tells journal and events what began
+  std::function<void()> note_changes;  // writes started operations to the journal and the events
   std::function<void()> poll_soon;
   preflight::GangWait::Ask gang;  // empty: see GateMachine
-  // Those of these nodes that can be asked whether they answer.
+  // Filters nodes: returns the nodes with an agent that can be asked whether they answer.
   std::function<std::vector<Subject>(std::vector<Subject> nodes)> with_agents;
 };
 [[nodiscard]] preflight::GateMachine gate_machine(const GateParts& parts);

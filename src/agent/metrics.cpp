@@ -46,7 +46,7 @@ void node_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
   metrics.family(
       "autopilot_node_verdict", MetricType::gauge,
       "1 for the verdict on this node, 0 for the others; all 0 without an accelerator or before every "
-      "required check has looked.");
+      "required check has run.");
   for (const Verdict verdict : kEveryVerdict)
     metrics.sample({{"node", snapshot.node}, {"verdict", to_string(verdict)}},
                    snapshot.verdict == verdict ? 1 : 0);
@@ -67,7 +67,7 @@ void check_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
   metrics.family("autopilot_check_required", MetricType::gauge, "1 when the profile requires the check.");
   for (const CheckResult& result : snapshot.results)
     metrics.sample({{"check", result.check}}, result.required ? 1 : 0);
-  metrics.family("autopilot_check_duration_seconds", MetricType::gauge, "How long the last look took.");
+  metrics.family("autopilot_check_duration_seconds", MetricType::gauge, "Duration of the last run.");
   for (const CheckResult& result : snapshot.results)
     metrics.sample({{"check", result.check}}, to_seconds(result.duration));
 }
@@ -78,7 +78,7 @@ void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
   for (const CheckResult& result : snapshot.results) {
     std::set<std::tuple<Subject, std::string_view, Health, Action, bool, bool>> told;
     for (const Finding& finding : result.findings) {
-      // Several errors of one reason are one series: a code is no label.
+      // Several errors of one reason are one series: a code is not a label.
       const auto [place, is_new] = told.emplace(finding.subject, finding.reason, finding.health,
                                                 finding.action, finding.held, finding.injected);
       if (!is_new) continue;
@@ -117,7 +117,7 @@ void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
                    static_cast<double>(count));
   metrics.family(
       "autopilot_observation", MetricType::gauge,
-      "Every number of the last look, in the unit of its label; without ping.silent of nodes that answer.");
+      "Every number of the last run, in the unit of its label; without ping.silent of nodes that answer.");
   for (const CheckResult& result : snapshot.results) {
     for (const Observation& observation : result.observations) {
       if (observation.is_event() || !observation.value) continue;
@@ -135,7 +135,7 @@ void finding_families(MetricsText& metrics, const NodeSnapshot& snapshot) {
 
 void self_families(MetricsText& metrics, const SelfStatus& self) {
   metrics.family("autopilot_open_actions", MetricType::gauge,
-                 "1 where whoever reaches the port may have tests made: compat.open_actions.");
+                 "1 when any user who can reach the port may start tests: compat.open_actions.");
   metrics.sample(self.open_actions ? 1 : 0);
   const auto counter = [&metrics](std::string_view name, std::string_view help, std::uint64_t value) {
     metrics.family(name, MetricType::counter, help);
@@ -178,7 +178,7 @@ void self_families(MetricsText& metrics, const SelfStatus& self) {
 }
 
 void age_families(MetricsText& metrics, const NodeSnapshot& snapshot, WallTime now) {
-  metrics.family("autopilot_check_age_seconds", MetricType::gauge, "Time since the last look ended.");
+  metrics.family("autopilot_check_age_seconds", MetricType::gauge, "Time since the last run ended.");
   for (const CheckResult& result : snapshot.results)
     if (result.completed != WallTime{})
       metrics.sample({{"check", result.check}}, to_seconds(now - result.completed));
@@ -186,17 +186,17 @@ void age_families(MetricsText& metrics, const NodeSnapshot& snapshot, WallTime n
 
 void gate_families(MetricsText& metrics, const preflight::GateStats& gate) {
   metrics.family("autopilot_preflight_total", MetricType::counter,
-                 "Pods that were looked at before they began, by what came of it.");
+                 "Pods checked at the pre-flight gate, by outcome.");
   metrics.sample({{"outcome", "passed"}}, static_cast<double>(gate.passed));
   metrics.sample({{"outcome", "failed"}}, static_cast<double>(gate.failed));
   metrics.sample({{"outcome", "could_not_look"}}, static_cast<double>(gate.could_not_look));
   metrics.family("autopilot_preflight_refused_total", MetricType::counter,
-                 "Pods that were told to ask again: too many waited.");
+                 "Pods turned away to retry later, because too many were waiting.");
   metrics.sample(static_cast<double>(gate.refused));
   metrics.family("autopilot_preflight_gangs_given_up_total", MetricType::counter,
                  "Pods that did not wait any longer for the other pods of their job.");
   metrics.sample(static_cast<double>(gate.gangs_given_up));
-  metrics.family("autopilot_preflight_waiting", MetricType::gauge, "Pods that are not let in yet.");
+  metrics.family("autopilot_preflight_waiting", MetricType::gauge, "Pods waiting at the pre-flight gate.");
   metrics.sample(static_cast<double>(gate.waiting));
 }
 
@@ -211,10 +211,9 @@ void tls_families(MetricsText& metrics, const net::TlsStatus& tls) {
     time("autopilot_tls_certificate_expiry_timestamp_seconds",
          "When the certificate that the agent shows ends to count.", tls.validity->until);
   }
-  metrics.family("autopilot_tls_renewal_failures_total", MetricType::counter,
-                 "Times that new keys of TLS were looked for in vain.");
+  metrics.family("autopilot_tls_renewal_failures_total", MetricType::counter, "Failed certificate renewals.");
   metrics.sample(static_cast<double>(tls.renewals.failed));
-  metrics.family("autopilot_tls_renewal_failing", MetricType::gauge, "1 while the last of these is one.");
+  metrics.family("autopilot_tls_renewal_failing", MetricType::gauge, "1 while the last renewal failed.");
   metrics.sample(tls.renewals.is_failing ? 1 : 0);
 }
 

@@ -16,16 +16,17 @@
 namespace autopilot::agent {
 
 // The node as Prometheus text, and the family of IBM Autopilot beside it. What belongs to a snapshot is
-// rendered once per snapshot and kept; ages, the keys of TLS and the server's own counters are rendered at
+// rendered once per snapshot and kept; ages, the TLS keys and the server's own counters are rendered at
 // every scrape.
 // Thread-safe.
 class MetricsExporter {
  public:
   explicit MetricsExporter(std::string cpu_model) : cpu_model_(std::move(cpu_model)) {}
 
-  // Each snapshot, also those that nobody asks for: what could not be read keeps its value of before.
+  // Call it for each snapshot, also for a snapshot without a scrape: a value that cannot be read keeps its
+  // previous value.
   void note(const SnapshotPtr& snapshot);
-  // tls: nothing: it is off.
+  // tls: empty: TLS is off.
   [[nodiscard]] std::string render(const SnapshotPtr& snapshot, const net::ServerStats& server,
                                    const std::optional<net::TlsStatus>& tls, const preflight::GateStats& gate,
                                    WallTime now);
@@ -35,7 +36,7 @@ class MetricsExporter {
   std::mutex mutex_;
   compat::ibm_autopilot::HealthGauges health_;
   std::weak_ptr<const NodeSnapshot> noted_;
-  std::weak_ptr<const NodeSnapshot> rendered_;  // not kept alive for whoever asks next, perhaps never
+  std::weak_ptr<const NodeSnapshot> rendered_;  // weak: the next scrape may never come
   std::string body_;
 };
 

@@ -19,10 +19,10 @@ struct OpenedJournal {
   runtime::Remembered remembered;
   report::ClusterMemory for_cluster;
   std::vector<Operation> operations;
-  std::string moved_aside;  // the new name of one that could not be used
+  std::string moved_aside;  // new name of an unusable journal
   std::string problem;
   bool is_unwritten = false;  // what it remembers is not of the journal, which has to be given all of it
-  bool is_read = false;       // it remembers what the journal of before said, as far as that can be read
+  bool is_read = false;       // it remembers the previous journal, as far as that can be read
 };
 
 // A journal that has been read, and is not written yet.
@@ -38,8 +38,9 @@ inline constexpr Duration kDiskPatience = std::chrono::seconds{15};
 // answer.
 class JournalOpening {
  public:
-  // Where there is no journal yet, or nothing of it can be read, what an earlier agent told the cluster is
-  // remembered in its place, and goes into the new one: the cluster is asked for at most kRecallDeadline.
+  // Where there is no journal yet, or nothing of it can be read, what an earlier agent reported to the
+  // cluster is remembered in its place, and goes into the new one: the cluster is asked for at most
+  // kRecallDeadline.
   JournalOpening(const config::Config& config, const Machine& machine,
                  const std::optional<kube::ClusterDoor>& cluster);
 
@@ -53,8 +54,8 @@ class JournalOpening {
 };
 
 // What of the journal can be read is remembered even where it is damaged, of a newer version, or cannot be
-// written; `remembered.lost` then says why that may not be all. Blocks, for as long as a disk that does not
-// answer and the cluster together.
+// written; `remembered.lost` then states why that may be incomplete. Blocks, for as long as a disk that does
+// not answer and the cluster together.
 [[nodiscard]] OpenedJournal open_journal(const config::Config& config, const Machine& machine,
                                          const std::optional<kube::ClusterDoor>& cluster);
 

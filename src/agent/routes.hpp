@@ -16,16 +16,16 @@
 
 namespace autopilot::agent {
 
-// What the routes stand on. Everything is used on the loop's thread and outlives the server.
+// What the routes use. Everything is used on the loop's thread and outlives the server.
 struct RouteContext {
   runtime::Runtime& runtime;
   const Clock& clock;
   MetricsExporter& metrics;
-  std::function<std::optional<net::TlsStatus>()> tls;  // nothing: it is off
+  std::function<std::optional<net::TlsStatus>()> tls;  // empty: TLS is off
   std::function<preflight::GateStats()> gate_stats;
   EventStreams& streams;
   std::function<void()> poll_soon;  // after something was asked of the runtime
-  // Makes a fault appear; an error says why not.
+  // Injects a fault; an error states why it cannot.
   std::function<Status(const api::InjectRequest& request)> inject;
   kube::CallerRights rights;
 };

@@ -7,7 +7,7 @@
 
 namespace autopilot::agent {
 
-// How the checks of a machine run: what the configuration says, for this machine.
+// How the checks run: the settings of the configuration, resolved for this machine.
 [[nodiscard]] runtime::RuntimeSettings runtime_settings(const config::Config& config, const Machine& machine);
 [[nodiscard]] runtime::RuntimeOptions runtime_options(const config::Config& config, const Machine& machine);
 

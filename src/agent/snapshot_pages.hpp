@@ -18,7 +18,7 @@ class SnapshotPages {
   using Render = std::function<std::string(const NodeSnapshot& snapshot)>;
 
   // name: of the page, one of few that the caller knows; the same name is rendered the same. The answer has
-  // an ETag, and is 304 without a body where the request says by If-None-Match that it has these bytes.
+  // an ETag, and is 304 without a body where the request names the same ETag in If-None-Match.
   [[nodiscard]] net::HttpResponse answer(const net::HttpRequest& request,
                                          const std::shared_ptr<const NodeSnapshot>& snapshot,
                                          const std::string& name, const Render& render);

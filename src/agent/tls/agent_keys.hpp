@@ -21,7 +21,7 @@
 
 namespace autopilot::agent {
 
-// By which an agent serves inside TLS and is known to those that it asks: of files, or issued by the
+// Keys with which an agent serves TLS and identifies itself to its servers: of files, or issued by the
 // controller or by cert-manager; renewed while it runs. On the loop's thread.
 class AgentKeys {
  public:
@@ -42,12 +42,13 @@ class AgentKeys {
   AgentKeys& operator=(const AgentKeys&) = delete;
   ~AgentKeys() = default;
 
-  // With the keys of files from the beginning; those that are issued come later. The port. malformed: the
-  // files make no sense.
+  // Serves with the keys of files at once; issued keys follow later. Returns the port. malformed: invalid key
+  // files.
   [[nodiscard]] Result<std::uint16_t> listen();
-  // For whoever has keys issued in the cluster.
+  // For the source of keys that are issued in the cluster.
   [[nodiscard]] IssuedKeys::Listener listener();
-  // Whether others can ask it there now or will: with keys of files only where they believe somebody.
+  // Whether other agents can connect with TLS, now or later: with keys of files, only where they trust an
+  // authority.
   [[nodiscard]] bool is_for_agents() const { return client_ != nullptr || !has_files(); }
   [[nodiscard]] bool has_any() const { return validity_.has_value(); }
   // What other agents are asked with; null: in the clear.

@@ -10,7 +10,8 @@
 
 namespace autopilot::agent {
 
-// The controller of the cluster. It signs for the node that stands in the token, whatever the request says.
+// The controller of the cluster. It signs for the node that the token names, not for the node that the
+// request names.
 class ControllerSigner : public Signer {
  public:
   ControllerSigner(net::EventLoop& loop, const Clock& clock, ControllerDoor door, kube::ReadFile read_file,

@@ -16,10 +16,10 @@ struct SignedKey {
   std::string authorities;
 };
 
-// Who signs the keys of a node. On the loop's thread.
+// Signs the keys of a node. On the loop's thread.
 class Signer {
  public:
-  // retry_after: who refused wants no new question before.
+  // retry_after: pause that the signer demands before the next request; missing: none demanded.
   using OnAnswer = std::function<void(const Result<SignedKey>& key, std::optional<Duration> retry_after)>;
 
   virtual ~Signer() = default;

@@ -17,31 +17,30 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// What one node said to GET /status, or why it said nothing.
+// Reply of one node to GET /status, or the reason why it sent none.
 struct NodeReply {
-  fleet::Peer peer;  // without an address: nobody knows an agent there
-  std::string url;   // that it is asked at
+  fleet::Peer peer;  // without an address: no agent is known there
+  std::string url;   // of the request
   Result<std::string> body;
 };
 
-// In which form nodes are asked.
+// Requested form of the replies.
 enum class ReplyForm { text, json };
 
 struct FanOutContext {
   net::EventLoop& loop;
   const Clock& clock;
-  std::string node;  // this one, which is not asked over the network
+  std::string node;  // this node, which gets no request over the network
   std::function<void(const compat::ibm_autopilot::StatusRequest& request, const TestRights& rights,
                      ReplyForm form, std::function<void(std::string)> done)>
       answer_here;
-  // All agents there are, this one among them.
+  // All agents, including this one.
   std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers;
-  // What other agents are asked with inside TLS; empty, or null: they are asked in the clear, and for
-  // nobody's sake.
+  // TLS of the requests to other agents; empty, or null: requests go in the clear, and on behalf of no user.
   std::function<std::shared_ptr<const net::TlsContext>()> tls = {};
-  // For each node: long enough for the looks of a busy one.
+  // Deadline of each node: long enough for the checks of a busy node.
   Duration node_patience = std::chrono::seconds{30};
-  // For each that may make tests before it answers.
+  // Deadline of each node that may run tests before it answers.
   Duration test_patience = std::chrono::seconds{30};
   // For all nodes of one question together: within what a server waits for its own answer.
   Duration patience = std::chrono::seconds{50};
@@ -55,10 +54,10 @@ class FanOut {
 
   struct Listener {
     std::function<void(const NodeReply& reply)> on_reply;  // as they come
-    // All of them, in the order in which they were asked for, or why nobody could be asked. exhausted: too
+    // All of them, in the order in which they were asked for, or why no node could be asked. exhausted: too
     // many questions are under way.
     std::function<void(const Result<std::vector<NodeReply>>& replies, Duration took)> on_end;
-    // While it says no, replies wait, and so does the end; empty: always. Who is gone has room.
+    // While it returns false, replies and the end wait; empty: always room. A listener that is gone has room.
     std::function<bool()> has_room = {};
   };
 
@@ -67,7 +66,8 @@ class FanOut {
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 
-  // rights: which tests this node may make for it, and for whom others are asked inside TLS.
+  // rights: which tests this node may make for it, and the user on whose behalf other agents are asked over
+  // TLS.
   void ask(const compat::ibm_autopilot::StatusRequest& request, const TestRights& rights, ReplyForm form,
            Listener listener);
 
@@ -85,14 +85,14 @@ class FanOut {
 
   const FanOutContext context_;
   std::map<std::string, std::shared_ptr<Round>> rounds_;  // by question
-  std::set<std::shared_ptr<Round>> late_;                 // over, but somebody has no room for all of it yet
+  std::set<std::shared_ptr<Round>> late_;  // over, but a listener has no room for all replies yet
 };
 
-// `{"node":..,"address":..,"url":..,"statuses":[..],"checks":[..]}`: what the node said, and where it was
-// asked. One that said nothing, or nothing of this form, has "error" in the place of "checks".
+// `{"node":..,"address":..,"url":..,"statuses":[..],"checks":[..]}`: the reply of the node, and the URL of
+// the request. A node without a reply, or with a reply of another form, has "error" in the place of "checks".
 [[nodiscard]] std::string to_json(const NodeReply& reply);
 
-// `{"nodes":[],"error":..}`: nobody could be asked.
+// `{"nodes":[],"error":..}`: no node could be asked.
 [[nodiscard]] std::string no_replies(const Error& why);
 
 // `{"nodes":[..],"runtimeSeconds":..}`, and `"checks":[..]` with `network`, the JSON of what was asked of the

@@ -24,16 +24,16 @@ struct IbmContext {
   std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers;
   std::function<std::shared_ptr<const net::TlsContext>()> tls;  // see FanOutContext
   NodeFinder finder;
-  std::string label_prefix;  // of the labels that tell the result of a deep test
+  std::string label_prefix;  // of the labels with the result of a deep diagnostic
   int deep_test_level = 0;
-  bool open_actions = false;                            // whoever asks may have tests made and pods listed
-  std::optional<nettest::BandwidthDoors> network = {};  // nothing: nobody tests the network of this machine
+  bool open_actions = false;                            // each caller may start tests and list pods
+  std::optional<nettest::BandwidthDoors> network = {};  // empty: no network tests on this machine
 };
 
-// The paths of IBM Autopilot, which answer anybody: they read, and start no load. An active check answers
-// with its last result, unless the caller has a token and may have it tested now. Text, JSON for who accepts
-// application/json, and server-sent events (one for each check of this node, or one for each node) for who
-// accepts text/event-stream; the status is always 200.
+// The paths of IBM Autopilot, which answer every caller: they read, and start no load. An active check
+// answers with its last result, unless the caller has a token with the permission to start the test. Text;
+// JSON for a caller that accepts application/json; server-sent events (one for each check of this node, or
+// one for each node) for a caller that accepts text/event-stream. The status is always 200.
 class IbmRoutes {
  public:
   enum class Form { text, json, events };
@@ -49,7 +49,7 @@ class IbmRoutes {
     net::HttpRequest request;
     Form form = Form::text;
     std::string beginning;  // of a text
-    std::string network;    // what this node says of the network between all of them, in JSON
+    std::string network;    // this node's results of the network between all of them, in JSON
     TestRights rights;
     net::Responder responder;
   };

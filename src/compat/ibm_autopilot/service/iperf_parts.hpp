@@ -16,15 +16,15 @@
 namespace autopilot::compat::ibm_autopilot {
 
 // The paths at which IBM Autopilot's test of the network has each pod do its part (/iperfservers,
-// /iperfclients, /iperfstopservers), for drivers that ask by themselves. Who may have network.bandwidth
-// tested may use them; servers hear the nodes of other agents alone, and a client measures towards these.
-// Answers are text with status 200, whatever comes of it. On the loop's thread.
+// /iperfclients, /iperfstopservers), for drivers that send these requests themselves. A caller needs the
+// permission to test network.bandwidth; servers accept only nodes of other agents, and clients connect only
+// there. Answers are text with status 200, whatever comes of it. On the loop's thread.
 class IperfParts {
  public:
-  // Servers that nobody ends.
+  // Lifetime of servers that no caller stops.
   static constexpr std::chrono::seconds kStanding = std::chrono::minutes{10};
 
-  // is_open: whoever asks may.
+  // is_open: each caller has the permission.
   IperfParts(nettest::BandwidthDoors doors, kube::CallerRights rights, bool is_open);
 
   void serve(const net::HttpRequest& request, net::Responder responder);

@@ -15,7 +15,7 @@
 
 namespace autopilot::compat::ibm_autopilot {
 
-// How old the last look of a check may be for an answer to be of now, and how long a new one is waited for.
+// Age up to which the last run of a check counts as current, and deadline for a new run.
 inline constexpr Duration kFreshLook = std::chrono::seconds{2};
 inline constexpr Duration kLookPatience = std::chrono::seconds{20};
 
@@ -26,9 +26,9 @@ struct LookContext {
   std::function<void()> poll_soon;
 };
 
-// Calls `done`, never from within, when the snapshot knows a look of each of these checks (our ids) that is
-// not older than that, or when one takes too long. Who asks meanwhile waits for the same look; a check that
-// does not run here is not waited for.
+// Calls `done`, never from within, when the snapshot has a run of each of these checks (our ids) that is not
+// older than kFreshLook, or after kLookPatience. Callers that ask meanwhile wait for the same run; a check
+// that does not run here is not waited for.
 void look_freshly(const LookContext& context, const std::vector<std::string>& checks,
                   std::function<void()> done);
 
@@ -37,12 +37,12 @@ struct LocalContext {
   diagnostics::TestRuns& tests;
 };
 
-// The active ones of these names of IBM Autopilot, by our ids; of two checks the one that is tested here.
+// The active ones of these names of IBM Autopilot, by our ids; of two checks the check that is tested here.
 [[nodiscard]] std::vector<std::string> active_checks(const diagnostics::TestRuns& tests,
                                                      const std::vector<std::string>& names);
 
-// What this node says of the checks of these names: the passive ones look, of the active ones those are
-// tested that `rights` allow, and the last results of the others are told. Calls back, not from within.
+// This node's answers for the checks of these names: passive checks run, active checks that `rights` allows
+// are tested, and the other active checks answer with their last results. Calls back, not from within.
 using OnAnswers = std::function<void(const std::vector<compat::ibm_autopilot::CheckAnswer>& answers,
                                      const NodeSnapshot& snapshot)>;
 void answer_locally(const LocalContext& context, const std::vector<std::string>& names,

@@ -18,12 +18,12 @@
 namespace autopilot::compat::ibm_autopilot {
 
 // Nodes by a label selector: of the nodes themselves, or of pods that are or were on them. Listed page by
-// page when somebody asks, and remembered for seconds. On the loop's thread.
+// page on request, and remembered for kRemembered. On the loop's thread.
 class SelectedNodes {
  public:
   using Names = std::set<std::string>;
-  // malformed: no selector; exhausted: more than kMostPages, or too many who ask at once; otherwise the
-  // server's word.
+  // malformed: not a valid selector; exhausted: more than kMostPages, or too many requests at once; otherwise
+  // the server's error.
   using OnNames = std::function<void(const Result<Names>& names)>;
 
   static constexpr Duration kRemembered = std::chrono::seconds{10};
@@ -46,14 +46,14 @@ class SelectedNodes {
   kube::SharedAnswers<Key, Result<Names>> answers_;
 };
 
-// Who finds nodes, and for whom. Empty functions: there is no cluster to ask.
+// Finds nodes for a caller. Empty functions: no cluster.
 struct NodeFinder {
   kube::CallerRights rights;
   std::function<void(const std::string& selector, SelectedNodes::OnNames on_names)> labeled;
   std::function<void(const std::string& name_space, const std::string& selector,
                      SelectedNodes::OnNames on_names)>
       of_pods;
-  bool is_open = false;  // anybody may know which nodes have pods of a namespace
+  bool is_open = false;  // each caller may learn which nodes have pods of a namespace
 };
 
 // What `job` and `nodelabel` of a question stand for.
@@ -62,8 +62,9 @@ struct WantedNodes {
   SelectedNodes::Names nodes;
 };
 
-// Which nodes have pods of a namespace is told only to callers who may list these pods, unless it is open;
-// anybody may name nodes by their labels. Calls back at once, or later; the request may be gone then.
+// Nodes with pods of a namespace are returned only to callers with the permission to list these pods, unless
+// is_open; every caller may select nodes by their labels. Calls back at once, or later; the request may be
+// gone then.
 void find_wanted_nodes(const NodeFinder& finder, const compat::ibm_autopilot::StatusRequest& wanted,
                        const net::HttpRequest& request, std::function<void(WantedNodes found)> on_found);
 

@@ -22,8 +22,9 @@ struct TestRights {
   [[nodiscard]] bool any() const { return !may.empty(); }
 };
 
-// Nothing is asked and nothing may be done for a request without a token, and without an agent that tells for
-// whom it asks, unless anybody may (is_open). Calls back at once, or later; the request may be gone then.
+// A request needs a token, or an agent that names the user on whose behalf it asks; otherwise no review is
+// requested and no test is allowed, unless is_open. Calls back at once, or later; the request may be gone
+// then.
 void find_test_rights(const kube::CallerRights& rights, bool is_open, const net::HttpRequest& request,
                       const std::vector<std::string>& checks,
                       std::function<void(const TestRights& found)> on_found);
