@@ -120,7 +120,7 @@ class Agent {
   bool is_journal_lost_ = false;
   std::optional<JournalRetry> journal_retry_;
   std::uint64_t journals_moved_aside_ = 0;
-  std::string pod_resources_problem_;  // the one that was said last
+  std::string pod_resources_problem_;  // the problem that was logged last
   std::optional<ClusterLink> cluster_;
   runtime::Runtime runtime_;
   MetricsExporter metrics_;
@@ -133,7 +133,7 @@ class Agent {
   std::optional<compat::ibm_autopilot::IbmRoutes> ibm_routes_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
-  std::atomic<unsigned> news_{0};  // LogParts that the loop was told to look at
+  std::atomic<unsigned> news_{0};  // LogParts that the loop has to read
   net::Subscription next_poll_;
   net::Subscription signals_;
   net::Subscription watchdog_;
@@ -159,7 +159,7 @@ net::ServerLimits server_limits(const config::Config& config) {
   net::ServerLimits limits;
   limits.connections = config.limits.connections;
   limits.event_streams = config.limits.event_streams;
-  // A test of bandwidth is answered when it is over, or given up by who makes it.
+  // A test of bandwidth is answered when it is over, or given up by its caller.
   limits.answer_deadline = std::chrono::seconds{api::kMostServerSeconds};
   return limits;
 }
@@ -235,8 +235,8 @@ void Agent::tell_start(const std::string& moved_aside) {
   if (!moved_aside.empty()) tell_moved_aside(moved_aside);
   if (options_.config.compat.open_actions)
     log_warning(
-        "WHOEVER reaches the port of this agent may have tests made that take its GPUs or fill its lines, "
-        "and look for the pods of any namespace: compat.open_actions is true");
+        "any user who can reach the port of this agent may start tests that reserve its GPUs or load its "
+        "links, and list the pods of any namespace: compat.open_actions is true");
   note_journal_change();
 }
 
@@ -301,7 +301,7 @@ void Agent::look_for_journal() {
   journal_retry_->start();
 }
 
-// What it held and nobody could read holds again; what this run found stays.
+// Restores holds of the journal that could not be read before; findings of this run stay.
 void Agent::take_journal(OpenedJournal opened) {
   journal_retry_.reset();
   journal_ = std::move(opened.writer);
@@ -317,14 +317,14 @@ void Agent::take_journal(OpenedJournal opened) {
   poll_soon();
 }
 
-// Once, not at every look.
+// Once for each cause, not at every run.
 void Agent::say_pod_resources_problem(const std::string& problem) {
   if (problem == pod_resources_problem_) return;
   pod_resources_problem_ = problem;
   if (problem.empty())
-    log_info("the kubelet tells which pods hold a GPU");
+    log_info("the kubelet reports which pods hold a GPU");
   else
-    log_warning("the kubelet does not tell which pods hold a GPU", {{"cause", problem}});
+    log_warning("the kubelet does not report which pods hold a GPU", {{"cause", problem}});
 }
 
 // Wakes from any thread become one call of poll on the loop.
@@ -349,7 +349,7 @@ void Agent::note_operations() {
   }
 }
 
-// What a pod is told of a test stands in the journal before, like every answer.
+// The journal holds the result of a test before the pod receives it, like every answer.
 void Agent::tell_gate(const Operation& operation, const std::optional<preflight::JudgedTest>& verdict) {
   runtime_.when_durable([this, operation, verdict](bool is_durable) {
     if (gate_) gate_->note(operation, verdict, is_durable);
@@ -395,8 +395,9 @@ void Agent::join_cluster() {
   };
   sources.deep_test = deep_test_outlets(runtime_, passes_, machine_.tests, [this] { poll_soon(); });
   sources.passes = &passes_;
-  machine_.tests->put(std::string(diagnostics::kDeepTestCheck),
-                      fail(Errc::unavailable, "the Node object, where deep tests stand, was not seen yet"));
+  machine_.tests->put(
+      std::string(diagnostics::kDeepTestCheck),
+      fail(Errc::unavailable, "the Node object, which holds the deep diagnostics, was not read yet"));
   // The kubelet knows each GPU of a pod, the cluster only that it has some.
   if (machine_.has_accelerator && options_.config.kubelet.helper_socket.empty())
     sources.note_holders = [this](const Observations& holders) {
@@ -457,7 +458,7 @@ void Agent::begin_schedule() {
   schedule_->start();
 }
 
-// A machine that does not exist can be reached nowhere, but by interfaces of this one that somebody names.
+// A simulated machine is reachable only through interfaces of this machine that the configuration names.
 Status Agent::offer_network_tests() {
   if (machine_.simulated && options_.config.network.interfaces.empty()) return {};
   configured_peers_ = TRY(fleet::parse_peers(options_.config.peers));
@@ -483,7 +484,7 @@ Status Agent::offer_network_tests() {
   return {};
 }
 
-// The controller knows the other pods of a job. Where none is named nobody waits for them.
+// The controller knows the other pods of a job. Without a controller no pod waits for them.
 preflight::GangWait::Ask Agent::ask_for_gang() {
   const auto& tls = options_.config.tls;
   const auto url = net::parse_server_url(tls.controller);
@@ -504,7 +505,7 @@ preflight::GateContext Agent::gate_context() {
   return context;
 }
 
-// A storm says it more often than the loop could hear it.
+// In a storm notices arrive faster than the loop handles them: one posted poll covers all of them.
 void Agent::on_kernel_news(LogParts parts) {
   if (news_.fetch_or(static_cast<unsigned>(parts)) != 0) return;
   loop_.post([this] {
@@ -513,7 +514,7 @@ void Agent::on_kernel_news(LogParts parts) {
   });
 }
 
-// /run is empty after a boot; systemd makes the folder of a service, nobody that of an agent started by hand.
+// /run is empty after a boot; systemd makes the folder of a service, but not of an agent started by hand.
 Status make_folder_of(const std::string& socket) {
   const auto folder = std::filesystem::path(socket).parent_path();
   std::error_code error;
@@ -608,7 +609,8 @@ Result<std::uint16_t> Agent::listen_at(const std::string& address, const std::st
 void Agent::warn_of_readers(const std::string& address) {
   const auto where = net::parse_ip_port(address);
   if (where && !is_local(where->address))
-    log_warning("whoever reaches this address can read what is known of this node", {{"address", address}});
+    log_warning("any user who can reach this address can read the state of this node",
+                {{"address", address}});
 }
 
 Status Agent::listen_inside_tls() {
@@ -699,7 +701,7 @@ Status Agent::run() {
   if (network_tests_) network_tests_->start();
   loop_.post([this] { poll(); });
   if (const auto told = manager.notify("READY=1"); !told)
-    log_warning("the service manager could not be told", {{"cause", told.error().what}});
+    log_warning("the service manager was not notified", {{"cause", told.error().what}});
   log_info("agent ready", {{"address", listening_},
                            {"socket", options_.config.socket},
                            {"tls_port", tls_port_ == 0 ? "none" : std::to_string(tls_port_)},
@@ -732,7 +734,7 @@ void Agent::reload() {
   poll();
 }
 
-// The same file, read once more because somebody asked, is told and not counted again.
+// The same file, read again at SIGHUP, is logged and not counted again.
 void Agent::refuse(const Error& why) {
   const bool is_known = !configuration_version_.empty() && refused_version_ == configuration_version_;
   refused_version_ = configuration_version_;

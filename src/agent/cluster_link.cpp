@@ -36,7 +36,7 @@ report::NodeWriterOptions with_instance(report::NodeWriterOptions options, std::
   return options;
 }
 
-// Nothing is known of a node before each of its required checks has looked once.
+// Nothing is known of a node before each of its required checks has run once.
 bool is_complete(const NodeSnapshot& snapshot) {
   return !snapshot.results.empty() && std::ranges::all_of(snapshot.results, [](const CheckResult& result) {
     return !result.required || result.completed != WallTime{};
@@ -175,10 +175,10 @@ void ClusterLink::recall_report(bool is_simulated) {
                   });
 }
 
-// What it knows and nobody here.
+// Adds incidents of the journal that this run does not know.
 void ClusterLink::add_older(const incidents::WrittenVerdict& written) {
   if (written.evicting.empty()) return;
-  // Why an EVICT stood there need not be guessed any more.
+  // The reason of the earlier EVICT is known now, which replaces the guess.
   std::erase_if(written_.evicting,
                 [](const incidents::EvictingIncident& one) { return one.id == incidents::kPredecessor; });
   for (const incidents::EvictingIncident& one : written.evicting)
@@ -241,20 +241,20 @@ bool ClusterLink::is_of_stranger(const kube::Node& node) const {
   return !last_instance_.empty() && by != node.meta.annotations.end() && by->second > last_instance_;
 }
 
-// What needs one waits on, and a person is to know why.
+// Subjects that need a deep diagnostic keep waiting; the log and an Event give the reason.
 void ClusterLink::see_deep_test(const kube::Node& node) {
   const auto before = deep_tests_.record().tried;
   deep_tests_.see(node);
   const diagnostics::DeepTestRecord& record = deep_tests_.record();
   if (!has_seen_node_ || !record.tried || record.tried == before) return;
-  logging::log_warning("a deep test told nothing of the GPUs", {{"why", record.why}});
+  logging::log_warning("a deep diagnostic returned no result for the GPUs", {{"why", record.why}});
   events_.tell({{},
                 kube::EventType::warning,
                 "DeepTestSaidNothing",
-                "the deep test told nothing of the GPUs: " + record.why});
+                "the deep diagnostic returned no result for the GPUs: " + record.why});
 }
 
-// An EVICT of a predecessor of which nobody here remembers the reason is not taken back without a test.
+// An EVICT of a predecessor without a known reason is not retracted without a diagnostic.
 void ClusterLink::take_over(const kube::Node& node) {
   events_.see(node);
   if (pvc_tester_) pvc_tester_->see(node);
@@ -274,7 +274,7 @@ void ClusterLink::take_over(const kube::Node& node) {
   if (is_first || has_changed) tell();
 }
 
-// Both what is to be said of the node, and what stands there.
+// True: the verdict to write and the content of the Node object are both known.
 bool ClusterLink::is_known() const {
   return snapshot_ && is_complete(*snapshot_) && has_seen_node_ && deep_tests_.is_judged();
 }

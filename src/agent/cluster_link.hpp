@@ -56,12 +56,11 @@ struct ClusterSources {
   std::function<void(const Observations& holders)> note_holders;
 };
 
-// denied: a machine that does not exist is written to no cluster, unless the one who started its agent said
-// so.
+// denied: a simulated machine is not written to a cluster, unless allow_simulated.
 [[nodiscard]] Status may_be_written(bool is_simulated, bool allow_simulated);
 
-// The node as its cluster sees it: keeps credentials fresh, the Node object as the snapshots say, and tells
-// what happens as Events. On the loop's thread.
+// The node as its cluster sees it: keeps credentials fresh, the Node object as the snapshots are, and reports
+// events as Kubernetes Events. On the loop's thread.
 class ClusterLink {
  public:
   ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::ClusterDoor& door,
@@ -71,9 +70,9 @@ class ClusterLink {
   ClusterLink& operator=(const ClusterLink&) = delete;
   ~ClusterLink();
 
-  // Storage classes are asked for volumes, and what comes of it stands on the board. Before start().
+  // Requests volumes of the storage classes; the board holds the results. Before start().
   void test_storage(const config::Pvc& settings, std::shared_ptr<host::TestBoard> board);
-  // The tests that can be made by way of the cluster. They are used no longer than this.
+  // The diagnostics that run through the cluster. They are used no longer than this.
   [[nodiscard]] std::vector<diagnostics::OperationKind> tests();
   // Keys of this node are asked for, and renewed. Before start().
   void issue_keys(const std::string& issuer, IssuedKeys::Listener listener);
@@ -84,9 +83,9 @@ class ClusterLink {
   // What the cluster has of an earlier agent is asked for, and nothing is written over it before. Before
   // start().
   void recall_report(bool is_simulated);
-  // What a journal says that could not be read before: what holds an EVICT there holds it.
+  // written: from a journal that could not be read before; its incidents keep holding an EVICT.
   void add_older(const incidents::WrittenVerdict& written);
-  // New events; they are told with what the next snapshot knows of them.
+  // New events; they are reported with the next snapshot.
   void note(const std::vector<Event>& events);
   [[nodiscard]] ClusterStatus status() const;
   // How this agent calls itself on the Node object.
@@ -128,12 +127,12 @@ class ClusterLink {
   const std::string instance_;
   const std::string last_instance_;  // of the journal; empty: not known
   SnapshotPtr snapshot_;
-  std::vector<Event> news_;  // not told yet
+  std::vector<Event> news_;  // not reported yet
   incidents::WrittenVerdict written_;
-  bool knows_written_;           // and need not guess from what stands on the node
+  bool knows_written_;           // no guess from the Node object needed
   const bool may_lack_written_;  // written_ may not be the last that was written
-  bool has_guessed_ = false;     // a predecessor was taken over, and nobody was told yet
-  bool has_told_ = false;        // written_ is of this run, and not only what stood there before
+  bool has_guessed_ = false;     // a predecessor was taken over, and not reported yet
+  bool has_told_ = false;        // written_ is of this run, not only of a predecessor
   std::size_t unkept_ = 0;       // of written_, how many are not kept yet
   bool has_seen_node_ = false;
   std::string node_uid_;
@@ -151,7 +150,7 @@ class ClusterLink {
   diagnostics::ListBudget lists_;
   report::EventWriter events_;
   report::ReportWriter report_;
-  std::optional<report::LateRecall> recall_;  // while it is not known what the report says
+  std::optional<report::LateRecall> recall_;  // while the content of the report is not known
   DeepTestLink deep_tests_;
   report::NodeWriter node_;
   std::optional<diagnostics::PvcTester> pvc_tester_;

@@ -17,7 +17,7 @@ Result<api::GangAnswer> answer_in(const api::GangQuestion& question,
   if (answer->status == 400 && !question.is_proven)
     return fail(Errc::unsupported, "the controller, which may be an older one, does not know the question");
   const Error said = api::parse_error(answer->body);
-  return fail(Errc::unavailable, "the controller says " + std::to_string(answer->status) +
+  return fail(Errc::unavailable, "the controller answered " + std::to_string(answer->status) +
                                      (said.what.empty() ? "" : ": " + said.what));
 }
 
@@ -41,7 +41,7 @@ void GangClient::begin() {
              [this](const Result<net::HttpResponse>& answer) { end(answer); });
 }
 
-// Whoever is told may ask again.
+// The callback may ask again.
 void GangClient::end(const Result<net::HttpResponse>& answer) {
   const Queued ended = std::move(queue_.front());
   queue_.pop_front();

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kLook = "gpu.processes";
 
 // What this process makes itself is about the whole node, and needs it idle; but for the few questions to
-// other nodes, which disturb nobody.
+// other nodes, which disturb no workload.
 std::vector<preflight::OfferedTest> offered_by(const diagnostics::Operations& operations) {
   std::vector<preflight::OfferedTest> tests;
   for (const diagnostics::OperationKind& kind : operations.kinds())
@@ -26,7 +26,7 @@ std::vector<preflight::OfferedTest> offered_by(const diagnostics::Operations& op
   return tests;
 }
 
-// A node without an agent is no reason not to ask the others: its own pod cannot be proven there.
+// A node without an agent does not stop the questions to the others: its own pod cannot be proven there.
 Status leave_out_unknown_nodes(const GateParts& parts, std::vector<Subject>& nodes) {
   nodes = parts.with_agents(std::move(nodes));
   return nodes.empty() ? fail(Errc::not_found, "no agent is known on the nodes of the other pods") : Status{};
@@ -36,7 +36,7 @@ Result<Operation> start(const GateParts& parts, diagnostics::OperationStart want
   const auto is_node = [](const Subject& one) { return one.kind == SubjectKind::peer; };
   if (std::ranges::any_of(wanted.reservation, is_node))
     TRY_STATUS(leave_out_unknown_nodes(parts, wanted.reservation));
-  wanted.knows_holders = true;  // the pod has its GPUs, and who else has them was asked
+  wanted.knows_holders = true;  // the pod has its GPUs, and the other holders were asked for
   auto operation = parts.operations.start(wanted);
   if (operation) parts.note_changes();
   return operation;

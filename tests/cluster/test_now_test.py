@@ -145,7 +145,7 @@ class TestNowTest(unittest.TestCase):
         self.addCleanup(agent.close)
         agent.wait_ready()
         harness.wait_until(lambda: agent.process.find("the node object is there"), "the node was seen")
-        agent.process.wait_says("WHOEVER reaches the port")
+        agent.process.wait_says("any user who can reach the port")
         self.assertIn("\nautopilot_open_actions 1\n", agent.get("/metrics"))
         self.assertIn("SKIP: GPU in use by", self.ask("/dcgm", agent=agent))
         # The pods of any namespace, too.

@@ -446,7 +446,7 @@ class AgentTest(unittest.TestCase):
             self.assertEqual(self.agent.result("gpu.processes")["health"], "healthy")
             problem = harness.wait_until(lambda: self.agent.node()["self"].get("podResourcesProblem"), "the problem is told")
             self.assertIn("PERMISSION_DENIED", problem)
-            said = [line for line in self.agent.process.log if "does not tell which pods hold a GPU" in line]
+            said = [line for line in self.agent.process.log if "does not report which pods hold a GPU" in line]
             self.assertEqual(len(said), 1, said)
         finally:
             kubelet.stop()

@@ -34,7 +34,7 @@ Result<std::uint16_t> AgentKeys::listen() {
 IssuedKeys::Listener AgentKeys::listener() {
   return {[this](const net::ReadyKeys& keys) { use(keys); }, context_.on_refused,
           [](const Error& why) {
-            logging::log_info("the first keys of TLS are awaited", {{"cause", why.what}});
+            logging::log_info("waiting for the first TLS keys", {{"cause", why.what}});
           }};
 }
 
@@ -65,7 +65,7 @@ void AgentKeys::use(const net::ReadyKeys& keys) {
   context_.server.use(keys.server);
   client_ = keys.client;
   validity_ = keys.validity;
-  logging::log_info("new keys of TLS are in use");
+  logging::log_info("new TLS keys are in use");
 }
 
 net::TlsStatus AgentKeys::status(const net::Renewals& by_cert_manager) const {
