@@ -33,7 +33,7 @@ std::string journal_path(const config::Config& config, const Machine& machine) {
 // What is in the cluster for an agent that remembers nothing: it starts all the same.
 struct Told {
   std::optional<report::NodeReport> report;
-  bool is_unread = false;  // nobody knows whether there is one
+  bool is_unread = false;  // not known whether a report exists
 };
 
 Told told_in(const std::optional<kube::ClusterDoor>& cluster, const Machine& machine) {
@@ -49,7 +49,7 @@ Told told_in(const std::optional<kube::ClusterDoor>& cluster, const Machine& mac
   return {std::nullopt, why.code != Errc::malformed && why.code != Errc::conflict};
 }
 
-// Ids of incidents that no earlier agent gave, whatever it told: each second has its own.
+// Ids of incidents that no earlier agent gave, whatever it reported: each second has its own.
 std::uint64_t unused_incident(const Machine& machine) {
   const auto since = machine.host->clock.now().wall.time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::floor<std::chrono::seconds>(since).count());
@@ -67,7 +67,7 @@ store::Batch to_batch(const Told& told, const Machine& machine) {
 }
 
 // Above every id of an event that an earlier run may have given, unless the clock was set back meanwhile: no
-// run tells more than kEventsEachMillisecond.
+// run reports more than kEventsEachMillisecond.
 void leave_ids_out(runtime::Remembered& remembered, const Machine& machine) {
   constexpr std::uint64_t kEventsEachMillisecond = 512;
   const auto since = machine.host->clock.now().wall.time_since_epoch();
@@ -135,7 +135,7 @@ void remember_without_journal(OpenedJournal& opened, const std::string& path, co
   remember_rest(opened, opened.problem, machine, cluster.has_value());
 }
 
-// Into the new journal at once: whoever dies now leaves what was salvaged.
+// Into the new journal at once: if the agent dies now, the salvaged state remains.
 store::Batch to_batch(const OpenedJournal& opened) {
   const runtime::Remembered& remembered = opened.remembered;
   store::Batch batch;
@@ -158,7 +158,7 @@ store::Batch that_it_is_lost(const std::string& lost) {
   return batch;
 }
 
-// A journal in which nothing was ever told, and of which nothing was lost.
+// A journal without entries, of which nothing was lost.
 Status begin_new(store::Journal& journal, OpenedJournal& opened, const Machine& machine,
                  const std::optional<kube::ClusterDoor>& cluster) {
   Told told = told_in(cluster, machine);

@@ -41,7 +41,7 @@ void start_operation(const OperationContext& context, const HttpRequest& request
   auto started = context.operations.start({std::move(wanted->kind), kube::caller_name(request.peer),
                                            std::move(wanted->reservation), wanted->deadline});
   if (!started) return responder.respond(started.error());
-  // Told now, so that what is waited for below includes it.
+  // Reported now, so that what is waited for below includes it.
   context.note_changes();
   const auto shared = std::make_shared<Responder>(std::move(responder));
   context.runtime.when_durable([shared, operation = std::move(*started)](bool durable) {

@@ -38,7 +38,7 @@ net::HttpResponse SnapshotPages::answer(const net::HttpRequest& request,
                                         const std::string& name, const Render& render) {
   const Page& found = page(snapshot, name, render);
   net::HttpResponse response;
-  // Who keeps it asks whether it is still true.
+  // A cache must revalidate its copy.
   response.headers = {{"Cache-Control", "no-cache"}, {"ETag", found.tag}};
   const auto known = request.headers.find("if-none-match");
   if (known != request.headers.end() && names_tag(known->second, found.tag))

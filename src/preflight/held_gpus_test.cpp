@@ -131,7 +131,7 @@ TEST_F(HeldGpusTest, a_kubelet_that_tells_fewer_than_the_pod_asks_for_is_not_eno
   hold("train-0", gpu("b"));
   const HeldGpus found = held();
   EXPECT_FALSE(found.are_its_own);
-  EXPECT_THAT(found.untestable, HasSubstr("tells 1 of the GPUs of the pod, which asks for 2"));
+  EXPECT_THAT(found.untestable, HasSubstr("reports 1 of the GPUs of the pod, which asks for 2"));
 }
 
 TEST_F(HeldGpusTest, a_part_of_a_gpu_is_not_tested) {

@@ -18,7 +18,7 @@ Answer refused(int status, Errc code, std::string why) {
 
 // Answer after a failed request of the agent: its missing permission is not an error of the caller.
 Answer could_not_ask(const kube::ApiError& why) {
-  return refused(503, Errc::unavailable, "the API server did not review the token: " + why.error.what);
+  return refused(503, Errc::unavailable, "the token cannot be verified: " + why.error.what);
 }
 
 bool holds_devices_already(const kube::InitContainer& container) {

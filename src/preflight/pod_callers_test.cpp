@@ -140,8 +140,8 @@ TEST_F(PodCallersTest, a_pod_is_served_in_its_gate_alone) {
 }
 
 TEST_F(PodCallersTest, a_server_that_is_away_is_no_no) {
-  refuses({{answer(503, "{}")}}, 503, "cannot be asked");
-  refuses({token_of_pod(), {answer(500, "{}")}}, 503, "cannot be asked");
+  refuses({{answer(503, "{}")}}, 503, "cannot be verified");
+  refuses({token_of_pod(), {answer(500, "{}")}}, 503, "cannot be verified");
   refuses({{answer(201, "{}")}}, 503, "not a TokenReview");
 }
 

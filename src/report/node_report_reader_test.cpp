@@ -82,7 +82,7 @@ TEST(ReportReader, names_the_place_of_what_is_wrong) {
       {R"("findings":[)" + finding("m1 a-99999999999999999 0 0 0 0 0 0 0 0 0") + "]",
        "status.findings[0].stateWords: its number is too large"},
       {R"("findings":[)" + finding("m1 a-1 0 0 -9000000000000000000 0 0 0 0 0 0") + "]",
-       "status.findings[0].stateWords: a time before"},
+       "status.findings[0].stateWords: a time out of range"},
       {R"("findings":[)" + finding("", "a/../b") + "]", "status.findings[0].check: expected one word"},
       {R"("nextIncident":18446744073709551615)", "status.nextIncident: too large"},
       {R"("nextIncident":-1)", "status.nextIncident: expected a count"},

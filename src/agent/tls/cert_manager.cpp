@@ -49,7 +49,7 @@ void CertManager::take(const Result<kube::IssuedCertificate>& issued) {
   next_ = loop_.after(pace_.look, [this] { look(); });
 }
 
-// Nobody else would take the object away.
+// Deletes the object: no other component does.
 void CertManager::end(const Result<SignedKey>& key, std::optional<Duration> retry_after) {
   if (!object_.empty())
     removal_ = client_.remove(

@@ -59,7 +59,7 @@ void ControllerCall::post(std::string path, std::string body, OnAnswer on_answer
   body_ = std::move(body);
   on_answer_ = std::move(on_answer);
   exchange_.cancel();
-  // Of its own: what an earlier question is still reading is nobody's any more.
+  // New for each question: an earlier question may still be reading into its own.
   files_ = std::make_shared<Files>();
   reading_ = lanes_.submit(
       [files = files_, door = door_, read_file = read_file_] { files->give(read(door, read_file)); });

@@ -40,7 +40,7 @@ class ControllerCall {
   ControllerCall& operator=(const ControllerCall&) = delete;
   ~ControllerCall();
 
-  // Calls back once, not from within, and not any more when another one is posted before. Whoever is called
+  // Calls back once, not from within, and not any more when another one is posted before. The callback
   // may post the next one.
   void post(std::string path, std::string body, OnAnswer on_answer);
 

@@ -41,7 +41,7 @@ void IssuedKeys::use(const SignedKey& signed_key) {
   ask_again_at(ready->validity.from + (ready->validity.until - ready->validity.from) * 2 / 3);
 }
 
-// By the clock of the wall, which may be set meanwhile; never at once, whatever it says.
+// By the wall clock, which may be set meanwhile; never at once, whatever its value.
 void IssuedKeys::ask_again_at(WallTime until) {
   const Duration left =
       std::clamp<Duration>(until - clock_.now().wall, pace_.after_failures.first, pace_.longest_rest);

@@ -16,9 +16,9 @@
 
 namespace autopilot::agent {
 
-// Keys that nobody else has seen: made here, and signed by somebody else, again when two thirds of the life
-// of a certificate are over. What fails is tried again, at longer and longer intervals; the old keys stay in
-// use. On the loop's thread.
+// Private keys that never leave this process: made here, and signed by a Signer, again when two thirds of the
+// life of a certificate are over. What fails is tried again, at longer and longer intervals; the old keys
+// stay in use. On the loop's thread.
 class IssuedKeys {
  public:
   struct Pace {
@@ -60,7 +60,7 @@ class IssuedKeys {
   const Pace pace_;
   bool has_keys_ = false;
   std::string key_;   // of the certificate that is asked for
-  std::string told_;  // the cause that was told last
+  std::string told_;  // the cause that was reported last
   net::Renewals renewals_;
   kube::BackOff failures_;
   net::Subscription next_;

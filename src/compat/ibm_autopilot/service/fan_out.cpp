@@ -36,7 +36,7 @@ struct FanOut::Round {
   std::size_t open = 0;                                               // what must end before this has ended
   bool is_over = false;
   net::Subscription patience;
-  net::Subscription next_try;  // while somebody has no room
+  net::Subscription next_try;  // while a listener has no room
   std::optional<fleet::Sweep> sweep;
 };
 
@@ -45,7 +45,7 @@ namespace {
 constexpr std::size_t kMostNodesAtOnce = 64;
 constexpr Duration kLookForRoom = std::chrono::milliseconds{10};
 
-// Two who may have the same tested here, and may be others elsewhere, do not ask the same.
+// Two users with the same permissions here may have different permissions on other nodes: separate keys.
 std::string key_of(const ibm::StatusRequest& request, const TestRights& rights, ReplyForm form) {
   std::string key(form == ReplyForm::json ? "json" : "text");
   for (const std::string& check : rights.may)
@@ -208,7 +208,7 @@ void FanOut::end_one(const std::shared_ptr<Round>& round) {
   if (!round->is_over && --round->open == 0) end(round);
 }
 
-// Those that have not answered have no answer.
+// Nodes without a reply get the error timed_out.
 void FanOut::give_up(const std::shared_ptr<Round>& round) {
   for (std::size_t place = 0; place < round->replies->size(); ++place)
     if (std::ranges::find(round->answered, place) == round->answered.end())

@@ -41,7 +41,7 @@ std::string why_none_runs(const Operation& operation) {
   return operation.is_over() && operation.state != OperationState::succeeded ? operation.message : "";
 }
 
-// A line of what is under way, for who reads a stream.
+// One line for each test under way, for the reader of a stream.
 void say_what_is_tested(net::EventStream& stream, const std::string& node, const TestRights& rights) {
   for (const std::string& check : rights.may)
     (void)stream.send({"", "test", ibm::test_json(node, check)});
@@ -176,7 +176,7 @@ void IbmRoutes::add_check(net::HttpServer& server, const ibm::CheckName& check) 
     server.route(method, "/" + std::string(check.name), handle);
 }
 
-// What this node says of itself. preamble: what a text begins with.
+// Answers of this node. preamble: first lines of a text.
 void IbmRoutes::answer_here(const std::vector<std::string>& names, std::string preamble,
                             const HttpRequest& request, Responder responder) {
   const auto to = std::make_shared<Responder>(std::move(responder));
@@ -238,9 +238,9 @@ void IbmRoutes::find_nodes(const std::shared_ptr<Question>& question) {
                    });
 }
 
-// Empty: they do where the user may, or nobody has asked for it.
+// Empty: other nodes test where the user has the permission, or no test was requested.
 std::string IbmRoutes::why_others_make_no_tests(const TestRights& rights) const {
-  // Where anybody may have tests made, each node makes its own.
+  // With open_actions each node runs its own tests.
   if (context_.open_actions || !rights.any()) return "";
   if (!context_.tls()) return kNoTls;
   return rights.user_text.empty() ? kUserNotTold : "";

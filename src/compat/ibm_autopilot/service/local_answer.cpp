@@ -69,7 +69,7 @@ std::vector<std::string> active_checks(const diagnostics::TestRuns& tests,
   return checks;
 }
 
-// Looks and tests beside each other: one after the other they take longer than an answer may.
+// Checks and tests run in parallel: in sequence they exceed the deadline of an answer.
 void answer_locally(const LocalContext& context, const std::vector<std::string>& names,
                     const TestRights& rights, OnAnswers on_answers) {
   struct Answering {
@@ -87,7 +87,7 @@ void answer_locally(const LocalContext& context, const std::vector<std::string>&
   };
   test(context.tests, rights, [&loop = context.look.loop, answering, end](ibm::Effort effort) {
     answering->effort = std::move(effort);
-    // Who tells of a judgement does so before the snapshot knows it.
+    // The judgement is reported before the snapshot holds it.
     loop.post(end);
   });
   look_freshly(context.look, passive_checks(names), end);
@@ -95,7 +95,7 @@ void answer_locally(const LocalContext& context, const std::vector<std::string>&
 
 namespace {
 
-// Somebody who waits.
+// A waiting caller.
 struct Looking {
   std::size_t open = 1;  // itself: nothing is over before all are asked
   std::function<void()> done;

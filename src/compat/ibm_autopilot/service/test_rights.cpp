@@ -10,7 +10,7 @@
 namespace autopilot::compat::ibm_autopilot {
 namespace {
 
-// One after the other: who it is, is known after the first.
+// One after the other: the first review yields the user.
 struct Asking {
   kube::CallerRights rights;
   net::HttpRequest request;
