@@ -28,9 +28,9 @@ struct DeepTestSummary {
     friend bool operator==(const Test&, const Test&) = default;
   };
 
-  std::string problem;      // why there is no result; empty: the GPUs were tested
-  std::vector<Test> tests;  // for each name and error: the failures, the warnings, or else the passed
-                            // results; in this order, skips last
+  std::string problem;              // why there is no result; empty: the GPUs were tested
+  std::vector<Test> tests;          // for each name and error: the failures, the warnings, or else the passed
+                                    // results; in this order, skips last
   std::size_t left_out = 0;         // number of tests without room; none is worse than a listed test
   std::vector<host::DcgmGpu> gpus;  // the tested GPUs
   friend bool operator==(const DeepTestSummary&, const DeepTestSummary&) = default;
