@@ -163,7 +163,7 @@ class NamelessLeavesTest(unittest.TestCase):
         host = self.lab[6]
         code, out, err = host.command("network", "test", timeout=300)
         self.assertEqual(code, 3, out + err)
-        self.assertIn("who is slow on net0 cannot be told", out + err)
+        self.assertIn("the slow nodes on net0 cannot be determined", out + err)
         self.assertIn("network.leaf_label", out + err)
         self.assertIn("Suspects: none", out)
         self.assertEqual(host.findings(CHECK), [("host/", "could_not_look")], out + err)
@@ -183,7 +183,7 @@ class FewNamelessTest(unittest.TestCase):
         host = self.lab[6]
         code, out, err = host.command("network", "test", timeout=300)
         self.assertEqual(code, 3, out + err)
-        self.assertIn("who is slow on net0 cannot be told", out + err)
+        self.assertIn("the slow nodes on net0 cannot be determined", out + err)
         self.assertIn("Suspects: none", out)
         self.assertEqual(host.findings(CHECK), [("host/", "could_not_look")], out + err)
 

@@ -17,7 +17,7 @@ namespace autopilot::nettest {
 
 namespace {
 
-// What is on its way at once: answers of that size wait in the socket until they are read.
+// Bytes in flight at once: answers of that size wait in the socket until they are read.
 constexpr std::size_t kBurstBytes = 65536;
 
 EchoTally& tally_of(EchoTarget& target, bool is_sized) {
@@ -86,13 +86,13 @@ void EchoExchange::send(std::vector<EchoTarget>& targets, const EchoQuestion& qu
                         .target = static_cast<std::uint32_t>(question.target),
                         .number = tally.note_sent(host::mono_now())};
   int error = socket->send(target.to, label, question.packet_bytes);
-  // What became of an earlier question is told at the next one, whomever that is for.
+  // The kernel reports the error of an earlier question at the next send, whatever its target.
   if (error != 0) {
     take_complaints(*socket, targets);
     error = socket->send(target.to, label, question.packet_bytes);
   }
   if (error == 0) open_.push_back({question.target, label.number});
-  // One that is too large has found out what it was to find out.
+  // A sized question that is too large to be sent stays unanswered, which is its result.
   if (error == 0 || (is_sized && !is_own_trouble(error))) return;
   tally.forget_last();
   if (is_own_trouble(error)) return;
@@ -135,7 +135,7 @@ void EchoExchange::take_answer(const EchoSocket::Answer& answer, std::vector<Ech
   const EchoLabel& label = answer.label;
   if ((label.round != round_ && label.round != sized_round_) || label.target >= targets.size()) return;
   EchoTarget& target = targets[label.target];
-  // From another address it is somebody else who answers.
+  // An answer from another address is not an answer of the target.
   if (!(answer.from == target.to)) return;
   tally_of(target, label.round == sized_round_).note_answer(label.number, answer.at);
 }
@@ -143,7 +143,7 @@ void EchoExchange::take_answer(const EchoSocket::Answer& answer, std::vector<Ech
 void EchoExchange::take_complaints(EchoSocket& socket, std::vector<EchoTarget>& targets) {
   EchoSocket::Complaint complaint;
   while (socket.receive_complaint(complaint)) {
-    // Of a packet that is too large: those are sent to find that out.
+    // EMSGSIZE: sized questions exceed the path MTU on purpose.
     if (complaint.error == EMSGSIZE || complaint.error == 0) continue;
     if (places_.empty())
       for (std::size_t place = 0; place < targets.size(); ++place)

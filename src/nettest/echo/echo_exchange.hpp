@@ -55,14 +55,14 @@ class EchoTally {
   std::size_t answered_ = 0;
   unsigned duplicates_ = 0;
   unsigned out_of_order_ = 0;
-  std::uint16_t newest_ = 0;  // of those that were answered
+  std::uint16_t newest_ = 0;  // highest number of an answered question
 };
 
 // One address that is asked by ICMP.
 struct EchoTarget {
   host::InternetAddress to;
   EchoTally tally;      // of ordinary questions
-  EchoTally sized;      // of those that look for the largest packet
+  EchoTally sized;      // of questions that search for the path MTU
   std::string problem;  // see PeerEcho
 };
 
@@ -119,9 +119,9 @@ class EchoExchange {
   std::array<Door, 2> doors_;  // of IPv4 and IPv6
   std::uint64_t round_ = 0;    // of ordinary questions
   std::uint64_t sized_round_ = 0;
-  std::vector<Open> open_;                                    // of the exchange that is under way
+  std::vector<Open> open_;                                    // of the current exchange
   std::size_t first_open_ = 0;                                // of these; those before are answered
-  std::unordered_multimap<std::string, std::size_t> places_;  // targets by address, where somebody complained
+  std::unordered_multimap<std::string, std::size_t> places_;  // targets by address; filled at the first error
 };
 
 }  // namespace autopilot::nettest

@@ -12,7 +12,7 @@ namespace autopilot::nettest {
 
 // Which question a reply belongs to: the first bytes of what is sent, which come back.
 struct EchoLabel {
-  std::uint64_t round = 0;   // random: nobody else's, and of no earlier round
+  std::uint64_t round = 0;   // random: answers to other programs and earlier rounds differ
   std::uint32_t target = 0;  // its number in the round
   std::uint16_t number = 0;  // of the questions to that target
 
@@ -27,9 +27,9 @@ inline constexpr std::size_t kIpv6Header = 40;
 // A request whose packet of IP has `packet_bytes`, or as few as it can have.
 [[nodiscard]] std::string make_echo_request(bool is_ipv6, std::uint16_t id, const EchoLabel& label,
                                             std::size_t packet_bytes);
-// What a reply says, without the header of IP. Nothing for any other message, and for one that is cut off.
+// Label of an echo reply. message: without the IP header. std::nullopt: another message, or truncated.
 [[nodiscard]] std::optional<EchoLabel> parse_echo_reply(bool is_ipv6, std::string_view message);
-// The message of ICMP of a packet of IPv4, as a raw socket hands it out. Nothing where it is no whole one.
+// ICMP message of an IPv4 packet, as a raw socket returns it. std::nullopt: not a whole IPv4 packet of ICMP.
 [[nodiscard]] std::optional<std::string_view> message_of_ipv4_packet(std::string_view packet);
 
 }  // namespace autopilot::nettest

@@ -147,8 +147,8 @@ void EchoSocket::receive(const std::function<void(const Answer& answer)>& take) 
   while (true) {
     inbox_->clear();
     const int got = ::recvmmsg(fd_.get(), inbox_->messages.data(), kAnswersAtOnce, MSG_DONTWAIT, nullptr);
-    // An error of something that was sent comes here once more: the complaint says of what. Where the call
-    // itself is not to be had it would be the same for ever.
+    // The kernel returns the error of a sent packet here too; receive_complaint() returns its address. An
+    // error of the call itself would repeat for ever.
     constexpr std::array kOfTheCall{EAGAIN, ENOMEM, EPERM, EACCES, ENOSYS, EBADF, EINVAL, EFAULT};
     if (got < 0 && std::ranges::find(kOfTheCall, errno) == kOfTheCall.end()) continue;
     if (got <= 0) return;

@@ -24,7 +24,7 @@ class EchoSocket {
   struct Answer {
     host::InternetAddress from;
     EchoLabel label;
-    MonoTime at{};  // when the kernel got it; where it does not tell, when it was read
+    MonoTime at{};  // when the kernel received it; without its timestamp, when it was read
   };
   // Error that this machine or a router reports for a sent packet.
   struct Complaint {

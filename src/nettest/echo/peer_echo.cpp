@@ -179,7 +179,7 @@ Result<EchoPlan> parse_echo_plan(std::string_view text) {
       if (address != nullptr && host::parse_internet_address(std::string(*address)))
         plan.addresses.emplace_back(*address);
       else
-        members.refuse("addresses", "an item is no address of IP");
+        members.refuse("addresses", "an item is not an IP address");
     }
   members.number("echoes", plan.echoes, EchoPlan::kMostEchoes);
   members.number("closer", plan.closer, EchoPlan::kMostEchoes);

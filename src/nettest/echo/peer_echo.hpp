@@ -27,7 +27,7 @@ enum class EchoWay : std::uint8_t {
 
 // A question to many addresses at once.
 struct EchoPlan {
-  static constexpr std::size_t kMostAddresses = 2048;  // what is told of them fits into one answer
+  static constexpr std::size_t kMostAddresses = 2048;  // their results fit into one answer
   static constexpr unsigned kMostEchoes = 100;
 
   std::vector<std::string> addresses;
@@ -49,8 +49,8 @@ struct PeerEcho {
   EchoFigures figures;
   std::string interface;       // of this machine, towards it; empty: there is no path to it
   unsigned interface_mtu = 0;  // 0: not known
-  // The largest packet that was answered, where one of interface_mtu was not; 0: not looked for (also of a
-  // way that loses packets), or nothing of that kind.
+  // Largest packet that was answered, if a packet of interface_mtu was not. 0: interface_mtu passed, or the
+  // path MTU was not tested: not requested, the path loses small packets too, or the deadline passed.
   unsigned path_mtu = 0;
   // Last error from this machine or a router: "No route to host"; or why it was not asked. Empty: no error.
   std::string problem;
@@ -58,15 +58,15 @@ struct PeerEcho {
   friend bool operator==(const PeerEcho&, const PeerEcho&) = default;
 };
 
-// As JSON between the helper and its agent. A parser refuses what is beyond the limits of EchoPlan, and safe
-// with what a stranger wrote: malformed.
+// As JSON between the helper and its agent. The parsers accept untrusted text. malformed: not such a text, or
+// beyond the limits of EchoPlan.
 [[nodiscard]] std::string format_echo_plan(const EchoPlan& plan);
 [[nodiscard]] Result<EchoPlan> parse_echo_plan(std::string_view text);
 [[nodiscard]] std::string format_peer_echoes(const std::vector<PeerEcho>& echoes);
 [[nodiscard]] Result<std::vector<PeerEcho>> parse_peer_echoes(std::string_view text);
 
 // Whether a packet or a connection could not be sent because this machine lacks a resource or a permission.
-// That is no evidence about the other machine.
+// Such an error is not evidence about the other machine.
 [[nodiscard]] constexpr bool is_own_trouble(int error) {
   switch (error) {
     case EAGAIN:

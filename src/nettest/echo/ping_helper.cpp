@@ -24,7 +24,7 @@ namespace autopilot::nettest {
 namespace {
 
 constexpr std::string_view kAsk = "ask";
-// For what is known by the deadline to be told.
+// Time to send the results to the agent before the deadline.
 constexpr Duration kToTell = std::chrono::milliseconds{200};
 
 Result<std::string> answer_ask(std::string_view params, MonoTime deadline) {
@@ -85,8 +85,8 @@ Result<std::vector<PeerEcho>> PingHelper::ask_some(const EchoPlan& plan, MonoTim
 
 namespace {
 
-// Sizes of packets that networks are made for, by which a path that is narrower than its interface is told:
-// IPv6 at least, tunnels, Ethernet, IPoIB of 2 and 4 KiB, jumbo frames with and without what a tunnel adds.
+// Usual MTUs of networks, in bytes, to which a path that is narrower than its interface is compared: the
+// minimum of IPv6, tunnels, Ethernet, IPoIB of 2 and 4 KiB, jumbo frames with and without what a tunnel adds.
 constexpr std::array<unsigned, 14> kPathSizes{576,  1280, 1400, 1420, 1450, 1480, 1492,
                                               1500, 2044, 4092, 8192, 8900, 8950, 9000};
 constexpr unsigned kSizedEchoes = 3;
@@ -125,7 +125,7 @@ class Round {
       PeerEcho& echo = echoes_[i];
       echo.address = plan_.addresses[i];
       const auto to = host::parse_internet_address(echo.address);
-      if (!to) return fail(Errc::malformed, echo.address + ": no address of IP");
+      if (!to) return fail(Errc::malformed, echo.address + ": not an IP address");
       note_interface(*to, own, echo);
       const Status& can = exchange_.can_ask(to->is_ipv6());
       if (can) {
@@ -183,8 +183,8 @@ class Round {
     if (!questions.empty()) exchange_.ask(targets_, questions, pace_of(places.size(), false));
   }
 
-  // One packet as large as the interface allows is enough where it is answered. A way that loses packets of
-  // any size is not asked: the largest of those that come through would tell nothing.
+  // One answered packet of the MTU of the interface is enough. A path that loses small packets is not tested:
+  // the largest answered packet would not be its MTU.
   void find_path_mtus() {
     Places wide;
     for (std::size_t i = 0; i < targets_.size(); ++i)

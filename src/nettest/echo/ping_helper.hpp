@@ -19,9 +19,9 @@ class PingHelper {
  public:
   explicit PingHelper(host::Command helper);
 
-  // As ask_peers says, of any number of addresses: kMostAddresses at a time, each in its share of the time.
-  // Those of a part that failed are told with EchoWay::none; an error where all parts did. The deadline is of
-  // mono_now().
+  // As ask_peers, for any number of addresses: kMostAddresses in a request, each request with an equal share
+  // of the remaining time. The addresses of a failed request get EchoWay::none and the reason; an error only
+  // if all requests failed. The deadline is of mono_now().
   [[nodiscard]] Result<std::vector<PeerEcho>> ask(const EchoPlan& plan, MonoTime deadline);
 
  private:
@@ -30,12 +30,12 @@ class PingHelper {
   host::HelperClient helper_;
 };
 
-// Asks all addresses of the plan from this thread, in its order, and returns when all have answered or been
-// given up; at the deadline (of mono_now()) with what is known by then: nothing is sent for whose answer
-// there would be no time. Questions are spread over time: no more in a second than the plan says, and none to
-// the same address within kBetweenEchoes of the last. Whoever does not answer, answers twice or out of order
-// is asked more closely. denied: neither ICMP nor a port of TCP may be asked. What is wrong with one address
-// is told with it.
+// Asks all addresses of the plan from this thread, in its order. Blocks until all have answered or their
+// patience is over, at most until the deadline (of mono_now()), and returns the results so far; it sends no
+// question whose answer would come after the deadline. Sends at most EchoPlan::per_second packets in a
+// second, and to one address at most one in kBetweenEchoes. An address that misses an answer, answers twice
+// or out of order gets EchoPlan::closer more questions. denied: neither ICMP nor a port of TCP may be asked.
+// Problems of one address are in its PeerEcho.
 [[nodiscard]] Result<std::vector<PeerEcho>> ask_peers(const EchoPlan& plan, MonoTime deadline);
 
 inline constexpr Duration kBetweenEchoes = std::chrono::milliseconds{20};

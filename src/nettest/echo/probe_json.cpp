@@ -22,7 +22,7 @@ Result<json::object> read_probe_report(std::string_view text, std::string_view p
   json::value value = json::parse({text.data(), text.size()}, error, {}, options);
   if (error) return refuse_probe_report(program, error.message());
   json::object* const object = value.if_object();
-  if (object == nullptr) return refuse_probe_report(program, "it is no object");
+  if (object == nullptr) return refuse_probe_report(program, "it is not an object");
   return std::move(*object);
 }
 

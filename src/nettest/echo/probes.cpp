@@ -19,7 +19,7 @@ namespace json = boost::json;
 constexpr std::string_view kNetProbe = "autopilot-net-probe";
 constexpr std::size_t kNetReportDepth = 8;
 constexpr std::int64_t kMostPort = 65535;
-// Seconds that do not count: TCP finds out what the way carries.
+// Seconds that do not count, in which TCP adapts its rate to the path.
 constexpr int kSettling = 1;
 constexpr double kMostNetBits = 1e15;  // a thousand times the fastest line there is
 constexpr double kMostMicroseconds = 60e6;
@@ -55,7 +55,7 @@ std::optional<Carried> carried_by(const json::object& way) {
   return Carried{*sent, *received};
 }
 
-// Of the whole report, or of one process. Null where that way was not measured.
+// Direction of the whole report, or of one process. Null: it was not measured.
 const json::object* way_in(const json::object& object, bool from_peer) {
   const json::array* const ways = probe_list(object, "directions");
   if (ways == nullptr) return nullptr;
@@ -211,7 +211,7 @@ Result<std::vector<int>> parse_listening(std::string_view line) {
   const json::object object = TRY(read_net_report(line, "serve"));
   const json::array* const ports = probe_list(object, "ports");
   const json::array* const failed = probe_list(object, "failed");
-  if (ports == nullptr || failed == nullptr) return refuse_net_report("`ports` or `failed` is no list");
+  if (ports == nullptr || failed == nullptr) return refuse_net_report("`ports` or `failed` is not a list");
   if (!failed->empty()) {
     const json::object* const first = failed->front().if_object();
     return fail(Errc::unavailable,
@@ -221,7 +221,7 @@ Result<std::vector<int>> parse_listening(std::string_view line) {
   for (const json::value& item : *ports) {
     json::error_code error;
     const auto port = item.to_number<std::int64_t>(error);
-    if (error || port < 1 || port > kMostPort) return refuse_net_report("an item of `ports` is no port");
+    if (error || port < 1 || port > kMostPort) return refuse_net_report("an item of `ports` is not a port");
     listening.push_back(static_cast<int>(port));
   }
   if (listening.empty()) return refuse_net_report("`ports` is empty");
@@ -237,7 +237,7 @@ Result<BandwidthReport> parse_bandwidth(std::string_view text, bool from_peer) {
     return report;
   }
   if (const json::object* const way = way_in(object, from_peer)) report.measured = bandwidth_of(*way);
-  if (!report.measured) return refuse_net_report("it has neither a reason nor that way");
+  if (!report.measured) return refuse_net_report("it has neither a reason nor the direction");
   report.measured->processes = processes_in(object, from_peer);
   return report;
 }
@@ -253,7 +253,7 @@ Result<RdmaReport> parse_rdma(std::string_view text) {
   const auto from_peer = back == nullptr ? std::nullopt : bandwidth_of(*back);
   const auto latency = latency_of(object);
   if (report.reason.empty() && !(to_peer && from_peer && latency))
-    return refuse_net_report("it has no reason, and not both ways and the latency");
+    return refuse_net_report("it has no reason, and lacks a direction or the latency");
   report.came_through = to_peer || from_peer;
   if (to_peer && from_peer) report.measured = RdmaBandwidth{*to_peer, *from_peer, latency};
   return report;

@@ -19,7 +19,7 @@ namespace autopilot::nettest {
 
 // Longer reports are not read.
 inline constexpr std::size_t kMaxNetProbeReport = std::size_t{256} << 10;
-// Addresses that one server can tell from all others.
+// Most client addresses that one server can accept.
 inline constexpr std::size_t kMostHeard = 64;
 
 // Server of a bandwidth test over TCP.
@@ -50,7 +50,7 @@ struct RdmaServer {
   int test_seconds = 0;  // the same value as in the test of the other node
   std::string gpu = {};  // in whose memory its buffers are, by PCI address; empty: in that of the host
 };
-// Both ways: what is written to the other end, and what is read of it.
+// Test of both directions: writes to the other endpoint, then reads from it.
 struct RdmaTest {
   std::string address;                     // of this node, IPv4
   std::string port;                        // "mlx5_0/1"
@@ -160,8 +160,8 @@ struct AllReduceReport {
   std::optional<AllReduce> measured;
   std::string reason;                       // one word of docs/gpu-probe.md: "busy", "no_library"
   std::string error;                        // the same as a sentence
-  std::optional<int> wrong_rank = {};       // the first one whose sum was wrong, where that is the reason
-  std::optional<int> wrong_last_rank = {};  // and the last one; nothing: not known
+  std::optional<int> wrong_rank = {};       // first rank with a wrong sum, if that is the reason
+  std::optional<int> wrong_last_rank = {};  // last rank with a wrong sum; nullopt: not known
 };
 
 // Both use only GPUs that are known to be idle. A joining endpoint gets the id in its environment, where no
@@ -170,7 +170,7 @@ struct AllReduceReport {
 [[nodiscard]] host::Command command_of(const std::string& program, const AllReduceTest& test);
 
 // The first line of a server: what others join with. unavailable: it cannot serve, and why.
-// malformed: no such line. Pure, like the next one.
+// malformed: not such a line. Pure, like the next function.
 [[nodiscard]] Result<std::string> parse_nccl_id(std::string_view line);
 // Report of a test. malformed: not such a report, or a report without a reason and without a figure.
 [[nodiscard]] Result<AllReduceReport> parse_all_reduce(std::string_view text);

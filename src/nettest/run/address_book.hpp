@@ -63,7 +63,7 @@ class AddressBook {
   const Clock& clock_;
   const std::function<std::shared_ptr<const net::TlsContext>()> tls_;
   std::map<std::string, Entry> entries_;        // by node
-  std::set<std::shared_ptr<Search>> searches_;  // that are under way; last: they call
+  std::set<std::shared_ptr<Search>> searches_;  // running; last: they call
 };
 
 }  // namespace autopilot::nettest

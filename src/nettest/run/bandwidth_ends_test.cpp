@@ -383,7 +383,7 @@ TEST_F(BandwidthEndsTest, or_says_why_it_did_not) {
   for (const auto& [report, reason, error] : std::vector<std::array<std::string, 3>>{
            {R"({"role":"measure","reason":"timed_out","error":"nobody answers"})", "timed_out",
             "nobody answers"},
-           {R"({"role":"measure","directions":[]})", "internal", "not both ways"},
+           {R"({"role":"measure","directions":[]})", "internal", "lacks a direction"},
            {"", "internal", "autopilot-net-probe"}}) {
     rdma_report_ = report;
     measure("ib0", "mlx5_0/1");

@@ -212,9 +212,9 @@ void add_open_questions(const BandwidthFound& found, ObservationWriter& writer) 
   if (const std::string rails = hidden_rails(found); !rails.empty())
     add_unknown(host_subject(), "bandwidth.comparison",
                 rails +
-                    ": pairs are slow as if their nodes were below different switches with fewer lines "
-                    "between them, or too many nodes are slow to tell who is; each node has to say which "
-                    "switch it is below (network.leaf_label, network.leaf)",
+                    ": the slow pairs match nodes below different switches with fewer lines between them, or "
+                    "too many nodes are slow to find the culprits; configure the leaf switch of each node "
+                    "(network.leaf_label, network.leaf)",
                 writer);
   else if (found.verdict.measured > 0 && found.verdict.references.empty())
     add_unknown(host_subject(), "bandwidth.comparison", "too few pairs to compare them", writer);
@@ -283,7 +283,7 @@ std::string bandwidth_sentence(const BandwidthFound& found) {
   if (!found.wrong.empty())
     text += "what GPUs summed up was wrong in " + std::to_string(found.wrong.size()) + " of them; ";
   if (const std::string rails = hidden_rails(found); !rails.empty())
-    text += "who is slow on " + rails + " cannot be told; ";
+    text += "the slow nodes on " + rails + " cannot be determined; ";
   if (verdict.suspects.empty())
     return text + (verdict.references.empty() ? "too few pairs to compare them"
                    : verdict.is_complete      ? "no suspect found"

@@ -132,7 +132,7 @@ class BandwidthRoutesTest : public ::testing::Test {
   net::EventLoop loop_;
   const host::SystemClock clock_;
   std::vector<std::thread> threads_;
-  std::optional<bool> had_room_;  // when it was looked who uses the GPU
+  std::optional<bool> had_room_;  // when the users of the GPU were checked
   BandwidthEnds ends_{loop_, clock_, "gpu-7-", doors()};
   BandwidthEnds standing_{loop_, clock_, "gpu-7-standing-", doors()};
   OwnNetwork own_{loop_, clock_, [] { return api::NodeNetwork{}; },

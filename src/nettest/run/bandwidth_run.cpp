@@ -234,7 +234,7 @@ std::vector<std::unique_ptr<PairExchange>> BandwidthRun::take_pairs() {
   return pairs;
 }
 
-// A job has begun on that node: measurements beside it are no evidence.
+// A job has begun on that node: measurements beside it do not count.
 void BandwidthRun::leave(const std::string& node) {
   const auto found = std::ranges::find(networks_, node, [](const PeerNetwork& one) { return one.peer.node; });
   if (found != networks_.end()) (void)run_.leave(static_cast<NodeNumber>(found - networks_.begin()));

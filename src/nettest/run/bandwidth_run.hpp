@@ -60,7 +60,7 @@ class BandwidthRun {
   BandwidthRun& operator=(const BandwidthRun&) = delete;
   ~BandwidthRun() = default;
 
-  // Exchanges that are under way; the caller abandons them.
+  // Running exchanges; the caller abandons them.
   [[nodiscard]] std::vector<std::unique_ptr<PairExchange>> take_pairs();
   // From the measurements so far.
   [[nodiscard]] Verdict verdict() const { return run_.verdict(); }
@@ -96,7 +96,7 @@ class BandwidthRun {
   std::map<std::uint32_t, api::BandwidthLatency> latencies_;
   std::size_t round_ = 0;
   std::deque<PairTest> waiting_;  // of the round, for room
-  std::vector<PairTest> again_;   // when the tests under way have ended
+  std::vector<PairTest> again_;   // to run when the running tests have ended
   std::string why_again_;         // the first of them
   bool is_one_busy_ = false;      // of them
   bool is_again_ = false;

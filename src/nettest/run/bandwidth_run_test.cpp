@@ -305,13 +305,13 @@ TEST_F(BandwidthRunTest, where_switches_seem_to_be_that_nobody_named_it_says_wha
   BandwidthFound hidden = found();
   hidden.verdict.suspects.clear();
   hidden.verdict.hidden_leaves = {0};
-  EXPECT_THAT(bandwidth_sentence(hidden), HasSubstr("who is slow on net0 cannot be told; "));
+  EXPECT_THAT(bandwidth_sentence(hidden), HasSubstr("the slow nodes on net0 cannot be determined; "));
   const Observations told = bandwidth_observations(hidden, {});
   const auto unknown = std::ranges::find(told, "bandwidth.comparison", &Observation::name);
   ASSERT_NE(unknown, told.end());
   EXPECT_EQ(unknown->value, std::nullopt);
   EXPECT_THAT(autopilot::to_string(unknown->attributes.front().second),
-              StartsWith("net0: pairs are slow as if"));
+              StartsWith("net0: the slow pairs match nodes below different switches"));
 }
 
 TEST_F(BandwidthRunTest, one_that_comes_to_its_end_is_complete) {

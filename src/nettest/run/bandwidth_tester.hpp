@@ -46,7 +46,7 @@ class BandwidthTester {
   // there is no pair to test; exhausted: kMostPlans other plans are being made.
   using OnPlan = std::function<void(const Result<api::BandwidthPlan>& plan)>;
   void plan(const std::vector<Subject>& nodes, OnPlan done);
-  // conflict: a test is under way. malformed: a subject is not a node, or there is only one.
+  // conflict: a test is running. malformed: a subject is not a node, or there is only one.
   [[nodiscard]] Status begin(diagnostics::OwnTest::Calls calls);
   // Returns a sentence about the measurements so far; empty: there are none.
   std::string cancel();

@@ -52,7 +52,7 @@ class GroupRun {
   GroupRun& operator=(const GroupRun&) = delete;
   ~GroupRun() = default;
 
-  // Exchanges that are under way; the caller abandons them.
+  // Running exchanges; the caller abandons them.
   [[nodiscard]] std::vector<std::unique_ptr<GroupExchange>> take_exchanges();
   // Groups that have been measured, or could not be.
   [[nodiscard]] const std::vector<GroupFound>& found() const { return found_; }
@@ -90,7 +90,7 @@ class GroupRun {
   std::map<std::string, std::string> left_out_;
   net::Subscription next_;
   WayBack way_back_;
-  std::map<std::string, Try> tries_;  // that are under way, by the name of the group; last: they call
+  std::map<std::string, Try> tries_;  // not ended, by the name of the group; last: they call
 };
 
 }  // namespace autopilot::nettest

@@ -37,7 +37,7 @@ class GroupTester {
   GroupTester& operator=(const GroupTester&) = delete;
   ~GroupTester() = default;
 
-  // conflict: a test is under way. malformed: a subject is not a node, or there is only one. unavailable: a
+  // conflict: a test is running. malformed: a subject is not a node, or there is only one. unavailable: a
   // test may take only a share of each line.
   [[nodiscard]] Status begin(diagnostics::OwnTest::Calls calls);
   // Returns a sentence about the measurements so far; empty: there are none.

@@ -56,7 +56,7 @@ class Search {
       const RailNic* const nic = fabric_.nic(rail, node);
       if (nic == nullptr || nic->interface != line.interface) continue;
       if (on_rail_.at(rail) > 1) return;
-      // What others have too differs in its rate or number; what nobody else has is of this node.
+      // A line that other nodes have too differs in rate or number; any other line exists on this node alone.
       const bool is_odd = with_line_.at(kind_of(line.interface)) > 1;
       return add(network, line.interface,
                  "no other node has an " + std::string(medium_.line) +

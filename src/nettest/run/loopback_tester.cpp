@@ -98,7 +98,7 @@ void LoopbackTester::test(const Test& next) {
 
 void LoopbackTester::take(const Test& test, const Result<BandwidthReport>& report) {
   const bool is_measured = report && report->measured;
-  // The test was stopped to make room: that is no evidence about the port.
+  // A job stopped the test, which is not evidence about the port.
   if (!is_measured && !check_job()) return test_next();
   tests_.pop_back();
   if (test.uses_gpu && report && report->reason == kNoCuda)

@@ -48,7 +48,7 @@ class LoopbackTester {
   LoopbackTester& operator=(const LoopbackTester&) = delete;
   ~LoopbackTester() = default;
 
-  // conflict: a test is under way, or a job is on this node. malformed: a subject is not a port of this node.
+  // conflict: a test is running, or a job is on this node. malformed: a subject is not a port of this node.
   [[nodiscard]] Status begin(diagnostics::OwnTest::Calls calls);
   // Returns a sentence about the measurements so far; empty: there are none.
   std::string cancel();
@@ -76,7 +76,7 @@ class LoopbackTester {
   const std::shared_ptr<host::TestBoard> board_;
   std::optional<diagnostics::OwnTest::Calls> asked_;
   std::uint64_t number_ = 0;  // of the test that was asked for last
-  std::vector<Test> tests_;   // that remain; the test under way, or the next one, is last
+  std::vector<Test> tests_;   // that remain; the running test, or the next one, is last
   std::string end_;           // that measures now; empty: none
   Observations found_;
   std::size_t ports_ = 0;     // to test

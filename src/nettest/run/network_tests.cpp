@@ -18,7 +18,7 @@
 namespace autopilot::nettest {
 namespace {
 
-// One for the round of pings that is under way, one to read the addresses of this node.
+// One for the running round of pings, one to read the addresses of this node.
 constexpr runtime::Workers::Limits kLanes{.threads = 2, .max_stuck = 2, .max_queued = 4};
 
 constexpr runtime::Workers::Limits kEndLanes{
@@ -132,7 +132,7 @@ void NetworkTests::add_to(net::HttpServer& server) {
                        {.doors = bandwidth_doors(), .rights = context_.rights, .is_open = context_.is_open});
 }
 
-// ?kind=rdma&memory=gpu; by TCP, out of that of the host where nothing is said.
+// ?kind=rdma&memory=gpu; default: over TCP, from the memory of the host.
 Result<BandwidthTester*> NetworkTests::tester_for(const net::HttpRequest& request) {
   const auto said = [&request](const char* name, const char* otherwise) {
     const auto found = request.query.find(name);

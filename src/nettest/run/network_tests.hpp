@@ -46,7 +46,7 @@ struct NetworkTestContext {
   std::function<std::string(const OwnProcesses& own)> job = [](const OwnProcesses&) { return std::string(); };
   // See BandwidthDoors.
   std::function<void(const std::string& gpu, std::function<void(const std::string& busy)> done)> look_at_gpu =
-      [](const auto&, const auto& done) { done("nobody looks who uses the GPUs"); };
+      [](const auto&, const auto& done) { done("the users of the GPUs are not checked"); };
   // Judges anew what the board has of that check.
   std::function<void(const std::string& check)> look = {};
   std::shared_ptr<host::TestBoard> board = {};

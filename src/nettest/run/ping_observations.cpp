@@ -129,7 +129,7 @@ void add_node(const PingRound& round, std::size_t peer, ObservationWriter& write
   told.attributes.emplace_back("addresses", addresses);
   if (!unasked.empty()) told.attributes.emplace_back("unasked", unasked);
   if (asked == 0) {
-    const std::string what = has_way ? "this node could not ask " : "this node has no way to ";
+    const std::string what = has_way ? "this node could not ask " : "this node has no path to ";
     told.value.reset();
     told.missing = has_way ? kNotAsked : kNoWay;
     told.attributes.emplace_back("error", what + network.peer.node + " at " + addresses + why);

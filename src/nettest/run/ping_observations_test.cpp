@@ -92,7 +92,7 @@ TEST(PingObservations, a_node_to_which_there_is_no_way_did_not_answer_and_is_not
   const Observation& told = *find(all, "peer/node-3", "ping.silent");
   EXPECT_FALSE(told.value);
   EXPECT_EQ(told.missing, "no_way");
-  EXPECT_EQ(attribute_text(told, "error"), "this node has no way to node-3 at eth0=10.1.0.3 net1=10.2.0.3");
+  EXPECT_EQ(attribute_text(told, "error"), "this node has no path to node-3 at eth0=10.1.0.3 net1=10.2.0.3");
   EXPECT_EQ(number(all, "peer/node-2", "ping.silent"), 0);
   EXPECT_EQ(ping_sentence(round),
             "3 nodes asked at 6 addresses: 1 node could not be asked, the others answer");

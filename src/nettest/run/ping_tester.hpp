@@ -125,11 +125,11 @@ class PingTester {
   AddressBook& book_;
   std::vector<fleet::Peer> peers_;  // of the last list
   PingTurns turns_;
-  PingRound round_;  // that is under way
+  PingRound round_;  // the running round
   std::uint64_t number_of_round_ = 0;
   bool is_under_way_ = false;
   bool is_started_ = false;
-  bool begins_anew_ = false;     // the round under way began before test_now() was called
+  bool begins_anew_ = false;     // the running round began before test_now() was called
   std::set<std::string> again_;  // nodes with an abnormal result
   std::optional<diagnostics::OwnTest::Calls> asked_;
   net::Subscription next_;
