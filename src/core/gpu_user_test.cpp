@@ -55,7 +55,8 @@ TEST(GpuUser, of_the_same_name_is_another_pod_where_the_uids_differ) {
   EXPECT_FALSE(is_same_pod(holder("train-0", "1").owner, holder("train-0", "2").owner));
   EXPECT_TRUE(is_same_pod(holder("train-0", "1").owner, holder("train-0").owner));
   EXPECT_TRUE(is_same_pod(holder("", "1").owner, holder("train-0", "1").owner));
-  EXPECT_FALSE(is_same_pod(GpuUserOwner{}, GpuUserOwner{})) << "nobody's processes have no pod in common";
+  EXPECT_FALSE(is_same_pod(GpuUserOwner{}, GpuUserOwner{}))
+      << "two processes without an owner are not of the same pod";
 }
 
 TEST(GpuUser, that_is_a_pod_is_found_again_in_what_a_look_tells) {

@@ -6,8 +6,9 @@
 
 namespace autopilot {
 
-// Ids of the tests that a pod can ask for before it begins: those that a node makes while the pod has its
-// GPUs, and the deep test, which may have proven them before. Which of them a node has is known there alone.
+// Ids of the diagnostics that a pod can request before it starts: diagnostics that run while the pod has its
+// GPUs, and the deep diagnostic, which the GPUs may have passed before. Only the node knows which of them it
+// has.
 inline constexpr std::array<std::string_view, 11> kPodTests{
     "gpu.compute",     "gpu.dcgm",           "gpu.diagnosis", "gpu.memory_bandwidth",
     "gpu.memory_test", "gpu.nccl_allreduce", "gpu.p2p",       "gpu.pcie_bandwidth",

@@ -35,7 +35,7 @@ class ClusterWriter {
     std::function<void(const kube::ApiError& why)> on_failed = [](const kube::ApiError&) {};
   };
 
-  // A write that was refused goes again, but not earlier: somebody may give a right, or a resource.
+  // Pause before a refused write is repeated: an operator may add a permission or a resource meanwhile.
   static constexpr Duration kAfterRefusal = std::chrono::minutes{1};
 
   // random: in [0, 1), for the jitter of pauses.
@@ -73,7 +73,7 @@ class ClusterWriter {
   ClusterWriterStats stats_;
   WriteOrder order_;
   net::Subscription next_;
-  net::Exchange exchange_;  // the write that is under way; last: it calls
+  net::Exchange exchange_;  // the running write; last: it calls
 };
 
 }  // namespace autopilot::kube

@@ -11,39 +11,41 @@
 
 namespace autopilot::kube {
 
-// What an agent writes to the cluster of its own accord. Of those that became wanted at the same time the
-// first goes first.
+// Writes of an agent to the cluster that no request causes. If two became wanted at the same time, the kind
+// that is listed first goes first.
 enum class WriteKind : std::uint8_t { label, conditions, report, event, pvc_test, deep_test };
 inline constexpr std::size_t kWriteKinds = 6;
 
-// Texts for people alone wait until at most kMaxBeforeOthers writes of the minute went, for as long as that
-// takes: the others may be needed for what schedulers act on. A test that somebody waits for leaves one.
+// text: only people read it. It waits, without limit, until at most kMaxBeforeOthers writes of the minute
+// went: the others may be needed for what schedulers act on. awaited: a caller waits for a test; such writes
+// leave one of the minute.
 enum class WriteUrgency : std::uint8_t { text, state, awaited };
 
 // Which write goes next, and when: at once while few went, else as soon as fewer than kMaxWrites went within
-// kWindow; the one that is wanted longest first. The last three of a minute are kept for what schedulers act
-// on, the label and the steps of a deep test (its Job, its release, and the label after it): others go only
-// while at most kMaxBeforeOthers went (kMaxBeforeAwaited where somebody waits for it), or once they waited
-// for kPatience, so that none starves. A kind that
-// is wanted again before it went goes once, with what is true then. Pure.
+// kWindow; the write that has waited longest goes first. The last three of a minute are reserved for what
+// schedulers act on, the label and the steps of a deep diagnostic (its Job, its release, and the label after
+// it): other kinds go only while at most kMaxBeforeOthers went (kMaxBeforeAwaited if a caller waits), or
+// after they waited for kPatience, so that none starves; texts wait longer. A kind that is wanted again
+// before it went goes once, with the state at that time. Pure.
 class WriteOrder {
  public:
   static constexpr std::size_t kMaxWrites = 6;
-  static constexpr std::size_t kMaxBeforeOthers = 2;  // what no scheduler acts on: the third of its minute
+  static constexpr std::size_t kMaxBeforeOthers = 2;  // writes of other kinds are the third of a minute
   static constexpr std::size_t kMaxBeforeAwaited = 4;
   static constexpr Duration kWindow = std::chrono::minutes{1};
   static constexpr Duration kPatience = kWindow / 2;
 
   void want(WriteKind kind, MonoTime now, WriteUrgency urgency = WriteUrgency::state);
-  // One that may go now; it counts as gone.
+  // A kind that may go now, which counts as gone; std::nullopt: none.
   [[nodiscard]] std::optional<WriteKind> take(MonoTime now);
-  // What take() gave last had nothing to send after all: it did not go.
+  // The kind of the last take() had nothing to send, and does not count.
   void not_sent();
-  // The one that went last was answered: the minute is that of the server, which may have seen it only now.
+  // The server answered the write of the last take(). Its minute begins now: the server may have counted it
+  // only now.
   void answered(MonoTime now);
-  // It did not arrive, and is wanted again, from `retry_at` on.
+  // A write failed; the kind is wanted again, from `retry_at` on.
   void failed(WriteKind kind, MonoTime now, MonoTime retry_at);
-  // When take() will give one; nothing while none is wanted.
+  // Time at which take() returns a kind; std::nullopt: none is wanted.
   [[nodiscard]] std::optional<MonoTime> next() const;
 
  private:

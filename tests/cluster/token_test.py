@@ -143,7 +143,7 @@ class TokenTest(unittest.TestCase):
         token = self.token("ci")
         self.relay.status = 503
         try:
-            self.refused(503, "cannot be asked", "/v1/checks/gpu.xid", token)
+            self.refused(503, "could not review the caller", "/v1/checks/gpu.xid", token)
         finally:
             self.relay.status = None
         self.api.wait(lambda: self.post("/v1/checks/gpu.xid", token)[0] == 200, "the server answers again")

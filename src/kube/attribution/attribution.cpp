@@ -27,10 +27,10 @@ kube::WatchOptions watch_of(const std::string& node) {
 
 Attribution::Attribution(net::EventLoop& loop, kube::Client& client, const Clock& clock,
                          const std::string& node, std::function<double()> random,
-                         std::function<void(const Observations& holders)> tell)
+                         std::function<void(const Observations& holders)> report)
     : loop_(loop),
       clock_(clock),
-      tell_(std::move(tell)),
+      report_(std::move(report)),
       watch_(loop, client, watch_of(node),
              {[this] {
                 is_listing_ = true;
@@ -40,7 +40,7 @@ Attribution::Attribution(net::EventLoop& loop, kube::Client& client, const Clock
               [this] {
                 is_listing_ = false;
                 problem_.clear();
-                this->tell();
+                tell();
               },
               [this](const kube::JsonObject& object) { put(kube::parse_pod(object)); },
               [this](const kube::JsonObject& object) { remove(kube::parse_pod(object)); },
@@ -81,7 +81,7 @@ void Attribution::remove(const kube::Pod& pod) {
 
 void Attribution::tell() {
   if (!is_wanted_ || is_listing_ || !problem_.empty()) return;
-  if (const Observations holders = pods_.holders(clock_.now()); !holders.empty()) tell_(holders);
+  if (const Observations holders = pods_.holders(clock_.now()); !holders.empty()) report_(holders);
 }
 
 // Once, not at every try.

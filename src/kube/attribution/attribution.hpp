@@ -22,9 +22,9 @@ class Attribution {
   // Interval at which unchanged holders are reported again: the interval of the GPU checks.
   static constexpr Duration kEvery = std::chrono::seconds{61};
 
-  // random: in [0, 1), for the jitter of pauses. tell: see GpuPods::holders.
+  // random: in [0, 1), for the jitter of pauses. report: gets GpuPods::holders.
   Attribution(net::EventLoop& loop, kube::Client& client, const Clock& clock, const std::string& node,
-              std::function<double()> random, std::function<void(const Observations& holders)> tell);
+              std::function<double()> random, std::function<void(const Observations& holders)> report);
   Attribution(const Attribution&) = delete;
   Attribution& operator=(const Attribution&) = delete;
   ~Attribution() = default;
@@ -46,7 +46,7 @@ class Attribution {
 
   net::EventLoop& loop_;
   const Clock& clock_;
-  const std::function<void(const Observations& holders)> tell_;
+  const std::function<void(const Observations& holders)> report_;
   GpuPods pods_;
   bool is_listing_ = true;  // what is known is not all there is
   bool is_wanted_ = false;

@@ -11,7 +11,7 @@ using Decision = CallerReviews::Decision;
 // A review that the agent has no permission to request does not decide about the caller: unavailable, not
 // denied.
 Error could_not_ask(const kube::ApiError& why) {
-  return {Errc::unavailable, "whose the token is, and what for, cannot be asked: " + why.error.what};
+  return {Errc::unavailable, "the API server could not review the caller: " + why.error.what};
 }
 
 Decision of_nobody(Error why) {

@@ -24,9 +24,8 @@ struct CallerRights {
       find_agent = {};
 };
 
-// Resource that the caller needs permission to `create`, in the group autopilot.ibm.com: {"checks",
-// "gpu.xid"},
-// {"operations", ""}, {"incidents", "ack"}. The resource exists only in RBAC rules.
+// Resource that the caller needs permission to `create`, in the group autopilot.ibm.com:
+// {"checks", "gpu.xid"}, {"operations", ""}, {"incidents", "ack"}. The resource exists only in RBAC rules.
 struct VirtualResource {
   std::string resource;
   std::string subresource;
