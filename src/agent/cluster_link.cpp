@@ -233,8 +233,8 @@ ClusterStatus ClusterLink::status() const {
   return status;
 }
 
-// Whether an agent wrote to it that remembered elsewhere, or nothing: one without this journal, after the
-// last one that had it. Instances grow with the time at which they began.
+// Whether an agent without this journal wrote the Node object after the last agent that had the journal; true
+// also if that is not known. Instances sort by the time at which they began.
 bool ClusterLink::is_of_stranger(const kube::Node& node) const {
   if (!knows_written_ || may_lack_written_) return true;
   const auto by = node.meta.annotations.find(prefix_ + "/checked-by");

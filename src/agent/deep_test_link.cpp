@@ -16,7 +16,7 @@ bool is_same(const Subject& one, const Subject& other) {
          std::tie(other.key, other.index, other.uuid, other.serial);
 }
 
-// Of the last test, whether it told something or not.
+// End of the last diagnostic, with or without a result.
 WallTime last_news(const diagnostics::DeepTestRecord& record) {
   return std::max(record.finished, record.tried.value_or(WallTime{}));
 }
@@ -102,7 +102,8 @@ void DeepTestLink::judge() {
   });
 }
 
-// A node that is given back is TESTING until what the test said has been judged: it is not PASS in between.
+// A released node remains TESTING until the result of its diagnostic has been judged: it must not be PASS in
+// between.
 void DeepTestLink::reserve() {
   const bool is_reserved = is_marked_ || (is_reserved_ && !is_judged_);
   if (std::exchange(is_reserved_, is_reserved) != is_reserved) outlets_.reserve(is_reserved);

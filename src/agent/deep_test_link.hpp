@@ -24,18 +24,18 @@
 
 namespace autopilot::agent {
 
-// What deep tests change in the rest of the agent. Called on the loop's thread.
+// Effects of deep diagnostics on the rest of the agent. Called on the loop's thread.
 struct DeepTestOutlets {
-  // The node is kept for a test, or is no more.
+  // The node is reserved for a diagnostic, or is released.
   std::function<void(bool is_reserved)> reserve;
-  // What the check gpu.diagnosis sees from now on; calls back when it has judged that.
+  // seen: observations of the check gpu.diagnosis from now on. Calls back when the check has judged them.
   std::function<void(Result<Observations> seen, std::function<void()> on_judged)> judge;
   // New pass records.
   std::function<void(std::vector<PassRecord> records)> pass;
 };
 
-// Deep tests of this node, between its Node object and the rest of the agent. All that is remembered of them
-// stands on the Node object. On the loop's thread.
+// Deep diagnostics of this node, between its Node object and the rest of the agent. Their only record is on
+// the Node object. On the loop's thread.
 class DeepTestLink {
  public:
   // lists, pod: see DeepTester.
@@ -49,19 +49,19 @@ class DeepTestLink {
   void see(const kube::Node& node);
   void note(const NodeSnapshot& snapshot);
   void note(const incidents::WrittenVerdict& written, Verdict verdict);
-  // See DeepTester::test_now. Its end is told when what stands on the Node object has been judged.
-  // unavailable as well: deep tests are switched off.
+  // See DeepTester::test_now. If a diagnostic began, on_end is called after the record on the Node object has
+  // been judged. unavailable as well: deep diagnostics are switched off.
   [[nodiscard]] Status test_now(diagnostics::OwnTest::Calls calls);
   void cancel();
   [[nodiscard]] bool is_on() const { return view_.is_on; }
-  // How long a test takes at most.
+  // Longest duration of a diagnostic.
   [[nodiscard]] Duration longest() const { return longest_; }
 
-  // What stands on the Node object, as it was seen last, has been judged; the next snapshot has it. Before,
-  // the verdict may be that of an earlier test, or of none.
+  // The last seen record on the Node object has been judged, and the next snapshot has its result. Before
+  // that, the verdict may be of an earlier diagnostic, or of none.
   [[nodiscard]] bool is_judged() const { return is_judged_; }
   [[nodiscard]] const diagnostics::DeepTestRecord& record() const { return view_.record; }
-  // When the last test of the whole node began, if it passed: what happened while it ran, it may have missed.
+  // Start of the last diagnostic of the whole node, if it passed: it may have missed a fault while it ran.
   [[nodiscard]] std::optional<WallTime> passed() const;
 
  private:
@@ -77,10 +77,10 @@ class DeepTestLink {
   std::string boot_id_;
   bool has_seen_ = false;
   bool is_marked_ = false;    // by taint or annotation
-  bool is_reserved_ = false;  // as it was told
+  bool is_reserved_ = false;  // as outlets_.reserve last got it
   bool is_judged_ = false;
-  std::uint64_t judgement_ = 0;  // the one that is asked for
-  // A test that was asked for has ended, and this will be known when that record has been judged.
+  std::uint64_t judgement_ = 0;  // number of the last request to judge
+  // A requested diagnostic has ended; its caller is called back after that record has been judged.
   struct End {
     diagnostics::DeepTestRecord record;
     std::function<void()> tell;

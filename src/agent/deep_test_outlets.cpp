@@ -12,7 +12,7 @@ namespace {
 
 void look(runtime::Runtime& runtime, const std::function<void()>& poll_soon,
           const std::function<void()>& done) {
-  // Nobody looks where the check is switched off.
+  // A disabled check does not run.
   if (!runtime.run_now(diagnostics::kDeepTestCheck, [done](const CheckResult&) { done(); })) return done();
   poll_soon();
 }
@@ -29,7 +29,7 @@ DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, diagnostics::PassBo
   outlets.judge = [&runtime, board = std::move(board), poll_soon](Result<Observations> seen,
                                                                   const std::function<void()>& on_judged) {
     board->put(std::string(diagnostics::kDeepTestCheck), std::move(seen));
-    // A look that is under way may have begun before.
+    // The first result may be of a run that began before the put; the second is not.
     look(runtime, poll_soon, [&runtime, poll_soon, on_judged] { look(runtime, poll_soon, on_judged); });
   };
   outlets.pass = [&passes, poll_soon = std::move(poll_soon)](const std::vector<PassRecord>& records) {

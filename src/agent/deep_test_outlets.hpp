@@ -11,9 +11,8 @@
 
 namespace autopilot::agent {
 
-// What deep tests tell, to the runtime of the machine: its verdict, its check gpu.diagnosis by way of the
-// board; and to the book of what its GPUs have passed. poll_soon: the runtime has something to do. On the
-// loop's thread.
+// Connects deep diagnostics to the verdict of the runtime, to its check gpu.diagnosis through the board, and
+// to the pass records. poll_soon: the runtime has work. On the loop's thread.
 [[nodiscard]] DeepTestOutlets deep_test_outlets(runtime::Runtime& runtime, diagnostics::PassBook& passes,
                                                 std::shared_ptr<host::TestBoard> board,
                                                 std::function<void()> poll_soon);

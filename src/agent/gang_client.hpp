@@ -36,7 +36,7 @@ class GangClient {
   void end(const Result<net::HttpResponse>& answer);
 
   net::EventLoop& loop_;
-  std::deque<Queued> queue_;  // the first is under way
+  std::deque<Queued> queue_;  // the first is in progress
   ControllerCall call_;
 };
 

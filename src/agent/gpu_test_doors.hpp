@@ -11,20 +11,21 @@
 
 namespace autopilot::agent {
 
-// The parts of an agent that the schedule of its tests stands on. They outlive it.
+// Parts of an agent that the schedule of its diagnostics uses. They outlive it.
 struct GpuTestParts {
   const Clock& clock;
   const diagnostics::PassBook& passes;
   runtime::Runtime& runtime;
   diagnostics::Operations& operations;
   ClusterLink* cluster = nullptr;      // null: none
-  std::function<void()> note_changes;  // tells journal and events what began
+  std::function<void()> note_changes;  // writes starts to the journal and the events
   std::function<void()> poll_soon;
 };
 [[nodiscard]] diagnostics::GpuTestSchedule::Doors gpu_test_doors(const GpuTestParts& parts);
 
-// The pods that tests on demand leave alone, as the last look and the cluster tell them. Who asks has
-// gpu.processes looked at as well, for the next time.
+// Pods whose GPUs a requested diagnostic must not use, according to the last run of gpu.processes and to the
+// cluster. A call also starts a run of gpu.processes for the next call, at most one each
+// GpuTestTimes::kFresh. On the loop's thread.
 [[nodiscard]] diagnostics::Operations::Holder pods_with_gpus(const GpuTestParts& parts);
 
 }  // namespace autopilot::agent

@@ -13,14 +13,14 @@
 namespace autopilot::agent {
 namespace {
 
-// The label of the node where somebody keeps one, else what the configuration says.
+// From the label of the node, or from the configuration if the node has no such label.
 std::string leaf_of(const config::Network& network, const kube::Node* node) {
   if (node == nullptr) return network.leaf;
   const auto label = node->meta.labels.find(network.leaf_label);
   return label == node->meta.labels.end() ? network.leaf : label->second;
 }
 
-// Looks that begin soon.
+// Runs of gpu.processes that begin soon.
 struct Waiting {
   std::uint64_t last = 0;
   std::map<std::uint64_t, net::Subscription> looks;
@@ -40,7 +40,7 @@ std::string job_in(const NodeSnapshot& snapshot, const ClusterLink* cluster,
 std::string why_busy(const CheckResult& look, const ClusterLink* cluster, const std::string& gpu) {
   const std::vector<Subject> gpus{nettest::subject_of(SubjectKind::gpu, gpu)};
   if (look.observations.empty() && !look.findings.empty())
-    return "who uses " + to_string(gpus.front()) + " is not known: " + look.findings.front().message;
+    return "the users of " + to_string(gpus.front()) + " are not known: " + look.findings.front().message;
   diagnostics::GpuSight sight{.gpus = gpus, .look = &look, .holder = {}};
   if (cluster != nullptr) sight.holder = cluster->gpu_holder();
   return diagnostics::idle_gpus(sight).busy;
@@ -82,11 +82,11 @@ nettest::NetworkTestContext network_test_context(const NetworkTestParts& parts) 
     const bool is_looking = runtime::look_afresh(
         runtime, clock, diagnostics::kProcesses, poll_soon,
         [cluster, gpu, done](const CheckResult& look) { done(why_busy(look, cluster(), gpu)); });
-    if (!is_looking) done("nobody looks who uses the GPUs");
+    if (!is_looking) done("the users of the GPUs are not known: the check gpu.processes is disabled");
   };
   context.look_at_gpu = [&loop = parts.loop, look_now, waiting = std::make_shared<Waiting>()](
                             const std::string& gpu, const auto& done) {
-    // What the driver said shortly before would be told once more.
+    // HelperGpus repeats an answer that is younger than kShared; the run must not get it.
     const std::uint64_t number = ++waiting->last;
     waiting->looks[number] =
         loop.after(host::HelperGpus::kShared, [look_now, gpu, done, number, &waiting = *waiting] {

@@ -13,7 +13,7 @@
 
 namespace autopilot::agent {
 
-// The parts of an agent that its tests of the network stand on. They outlive these.
+// Parts of an agent that its network tests use. They outlive the tests.
 struct NetworkTestParts {
   net::EventLoop& loop;
   const Clock& clock;

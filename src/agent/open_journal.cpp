@@ -101,8 +101,8 @@ Status read(const store::Journal& journal, const Machine& machine, OpenedJournal
   return {};
 }
 
-// Of a journal that may lack something: what it says, and what the cluster was told, which is asked for as
-// soon as the cluster can be reached.
+// Of an incomplete journal: uses its state. The agent reads the last report from the cluster as soon as the
+// cluster is reachable.
 void remember_rest(OpenedJournal& opened, std::string lost, const Machine& machine, bool has_cluster) {
   auto& remembered = opened.remembered;
   remembered.lost = std::move(lost);
@@ -114,8 +114,8 @@ void remember_rest(OpenedJournal& opened, std::string lost, const Machine& machi
   opened.is_read = true;
 }
 
-// Nothing can be read: what the cluster was told, and that there may have been more. lost: empty: there was
-// nothing.
+// Of an unreadable or missing journal: uses the last report in the cluster. lost: why the report may lack
+// state; empty: there was no journal.
 void remember_nothing(OpenedJournal& opened, std::string lost, const Machine& machine,
                       const std::optional<kube::ClusterDoor>& cluster) {
   opened.remembered = {};

@@ -10,8 +10,9 @@
 
 namespace autopilot::runtime {
 
-// Calls back with a look of that check that begins now, not with one that is under way. False: nobody makes
-// such a look. poll_soon: the runtime has something to do. On the loop's thread.
+// Runs the check, and calls back with the result of a run that begins after this call: if the check is
+// running already, with the result of the next run. False: no such check, or it is disabled. poll_soon: the
+// runtime has work. On the loop's thread.
 [[nodiscard]] bool look_afresh(Runtime& runtime, const Clock& clock, std::string_view check,
                                const std::function<void()>& poll_soon,
                                const std::function<void(const CheckResult&)>& done);

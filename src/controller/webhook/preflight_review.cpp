@@ -55,7 +55,7 @@ bool has_label(const json::object& pod) {
   return kube::value_at(pod, {"metadata", "labels", kLabel}) != nullptr;
 }
 
-// Who asks for the tests of a pod: the pod by its label, or its namespace for all of its pods.
+// Source of the request for pre-flight tests: the label of the pod, or its namespace for all of its pods.
 enum class Wanted : std::uint8_t { by_pod, by_namespace };
 
 bool wants_tests(const json::object& pod, Wanted wanted) {

@@ -16,7 +16,7 @@ namespace autopilot::compat::ibm_autopilot {
 
 namespace ibm = compat::ibm_autopilot;
 
-// One question under way.
+// One running question.
 struct FanOut::Round {
   struct Listening {
     Listener listener;
@@ -214,7 +214,7 @@ void FanOut::give_up(const std::shared_ptr<Round>& round) {
     if (std::ranges::find(round->answered, place) == round->answered.end())
       take(round, place, fail(Errc::timed_out, "no answer in time"));
   const bool is_list_missing = round->open == 0;
-  if (is_list_missing) round->replies = fail(Errc::timed_out, "who is there was not answered in time");
+  if (is_list_missing) round->replies = fail(Errc::timed_out, "the list of agents was not answered in time");
   end(round);
 }
 

@@ -46,7 +46,7 @@ struct FanOutContext {
   Duration patience = std::chrono::seconds{50};
 };
 
-// GET /status of several nodes at once. Equal questions that come while one is under way are one question.
+// GET /status of several nodes at once. Equal questions that come while one is running are one question.
 // On the loop's thread.
 class FanOut {
  public:
@@ -55,7 +55,7 @@ class FanOut {
   struct Listener {
     std::function<void(const NodeReply& reply)> on_reply;  // as they come
     // All of them, in the order in which they were asked for, or why no node could be asked. exhausted: too
-    // many questions are under way.
+    // many questions are running.
     std::function<void(const Result<std::vector<NodeReply>>& replies, Duration took)> on_end;
     // While it returns false, replies and the end wait; empty: always room. A listener that is gone has room.
     std::function<bool()> has_room = {};

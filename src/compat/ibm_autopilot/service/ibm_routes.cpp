@@ -41,7 +41,7 @@ std::string why_none_runs(const Operation& operation) {
   return operation.is_over() && operation.state != OperationState::succeeded ? operation.message : "";
 }
 
-// One line for each test under way, for the reader of a stream.
+// One line for each test of the request, for the reader of a stream.
 void say_what_is_tested(net::EventStream& stream, const std::string& node, const TestRights& rights) {
   for (const std::string& check : rights.may)
     (void)stream.send({"", "test", ibm::test_json(node, check)});

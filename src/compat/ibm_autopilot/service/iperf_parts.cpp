@@ -15,7 +15,7 @@ namespace {
 
 namespace ibm = compat::ibm_autopilot;
 
-// Of each other node the address in the network of this one that it would send from.
+// Of each other node, the address from which it sends in the network of `own`.
 std::vector<std::string> heard_at(const api::NetworkAddress& own,
                                   const std::vector<nettest::PeerNetwork>& others) {
   std::vector<std::string> heard;
@@ -164,7 +164,7 @@ void IperfParts::begin(const std::shared_ptr<Serving>& serving, const ibm::Iperf
   if (heard.size() > nettest::kMostHeard)
     return serving->add(ibm::iperf_error_line(own.interface + ": more than " +
                                               std::to_string(nettest::kMostHeard) +
-                                              " other nodes, which one server cannot tell from strangers; "
+                                              " other nodes, the most that one server accepts; "
                                               "autopilot network test measures them all"));
   if (doors_.ends.is_in_use(own.interface))
     return serving->add(ibm::iperf_error_line(own.interface + " is in use by another test of bandwidth"));
@@ -198,8 +198,8 @@ void IperfParts::begin_clients(const ibm::IperfClients& wanted, const Addresses&
   if (const int percent = doors_.choice().most_percent; percent < nettest::PairChoice::kAllOfLine) {
     if (source->rate == 0)
       return to->respond(net::text_response(
-          ibm::iperf_error_line(source->interface + ": nobody knows the rate of the line, of which "
-                                                    "network.most_percent allows a share")));
+          ibm::iperf_error_line(source->interface + ": the line rate is unknown, and "
+                                                    "network.most_percent allows only a share of it")));
     test.most = source->rate / nettest::PairChoice::kAllOfLine * static_cast<std::uint64_t>(percent);
   }
   doors_.ends.measure_to(source->interface, test, [to](const Result<nettest::BandwidthReport>& report) {
