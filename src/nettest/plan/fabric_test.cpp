@@ -19,7 +19,7 @@ Errc code_of(std::vector<FabricNode> nodes, const std::vector<LeafUplinks>& upli
   return Fabric::create(std::move(nodes), uplinks).error().code;
 }
 
-TEST(Fabric, knows_who_is_on_which_rail_and_under_which_leaf) {
+TEST(Fabric, knows_the_rails_and_the_leaf_of_each_node) {
   const Fabric fabric =
       Fabric::create({node_of("a", "x", {{"0", "eth2", kRate}, {"1", "eth3", kRate}}),
                       node_of("b", "x", {{"1", "eth3", kRate / 2}}),
@@ -46,15 +46,15 @@ TEST(Fabric, tests_that_leave_a_leaf_at_once_share_its_uplinks) {
   EXPECT_DOUBLE_EQ(fabric.uplink_share(0, 1, kRate), 1);
   EXPECT_DOUBLE_EQ(fabric.uplink_share(0, 4, kRate), 1);
   EXPECT_DOUBLE_EQ(fabric.uplink_share(0, 16, kRate), 0.25);
-  EXPECT_DOUBLE_EQ(fabric.uplink_share(1, 16, kRate), 1) << "nobody knows";
+  EXPECT_DOUBLE_EQ(fabric.uplink_share(1, 16, kRate), 1) << "uplinks of leaf y are unknown";
   EXPECT_DOUBLE_EQ(fabric.uplink_share(0, 1, 2 * kRate), 0.5) << "one flow has one uplink";
 }
 
-TEST(Fabric, of_nobody_is_a_fabric) {
+TEST(Fabric, may_be_empty) {
   EXPECT_TRUE(Fabric::create({}).value().nodes().empty());
 }
 
-TEST(Fabric, refuses_what_makes_no_sense) {
+TEST(Fabric, refuses_invalid_input) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(code_of({node_of("", "", {})}), Errc::malformed);
   EXPECT_EQ(code_of({node_of("a", "", {}), node_of("a", "", {})}), Errc::malformed);

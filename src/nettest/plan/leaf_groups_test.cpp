@@ -38,9 +38,9 @@ TEST(LeafGroups, two_that_did_not_meet_may_be_under_a_leaf_of_their_own) {
   EXPECT_FALSE(fit_leaves(met(fine, {{0, 3}, {1, 3}, {2, 4}, {0, 4}, {3, 4}})));
 }
 
-TEST(LeafGroups, one_that_is_low_with_all_is_under_no_leaf_of_several) {
+TEST(LeafGroups, a_nic_that_is_low_with_all_others_is_not_under_a_leaf_with_others) {
   EXPECT_FALSE(fit_leaves(met({{0, 1}, {1, 2}, {2, 3}}, {{0, 4}, {2, 4}})));
-  // Unless there are some that nothing binds to the others.
+  // It is if other NICs are not connected to the rest, and can be under its leaf.
   EXPECT_TRUE(fit_leaves(met({{0, 1}, {1, 2}, {2, 3}, {5, 6}}, {{0, 4}, {2, 4}})));
 }
 
@@ -79,7 +79,7 @@ TEST(LeafGroups, two_that_are_low_with_each_other_alone_leave_one_leaf_to_one_of
   EXPECT_TRUE(fit_leaves(met({{0, 1}, {1, 2}}, {{3, 4}, {5, 6}})));
 }
 
-TEST(LeafGroups, who_is_gone_binds_others_and_does_not_count) {
+TEST(LeafGroups, a_departed_nic_connects_others_and_does_not_count) {
   const auto pairs = met({{0, 1}, {2, 3}}, {{0, 4}, {1, 4}});
   EXPECT_TRUE(fit_leaves(pairs));
   EXPECT_FALSE(fit_leaves(pairs, met({{1, 9}, {9, 2}}, {})));

@@ -32,7 +32,7 @@ Verdict verdict_of(const Shape& shape, const std::vector<Planted>& faults,
   return simulation::run_all(fabric, settings);
 }
 
-// Those that are accused, without undecided ones: "node n3", "link n1 n2 rail 0".
+// Suspects without the undecided ones: "node n3", "link n1 n2 rail 0".
 std::vector<std::string> accused(const Verdict& verdict) {
   std::vector<std::string> words;
   for (const Suspect& suspect : verdict.suspects) {
@@ -51,7 +51,7 @@ void take_round(PairRun& run, SimulatedFabric& fabric, const std::vector<PairTes
     ASSERT_TRUE(run.take(std::move(result)));
 }
 
-TEST(PairRun, a_healthy_cluster_needs_two_rounds_and_accuses_nobody) {
+TEST(PairRun, a_healthy_cluster_needs_two_rounds_and_has_no_suspect) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     const Verdict verdict = verdict_of({.nodes = 128, .rails = 2, .seed = seed}, {});
     EXPECT_THAT(accused(verdict), IsEmpty());
@@ -78,7 +78,7 @@ TEST(PairRun, no_nic_is_in_two_tests_of_a_round) {
   EXPECT_EQ(rounds, 3U);
 }
 
-TEST(PairRun, a_slow_nic_is_told_with_its_evidence) {
+TEST(PairRun, a_slow_nic_is_reported_with_its_evidence) {
   const Verdict verdict = verdict_of({.nodes = 64, .rails = 4, .noise = 0.005},
                                      {{.kind = Fault::nic, .rail = 3, .one = 17, .loss = 0.3}});
   ASSERT_THAT(accused(verdict), ElementsAre("nic n17 rail 3"));
@@ -101,7 +101,7 @@ TEST(PairRun, a_slow_nic_is_told_with_its_evidence) {
   }
 }
 
-TEST(PairRun, directions_are_told_apart) {
+TEST(PairRun, directions_are_distinguished) {
   const Verdict verdict = verdict_of(
       {.nodes = 64, .rails = 2},
       {{.kind = Fault::nic_sends, .rail = 0, .one = 5}, {.kind = Fault::nic_receives, .rail = 1, .one = 40}});
@@ -129,7 +129,7 @@ Verdict verdict_with_slow_ways_back(NodeNumber nodes, const std::vector<double>&
   return run.verdict();
 }
 
-TEST(PairRun, ways_back_by_other_means_are_compared_with_each_other) {
+TEST(PairRun, reverse_directions_by_other_means_are_compared_with_each_other) {
   const std::vector<double> shares{0.95, 0.7};
   EXPECT_THAT(verdict_with_slow_ways_back(32, shares, {}, true).suspects, IsEmpty());
   const Planted slow{.kind = Fault::nic_sends, .rail = 1, .one = 5, .loss = 0.06};
@@ -146,7 +146,7 @@ TEST(PairRun, ways_back_by_other_means_are_compared_with_each_other) {
 }
 
 // One port of another kind beside eight, and clusters in which there is little to compare.
-TEST(PairRun, ways_back_accuse_nobody_however_slow_they_are_on_a_rail) {
+TEST(PairRun, slow_reverse_directions_of_a_rail_make_no_suspect) {
   const std::vector<double> nine{0.97, 0.97, 0.97, 0.97, 0.97, 0.97, 0.97, 0.97, 0.8};
   for (const NodeNumber nodes : {2U, 3U, 4U, 5U, 8U, 16U, 33U})
     for (const std::vector<double>& shares : {nine, {0.6}, {1.0, 0.7}, {0.95, 0.95, 0.8}})
@@ -199,8 +199,8 @@ TEST(PairRun, a_slow_leaf_is_one_suspect_and_not_all_nodes_under_it) {
   EXPECT_EQ(verdict.suspects.front().nodes.size(), 16U);
 }
 
-// As TCP tests them, where flows between leaves get a part of the rate only: who is as usual there may be
-// slow.
+// Tests by one flow, as over TCP, with less than the line rate between leaves: a NIC with the usual rate
+// there can be slow.
 Verdict verdict_by_one_flow(const Shape& like, const std::vector<NodeNumber>& slow, double loss) {
   Shape shape = like;
   shape.noise = 0.01;
@@ -221,7 +221,7 @@ std::vector<NodeNumber> first_nodes(NodeNumber count) {
 }
 
 TEST(PairRun, a_test_between_leaves_clears_no_nic_that_is_faster_than_what_is_usual_there) {
-  // Under a leaf of two nobody else tells which of them it is.
+  // Under a leaf of two NICs, no third NIC shows which of them is slow.
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Verdict verdict =
         verdict_by_one_flow({.nodes = 16, .per_leaf = 2, .across = 0.25, .seed = seed}, {0}, 0.5);
@@ -232,7 +232,7 @@ TEST(PairRun, a_test_between_leaves_clears_no_nic_that_is_faster_than_what_is_us
   }
 }
 
-TEST(PairRun, slow_nics_under_small_leaves_are_told_by_their_neighbours) {
+TEST(PairRun, slow_nics_under_small_leaves_are_found_by_their_neighbours) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Verdict one =
         verdict_by_one_flow({.nodes = 6, .per_leaf = 3, .across = 0.3, .seed = seed}, {0}, 0.5);
@@ -246,7 +246,7 @@ TEST(PairRun, slow_nics_under_small_leaves_are_told_by_their_neighbours) {
   }
 }
 
-TEST(PairRun, a_slow_leaf_is_told_by_what_its_nodes_give_each_other) {
+TEST(PairRun, a_slow_leaf_is_found_by_the_tests_among_its_nodes) {
   const std::vector<std::pair<Shape, double>> cases{{{.nodes = 24, .per_leaf = 8}, 0.5},
                                                     {{.nodes = 64, .per_leaf = 16, .across = 0.5}, 0.3},
                                                     {{.nodes = 32, .per_leaf = 8}, 0.5},
@@ -266,7 +266,7 @@ TEST(PairRun, a_slow_leaf_is_told_by_what_its_nodes_give_each_other) {
     }
 }
 
-TEST(PairRun, a_slow_leaf_of_which_others_know_nothing_says_so) {
+TEST(PairRun, the_sentence_of_a_slow_leaf_states_that_only_its_own_nodes_tested_it) {
   const Verdict verdict =
       verdict_by_one_flow({.nodes = 64, .per_leaf = 16, .across = 0.5}, first_nodes(16), 0.3);
   ASSERT_EQ(verdict.suspects.size(), 1U);
@@ -274,7 +274,7 @@ TEST(PairRun, a_slow_leaf_of_which_others_know_nothing_says_so) {
             "leaf leaf0 on rail 0: 30 % less than usual on 16 nodes under it with each other");
 }
 
-TEST(PairRun, a_slow_rail_is_told_where_line_rates_are_known) {
+TEST(PairRun, a_slow_rail_is_found_if_line_rates_are_known) {
   const Shape shape{.nodes = 64, .rails = 4};
   SimulatedFabric fabric(shape);
   for (std::uint32_t leaf = 0; leaf < fabric.leaves(); ++leaf)
@@ -283,7 +283,7 @@ TEST(PairRun, a_slow_rail_is_told_where_line_rates_are_known) {
   EXPECT_THAT(accused(verdict), ElementsAre("rail rail 2"));
 }
 
-TEST(PairRun, a_bad_way_between_two_leaves_blames_neither_of_them) {
+TEST(PairRun, a_bad_path_between_two_leaves_blames_neither_of_them) {
   const Verdict verdict =
       verdict_of({.nodes = 48, .per_leaf = 16}, {{.kind = Fault::way, .one = 0, .other = 2, .loss = 0.4}});
   ASSERT_EQ(accused(verdict).size(), 1U);
@@ -293,7 +293,7 @@ TEST(PairRun, a_bad_way_between_two_leaves_blames_neither_of_them) {
   EXPECT_EQ(suspect.other_leaf, 2U);
 }
 
-TEST(PairRun, uplinks_and_spines_are_told_by_votes) {
+TEST(PairRun, uplinks_and_spines_are_found_by_votes) {
   const Shape shape{.nodes = 256, .per_leaf = 16, .oversubscription = 2};
   const auto first_of = [&](const Planted& fault) {
     const Verdict verdict = verdict_of(shape, {fault});
@@ -319,8 +319,8 @@ TEST(PairRun, an_oversubscribed_fabric_is_not_called_slow) {
   }
 }
 
-TEST(PairRun, slower_nics_are_as_fast_as_their_line_rate_says) {
-  // Every fourth node has NICs of half the rate, and says so.
+TEST(PairRun, slower_nics_are_compared_with_their_own_line_rate) {
+  // Every fourth node has NICs of half the rate, and reports that rate.
   SimulatedFabric fabric({.nodes = 64, .rails = 2});
   std::vector<FabricNode> nodes = fabric.known().nodes();
   for (NodeNumber node = 0; node < nodes.size(); node += 4) {
@@ -335,7 +335,7 @@ TEST(PairRun, slower_nics_are_as_fast_as_their_line_rate_says) {
   EXPECT_THAT(accused(run.verdict()), ElementsAre("nic n8 rail 1"));
 }
 
-TEST(PairRun, nobody_is_slow_where_all_are) {
+TEST(PairRun, no_node_is_slow_if_all_are_equally_slow) {
   const Shape shape{.nodes = 32, .rails = 2};
   std::vector<Planted> all;
   for (NodeNumber node = 0; node < 32; ++node)
@@ -343,12 +343,13 @@ TEST(PairRun, nobody_is_slow_where_all_are) {
   const Verdict verdict = verdict_of(shape, all);
   EXPECT_THAT(accused(verdict), IsEmpty());
   ASSERT_FALSE(verdict.references.empty());
-  EXPECT_NEAR(verdict.references.front().usual.centre, 0.46, 0.02) << "of the line rate, for whoever looks";
+  EXPECT_NEAR(verdict.references.front().usual.centre, 0.46, 0.02)
+      << "the share of the line rate shows the loss";
   all.pop_back();
   EXPECT_THAT(accused(verdict_of(shape, all)), IsEmpty()) << "a pair is as slow as its slower end";
 }
 
-TEST(PairRun, who_was_not_measured_is_unknown_and_not_a_suspect) {
+TEST(PairRun, a_node_without_a_measurement_is_unknown_and_not_a_suspect) {
   SimulatedFabric fabric({.nodes = 64, .rails = 2});
   fabric.plant({.kind = Fault::nic, .rail = 0, .one = 20, .loss = 0.4});
   PairRun run = PairRun::create(fabric.known(), {}).value();
@@ -369,7 +370,7 @@ TEST(PairRun, who_was_not_measured_is_unknown_and_not_a_suspect) {
   }
 }
 
-TEST(PairRun, half_of_the_results_still_tell_the_truth) {
+TEST(PairRun, half_of_the_results_are_enough_for_the_right_suspect) {
   std::size_t found = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Verdict verdict = verdict_of({.nodes = 128, .rails = 4, .missing = 0.5, .seed = seed},
@@ -409,7 +410,7 @@ TEST(PairRun, may_end_at_any_moment) {
   EXPECT_THAT(run.verdict().suspects, IsEmpty());
   EXPECT_EQ(run.verdict().unmeasured.size(), 64U);
   take_round(run, fabric, run.next_round());
-  // One of two, nobody knows which.
+  // One of two nodes; which one is not known yet.
   const Verdict first = run.verdict();
   ASSERT_EQ(first.suspects.size(), 1U);
   EXPECT_EQ(first.suspects.front().kind, SuspectKind::undecided);

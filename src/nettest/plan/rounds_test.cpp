@@ -41,7 +41,7 @@ Shape shape_of(std::size_t nodes, std::size_t per_leaf, bool knows_leaves) {
           .knows_uplinks = false};
 }
 
-// The rounds of a run to its end, and what it says.
+// The rounds of a complete run, and its verdict.
 struct Ran {
   std::vector<std::vector<PairTest>> rounds;
   Verdict verdict;
@@ -135,7 +135,7 @@ TEST(AllPairs, a_bad_link_of_few_nodes_is_tested_again_as_well) {
   EXPECT_EQ(met_on(run_to_its_end(fabric), 0).at({0, 3}), 2);
 }
 
-TEST(AllPairs, who_goes_meets_nobody_any_more) {
+TEST(AllPairs, a_node_that_leaves_is_in_no_later_test) {
   SimulatedFabric fabric(shape_of(6, 6, false));
   PairRun run = PairRun::create(fabric.known(), all_pairs_by_one_flow()).value();
   const auto first = run.next_round();

@@ -16,7 +16,7 @@ using NodePairs = std::set<std::pair<NodeNumber, NodeNumber>>;
 
 constexpr std::size_t kTargets = 16;
 
-TEST(Circle, every_pair_meets_once_and_nobody_twice_in_a_round) {
+TEST(Circle, every_pair_meets_once_and_no_node_twice_in_a_round) {
   for (const std::size_t n : {2U, 3U, 4U, 5U, 7U, 8U, 31U, 64U, 101U}) {
     NodePairs met;
     for (std::size_t round = 0; round < circle_rounds(n); ++round) {
@@ -40,7 +40,7 @@ TEST(Circle, every_pair_meets_once_and_nobody_twice_in_a_round) {
   }
 }
 
-TEST(Circle, nobody_meets_where_there_is_no_pair) {
+TEST(Circle, without_a_pair_there_is_no_partner) {
   EXPECT_EQ(circle_rounds(0), 0U);
   EXPECT_EQ(circle_rounds(1), 0U);
   EXPECT_EQ(circle_partner(1, 0, 0), std::nullopt);
@@ -65,7 +65,7 @@ TEST(Ring, every_ordered_pair_once_and_in_a_round_each_sends_and_receives_once) 
   EXPECT_EQ(ring_rounds(1), 0U);
 }
 
-TEST(ContactRounds, after_a_cycle_everybody_has_asked_everybody) {
+TEST(ContactRounds, after_a_cycle_every_node_has_asked_every_other) {
   for (const std::size_t n : {2U, 3U, 10U, 65U, 200U}) {
     const ContactRounds rounds(n, kTargets, 7);
     for (const RailNumber rail : {0U, 3U}) {
@@ -106,7 +106,7 @@ TEST(ContactRounds, ten_thousand_nodes_ask_so_many_each_and_no_more) {
   EXPECT_EQ(rounds.cycle(), (n - 1 + kTargets - 1) / kTargets);
 }
 
-// One in a hundred anywhere, and two racks, which stand in a row and ask nobody either.
+// Dead nodes: one in a hundred anywhere, and two racks with consecutive numbers; they send no requests.
 TEST(ContactRounds, of_ten_thousand_nodes_every_dead_one_is_noticed_by_several_in_each_round) {
   const std::size_t n = 10'000;
   const ContactRounds rounds(n, kTargets, 1);
@@ -129,7 +129,7 @@ TEST(ContactRounds, of_ten_thousand_nodes_every_dead_one_is_noticed_by_several_i
 }
 
 // The second largest eigenvalue of the graph of one round, as a share of the largest: below 1 no group of
-// nodes is cut off from the rest, and the further below, the more ways lead out of every group.
+// nodes is cut off from the rest, and the further below, the more requests leave every group.
 TEST(ContactRounds, in_every_round_no_group_asks_only_itself) {
   const std::size_t n = 10'000;
   const ContactRounds rounds(n, kTargets, 1);
@@ -155,7 +155,7 @@ TEST(ContactRounds, rails_ask_others_in_one_round) {
     EXPECT_EQ(std::count(other.begin(), other.end(), target), 0);
 }
 
-TEST(ContactRounds, small_clusters_ask_all_and_a_lone_node_asks_nobody) {
+TEST(ContactRounds, small_clusters_ask_all_and_a_lone_node_asks_none) {
   EXPECT_EQ(ContactRounds(64, 100, 1).targets(3, 0).size(), 63U);
   EXPECT_TRUE(ContactRounds(1, 4, 1).targets(0, 9).empty());
   EXPECT_EQ(ContactRounds(1, 4, 1).cycle(), 0U);

@@ -58,7 +58,7 @@ TEST(Simulation, nics_and_their_directions) {
     }
 }
 
-TEST(Simulation, links_are_told_from_nodes) {
+TEST(Simulation, links_are_distinguished_from_nodes) {
   for (const double loss : {five_deviations(0.02), 0.3}) {
     const Score score = score_of_runs({.nodes = 256, .per_leaf = 32, .rails = 2}, Fault::link, 8, loss, 8);
     EXPECT_GE(score.recall(), 0.98) << text_of(score);
@@ -79,7 +79,7 @@ TEST(Simulation, uplinks_and_spines) {
     }
 }
 
-TEST(Simulation, slow_uplinks_of_a_leaf_are_told_by_one_flow_of_each_pair) {
+TEST(Simulation, slow_uplinks_of_a_leaf_are_found_by_one_flow_of_each_pair) {
   for (const std::size_t per_leaf : {4U, 16U})
     for (const double loss : {0.3, 0.5}) {
       const Shape shape{.nodes = 4 * per_leaf,
@@ -94,7 +94,7 @@ TEST(Simulation, slow_uplinks_of_a_leaf_are_told_by_one_flow_of_each_pair) {
     }
 }
 
-TEST(Simulation, where_single_flows_meet_by_chance_nobody_is_accused) {
+TEST(Simulation, single_flows_that_meet_by_chance_make_no_suspect) {
   for (const std::size_t oversubscription : {1U, 2U, 4U})
     for (const std::size_t per_leaf : {4U, 16U, 32U}) {
       const Shape shape{.nodes = 8 * per_leaf,
@@ -108,7 +108,7 @@ TEST(Simulation, where_single_flows_meet_by_chance_nobody_is_accused) {
     }
 }
 
-// With the settings that ship, and what between leaves is usual lower than within them.
+// For one_flow(). Between leaves, the usual rate is 1 / oversubscription of the rate within a leaf.
 Shape shape_by_one_flow(std::size_t per_leaf, std::size_t oversubscription, double noise) {
   return {.nodes = per_leaf * (per_leaf <= 4 ? 8U : 4U),
           .per_leaf = per_leaf,
@@ -144,15 +144,15 @@ std::string text_of(const OneFlowCase& one) {
   return text.str();
 }
 
-TEST(Simulation, by_one_flow_of_each_pair_slow_nics_are_told_and_nobody_else_is) {
+TEST(Simulation, by_one_flow_of_each_pair_only_slow_nics_are_accused) {
   for (const OneFlowCase& one : one_flow_cases())
     for (const std::size_t count : {1U, 2U}) {
       const Shape shape = shape_by_one_flow(one.per_leaf, one.oversubscription, one.noise);
       const Score score = score_of_runs(shape, Fault::nic, count, one.loss, 20, one_flow());
       const std::string what = text_of(one) + ", " + std::to_string(count) + " slow: " + text_of(score);
       EXPECT_EQ(score.wrong, 0U) << what;
-      // Under a leaf of two its neighbour is slow as well for all that is known, under one of three if two
-      // are.
+      // Under a leaf of two, tests cannot distinguish a slow NIC from its neighbour; under a leaf of three,
+      // if two are slow.
       const bool are_enough = one.oversubscription == 1 || one.per_leaf > 3;
       if (are_enough) {
         EXPECT_GE(score.recall(), 0.95) << what;
@@ -163,20 +163,20 @@ TEST(Simulation, by_one_flow_of_each_pair_slow_nics_are_told_and_nobody_else_is)
     }
 }
 
-TEST(Simulation, by_one_flow_of_each_pair_a_slow_leaf_is_told_and_nobody_else_is) {
+TEST(Simulation, by_one_flow_of_each_pair_only_a_slow_leaf_is_accused) {
   for (const OneFlowCase& one : one_flow_cases()) {
     const Shape shape = shape_by_one_flow(one.per_leaf, one.oversubscription, one.noise);
     const Score score = score_of_runs(shape, Fault::leaf, 1, one.loss, 20, one_flow());
     const std::string what = text_of(one) + ": " + text_of(score);
     EXPECT_EQ(score.wrong, 0U) << what;
-    // Two or three slow NICs may be slow by chance.
+    // Two or three slow NICs are not evidence against a leaf.
     if (one.per_leaf < 4) continue;
     EXPECT_GE(score.recall(), 0.95) << what;
     EXPECT_EQ(score.right, score.found) << what;
   }
 }
 
-TEST(Simulation, where_single_flows_meet_slow_nics_are_told_and_nobody_else_is) {
+TEST(Simulation, if_single_flows_meet_only_slow_nics_are_accused) {
   for (const std::size_t per_leaf : {2U, 3U, 8U, 16U})
     for (const std::size_t oversubscription : {1U, 2U, 4U})
       for (const std::size_t count : {1U, 2U, 4U}) {
@@ -187,7 +187,7 @@ TEST(Simulation, where_single_flows_meet_slow_nics_are_told_and_nobody_else_is) 
         const std::string what = std::to_string(per_leaf) + " nodes per leaf, " +
                                  std::to_string(oversubscription) + ":1, " + std::to_string(count) +
                                  " slow: " + text_of(score);
-        // Under two or three, few pairs say whether flows meet.
+        // With two or three nodes per leaf, few pairs show whether flows meet.
         EXPECT_LE(score.wrong, per_leaf > 4 ? 0U : 1U) << what;
         if (per_leaf > 4) {
           EXPECT_GE(score.recall(), 0.98) << what;
@@ -195,7 +195,7 @@ TEST(Simulation, where_single_flows_meet_slow_nics_are_told_and_nobody_else_is) 
       }
 }
 
-TEST(Simulation, where_single_flows_meet_under_small_leaves_nobody_is_accused) {
+TEST(Simulation, single_flows_that_meet_under_small_leaves_make_no_suspect) {
   for (const std::size_t per_leaf : {2U, 3U}) {
     Shape shape = shape_by_one_flow(per_leaf, 1, 0.02);
     shape.do_flows_meet = true;
@@ -204,7 +204,7 @@ TEST(Simulation, where_single_flows_meet_under_small_leaves_nobody_is_accused) {
   }
 }
 
-TEST(Simulation, of_all_pairs_slow_nics_are_told_and_nobody_else_is) {
+TEST(Simulation, by_all_pairs_only_slow_nics_are_accused) {
   PairSettings settings = one_flow();
   settings.all_pairs = true;
   for (const bool do_flows_meet : {false, true})
@@ -223,7 +223,7 @@ TEST(Simulation, of_all_pairs_slow_nics_are_told_and_nobody_else_is) {
     Shape shape = shape_by_one_flow(per_leaf, 2, 0.02);
     shape.knows_leaves = false;
     const Score score = score_of_runs(shape, Fault::node, 0, 0, 50, settings);
-    EXPECT_EQ(score.accused, 0U) << per_leaf << " nodes below leaves that nobody named: " << text_of(score);
+    EXPECT_EQ(score.accused, 0U) << per_leaf << " nodes per unnamed leaf: " << text_of(score);
   }
 }
 
@@ -232,7 +232,7 @@ TEST(Simulation, small_faults_are_missed_rather_than_healthy_nodes_accused) {
   EXPECT_GE(score.precision(), 0.98) << text_of(score);
 }
 
-TEST(Simulation, healthy_fabrics_accuse_nobody) {
+TEST(Simulation, healthy_fabrics_have_no_suspect) {
   Score score =
       score_of_runs({.nodes = 512, .per_leaf = 32, .rails = 8, .noise = 0.03}, Fault::node, 0, 0, 2);
   score +=
@@ -240,7 +240,7 @@ TEST(Simulation, healthy_fabrics_accuse_nobody) {
   EXPECT_EQ(score.accused, 0U) << text_of(score);
 }
 
-// Of 8,192 ends one or another is far out by chance.
+// Among 8,192 ends a few are far below the median by chance.
 TEST(Simulation, where_nics_differ_among_themselves_hardly_any_but_those_far_below_are_accused) {
   std::size_t wrong = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -255,7 +255,7 @@ TEST(Simulation, where_nics_differ_among_themselves_hardly_any_but_those_far_bel
   EXPECT_LE(wrong, 1U);
 }
 
-// Nodes whose leaves nobody named, on narrower ways between leaves or on ways where flows meet.
+// Nodes under unnamed leaves, with narrower paths between leaves or paths on which flows meet.
 std::vector<Shape> shapes_of_hidden_leaves() {
   std::vector<Shape> shapes;
   for (const std::size_t leaves : {2U, 3U, 4U, 8U})
@@ -280,7 +280,7 @@ std::vector<Shape> shapes_of_hidden_leaves() {
   return shapes;
 }
 
-TEST(Simulation, where_leaves_are_not_known_nobody_is_accused_of_what_is_between_them) {
+TEST(Simulation, unknown_leaves_with_narrow_paths_between_them_make_no_suspect) {
   Score all;
   for (Shape shape : shapes_of_hidden_leaves())
     for (const bool is_one : {true, false}) {
@@ -294,7 +294,7 @@ TEST(Simulation, where_leaves_are_not_known_nobody_is_accused_of_what_is_between
   EXPECT_LE(all.accused, all.runs / 300) << text_of(all);
 }
 
-TEST(Simulation, a_dead_node_under_a_leaf_that_nobody_named_is_always_told) {
+TEST(Simulation, a_dead_node_under_an_unnamed_leaf_is_always_found) {
   for (const std::size_t per_leaf : {2U, 4U, 16U})
     for (const bool is_one : {true, false}) {
       std::size_t named = 0;
@@ -307,18 +307,18 @@ TEST(Simulation, a_dead_node_under_a_leaf_that_nobody_named_is_always_told) {
                                 .knows_leaves = false,
                                 .seed = seed});
         fabric.plant({.kind = Fault::node, .one = 1, .loss = 1});
-        bool is_told = false;
+        bool is_found = false;
         for (const Suspect& suspect : run_all(fabric, is_one ? one_flow() : PairSettings{}).suspects) {
-          is_told = is_told || std::ranges::count(suspect.nodes, 1U) > 0;
+          is_found = is_found || std::ranges::count(suspect.nodes, 1U) > 0;
           named += suspect.kind != SuspectKind::undecided && suspect.nodes == std::vector<NodeNumber>{1};
         }
-        EXPECT_TRUE(is_told) << per_leaf << " per leaf, seed " << seed;
+        EXPECT_TRUE(is_found) << per_leaf << " per leaf, seed " << seed;
       }
       EXPECT_GE(named, 45U) << per_leaf << " per leaf";
     }
 }
 
-// Of which `few` are below a second leaf, and nobody named either.
+// `few` of the nodes are under a second leaf; both leaves are unnamed.
 Shape nodes_without_leaves(std::size_t nodes, std::size_t few, double across) {
   return {.nodes = nodes,
           .per_leaf = nodes - few,
@@ -329,7 +329,7 @@ Shape nodes_without_leaves(std::size_t nodes, std::size_t few, double across) {
           .knows_uplinks = false};
 }
 
-TEST(Simulation, a_few_nodes_under_a_leaf_of_their_own_that_nobody_named_are_not_accused) {
+TEST(Simulation, a_few_nodes_under_an_unnamed_leaf_of_their_own_are_not_accused) {
   for (const std::size_t few : {2U, 3U, 4U, 8U}) {
     const Shape shape = nodes_without_leaves(32 + few, few, 0.5);
     for (const PairSettings& settings : {one_flow(), PairSettings{.least_loss = 0.1}}) {
@@ -339,7 +339,7 @@ TEST(Simulation, a_few_nodes_under_a_leaf_of_their_own_that_nobody_named_are_not
   }
 }
 
-TEST(Simulation, of_few_nodes_some_under_a_leaf_that_nobody_named_are_not_accused) {
+TEST(Simulation, of_few_nodes_some_under_an_unnamed_leaf_are_not_accused) {
   Score all;
   for (std::size_t nodes = 4; nodes <= 20; ++nodes)
     for (std::size_t few = 2; few <= nodes / 2; ++few)
@@ -352,7 +352,7 @@ TEST(Simulation, of_few_nodes_some_under_a_leaf_that_nobody_named_are_not_accuse
   EXPECT_LE(all.accused, all.runs / 1000) << text_of(all);
 }
 
-TEST(Simulation, of_few_nodes_some_under_several_leaves_that_nobody_named_are_hardly_accused) {
+TEST(Simulation, of_few_nodes_some_under_several_unnamed_leaves_are_rarely_accused) {
   Score all;
   for (const std::vector<std::size_t>& small :
        {std::vector<std::size_t>{2, 2}, {3, 2}, {3, 3}, {2, 2, 2}, {4, 3}})
@@ -366,7 +366,7 @@ TEST(Simulation, of_few_nodes_some_under_several_leaves_that_nobody_named_are_ha
   EXPECT_LE(all.accused, all.runs / 50) << text_of(all);
 }
 
-TEST(Simulation, of_few_nodes_under_one_leaf_that_nobody_named_who_is_bad_is_told) {
+TEST(Simulation, a_bad_node_among_few_nodes_under_one_unnamed_leaf_is_found) {
   Score all;
   for (std::size_t nodes = 4; nodes <= 20; ++nodes)
     for (const Fault kind : {Fault::node, Fault::nic_sends})
@@ -381,7 +381,7 @@ TEST(Simulation, of_few_nodes_under_one_leaf_that_nobody_named_who_is_bad_is_tol
   EXPECT_GE(all.precision(), 0.99) << text_of(all);
 }
 
-TEST(Simulation, where_leaves_are_not_known_and_do_not_matter_who_is_bad_is_told) {
+TEST(Simulation, bad_nodes_are_found_if_leaves_are_unknown_and_do_not_matter) {
   for (const Fault kind : {Fault::node, Fault::nic, Fault::nic_sends, Fault::link})
     for (const std::size_t count : {1U, 8U, 32U})
       for (const double loss : {0.2, 0.5}) {
@@ -398,7 +398,7 @@ TEST(Simulation, where_leaves_are_not_known_and_do_not_matter_who_is_bad_is_told
       }
 }
 
-TEST(Simulation, where_leaves_are_not_known_a_run_that_ends_early_tells_who_was_bad_until_then) {
+TEST(Simulation, with_unknown_leaves_a_run_that_ends_early_names_the_bad_nodes_so_far) {
   PairSettings settings = one_flow();
   settings.most_rounds = 2;
   const Shape shape{.nodes = 64, .do_flows_meet = false, .knows_leaves = false};

@@ -16,7 +16,7 @@
 // Compares a verdict with the planted faults.
 namespace autopilot::nettest::simulation {
 
-// As agents measure over TCP (agent/network_tests/pair_medium.cpp): a pair uses one path between leaves, and
+// As agents measure over TCP (nettest/run/pair_medium.cpp): a pair uses one path between leaves, and
 // another path in its next test.
 inline PairSettings one_flow() {
   return {.most_samples = 8, .cross_flows = 1, .least_loss = 0.1};
