@@ -25,7 +25,7 @@ unsigned sum_of(const std::string& message) {
   return sum;
 }
 
-TEST(EchoMessage, a_reply_says_which_question_it_answers) {
+TEST(EchoMessage, a_reply_has_the_label_of_its_question) {
   for (const bool is_ipv6 : {false, true}) {
     const auto label =
         parse_echo_reply(is_ipv6, reply_to(make_echo_request(is_ipv6, 7, kLabel, 84), is_ipv6));
@@ -45,7 +45,7 @@ TEST(EchoMessage, the_sum_of_icmp_is_right) {
     EXPECT_EQ(sum_of(make_echo_request(false, 0xbeef, kLabel, bytes)), 0xffffU) << bytes;
 }
 
-TEST(EchoMessage, whatever_is_no_whole_reply_says_nothing) {
+TEST(EchoMessage, other_messages_and_truncated_replies_have_no_label) {
   const std::string request = make_echo_request(false, 7, kLabel, 84);
   EXPECT_FALSE(parse_echo_reply(false, request));
   EXPECT_FALSE(parse_echo_reply(false, ""));
@@ -70,7 +70,7 @@ TEST(EchoMessage, the_header_of_ipv4_is_taken_off_with_its_options) {
   EXPECT_EQ(message_of_ipv4_packet(ipv4_packet(5, "")), "");
 }
 
-TEST(EchoMessage, whatever_is_no_packet_of_ipv4_with_icmp_has_no_message) {
+TEST(EchoMessage, other_packets_than_ipv4_with_icmp_have_no_message) {
   EXPECT_FALSE(message_of_ipv4_packet(""));
   EXPECT_FALSE(message_of_ipv4_packet(ipv4_packet(5, "hello", 17)));
   EXPECT_FALSE(message_of_ipv4_packet(ipv4_packet(15, "").substr(0, 59)));

@@ -97,7 +97,7 @@ TEST(PeerEcho, answers_that_cannot_be_are_refused) {
   EXPECT_FALSE(parse_peer_echoes("{\"echoes\":[7]}"));
 }
 
-// What is told of as many addresses as may be asked fits into one answer of a helper.
+// The results of the most addresses that a plan can have fit into one answer of a helper.
 TEST(PeerEcho, the_largest_answer_is_smaller_than_a_frame) {
   PeerEcho echo = some_echo();
   echo.address = "fd00:1234:5678:9abc:def0:1234:5678:9abc";

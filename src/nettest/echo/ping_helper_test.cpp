@@ -126,7 +126,7 @@ TEST(AskPeers, the_round_ends_at_its_deadline) {
 }
 
 // Asked in the last moment it would seem silent.
-TEST(AskPeers, nobody_is_asked_for_whose_answer_there_is_no_time) {
+TEST(AskPeers, no_question_is_sent_whose_answer_would_come_too_late) {
   for (const std::uint16_t port : std::vector<std::uint16_t>{0, 9}) {
     EchoPlan plan = plan_of({"192.0.2.1"});
     plan.tcp_port = port;
@@ -137,7 +137,7 @@ TEST(AskPeers, nobody_is_asked_for_whose_answer_there_is_no_time) {
   }
 }
 
-TEST(AskPeers, no_more_is_sent_in_a_second_than_the_plan_says) {
+TEST(AskPeers, no_more_is_sent_in_a_second_than_the_plan_allows) {
   if (!may_ask()) GTEST_SKIP() << "needs a socket for ICMP";
   EchoPlan plan = plan_of({});
   for (int i = 1; i <= 20; ++i)
@@ -221,7 +221,7 @@ TEST(AskPeers, no_address_is_asked_again_too_soon_and_all_together_not_too_fast)
   }
 }
 
-TEST(AskPeers, what_is_no_address_is_refused) {
+TEST(AskPeers, an_invalid_address_is_refused) {
   const auto refused = ask_peers(plan_of({"node-b"}), host::mono_now() + 1s);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::malformed);
@@ -244,7 +244,7 @@ struct Listener {
   std::uint16_t port = 0;
 };
 
-TEST(TcpReach, who_accepts_and_who_refuses_has_answered) {
+TEST(TcpReach, an_accepted_and_a_refused_connection_are_answers) {
   const Listener listener;
   ASSERT_NE(listener.port, 0);
   PeerEcho accepts{.address = "127.0.0.1"};
@@ -259,7 +259,7 @@ TEST(TcpReach, who_accepts_and_who_refuses_has_answered) {
 }
 
 // A node of which nothing was asked is not called silent.
-TEST(TcpReach, what_this_machine_has_run_out_of_is_no_problem_of_the_address) {
+TEST(TcpReach, a_resource_missing_on_this_machine_is_not_a_problem_of_the_address) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const host::Fd last(::dup(0));
@@ -274,7 +274,7 @@ TEST(TcpReach, what_this_machine_has_run_out_of_is_no_problem_of_the_address) {
   EXPECT_EQ(echo.problem, "");
 }
 
-TEST(TcpReach, an_address_without_a_way_is_told_with_its_problem) {
+TEST(TcpReach, an_address_without_a_path_is_reported_with_its_problem) {
   PeerEcho lost{.address = "255.255.255.255"};
   reach_by_tcp({&lost}, {.port = 9, .echoes = 2, .deadline = host::mono_now() + 20s});
   EXPECT_EQ(lost.figures.answered, 0U);

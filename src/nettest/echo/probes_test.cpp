@@ -31,17 +31,17 @@ TEST(NetProbe, bits_are_bits) {
   EXPECT_EQ(report->reason, "");
 }
 
-TEST(NetProbe, why_nothing_was_measured_is_no_error_of_the_report) {
+TEST(NetProbe, the_reason_of_a_missing_measurement_is_not_an_error_of_the_report) {
   const auto report = parse_bandwidth(
-      R"({"role":"measure","reason":"refused","error":"port 5999: nobody listens there","directions":[]})",
+      R"({"role":"measure","reason":"refused","error":"port 5999: no program listens on the port","directions":[]})",
       true);
   ASSERT_TRUE(report) << report.error().what;
   EXPECT_FALSE(report->measured);
   EXPECT_EQ(report->reason, "refused");
-  EXPECT_EQ(report->error, "port 5999: nobody listens there");
+  EXPECT_EQ(report->error, "port 5999: no program listens on the port");
 }
 
-TEST(NetProbe, a_report_without_the_way_that_was_asked_for_is_none) {
+TEST(NetProbe, a_report_without_the_requested_direction_is_refused) {
   EXPECT_FALSE(parse_bandwidth(kMeasured, true));
   for (
       const std::string text :
@@ -57,14 +57,14 @@ TEST(NetProbe, a_report_without_the_way_that_was_asked_for_is_none) {
   EXPECT_FALSE(parse_bandwidth(kMeasured + std::string(kMaxNetProbeReport, ' '), false));
 }
 
-TEST(NetProbe, servers_that_listen_tell_their_ports) {
+TEST(NetProbe, servers_that_listen_report_their_ports) {
   const auto ports =
       parse_listening(R"({"role":"serve","address":"10.1.0.7","ports":[41000,41001],"failed":[]})");
   ASSERT_TRUE(ports) << ports.error().what;
   EXPECT_THAT(*ports, ElementsAre(41000, 41001));
 }
 
-TEST(NetProbe, a_server_that_does_not_listen_says_why) {
+TEST(NetProbe, a_server_that_does_not_listen_reports_the_reason) {
   const auto refused = parse_listening(
       R"({"role":"serve","ports":[41000],"failed":[{"reason":"no_address","error":"10.1.0.9 is not of this machine"}]})");
   ASSERT_FALSE(refused);
@@ -72,7 +72,7 @@ TEST(NetProbe, a_server_that_does_not_listen_says_why) {
   EXPECT_EQ(refused.error().what, "10.1.0.9 is not of this machine");
 }
 
-TEST(NetProbe, whatever_is_no_line_of_a_server_is_refused) {
+TEST(NetProbe, an_invalid_line_of_a_server_is_refused) {
   for (const std::string text :
        {"", "{}", R"({"role":"measure","ports":[1],"failed":[]})", R"({"role":"serve"})",
         R"({"role":"serve","ports":[],"failed":[]})", R"({"role":"serve","ports":[0],"failed":[]})",
@@ -116,7 +116,7 @@ const std::string kByRdma = R"({"role":"measure","to":"10.1.0.7","directions":[
   {"direction":"from_peer","sent_bits_per_second":191200000000,"received_bits_per_second":191200000000,"samples":[191200000000]}],
   "latency":{"typical_microseconds":1.27,"p99_microseconds":1.37,"max_microseconds":5.19}})";
 
-TEST(NetProbe, a_test_by_rdma_gives_both_ways_and_the_latency) {
+TEST(NetProbe, a_test_by_rdma_has_both_directions_and_the_latency) {
   const auto report = parse_rdma(kByRdma);
   ASSERT_TRUE(report) << report.error().what;
   ASSERT_TRUE(report->measured);
@@ -136,7 +136,7 @@ TEST(NetProbe, or_why_it_does_not) {
   EXPECT_EQ(report->error, "ib_write_bw: not there");
 }
 
-TEST(NetProbe, a_report_by_rdma_without_a_way_or_the_latency_is_none) {
+TEST(NetProbe, a_report_by_rdma_without_a_direction_or_the_latency_is_refused) {
   for (const std::string_view missing : {"to_peer", "from_peer", "latency", "p99_microseconds", "5.19"}) {
     std::string text = kByRdma;
     text.replace(text.find(missing), missing.size(), "-1");
@@ -177,7 +177,7 @@ using ::testing::StartsWith;
 
 const std::string kId(256, 'a');
 
-TEST(NcclProbe, all_say_how_many_ranks_there_are_and_one_that_joins_which_are_its_own) {
+TEST(NcclProbe, all_endpoints_get_the_number_of_ranks_and_a_joining_one_its_own) {
   const AllReduceEnd end{.address = "10.2.0.7", .gpus = 8, .ranks = 24, .seconds = 3};
   EXPECT_THAT(command_of("/probe", AllReduceServer{end}).arguments,
               ElementsAre("nccl-serve", "--bind", "10.2.0.7", "--count", "8", "--ranks", "24", "--seconds",
@@ -195,8 +195,8 @@ TEST(NcclProbe, gpus_of_amd_are_asked_for_by_name) {
   EXPECT_THAT(command_of("/probe", AllReduceTest{end, 8, kId}).arguments, Contains("--vendor"));
 }
 
-TEST(NcclProbe, the_id_is_no_argument_and_comes_from_nobody_else) {
-  ::setenv("AUTOPILOT_NCCL_ID", "somebody's", 1);
+TEST(NcclProbe, the_id_is_not_an_argument_and_replaces_an_inherited_one) {
+  ::setenv("AUTOPILOT_NCCL_ID", "inherited", 1);
   const host::Command server = command_of("/probe", AllReduceServer{});
   const host::Command test = command_of("/probe", AllReduceTest{{}, 8, kId});
   ::unsetenv("AUTOPILOT_NCCL_ID");
@@ -215,7 +215,7 @@ TEST(NcclProbe, what_would_show_it_other_gpus_is_kept_from_it) {
   }
 }
 
-TEST(NcclProbe, a_server_tells_whom_to_join_or_why_nobody_can) {
+TEST(NcclProbe, a_server_reports_its_id_or_the_reason_of_its_failure) {
   EXPECT_EQ(
       parse_nccl_id(R"({"program":"autopilot-gpu-probe","format":1,"id":")" + kId + R"(","gpus":8})").value(),
       kId);

@@ -23,7 +23,7 @@ const std::string kNcclId(api::kNcclIdLength, 'a');
 constexpr const char* kGpu = "0000:1b:00.0";
 constexpr const char* kListening = R"({"role":"serve","address":"10.1.0.7","ports":[41000],"failed":[]})";
 
-// Children that listen at once, and go on until they are told to end.
+// Children that listen at once, and run until they are stopped.
 class BandwidthEndsTest : public ::testing::Test {
  protected:
   void TearDown() override {
@@ -85,7 +85,7 @@ class BandwidthEndsTest : public ::testing::Test {
     ends_.serve(AllReduceServer{{.address = "10.1.0.7", .gpus = 8, .ranks = 16, .seconds = 3}}, 60,
                 [&answer](auto told) { answer = std::move(told); });
     EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
-    return answer.value_or(fail(Errc::internal, "it told nothing"));
+    return answer.value_or(fail(Errc::internal, "no answer came"));
   }
   void measure_by_nccl(std::size_t ranks = 0, std::size_t first_rank = 0,
                        host::GpuVendor vendor = host::GpuVendor::nvidia) {
@@ -118,7 +118,7 @@ class BandwidthEndsTest : public ::testing::Test {
         RdmaServer{.address = "10.1.0.7", .port = "mlx5_0/1", .seconds = 30, .test_seconds = 4, .gpu = gpu},
         [&answer](auto told) { answer = std::move(told); });
     EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
-    return answer.value_or(fail(Errc::internal, "it told nothing"));
+    return answer.value_or(fail(Errc::internal, "no answer came"));
   }
   void measure(const std::string& interface, const std::string& rdma_port = "", const std::string& gpu = "") {
     measured_.reset();
@@ -156,7 +156,7 @@ class BandwidthEndsTest : public ::testing::Test {
   BandwidthEnds ends_{loop_, clock_, "gpu-7-", doors()};
 };
 
-TEST_F(BandwidthEndsTest, an_all_reduce_has_one_figure_for_both_ways) {
+TEST_F(BandwidthEndsTest, an_all_reduce_has_one_figure_for_both_directions) {
   measure_by_nccl();
   ASSERT_TRUE(measured_ && *measured_);
   const api::BandwidthAnswer& answer = **measured_;
@@ -168,7 +168,7 @@ TEST_F(BandwidthEndsTest, an_all_reduce_has_one_figure_for_both_ways) {
   EXPECT_EQ(joined_by_, "/opt/gpu-probe AUTOPILOT_NCCL_ID=" + kNcclId);
 }
 
-TEST_F(BandwidthEndsTest, the_probe_is_told_whose_gpus_sum_up) {
+TEST_F(BandwidthEndsTest, the_probe_gets_the_vendor_of_the_gpus) {
   measure_by_nccl();
   EXPECT_THAT(asked_by_nccl_, ::testing::Not(::testing::Contains("--vendor")));
   measure_by_nccl(0, 0, host::GpuVendor::amd);
@@ -186,10 +186,10 @@ TEST_F(BandwidthEndsTest, or_why_it_was_not_made) {
   EXPECT_THAT((*measured_)->error, HasSubstr("autopilot-gpu-probe: "));
 }
 
-TEST_F(BandwidthEndsTest, a_wrong_sum_is_of_whoever_has_its_rank) {
+TEST_F(BandwidthEndsTest, a_wrong_sum_is_of_the_node_with_its_rank) {
   nccl_report_ = R"({"reason":"wrong_result","error":"gpu 1: -10 in place of 10","wrong_rank":7})";
   measure_by_nccl();
-  EXPECT_EQ((*measured_)->wrong_at, api::kWrongThere) << "who waits has ranks 0 to 7 of a pair";
+  EXPECT_EQ((*measured_)->wrong_at, api::kWrongThere) << "the waiting endpoint has ranks 0 to 7 of a pair";
   nccl_report_ = R"({"reason":"wrong_result","error":"gpu 1: -10 in place of 10","wrong_rank":8})";
   measure_by_nccl();
   EXPECT_EQ((*measured_)->wrong_at, api::kWrongHere);
@@ -197,13 +197,13 @@ TEST_F(BandwidthEndsTest, a_wrong_sum_is_of_whoever_has_its_rank) {
   EXPECT_EQ((*measured_)->wrong_at, api::kWrongThere) << "of four nodes it is the second one";
   nccl_report_ = R"({"reason":"wrong_result","error":"x","wrong_rank":0,"wrong_last_rank":15})";
   measure_by_nccl();
-  EXPECT_EQ((*measured_)->wrong_at, "") << "all have it, so nobody knows where it came from";
+  EXPECT_EQ((*measured_)->wrong_at, "") << "all ranks have it, so its origin is not known";
   nccl_report_ = R"({"reason":"wrong_result","error":"a word that is not the same everywhere"})";
   measure_by_nccl();
   EXPECT_EQ((*measured_)->wrong_at, "");
 }
 
-TEST_F(BandwidthEndsTest, who_waits_for_an_all_reduce_tells_whom_to_join_and_has_all_lines) {
+TEST_F(BandwidthEndsTest, a_waiting_endpoint_of_an_all_reduce_returns_its_id_and_claims_all_lines) {
   const auto joinable = serve_by_nccl();
   ASSERT_TRUE(joinable) << joinable.error().what;
   EXPECT_EQ(joinable->nccl_id, kNcclId);
@@ -226,13 +226,13 @@ TEST_F(BandwidthEndsTest, has_a_process_on_the_gpus_until_its_all_reduce_has_end
   EXPECT_EQ(ends_.processes_on(kGpu, meanwhile), 1);
   ends_.end(joinable->id, [](const auto&) {});
   ASSERT_TRUE(run_until([this] { return ends_.is_idle(); }));
-  EXPECT_EQ(ends_.processes_on(kGpu, meanwhile), 1) << "that look saw it";
+  EXPECT_EQ(ends_.processes_on(kGpu, meanwhile), 1) << "that run saw it";
   EXPECT_EQ(ends_.processes_on(kGpu, now() + std::chrono::seconds{2}), 1) << "its memory is being given back";
   EXPECT_EQ(ends_.processes_on(kGpu, now() + std::chrono::seconds{4}), 0);
 }
 
-// One look for several tests that end, and a process that it sees is not theirs.
-TEST_F(BandwidthEndsTest, has_the_gpus_looked_at_when_no_process_of_its_tests_can_be_told_any_more) {
+// One request for several tests that end, and a process that the check sees after it is not theirs.
+TEST_F(BandwidthEndsTest, requests_a_check_of_the_gpus_after_the_last_process_of_its_tests) {
   const auto joinable = serve_by_nccl();
   ASSERT_TRUE(joinable) << joinable.error().what;
   ends_.end(joinable->id, [](const auto&) {});
@@ -245,7 +245,7 @@ TEST_F(BandwidthEndsTest, has_the_gpus_looked_at_when_no_process_of_its_tests_ca
   EXPECT_EQ(gpus_freed_, 1);
   measure("ib0", "mlx5_0/1");
   ASSERT_TRUE(run_until([this] { return measured_.has_value(); }));
-  EXPECT_EQ(ends_.processes_on(kGpu, now()), 0) << "nobody used a GPU";
+  EXPECT_EQ(ends_.processes_on(kGpu, now()), 0) << "no test used a GPU";
 }
 
 // perftest ends one process and begins another one, or is client and server of a port.
@@ -263,7 +263,7 @@ TEST_F(BandwidthEndsTest, out_of_the_memory_of_a_gpu_has_two_processes_on_that_o
   EXPECT_EQ(ends_.processes_on("0000:2b:00.0", meanwhile), 0);
 }
 
-TEST_F(BandwidthEndsTest, those_that_have_gpus_are_known) {
+TEST_F(BandwidthEndsTest, knows_the_servers_that_hold_gpus) {
   const std::string lines = serve();
   EXPECT_FALSE(ends_.holds_gpus(lines));
   const auto memory = serve_by_rdma("ib1", kGpu);
@@ -289,16 +289,16 @@ TEST_F(BandwidthEndsTest, a_gpu_takes_part_in_one_test_at_a_time) {
   EXPECT_THAT(asked_by_rdma_, ::testing::IsSupersetOf({"--gpu", "0000:2b:00.0"}));
 }
 
-TEST_F(BandwidthEndsTest, or_says_why_nobody_can) {
+TEST_F(BandwidthEndsTest, or_returns_the_reason_of_the_server) {
   joinable_ = R"({"reason":"no_library","error":"libnccl.so.2 is not there"})";
   const auto refused = serve_by_nccl();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "libnccl.so.2 is not there");
-  EXPECT_TRUE(ends_.is_idle()) << "whoever is told so may ask again";
+  EXPECT_TRUE(ends_.is_idle()) << "the caller may try again";
 }
 
 // A job has begun, or the agent ends.
-TEST_F(BandwidthEndsTest, what_is_under_way_ends_when_it_is_told_to) {
+TEST_F(BandwidthEndsTest, running_tests_end_on_stop) {
   EXPECT_EQ(serve(), "gpu-7-1");
   measure("ib1");
   EXPECT_FALSE(ends_.is_idle());
@@ -322,7 +322,7 @@ TEST_F(BandwidthEndsTest, an_interface_takes_part_in_one_test_at_a_time) {
   EXPECT_EQ(serve(), "gpu-7-2");
 }
 
-// A node is called silent, or a way, where nothing came through; here something did.
+// A node or a path is silent only if no data arrived; here some did.
 TEST_F(BandwidthEndsTest, a_line_of_which_something_came_through_is_not_silent) {
   const std::string there =
       R"({"role":"measure","directions":[{"direction":"to_peer","sent_bits_per_second":2e10,"received_bits_per_second":2e10}]})";
@@ -347,7 +347,7 @@ TEST_F(BandwidthEndsTest, a_line_of_which_something_came_through_is_not_silent) 
   }
 }
 
-TEST_F(BandwidthEndsTest, by_rdma_likewise_and_both_ways_count_without_a_latency) {
+TEST_F(BandwidthEndsTest, by_rdma_likewise_and_both_directions_count_without_a_latency) {
   const std::string way = R"("sent_bits_per_second":2e11,"received_bits_per_second":2e11,"samples":[2e11]})";
   const std::string there = R"({"direction":"to_peer",)" + way;
   const std::string end = R"(],"reason":"timed_out","error":"the peer's adapter does not answer"})";
@@ -365,7 +365,7 @@ TEST_F(BandwidthEndsTest, by_rdma_likewise_and_both_ways_count_without_a_latency
   EXPECT_EQ((*measured_)->reason, "");
 }
 
-TEST_F(BandwidthEndsTest, by_rdma_one_child_measures_both_ways) {
+TEST_F(BandwidthEndsTest, by_rdma_one_child_measures_both_directions) {
   rdma_report_ = R"({"role":"measure","directions":[
     {"direction":"to_peer","sent_bits_per_second":2e11,"received_bits_per_second":2e11,"samples":[2e11]},
     {"direction":"from_peer","sent_bits_per_second":1e11,"received_bits_per_second":1e11,"samples":[1e11]}],
@@ -379,10 +379,9 @@ TEST_F(BandwidthEndsTest, by_rdma_one_child_measures_both_ways) {
   EXPECT_EQ((*measured_)->latency->p99, 2);
 }
 
-TEST_F(BandwidthEndsTest, or_says_why_it_did_not) {
+TEST_F(BandwidthEndsTest, or_returns_the_reason_of_the_failure) {
   for (const auto& [report, reason, error] : std::vector<std::array<std::string, 3>>{
-           {R"({"role":"measure","reason":"timed_out","error":"nobody answers"})", "timed_out",
-            "nobody answers"},
+           {R"({"role":"measure","reason":"timed_out","error":"no answer"})", "timed_out", "no answer"},
            {R"({"role":"measure","directions":[]})", "internal", "lacks a direction"},
            {"", "internal", "autopilot-net-probe"}}) {
     rdma_report_ = report;

@@ -26,8 +26,8 @@ namespace {
 const std::string kAddress = "10.1.0.7";
 const std::string kFreeGpu = "0000:1b:00.0";
 
-// A node with one line and a GPU beside it; its children go on until they are told to end. Lines are open to
-// everybody.
+// A node with one line and a GPU beside it; its children run until they are stopped. Any caller may
+// use the lines.
 class BandwidthRoutesTest : public ::testing::Test {
  protected:
   BandwidthRoutesTest() {
@@ -110,7 +110,7 @@ class BandwidthRoutesTest : public ::testing::Test {
     EXPECT_TRUE(run_until([&answer] { return answer.has_value(); }));
     return answer && *answer ? (*answer)->status : 0;
   }
-  // Over the Unix socket, which may take GPUs. Nobody reads the answer.
+  // Over the Unix socket, whose callers may use GPUs. The answer is not read.
   [[nodiscard]] int ask_for(const api::ServersRequest& wanted) const {
     const std::string body = api::to_json(wanted);
     const std::string request = "POST " + std::string(api::kServersPath) +
@@ -159,8 +159,8 @@ TEST_F(BandwidthRoutesTest, servers_that_have_gpus_are_ended_by_agents_alone) {
   EXPECT_TRUE(ends_.is_idle());
 }
 
-// Somebody may take it while they end.
-TEST_F(BandwidthRoutesTest, a_gpu_is_looked_at_when_standing_servers_have_made_room) {
+// Another process may take the GPU while they end.
+TEST_F(BandwidthRoutesTest, a_gpu_is_checked_after_standing_servers_have_made_room) {
   ASSERT_NE(listen_on(standing_), "");
   const int fd = ask_for({.address = kAddress,
                           .allowed = "10.1.0.9",

@@ -78,7 +78,7 @@ TEST(FabricOf, by_rdma_ports_of_one_name_are_a_rail) {
   EXPECT_THAT(none.error().what, HasSubstr("no two nodes have an RDMA port of the same name"));
   second.network.rdma = {{"mlx5_0/1", 200'000'000'000}, {"mlx5_1/1", 0}};
   EXPECT_THAT(fabric_of({first, second}, kByRdma, false)->rails(), ElementsAre("mlx5_0/1", "mlx5_1/1"));
-  // Nobody can take a share of a rate that is not known.
+  // A share of an unknown rate is not defined.
   EXPECT_THAT(fabric_of({first, second}, kByRdma, true)->rails(), ElementsAre("mlx5_0/1"));
 }
 
@@ -99,7 +99,7 @@ TEST(FabricOf, by_nccl_nodes_with_as_many_gpus_are_compared) {
               HasSubstr("no two nodes have an equal number of GPUs of the same vendor: "));
 }
 
-TEST(FabricOf, by_nccl_gpus_of_two_vendors_are_no_pair) {
+TEST(FabricOf, by_nccl_gpus_of_two_vendors_are_not_paired) {
   std::vector<PeerNetwork> networks;
   for (const api::GpuVendor vendor : {api::GpuVendor::amd, api::GpuVendor::nvidia, api::GpuVendor::amd}) {
     networks.push_back(network_of(std::string(1, static_cast<char>('a' + networks.size())), {}));
@@ -128,7 +128,7 @@ TEST(PairResultOf, seconds_are_taken_together_until_so_many_are_left) {
   EXPECT_EQ(result.missing, std::nullopt);
 }
 
-// A line that stalls, or carries nothing one way, was measured all the same.
+// A line that stalls, or carries no data in one direction, is measured nevertheless.
 TEST(PairResultOf, seconds_in_which_nothing_arrived_count) {
   const auto result = pair_result_of(
       0, 3, answer_of({.sent = 90, .received = 90, .samples = {0, 0, 270}}, {.sent = 0, .received = 0}));
@@ -136,7 +136,7 @@ TEST(PairResultOf, seconds_in_which_nothing_arrived_count) {
   EXPECT_THAT(result.backward, ElementsAre(kNothingArrived));
 }
 
-TEST(PairResultOf, why_nothing_was_measured_is_told_apart) {
+TEST(PairResultOf, reasons_of_a_missing_measurement_are_distinguished) {
   const auto missing = [](const std::string& reason) {
     return pair_result_of(0, 1,
                           api::BandwidthAnswer{.to_peer = {}, .from_peer = {}, .reason = reason, .error = ""})
@@ -147,7 +147,7 @@ TEST(PairResultOf, why_nothing_was_measured_is_told_apart) {
        {"busy", "refused", "peer_vanished", "no_route", "no_driver", "no_library", "no_memory", "no_cuda"})
     EXPECT_EQ(missing(refusal), Missing::refused) << refusal;
   EXPECT_EQ(missing("timed_out"), Missing::no_answer);
-  // By RDMA: a program that hangs tells nothing of the line.
+  // By RDMA: a program that hangs is not evidence about the line.
   for (const char* nothing : {"internal", "no_end", "not_joined", "wrong_result"})
     EXPECT_EQ(missing(nothing), Missing::timed_out) << nothing;
   EXPECT_EQ(pair_result_of(0, 1, fail(Errc::conflict, "in use")).missing, Missing::refused);
@@ -261,7 +261,7 @@ class BandwidthRunTest : public ::testing::Test {
   int refusals_ = 0;
   int most_percent_ = 100;
   PairMedium medium_ = kByTcp;
-  std::set<std::string> by_rdma_;  // who was to listen, at which port, for how long a test
+  std::set<std::string> by_rdma_;  // requested servers: address, port, duration of the test
   std::set<std::string> by_nccl_;  // likewise
   int wrong_sums_ = 0;
   std::string wrong_at_;          // the node
@@ -287,8 +287,8 @@ TEST_F(BandwidthRunTest, a_pair_that_was_not_measured_is_tried_once_more) {
       said_, Contains(AllOf(StartsWith("round 1: 1 pair is measured again: "), HasSubstr("net0 is in use"))));
 }
 
-// Who was measured in the first round may be suspect, or cleared, by the next one.
-TEST_F(BandwidthRunTest, one_that_is_ended_before_its_time_says_that_it_is_not_complete) {
+// A node that was measured in the first round may become a suspect, or be cleared, in the next round.
+TEST_F(BandwidthRunTest, a_run_that_ends_early_reports_that_it_is_not_complete) {
   holds_measurement_ = true;
   begin();
   ASSERT_TRUE(run_until([this] { return held_.size() == 1; }));
@@ -300,7 +300,7 @@ TEST_F(BandwidthRunTest, one_that_is_ended_before_its_time_says_that_it_is_not_c
   EXPECT_THAT(autopilot::to_string(rest->attributes.front().second), StartsWith("the test was ended before"));
 }
 
-TEST_F(BandwidthRunTest, where_switches_seem_to_be_that_nobody_named_it_says_what_to_set) {
+TEST_F(BandwidthRunTest, for_unnamed_switches_it_names_the_setting) {
   run();
   BandwidthFound hidden = found();
   hidden.verdict.suspects.clear();
@@ -314,14 +314,14 @@ TEST_F(BandwidthRunTest, where_switches_seem_to_be_that_nobody_named_it_says_wha
               StartsWith("net0: the slow pairs match nodes below different switches"));
 }
 
-TEST_F(BandwidthRunTest, one_that_comes_to_its_end_is_complete) {
+TEST_F(BandwidthRunTest, a_run_that_reaches_its_end_is_complete) {
   run();
   EXPECT_THAT(bandwidth_sentence(found()), Not(HasSubstr("not complete")));
   for (const Observation& one : bandwidth_observations(found(), {}))
     EXPECT_NE(one.name, "bandwidth.rest");
 }
 
-TEST_F(BandwidthRunTest, a_pair_that_was_under_way_is_no_line_that_carries_nothing) {
+TEST_F(BandwidthRunTest, a_pair_that_was_running_is_not_a_line_without_data) {
   holds_measurement_ = true;
   begin();
   ASSERT_TRUE(run_until([this] { return !held_.empty(); }));
@@ -354,7 +354,7 @@ TEST_F(BandwidthRunTest, or_a_share_of_its_rate_where_others_use_it_as_well) {
   EXPECT_THAT(most_, ElementsAre(5'000'000'000U));
 }
 
-TEST_F(BandwidthRunTest, servers_of_a_measurement_that_nobody_waits_for_are_ended) {
+TEST_F(BandwidthRunTest, servers_of_an_abandoned_measurement_are_ended) {
   holds_measurement_ = true;
   begin();
   ASSERT_TRUE(run_until([this] { return !held_.empty(); }));
@@ -363,7 +363,7 @@ TEST_F(BandwidthRunTest, servers_of_a_measurement_that_nobody_waits_for_are_ende
   EXPECT_THAT(ended_, ElementsAre("one"));
 }
 
-TEST_F(BandwidthRunTest, and_those_that_only_begin_to_listen) {
+TEST_F(BandwidthRunTest, and_servers_that_only_begin_to_listen) {
   holds_servers_ = true;
   begin();
   ASSERT_TRUE(run_until([this] { return !held_.empty(); }));
@@ -407,7 +407,7 @@ TEST(PairsByTcp, have_as_many_processes_as_the_line_needs) {
     const auto wish = kByTcp.wish_of(node("a", "10.1.0.1"), "ib0", node("b", "10.1.0.2"), "ib0");
     return wish ? wish->processes : 0;
   };
-  EXPECT_EQ(processes(0), 1U) << "of a line whose rate nobody knows";
+  EXPECT_EQ(processes(0), 1U) << "of a line of unknown rate";
   EXPECT_EQ(processes(10), 1U);
   EXPECT_EQ(processes(25), 2U);
   EXPECT_EQ(processes(100), 5U);
@@ -444,7 +444,7 @@ TEST_F(BandwidthRunTest, out_of_the_memory_of_gpus_both_ends_are_asked_for_it) {
   EXPECT_THAT(memories_, ElementsAre(api::Memory::gpu));
 }
 
-// A GPU is in one test at a time, and a port without one has another way than the others.
+// A GPU is in one test at a time, and a port without one has another path than the others.
 TEST_F(BandwidthRunTest, out_of_the_memory_of_gpus_each_gpu_has_one_port) {
   auto network = network_of("a", {{"eno1", "10.1.0.1"}});
   network.network.rdma = {{"mlx5_0/1", 0, "", "0000:1b:00.0"},
@@ -460,7 +460,7 @@ TEST_F(BandwidthRunTest, out_of_the_memory_of_gpus_each_gpu_has_one_port) {
   EXPECT_THAT(kByRdmaOfGpus.lines_of(network.network), IsEmpty());
 }
 
-TEST_F(BandwidthRunTest, by_nccl_both_ways_have_one_figure) {
+TEST_F(BandwidthRunTest, by_nccl_both_directions_have_one_figure) {
   medium_ = kByNccl;
   run();
   EXPECT_GT(run_->verdict().measured, 0U);
@@ -471,7 +471,7 @@ TEST_F(BandwidthRunTest, by_nccl_both_ways_have_one_figure) {
 }
 
 // Though the second try is right: what a job learned between them is wrong.
-TEST_F(BandwidthRunTest, a_wrong_sum_is_told_once_and_nothing_else_of_the_pair) {
+TEST_F(BandwidthRunTest, a_wrong_sum_is_reported_once_and_nothing_else_of_the_pair) {
   medium_ = kByNccl;
   wrong_sums_ = 1;
   run();
@@ -488,8 +488,8 @@ TEST_F(BandwidthRunTest, a_wrong_sum_is_told_once_and_nothing_else_of_the_pair) 
   EXPECT_EQ(told, 1);
 }
 
-// One figure stands for a whole node.
-TEST_F(BandwidthRunTest, by_nccl_who_is_slow_is_a_node) {
+// One figure is for a whole node.
+TEST_F(BandwidthRunTest, by_nccl_a_suspect_is_a_node) {
   medium_ = kByNccl;
   run();
   BandwidthFound slow = found();
@@ -545,7 +545,7 @@ TEST_F(BandwidthRunTest, by_nccl_they_begin_over_a_network_that_both_are_in) {
   EXPECT_EQ(kByNccl.wish_of(source, "gpus-4", destination, "gpus-4")->source.address, "10.2.0.1");
 }
 
-TEST_F(BandwidthRunTest, a_pair_that_cannot_be_asked_for_says_why) {
+TEST_F(BandwidthRunTest, a_pair_that_cannot_be_requested_reports_the_reason) {
   medium_ = kByRdma;
   medium_.wish_of = [](const PeerNetwork&, const std::string&, const PeerNetwork&,
                        const std::string&) -> Result<PairExchange::Wish> {

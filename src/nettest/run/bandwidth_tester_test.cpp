@@ -26,7 +26,7 @@ using ::testing::UnorderedElementsAre;
 
 constexpr std::size_t kLineRate = 25'000'000'000;
 
-// An agent that says where its node is reached; what it is to measure it never answers, unless its line is
+// An agent that reports the addresses of its node. It never answers a request to measure, unless its line is
 // dead.
 class SilentNode {
  public:
@@ -125,7 +125,7 @@ TEST_F(BandwidthTesterTest, but_all_that_they_carry) {
   EXPECT_TRUE(run_until([this] { return one_.is_asked() || two_.is_asked(); }));
 }
 
-TEST_F(BandwidthTesterTest, one_that_is_cancelled_before_a_pair_was_measured_says_so) {
+TEST_F(BandwidthTesterTest, a_test_that_is_cancelled_before_a_pair_was_measured_reports_that) {
   ASSERT_TRUE(begin());
   ASSERT_TRUE(run_until([this] { return one_.is_asked() || two_.is_asked(); }));
   EXPECT_EQ(begin().error().code, Errc::conflict);
@@ -149,10 +149,10 @@ TEST_F(BandwidthTesterTest, where_nothing_comes_through_anywhere_that_is_what_wa
                                            as_number(*one.value) == 0.0;
                                   }),
             2)
-      << "both ways";
+      << "both directions";
 }
 
-TEST_F(BandwidthTesterTest, a_plan_tells_who_would_be_measured_and_asks_nobody_to) {
+TEST_F(BandwidthTesterTest, a_plan_names_the_pairs_and_starts_no_measurement) {
   choice_.most_percent = 40;
   const auto plan = plan_between({});
   ASSERT_TRUE(plan) << plan.error().what;
@@ -165,10 +165,10 @@ TEST_F(BandwidthTesterTest, a_plan_tells_who_would_be_measured_and_asks_nobody_t
   EXPECT_EQ(plan->most_percent, 40U);
   EXPECT_THAT(plan->left_out, IsEmpty());
   EXPECT_FALSE(one_.is_asked() || two_.is_asked());
-  EXPECT_TRUE(begin()) << "it is no test";
+  EXPECT_TRUE(begin()) << "a plan is not a test";
 }
 
-// Whoever reaches the port may ask.
+// Any user who can reach the port may request a plan.
 TEST_F(BandwidthTesterTest, only_so_many_plans_are_made_at_once_and_equal_questions_have_one_answer) {
   ASSERT_TRUE(plan_between({}));
   others_ = {{"gpu-3", "127.0.0.1", 1}};
@@ -180,7 +180,7 @@ TEST_F(BandwidthTesterTest, only_so_many_plans_are_made_at_once_and_equal_questi
   EXPECT_EQ(plan_between({{SubjectKind::peer, "gpu-1", {}, {}, {}}}).error().code, Errc::exhausted);
 }
 
-// Who watches a fabric comes by more of its ways, and a plan is that of the next test.
+// Repeated tests cover more paths of a fabric; a plan is of the next test.
 TEST_F(BandwidthTesterTest, each_test_has_other_pairs_than_the_one_before) {
   std::vector<std::unique_ptr<SilentNode>> more;
   for (int n = 3; n <= 16; ++n) {
@@ -200,7 +200,7 @@ TEST_F(BandwidthTesterTest, each_test_has_other_pairs_than_the_one_before) {
   EXPECT_NE(first->pairs, second->pairs);
 }
 
-TEST_F(BandwidthTesterTest, a_plan_of_all_pairs_tells_how_many_rounds_they_take) {
+TEST_F(BandwidthTesterTest, a_plan_of_all_pairs_has_the_number_of_rounds) {
   choice_.all_pairs = true;
   SilentNode three{loop_, "gpu-3", "10.1.0.3", rate_};
   others_ = {three.peer()};
@@ -228,8 +228,8 @@ TEST_F(BandwidthTesterTest, all_pairs_that_take_longer_than_a_test_may_are_refus
   EXPECT_TRUE(plan_run(networks, kByTcp, {.all_pairs = true}));
 }
 
-TEST_F(BandwidthTesterTest, a_plan_tells_why_a_node_is_left_out) {
-  others_ = {{"gpu-3", "127.0.0.1", 1}};  // where nobody listens
+TEST_F(BandwidthTesterTest, a_plan_has_the_reason_why_a_node_is_left_out) {
+  others_ = {{"gpu-3", "127.0.0.1", 1}};  // no program listens there
   const auto plan = plan_between({});
   ASSERT_TRUE(plan) << plan.error().what;
   ASSERT_EQ(plan->left_out.size(), 1U);
@@ -248,7 +248,7 @@ TEST_F(BandwidthTesterTest, of_lines_of_an_unknown_rate_no_share_is_planned) {
   EXPECT_EQ(plan_between({}).error().code, Errc::unavailable);
 }
 
-TEST_F(BandwidthTesterTest, a_single_node_is_no_pair) {
+TEST_F(BandwidthTesterTest, a_single_node_is_refused) {
   const Status begun = begin({{SubjectKind::peer, "gpu-1", {}, {}, {}}});
   EXPECT_EQ(begun.error().code, Errc::malformed);
 }

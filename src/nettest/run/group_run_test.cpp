@@ -32,7 +32,7 @@ using ::testing::UnorderedElementsAre;
 
 const std::string kGroupNcclId(api::kNcclIdLength, 'a');
 
-// One server plays the agents of all nodes, which are told apart by their addresses.
+// One server plays the agents of all nodes, which differ in their addresses.
 class GroupRunTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -113,10 +113,10 @@ class GroupRunTest : public ::testing::Test {
   std::uint16_t port_ = 0;
   std::set<std::string> busy_;                           // addresses of nodes that say no
   std::set<std::string> busy_once_;                      // likewise, the first time
-  bool refuses_last_ = false;                            // the one with the last ranks says no
+  bool refuses_last_ = false;                            // the endpoint with the last ranks refuses
   std::map<std::string, api::BandwidthAnswer> answers_;  // of others than a good one, by address
   api::ServersEnd end_;
-  bool is_held_ = false;  // who joins answers when who waits ends
+  bool is_held_ = false;  // joining endpoints answer when the waiting endpoint ends
   bool is_slow_to_wait_ = false;
   std::vector<net::Responder> held_;
   std::vector<std::string> asked_;
@@ -150,7 +150,7 @@ TEST_F(GroupRunTest, leaves_sum_up_at_once_and_then_all) {
                                  "all nodes: 32 GPUs of 4 nodes sum up together"));
 }
 
-TEST_F(GroupRunTest, whoever_says_no_is_left_out_also_later) {
+TEST_F(GroupRunTest, a_node_that_refuses_is_left_out_also_later) {
   busy_ = {"10.1.0.1", "10.1.0.4"};
   run({"L1", "L2", "L1", "L2", "L1", "L2"});
   ASSERT_EQ(run_->found().size(), 3U);
@@ -166,8 +166,8 @@ TEST_F(GroupRunTest, whoever_says_no_is_left_out_also_later) {
   EXPECT_EQ(told.back().missing, "left_out");
 }
 
-// Whoever measured before may still be at its end.
-TEST_F(GroupRunTest, one_that_is_in_use_is_asked_once_more) {
+// A node that measured before may still be ending that test.
+TEST_F(GroupRunTest, a_node_that_is_in_use_is_asked_once_more) {
   busy_once_ = {"10.1.0.1", "10.1.0.3"};
   run({"", "", ""});
   EXPECT_THAT(run_->left_out(), IsEmpty());
@@ -183,8 +183,8 @@ TEST_F(GroupRunTest, however_many_say_no_the_others_sum_up) {
   EXPECT_EQ(run_->found()[0].group.members.size(), 3U);
 }
 
-// The others wait for it, and are told so; what they say then is no fault of theirs.
-TEST_F(GroupRunTest, those_that_wait_for_who_says_no_are_not_left_out) {
+// The others wait for it until they are stopped; their errors after that do not count against them.
+TEST_F(GroupRunTest, nodes_that_wait_for_a_refusing_node_are_not_left_out) {
   is_held_ = true;
   answers_["10.1.0.3"] = failed("no_library");
   begin({"", "", ""});
@@ -193,7 +193,7 @@ TEST_F(GroupRunTest, those_that_wait_for_who_says_no_are_not_left_out) {
   EXPECT_EQ(run_->found()[0].bus, 3e12);
 }
 
-TEST_F(GroupRunTest, what_a_node_says_of_itself_leaves_it_out_and_nothing_else_does) {
+TEST_F(GroupRunTest, a_node_is_left_out_only_for_a_reason_of_its_own) {
   answers_["10.1.0.2"] = failed("no_library");
   answers_["10.1.0.3"] = failed("not_joined");
   run({"", "", ""});
@@ -233,8 +233,8 @@ TEST_F(GroupRunTest, a_wrong_sum_names_the_node_that_got_it) {
   EXPECT_EQ(group_sentence(found()), "all nodes: what GPUs summed up was wrong on n3");
 }
 
-// Of which those that joined know only that it is gone.
-TEST_F(GroupRunTest, also_where_who_waited_alone_knows_it) {
+// The joining endpoints know only that a peer is gone.
+TEST_F(GroupRunTest, also_if_only_the_waiting_endpoint_knows_it) {
   answers_["10.1.0.2"] = failed("peer_vanished");
   answers_["10.1.0.3"] = failed("peer_vanished");
   end_ = {"wrong_result", "gpu 3: 119 in place of 136", api::kWrongHere};
@@ -245,10 +245,10 @@ TEST_F(GroupRunTest, also_where_who_waited_alone_knows_it) {
   has_ended_ = false;
   run({"", "", ""});
   EXPECT_EQ(run_->found()[0].wrong->node, "");
-  EXPECT_EQ(group_observations(found(), {})[1].subject.key, "all nodes") << "nobody knows whose it is";
+  EXPECT_EQ(group_observations(found(), {})[1].subject.key, "all nodes") << "the node is not known";
 }
 
-TEST_F(GroupRunTest, of_one_that_is_ended_before_its_time_the_rest_was_not_measured) {
+TEST_F(GroupRunTest, of_a_run_that_ends_early_the_rest_was_not_measured) {
   is_slow_to_wait_ = true;
   begin({"L1", "L2", "L1", "L2"});
   ASSERT_TRUE(run_until([this] { return held_.size() == 2; }));
@@ -276,7 +276,7 @@ TEST_F(GroupRunTest, a_wrong_sum_before_another_try_is_not_lost) {
   EXPECT_EQ(group_sentence({run_->rest(), {}}), "all nodes: what GPUs summed up was wrong on n2");
 }
 
-TEST_F(GroupRunTest, what_is_abandoned_has_who_waits_end) {
+TEST_F(GroupRunTest, abandoned_exchanges_end_the_waiting_endpoint) {
   is_held_ = true;
   begin({"", "", ""});
   ASSERT_TRUE(run_until([this] { return held_.size() == 2; }));
@@ -311,7 +311,7 @@ TEST(GroupObservations, of_many_members_the_rest_is_counted) {
   GroupFound& group = found.groups.emplace_back();
   group.group.name = "all nodes";
   group.group.members.resize(kMostMembersTold + 3);
-  group.problem = "nobody says why";
+  group.problem = "no reason";
   const Observations told = group_observations(found, {});
   EXPECT_THAT(autopilot::to_string(told[1].attributes[3].second), HasSubstr(" and 3 more"));
   EXPECT_EQ(told[1].missing, "not_measured");

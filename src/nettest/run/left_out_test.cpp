@@ -31,7 +31,7 @@ PeerNetwork silent(const std::string& name) {
   return network;
 }
 
-// "h5/net1 missed", "h6 told".
+// "h5/net1 missed", "h6 left out".
 std::vector<std::string> texts(const std::vector<PeerNetwork>& found, bool are_named = false,
                                const PairMedium& medium = kByTcp) {
   std::vector<PeerNetwork> reached = found;
@@ -40,7 +40,7 @@ std::vector<std::string> texts(const std::vector<PeerNetwork>& found, bool are_n
   std::vector<std::string> texts;
   for (const LeftOut& left : left_out_of(found, medium, run->fabric(), are_named))
     texts.push_back(left.node + (left.line.empty() ? "" : "/" + left.line) +
-                    (left.is_missed ? " missed" : " told"));
+                    (left.is_missed ? " missed" : " left out"));
   return texts;
 }
 
@@ -59,7 +59,7 @@ TEST(EndedBefore, nothing_is_known_of_lines_that_were_in_no_test_that_ended) {
   EXPECT_THAT(ended_before(verdict, *fabric), IsEmpty());
 }
 
-TEST(LeftOut, where_all_are_alike_nobody_is) {
+TEST(LeftOut, of_equal_nodes_none_is_left_out) {
   EXPECT_THAT(texts({node("a", {{"eth0", 100}}), node("b", {{"eth0", 100}})}), IsEmpty());
 }
 
@@ -81,18 +81,19 @@ TEST(LeftOut, a_line_that_most_others_have_is_missed_where_it_is_down) {
   EXPECT_THAT(texts({node("a", usual), node("b", usual), node("c", {{"net0", 25}})}),
               ElementsAre("c/net1 missed"));
   EXPECT_THAT(texts({node("a", usual), node("b", {{"net0", 25}}), node("c", {{"net0", 25}})}),
-              ElementsAre("a/net1 told"))
+              ElementsAre("a/net1 left out"))
       << "it alone has one: that is how it is built";
 }
 
-TEST(LeftOut, a_node_without_any_line_is_missed_by_who_named_it) {
+TEST(LeftOut, a_node_without_any_line_is_missed_only_if_it_was_named) {
   const std::vector<PeerNetwork> nodes{node("a", {{"eth0", 100}}), node("b", {{"eth0", 100}}), node("c", {})};
-  EXPECT_THAT(texts(nodes), ElementsAre("c told"));
+  EXPECT_THAT(texts(nodes), ElementsAre("c left out"));
   EXPECT_THAT(texts(nodes, true), ElementsAre("c missed"));
   std::vector<PeerNetwork> with_ports = nodes;
   for (std::size_t i = 0; i < 2; ++i)
     with_ports[i].network.rdma = {{"mlx5_0/1", 200 * kGigabit}};
-  EXPECT_THAT(texts(with_ports, false, kByRdma), ElementsAre("c told")) << "nodes without RDMA are no fault";
+  EXPECT_THAT(texts(with_ports, false, kByRdma), ElementsAre("c left out"))
+      << "a node without RDMA is not a fault";
 }
 
 TEST(LeftOut, a_node_with_fewer_gpus_is_missed_and_one_of_another_vendor_is_not) {
@@ -103,7 +104,7 @@ TEST(LeftOut, a_node_with_fewer_gpus_is_missed_and_one_of_another_vendor_is_not)
   }
   nodes[2].network.gpus = 7;
   nodes[3].network.gpu_vendor = api::GpuVendor::amd;
-  EXPECT_THAT(texts(nodes, false, kByNccl), ElementsAre("c/gpus-7 missed", "d/amd-gpus-8 told"));
+  EXPECT_THAT(texts(nodes, false, kByNccl), ElementsAre("c/gpus-7 missed", "d/amd-gpus-8 left out"));
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ TEST_F(LoopbackTesterTest, a_perftest_without_cuda_is_asked_once_and_makes_nothi
   EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=190"));
 }
 
-TEST_F(LoopbackTesterTest, another_problem_with_the_memory_of_a_gpu_is_told) {
+TEST_F(LoopbackTesterTest, another_problem_with_the_memory_of_a_gpu_is_reported) {
   ports_[0].gpu = "0000:1b:00.0";
   gpu_problem_ = "denied";
   run();
@@ -162,7 +162,7 @@ TEST_F(LoopbackTesterTest, another_problem_with_the_memory_of_a_gpu_is_told) {
               ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_0/1 by gpu=denied", "mlx5_1/1=190"));
 }
 
-TEST_F(LoopbackTesterTest, or_those_that_are_named) {
+TEST_F(LoopbackTesterTest, or_only_the_named_ports) {
   run({port("mlx5_1/1")});
   EXPECT_THAT(tested_, ElementsAre("mlx5_1/1"));
   run({port("mlx5_7/1")});
@@ -173,7 +173,7 @@ TEST_F(LoopbackTesterTest, or_those_that_are_named) {
   EXPECT_THAT(refused.error().what, HasSubstr("name ports as nic_port/mlx5_0/1"));
 }
 
-TEST_F(LoopbackTesterTest, a_port_that_cannot_be_measured_says_why_and_hides_no_other) {
+TEST_F(LoopbackTesterTest, a_port_that_cannot_be_measured_has_the_reason_and_hides_no_other) {
   problems_["mlx5_0/1"] = "timed_out";
   run();
   EXPECT_EQ(said_->value(), "1 of 2 RDMA ports measured");
@@ -203,7 +203,7 @@ TEST_F(LoopbackTesterTest, nor_any_further_when_one_begins) {
   EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=not_tested"));
 }
 
-TEST_F(LoopbackTesterTest, nor_the_one_that_made_room_for_it) {
+TEST_F(LoopbackTesterTest, nor_the_port_whose_test_made_room_for_it) {
   job_comes_at_ = "mlx5_1/1";
   problems_["mlx5_1/1"] = "killed";
   run();
@@ -211,7 +211,7 @@ TEST_F(LoopbackTesterTest, nor_the_one_that_made_room_for_it) {
   EXPECT_THAT(found(), ElementsAre("outcome=measured", "mlx5_0/1=190", "mlx5_1/1=not_tested"));
 }
 
-TEST_F(LoopbackTesterTest, one_that_makes_room_for_a_job_is_no_result) {
+TEST_F(LoopbackTesterTest, a_test_that_makes_room_for_a_job_has_no_result) {
   job_comes_at_ = "mlx5_0/1";
   problems_["mlx5_0/1"] = "killed";
   run();
@@ -219,7 +219,7 @@ TEST_F(LoopbackTesterTest, one_that_makes_room_for_a_job_is_no_result) {
   EXPECT_EQ(said_->error().code, Errc::conflict);
 }
 
-// Somebody else's test of that line.
+// A test of another caller on that line.
 TEST_F(LoopbackTesterTest, what_others_test_is_not_ended_with_it) {
   holds_children_ = true;
   std::optional<Result<BandwidthReport>> others;
@@ -259,7 +259,7 @@ TEST_F(LoopbackTesterTest, ended_at_the_memory_of_a_gpu_that_one_is_not_tested) 
                                    "mlx5_1/1=not_tested"));
 }
 
-TEST_F(LoopbackTesterTest, one_that_is_ended_before_anything_was_measured_leaves_no_result) {
+TEST_F(LoopbackTesterTest, a_test_that_ends_before_a_measurement_leaves_no_result) {
   cancels_at_ = "mlx5_0/1";
   ASSERT_TRUE(begin());
   ASSERT_TRUE(run_until([this] { return !tested_.empty() && ends_.is_idle(); }));

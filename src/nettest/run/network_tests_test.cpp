@@ -93,7 +93,7 @@ TEST_F(NetworkTestsTest, beside_a_job_no_test_begins) {
 }
 
 // Everybody may have lines tested here.
-TEST_F(NetworkTestsTest, nobody_takes_the_memory_of_gpus_without_being_an_agent) {
+TEST_F(NetworkTestsTest, only_an_agent_may_use_the_memory_of_gpus) {
   api::ServersRequest servers{.address = "192.0.2.1",
                               .allowed = "192.0.2.2",
                               .seconds = 5,

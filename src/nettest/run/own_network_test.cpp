@@ -22,7 +22,7 @@ class OwnNetworkTest : public ::testing::Test {
     });
     url_ = {false, "127.0.0.1", server_.listen_tcp("127.0.0.1:0").value(), ""};
   }
-  // What the page says; the thread that reads is this one.
+  // The answer of the page; this thread reads the network.
   Result<net::HttpResponse> get() {
     std::optional<Result<net::HttpResponse>> answer;
     net::HttpSession session(loop_, url_, {});
@@ -62,7 +62,7 @@ class OwnNetworkTest : public ::testing::Test {
                   }};
 };
 
-TEST_F(OwnNetworkTest, says_how_many_gpus_may_take_part_in_an_all_reduce_and_whose) {
+TEST_F(OwnNetworkTest, reports_the_number_and_the_vendor_of_gpus_for_an_all_reduce) {
   lines_->gpus = 8;
   lines_->gpu_vendor = host::GpuVendor::amd;
   const auto answer = get();
@@ -93,7 +93,7 @@ TEST_F(OwnNetworkTest, where_there_are_gpus_of_two_vendors_those_of_nvidia_count
   EXPECT_EQ(both->gpu_vendor, host::GpuVendor::nvidia);
 }
 
-TEST_F(OwnNetworkTest, says_where_the_node_can_be_reached_and_remembers_it_for_seconds) {
+TEST_F(OwnNetworkTest, reports_the_addresses_of_the_node_and_remembers_them_for_seconds) {
   for (int i = 0; i < 3; ++i) {
     const auto answer = get();
     ASSERT_TRUE(answer) << answer.error().what;
@@ -105,7 +105,7 @@ TEST_F(OwnNetworkTest, says_where_the_node_can_be_reached_and_remembers_it_for_s
   EXPECT_EQ(reads_, 1);
 }
 
-TEST_F(OwnNetworkTest, rdma_ports_are_those_that_are_active) {
+TEST_F(OwnNetworkTest, reports_active_rdma_ports_only) {
   const host::TestFolder folder;
   const auto add = [&folder](const std::string& device, const std::string& state) {
     const std::string port = "/sys/class/infiniband/" + device + "/ports/1";
@@ -174,7 +174,7 @@ TEST_F(OwnNetworkTest, what_cannot_be_read_is_an_error_and_is_tried_again) {
   EXPECT_EQ(answer->status, 200);
 }
 
-TEST_F(OwnNetworkTest, a_thread_that_does_not_come_back_is_no_reason_to_wait) {
+TEST_F(OwnNetworkTest, does_not_wait_for_a_stuck_thread) {
   has_room_ = false;
   const auto answer = get();
   ASSERT_TRUE(answer);

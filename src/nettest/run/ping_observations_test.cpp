@@ -66,7 +66,7 @@ std::vector<std::string> subjects(const Observations& all, SubjectKind kind) {
   return found;
 }
 
-TEST(PingObservations, of_a_healthy_round_each_node_and_each_interface_is_told_and_no_way) {
+TEST(PingObservations, a_healthy_round_has_observations_of_nodes_and_interfaces_and_of_no_path) {
   const auto all = ping_observations(healthy_round());
   EXPECT_EQ(autopilot::to_string(*find(all, "host", "ping.outcome")->value), "ended");
   EXPECT_EQ(attribute_text(*find(all, "host", "ping.outcome"), "pod"), "autopilot-x1");
@@ -82,7 +82,7 @@ TEST(PingObservations, of_a_healthy_round_each_node_and_each_interface_is_told_a
 }
 
 // Addresses of a family that this node does not speak, or of a network that it is not in.
-TEST(PingObservations, a_node_to_which_there_is_no_way_did_not_answer_and_is_not_silent) {
+TEST(PingObservations, a_node_without_a_path_to_it_did_not_answer_and_is_not_silent) {
   auto round = healthy_round();
   for (const std::size_t i : {2U, 3U}) {
     round.echoes[i].interface.clear();
@@ -110,7 +110,7 @@ TEST(PingObservations, a_node_to_which_there_is_no_way_did_not_answer_and_is_not
   EXPECT_EQ(attribute_text(*find(half, "peer/node-3", "ping.silent"), "unasked"), "eth0");
 }
 
-TEST(PingObservations, a_silent_address_is_told_with_the_interface_it_was_asked_by) {
+TEST(PingObservations, a_silent_address_is_reported_with_the_interface_of_the_question) {
   auto round = healthy_round();
   round.echoes[3].figures = {.sent = 25};
   round.echoes[3].problem = "No route to host";
@@ -125,7 +125,7 @@ TEST(PingObservations, a_silent_address_is_told_with_the_interface_it_was_asked_
   EXPECT_EQ(ping_sentence(round), "3 nodes asked at 6 addresses: 1 node does not answer at some of them");
 }
 
-TEST(PingObservations, an_odd_way_is_told_with_all_its_numbers) {
+TEST(PingObservations, an_unusual_path_is_reported_with_all_its_numbers) {
   auto round = healthy_round();
   round.echoes[0].figures = {.sent = 25, .answered = 20, .duplicates = 5, .out_of_order = 2, .median = 300us};
   round.echoes[0].path_mtu = 1500;
@@ -143,7 +143,7 @@ TEST(PingObservations, an_odd_way_is_told_with_all_its_numbers) {
   EXPECT_THAT(nodes_to_ask_again(round), ElementsAre("node-2"));
 }
 
-TEST(PingObservations, a_way_that_takes_much_longer_than_the_others_is_told) {
+TEST(PingObservations, a_path_with_a_much_longer_latency_than_the_others_is_reported) {
   auto round = healthy_round();
   round.echoes[2].figures.median = 401us;
   round.echoes[5].figures.median = 399us;
@@ -162,7 +162,7 @@ TEST(PingObservations, several_addresses_of_one_interface_have_numbers) {
             "eth0=10.1.0.7 net1-0=10.2.0.7 net1-1=10.2.1.7");
 }
 
-TEST(PingObservations, families_are_told_apart) {
+TEST(PingObservations, families_are_distinguished) {
   PingRound round{
       .node = "node-a", .pod = "", .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   round.networks = {network("node-b", {{"eth0", "10.1.0.7"}, {"eth0", "fd00::7"}})};
@@ -174,7 +174,7 @@ TEST(PingObservations, families_are_told_apart) {
   EXPECT_EQ(attribute_text(*find(all, "peer/node-b", "ping.silent"), "silent"), "eth0-1");
 }
 
-// Nodes without GPUs are not in the networks of those that have some.
+// Nodes without GPUs are not in the networks of nodes with GPUs.
 TEST(PingObservations, an_address_in_a_network_that_this_node_is_not_in_is_not_silent) {
   PingRound round{
       .node = "node-a", .pod = "", .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
@@ -189,7 +189,7 @@ TEST(PingObservations, an_address_in_a_network_that_this_node_is_not_in_is_not_s
 }
 
 // What the snapshot of a node holds does not grow with the square of the cluster.
-TEST(PingObservations, a_round_of_a_thousand_nodes_is_told_in_as_many_lines) {
+TEST(PingObservations, a_round_of_a_thousand_nodes_has_as_many_observations) {
   PingRound round{
       .node = "node-a", .pod = "", .others = 0, .networks = {}, .addresses = {}, .echoes = {}, .ended = {}};
   for (int n = 0; n < 1000; ++n)
@@ -200,7 +200,7 @@ TEST(PingObservations, a_round_of_a_thousand_nodes_is_told_in_as_many_lines) {
   EXPECT_LT(ping_observations(round).size(), 1010U);
 }
 
-// A socket that was full, a deadline that had passed: nothing was sent, and nobody complained.
+// A full socket or a passed deadline: nothing was sent, and there is no error.
 TEST(PingObservations, an_address_that_could_not_be_asked_is_not_silent) {
   auto round = healthy_round();
   round.echoes[3].figures = {};
@@ -212,8 +212,8 @@ TEST(PingObservations, an_address_that_could_not_be_asked_is_not_silent) {
   EXPECT_EQ(number(ping_observations(round), "peer/node-3", "ping.silent"), 1);
 }
 
-// The helper that should ask failed at some: those are no silence, and no lack of a way.
-TEST(PingObservations, addresses_that_nobody_asked_say_why) {
+// The helper failed for some addresses: they are not silent, and do not lack a path.
+TEST(PingObservations, addresses_that_were_not_asked_have_the_reason) {
   auto round = healthy_round();
   for (const std::size_t i : {2U, 3U})
     round.echoes[i] = {
@@ -228,8 +228,8 @@ TEST(PingObservations, addresses_that_nobody_asked_say_why) {
             "3 nodes asked at 6 addresses: 1 node could not be asked, the others answer");
 }
 
-// What could not be asked in one family does not hide that nobody answers in the other.
-TEST(PingObservations, an_address_that_could_not_be_asked_is_not_counted_among_those_that_were) {
+// A question that could not be sent in one family does not hide missing answers in the other.
+TEST(PingObservations, an_address_that_could_not_be_asked_does_not_count_as_asked) {
   PingRound round = healthy_round();
   for (PeerEcho& one : round.echoes)
     if (one.interface == "net1") one.figures = {.sent = 5};
@@ -253,7 +253,7 @@ TEST(PingObservations, nodes_are_counted_once_for_each_interface) {
   EXPECT_EQ(number(all, "nic_port/eth0", "ping.asked_nodes.ipv4"), 1);
 }
 
-TEST(PingObservations, a_node_that_is_alone_says_so) {
+TEST(PingObservations, a_node_that_is_alone_reports_no_targets) {
   const auto all = no_ping_targets("autopilot-x1", {});
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(autopilot::to_string(*all[0].value), "no_targets");

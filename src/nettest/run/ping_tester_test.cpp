@@ -43,7 +43,8 @@ Subject node_named(const std::string& name, SubjectKind kind = SubjectKind::peer
   return node;
 }
 
-// This node "here", an agent "there" that says where its node can be reached, and one that is "dead".
+// This node "here", an agent "there" that reports the addresses of its node, and an agent "dead" that does
+// not answer.
 class PingTesterTest : public ::testing::Test {
  protected:
   PingTesterTest() {
@@ -101,7 +102,7 @@ class PingTesterTest : public ::testing::Test {
       task();
     return true;
   }
-  // A round that somebody asked for, to its end.
+  // A requested round, to its end.
   bool run_round() {
     said_.reset();
     return test_now().has_value() && run_task() && run_until([this] { return said_.has_value(); });
@@ -146,23 +147,24 @@ TEST_F(PingTesterTest, asks_where_the_agents_say_and_a_dead_one_where_it_is_know
   EXPECT_THAT(attribute_text(found()[1], "agent"), HasSubstr("127.0.0.1:1"));
 }
 
-TEST_F(PingTesterTest, nodes_without_an_agent_are_told_from_the_others) {
+TEST_F(PingTesterTest, nodes_without_an_agent_are_distinguished_from_the_others) {
   begin();
-  EXPECT_THAT(tester_->with_agents({node_named("nobody"), node_named("dead")}),
-              ElementsAre(node_named("nobody"), node_named("dead")));
+  EXPECT_THAT(tester_->with_agents({node_named("unlisted"), node_named("dead")}),
+              ElementsAre(node_named("unlisted"), node_named("dead")));
   ASSERT_TRUE(run_round());
-  EXPECT_THAT(tester_->with_agents({node_named("nobody"), node_named("dead")}),
+  EXPECT_THAT(tester_->with_agents({node_named("unlisted"), node_named("dead")}),
               ElementsAre(node_named("dead")));
 }
 
-TEST_F(PingTesterTest, what_an_agent_said_is_remembered_until_its_address_is_another) {
+TEST_F(PingTesterTest, the_answer_of_an_agent_counts_until_its_address_changes) {
   begin();
   ASSERT_TRUE(run_round());
   ASSERT_TRUE(run_round());
   EXPECT_EQ(pages_, 1);
   peers_->at(2).address = "127.0.0.2";
   ASSERT_TRUE(run_round());
-  EXPECT_EQ(plans_[2].addresses.back(), "127.0.0.2") << "nobody listens there: it is asked where it is known";
+  EXPECT_EQ(plans_[2].addresses.back(), "127.0.0.2")
+      << "no program listens there: it is asked at the listed address";
 }
 
 // A cluster that gives an address to another pod may list the old node there for a while.
@@ -184,7 +186,7 @@ TEST_F(PingTesterTest, a_node_alone_has_nothing_to_ask) {
   EXPECT_EQ(looks_, 1);
 }
 
-TEST_F(PingTesterTest, why_nobody_could_be_asked_stands_on_the_board) {
+TEST_F(PingTesterTest, the_reason_of_a_failed_round_is_on_the_board) {
   failure_ = Error{Errc::denied, "no right to ask"};
   begin();
   ASSERT_TRUE(run_round());
@@ -194,7 +196,7 @@ TEST_F(PingTesterTest, why_nobody_could_be_asked_stands_on_the_board) {
   EXPECT_EQ(looks_, 1);
 }
 
-TEST_F(PingTesterTest, where_nobody_ever_told_which_agents_there_are_nothing_is_asked) {
+TEST_F(PingTesterTest, without_any_list_of_agents_nothing_is_asked) {
   peers_ = fail(Errc::unavailable, "the server does not answer");
   begin();
   ASSERT_TRUE(test_now());
@@ -210,7 +212,7 @@ TEST_F(PingTesterTest, a_round_that_never_comes_back_keeps_none_from_being_refus
   EXPECT_EQ(said_->error().code, Errc::exhausted);
 }
 
-TEST_F(PingTesterTest, who_asks_in_the_middle_of_a_round_gets_one_that_begins_then) {
+TEST_F(PingTesterTest, a_request_during_a_round_gets_a_round_that_begins_after_it) {
   settings_.every = 1ms;
   begin();
   ASSERT_TRUE(run_round());
@@ -307,7 +309,7 @@ TEST_F(PingTurnsOfManyTest, those_are_asked_whose_turn_it_was_when_the_round_beg
   EXPECT_NE(plans_[0].addresses, addresses_in_turn(1h));
 }
 
-TEST_F(PingTurnsOfManyTest, no_turn_is_asked_twice_after_a_round_that_somebody_asked_for) {
+TEST_F(PingTurnsOfManyTest, no_turn_is_asked_twice_after_a_requested_round) {
   ASSERT_TRUE(run_round());
   tester_->note_settings();
   tester_->start();
@@ -333,7 +335,7 @@ TEST_F(PingTurnsOfManyTest, a_round_of_named_nodes_is_none_of_the_turn) {
   EXPECT_EQ(plans_.back().addresses, addresses_in_turn(0h));
 }
 
-// Coming back when nobody waits any more does nothing.
+// A result that arrives after the end of the tester has no effect.
 TEST_F(PingTesterTest, may_end_in_the_middle_of_a_round) {
   begin();
   ASSERT_TRUE(test_now());
@@ -348,7 +350,7 @@ TEST_F(PingTesterTest, may_end_in_the_middle_of_a_round) {
   EXPECT_FALSE(said_);
 }
 
-TEST_F(PingTesterTest, while_nobody_tells_which_agents_there_are_those_of_before_are_asked) {
+TEST_F(PingTesterTest, while_the_list_of_agents_is_unavailable_the_agents_of_the_last_list_are_asked) {
   begin();
   ASSERT_TRUE(run_round());
   peers_ = fail(Errc::unavailable, "the server does not answer");
@@ -367,13 +369,13 @@ TEST_F(PingTesterTest, the_nodes_to_ask_can_be_named) {
   EXPECT_THAT(plans_[0].addresses, ElementsAre("10.1.0.7", "10.2.0.7"));
 }
 
-TEST_F(PingTesterTest, what_is_no_node_or_has_no_agent_is_not_asked) {
+TEST_F(PingTesterTest, a_subject_that_is_not_a_node_or_has_no_agent_is_not_asked) {
   begin();
   EXPECT_EQ(test_now({node_named("0000:3b:00.0", SubjectKind::gpu)}).error().code, Errc::malformed);
-  ASSERT_TRUE(test_now({node_named("nobody")}));
+  ASSERT_TRUE(test_now({node_named("unlisted")}));
   ASSERT_TRUE(run_until([this] { return said_.has_value(); }));
   ASSERT_FALSE(*said_);
-  EXPECT_THAT(said_->error().what, HasSubstr("no agent is known on a node nobody"));
+  EXPECT_THAT(said_->error().what, HasSubstr("no agent is known on a node unlisted"));
   EXPECT_TRUE(plans_.empty());
 }
 
@@ -432,7 +434,7 @@ TEST(PingTurns, rounds_that_are_slow_leave_none_out) {
   }
 }
 
-TEST(PingTurns, a_round_that_is_longer_than_its_turn_passes_over_those_that_it_took) {
+TEST(PingTurns, a_round_that_is_longer_than_its_turn_skips_the_turns_that_it_took) {
   TurningNode node(0.5);
   node.make_round(3min);
   node.make_round();
@@ -506,7 +508,7 @@ std::set<std::string> names(const std::vector<fleet::Peer>& peers) {
   return found;
 }
 
-TEST(PingTargets, a_node_alone_asks_nobody) {
+TEST(PingTargets, a_node_alone_asks_no_other) {
   EXPECT_TRUE(peers_to_ping(agents(1), "node-10000", {}).empty());
   EXPECT_TRUE(peers_to_ping({}, "node-10000", {}).empty());
 }
@@ -545,7 +547,7 @@ TEST(PingTargets, the_order_in_which_agents_are_listed_changes_nothing) {
   EXPECT_EQ(names(peers_to_ping(all, "node-10050", {.round = 3})), one);
 }
 
-TEST(PingTargets, odd_nodes_are_asked_again_and_those_that_left_are_not) {
+TEST(PingTargets, nodes_with_an_abnormal_result_are_asked_again_and_departed_nodes_are_not) {
   const auto all = agents(100);
   const auto usual = names(peers_to_ping(all, "node-10000", {.round = 1}));
   std::string other;
@@ -561,7 +563,7 @@ TEST(PingTargets, all_are_asked_where_that_is_wanted) {
   EXPECT_EQ(peers_to_ping(agents(1000), "node-10000", {.asks_all = true}).size(), 999U);
 }
 
-// An agent that nobody lists yet asks all: it has no place in the order.
+// An agent that is not listed yet asks all: it has no place in the order.
 TEST(PingTargets, an_agent_that_is_not_listed_asks_all) {
   EXPECT_EQ(peers_to_ping(agents(70), "node-new", {}).size(), 70U);
 }
