@@ -11,7 +11,7 @@
 namespace autopilot::incidents {
 namespace {
 
-// Minimum confidence in the culprit for EVICT: architecture, table of the verdict.
+// Minimum confidence in the culprit for EVICT: docs/health-checks.md, Verdict of a node.
 constexpr double kEvictConfidence = 0.8;
 
 bool is_completed(const CheckResult& result) {

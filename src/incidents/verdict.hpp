@@ -48,9 +48,10 @@ inline constexpr std::string_view kMemoryLost = "memory_lost";
 // True if the incident alone makes the verdict EVICT.
 [[nodiscard]] bool makes_evict(const Incident& incident, const ReasonLookup& reasons);
 
-// The verdict by the table of the architecture: TESTING, EVICT, WARN, PASS. none: a required check has not
-// completed yet; also instead of PASS without accelerator. Injected findings never count. If the host is the
-// culprit for faults of several devices, each device counts as a culprit too (docs/adr/0015).
+// The verdict by the table in docs/health-checks.md: TESTING, EVICT, WARN, PASS. none: a
+// required check has not completed yet; also instead of PASS without accelerator. Injected findings never
+// count. If the host is the culprit for faults of several devices, each device counts as a culprit too
+// (docs/adr/0015).
 [[nodiscard]] Verdict verdict_of(const VerdictInput& input);
 
 // An incident that took the node out of service.

@@ -38,8 +38,8 @@ class GoldenTest : public testing::Test {
     ASSERT_TRUE(text) << file << " is missing; write it: autopilot_golden_tests --update --gtest_filter='*"
                       << case_.check << "." << case_.name << "*'";
     const std::string lines = difference(expected.outcome, look->outcome);
-    EXPECT_TRUE(lines.empty()) << case_.directory << ": expected (-), said (+)\n"
-                               << lines << look->messages << "If it is right so: GOLDEN_UPDATE=1 "
+    EXPECT_TRUE(lines.empty()) << case_.directory << ": expected (-), actual (+)\n"
+                               << lines << look->messages << "If the new result is correct: GOLDEN_UPDATE=1 "
                                << "autopilot_golden_tests --gtest_filter='" << case_.check << "."
                                << case_.name << "', then review the change of expect.yaml";
   }

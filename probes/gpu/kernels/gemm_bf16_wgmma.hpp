@@ -63,7 +63,7 @@ AUTOPILOT_DEVICE void wait_products() {
 #define AUTOPILOT_SUMS_64(i) \
   AUTOPILOT_SUMS_16(i), AUTOPILOT_SUMS_16((i) + 16), AUTOPILOT_SUMS_16((i) + 32), AUTOPILOT_SUMS_16((i) + 48)
 
-// c += a * b, 64 x 256 of 16 deep. Both lie along the depth; none is negated.
+// c += a * b, 64 x 256 of 16 deep. Both factors are stored along the depth, and neither is negated.
 AUTOPILOT_DEVICE void tensor_shared_bf16(float (&c)[128], uint64_t a, uint64_t b) {
   asm volatile(
       "{\n"

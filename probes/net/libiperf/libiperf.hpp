@@ -14,7 +14,7 @@ namespace autopilot::probes::net {
 // at the start line for the others, for the same time at most.
 void run_client(const ClientTest& test, StartLine& line, int output);
 
-// Serves tests, one after the other, until the process is killed, or a single one. Writes the lines of
+// Serves one test, or tests one after the other until the process is killed. Writes the lines of
 // iperf/program.hpp. Returns if listening fails.
 void run_server(const ServerTest& test, int output);
 
