@@ -79,6 +79,8 @@ class ClusterLink {
   // Of these keys; all 0 where none are asked for.
   [[nodiscard]] net::Renewals renewals() const { return keys_ ? keys_->renewals() : net::Renewals{}; }
   void start();
+  // Derives the published verdict from the snapshot, and requests the writes of the label, the conditions and
+  // the report that changed.
   void note(SnapshotPtr snapshot);
   // What the cluster has of an earlier agent is asked for, and nothing is written over it before. Before
   // start().

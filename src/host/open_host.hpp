@@ -31,8 +31,8 @@ struct OpenOptions {
   // The clock of a machine tree; nothing: it starts at the tree's time, or is the real one where the tree is
   // played.
   std::shared_ptr<const Clock> clock;
-  // Kernel records that news_in finds something in make on_kernel_news be called, from any thread. Of trees
-  // only where their kernel log is fed.
+  // on_kernel_news is called from any thread with what news_in finds in new kernel records. For a machine
+  // tree: only if its kernel log is fed.
   NewsIn news_in;
   PartOf part_of;  // of a kernel record; none: every record concerns every reader
   OnKernelNews on_kernel_news;
@@ -40,13 +40,13 @@ struct OpenOptions {
   std::shared_ptr<const TestResults> tests;
 };
 
-// One machine with all its doors.
+// One machine with all its backends.
 struct OpenedHost {
   std::shared_ptr<const Host> host;  // keeps everything alive
   std::string node;
   std::string boot_id;
   bool simulated = false;
-  // Fills in what the doors count: kernel records, driver calls, helpers that hang. Thread-safe.
+  // Fills in the counters of the backends: kernel records, driver calls, helpers that hang. Thread-safe.
   std::function<void(SelfStatus& self)> complete_self;
 };
 
