@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "jobs/findings.hpp"
+#include "jobs/records.hpp"
+
+namespace autopilot::jobs {
+
+// Parts of the engine that can be left out, for the ablations of the benchmark.
+struct EngineOptions {
+  bool uses_roles = true;
+  bool uses_persistence = true;
+  bool uses_whitening = true;
+  bool uses_fusion = true;
+
+  // Limits. What exceeds one is counted in `dropped` and left out.
+  std::size_t max_jobs = 4096;
+  std::size_t max_nodes = 32768;
+};
+
+struct EngineCounts {
+  std::uint64_t records = 0;
+  std::uint64_t dropped = 0;  // too old, beyond a limit, of an unknown job or node
+  std::uint64_t future = 0;   // more than 60 s ahead of the engine's time
+};
+
+// The in-flight engine: records in, findings out. Pure: it has no clock, reads nothing, starts nothing. Equal
+// records and times give equal findings, in equal order. Not thread-safe.
+class Engine {
+ public:
+  explicit Engine(EngineOptions options = {});
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  // Records of one node or job are ordered by time up to 60 s; older ones are dropped and counted.
+  void add(const Record& record);
+  // Time has come to `now`: evaluates what is complete. Steps of 10 s; a time before the last one is ignored.
+  void advance(WallTime now);
+
+  // Findings that are new or changed since the last call: raised, stronger, resolved.
+  [[nodiscard]] std::vector<JobFinding> take();
+  [[nodiscard]] std::vector<JobState> jobs() const;
+  [[nodiscard]] EngineCounts counts() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace autopilot::jobs
