@@ -440,6 +440,15 @@ void JsonWriter::words(std::string_view name, const std::vector<std::string>& wo
   end_list();
 }
 
+void JsonWriter::integers(std::string_view name, const std::vector<int>& numbers) {
+  begin_list(name);
+  for (const int number : numbers) {
+    item();
+    append_number(out_, number);
+  }
+  end_list();
+}
+
 void JsonWriter::value(std::string_view name, const Value& value) {
   std::visit(
       [&](const auto& held) {

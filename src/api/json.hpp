@@ -152,6 +152,7 @@ class JsonWriter {
   // Omitted for the epoch, which means never.
   void time_if_any(std::string_view name, WallTime time);
   void words(std::string_view name, const std::vector<std::string>& words);
+  void integers(std::string_view name, const std::vector<int>& numbers);
   void value(std::string_view name, const Value& value);
   void attributes(std::string_view name, const Attributes& attributes);
 

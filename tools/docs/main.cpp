@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the pages that are made from the catalog, or lists the stale pages:
+// Writes the pages that are made from the catalog and the schema of job telemetry, or lists the stale pages:
 //   autopilot_docs DOCS_DIR
 //   autopilot_docs --check DOCS_DIR
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/job_records.hpp"
 #include "docs/pages.hpp"
 
 namespace {
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: autopilot_docs [--check] DOCS_DIR\n";
     return 64;
   }
-  const Pages pages = autopilot::docs::make_pages(autopilot::catalog::builtin());
+  Pages pages = autopilot::docs::make_pages(autopilot::catalog::builtin());
+  pages.emplace("reference/job-telemetry.schema.json", autopilot::api::job_telemetry_schema());
   return is_check ? check(arguments.back(), pages) : write(arguments.back(), pages);
 }
