@@ -15,12 +15,14 @@ constexpr int kInternal = 70;
 
 int main(int argc, char** argv) {
   using namespace autopilot;
-  CLI::App app{"Simulated machines: creates, plays and breaks machine trees (docs/machine-tree.md)."};
+  CLI::App app{
+      "Simulated machines and jobs: creates, plays and breaks machine trees (docs/machine-tree.md)."};
   app.require_subcommand(1);
   Status outcome;
-  for (const auto add : {simulator::add_machines, simulator::add_faults, simulator::add_create,
-                         simulator::add_play, simulator::add_inject, simulator::add_recover,
-                         simulator::add_advance, simulator::add_feed, simulator::add_deep_test})
+  for (const auto add :
+       {simulator::add_machines, simulator::add_faults, simulator::add_create, simulator::add_play,
+        simulator::add_inject, simulator::add_recover, simulator::add_advance, simulator::add_feed,
+        simulator::add_deep_test, simulator::add_jobs})
     add(app, outcome);
   try {
     app.parse(argc, argv);

@@ -17,5 +17,6 @@ void add_recover(CLI::App& app, Status& outcome);
 void add_advance(CLI::App& app, Status& outcome);
 void add_feed(CLI::App& app, Status& outcome);
 void add_deep_test(CLI::App& app, Status& outcome);
+void add_jobs(CLI::App& app, Status& outcome);
 
 }  // namespace autopilot::simulator
