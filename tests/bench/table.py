@@ -43,15 +43,19 @@ def spoken(value, unit):
 
 
 class Table:
-    """`most`: the budget; None: the figure has no budget. A value of None: it could not be measured, see the note."""
+    """`most`, `least`: the budget, at most or at least; None: the figure has no budget. A value of None: it could not be measured, see
+    the note."""
 
     def __init__(self):
         self.rows = []
         self.begin_load = load_line()
 
-    def add(self, what, value, unit, most=None, note=""):
-        kept = "" if most is None else "yes" if value is not None and value <= most else "NO"
-        budget = "" if most is None else "<= " + (f"{most:,.4g}" if most < 1000 else f"{most:,}") + f" {unit}"
+    def add(self, what, value, unit, most=None, note="", least=None):
+        bound = most if least is None else least
+        is_kept = value is not None and (most is None or value <= most) and (least is None or value >= least)
+        kept = "" if bound is None else "yes" if is_kept else "NO"
+        sign = "<=" if least is None else ">="
+        budget = "" if bound is None else f"{sign} " + (f"{bound:,.4g}" if bound < 1000 else f"{bound:,}") + f" {unit}"
         self.rows.append((what, spoken(value, unit), budget.rstrip(), kept, note))
         print(f"   {what}: {spoken(value, unit)}  {note}".rstrip(), flush=True)
 
