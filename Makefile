@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release release-binaries run test check verify lint format bench bench-build bench-cluster bench-fleet fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
+.PHONY: release release-binaries run test check verify lint format bench bench-build bench-cluster bench-fleet bench-jobs fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## build the optimised release into build/bin (the default)
@@ -49,6 +49,10 @@ bench-cluster: ## measure the delay from the kernel log to a Node object, on a r
 bench-fleet: ## measure one request to a thousand agents, over plain HTTP and inside TLS (BENCH_RECORD=1)
 	@tools/install-deps.sh build test
 	@tools/bench.sh $(JOBS) fleet
+
+bench-jobs: ## measure the in-flight engine on simulated jobs: recall, false accusations, delays, cost, beside other methods (BENCH_LONG=1: more seeds; BENCH_RECORD=1)
+	@tools/install-deps.sh build test
+	@tools/bench.sh $(JOBS) jobs
 
 fuzz: deps ## run every fuzz target for FUZZ_SECONDS (60)
 	@tools/ci/run.py fuzz --jobs $(JOBS) --fuzz-seconds $(or $(FUZZ_SECONDS),60)
