@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -105,19 +106,28 @@ class Watchdog final : public Baseline {
 // The GPUs of a job whose value a rule refuses; `find` gives the limits of one metric.
 class PeerRule : public Baseline {
  public:
-  PeerRule(std::vector<Metric> metrics, Duration length)
-      : Baseline(metrics, length), metrics_(std::move(metrics)), length_(length) {}
+  // `more`: metrics that applies() looks at.
+  PeerRule(std::vector<Metric> metrics, Duration length, const std::vector<Metric>& more = {})
+      : Baseline(both(metrics, more), length), metrics_(std::move(metrics)), length_(length) {}
 
  protected:
   struct Limits {
     float low = 0, high = 0;  // what is below or above is a culprit
   };
+  // False: nothing is compared now.
+  [[nodiscard]] virtual bool applies(const JobTables::Job&, WallTime) const { return true; }
   // At least three values.
   [[nodiscard]] virtual std::optional<Limits> limits(std::vector<float>& values) const = 0;
 
  private:
+  static std::vector<Metric> both(std::vector<Metric> metrics, const std::vector<Metric>& more) {
+    metrics.insert(metrics.end(), more.begin(), more.end());
+    return metrics;
+  }
+
   void judge(const std::string& name, const JobTables::Job& job, WallTime now,
              std::vector<Claim>& claims) override {
+    if (!applies(job, now)) return;
     for (const Metric metric : metrics_) {
       std::vector<float> all;
       std::vector<float> known;
@@ -190,9 +200,15 @@ class SingleMad final : public PeerRule {
 
 class MinimumReference final : public PeerRule {
  public:
-  MinimumReference() : PeerRule({Metric::gpu_sm_clock_mhz}, minutes(1)) {}
+  MinimumReference() : PeerRule({Metric::gpu_sm_clock_mhz}, minutes(1), {Metric::gpu_util}) {}
 
  private:
+  bool applies(const JobTables::Job& job, WallTime now) const override {
+    return std::ranges::all_of(job.parts, [&](const JobTables::Part& part) {
+      return !(tables().mean(Metric::gpu_util, part, minutes(1), now) < 0.5F);
+    });
+  }
+
   std::optional<Limits> limits(std::vector<float>& values) const override {
     const float fastest = std::ranges::max(values);
     return Limits{0.75F * fastest, fastest};

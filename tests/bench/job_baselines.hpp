@@ -17,7 +17,8 @@
 //                    from the median of the job's GPUs
 // minimum_reference  as NVRx, whose score of a rank is the time of the fastest rank by its own, and 0.75 its
 //                    threshold, each minute. Telemetry has no time of kernels: the SM clock by that of the
-//                    fastest GPU of the job stands for it
+//                    fastest GPU of the job stands for it. It runs inside the program, so only while all GPUs
+//                    run kernels
 // tensor_idle        as DLRover: tensor activity of at most 0.001 on all GPUs for 10 min, after it was more,
 // and
 //                    no step in that time: a hang, without a culprit

@@ -32,7 +32,7 @@ std::string source_of(const FaultLabel& fault, const Sources& sources) {
 }  // namespace
 
 void Tally::add(const Score& score) {
-  ++runs;
+  each_run.push_back({score.faults, score.detected, score.false_findings});
   faults += score.faults;
   detected += score.detected;
   false_findings += score.false_findings;

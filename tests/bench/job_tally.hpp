@@ -30,13 +30,16 @@ struct FaultRow {
 
 // The scores of all runs of one method.
 struct Tally {
-  std::size_t runs = 0;
   std::size_t faults = 0, detected = 0, false_findings = 0, wrong_culprits = 0, blamed_confounders = 0;
   std::size_t unlocalised = 0;
   std::uint64_t false_accusations = 0, false_hangs = 0;
   double node_days = 0, job_days = 0;
   double cpu_s = 0;  // of the method alone
   std::vector<FaultRow> rows;
+  struct Run {
+    std::size_t faults = 0, detected = 0, false_findings = 0;
+  };
+  std::vector<Run> each_run;
 
   void add(const Score& score);
 };

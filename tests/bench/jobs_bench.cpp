@@ -91,7 +91,10 @@ json::object shown(const Tally& tally) {
     if (row.effect == Effect::hang) hangs[row.source].add(row);
     classes[row.fault_class].add(row);
   }
-  return {{"runs", tally.runs},
+  json::array each_run;
+  for (const Tally::Run& one : tally.each_run)
+    each_run.push_back(json::array{one.faults, one.detected, one.false_findings});
+  return {{"each_run", each_run},
           {"faults", tally.faults},
           {"detected", tally.detected},
           {"false_findings", tally.false_findings},
