@@ -172,10 +172,11 @@ def add_methods(table, case):
     whole = case["methods"]["engine"]
     for method, what in names.items():
         one = case["methods"][method]
+        by_it = gain(whole, one) if method.startswith("without") else ""
         hangs = list(one["hangs"].values())
         confirmed = sum(group["confirmed"] for group in hangs)
         table.add(f"F1 of {what}", value(one["f1"]), "", None,
-                  f"{between(one['f1'])}; {gain(whole, one) if method.startswith('without') else ''}P {value(one['precision']) or 0:.3f} ({between(one['precision'])}), R {value(one['recall']) or 0:.3f} "
+                  f"{between(one['f1'])}; {by_it}P {value(one['precision']) or 0:.3f} ({between(one['precision'])}), R {value(one['recall']) or 0:.3f} "
                   f"({between(one['recall'])}); false accusations {one['false_accusations']:,}, {value(one['accusations_per_1000_node_days']):,.0f} "
                   f"per 1,000 node-days ({between(one['accusations_per_1000_node_days'], 0)}); hangs reported {confirmed} of "
                   f"{sum(group['faults'] for group in hangs)}, false hangs {one['false_hangs']}; {1000 * one['cpu_s'] / one['node_days']:.0f} ms of "
