@@ -243,8 +243,8 @@ class Ends(RdmaProbeTest):
         harness.wait_until(lambda: not processes_with(self.folder + "/"), "the servers are gone with it")
 
     def test_servers_end_with_their_time(self):
-        serving, told = self.serve("--seconds", "3")
-        self.assertEqual((len(told["ports"]), serving.child.wait(10)), (3, 0))
+        serving, told = self.serve("--seconds", "8")
+        self.assertEqual((len(told["ports"]), serving.child.wait(20)), (3, 0))
 
 
 if __name__ == "__main__":
