@@ -56,6 +56,8 @@ struct JobRecord {
   std::vector<RankRecord> ranks;
   std::optional<Duration> restart, checkpoint_interval, checkpoint_cost, watchdog, remaining;
   int spares = 0;
+  // The ranks are numbers of one node only: no launcher states the ranks of the job.
+  bool has_local_ranks = false;
 };
 
 enum class Outcome : std::uint8_t { completed, failed, stopped, preempted, unknown };

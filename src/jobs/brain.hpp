@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "jobs/decision/alert.hpp"
+#include "jobs/decision/decide.hpp"
+#include "jobs/decision/failure.hpp"
+#include "jobs/decision/guard_rails.hpp"
+#include "jobs/engine.hpp"
+#include "jobs/findings.hpp"
+#include "jobs/records.hpp"
+
+namespace autopilot::jobs {
+
+struct BrainOptions {
+  EngineOptions engine;
+  Policy policy{.mode = Mode::observe};
+  GuardLimits guard_limits;
+  AlertLimits alert_limits;
+  std::size_t cluster_nodes = 0;    // for the guard rails; 0: unknown, nothing acts
+  std::size_t ended_findings = 32;  // of a job that are remembered
+};
+
+// What a person states about a finding.
+enum class Verdict : std::uint8_t { confirmed, refuted, unclear };
+
+struct Feedback {
+  WallTime time{};
+  std::string finding;  // id
+  Verdict verdict = Verdict::unclear;
+  std::string by;    // at most 253 bytes
+  std::string note;  // at most 1 KiB
+};
+
+// All that is known of one job.
+struct JobReport {
+  JobState state;
+  std::string owner;  // kind, namespace and name of the object that created the pods; or empty
+  JobKind kind = JobKind::training;
+  std::vector<std::string> nodes;  // each once
+  WallTime started{};
+  std::optional<WallTime> ended;
+  std::optional<Outcome> outcome;
+  std::optional<Failure> failure;    // of the last attempt that ended with an error
+  std::vector<JobFinding> findings;  // open ones, the worst first; then ended ones, the newest first
+  std::vector<Feedback> feedback;
+  bool is_muted = false;
+};
+
+// An action that the decision chose and the guard rails allow. Only in mode `act`.
+struct WantedAction {
+  JobFinding finding;
+  Request request;
+  std::string owner;
+};
+
+// The engine with what surrounds it: alerts, guard rails, what people stated. The agent of a single machine
+// and the controller of a cluster run it. Pure: no clock, no I/O, no thread. Not thread-safe.
+class Brain {
+ public:
+  explicit Brain(BrainOptions options = {});
+  Brain(Brain&&) noexcept;
+  Brain& operator=(Brain&&) noexcept;
+  ~Brain();
+
+  void add(const Record& record);
+  void advance(WallTime now);
+  void set_nodes(std::size_t cluster_nodes);
+  void set_policy(const Policy& policy);
+
+  // Since the last call.
+  [[nodiscard]] std::vector<Alert> take_alerts();
+  [[nodiscard]] std::vector<WantedAction> take_actions();
+  // Jobs whose report changed.
+  [[nodiscard]] std::vector<std::string> take_changed();
+  // An action was done: counts for the guard rails.
+  void acted(const WantedAction& action, WallTime now);
+
+  [[nodiscard]] std::vector<JobReport> reports() const;  // ordered by name of the job
+  // not_found: no such job; the message names jobs that are similar.
+  [[nodiscard]] Result<JobReport> report(std::string_view job) const;
+
+  // not_found: no such finding.
+  [[nodiscard]] Status state_feedback(Feedback feedback);
+  // No alerts of the job until then.
+  [[nodiscard]] Status mute(std::string_view job, WallTime until);
+
+  [[nodiscard]] EngineCounts counts() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace autopilot::jobs
