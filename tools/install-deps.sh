@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian 12 packages for building and testing Autopilot. Does nothing if no package is missing.
 #
-#   tools/install-deps.sh [--list] [build] [test] [lint] [extras] [cluster] [release]     without a group: the first four
+#   tools/install-deps.sh [--list] [build] [test] [lint] [extras] [cluster] [release] [jobs]     without a group: the first four
 #   extras: programs that some tests use; without them these tests are skipped
 #   cluster: packages that `make cluster` needs besides Go
+#   jobs: PyTorch and Slurm, for `make test-jobs`
 #   release: packages that `make release-binaries` and its tests need besides Go
 #
 # Needs root or sudo only if a package is missing.
@@ -20,10 +21,11 @@ test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16
 extras=(curl jq prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base iperf3 nftables)
 lint=(clang-format-16 clang-tidy-16 clang-19 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
+jobs=(python3-torch python3-yaml slurmctld slurmd slurm-client munge iproute2 e2fsprogs util-linux mount nftables openssl)
 release=(python3-venv mmdebstrap rpm rpm2cpio cpio)
 
 # Services that a test starts as plain programs, and that must not start with the machine.
-services=(prometheus prometheus-alertmanager containerd)
+services=(prometheus prometheus-alertmanager containerd slurmctld slurmd munge)
 
 say() { echo "install-deps: $*"; }
 die() {
@@ -41,7 +43,8 @@ packages_of() {
     extras) printf '%s\n' "${extras[@]}" ;;
     cluster) printf '%s\n' "${cluster[@]}" ;;
     release) printf '%s\n' "${release[@]}" ;;
-    *) die "unknown group '$1': build, test, lint, extras, cluster and release exist" ;;
+    jobs) printf '%s\n' "${jobs[@]}" ;;
+    *) die "unknown group '$1': build, test, lint, extras, cluster, release and jobs exist" ;;
   esac
 }
 
@@ -109,7 +112,7 @@ for argument in "$@"; do
   case "$argument" in
     --list) list_only=yes ;;
     -h | --help)
-      sed -n '3,10s/^# \{0,1\}//p' "$0"
+      sed -n '3,11s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) groups+=("$argument") ;;
