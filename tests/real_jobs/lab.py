@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 import harness  # noqa: E402
 import network_lab  # noqa: E402
 from certificates import Certificates  # noqa: E402
+from slurm import first_of_namespace  # noqa: E402
 
 GPUS = ("0000:4a:00.0", "0000:61:00.0")  # of four of the simulated machine
 MACHINE = "l40s-4"
@@ -67,7 +68,7 @@ class JobLab:
             self.start_agent(host)
         for host in self.lab.hosts.values():
             host.wait_ready()
-            host.init = _leaf_of(host.agent.child.pid)
+            host.init = first_of_namespace(host.agent.child.pid)
             host.data = self.make_data(host)
 
     def tree_of(self, host):
@@ -209,13 +210,3 @@ class JobLab:
 def write_file(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
-
-
-def _leaf_of(pid):
-    """The last of a line of single children: ip execs, unshare forks."""
-    while children := harness.children_of(pid):
-        pid = children[0]
-        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-            if next(line for line in file if line.startswith("NSpid:")).split()[-1] == "1":
-                return pid
-    return pid

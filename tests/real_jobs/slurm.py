@@ -59,17 +59,24 @@ class SlurmLab:
                     f"--log-file={munge}/log", f"--seed-file={munge}/seed")
         harness.wait_until(lambda: os.path.exists(f"{munge}/sock"), "munged listens")
         self._start("slurmctld", "-D", "-f", self.path("slurm.conf"))
+        self.inits = {}
         for name in self.names:
-            self._start(*self.on(name), "slurmd", "-D", "-N", name, "-f", self.path("slurm.conf"))
+            daemon = self._start(*self.new_node(name), "slurmd", "-D", "-N", name, "-f", self.path("slurm.conf"))
+            self.inits[name] = harness.wait_until(lambda daemon=daemon: first_of_namespace(daemon.child.pid), f"slurmd of {name} runs")
         harness.wait_until(lambda: self.states() == {"idle"}, "all nodes are idle", 60)
 
     def path(self, *words):
         return os.path.join(self.folder, *words)
 
     @staticmethod
-    def on(name):
-        """Words before a command that runs on a node. `ip netns exec` would hide the control groups, which slurmd wants."""
-        return ["nsenter", f"--net=/run/netns/{name}", "unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', name]
+    def new_node(name):
+        """Words before the first program of a node. `ip netns exec` would hide the control groups, which slurmd wants."""
+        return ["nsenter", f"--net=/run/netns/{name}", "unshare", "--uts", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc",
+                "sh", "-c", 'hostname "$0"; exec "$@"', name]
+
+    def on(self, name):
+        """Words before a further program of a node."""
+        return ["nsenter", "-t", str(self.inits[name]), "--net", "--uts", "--pid", "--mount"]
 
     def _make_network(self):
         run("ip", "link", "add", "slurm", "type", "bridge")
@@ -98,6 +105,7 @@ class SlurmLab:
 
     def _start(self, *command):
         self.processes.append(harness.Process(list(command), getattr(self, "environment", None)))
+        return self.processes[-1]
 
     def run(self, *command, timeout=60):
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False, timeout=timeout)
@@ -113,3 +121,14 @@ class SlurmLab:
         for process in reversed(self.processes):
             process.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def first_of_namespace(pid):
+    """The process below `pid` that is number 1 of a process namespace; nothing: not yet."""
+    for child in harness.children_of(pid):
+        with open(f"/proc/{child}/status", encoding="ascii", errors="replace") as file:
+            numbers = next(line for line in file if line.startswith("NSpid:")).split()[1:]
+        found = child if len(numbers) > 1 and numbers[-1] == "1" else first_of_namespace(child)
+        if found:
+            return found
+    return None

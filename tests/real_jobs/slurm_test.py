@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A training job in a real Slurm cluster of two nodes, watched by two agents. One rank is stopped: the agents name it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+
+import own_namespaces  # noqa: E402
+import slurm  # noqa: E402
+
+own_namespaces.enter(["--net", "--mount", "--uts"], slurm.PROGRAMS, ["true"])
+
+import harness  # noqa: E402
+from certificates import Certificates  # noqa: E402
+
+PYTHON = "/usr/bin/python3"
+PORT = 3343
+RANKS = 4
+STOPPED = 3
+SCRIPT = """#!/bin/bash
+#SBATCH --job-name=train --nodes=2 --ntasks=4 --requeue --output={folder}/out-%j
+export MASTER_ADDR=10.9.0.1 MASTER_PORT=29600 WORLD_SIZE=4 GLOO_SOCKET_IFNAME=eth0 OMP_NUM_THREADS=1
+exec srun --output={folder}/rank-%t.log bash -c 'export RANK=$SLURM_PROCID; exec {python} -B {train} --state {folder} --data {folder}/index-$RANK'
+"""
+
+
+def setUpModule():
+    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+        raise unittest.SkipTest("python3-torch is not installed: tools/install-deps.sh jobs")
+
+
+class SlurmJobTest(unittest.TestCase):
+    MODE = "observe"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = slurm.SlurmLab()
+        cls.addClassCleanup(cls.lab.close)
+        cls.state = cls.lab.path("job")
+        os.makedirs(cls.state)
+        keys = Certificates(cls.lab.folder)
+        keys.make_authority("ca")
+        for number, name in enumerate(cls.lab.names, 1):
+            keys.make(name, "ca", f"DNS:{name}")
+            cls.start_agent(number, name, keys)
+
+    @classmethod
+    def start_agent(cls, number, name, keys):
+        tls = {"mode": "files", "listen": f":{PORT}", "certificate": keys.path(f"{name}.crt"), "key": keys.path(f"{name}.key"),
+               "authorities": keys.path("ca.crt")}
+        brain = {"brain": "coordinator", "mode": cls.MODE} if number == 1 else {"coordinator": f"https://10.9.0.1:{PORT}"}
+        peers = [f"{one}=10.9.0.{n}:{PORT}" for n, one in enumerate(cls.lab.names, 1)]
+        config = cls.lab.path(f"{name}.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"node: {name}\nlisten: '127.0.0.1:3333'\npeers: {json.dumps(peers)}\ntls: {json.dumps(tls)}\n"
+                       f"jobs: {json.dumps(brain | {'search_every': '2s'})}\nping: {{every: 0s}}\n")
+        environment = cls.lab.environment | {"AUTOPILOT_STATE_DIR": cls.lab.path(f"state-{name}"), "AUTOPILOT_SOCKET": cls.socket(name)}
+        agent = harness.Process([*cls.lab.on(name), harness.AUTOPILOT, "agent", "--config", config], environment)
+        cls.addClassCleanup(agent.stop)
+        agent.wait_says("agent ready")
+
+    @classmethod
+    def socket(cls, name):
+        return cls.lab.path(f"{name}.sock")
+
+    def get(self, path):
+        connection = harness.UnixConnection(self.socket("n1"), 30)
+        try:
+            connection.request("GET", path)
+            return json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+
+    def job(self):
+        running = [one for one in self.get("/v1/jobs")["jobs"] if one["health"] != "ended"]
+        return self.get("/v1/jobs?" + urllib.parse.urlencode({"job": running[0]["job"]})) if running else None
+
+    def pid_of(self, rank):
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if f"RANK={rank}".encode() in words and any("train.py" in word for word in harness.arguments_of(entry)):
+                return int(entry)
+        return None
+
+    def test_a_stopped_rank_of_a_slurm_job_is_named(self):
+        script = self.lab.path("train.sh")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(SCRIPT.format(folder=self.state, python=PYTHON, train=os.path.join(HERE, "train.py")))
+        number = self.lab.run("sbatch", "--parsable", script).strip()
+        self.addCleanup(self.lab.run, "scancel", number)
+        job = harness.wait_until(lambda: (found := self.job()) and found["ranks"] == RANKS and found, "the coordinator knows all ranks", 120)
+        self.assertIn(number, job["job"])
+        self.assertEqual(2, job["nodes"])
+        harness.wait_until(lambda: (self.job() or {}).get("step", 0) > 60, "the job makes steps", 300)
+        os.kill(self.pid_of(STOPPED), signal.SIGSTOP)
+        found = harness.wait_until(lambda: [one for one in self.job()["findings"] if one["effect"] == "hang" and one["severity"] != "info"],
+                                   "the hang is found", 300)[0]
+        self.assertEqual("n2", found["culprit"].get("node"), found)
+        self.assertIn(STOPPED, found["ranks"])
+
+
+if __name__ == "__main__":
+    unittest.main()
