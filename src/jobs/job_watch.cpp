@@ -18,6 +18,9 @@ constexpr double kShown = 0.3;
 // A time without progress, in seconds, that distorts rates for some minutes after it.
 constexpr double kLongGap = 45;
 constexpr Duration kAfterGap = std::chrono::minutes(4);
+// A regression that a culprit explained is reported by itself if it lasts that long after the culprit's end.
+constexpr Duration kOutlasts = std::chrono::minutes(10);
+constexpr Duration kFresh = std::chrono::minutes(3);
 // Without new evidence a finding ends after this time.
 constexpr Duration kQuiet = std::chrono::minutes(10);
 
@@ -250,8 +253,13 @@ void JobWatch::report_regression(WallTime end, bool is_explained) {
   const auto& regression = slow_.regression();
   if (!regression || is_explained) {
     book_.resolve(end, [](const JobFinding& finding) { return finding.effect == Effect::regression; });
+    if (regression) explained_ = end;
     return;
   }
+  // What a culprit explained has to outlast it, and values of before a gap do not count.
+  const bool has_outlasted =
+      !explained_ || regression->onset > *explained_ || regression->updated - *explained_ >= kOutlasts;
+  if (!has_outlasted || end - regression->updated > kFresh) return;
   JobFinding finding = draft(Effect::regression, {}, regression->onset);
   const bool is_congested = slow_.is_congested(end);
   finding.cause = is_congested ? kCongestion : std::string_view("regression");

@@ -79,6 +79,7 @@ class JobWatch {
   WallTime now_{};
   std::optional<double> step_s_;
   std::optional<double> first_period_s_;  // of the rhythm of power
+  std::optional<WallTime> explained_;     // last minute in which a culprit explained the regression
   std::optional<WallTime> long_gap_;      // end of the last long time without progress
   std::optional<WallTime> ended_;
   std::optional<AnswerRecord> unanswered_;

@@ -8,6 +8,7 @@
 namespace autopilot::jobs {
 namespace {
 
+constexpr Duration kStale = std::chrono::minutes(3);
 constexpr std::uint32_t kNoRow = NodeTelemetry::kMaxRows;
 
 bool concerns(const NodeRecord& node, std::string_view nic, int gpu) {
@@ -136,9 +137,14 @@ void PeerWatch::compare(std::size_t rule_number, const Fleet& fleet, WallTime en
       const auto key = std::pair(static_cast<std::uint32_t>(rule_number), entity);
       const bool deviates = histories_[rule_number][entity].add(minute, history_rule);
       if (minute == Minute::hit)
-        hits_[key] = {
-            &rule, next_hit->value, comparison_.median, comparison_.threshold, next_hit->z, comparison_.known,
-            {}};
+        hits_[key] = {{&rule,
+                       next_hit->value,
+                       comparison_.median,
+                       comparison_.threshold,
+                       next_hit->z,
+                       comparison_.known,
+                       {}},
+                      end};
       else if (minute == Minute::clear && !deviates)
         hits_.erase(key);
       if (is_hit) ++next_hit;
@@ -146,21 +152,22 @@ void PeerWatch::compare(std::size_t rule_number, const Fleet& fleet, WallTime en
   }
 }
 
-PeerWatch::Deviations PeerWatch::collect(const Membership& members, const Fleet& fleet) const {
+PeerWatch::Deviations PeerWatch::collect(const Membership& members, const Fleet& fleet, WallTime end) const {
   Deviations found;
   for (const auto& [key, hit] : hits_) {
     const auto [rule, entity] = key;
-    if (!histories_[rule][entity].deviates()) continue;
-    const Table table = info(hit.rule->metric).table;
+    // What no longer deviates accuses for this time at most, although its history is still full of hits.
+    if (!histories_[rule][entity].deviates() || end - hit.time > kStale) continue;
+    const Table table = info(hit.deviation.rule->metric).table;
     const Place& place = places_[static_cast<std::size_t>(table)][entity];
     if (table == Table::gpu || table == Table::process) {
-      found[place.member].push_back(hit);
+      found[place.member].push_back(hit.deviation);
       continue;
     }
     const FleetNode& node = fleet.node(place.node);
     for (const std::uint32_t at : members.on(place.node)) {
       const Member& member = members.members()[at];
-      Deviation deviation = hit;
+      Deviation deviation = hit.deviation;
       if (table == Table::nic) {
         deviation.nic = node.telemetry.nics()[place.row];
         if (!concerns(node.record, deviation.nic, member.gpu)) continue;
@@ -177,7 +184,7 @@ std::vector<Suspect> PeerWatch::minute(const Membership& members, const Fleet& f
   for (std::size_t rule = 0; rule < peer_rules().size(); ++rule)
     compare(rule, fleet, end);
   std::map<std::uint32_t, std::vector<std::pair<int, Blame>>> by_node;
-  for (const auto& [at, deviations] : collect(members, fleet)) {
+  for (const auto& [at, deviations] : collect(members, fleet, end)) {
     const Member& member = members.members()[at];
     by_node[member.node].emplace_back(
         member.rank, judge_rank(fleet.node(member.node).record.node, member.gpu, deviations, job, end));

@@ -56,14 +56,18 @@ class PeerWatch {
   void compare(std::size_t rule_number, const Fleet& fleet, WallTime end);
   [[nodiscard]] float value_of(const PeerRule& rule, const Place& place, const Fleet& fleet,
                                WallTime end) const;
-  [[nodiscard]] Deviations collect(const Membership& members, const Fleet& fleet) const;
+  [[nodiscard]] Deviations collect(const Membership& members, const Fleet& fleet, WallTime end) const;
   void locate_processes(const Membership& members, const Fleet& fleet);
 
   bool persistent_;
   std::array<std::vector<Place>, kTables> places_;
   std::vector<Group> groups_;
   std::vector<std::vector<HitHistory>> histories_;  // by rule, by entity of its table
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Deviation>
+  struct Hit {
+    Deviation deviation;
+    WallTime time{};
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Hit>
       hits_;  // last hit by rule and entity, while it deviates
   PeerScratch scratch_;
   PeerComparison comparison_;

@@ -12,6 +12,8 @@ namespace autopilot::jobs {
 namespace {
 
 // Time over which the loads of ranks are learned for clustering: reference 2a.1.
+constexpr double kOtherPhase = 3;
+constexpr int kMinutesOfPhase = 30;
 constexpr std::size_t kLoadMinutes = 10;
 // An event of a node counts for a culprit on the node this long.
 constexpr Duration kEventsBefore = std::chrono::minutes(10);
@@ -139,6 +141,12 @@ void SlowWatch::feed_regression(const Minute& minute) {
     steps.log_time = std::log(*minute.steps.step_s);
   else if (minute.collectives_per_s && *minute.collectives_per_s > 0)
     steps.log_time = -std::log(*minute.collectives_per_s);
+  // Far fewer collectives than usual are another phase, such as an evaluation, unless they last.
+  const auto usual = regression_.baseline_s();
+  const bool is_other_phase =
+      !minute.steps.step_s && usual && steps.log_time > std::log(kOtherPhase * *usual);
+  other_phase_ = is_other_phase ? other_phase_ + 1 : 0;
+  steps.is_left_out |= is_other_phase && other_phase_ <= kMinutesOfPhase;
   if (minute.steps.tokens) steps.log_work = std::log(*minute.steps.tokens);
   regression_.add(steps);
 }

@@ -82,6 +82,7 @@ class SlowWatch {
   };
   std::map<Entity, Seen> seen_;  // culprits of the last minutes
   RegressionDetector regression_;
+  int other_phase_ = 0;  // minutes in a row with far fewer collectives than usual
 };
 
 }  // namespace autopilot::jobs

@@ -24,6 +24,13 @@ std::optional<double> confirmed(const FaultLabel& fault, const RunLog& run) {
   return to_seconds(*first - last_step.value_or(fault.onset));
 }
 
+bool is_noticed(const FaultLabel& fault, const RunLog& run) {
+  return std::ranges::any_of(run.findings(), [&](const LoggedFinding& logged) {
+    return logged.raised && logged.finding.job == fault.job && *logged.raised >= fault.onset &&
+           *logged.raised <= fault.end + kGrace;
+  });
+}
+
 std::string source_of(const FaultLabel& fault, const Sources& sources) {
   if (std::ranges::count(sources.serves, fault.job) > 0) return "serving";
   return std::ranges::count(sources.has_ras, fault.job) > 0 ? "ras" : "other";
@@ -56,6 +63,7 @@ std::vector<FaultRow> rows_of(const Labels& labels, const RunLog& run, const Sou
     row.effect = fault.effect;
     row.source = source_of(fault, sources);
     row.is_detected = alone.detected > 0;
+    row.is_noticed = is_noticed(fault, run);
     row.delay_s = fault.effect == Effect::hang ? alone.hang_delays.median_s : alone.delays.median_s;
     if (alone.first_is_right) row.first_is_right = alone.first_is_right->value > 0.5;
     if (fault.effect == Effect::hang) row.confirmed_s = confirmed(fault, run);

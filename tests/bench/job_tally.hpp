@@ -21,6 +21,7 @@ struct FaultRow {
   // What shows the progress of its job: "ras", "serving", "other".
   std::string source;
   bool is_detected = false;
+  bool is_noticed = false;             // a finding above severity info about its job, whatever its culprit
   std::optional<double> delay_s;       // as in Delays
   std::optional<bool> first_is_right;  // not set: no finding names a culprit
   // From the last step, or the onset if the job shows no steps, to the first finding that says that the job

@@ -6,6 +6,7 @@
 //   jobs_bench --seeds 1001-1040 --nodes 16 --hours 24 --rate 800 [--class NAME]... [--magnitude 0.1]
 //              [--confounders all|mixed] [--method NAME]...
 //   jobs_bench --scale NODES --jobs JOBS --minutes MINUTES
+//   jobs_bench --decisions TRIALS --seed 1 --least-probability 0.6
 #include <boost/json.hpp>
 #include <charconv>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "job_decisions.hpp"
 #include "job_method.hpp"
 #include "job_runs.hpp"
 #include "job_tally.hpp"
@@ -39,12 +41,13 @@ json::value shown(std::optional<double> value) {
 
 // Faults of one kind: recall, localisation, delays.
 struct Group {
-  std::size_t faults = 0, detected = 0, confirmed = 0, named = 0, named_right = 0;
+  std::size_t faults = 0, detected = 0, noticed = 0, confirmed = 0, named = 0, named_right = 0;
   std::vector<double> delays, confirmations;
 
   void add(const FaultRow& row) {
     ++faults;
     if (row.is_detected) ++detected;
+    if (row.is_noticed) ++noticed;
     if (row.delay_s) delays.push_back(*row.delay_s);
     if (row.confirmed_s) confirmations.push_back(*row.confirmed_s);
     if (!row.first_is_right) return;
@@ -59,6 +62,7 @@ struct Group {
     return {{"faults", faults},
             {"detected", detected},
             {"recall", share(detected, faults)},
+            {"noticed", share(noticed, faults)},
             {"named", named},
             {"named_right", named_right},
             {"top1", share(named_right, named)},
@@ -156,6 +160,18 @@ int print_scale(const ScalePlan& plan) {
   return 0;
 }
 
+int print_decisions(const DecisionPlan& plan) {
+  const DecisionCosts costs = run_decisions(plan);
+  json::object policies;
+  for (const PolicyCost& cost : costs.policies)
+    policies[cost.name] = {{"lost_hours", cost.lost_hours},
+                           {"regret", costs.regret(cost.name)},
+                           {"stops", cost.stops},
+                           {"false_stops", cost.false_stops}};
+  std::puts(json::serialize(json::object{{"trials", plan.trials}, {"policies", policies}}).c_str());
+  return 0;
+}
+
 template <class T>
 bool parse(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -183,7 +199,14 @@ bool parse_confounders(std::string_view text, RunPlan& plan) {
   return plan.has_all_confounders || plan.is_mixed;
 }
 
-bool parse_option(std::string_view name, std::string_view value, RunPlan& plan, ScalePlan& scale) {
+struct Plans {
+  RunPlan runs;
+  ScalePlan scale;
+  DecisionPlan decisions{.trials = 0};
+};
+
+bool parse_option(std::string_view name, std::string_view value, Plans& plans) {
+  auto& [plan, scale, decisions] = plans;
   if (name == "--seeds") return parse_seeds(value, plan);
   if (name == "--nodes") return parse(value, plan.options.nodes.emplace());
   if (name == "--hours") return parse(value, plan.options.hours.emplace());
@@ -194,24 +217,27 @@ bool parse_option(std::string_view name, std::string_view value, RunPlan& plan, 
   if (name == "--scale") return parse(value, scale.nodes);
   if (name == "--jobs") return parse(value, scale.jobs) && scale.jobs > 0;
   if (name == "--minutes") return parse(value, scale.minutes) && scale.minutes > 0;
+  if (name == "--decisions") return parse(value, decisions.trials);
+  if (name == "--seed") return parse(value, decisions.seed);
+  if (name == "--least-probability") return parse(value, decisions.least_probability);
   if (name != "--method" || !make_method(value)) return false;
   plan.methods.emplace_back(value);
   return true;
 }
 
 int run(const std::vector<std::string_view>& words) {
-  RunPlan plan;
-  ScalePlan scale;
+  Plans plans;
   for (std::size_t i = 0; i < words.size(); i += 2)
-    if (i + 1 >= words.size() || !parse_option(words[i], words[i + 1], plan, scale)) {
+    if (i + 1 >= words.size() || !parse_option(words[i], words[i + 1], plans)) {
       std::fprintf(stderr, "jobs_bench: invalid option %s; the options are at the top of jobs_bench.cpp\n",
                    std::string(words[i]).c_str());
       return 2;
     }
-  if (plan.methods.empty())
+  if (plans.runs.methods.empty())
     for (const std::string_view name : method_names())
-      plan.methods.emplace_back(name);
-  return scale.nodes > 0 ? print_scale(scale) : print_runs(plan);
+      plans.runs.methods.emplace_back(name);
+  if (plans.decisions.trials > 0) return print_decisions(plans.decisions);
+  return plans.scale.nodes > 0 ? print_scale(plans.scale) : print_runs(plans.runs);
 }
 
 }  // namespace

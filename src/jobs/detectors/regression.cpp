@@ -313,12 +313,14 @@ void RegressionDetector::raise(RegressionFinding finding, std::vector<double> af
   finding.confidence =
       std::min(0.99, normal_probability((largest_ - half) / std::max(error_of(after.size()), 1e-6)));
   present_ = finding;
+  present_->updated = finding.detected;
   pending_.clear();
   cusum_ = 0;
   smoothed_ = 0;
 }
 
 void RegressionDetector::follow(const Point& point) {
+  present_->updated = point.time;
   recent_.push_back(point.value);
   if (recent_.size() > kRecentValues) recent_.pop_front();
   const double level = median_or({recent_.begin(), recent_.end()}, before_);

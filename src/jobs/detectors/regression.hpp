@@ -35,6 +35,7 @@ struct RegressionOptions {
 struct RegressionFinding {
   WallTime onset{};  // estimated time of the change
   WallTime detected{};
+  WallTime updated{};       // time of the newest value
   double before_s = 0;      // median step time; of logarithms of rates: seconds for one unit
   double after_s = 0;       // of the newest minutes
   double goodput_loss = 0;  // g = 1 - before / after, 0 to 1. JobFinding::slowdown is after / before - 1
