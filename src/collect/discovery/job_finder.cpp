@@ -124,7 +124,7 @@ class JobFinder::State {
     const auto shared = rendezvous_.find(pod.uid);
     if (unowned_.contains(pod.uid) && shared != rendezvous_.end())
       return JobIdentity{
-          .key = pod.name_space + "/" + shared->second, .name = shared->second, .pod = pod.name};
+          .key = bounded_key(pod.name_space + "/" + shared->second), .name = shared->second, .pod = pod.name};
     if (!pod.name.empty()) return identify_pod(pod);
     return JobIdentity{.key = node_ + "/pod-" + pod.uid, .name = "pod " + pod.uid};
   }

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/parse.hpp"
+
 namespace autopilot::collect {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr std::size_t kContainerDigits = 12;
 using host::Process;
 
 std::string text_of(const Process& process) {
-  return process.task.name + ", pid " + std::to_string(process.task.pid);
+  return to_printable(process.task.name) + ", pid " + std::to_string(process.task.pid);
 }
 
 bool is_launcher(const Process& process) {
@@ -233,7 +235,7 @@ class Identities {
     if (auto job = identify_by_launch(process, node_, trusts_slurm_variables_)) return job;
     const std::string container = process.owner.container.substr(0, kContainerDigits);
     if (container.empty()) return std::nullopt;
-    return JobIdentity{.key = std::string(node_) + "/container-" + container,
+    return JobIdentity{.key = bounded_key(std::string(node_) + "/container-" + container),
                        .name = "container " + container};
   }
 
@@ -243,9 +245,9 @@ class Identities {
         tree_.ancestor(process, [this](const Process& each) { return by_pid_.contains(each.task.pid); });
     if (above != nullptr) return by_pid_.at(above->task.pid);
     const Process& root = tree_.root(process);
-    return {.key = std::string(node_) + "/" + root.task.name + "-" + std::to_string(root.task.pid) + "-" +
-                   std::to_string(root.task.started_ticks),
-            .name = root.task.name};
+    return {.key = bounded_key(std::string(node_) + "/" + root.task.name + "-" +
+                               std::to_string(root.task.pid) + "-" + std::to_string(root.task.started_ticks)),
+            .name = to_printable(root.task.name)};
   }
 
   const ProcessTree& tree_;
@@ -255,22 +257,19 @@ class Identities {
 };
 
 // Processes that probably belong to jobs, and whose environment is closed to this process.
-void note_unreadable(const Processes& processes, const GpuHolders& holders,
+void note_unreadable(const Processes& processes, const GpuHolders& holders, Errc error, std::string_view text,
                      std::vector<std::string>& not_seen) {
   std::size_t count = 0;
   const Process* first = nullptr;
   for (const auto& [pid, process] : processes) {
     const bool is_of_job =
         holders.by_pid.contains(pid) || !process.owner.pod_uid.empty() || !process.owner.job.empty();
-    if (!is_of_job || process.launch_error != Errc::denied || is_gpu_service_name(process.task.name))
-      continue;
+    if (!is_of_job || process.launch_error != error || is_gpu_service_name(process.task.name)) continue;
     if (count++ == 0) first = &process;
   }
   if (count == 0) return;
   not_seen.push_back("The environment of " + std::to_string(count) +
-                     " processes is not readable (the first: " + text_of(*first) +
-                     "): their ranks are numbers of this node. Run the agent as root, or give it "
-                     "CAP_SYS_PTRACE");
+                     " processes is not readable (the first: " + text_of(*first) + std::string(text));
 }
 
 }  // namespace
@@ -288,7 +287,13 @@ FoundJobs group_jobs(const Processes& processes, const GpuHolders& holders, cons
   for (const auto& [key, job] : members)
     if (auto built = JobBuilder(tree, holders, identities.by_pid(), found.not_seen).build(job))
       found.jobs.push_back(*std::move(built));
-  note_unreadable(processes, holders, found.not_seen);
+  note_unreadable(processes, holders, Errc::denied,
+                  "): their ranks are unknown. Run the agent as root, or give it CAP_SYS_PTRACE",
+                  found.not_seen);
+  note_unreadable(processes, holders, Errc::unavailable,
+                  "): they are blocked in the kernel, and their ranks are unknown until they run. Find what "
+                  "they wait for: cat /proc/<pid>/stack",
+                  found.not_seen);
   return found;
 }
 

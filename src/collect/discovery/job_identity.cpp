@@ -2,6 +2,8 @@
 #include "collect/discovery/job_identity.hpp"
 
 #include <array>
+#include <cstdint>
+#include <utility>
 
 #include "core/parse.hpp"
 
@@ -115,15 +117,22 @@ std::optional<JobIdentity> named_job(const host::Process& process) {
   return JobIdentity{.key = user_of(process) + "/" + std::string(name), .name = std::string(name)};
 }
 
+// torchrun's id of a run. Empty: it has none.
+std::string_view run_of(const host::Launch& launch) {
+  const std::string_view run = launch.variable("TORCHELASTIC_RUN_ID");
+  return run == "none" ? std::string_view{} : run;
+}
+
 std::optional<JobIdentity> rendezvous_job(const host::Process& process, std::string_view node) {
   const host::Launch& launch = process.launch;
   if (launch.variable("RANK").empty() || launch.variable("WORLD_SIZE").empty()) return std::nullopt;
   const std::string shared = shared_rendezvous(launch);
   if (!shared.empty()) return JobIdentity{.key = user_of(process) + "/" + shared, .name = shared};
   const std::string_view port = launch.variable("MASTER_PORT");
-  if (port.empty()) return std::nullopt;
+  const std::string_view run = run_of(launch);
+  if (port.empty() && run.empty()) return std::nullopt;
   // In each network namespace the port is another one.
-  const std::string local = "localhost:" + std::string(port);
+  const std::string local = run.empty() ? "localhost:" + std::string(port) : std::string(run);
   std::string key = std::string(node) + "/" + user_of(process) + "/" + local;
   if (process.network_namespace != 0) key += "/net" + std::to_string(process.network_namespace);
   return JobIdentity{.key = std::move(key), .name = local};
@@ -137,34 +146,49 @@ std::optional<JobIdentity> mpi_job(const host::Process& process) {
 
 }  // namespace
 
+std::string bounded_key(std::string key) {
+  key = to_printable(key);
+  if (key.size() <= kLongestKey) return key;
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a: the same on every node
+  for (const char letter : key)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  const std::string end = "-" + std::to_string(hash);
+  return key.substr(0, kLongestKey - end.size()) + end;
+}
+
 std::string shared_rendezvous(const host::Launch& launch) {
   const std::string_view address = launch.variable("MASTER_ADDR");
   const std::string_view port = launch.variable("MASTER_PORT");
   if (address.empty() || port.empty() || is_of_this_node(address)) return {};
+  if (const std::string_view run = run_of(launch); !run.empty())
+    return std::string(run) + "@" + std::string(address);
   return std::string(address) + ":" + std::string(port);
 }
 
 JobIdentity identify_pod(const PodFacts& pod) {
   const auto owner = owner_of(pod);
   const std::string space = pod.name_space + "/";
-  if (!owner) return {.key = with_uid(space + pod.name, pod.uid), .name = pod.name, .pod = pod.name};
-  JobIdentity job{.key = with_uid(space + owner->name, owner->uid),
+  if (!owner)
+    return {.key = bounded_key(with_uid(space + pod.name, pod.uid)), .name = pod.name, .pod = pod.name};
+  JobIdentity job{.key = bounded_key(with_uid(space + owner->name, owner->uid)),
                   .name = owner->name,
                   .owner = owner->kind + " " + space + owner->name,
                   .pod = pod.name};
   if (!owner->serves) return job;
   job.kind = jobs::JobKind::inference;
   const std::string_view group = text_of(pod.labels, kGroupOfLeader);
-  job.replica = group.empty() ? pod.name : owner->name + "-" + std::string(group);
+  job.replica = bounded_key(group.empty() ? pod.name : owner->name + "-" + std::string(group));
   return job;
 }
 
 std::optional<JobIdentity> identify_by_launch(const host::Process& process, std::string_view node,
                                               bool trusts_slurm_variables) {
-  if (auto job = slurm_job(process, trusts_slurm_variables)) return job;
-  if (auto job = named_job(process)) return job;
-  if (auto job = rendezvous_job(process, node)) return job;
-  return mpi_job(process);
+  auto job = slurm_job(process, trusts_slurm_variables);
+  if (!job) job = named_job(process);
+  if (!job) job = rendezvous_job(process, node);
+  if (!job) job = mpi_job(process);
+  if (job) job->key = bounded_key(std::move(job->key));
+  return job;
 }
 
 }  // namespace autopilot::collect

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,7 +34,12 @@ struct JobIdentity {
                                                             std::string_view node,
                                                             bool trusts_slurm_variables);
 
-// "10.0.0.1:29500" of the variables of a rank. Empty: not stated, or an address that only this node can use.
+// What the ranks of a job share: "10.0.0.1:29500", or "run-7@10.0.0.1" where torchrun has an id for the run,
+// for then each attempt has another port. Empty: not stated, or an address that only this node can use.
 [[nodiscard]] std::string shared_rendezvous(const host::Launch& launch);
+
+// At most kLongestKey printable ASCII characters; a longer key ends with a hash of the whole.
+inline constexpr std::size_t kLongestKey = 253;
+[[nodiscard]] std::string bounded_key(std::string key);
 
 }  // namespace autopilot::collect

@@ -87,10 +87,25 @@ TEST(JobIdentity, without_pods_is_what_the_launcher_shares_between_nodes) {
           {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"}})),
       "node-a/uid1000/localhost:29500/net7")
       << "the same address on another node is another job";
+  EXPECT_EQ(key_of(process_with({{"RANK", "0"},
+                                 {"WORLD_SIZE", "2"},
+                                 {"MASTER_ADDR", "10.0.0.1"},
+                                 {"MASTER_PORT", "48211"},
+                                 {"TORCHELASTIC_RUN_ID", "run-7"}})),
+            "uid1000/run-7@10.0.0.1")
+      << "torchrun chooses another port for each attempt";
   EXPECT_EQ(key_of(process_with({{"PMIX_NAMESPACE", "1434517505"}})), "uid1000/mpi/1434517505");
   EXPECT_EQ(key_of(process_with({{"AUTOPILOT_JOB", "mine"}})), "uid1000/mine");
   EXPECT_EQ(key_of(process_with({{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}})), "none");
   EXPECT_EQ(key_of(process_with({})), "none");
+}
+
+TEST(JobIdentity, has_a_bounded_key_of_printable_characters) {
+  const std::string a = key_of(process_with({{"AUTOPILOT_JOB", std::string(256, 'x') + "a"}}));
+  const std::string b = key_of(process_with({{"AUTOPILOT_JOB", std::string(256, 'x') + "b"}}));
+  EXPECT_EQ(a.size(), kLongestKey);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(bounded_key("a\nb"), "a?b");
 }
 
 TEST(JobIdentity, of_slurm_comes_from_the_kernel_where_slurm_uses_control_groups) {

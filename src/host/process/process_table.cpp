@@ -75,7 +75,8 @@ void ProcessTable::add(TaskState task, std::map<std::int64_t, Process>& before) 
     return;
   }
   if (!is_known) reads_[pid] = 0;
-  ++reads_[pid];
+  const bool is_blocked = task.state == 'D';
+  if (!is_blocked) ++reads_[pid];
   // An ending process gives its environment back first: what was read of it remains true.
   Process process = is_known ? std::move(found->second) : Process{};
   process.is_candidate = false;
@@ -96,6 +97,11 @@ bool ProcessTable::is_below_launcher(std::int64_t pid) const {
 
 bool ProcessTable::read_candidate(Process& process) const {
   process.is_candidate = true;
+  // Where it waits for memory from a dead file server, reading its memory would wait as well.
+  if (process.task.state == 'D') {
+    if (process.launch.environment.empty()) process.launch_error = Errc::unavailable;
+    return true;
+  }
   const std::string folder = folder_of(process.task.pid);
   auto environment = files_.read_beginning(folder + "/environ", Launch::kEnvironmentBytes);
   process.launch_error.reset();

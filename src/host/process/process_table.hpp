@@ -23,7 +23,8 @@ struct Process {
   // The process may belong to a job: the members below were read.
   bool is_candidate = false;
   Launch launch;
-  std::optional<Errc> launch_error;     // the environment or the arguments could not be read
+  // The environment could not be read. unavailable: the process was blocked in the kernel.
+  std::optional<Errc> launch_error;
   std::optional<std::uint32_t> user;    // effective user id
   std::uint64_t network_namespace = 0;  // inode; 0: unknown
   std::int64_t inner_pid = 0;           // its pid in its own PID namespace; 0: unknown
@@ -32,7 +33,8 @@ struct Process {
 // The processes of the machine that are visible to this process. Environments and arguments are read of
 // candidates only: processes on GPUs, in a pod or a batch job, below a launcher, and Python programs. What
 // was read of a process is kept until it ends; in the first rounds it is read again, for a process may
-// execute another program soon after its start. Not thread-safe; may block like Files.
+// execute another program soon after its start. A process that is blocked in the kernel (D) is not read:
+// reading its memory could block as well. Not thread-safe; may block like Files.
 class ProcessTable {
  public:
   static constexpr std::size_t kMostProcesses = 8192;

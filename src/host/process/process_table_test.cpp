@@ -67,6 +67,20 @@ TEST(ProcessTable, reads_a_process_in_its_first_rounds_only) {
   EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "4") << "the pid belongs to another process";
 }
 
+TEST(ProcessTable, does_not_read_a_blocked_process) {
+  const TestProcesses machine;
+  machine.add({.pid = 10, .name = "python3", .environment = rank(1), .state = 'D'});
+  const Files files(machine.path());
+  ProcessTable table(files);
+  ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(table.processes().at(10).launch_error, Errc::unavailable);
+  EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "");
+  machine.add({.pid = 10, .name = "python3", .environment = rank(1)});
+  ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(table.processes().at(10).launch_error, std::nullopt);
+  EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "1");
+}
+
 TEST(ProcessTable, reads_no_more_than_the_limits) {
   const TestProcesses machine;
   const std::string huge = "X=" + std::string(10'000'000, 'x');
