@@ -141,20 +141,36 @@ void ProcessTable::read_candidates(const std::set<std::int64_t>& on_gpus) {
   read_each([this](const Process& process) { return is_below_launcher(process.task.pid); });
 }
 
+// True: it was a kernel thread or a process without a job, and is not read in this round.
+bool ProcessTable::take_resting(std::int64_t pid, const std::set<std::int64_t>& on_gpus, Before& before) {
+  // The rounds of the processes differ, so that each round costs the same.
+  if ((pid + round_) % kRestingRounds == 0) return false;
+  if (before.kernel_threads.contains(pid)) {
+    kernel_threads_.insert(pid);
+    return true;
+  }
+  const auto found = before.processes.find(pid);
+  if (found == before.processes.end() || found->second.is_candidate || on_gpus.contains(pid) ||
+      reads_[pid] < kRoundsRead)
+    return false;
+  processes_.insert(before.processes.extract(found));
+  return true;
+}
+
 Status ProcessTable::refresh(const std::set<std::int64_t>& on_gpus) {
   const std::vector<std::string> names = TRY(files_.list("/proc"));
-  if (round_++ % kKernelThreadRounds == 0) kernel_threads_.clear();
+  ++round_;
   sees_machine_ = files_.read_word(kSecondThread).value_or("") == "kthreadd";
-  std::map<std::int64_t, Process> before = std::exchange(processes_, {});
+  Before before{std::exchange(processes_, {}), std::exchange(kernel_threads_, {})};
   left_out_ = 0;
   for (const std::string& name : names) {
     const auto pid = parse_number<std::int64_t>(name);
-    if (!pid || kernel_threads_.contains(*pid)) continue;
+    if (!pid || take_resting(*pid, on_gpus, before)) continue;
     if (processes_.size() >= most_) {
       ++left_out_;
       continue;
     }
-    if (auto task = read_task(*pid)) add(*std::move(task), before);
+    if (auto task = read_task(*pid)) add(*std::move(task), before.processes);
   }
   std::erase_if(reads_, [this](const auto& each) { return !processes_.contains(each.first); });
   if (processes_.empty()) return fail(Errc::unavailable, "/proc: no process is shown");

@@ -38,8 +38,8 @@ struct Process {
 class ProcessTable {
  public:
   static constexpr std::size_t kMostProcesses = 8192;
-  // A kernel thread is recognised again without reading it, so often in a row.
-  static constexpr int kKernelThreadRounds = 12;
+  // A kernel thread, and a process that may not belong to a job, is read in one of so many rounds.
+  static constexpr int kRestingRounds = 12;
   static constexpr std::size_t kMostThreadsRemembered = 65536;
   static constexpr int kRoundsRead = 4;
 
@@ -56,6 +56,12 @@ class ProcessTable {
   [[nodiscard]] bool sees_machine() const { return sees_machine_; }
 
  private:
+  struct Before {
+    std::map<std::int64_t, Process> processes;
+    std::set<std::int64_t> kernel_threads;
+  };
+
+  [[nodiscard]] bool take_resting(std::int64_t pid, const std::set<std::int64_t>& on_gpus, Before& before);
   // nullopt: it ended meanwhile, is a zombie or a kernel thread.
   [[nodiscard]] std::optional<TaskState> read_task(std::int64_t pid);
   [[nodiscard]] bool is_below_launcher(std::int64_t pid) const;
@@ -67,8 +73,8 @@ class ProcessTable {
   const Files& files_;
   std::size_t most_;
   std::map<std::int64_t, Process> processes_;
-  std::map<std::int64_t, int> reads_;      // rounds in which each process was read
-  std::set<std::int64_t> kernel_threads_;  // until the next full round
+  std::map<std::int64_t, int> reads_;  // rounds in which each process was read
+  std::set<std::int64_t> kernel_threads_;
   int round_ = 0;
   std::size_t left_out_ = 0;
   bool sees_machine_ = false;

@@ -67,6 +67,29 @@ TEST(ProcessTable, reads_a_process_in_its_first_rounds_only) {
   EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "4") << "the pid belongs to another process";
 }
 
+TEST(ProcessTable, reads_processes_without_a_job_seldom) {
+  const TestProcesses machine;
+  int reads = 0;
+  const Files files(machine.path(), [&](std::string_view path) -> Status {
+    if (path.ends_with("/stat")) ++reads;
+    return {};
+  });
+  for (int pid = 1; pid <= 24; ++pid)
+    machine.add({.pid = pid, .name = "nginx"});
+  machine.add({.pid = 100, .name = "python3", .environment = rank(1)});
+  ProcessTable table(files);
+  for (int round = 0; round < ProcessTable::kRoundsRead; ++round)
+    ASSERT_TRUE(table.refresh({}));
+  reads = 0;
+  for (int round = 0; round < ProcessTable::kRestingRounds; ++round)
+    ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(reads, 24 + ProcessTable::kRestingRounds);
+  EXPECT_EQ(table.processes().size(), 25U);
+  reads = 0;
+  ASSERT_TRUE(table.refresh({1, 2, 3, 4, 5, 6}));
+  EXPECT_GE(reads, 7) << "one that is on a GPU now is read at once";
+}
+
 TEST(ProcessTable, does_not_read_a_blocked_process) {
   const TestProcesses machine;
   machine.add({.pid = 10, .name = "python3", .environment = rank(1), .state = 'D'});
