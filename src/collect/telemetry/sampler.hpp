@@ -59,7 +59,8 @@ class Sampler final : public Source {
 
   [[nodiscard]] const SamplerCounts& counts() const { return counts_; }
   // A thread of this object is reading.
-  [[nodiscard]] bool is_reading() const { return gpu_lane_.is_busy() || device_lane_.is_busy(); }
+  [[nodiscard]] bool is_reading_gpus() const { return gpu_lane_.is_busy(); }
+  [[nodiscard]] bool is_reading_devices() const { return device_lane_.is_busy(); }
 
  private:
   struct Question {
