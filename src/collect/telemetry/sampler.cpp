@@ -43,6 +43,17 @@ bool has_equal_parts(const jobs::NodeRecord& one, const jobs::NodeRecord& other)
          std::ranges::equal(one.nics, other.nics, is_same);
 }
 
+// A driver or a file may answer anything: what the metric cannot be was not measured.
+void remove_impossible(jobs::WindowRecord& window) {
+  for (jobs::Column& column : window.columns)
+    for (float& value : column.values)
+      if (value < 0 || value > static_cast<float>(jobs::info(column.metric).max)) value = jobs::kMissing;
+  const auto most_watts = static_cast<float>(jobs::info(jobs::Metric::gpu_power_w).max);
+  for (jobs::FastPower& fast : window.fast)
+    for (float& watts : fast.power_w)
+      if (watts < 0 || watts > most_watts) watts = jobs::kMissing;
+}
+
 }  // namespace
 
 Result<host::GpuTelemetry> GpuDoor::read(TelemetryDetail detail, Duration patience) {
@@ -223,6 +234,7 @@ void Sampler::emit(MonoTime mono, std::vector<jobs::Record>& records) {
   const bool is_complete = pending_->has_gpus && pending_->has_devices;
   if (!is_complete && mono - pending_->closed < kDevicePatience) return;
   ++counts_.windows;
+  remove_impossible(pending_->record);
   records.emplace_back(std::move(pending_->record));
   pending_.reset();
 }

@@ -279,6 +279,15 @@ TEST_F(SamplerTest, a_read_that_hangs_stops_nothing_else) {
   EXPECT_THAT(windows[1].nics, ElementsAre("eth0"));
 }
 
+TEST_F(SamplerTest, a_value_that_cannot_be_was_not_measured) {
+  machine_->gpus.watts = 30'000;
+  run(12);
+  const auto windows = all<jobs::WindowRecord>();
+  ASSERT_THAT(windows, SizeIs(1));
+  EXPECT_TRUE(std::isnan(value_of(windows[0], Metric::gpu_power_w)));
+  EXPECT_TRUE(std::isnan(windows[0].fast.at(0).power_w.at(0)));
+}
+
 TEST_F(SamplerTest, without_a_job_nothing_is_read) {
   poll({});
   poll({});

@@ -150,9 +150,12 @@ class MountReader {
     const auto words = split_words(line);
     if (words.empty()) return true;
     if (words[0] == "xprt:") return add_transport(words, mount_);
-    if (words[0] == "bytes:")
-      return words.size() > kServerWrittenBytes && add_number(words[kServerReadBytes], mount_.read_bytes) &&
-             add_number(words[kServerWrittenBytes], mount_.written_bytes);
+    if (words[0] == "bytes:") {
+      if (words.size() <= kServerWrittenBytes) return true;
+      mount_.read_bytes = parse_number<std::uint64_t>(words[kServerReadBytes]);
+      mount_.written_bytes = parse_number<std::uint64_t>(words[kServerWrittenBytes]);
+      return true;
+    }
     if (words[0] == "RPC") {  // "RPC iostats version: 1.1  p/v: 100003/4 (nfs)"
       for (std::size_t i = 0; i + 1 < words.size(); ++i)
         if (words[i] == "p/v:") mount_.version = words[i + 1];

@@ -46,7 +46,7 @@ std::optional<DiskTraffic> read_disk_traffic(const Files& files, const std::vect
   return traffic ? std::optional(*traffic) : std::nullopt;
 }
 
-// nullopt: mounts exist and cannot be understood.
+// nullopt: mounts exist and are not counted, or cannot be understood.
 std::optional<DiskTraffic> read_nfs_traffic(const Files& files) {
   const auto mounts = read_nfs_mounts(files);
   if (!mounts) {
@@ -57,8 +57,9 @@ std::optional<DiskTraffic> read_nfs_traffic(const Files& files) {
   std::set<std::string_view> exports;
   for (const NfsMount& mount : *mounts) {
     if (!exports.insert(mount.exported).second) continue;
-    traffic.read_bytes += mount.read_bytes;
-    traffic.written_bytes += mount.written_bytes;
+    if (!mount.read_bytes || !mount.written_bytes) return std::nullopt;
+    traffic.read_bytes += *mount.read_bytes;
+    traffic.written_bytes += *mount.written_bytes;
   }
   return traffic;
 }

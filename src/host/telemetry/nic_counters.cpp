@@ -142,7 +142,8 @@ bool has_interface(const std::vector<NicPort>& ports, const EthernetLink& link) 
 std::vector<NicPort> scan_nic_ports(const Host& host, MonoTime deadline) {
   std::vector<NicPort> ports;
   add_rdma_ports(host, ports);
-  const auto links = host.ethernet.links(deadline).value_or(std::vector<EthernetLink>{});
+  auto links = host.ethernet.links(deadline).value_or(std::vector<EthernetLink>{});
+  std::erase_if(links, [](const EthernetLink& link) { return !is_printable(link.name); });
   for (const EthernetLink& link : links)
     if (link.is_port() && !has_interface(ports, link))
       ports.push_back({.name = link.name, .interface = link.name, .pci_address = link.pci_address});
