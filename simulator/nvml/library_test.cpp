@@ -233,6 +233,46 @@ TEST_F(Library, ReportsXidsAfterTheRegistration) {
   EXPECT_EQ(nvml_.nvmlEventSetFree(set), kSuccess);
 }
 
+TEST_F(Library, LiveReadingsReplaceThoseOfTheTree) {
+  ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
+  const auto power_of = [&](unsigned index) {
+    unsigned milliwatts = 0;
+    EXPECT_EQ(nvml_.nvmlDeviceGetPowerUsage(device(index), &milliwatts), kSuccess);
+    return milliwatts;
+  };
+  const std::string path = directory_ + "/gpu_readings.txt";
+  ASSERT_TRUE(write_text(path, "* power.usage 100\n3 power.usage 650.5\n0000:1b:00.0 power.usage 90\n"));
+  EXPECT_EQ(power_of(3), 650'500U);
+  EXPECT_EQ(power_of(0), 90'000U);
+  EXPECT_EQ(power_of(1), 100'000U);
+  ASSERT_TRUE(write_text(path, "3 power.usage 200\n"));
+  EXPECT_EQ(power_of(3), 200'000U);
+  EXPECT_EQ(power_of(1), 71'000U) << "a reading that is not set any more";
+  ASSERT_TRUE(write_text(path, "11 power.usage 200\n"));
+  EXPECT_EQ(power_of(3), 71'000U) << "a row about no GPU";
+  std::filesystem::remove(path);
+  EXPECT_EQ(power_of(3), 71'000U);
+}
+
+TEST_F(Library, TrafficGrowsAtItsRate) {
+  ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
+  const auto read = [&](unsigned id, unsigned scope) {
+    FieldValue value{};
+    value.fieldId = id;
+    value.scopeId = scope;
+    EXPECT_EQ(nvml_.nvmlDeviceGetFieldValues(device(0), 1, &value), kSuccess);
+    EXPECT_EQ(value.nvmlReturn, kSuccess);
+    return value.value.ullVal;
+  };
+  EXPECT_EQ(read(kFieldNvLinkThroughputTx, kAllLinks), 0U);
+  EXPECT_EQ(read(kFieldPcieRxBytes, 0), 0U);
+  ASSERT_TRUE(write_text(directory_ + "/gpu_readings.txt", "0 nvlink.bytes_s 1e12\n0 pcie.bytes_s 1e12\n"));
+  EXPECT_GT(read(kFieldNvLinkThroughputTx, kAllLinks), 0U);
+  const auto pcie = read(kFieldPcieRxBytes, 0);
+  EXPECT_GT(pcie, 0U);
+  EXPECT_GT(read(kFieldPcieRxBytes, 0), pcie);
+}
+
 TEST_F(Library, KeepsItsStateWhenTheFileIsBroken) {
   ASSERT_EQ(nvml_.nvmlInit_v2(), kSuccess);
   ASSERT_TRUE(write_text(directory_ + "/nvml.yaml", "gpus: [broken"));

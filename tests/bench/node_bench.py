@@ -21,6 +21,7 @@ from pairs_bench import add_pair_rows  # noqa: E402
 from probes import answer_times, percentile  # noqa: E402
 from processes import Others, cpu_seconds, product, pss_mib  # noqa: E402
 from programs import add_program_rows  # noqa: E402
+from sampler_rows import add_sampler_rows  # noqa: E402
 from stranger_rows import add_stranger_rows  # noqa: E402
 from table import Table, record  # noqa: E402
 from webhook_bench import add_webhook_rows  # noqa: E402
@@ -101,6 +102,7 @@ def main():
         add_size_row(table, folder)
         add_start_rows(table, folder)
         add_rest_rows(table)
+        add_sampler_rows(table, folder, MACHINE, 300 if IS_LONG else 60)
         add_aged_rows(table, folder, MACHINE, 6 if IS_LONG else 2)
         add_hang_row(table)
         add_stranger_rows(table)

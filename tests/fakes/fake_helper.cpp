@@ -107,6 +107,11 @@ int listen_with_fed_log(const std::string& socket, const std::string& feeder) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // As the real program is started: `autopilot helper <kind>`.
+  if (argc > 2 && std::string_view(argv[1]) == "helper") {
+    --argc;
+    ++argv;
+  }
   const std::string kind = argc > 1 ? argv[1] : "";
   if (kind == "storage") return autopilot::host::run_storage_helper(kHelperFd);
   if (kind == "nvml") return autopilot::host::run_nvml_helper(kHelperFd, {argv + 2, argv + argc});

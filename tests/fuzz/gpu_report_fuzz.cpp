@@ -8,6 +8,7 @@
 #include "core/result.hpp"
 #include "host/gpu/amd_gpus.hpp"
 #include "host/gpu/helper_gpus.hpp"
+#include "host/gpu/telemetry.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::gpu_report_fuzz {
@@ -16,6 +17,9 @@ int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto report = autopilot::host::parse_gpu_report(text))
     AUTOPILOT_ASSERT(autopilot::host::parse_gpu_report(autopilot::host::format_gpu_report(*report)));
+  if (const auto telemetry = autopilot::host::parse_gpu_telemetry(text))
+    AUTOPILOT_ASSERT(autopilot::host::parse_gpu_telemetry(autopilot::host::format_gpu_telemetry(*telemetry)));
+  (void)autopilot::host::parse_telemetry_request(text);
   (void)autopilot::host::parse_gpu_events(text, {});
   (void)autopilot::host::parse_gpu_question(text);
   (void)autopilot::host::parse_ras_counts(text);

@@ -63,6 +63,10 @@ struct NfsMount {
   std::uint64_t sends = 0;     // requests sent, repetitions too
   std::uint64_t receives = 0;  // replies
   std::uint64_t timeouts = 0;  // requests that passed their last timeout before they ended
+  std::string exported;        // "server:/export"; its mounts share the counts of bytes
+  // From and to the server; missing: the kernel does not count them.
+  std::optional<std::uint64_t> read_bytes{};
+  std::optional<std::uint64_t> written_bytes{};
 };
 
 // /proc/self/mountstats: the kernel answers from memory, no server is asked. Empty: nothing is mounted by
