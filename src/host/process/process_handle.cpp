@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -165,6 +167,16 @@ Result<Fd> ProcessHandle::open_pipe(const std::string& path) const {
     return fail(Errc::unavailable, shown("root") + path + ": no program reads the pipe");
   if (!file) return open_error(errno, shown("root") + path);
   return file;
+}
+
+WallTime wall_time_of_start(std::uint64_t started_ticks) {
+  timespec boot{};
+  ::clock_gettime(CLOCK_BOOTTIME, &boot);
+  const Duration since_boot = std::chrono::seconds(boot.tv_sec) + std::chrono::nanoseconds(boot.tv_nsec);
+  const auto ticks_per_s = static_cast<std::uint64_t>(std::max(::sysconf(_SC_CLK_TCK), 1L));
+  const Duration at = std::chrono::seconds(started_ticks / ticks_per_s) +
+                      std::chrono::nanoseconds(started_ticks % ticks_per_s * (1'000'000'000 / ticks_per_s));
+  return std::chrono::system_clock::now() - since_boot + at;
 }
 
 std::uint64_t own_network_namespace_inode() {

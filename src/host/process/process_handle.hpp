@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/files/fd.hpp"
 
@@ -53,6 +54,10 @@ class ProcessHandle {
   std::int64_t pid_;
   Fd folder_;
 };
+
+// When a process with that start, in ticks since boot, started; exact to a tick and to changes of the wall
+// clock.
+[[nodiscard]] WallTime wall_time_of_start(std::uint64_t started_ticks);
 
 // Of the calling process. 0: not readable.
 [[nodiscard]] std::uint64_t own_network_namespace_inode();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/process/process_handle.hpp"
 
+#include <chrono>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,6 +39,12 @@ TEST(ProcessHandle, reads_what_the_kernel_shows) {
   EXPECT_THAT(own().threads().value(), Contains(::getpid()));
   EXPECT_EQ(own().inner_pid().value(), ::getpid());
   EXPECT_EQ(own().network_namespace_inode().value(), own_network_namespace_inode());
+}
+
+TEST(ProcessHandle, the_start_is_in_the_past) {
+  const WallTime start = wall_time_of_start(own_ticks());
+  EXPECT_LT(start, std::chrono::system_clock::now());
+  EXPECT_GT(start, std::chrono::system_clock::now() - std::chrono::hours{1});
 }
 
 TEST(ProcessHandle, only_named_variables_leave_the_environment) {
