@@ -24,7 +24,7 @@ struct DumpGroup {
   std::string description;                // free text, such as "default_pg"; may be empty
   std::vector<int> ranks;                 // of the job, ascending; empty: not stated
   std::optional<std::int64_t> enqueued;   // sequence number of the last collective that the rank enqueued
-  std::optional<std::int64_t> completed;  // and of the last one that completed
+  std::optional<std::int64_t> completed;  // and of the last completed one
 };
 
 struct FlightDump {

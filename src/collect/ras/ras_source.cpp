@@ -18,7 +18,7 @@
 namespace autopilot::collect {
 namespace {
 
-// Several jobs may listen on one port of a shared namespace; the kernel chooses who answers.
+// Several jobs may listen on one port of a shared namespace; the kernel chooses a process.
 constexpr int kTriesOfSharedPort = 4;
 constexpr int kAdvancesToLearn = 3;
 constexpr double kQuietMargin = 1.5;

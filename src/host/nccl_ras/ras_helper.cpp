@@ -235,8 +235,7 @@ RasAccess::RasAccess(Command helper, std::string socket)
 
 Result<std::string> RasAccess::ask(const RasTarget& target, MonoTime deadline) {
   const auto process = TRY(ProcessHandle::open(target.pid, target.started_ticks));
-  const auto inode = process.network_namespace_inode();
-  if (inode && *inode == own_network_namespace_inode()) return query_ras(target.address, deadline);
+  if (process.shares_own_network().value_or(false)) return query_ras(target.address, deadline);
   return ask_helper(target, deadline);
 }
 

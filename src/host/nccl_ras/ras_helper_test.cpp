@@ -67,6 +67,12 @@ TEST(RasAccess, asks_directly_in_the_same_network_namespace) {
   EXPECT_EQ(*answer, sample());
 }
 
+TEST(ProcessHandle, another_network_namespace_is_recognised) {
+  const FakeRas ras("", {.behaviour = Behaviour::only_lives, .has_own_network = true});
+  NEEDS_NETWORK_NAMESPACE(ras);
+  EXPECT_FALSE(ProcessHandle::open(ras.pid(), ras.started_ticks())->shares_own_network().value());
+}
+
 TEST(RasAccess, a_helper_enters_the_network_namespace_of_the_job) {
   const FakeRas ras(sample(), {.has_own_network = true, .port = 28028});
   NEEDS_NETWORK_NAMESPACE(ras);

@@ -97,7 +97,7 @@ std::optional<SectionHead> parse_head(std::string_view line) {
   return SectionHead{*group, std::string(*hash), std::string(trim(line.substr(line.rfind(')') + 1)))};
 }
 
-// Ranks with one count of one kind. Those that are not named are the rest of the communicator.
+// Ranks with one count of one kind. Ranks without a name are the rest of the communicator.
 struct CountGroup {
   std::int64_t count = 0;
   int ranks = 0;

@@ -121,10 +121,13 @@ Result<Fd> ProcessHandle::network_namespace() const {
   return found;
 }
 
-Result<std::uint64_t> ProcessHandle::network_namespace_inode() const {
-  struct stat status {};
-  if (::fstatat(folder_.get(), "ns/net", &status, 0) != 0) return open_error(errno, shown("ns/net"));
-  return static_cast<std::uint64_t>(status.st_ino);
+// The kernel makes the files below net/ once for each network namespace, and shows them to everybody.
+Result<bool> ProcessHandle::shares_own_network() const {
+  struct stat own {};
+  struct stat other {};
+  if (::stat("/proc/self/net/dev", &own) != 0) return fail_errno(errno, "/proc/self/net/dev");
+  if (::fstatat(folder_.get(), "net/dev", &other, 0) != 0) return open_error(errno, shown("net/dev"));
+  return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
 // Opens nothing yet: opening a device or a pipe already does something.
@@ -177,12 +180,6 @@ WallTime wall_time_of_start(std::uint64_t started_ticks) {
   const Duration at = std::chrono::seconds(started_ticks / ticks_per_s) +
                       std::chrono::nanoseconds(started_ticks % ticks_per_s * (1'000'000'000 / ticks_per_s));
   return std::chrono::system_clock::now() - since_boot + at;
-}
-
-std::uint64_t own_network_namespace_inode() {
-  struct stat status {};
-  if (::stat("/proc/self/ns/net", &status) != 0) return 0;
-  return static_cast<std::uint64_t>(status.st_ino);
 }
 
 }  // namespace autopilot::host

@@ -34,9 +34,10 @@ class ProcessHandle {
   [[nodiscard]] Result<std::vector<std::int64_t>> threads() const;
   // The pid that the process itself sees, in the innermost pid namespace.
   [[nodiscard]] Result<std::int64_t> inner_pid() const;
-  // A handle for setns(2), and the number of the namespace.
+  // A handle for setns(2). denied: needs CAP_SYS_PTRACE, or the user of the process.
   [[nodiscard]] Result<Fd> network_namespace() const;
-  [[nodiscard]] Result<std::uint64_t> network_namespace_inode() const;
+  // True: this process is in the same network namespace. Needs no permission.
+  [[nodiscard]] Result<bool> shares_own_network() const;
 
   // A regular file as the process sees it. Symbolic links never lead out of the root of the process.
   // malformed: not an absolute path, or not a regular file.
@@ -58,8 +59,5 @@ class ProcessHandle {
 // When a process with that start, in ticks since boot, started; exact to a tick and to changes of the wall
 // clock.
 [[nodiscard]] WallTime wall_time_of_start(std::uint64_t started_ticks);
-
-// Of the calling process. 0: not readable.
-[[nodiscard]] std::uint64_t own_network_namespace_inode();
 
 }  // namespace autopilot::host
