@@ -13,7 +13,7 @@
 #include "host/files/own_folder.hpp"
 
 // What was captured when a job was suspected to hang or to be slow: one folder for each finding, for the
-// agent only. Written once, never changed.
+// agent only. Written once, never changed. Calls block where the disk blocks: use it on a worker.
 namespace autopilot::collect {
 
 struct EvidenceLimits {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect/flight_recorder/dump.hpp"
 
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -89,6 +90,7 @@ TEST(Pickle, nothing_is_executed) {
       EXPECT_THAT(dump.error().what, HasSubstr(opcode));
     }
   }
+  EXPECT_FALSE(std::filesystem::exists("/tmp/autopilot-was-executed"));
   EXPECT_THAT(parse_pickle(std::string("\x80\x02)R.", 5)).error().what, HasSubstr("REDUCE"));
   EXPECT_THAT(parse_pickle("P1\n.").error().what, HasSubstr("PERSID"));
 }

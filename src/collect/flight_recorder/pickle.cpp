@@ -2,87 +2,16 @@
 #include "collect/flight_recorder/pickle.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
 
+#include "collect/flight_recorder/pickle_opcodes.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::collect {
 namespace {
-
-// The opcodes of data, with the values of the format.
-enum class Op : std::uint8_t {
-  mark = '(',
-  stop = '.',
-  pop = '0',
-  pop_mark = '1',
-  dup = '2',
-  binfloat = 'G',
-  integer = 'I',
-  binint = 'J',
-  binint1 = 'K',
-  long_text = 'L',
-  binint2 = 'M',
-  none = 'N',
-  binunicode = 'X',
-  append = 'a',
-  dict = 'd',
-  empty_dict = '}',
-  appends = 'e',
-  get = 'g',
-  binget = 'h',
-  long_binget = 'j',
-  list = 'l',
-  empty_list = ']',
-  put = 'p',
-  binput = 'q',
-  long_binput = 'r',
-  setitem = 's',
-  tuple = 't',
-  empty_tuple = ')',
-  setitems = 'u',
-  binstring = 'T',
-  short_binstring = 'U',
-  binbytes = 'B',
-  short_binbytes = 'C',
-  proto = 0x80,
-  tuple1 = 0x85,
-  tuple2 = 0x86,
-  tuple3 = 0x87,
-  newtrue = 0x88,
-  newfalse = 0x89,
-  long1 = 0x8a,
-  short_binunicode = 0x8c,
-  binunicode8 = 0x8d,
-  binbytes8 = 0x8e,
-  empty_set = 0x8f,
-  additems = 0x90,
-  frozenset = 0x91,
-  memoize = 0x94,
-  frame = 0x95,
-};
-
-struct NamedOpcode {
-  unsigned char code;
-  std::string_view name;
-};
-
-// Opcodes that are known and refused.
-constexpr std::array kRefused = {
-    NamedOpcode{'c', "GLOBAL"},       NamedOpcode{0x93, "STACK_GLOBAL"},
-    NamedOpcode{'R', "REDUCE"},       NamedOpcode{'b', "BUILD"},
-    NamedOpcode{'i', "INST"},         NamedOpcode{'o', "OBJ"},
-    NamedOpcode{0x81, "NEWOBJ"},      NamedOpcode{0x92, "NEWOBJ_EX"},
-    NamedOpcode{'P', "PERSID"},       NamedOpcode{'Q', "BINPERSID"},
-    NamedOpcode{0x82, "EXT1"},        NamedOpcode{0x83, "EXT2"},
-    NamedOpcode{0x84, "EXT4"},        NamedOpcode{'S', "STRING"},
-    NamedOpcode{'V', "UNICODE"},      NamedOpcode{'F', "FLOAT"},
-    NamedOpcode{0x8b, "LONG4"},       NamedOpcode{0x96, "BYTEARRAY8"},
-    NamedOpcode{0x97, "NEXT_BUFFER"}, NamedOpcode{0x98, "READONLY_BUFFER"},
-};
 
 constexpr std::size_t kValueBytes =
     sizeof(PickleValue) + 112;  // with its counters, and what is noted about it
@@ -97,7 +26,7 @@ class Machine {
   Result<PickleRef> run() {
     while (true) {
       const auto code = static_cast<std::uint8_t>(TRY(take(1)).front());
-      if (static_cast<Op>(code) == Op::stop) break;
+      if (static_cast<PickleOp>(code) == PickleOp::stop) break;
       TRY_STATUS(execute(code));
     }
     if (stack_.empty() || !marks_.empty()) return malformed("ends without a value");
@@ -137,80 +66,80 @@ class Machine {
   }
 
   Status execute(std::uint8_t code) {
-    switch (static_cast<Op>(code)) {
-      case Op::proto:
-      case Op::frame:
-        return skip_header(static_cast<Op>(code));
-      case Op::none:
-      case Op::newtrue:
-      case Op::newfalse:
-      case Op::integer:
-      case Op::binint:
-      case Op::binint1:
-      case Op::binint2:
-      case Op::long_text:
-      case Op::long1:
-      case Op::binfloat:
-        return push_scalar(static_cast<Op>(code));
-      case Op::binunicode:
-      case Op::binstring:
-      case Op::binbytes:
+    switch (static_cast<PickleOp>(code)) {
+      case PickleOp::proto:
+      case PickleOp::frame:
+        return skip_header(static_cast<PickleOp>(code));
+      case PickleOp::none:
+      case PickleOp::newtrue:
+      case PickleOp::newfalse:
+      case PickleOp::integer:
+      case PickleOp::binint:
+      case PickleOp::binint1:
+      case PickleOp::binint2:
+      case PickleOp::long_text:
+      case PickleOp::long1:
+      case PickleOp::binfloat:
+        return push_scalar(static_cast<PickleOp>(code));
+      case PickleOp::binunicode:
+      case PickleOp::binstring:
+      case PickleOp::binbytes:
         return push_text(4);
-      case Op::short_binunicode:
-      case Op::short_binstring:
-      case Op::short_binbytes:
+      case PickleOp::short_binunicode:
+      case PickleOp::short_binstring:
+      case PickleOp::short_binbytes:
         return push_text(1);
-      case Op::binunicode8:
-      case Op::binbytes8:
+      case PickleOp::binunicode8:
+      case PickleOp::binbytes8:
         return push_text(8);
-      case Op::get:
-      case Op::binget:
-      case Op::long_binget:
-        return push_from_memo(static_cast<Op>(code));
-      case Op::put:
-      case Op::binput:
-      case Op::long_binput:
-      case Op::memoize:
-        return put_into_memo(static_cast<Op>(code));
-      case Op::mark:
-      case Op::pop:
-      case Op::pop_mark:
-      case Op::dup:
-        return change_stack(static_cast<Op>(code));
-      case Op::empty_dict:
-      case Op::empty_list:
-      case Op::empty_tuple:
-      case Op::empty_set:
-      case Op::dict:
-      case Op::list:
-      case Op::tuple:
-      case Op::tuple1:
-      case Op::tuple2:
-      case Op::tuple3:
-      case Op::frozenset:
-        return push_container(static_cast<Op>(code));
-      case Op::append:
-      case Op::appends:
-      case Op::additems:
-      case Op::setitem:
-      case Op::setitems:
-        return fill_container(static_cast<Op>(code));
-      case Op::stop:
+      case PickleOp::get:
+      case PickleOp::binget:
+      case PickleOp::long_binget:
+        return push_from_memo(static_cast<PickleOp>(code));
+      case PickleOp::put:
+      case PickleOp::binput:
+      case PickleOp::long_binput:
+      case PickleOp::memoize:
+        return put_into_memo(static_cast<PickleOp>(code));
+      case PickleOp::mark:
+      case PickleOp::pop:
+      case PickleOp::pop_mark:
+      case PickleOp::dup:
+        return change_stack(static_cast<PickleOp>(code));
+      case PickleOp::empty_dict:
+      case PickleOp::empty_list:
+      case PickleOp::empty_tuple:
+      case PickleOp::empty_set:
+      case PickleOp::dict:
+      case PickleOp::list:
+      case PickleOp::tuple:
+      case PickleOp::tuple1:
+      case PickleOp::tuple2:
+      case PickleOp::tuple3:
+      case PickleOp::frozenset:
+        return push_container(static_cast<PickleOp>(code));
+      case PickleOp::append:
+      case PickleOp::appends:
+      case PickleOp::additems:
+      case PickleOp::setitem:
+      case PickleOp::setitems:
+        return fill_container(static_cast<PickleOp>(code));
+      case PickleOp::stop:
         break;
     }
     return refuse(code);
   }
 
   [[nodiscard]] static Status refuse(std::uint8_t code) {
-    const auto known = std::ranges::find(kRefused, code, &NamedOpcode::code);
-    if (known != kRefused.end())
+    const auto known = std::ranges::find(kRefusedOpcodes, code, &NamedOpcode::code);
+    if (known != kRefusedOpcodes.end())
       return fail(Errc::unsupported,
                   "pickle: opcode " + std::string(known->name) + " is not data and is not executed");
     return malformed("unknown opcode " + std::to_string(code));
   }
 
-  Status skip_header(Op op) {
-    if (op == Op::frame) return take(8).map([](std::string_view) {});
+  Status skip_header(PickleOp op) {
+    if (op == PickleOp::frame) return take(8).map([](std::string_view) {});
     if (TRY(take_number(1)) > kHighestProtocol) return malformed("unknown protocol");
     return {};
   }
@@ -230,23 +159,23 @@ class Machine {
     return {};
   }
 
-  Status push_scalar(Op op) {
+  Status push_scalar(PickleOp op) {
     switch (op) {
-      case Op::none:
+      case PickleOp::none:
         return push({PickleNone{}});
-      case Op::newtrue:
+      case PickleOp::newtrue:
         return push({true});
-      case Op::newfalse:
+      case PickleOp::newfalse:
         return push({false});
-      case Op::binint:
+      case PickleOp::binint:
         return push({static_cast<std::int64_t>(static_cast<std::int32_t>(TRY(take_number(4))))});
-      case Op::binint1:
+      case PickleOp::binint1:
         return push({static_cast<std::int64_t>(TRY(take_number(1)))});
-      case Op::binint2:
+      case PickleOp::binint2:
         return push({static_cast<std::int64_t>(TRY(take_number(2)))});
-      case Op::long1:
+      case PickleOp::long1:
         return push_long();
-      case Op::binfloat:
+      case PickleOp::binfloat:
         return push_float();
       default:
         return push_number_text();
@@ -291,31 +220,31 @@ class Machine {
     return push({std::string(text)}, text.size());
   }
 
-  Result<std::uint64_t> memo_index(Op op) {
+  Result<std::uint64_t> memo_index(PickleOp op) {
     switch (op) {
-      case Op::get:
-      case Op::put: {
+      case PickleOp::get:
+      case PickleOp::put: {
         const auto number = parse_number<std::uint64_t>(TRY(take_line()));
         if (!number) return malformed("not an index of the memo");
         return *number;
       }
-      case Op::memoize:
+      case PickleOp::memoize:
         return memo_.size();
-      case Op::binget:
-      case Op::binput:
+      case PickleOp::binget:
+      case PickleOp::binput:
         return take_number(1);
       default:
         return take_number(4);
     }
   }
 
-  Status push_from_memo(Op op) {
+  Status push_from_memo(PickleOp op) {
     const auto found = memo_.find(TRY(memo_index(op)));
     if (found == memo_.end()) return malformed("the memo has no such value");
     return push_ref(found->second);
   }
 
-  Status put_into_memo(Op op) {
+  Status put_into_memo(PickleOp op) {
     const std::uint64_t index = TRY(memo_index(op));
     if (stack_.empty()) return malformed("the stack is empty");
     memory_ += kValueBytes;
@@ -324,16 +253,16 @@ class Machine {
     return {};
   }
 
-  Status change_stack(Op op) {
+  Status change_stack(PickleOp op) {
     switch (op) {
-      case Op::mark:
+      case PickleOp::mark:
         memory_ += sizeof(std::size_t);
         if (memory_ > limits_.memory) return exhausted("too many marks");
         marks_.push_back(stack_.size());
         return {};
-      case Op::pop_mark:
+      case PickleOp::pop_mark:
         return take_to_mark().map([](const std::vector<MutableRef>&) {});
-      case Op::pop:
+      case PickleOp::pop:
         return take_top().map([](const MutableRef&) {});
       default:
         if (stack_.size() <= floor()) return malformed("the stack is empty");
@@ -368,19 +297,19 @@ class Machine {
     return taken;
   }
 
-  Status push_container(Op op) {
+  Status push_container(PickleOp op) {
     switch (op) {
-      case Op::empty_dict:
+      case PickleOp::empty_dict:
         return push({PickleDict{}});
-      case Op::empty_list:
-      case Op::empty_tuple:
-      case Op::empty_set:
+      case PickleOp::empty_list:
+      case PickleOp::empty_tuple:
+      case PickleOp::empty_set:
         return push({PickleList{}});
-      case Op::dict:
+      case PickleOp::dict:
         return push_filled({PickleDict{}}, TRY(take_to_mark()));
-      case Op::tuple1:
-      case Op::tuple2:
-      case Op::tuple3:
+      case PickleOp::tuple1:
+      case PickleOp::tuple2:
+      case PickleOp::tuple3:
         return push_filled({PickleList{}}, TRY(take_values(static_cast<std::size_t>(op) - 0x84)));
       default:
         return push_filled({PickleList{}}, TRY(take_to_mark()));
@@ -392,11 +321,11 @@ class Machine {
     return fill(std::move(items));
   }
 
-  Status fill_container(Op op) {
+  Status fill_container(PickleOp op) {
     switch (op) {
-      case Op::append:
+      case PickleOp::append:
         return fill(TRY(take_values(1)));
-      case Op::setitem:
+      case PickleOp::setitem:
         return fill(TRY(take_values(2)));
       default:
         return fill(TRY(take_to_mark()));

@@ -19,9 +19,10 @@ using ::testing::SizeIs;
 
 // Two nodes with two ranks each, in pods with equal pids.
 SampleCommunicator world() {
-  return {.hash = "0xaa",
-          .size = 4,
-          .ranks = {{0, 7, 20}, {1, 8, 20, "10.0.0.1", 1}, {2, 7, 20, "10.0.0.2"}, {3, 8, 19, "10.0.0.2", 1}}};
+  return {
+      .hash = "0xaa",
+      .size = 4,
+      .ranks = {{0, 7, 20}, {1, 8, 20, "10.0.0.1", 1}, {2, 7, 20, "10.0.0.2"}, {3, 8, 19, "10.0.0.2", 1}}};
 }
 
 SampleCommunicator second_pair() {
@@ -89,7 +90,8 @@ TEST(RankMap, the_answer_of_another_job_at_the_port_is_recognised) {
   EXPECT_TRUE(map(sample_json({world()}), job).is_of_job);
   job.local = {{0, 70, {0}}, {1, 80, {1}}};
   EXPECT_FALSE(map(sample_json({world()}), job).is_of_job);
-  EXPECT_FALSE(map(host::sample_text_dead().substr(0, host::sample_text_dead().find("DEAD\n")), job).is_of_job);
+  EXPECT_FALSE(
+      map(host::sample_text_dead().substr(0, host::sample_text_dead().find("DEAD\n")), job).is_of_job);
 }
 
 TEST(RankMap, missing_and_dead_ranks_are_named) {

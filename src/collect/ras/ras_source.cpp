@@ -129,7 +129,7 @@ bool is_whole_job_known(const SeenJob& job) {
 }
 
 bool asks_for(const SeenJob& job) {
-  if (job.processes.empty() || job.record.kind != jobs::JobKind::training) return false;
+  if (job.processes.empty()) return false;
   if (!is_whole_job_known(job)) return true;
   return std::ranges::any_of(job.processes, [](const RankProcess& one) { return one.rank == 0; });
 }

@@ -26,7 +26,7 @@ struct RasSettings {
   Duration complaint_interval = std::chrono::minutes{1};  // between records that RAS does not answer
 };
 
-// NCCL RAS of the training jobs of this node. The node with rank 0 asks for the whole job; where no launcher
+// NCCL RAS of the jobs of this node. The node with rank 0 asks for the whole job; where no launcher
 // states the ranks of the job, every node asks. Records: jobs::CollectivesRecord, with the time of the
 // answer; and jobs::AnswerRecord if there is none. It starts one thread, which outlives the object by at most
 // `patience`.

@@ -32,8 +32,13 @@ SeenJobs jobs_of(const FakeRas& ras, int rank = 0) {
   SeenJob job;
   job.record.job = "ml/llama";
   job.world = 2;
-  job.processes.push_back({.pid = ras.pid(), .started_ticks = ras.started_ticks(), .rank = rank, .gpus = {0},
-                           .children = {}, .network_namespace = 4026531840, .pod_uid = {}});
+  job.processes.push_back({.pid = ras.pid(),
+                           .started_ticks = ras.started_ticks(),
+                           .rank = rank,
+                           .gpus = {0},
+                           .children = {},
+                           .network_namespace = 4026531840,
+                           .pod_uid = {}});
   SeenJobs seen;
   seen.jobs.push_back(job);
   return seen;
@@ -50,7 +55,9 @@ EnvironmentOf at_port_of(const FakeRas& ras) {
 }
 
 AskRas directly() {
-  return [](const host::RasTarget& target, MonoTime deadline) { return host::query_ras(target.address, deadline); };
+  return [](const host::RasTarget& target, MonoTime deadline) {
+    return host::query_ras(target.address, deadline);
+  };
 }
 
 // Polls at one time of the job's clock until the worker has replied.
@@ -84,8 +91,9 @@ TEST(RasSource, enters_the_network_namespace_of_the_rank) {
   ras.set_answer(counts(ras, 20, 20));
   host::RasAccess access(
       {.program = paths::fake("fake_helper"), .arguments = {"ras"}, .environment = host::own_environment()});
-  RasSource source([&access](const host::RasTarget& target, MonoTime deadline) { return access.ask(target, deadline); },
-                   [](const RankProcess&) { return RankEnvironment{}; }, {.node = "gpu-001"});
+  RasSource source(
+      [&access](const host::RasTarget& target, MonoTime deadline) { return access.ask(target, deadline); },
+      [](const RankProcess&) { return RankEnvironment{}; }, {.node = "gpu-001"});
   const auto records = poll_until_reply(source, jobs_of(ras), kStart);
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_TRUE(std::holds_alternative<jobs::CollectivesRecord>(records.front()));
@@ -150,7 +158,8 @@ TEST(RasSource, complains_once_a_minute) {
                                      {Errc::unavailable, jobs::AnswerStatus::refused},
                                      {Errc::malformed, jobs::AnswerStatus::malformed}}) {
     Asked asked;
-    RasSource source(asked.ask(fail(code, "NCCL RAS at 127.0.0.1:28028: why")), no_environment(), {.node = "n"});
+    RasSource source(asked.ask(fail(code, "NCCL RAS at 127.0.0.1:28028: why")), no_environment(),
+                     {.node = "n"});
     const SeenJobs jobs = jobs_of(ras);
     const auto first = poll_until_reply(source, jobs, kStart);
     ASSERT_THAT(first, SizeIs(1));
