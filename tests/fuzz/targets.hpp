@@ -34,6 +34,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace duration_and_time_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace flight_dump_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace frame_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -97,6 +100,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace preflight_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace ras_answer_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace remediation_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -118,6 +124,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"deep_test_fuzz", deep_test_fuzz::run},
     FuzzTarget{"dns_fuzz", dns_fuzz::run},
     FuzzTarget{"duration_and_time_fuzz", duration_and_time_fuzz::run},
+    FuzzTarget{"flight_dump_fuzz", flight_dump_fuzz::run},
     FuzzTarget{"frame_fuzz", frame_fuzz::run},
     FuzzTarget{"gpu_probe_report_fuzz", gpu_probe_report_fuzz::run},
     FuzzTarget{"gpu_report_fuzz", gpu_report_fuzz::run},
@@ -139,6 +146,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"perftest_result_fuzz", perftest_result_fuzz::run},
     FuzzTarget{"pod_resources_fuzz", pod_resources_fuzz::run},
     FuzzTarget{"preflight_fuzz", preflight_fuzz::run},
+    FuzzTarget{"ras_answer_fuzz", ras_answer_fuzz::run},
     FuzzTarget{"remediation_fuzz", remediation_fuzz::run},
     FuzzTarget{"scenario_fuzz", scenario_fuzz::run},
 };
