@@ -49,7 +49,8 @@ class LogLines {
 
   // `now`: time of reading. Calls `sink` for each line that is complete and not empty.
   void feed(std::string_view bytes, WallTime now, const Sink& sink);
-  // The next bytes are from another place of the file: what is incomplete is dropped, up to the next end of a line.
+  // The next bytes are from another place of the file: what is incomplete is dropped, up to the next end of a
+  // line.
   void skip();
 
  private:
