@@ -138,7 +138,7 @@ const std::array<TimePattern, 9>& time_patterns() {
 }
 
 void find_step_time(std::string_view line, LineValues& values) {
-  static constexpr std::array<std::string_view, 6> kWords{"time", "dt", "sec", "s/", "step_avg", "ms |"};
+  static constexpr std::array<std::string_view, 6> kWords{"tim", "dt", "sec", "s/", "step_avg", "ms |"};
   if (!contains_any(line, kWords)) return;
   for (const TimePattern& known : time_patterns()) {
     re2::StringPiece number;
