@@ -105,6 +105,11 @@ void LogLines::skip() {
   (void)line_.take();
 }
 
+void LogLines::finish(WallTime now, const Sink& sink) {
+  if (!raw_.is_empty()) take_raw(now, sink);
+  end_line(now, sink);
+}
+
 void LogLines::take_raw(WallTime now, const Sink& sink) {
   const std::string raw = raw_.take();
   const auto parsed = format_ == LogFormat::container ? parse_container_line(raw) : std::nullopt;

@@ -52,6 +52,8 @@ class LogLines {
   // The next bytes are from another place of the file: what is incomplete is dropped, up to the next end of a
   // line.
   void skip();
+  // No more bytes follow: what is incomplete is a line.
+  void finish(WallTime now, const Sink& sink);
 
  private:
   void take_raw(WallTime now, const Sink& sink);

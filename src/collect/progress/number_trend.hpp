@@ -14,7 +14,7 @@
 namespace autopilot::collect {
 
 // Finds progress in a log of unknown form: a whole number that rises by a constant in lines of otherwise
-// equal shape. A number that rises as a clock does is no progress. Bounded: kMaxShapes shapes, the oldest
+// equal shape. A number that rises as a clock does is left out. Bounded: kMaxShapes shapes, the oldest
 // makes room. Not thread-safe.
 class NumberTrend {
  public:

@@ -2,6 +2,7 @@
 #include "host/process/rank_output.hpp"
 
 #include <csignal>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/wait.h>
@@ -26,9 +27,9 @@ TEST(RankOutput, the_output_of_a_process_is_read_where_it_is_a_file) {
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::dup2(ready[1], 3);
-    ::execl("/bin/sh", "sh", "-c",
-            ("exec > '" + (folder / "out") + "'; echo step 1; echo x >&3; exec sleep 60").c_str(), nullptr);
+    const int out = ::open((folder / "out").c_str(), O_WRONLY);
+    const bool is_written = ::dup2(out, 1) == 1 && ::write(1, "step 1\n", 7) == 7;
+    if (is_written && ::write(ready[1], "x", 1) == 1) ::pause();
     ::_exit(1);
   }
   char byte = 0;
