@@ -15,27 +15,23 @@ constexpr Duration kMaxAge = std::chrono::seconds{5};
 Status HeartbeatSource::open(WallTime now) {
   tried_ = now;
   TRY_STATUS(host::make_public_folder(options_.folder + "/cmd"));
-  auto socket = host::DatagramSocket::open(options_.folder + "/socket");
-  if (!socket) return fail(std::move(socket).error());
-  socket_.emplace(*std::move(socket));
+  inbox_ = TRY(host::DatagramInbox::open(options_.folder + "/socket", Heartbeat::kMaxBytes));
   return {};
 }
 
 void HeartbeatSource::poll(const SeenJobs& jobs, WallTime now, std::vector<jobs::Record>& records) {
-  if (!socket_ && (!tried_ || now - *tried_ >= kRetry)) {
+  if (!inbox_ && (!tried_ || now - *tried_ >= kRetry)) {
     const Status opened = open(now);
     problem_ = opened ? std::string()
                       : "Heartbeats are not received (" + opened.error().what +
                             "); make the folder writable for the agent, or configure another one";
   }
   update_senders(jobs, now, records);
-  for (std::size_t i = 0; socket_ && i < kMaxPerPoll; ++i) {
-    auto datagram = socket_->receive(Heartbeat::kMaxBytes);
-    if (!datagram || !*datagram) break;
-    take(**datagram, now, records);
-  }
-  for (const auto& [key, sender] : senders_)
-    if (sender.heard == now)
+  if (inbox_)
+    for (const host::Datagram& datagram : inbox_->take())
+      take(datagram, now, records);
+  for (auto& [key, sender] : senders_)
+    if (std::exchange(sender.is_heard, false))
       records.emplace_back(jobs::HeartbeatRecord{.time = now, .job = sender.job, .rank = sender.rank});
   polled_ = now;
 }
@@ -91,7 +87,7 @@ void HeartbeatSource::take(const host::Datagram& datagram, WallTime now, std::ve
 
 void HeartbeatSource::accept(Sender& sender, const Heartbeat& heartbeat, WallTime now,
                              std::vector<jobs::Record>& records) {
-  sender.heard = now;
+  sender.is_heard = true;
   note_channel(sender, heartbeat);
   WallTime time = heartbeat.time.value_or(now);
   if (time > now || now - time > kMaxAge) time = now;
@@ -161,6 +157,12 @@ std::optional<std::int64_t> HeartbeatSource::acknowledged(std::string_view job) 
   const std::lock_guard lock(mutex_);
   const auto known = channels_.find(job);
   return known == channels_.end() ? std::nullopt : known->second.acknowledged;
+}
+
+HeartbeatCounts HeartbeatSource::counts() const {
+  HeartbeatCounts counts = counts_;
+  if (inbox_) counts.dropped = inbox_->dropped();
+  return counts;
 }
 
 std::vector<std::string> HeartbeatSource::not_seen() const {

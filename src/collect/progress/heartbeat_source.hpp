@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@
 #include "collect/source.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
-#include "host/sockets/datagram_socket.hpp"
+#include "host/sockets/datagram_inbox.hpp"
 
 namespace autopilot::collect {
 
@@ -30,6 +31,7 @@ struct HeartbeatCounts {
   std::size_t unknown_sender = 0;  // of a process that is not a rank
   std::size_t too_many = 0;        // beyond the rate of a process
   std::size_t malformed = 0;
+  std::size_t dropped = 0;  // beyond the rate of all processes
 };
 
 // Heartbeats that ranks send to a Unix datagram socket: parse_heartbeat states their text. The kernel names
@@ -37,15 +39,14 @@ struct HeartbeatCounts {
 // and `acknowledged` may be called on any thread.
 class HeartbeatSource final : public Source {
  public:
-  static constexpr int kMaxPerSecond = 20;  // of a process
-  static constexpr std::size_t kMaxPerPoll = 8192;
+  static constexpr int kMaxPerSecond = 20;                      // of a process
   static constexpr Duration kRetry = std::chrono::seconds{60};  // of a socket that could not be opened
 
   explicit HeartbeatSource(HeartbeatOptions options) : options_(std::move(options)) {}
 
   void poll(const SeenJobs& jobs, WallTime now, std::vector<jobs::Record>& records) override;
   [[nodiscard]] std::vector<std::string> not_seen() const override;
-  [[nodiscard]] const HeartbeatCounts& counts() const { return counts_; }
+  [[nodiscard]] HeartbeatCounts counts() const;
 
   // Writes the command for the ranks of the job, which poll their file: {"seq":1,"cmd":"checkpoint_now"}.
   // Returns its number. not_found: the job sends no heartbeats.
@@ -59,8 +60,8 @@ class HeartbeatSource final : public Source {
     int rank = 0;
     bool is_seen = false;  // in the last SeenJobs
     StepGuard guard;
-    double allowed = kMaxPerSecond;  // datagrams now
-    std::optional<WallTime> heard;
+    double allowed = kMaxPerSecond;    // datagrams now
+    bool is_heard = false;             // since the last poll
     std::optional<jobs::Phase> phase;  // open
     std::optional<std::int64_t> checkpoint;
     bool states_saving = false;
@@ -80,7 +81,7 @@ class HeartbeatSource final : public Source {
   void note_channel(const Sender& sender, const Heartbeat& heartbeat);
 
   HeartbeatOptions options_;
-  std::optional<host::DatagramSocket> socket_;
+  std::unique_ptr<host::DatagramInbox> inbox_;
   std::optional<WallTime> tried_;  // to open it
   std::string problem_;
   std::optional<WallTime> polled_;

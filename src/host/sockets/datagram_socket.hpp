@@ -32,6 +32,8 @@ class DatagramSocket {
 
   // The next datagram, at most `limit` bytes of it. Never waits; nullopt: there is none.
   [[nodiscard]] Result<std::optional<Datagram>> receive(std::size_t limit);
+  // Readable when one has arrived.
+  [[nodiscard]] int fd() const { return socket_.get(); }
 
  private:
   DatagramSocket(std::string path, Fd socket) : path_(std::move(path)), socket_(std::move(socket)) {}
