@@ -43,6 +43,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace gpu_report_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace heartbeat_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace http_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -94,10 +97,16 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace preflight_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace prometheus_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace remediation_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
 namespace scenario_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
+namespace step_lines_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
 
@@ -118,6 +127,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"frame_fuzz", frame_fuzz::run},
     FuzzTarget{"gpu_probe_report_fuzz", gpu_probe_report_fuzz::run},
     FuzzTarget{"gpu_report_fuzz", gpu_report_fuzz::run},
+    FuzzTarget{"heartbeat_fuzz", heartbeat_fuzz::run},
     FuzzTarget{"http_fuzz", http_fuzz::run},
     FuzzTarget{"ibm_status_fuzz", ibm_status_fuzz::run},
     FuzzTarget{"iperf_result_fuzz", iperf_result_fuzz::run},
@@ -135,8 +145,10 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"perftest_result_fuzz", perftest_result_fuzz::run},
     FuzzTarget{"pod_resources_fuzz", pod_resources_fuzz::run},
     FuzzTarget{"preflight_fuzz", preflight_fuzz::run},
+    FuzzTarget{"prometheus_fuzz", prometheus_fuzz::run},
     FuzzTarget{"remediation_fuzz", remediation_fuzz::run},
     FuzzTarget{"scenario_fuzz", scenario_fuzz::run},
+    FuzzTarget{"step_lines_fuzz", step_lines_fuzz::run},
 };
 
 }  // namespace autopilot

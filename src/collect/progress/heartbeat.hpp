@@ -13,7 +13,7 @@
 
 namespace autopilot::collect {
 
-// What a process states about itself. Everything is a hint: who sent it is known from the kernel.
+// What a process states about itself. Job and rank are hints: the kernel names the sender.
 struct Heartbeat {
   static constexpr std::size_t kMaxBytes = 512;
 

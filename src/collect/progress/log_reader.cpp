@@ -227,7 +227,7 @@ void LogReader::read(const SeenJobs& jobs, WallTime now, std::vector<jobs::Recor
   // The last lines of logs whose ranks ended are read before their files are closed.
   for (auto& [name, log] : logs_)
     if (!log.is_wanted && log.file) read_log(log, kMaxBytes, now, records);
-  ends_.look(jobs, now, records);
+  ends_.update(jobs, now, records);
   if (!ends_.is_waiting()) std::erase_if(logs_, [](const auto& one) { return !one.second.is_wanted; });
 }
 

@@ -8,7 +8,7 @@
 
 namespace autopilot::collect {
 
-void RankEnds::look(const SeenJobs& jobs, WallTime now, std::vector<jobs::Record>& records) {
+void RankEnds::update(const SeenJobs& jobs, WallTime now, std::vector<jobs::Record>& records) {
   for (auto& [key, rank] : ranks_)
     rank.is_seen = false;
   for (const SeenJob& job : jobs.jobs)

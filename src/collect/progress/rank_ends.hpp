@@ -43,7 +43,7 @@ class RankEnds {
 
   explicit RankEnds(Sources sources) : sources_(std::move(sources)) {}
 
-  void look(const SeenJobs& jobs, WallTime now, std::vector<jobs::Record>& records);
+  void update(const SeenJobs& jobs, WallTime now, std::vector<jobs::Record>& records);
   // Ends wait for their exit code.
   [[nodiscard]] bool is_waiting() const { return !waiting_.empty(); }
 
