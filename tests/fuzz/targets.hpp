@@ -46,6 +46,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace gpu_report_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace heartbeat_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace http_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -100,6 +103,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace preflight_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace prometheus_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace ras_answer_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -107,6 +113,9 @@ namespace remediation_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
 namespace scenario_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
+namespace step_lines_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
 
@@ -128,6 +137,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"frame_fuzz", frame_fuzz::run},
     FuzzTarget{"gpu_probe_report_fuzz", gpu_probe_report_fuzz::run},
     FuzzTarget{"gpu_report_fuzz", gpu_report_fuzz::run},
+    FuzzTarget{"heartbeat_fuzz", heartbeat_fuzz::run},
     FuzzTarget{"http_fuzz", http_fuzz::run},
     FuzzTarget{"ibm_status_fuzz", ibm_status_fuzz::run},
     FuzzTarget{"iperf_result_fuzz", iperf_result_fuzz::run},
@@ -146,9 +156,11 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"perftest_result_fuzz", perftest_result_fuzz::run},
     FuzzTarget{"pod_resources_fuzz", pod_resources_fuzz::run},
     FuzzTarget{"preflight_fuzz", preflight_fuzz::run},
+    FuzzTarget{"prometheus_fuzz", prometheus_fuzz::run},
     FuzzTarget{"ras_answer_fuzz", ras_answer_fuzz::run},
     FuzzTarget{"remediation_fuzz", remediation_fuzz::run},
     FuzzTarget{"scenario_fuzz", scenario_fuzz::run},
+    FuzzTarget{"step_lines_fuzz", step_lines_fuzz::run},
 };
 
 }  // namespace autopilot
