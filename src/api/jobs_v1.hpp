@@ -15,7 +15,7 @@
 // and of the state of a job are those of job_findings.hpp.
 namespace autopilot::api {
 
-// Who evaluates the records of the jobs.
+// The program that evaluates the records of the jobs.
 enum class JobBrain : std::uint8_t { agent, controller, coordinator };
 [[nodiscard]] std::string_view to_string(JobBrain brain);
 
