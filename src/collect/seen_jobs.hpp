@@ -22,6 +22,7 @@ struct RankProcess {
   std::vector<std::int64_t> children;
   std::uint64_t network_namespace = 0;  // inode; 0: unknown
   std::string pod_uid;                  // empty: not in a pod
+  std::int64_t inner_pid = 0;           // in its own PID namespace, as the job itself sees it; 0: unknown
 };
 
 struct JobPod {

@@ -241,6 +241,19 @@ TEST_F(FilesOfTree, resolves_links_to_the_machines_own_path) {
   EXPECT_EQ(files_.resolve("/").value(), "/");
 }
 
+TEST(FilesBeginning, is_cut_where_the_whole_file_is_refused) {
+  const TestFolder folder;
+  folder.write("/long", std::string(10'000, 'a'));
+  folder.write("/short", "b");
+  const Files files(folder.path());
+  EXPECT_EQ(files.read("/long", 5000).error().code, Errc::exhausted);
+  EXPECT_EQ(files.read_beginning("/long", 5000), std::string(5000, 'a'));
+  EXPECT_EQ(files.read_beginning("/short", 5000), "b");
+  EXPECT_EQ(files.read_beginning("/missing", 5000).error().code, Errc::not_found);
+  const Files gated(folder.path(), [](std::string_view) { return fail(Errc::denied, "closed"); });
+  EXPECT_EQ(gated.read_beginning("/short", 5000).error().code, Errc::denied);
+}
+
 TEST(FilesOfThisMachine, reads_the_kernels_files) {
   const Files files;
   EXPECT_FALSE(files.is_tree());

@@ -41,15 +41,15 @@ class ProcessTable {
   static constexpr std::size_t kMostThreadsRemembered = 65536;
   static constexpr int kRoundsRead = 4;
 
-  // `files` outlives the object.
-  explicit ProcessTable(const Files& files) : files_(files) {}
+  // `files` outlives the object. Beyond `most` processes they are only counted.
+  explicit ProcessTable(const Files& files, std::size_t most = kMostProcesses) : files_(files), most_(most) {}
 
   // Reads the table. A process that ends meanwhile is left out. An error: no process could be read.
   [[nodiscard]] Status refresh(const std::set<std::int64_t>& on_gpus);
 
   // By pid; without kernel threads and zombies.
   [[nodiscard]] const std::map<std::int64_t, Process>& processes() const { return processes_; }
-  [[nodiscard]] std::size_t left_out() const { return left_out_; }  // beyond kMostProcesses
+  [[nodiscard]] std::size_t left_out() const { return left_out_; }  // beyond the limit
   // The first PID namespace is visible, that of the machine.
   [[nodiscard]] bool sees_machine() const { return sees_machine_; }
 
@@ -61,6 +61,7 @@ class ProcessTable {
   void read_candidate(Process& process) const;
 
   const Files& files_;
+  std::size_t most_;
   std::map<std::int64_t, Process> processes_;
   std::map<std::int64_t, int> reads_;      // rounds in which each process was read
   std::set<std::int64_t> kernel_threads_;  // until the next full round

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/process/process_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "host/process/child.hpp"
+#include "tests/support/host/test_processes.hpp"
+
+namespace autopilot::host::process_table_test {
+namespace {
+
+using ::testing::IsEmpty;
+
+std::vector<std::string> rank(int number) {
+  return {"RANK=" + std::to_string(number)};
+}
+
+TEST(ProcessTable, reads_environments_of_candidates_only) {
+  const TestProcesses machine;
+  machine.add({.pid = 1, .name = "systemd", .parent = 0, .environment = rank(1)});
+  machine.add({.pid = 10, .name = "torchrun"});
+  machine.add({.pid = 11, .name = "train", .parent = 10, .environment = rank(3)});
+  machine.add({.pid = 12, .name = "nginx", .environment = rank(4)});
+  machine.add({.pid = 13, .name = "on-gpu", .environment = rank(5)});
+  machine.add({.pid = 14,
+               .name = "in-slurm",
+               .environment = rank(6),
+               .cgroup = "/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0"});
+  machine.add({.pid = 16, .name = "python3", .state = 'Z'});
+  machine.folder().write("/proc/15/stat",
+                         "15 (kworker/0:1) I 2 1 1 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0\n");
+  const Files files(machine.path());
+  ProcessTable table(files);
+  ASSERT_TRUE(table.refresh({13}));
+  const auto& found = table.processes();
+  EXPECT_EQ(found.size(), 6U) << "without the kernel thread and the zombie";
+  EXPECT_THAT(found.at(1).launch.environment, IsEmpty());
+  EXPECT_THAT(found.at(12).launch.environment, IsEmpty());
+  EXPECT_EQ(found.at(11).launch.variable("RANK"), "3");
+  EXPECT_EQ(found.at(13).launch.variable("RANK"), "5");
+  EXPECT_EQ(found.at(14).launch.variable("RANK"), "6");
+  EXPECT_EQ(found.at(14).owner.job, "slurm 4711");
+  EXPECT_EQ(found.at(11).user, 1000U);
+  EXPECT_EQ(found.at(11).inner_pid, 11);
+  EXPECT_EQ(found.at(11).network_namespace, 4026531992U);
+}
+
+TEST(ProcessTable, reads_a_process_in_its_first_rounds_only) {
+  const TestProcesses machine;
+  machine.add({.pid = 10, .name = "python3", .environment = rank(1)});
+  const Files files(machine.path());
+  ProcessTable table(files);
+  ASSERT_TRUE(table.refresh({}));
+  machine.add({.pid = 10, .name = "python3", .environment = rank(2)});
+  for (int round = 1; round < ProcessTable::kRoundsRead; ++round)
+    ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "2") << "it executed another program";
+  machine.add({.pid = 10, .name = "python3", .environment = rank(3)});
+  ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "2");
+  machine.add({.pid = 10, .name = "python3", .environment = rank(4), .started_ticks = 9000});
+  ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "4") << "the pid belongs to another process";
+}
+
+TEST(ProcessTable, reads_no_more_than_the_limits) {
+  const TestProcesses machine;
+  const std::string huge = "X=" + std::string(10'000'000, 'x');
+  machine.add({.pid = 10, .name = "python3", .environment = {"RANK=1", huge}});
+  machine.add({.pid = 11, .name = "python3", .environment = {huge, "RANK=1"}});
+  const Files files(machine.path());
+  ProcessTable table(files);
+  ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "1");
+  EXPECT_EQ(table.processes().at(11).launch.variable("RANK"), "");
+  EXPECT_TRUE(table.processes().at(11).launch.is_cut);
+}
+
+TEST(ProcessTable, counts_processes_beyond_the_limit) {
+  const TestProcesses machine;
+  for (int pid = 1; pid <= 5; ++pid)
+    machine.add({.pid = pid, .name = "x"});
+  const Files files(machine.path());
+  ProcessTable table(files, 2);
+  ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(table.processes().size(), 2U);
+  EXPECT_EQ(table.left_out(), 3U);
+}
+
+TEST(ProcessTable, without_any_process_is_an_error) {
+  const TestFolder folder;
+  const Files files(folder.path());
+  ProcessTable table(files);
+  EXPECT_EQ(table.refresh({}).error().code, Errc::not_found);
+  folder.write("/proc/uptime", "1 1");
+  EXPECT_EQ(table.refresh({}).error().code, Errc::unavailable);
+}
+
+TEST(ProcessTable, sees_the_rank_of_a_real_process) {
+  auto child = Child::start({.program = "/usr/bin/python3",
+                             .arguments = {"-c", "import time; time.sleep(60)"},
+                             .environment = {"RANK=5", "SECRET=x"}},
+                            {});
+  if (!child) GTEST_SKIP() << "needs python3";
+  const Files files;
+  ProcessTable table(files);
+  ASSERT_TRUE(table.refresh({child->pid()}));
+  const auto found = table.processes().find(child->pid());
+  ASSERT_NE(found, table.processes().end());
+  EXPECT_EQ(found->second.task.parent, ::getpid());
+  EXPECT_EQ(found->second.user, ::geteuid());
+  EXPECT_GT(found->second.network_namespace, 0U);
+  EXPECT_EQ(found->second.launch.variable("RANK"), "5");
+  EXPECT_EQ(found->second.launch.environment.size(), 1U);
+}
+
+}  // namespace
+}  // namespace autopilot::host::process_table_test
