@@ -163,10 +163,18 @@ void NodeJobs::remember(const jobs::Record& record) {
 
 std::vector<jobs::Record> NodeJobs::present() const {
   std::vector<jobs::Record> records;
-  for (const auto& [name, node] : present_nodes_)
-    records.emplace_back(node);
-  for (const auto& [name, job] : present_jobs_)
-    records.emplace_back(job);
+  const WallTime now = clock_.now().wall;
+  for (const auto& [name, node] : present_nodes_) {
+    jobs::NodeRecord record = node;
+    record.time = now;
+    records.emplace_back(std::move(record));
+  }
+  for (const auto& [name, job] : present_jobs_) {
+    jobs::JobRecord record = job;
+    if (record.remaining) *record.remaining = std::max(*record.remaining - (now - record.time), Duration{0});
+    record.time = now;
+    records.emplace_back(std::move(record));
+  }
   return records;
 }
 

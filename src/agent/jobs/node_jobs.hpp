@@ -76,7 +76,7 @@ class NodeJobs {
   void receive(const std::string& node, std::vector<jobs::Record> records);
 
   [[nodiscard]] jobs::Brain& brain() { return brain_; }
-  // The last records of nodes and of jobs that run: where a follower begins.
+  // The last records of nodes and of jobs that run, with the time of now: where a follower begins.
   [[nodiscard]] std::vector<jobs::Record> present() const;
   [[nodiscard]] std::shared_ptr<const JobsSnapshot> snapshot() const;
 
