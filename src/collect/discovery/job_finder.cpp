@@ -189,7 +189,7 @@ class JobFinder::State {
   const host::Files& files_;
   std::string node_;
   host::ProcessTable table_;
-  PodFactsByUid pods_;                             // of the last look
+  PodFactsByUid pods_;                             // of the last search
   std::set<std::string> unowned_;                  // UIDs of pods whose owners are unknown
   std::map<std::string, std::string> rendezvous_;  // by UID of the pod
   std::map<std::string, JobMemory> jobs_;

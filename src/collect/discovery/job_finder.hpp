@@ -25,7 +25,8 @@ namespace autopilot::collect {
 //   with the node's name.
 // - A rank is what a launcher states. If it states none, or two processes state the same one, the ranks are
 //   numbers of this node (JobRecord::has_local_ranks), in the order of GPU, start and pid.
-// - A rank whose process has ended stays in the record for kKeepEndedRank, so that the engine sees who ended.
+// - A rank whose process has ended stays in the record for kKeepEndedRank, so that the engine sees which one
+// ended.
 // - An attempt ends when all its processes are gone: the next one has the next number.
 //
 // Not thread-safe; may block like Files. Cheap enough for a call every 10 s.
@@ -48,7 +49,7 @@ class JobFinder {
   // rendezvous. An error: no process can be read; jobs that were found before have not ended then.
   [[nodiscard]] Result<SeenJobs> look(const GpuHolders& holders, const PodFactsByUid& pods, WallTime now);
 
-  // Jobs without any process of theirs in the last look that had one before, each once. Their outcome is
+  // Jobs without any process of theirs in the last search that had one before, each once. Their outcome is
   // unknown here: exit codes belong to the parent.
   [[nodiscard]] std::vector<jobs::JobEndRecord> take_ended();
 

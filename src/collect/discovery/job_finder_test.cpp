@@ -76,6 +76,7 @@ class JobFinderTest : public ::testing::Test {
   }
 
   host::TestProcesses machine_;
+  std::string gone_, closed_;  // paths
   host::Files files_{machine_.path()};
   JobFinder finder_{files_, "node-a"};
   GpuHolders holders_;
@@ -281,6 +282,44 @@ TEST_F(JobFinderTest, states_a_rank_that_two_processes_have) {
   EXPECT_THAT(ranks_of(seen.jobs[0]), ElementsAre(0, 1));
   EXPECT_THAT(pids_of(seen.jobs[0]), ElementsAre(102, 101));
   EXPECT_THAT(seen.not_seen, Contains(HasSubstr("state the same rank 0")));
+}
+
+TEST_F(JobFinderTest, keeps_the_ranks_of_a_running_job_when_a_process_states_one_again) {
+  start_torchrun(0, 2, 2);
+  only_job();
+  machine_.add({.pid = 500, .name = "python3", .parent = 100, .environment = worker(0, 2, 0)});
+  holders_.by_pid[500] = {3};
+  const SeenJob job = only_job();
+  EXPECT_FALSE(job.record.has_local_ranks);
+  EXPECT_THAT(pids_of(job), ElementsAre(101, 102));
+}
+
+TEST_F(JobFinderTest, is_not_misled_by_a_process_that_ends_while_it_is_read) {
+  const host::Files files(machine_.path(), [this](std::string_view path) -> Status {
+    if (path == gone_) return fail(Errc::not_found, std::string(path));
+    if (path == closed_) return fail(Errc::denied, std::string(path));
+    return {};
+  });
+  finder_ = JobFinder(files, "node-a");
+  start_torchrun(0, 4, 4);
+  gone_ = "/proc/102/environ";
+  EXPECT_THAT(pids_of(only_job()), ElementsAre(101, 103, 104));
+
+  finder_ = JobFinder(files, "node-a");
+  closed_ = "/proc/103/environ";
+  const SeenJobs seen = look();
+  ASSERT_THAT(seen.jobs, SizeIs(2)) << "the closed process is a tree on a GPU";
+  EXPECT_THAT(ranks_of(seen.jobs[1]), ElementsAre(0, 3));
+  EXPECT_TRUE(seen.jobs[0].record.has_local_ranks);
+  EXPECT_THAT(seen.not_seen, Contains(HasSubstr("CAP_SYS_PTRACE")));
+}
+
+TEST_F(JobFinderTest, keeps_what_a_process_stated_while_it_ends) {
+  start_torchrun(0, 2, 2);
+  only_job();
+  for (const int pid : {101, 102})
+    machine_.folder().write("/proc/" + std::to_string(pid) + "/environ", "");
+  EXPECT_FALSE(only_job().record.has_local_ranks);
 }
 
 TEST_F(JobFinderTest, does_not_take_a_helper_that_left_its_parent_for_a_second_rank) {

@@ -42,7 +42,7 @@ class JobBuilder {
              const std::map<std::int64_t, JobIdentity>& identities, std::vector<std::string>& not_seen)
       : tree_(tree), holders_(holders), identities_(identities), not_seen_(not_seen) {}
 
-  // nullopt: the processes are no job: none is on a GPU or states a rank.
+  // nullopt: not a job: no process is on a GPU or states a rank.
   std::optional<FoundJob> build(const Members& members) {
     job_ = {.identity = members.identity};
     job_.identity.replica.clear();
@@ -98,7 +98,7 @@ class JobBuilder {
     return found;
   }
 
-  // The claims of one rank: those that could be its main process. More than one: the rank is stated twice.
+  // The claims of one rank that could be its main process. More than one: the rank is stated twice.
   [[nodiscard]] std::vector<const Claim*> mains_of(const std::vector<Claim>& claims) const {
     const auto on_gpus =
         outermost(claims, [this](const Process& process) { return gpus_of(process) != nullptr; });

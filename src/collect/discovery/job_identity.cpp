@@ -54,7 +54,7 @@ struct Owner {
   bool serves = false;
 };
 
-// Volcano's kind is also "Job"; its label tells the two apart.
+// Volcano's kind is also "Job"; its label distinguishes the two.
 bool matches(const OwnerRule& rule, const PodOwner& owner, const PodFacts& pod) {
   if (rule.kind == "VolcanoJob") return owner.kind == "Job" && text_of(pod.labels, rule.label) == owner.name;
   return owner.kind == rule.kind;

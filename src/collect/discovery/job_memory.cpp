@@ -32,15 +32,28 @@ void JobMemory::begin(const FoundJob& found, WallTime now) {
   head_.time = now;
 }
 
-// Between two attempts the pod of a launcher may state a rank while no worker does.
-bool JobMemory::is_launcher_only(const FoundJob& found) const {
-  return source_ && found.source && *found.source > *source_ && !ranks_.empty();
+// Between two attempts the pod of a launcher may state a rank while no worker does; and a process that states
+// a rank once more does not change what is known of the others.
+bool JobMemory::is_less_sure(const FoundJob& found) const {
+  return source_ && (!found.source || *found.source > *source_) && !ranks_.empty();
+}
+
+bool JobMemory::update_alive(const FoundJob& found, WallTime now) {
+  std::set<ProcessId> alive;
+  for (const FoundRank& rank : found.ranks)
+    alive.insert(id_of(*rank.main));
+  bool is_any_alive = false;
+  for (auto& [number, rank] : ranks_) {
+    rank.is_alive = alive.contains(ProcessId(rank.process.pid, rank.process.started_ticks));
+    if (!rank.is_alive) continue;
+    rank.last_alive = now;
+    is_any_alive = true;
+  }
+  return is_any_alive;
 }
 
 void JobMemory::update(const FoundJob& found, WallTime now) {
-  if (is_launcher_only(found)) {
-    for (auto& [number, rank] : ranks_)
-      rank.is_alive = false;
+  if (is_less_sure(found) && (update_alive(found, now) || found.source)) {
     drop_ended(now);
     return;
   }

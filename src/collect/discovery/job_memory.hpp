@@ -42,7 +42,9 @@ class JobMemory {
   };
 
   [[nodiscard]] static ProcessId id_of(const host::Process& process);
-  [[nodiscard]] bool is_launcher_only(const FoundJob& found) const;
+  [[nodiscard]] bool is_less_sure(const FoundJob& found) const;
+  // False: no rank that is known is among the found ones.
+  bool update_alive(const FoundJob& found, WallTime now);
   void begin(const FoundJob& found, WallTime now);
   [[nodiscard]] std::vector<int> numbers_of(const FoundJob& found, WallTime now) const;
   [[nodiscard]] int free_number(const FoundRank& rank, const std::vector<int>& taken) const;

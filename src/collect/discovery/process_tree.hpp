@@ -13,7 +13,7 @@ namespace autopilot::collect {
 
 using Processes = std::map<std::int64_t, host::Process>;
 
-// Who started whom. Pure; the processes outlive it.
+// Which process started which. Pure; the processes outlive it.
 class ProcessTree {
  public:
   static constexpr int kDepth = 64;  // a deeper tree is cut

@@ -11,7 +11,7 @@
 // What the environment and the arguments of a process state about its rank. Pure.
 namespace autopilot::collect {
 
-// Who states a rank, the surest first. A worker of torchrun has RANK of its own; a pod of a PyTorchJob has
+// The source of a rank, the surest first. A worker of torchrun has RANK of its own; a pod of a PyTorchJob has
 // the RANK of its pod, which is that of a launcher if workers exist.
 enum class RankSource : std::uint8_t { torch_worker, ompi, pmi, pmix, jax, torch, slurm };
 
@@ -28,7 +28,7 @@ struct StatedRank {
 
 struct StatedRanks {
   std::vector<StatedRank> ranks;      // the surest source first
-  std::vector<std::string> problems;  // values that are no rank: "RANK is \"-5\""
+  std::vector<std::string> problems;  // invalid values: "RANK is \"-5\""
 };
 
 [[nodiscard]] StatedRanks stated_ranks(const host::Launch& launch);

@@ -124,7 +124,7 @@ constexpr auto kServers = std::to_array<Server>({
 // Beginnings of titles that servers give their processes.
 constexpr auto kServerTitles = std::to_array<Server>({{"VLLM::", "vllm"}, {"sglang::", "sglang"}});
 
-// A program or a module is among the first arguments that are no options: "python3 -u -m
+// A program or a module is among the first arguments, options left out: "python3 -u -m
 // vllm.entrypoints...".
 constexpr std::size_t kProgramWords = 2;
 

@@ -2,6 +2,7 @@
 #include "host/process/process_table.hpp"
 
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -75,7 +76,9 @@ void ProcessTable::add(TaskState task, std::map<std::int64_t, Process>& before) 
   }
   if (!is_known) reads_[pid] = 0;
   ++reads_[pid];
-  Process process;
+  // An ending process gives its environment back first: what was read of it remains true.
+  Process process = is_known ? std::move(found->second) : Process{};
+  process.is_candidate = false;
   process.task = std::move(task);
   if (const auto cgroups = files_.read(folder_of(pid) + "/cgroup")) process.owner = parse_cgroups(*cgroups);
   processes_.emplace(pid, std::move(process));
@@ -91,16 +94,20 @@ bool ProcessTable::is_below_launcher(std::int64_t pid) const {
   return false;
 }
 
-void ProcessTable::read_candidate(Process& process) const {
+bool ProcessTable::read_candidate(Process& process) const {
   process.is_candidate = true;
   const std::string folder = folder_of(process.task.pid);
   auto environment = files_.read_beginning(folder + "/environ", Launch::kEnvironmentBytes);
+  process.launch_error.reset();
+  if (environment && environment->empty() && !process.launch.environment.empty()) return true;
+  process.launch = {};
   if (environment) {
     process.launch.is_cut = environment->size() == Launch::kEnvironmentBytes;
     parse_environment(*environment, process.launch);
     // It may hold secrets.
     ::explicit_bzero(environment->data(), environment->size());
   } else {
+    if (environment.error().code == Errc::not_found) return false;
     process.launch_error = environment.error().code;
   }
   if (auto arguments = files_.read_beginning(folder + "/cmdline", Launch::kArgumentBytes)) {
@@ -109,6 +116,23 @@ void ProcessTable::read_candidate(Process& process) const {
   }
   process.network_namespace = network_namespace_of(files_, folder);
   read_status(files_, folder, process);
+  return true;
+}
+
+void ProcessTable::read_candidates(const std::set<std::int64_t>& on_gpus) {
+  const auto read_each = [this](const auto& is_of_job) {
+    for (auto each = processes_.begin(); each != processes_.end();) {
+      Process& process = each->second;
+      const bool has_ended = !process.is_candidate && is_of_job(process) && !read_candidate(process);
+      each = has_ended ? processes_.erase(each) : std::next(each);
+    }
+  };
+  read_each([&](const Process& process) {
+    return on_gpus.contains(process.task.pid) || !process.owner.pod_uid.empty() ||
+           !process.owner.job.empty() || is_python(process.task.name) || is_launcher_name(process.task.name);
+  });
+  // Now all launchers are known.
+  read_each([this](const Process& process) { return is_below_launcher(process.task.pid); });
 }
 
 Status ProcessTable::refresh(const std::set<std::int64_t>& on_gpus) {
@@ -128,14 +152,7 @@ Status ProcessTable::refresh(const std::set<std::int64_t>& on_gpus) {
   }
   std::erase_if(reads_, [this](const auto& each) { return !processes_.contains(each.first); });
   if (processes_.empty()) return fail(Errc::unavailable, "/proc: no process is shown");
-  const auto is_of_job = [&](const Process& process) {
-    return on_gpus.contains(process.task.pid) || !process.owner.pod_uid.empty() ||
-           !process.owner.job.empty() || is_python(process.task.name) || is_launcher_name(process.task.name);
-  };
-  for (auto& [pid, process] : processes_)
-    if (!process.is_candidate && is_of_job(process)) read_candidate(process);
-  for (auto& [pid, process] : processes_)
-    if (!process.is_candidate && is_below_launcher(pid)) read_candidate(process);
+  read_candidates(on_gpus);
   return {};
 }
 

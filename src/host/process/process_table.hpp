@@ -58,7 +58,9 @@ class ProcessTable {
   [[nodiscard]] std::optional<TaskState> read_task(std::int64_t pid);
   [[nodiscard]] bool is_below_launcher(std::int64_t pid) const;
   void add(TaskState task, std::map<std::int64_t, Process>& before);
-  void read_candidate(Process& process) const;
+  // False: it ended meanwhile.
+  [[nodiscard]] bool read_candidate(Process& process) const;
+  void read_candidates(const std::set<std::int64_t>& on_gpus);
 
   const Files& files_;
   std::size_t most_;
