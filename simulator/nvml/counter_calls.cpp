@@ -197,6 +197,7 @@ constexpr Field kFields[] = {
     {abi::kFieldPowerDefaultLimit, "power.limit_default", kUnsigned, false, 1000},
     {abi::kFieldNvLinkReceiveErrors, "nvlink.receive_errors", kLong, true},
     {abi::kFieldNvLinkIntegrityErrors, "nvlink.integrity_errors", kLong, true},
+    {abi::kFieldNvLinkRecoverySuccessful, "nvlink.recoveries", kLong, true},
     {abi::kFieldNvLinkRecoveryFailed, "nvlink.recoveries_failed", kLong, true},
     {abi::kFieldRecoveryAction, "recovery_action", kUnsigned},
     {abi::kFieldSwThermalSlowdown, "throttle.sw_thermal", kLong},
@@ -256,8 +257,51 @@ Return put_bit_error_rate(const GpuModelState& gpu, abi::FieldValue& value) {
   return code;
 }
 
+// A direction of the traffic of PCIe or of all NVLinks: half of the rate that the readings have.
+struct TrafficField {
+  unsigned id;
+  const char* link;
+  const char* reading;
+  double unit;  // bytes
+};
+
+constexpr TrafficField kTrafficFields[] = {
+    {abi::kFieldNvLinkThroughputTx, "nvlink tx", "nvlink.bytes_s", 1024},
+    {abi::kFieldNvLinkThroughputRx, "nvlink rx", "nvlink.bytes_s", 1024},
+    {abi::kFieldPcieTxBytes, "pcie tx", "pcie.bytes_s", 1},
+    {abi::kFieldPcieRxBytes, "pcie rx", "pcie.bytes_s", 1},
+    {abi::kFieldNvLinkTxBytes, "nvlink tx", "nvlink.bytes_s", 1},
+    {abi::kFieldNvLinkRxBytes, "nvlink rx", "nvlink.bytes_s", 1},
+};
+
+// nullopt: another field.
+std::optional<Return> put_traffic_field(const GpuModelState& gpu, abi::FieldValue& value) {
+  constexpr double kDirections = 2;
+  const auto* field = std::find_if(std::begin(kTrafficFields), std::end(kTrafficFields),
+                                   [&](const TrafficField& known) { return known.id == value.fieldId; });
+  if (field == std::end(kTrafficFields)) return std::nullopt;
+  const bool is_one_link = field->id == abi::kFieldNvLinkTxBytes || field->id == abi::kFieldNvLinkRxBytes;
+  const bool is_nvlink = std::string_view(field->reading).starts_with("nvlink");
+  if (is_nvlink && gpu.links.empty()) return abi::kNotSupported;
+  if (is_one_link && value.scopeId >= gpu.links.size()) return abi::kInvalidArgument;
+  double bytes_s = 0;  // idle
+  if (const Return code = number_of(gpu.readings, field->reading, bytes_s);
+      code != abi::kSuccess && code != abi::kNotSupported)
+    return code;
+  std::string link = field->link;
+  if (is_one_link) {
+    link += std::to_string(value.scopeId);
+    bytes_s /= static_cast<double>(gpu.links.size());
+  }
+  const std::uint64_t bytes = session().moved_bytes(gpu.address, link, bytes_s / kDirections);
+  value.valueType = kLong;
+  value.value.ullVal = static_cast<unsigned long long>(static_cast<double>(bytes) / field->unit);
+  return abi::kSuccess;
+}
+
 Return put_field(const GpuModelState& gpu, abi::FieldValue& value) {
   if (const auto code = put_link_field(gpu, value)) return *code;
+  if (const auto code = put_traffic_field(gpu, value)) return *code;
   if (value.fieldId == abi::kFieldNvLinkSymbolBer) return put_bit_error_rate(gpu, value);
   const auto* field = std::find_if(std::begin(kFields), std::end(kFields),
                                    [&](const Field& known) { return known.id == value.fieldId; });

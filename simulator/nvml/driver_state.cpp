@@ -7,13 +7,16 @@
 namespace autopilot::simulator::nvml {
 namespace {
 
+Value value_of(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  if (const auto integer = parse_number<std::int64_t>(text)) return *integer;
+  if (const auto number = parse_number<double>(text)) return *number;
+  return std::string(text);
+}
+
 Value value_of(const YamlNode& node) {
-  if (node.quoted) return node.text;
-  if (node.text == "true") return true;
-  if (node.text == "false") return false;
-  if (const auto integer = parse_number<std::int64_t>(node.text)) return *integer;
-  if (const auto number = parse_number<double>(node.text)) return *number;
-  return node.text;
+  return node.quoted ? Value{node.text} : value_of(node.text);
 }
 
 Readings read_readings(const YamlNode& map, YamlProblems& problems) {
@@ -93,7 +96,32 @@ void read_events(const YamlNode& list, DriverModel& model, YamlProblems& problem
   }
 }
 
+// A GPU by its index or its PCI address; "*": every one.
+bool is_named(const DriverModel& model, const GpuModelState& gpu, std::string_view word) {
+  if (word == "*" || word == gpu.address) return true;
+  const auto index = parse_number<std::size_t>(word);
+  return index && *index < model.gpus.size() && &model.gpus[*index] == &gpu;
+}
+
 }  // namespace
+
+Status apply_live_readings(std::string_view text, DriverModel& model) {
+  constexpr std::size_t kWords = 3;
+  for (const std::string_view row : split(text, '\n')) {
+    const auto words = split_words(row);
+    if (words.empty()) continue;
+    if (words.size() != kWords)
+      return fail(Errc::malformed, "expected a GPU, a reading and a value: " + std::string(row));
+    bool is_known = false;
+    for (GpuModelState& gpu : model.gpus) {
+      if (!is_named(model, gpu, words[0])) continue;
+      gpu.readings[std::string(words[1])] = value_of(words[2]);
+      is_known = true;
+    }
+    if (!is_known) return fail(Errc::malformed, "no GPU " + std::string(words[0]));
+  }
+  return {};
+}
 
 const GpuModelState* DriverModel::find(std::string_view address) const {
   for (const GpuModelState& gpu : gpus)

@@ -66,6 +66,9 @@ struct DriverModel {
   [[nodiscard]] const GpuModelState* find(std::string_view address) const;
 };
 
+// gpu_readings.txt (docs/machine-tree.md): replaces readings of the model. malformed: names the row.
+[[nodiscard]] Status apply_live_readings(std::string_view text, DriverModel& model);
+
 // malformed: every problem with its line.
 [[nodiscard]] Result<DriverModel> parse_driver_model(std::string_view text, const std::string& file);
 

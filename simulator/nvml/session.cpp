@@ -38,19 +38,48 @@ std::shared_ptr<const DriverModel> Session::refresh() {
     return nullptr;
   }
   const std::string path = std::string(directory) + "/nvml.yaml";
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return model_ = nullptr;
-  const std::int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
-  if (model_ != nullptr && status.st_ino == inode_ && modified == modified_ns_) return model_;
-  const auto text = host::read_tree_file(path, kMaxYamlBytes);
-  auto model = text ? parse_driver_model(*text, path) : fail(text.error());
-  if (!model) {
-    say(model.error().what);
-    return model_;
+  const std::string live_path = std::string(directory) + "/gpu_readings.txt";
+  const Version driver = version_of(path);
+  if (driver == Version{}) return model_ = nullptr;
+  const Version live = version_of(live_path);
+  if (model_ != nullptr && driver == driver_version_ && live == live_version_) return model_;
+  if (driver_ == nullptr || driver != driver_version_) {
+    const auto text = host::read_tree_file(path, kMaxYamlBytes);
+    auto model = text ? parse_driver_model(*text, path) : fail(text.error());
+    if (!model) {
+      say(model.error().what);
+      return model_;
+    }
+    driver_ = std::make_shared<const DriverModel>(*std::move(model));
+    driver_version_ = driver;
   }
-  inode_ = status.st_ino;
-  modified_ns_ = modified;
-  return model_ = std::make_shared<const DriverModel>(*std::move(model));
+  model_ = live == Version{} ? driver_ : with_live_readings(live_path);
+  live_version_ = live;
+  return model_;
+}
+
+Session::Version Session::version_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  return {status.st_ino, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+std::shared_ptr<const DriverModel> Session::with_live_readings(const std::string& path) const {
+  const auto text = host::read_tree_file(path, kMaxYamlBytes);
+  auto model = std::make_shared<DriverModel>(*driver_);
+  const Status applied = text ? apply_live_readings(*text, *model) : fail(text.error());
+  if (applied) return model;
+  say(path + ": " + applied.error().what);
+  return driver_;
+}
+
+std::uint64_t Session::moved_bytes(const std::string& address, std::string_view link, double bytes_s) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto [found, is_new] = moved_.try_emplace({address, std::string(link)}, Moved{now, 0});
+  Moved& moved = found->second;
+  moved.bytes += bytes_s * std::chrono::duration<double>(now - moved.asked).count();
+  moved.asked = now;
+  return static_cast<std::uint64_t>(moved.bytes);
 }
 
 abi::Return Session::enter(const char* function) {

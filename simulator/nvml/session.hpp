@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/gpu/nvml_abi.h"
@@ -63,17 +66,38 @@ class Session {
   // Of a GPU, or of its instance at this position; call it within a body.
   [[nodiscard]] abi::Device handle(const std::string& address, std::optional<std::size_t> instance = {});
 
+  // Bytes that a GPU has moved since this process first asked, at `bytes_s` since the last question. `link`:
+  // "pcie" or "nvlink"; call it within a body.
+  [[nodiscard]] std::uint64_t moved_bytes(const std::string& address, std::string_view link, double bytes_s);
+
   // The GPUs at the time of init, in NVML's order; call it within a body.
   [[nodiscard]] const std::vector<abi::Device>& devices() const { return visible_; }
 
  private:
-  // The state of the file, read again after a change. Null: the machine has no NVML library.
+  // A file of the tree as it was read last.
+  struct Version {
+    std::uint64_t inode = 0;  // 0: the file is missing
+    std::int64_t modified_ns = 0;
+
+    friend bool operator==(const Version&, const Version&) = default;
+  };
+  struct Moved {
+    std::chrono::steady_clock::time_point asked;
+    double bytes = 0;
+  };
+
+  // The state of the files, read again after a change. Null: the machine has no NVML library.
   std::shared_ptr<const DriverModel> refresh();
+  [[nodiscard]] static Version version_of(const std::string& path);
+  // nvml.yaml with the readings of gpu_readings.txt in place of its own.
+  [[nodiscard]] std::shared_ptr<const DriverModel> with_live_readings(const std::string& path) const;
 
   std::recursive_mutex mutex_;
-  std::shared_ptr<const DriverModel> model_;
-  std::uint64_t inode_ = 0;
-  std::int64_t modified_ns_ = 0;
+  std::shared_ptr<const DriverModel> driver_;  // nvml.yaml
+  std::shared_ptr<const DriverModel> model_;   // with live readings
+  Version driver_version_;
+  Version live_version_;
+  std::map<std::pair<std::string, std::string>, Moved> moved_;  // by address and link
   int initialised_ = 0;
   std::vector<abi::Device> visible_;
   std::vector<std::unique_ptr<nvmlDevice_st>> handles_;  // never freed: a client can keep a handle

@@ -21,8 +21,8 @@ int main(int argc, char** argv) {
   Status outcome;
   for (const auto add :
        {simulator::add_machines, simulator::add_faults, simulator::add_create, simulator::add_play,
-        simulator::add_inject, simulator::add_recover, simulator::add_advance, simulator::add_feed,
-        simulator::add_deep_test, simulator::add_jobs})
+        simulator::add_inject, simulator::add_readings, simulator::add_recover, simulator::add_advance,
+        simulator::add_feed, simulator::add_deep_test, simulator::add_jobs})
     add(app, outcome);
   try {
     app.parse(argc, argv);

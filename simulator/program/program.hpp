@@ -13,6 +13,7 @@ void add_faults(CLI::App& app, Status& outcome);
 void add_create(CLI::App& app, Status& outcome);
 void add_play(CLI::App& app, Status& outcome);
 void add_inject(CLI::App& app, Status& outcome);
+void add_readings(CLI::App& app, Status& outcome);
 void add_recover(CLI::App& app, Status& outcome);
 void add_advance(CLI::App& app, Status& outcome);
 void add_feed(CLI::App& app, Status& outcome);

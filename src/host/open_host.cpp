@@ -180,6 +180,10 @@ class TreeGpus final : public Gpus {
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override {
     return now().take_events(deadline);
   }
+  [[nodiscard]] Result<GpuTelemetry> read_telemetry(TelemetryDetail detail,
+                                                    MonoTime deadline) const override {
+    return now().read_telemetry(detail, deadline);
+  }
   [[nodiscard]] const HelperGpus& driver() const { return driver_; }
 
  private:

@@ -72,6 +72,11 @@ enum class GpuGroup : std::uint8_t {
 [[nodiscard]] std::string_view to_string(GpuGroup group);
 [[nodiscard]] std::optional<GpuGroup> parse_gpu_group(std::string_view word);
 
+// How much telemetry reads: what changes within a second, or also what changes slowly.
+enum class TelemetryDetail : std::uint8_t { brief, detailed };
+
+struct GpuTelemetry;  // host/gpu/telemetry.hpp
+
 // One value from the driver. host/gpu/readings.hpp lists names and units.
 struct GpuReading {
   std::string name;            // "row_remap.pending"
@@ -137,6 +142,9 @@ class Gpus {
   // Xid events since the last call, of the last minutes only; the first request of any kind starts their
   // collection. An error if no GPU can be registered for events. Thread-safe.
   [[nodiscard]] virtual Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const = 0;
+  // Power, clocks and the like of all GPUs, for one caller once a second. Cheaper than read() where the
+  // driver allows it; otherwise made from read(). Returns a state of the driver and errors as read() does.
+  [[nodiscard]] virtual Result<GpuTelemetry> read_telemetry(TelemetryDetail detail, MonoTime deadline) const;
 
   // The GPUs of a vendor whose driver is not loaded.
   [[nodiscard]] static const Gpus& none();

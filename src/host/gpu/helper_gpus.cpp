@@ -9,6 +9,7 @@
 
 #include "core/parse.hpp"
 #include "host/files/fd.hpp"
+#include "host/gpu/helper_answer.hpp"
 #include "host/gpu/nvml_abi.h"
 #include "host/gpu/readings.hpp"
 #include "host/pci/pci.hpp"
@@ -43,10 +44,13 @@ Result<GpuReport> report_of(const HelperError& error) {
 }
 
 // The helper may hang: calling it again at once would cost the next caller its whole deadline.
+bool is_worth_a_pause(DriverState state) {
+  return state == DriverState::unresponsive || state == DriverState::crashed ||
+         state == DriverState::exhausted;
+}
+
 bool is_worth_a_pause(const Result<GpuReport>& answer) {
-  if (!answer) return false;
-  return answer->state == DriverState::unresponsive || answer->state == DriverState::crashed ||
-         answer->state == DriverState::exhausted;
+  return answer && is_worth_a_pause(answer->state);
 }
 
 // The shared answer may contain more groups.
@@ -138,6 +142,48 @@ Result<std::vector<GpuEvent>> HelperGpus::take_events(MonoTime deadline) const {
   return parse_gpu_events(*answer, clock_.now());
 }
 
+std::optional<DriverState> HelperGpus::paused_state() const {
+  const std::lock_guard lock(mutex_);
+  const MonoTime now = clock_.now().mono;
+  if (last_ && is_worth_a_pause(*last_) && now - last_time_ < kPause) return (*last_)->state;
+  if (is_worth_a_pause(telemetry_state_) && now - telemetry_time_ < kPause) return telemetry_state_;
+  return std::nullopt;
+}
+
+void HelperGpus::note(const GpuTelemetry& telemetry) const {
+  const std::lock_guard lock(mutex_);
+  // The request of another caller takes long: the driver works.
+  if (telemetry.state == DriverState::unresponsive && is_asking_) return;
+  telemetry_state_ = telemetry.state;
+  telemetry_time_ = clock_.now().mono;
+  driver_calls_ += telemetry.calls;
+}
+
+Result<GpuTelemetry> HelperGpus::read_telemetry(TelemetryDetail detail, MonoTime deadline) const {
+  if (vendor_ != GpuVendor::nvidia) return Gpus::read_telemetry(detail, deadline);
+  GpuTelemetry telemetry;
+  if (const auto paused = paused_state()) {
+    telemetry.state = *paused;
+    telemetry.detail = "the driver is not called again yet";
+    return telemetry;
+  }
+  const HelperResult answer =
+      client_.call("telemetry", format_telemetry_request(detail), process_time(deadline));
+  if (!answer) {
+    // A helper of an earlier release.
+    if (answer.error().failure == HelperFailure::refused && answer.error().error.code == Errc::unsupported)
+      return Gpus::read_telemetry(detail, deadline);
+    telemetry = telemetry_of(TRY(report_of(answer.error())));
+  } else if (auto parsed = parse_gpu_telemetry(*answer)) {
+    telemetry = std::move(*parsed);
+  } else {
+    telemetry.state = DriverState::crashed;
+    telemetry.detail = parsed.error().what;
+  }
+  note(telemetry);
+  return telemetry;
+}
+
 std::uint64_t HelperGpus::driver_calls() const {
   const std::lock_guard lock(mutex_);
   return driver_calls_;
@@ -151,19 +197,12 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxGpus = 128;
 constexpr std::size_t kMaxReadings = 1024;  // of one GPU
-constexpr std::size_t kMaxText = 1024;
 constexpr std::size_t kMaxEvents = 4096;
 constexpr std::int64_t kMaxAge = 86'400'000;  // milliseconds
 
 // ---- writing
-
-// Paths and messages of the loader may contain any bytes; the text that is sent is short and printable.
-std::string presentable(std::string_view text) {
-  return to_printable(text, kMaxText);
-}
 
 json::value json_of(const std::optional<Value>& value) {
   if (!value) return nullptr;
@@ -197,61 +236,9 @@ json::object json_of(const GpuDevice& gpu) {
 
 // ---- reading
 
-tl::unexpected<Error> malformed_answer(std::string what) {
-  return fail(Errc::malformed, "helper's answer: " + std::move(what));
-}
-
-Result<json::object> parse_object(std::string_view text) {
-  if (text.size() > kMaxBytes) return malformed_answer("longer than 1 MiB");
-  boost::system::error_code error;
-  json::value value = json::parse(json::string_view(text.data(), text.size()), error);
-  if (error) return malformed_answer("not JSON: " + error.message());
-  if (!value.is_object()) return malformed_answer("not an object");
-  return std::move(value.as_object());
-}
-
-Result<std::string> answer_text(const json::value& value, std::string_view name) {
-  const json::string* text = value.if_string();
-  if (text == nullptr) return malformed_answer(std::string(name) + " is not a string");
-  const std::string_view view(text->data(), text->size());
-  if (view.size() > kMaxText || !is_printable(view))
-    return malformed_answer(std::string(name) + " is not a short printable string");
-  return std::string(view);
-}
-
-Result<std::string> text_member(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
-  if (value == nullptr) return malformed_answer(std::string(name) + " is missing");
-  return answer_text(*value, name);
-}
-
-Result<std::int64_t> answer_integer(const json::value& value, std::string_view name, std::int64_t low,
-                                    std::int64_t high) {
-  boost::system::error_code error;
-  const auto number = value.to_number<std::int64_t>(error);
-  if (error || number < low || number > high)
-    return malformed_answer(std::string(name) + " is not an integer from " + std::to_string(low) + " to " +
-                            std::to_string(high));
-  return number;
-}
-
-Result<std::int64_t> integer_member(const json::object& object, std::string_view name, std::int64_t high) {
-  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
-  if (value == nullptr) return malformed_answer(std::string(name) + " is missing");
-  return answer_integer(*value, name, 0, high);
-}
-
 std::int64_t milliseconds(Duration duration) {
   const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   return std::clamp<std::int64_t>(count, 0, kMaxAge);
-}
-
-Result<const json::array*> array_member(const json::object& object, std::string_view name,
-                                        std::size_t limit) {
-  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
-  if (value == nullptr || !value->is_array()) return malformed_answer(std::string(name) + " is not a list");
-  if (value->as_array().size() > limit) return malformed_answer(std::string(name) + " is too long");
-  return &value->as_array();
 }
 
 Result<std::optional<Value>> reading_value_of(const json::value& value, std::string_view name) {
@@ -366,7 +353,7 @@ std::string format_gpu_report(const GpuReport& report) {
 }
 
 Result<GpuReport> parse_gpu_report(std::string_view text) {
-  const json::object object = TRY(parse_object(text));
+  const json::object object = TRY(parse_answer_object(text));
   GpuReport report;
   const std::string state = TRY(text_member(object, "state"));
   const auto known = parse_driver_state(state);
@@ -397,7 +384,7 @@ std::string format_gpu_events(const std::vector<GpuEvent>& events, Instant now) 
 }
 
 Result<std::vector<GpuEvent>> parse_gpu_events(std::string_view text, Instant now) {
-  const json::object object = TRY(parse_object(text));
+  const json::object object = TRY(parse_answer_object(text));
   std::vector<GpuEvent> events;
   for (const json::value& value : *TRY(array_member(object, "events", kMaxEvents))) {
     if (!value.is_object()) return malformed_answer("an event is not an object");
@@ -429,7 +416,7 @@ std::string format_gpu_question(const GpuQuestion& question) {
 }
 
 Result<GpuQuestion> parse_gpu_question(std::string_view text) {
-  const json::object object = TRY(parse_object(text));
+  const json::object object = TRY(parse_answer_object(text));
   GpuQuestion question;
   for (const json::value& value : *TRY(array_member(object, "groups", 64))) {
     const std::string word = TRY(answer_text(value, "group"));

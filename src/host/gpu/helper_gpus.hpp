@@ -13,6 +13,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/gpu/gpus.hpp"
+#include "host/gpu/telemetry.hpp"
 #include "host/helpers/helper_client.hpp"
 
 namespace autopilot::host {
@@ -32,6 +33,9 @@ class HelperGpus final : public Gpus {
 
   [[nodiscard]] Result<GpuReport> read(const std::vector<GpuGroup>& groups, MonoTime deadline) const override;
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events(MonoTime deadline) const override;
+  // Not shared: the caller asks once a second. Neither called while the driver is unresponsive (kPause), nor
+  // does it make another caller wait longer than `deadline`.
+  [[nodiscard]] Result<GpuTelemetry> read_telemetry(TelemetryDetail detail, MonoTime deadline) const override;
 
   [[nodiscard]] HelperStats stats() const { return client_.stats(); }
   // Calls of the driver's library since start, counted in its answers.
@@ -41,6 +45,9 @@ class HelperGpus final : public Gpus {
   // The last answer, if it is recent enough; otherwise empty.
   [[nodiscard]] std::optional<Result<GpuReport>> shared_answer(const std::set<GpuGroup>& groups) const;
   [[nodiscard]] Result<GpuReport> ask(const std::set<GpuGroup>& groups, MonoTime deadline) const;
+  // The state of a driver that is not called again yet; otherwise empty.
+  [[nodiscard]] std::optional<DriverState> paused_state() const;
+  void note(const GpuTelemetry& telemetry) const;
   // The deadline on the clock of the process.
   [[nodiscard]] MonoTime process_time(MonoTime deadline) const;
 
@@ -56,6 +63,8 @@ class HelperGpus final : public Gpus {
   mutable std::set<GpuGroup> last_groups_;
   mutable MonoTime last_time_{};
   mutable std::uint64_t driver_calls_ = 0;
+  mutable DriverState telemetry_state_ = DriverState::ok;  // of the last telemetry
+  mutable MonoTime telemetry_time_{};
 };
 
 // The report as one JSON object, from the helper to the agent. It does not contain the time of the report;

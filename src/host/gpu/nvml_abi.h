@@ -115,6 +115,10 @@ inline constexpr unsigned kNvLinkErrorCrcFlit = 2;
 inline constexpr unsigned kNvLinkErrorCrcData = 3;
 inline constexpr unsigned kNvLinkMaxLinks = 36;
 
+// Versions of NVLink, as NVML numbers them: the last one with one counter field for each link; NVLink 5.
+inline constexpr unsigned kLastVersionWithLinkFields = 5;
+inline constexpr unsigned kNvLink5 = 7;
+
 inline constexpr unsigned kFeatureDisabled = 0;  // persistence mode, link state, ECC mode
 inline constexpr unsigned kFeatureEnabled = 1;
 inline constexpr unsigned kMigDisabled = 0;
@@ -178,6 +182,10 @@ inline constexpr unsigned kFieldMemoryTemperature = 82;
 inline constexpr unsigned kFieldNvLinkLinkCount = 91;
 inline constexpr unsigned kFieldPcieReplayCounter = 94;
 inline constexpr unsigned kFieldPcieReplayRollovers = 95;
+// KiB since the driver was loaded, without the overhead of the protocol; scopeId is a link or kAllLinks.
+inline constexpr unsigned kFieldNvLinkThroughputTx = 138;
+inline constexpr unsigned kFieldNvLinkThroughputRx = 139;
+inline constexpr unsigned kAllLinks = 0xffffffff;
 inline constexpr unsigned kFieldRemappedCorrectable = 142;
 inline constexpr unsigned kFieldRemappedUncorrectable = 143;
 inline constexpr unsigned kFieldRemappedPending = 144;
@@ -210,7 +218,12 @@ inline constexpr unsigned kFieldPowerDefaultLimit = 189;
 inline constexpr unsigned kFieldPowerRequestedLimit = 192;
 inline constexpr unsigned kFieldTemperatureShutdownTlimit = 193;
 inline constexpr unsigned kFieldTemperatureSlowdownTlimit = 194;
+// Bytes since the driver was loaded.
+inline constexpr unsigned kFieldPcieTxBytes = 197;
+inline constexpr unsigned kFieldPcieRxBytes = 198;
 // NVLink 5; scopeId is the link.
+inline constexpr unsigned kFieldNvLinkTxBytes = 202;
+inline constexpr unsigned kFieldNvLinkRxBytes = 204;
 inline constexpr unsigned kFieldNvLinkReceiveErrors = 208;
 inline constexpr unsigned kFieldNvLinkIntegrityErrors = 211;
 inline constexpr unsigned kFieldNvLinkRecoverySuccessful = 213;

@@ -116,6 +116,7 @@ void NvmlDriver::stop() {
   has_bad_gpu_ = false;
   events_.end();
   known_.clear();
+  telemetry_gpus_.clear();
   if (library_) calls_before_ += library_->calls();
   library_.reset();
 }
@@ -289,6 +290,42 @@ void NvmlDriver::read_identity(nvml::Device device, GpuDevice& gpu) {
   gpu.subject.serial = known.serial;
 }
 
+void NvmlDriver::find_telemetry_gpus() {
+  const nvml::Functions& functions = library().functions();
+  unsigned count = 0;
+  if (library().call(functions.nvmlDeviceGetCount_v2, &count) != nvml::kSuccess) return;
+  for (unsigned i = 0; i < std::min(count, kMaxNvmlGpus); ++i) {
+    nvml::Device device = nullptr;
+    nvml::PciInfo pci{};
+    if (library().call(functions.nvmlDeviceGetHandleByIndex_v2, i, &device) != nvml::kSuccess) continue;
+    if (library().call(functions.nvmlDeviceGetPciInfo_v3, device, &pci) != nvml::kSuccess) continue;
+    const auto address = canonical_pci_address(driver_text(pci.busId, sizeof(pci.busId)));
+    if (!address) continue;
+    GpuDevice gpu;
+    gpu.subject.key = *address;
+    read_identity(device, gpu);
+    telemetry_gpus_.emplace_back(device, static_cast<int>(i), *address, gpu.name);
+  }
+}
+
+GpuTelemetry NvmlDriver::read_telemetry(TelemetryDetail detail) {
+  const std::uint64_t before = calls();
+  GpuTelemetry telemetry;
+  telemetry.state = start();
+  if (telemetry.state == DriverState::ok) {
+    if (telemetry_gpus_.empty()) find_telemetry_gpus();
+    for (NvmlTelemetry& gpu : telemetry_gpus_) {
+      telemetry.gpus.push_back(gpu.read(library(), detail));
+      has_bad_gpu_ = has_bad_gpu_ || telemetry.gpus.back().state != GpuState::ok;
+    }
+  } else {
+    telemetry.detail = detail_;
+  }
+  telemetry.calls = calls() - before;
+  if (telemetry.state != DriverState::ok) stop();
+  return telemetry;
+}
+
 Result<std::vector<GpuEvent>> NvmlDriver::take_events() {
   if (const DriverState state = start(); state != DriverState::ok)
     return fail(Errc::unavailable, "the driver is " + std::string(to_string(state)) + ": " + detail_);
@@ -322,6 +359,17 @@ class NvmlService {
     report.state = DriverState::unresponsive;
     report.detail = what_hangs();
     return format_gpu_report(report);
+  }
+
+  Result<std::string> read_telemetry(std::string_view params, MonoTime deadline) {
+    const TelemetryDetail detail = TRY(parse_telemetry_request(params));
+    auto answer =
+        ask([this, detail] { return format_gpu_telemetry(driver_.read_telemetry(detail)); }, deadline);
+    if (answer) return std::move(*answer);
+    GpuTelemetry telemetry;
+    telemetry.state = DriverState::unresponsive;
+    telemetry.detail = what_hangs();
+    return format_gpu_telemetry(telemetry);
   }
 
   Result<std::string> take_events(std::string_view, MonoTime deadline) {
@@ -397,6 +445,8 @@ int run_nvml_helper(int fd, const std::vector<std::string>& arguments) {
   const int code = serve(
       fd,
       {{"read", [](std::string_view params, MonoTime deadline) { return service.read(params, deadline); }},
+       {"telemetry",
+        [](std::string_view params, MonoTime deadline) { return service.read_telemetry(params, deadline); }},
        {"events",
         [](std::string_view params, MonoTime deadline) { return service.take_events(params, deadline); }}});
   // The thread may hang in the driver: exit without destructors and without joining it.

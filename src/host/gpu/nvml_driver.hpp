@@ -12,6 +12,8 @@
 #include "host/gpu/gpus.hpp"
 #include "host/gpu/nvml_library.hpp"
 #include "host/gpu/nvml_reader.hpp"
+#include "host/gpu/nvml_telemetry.hpp"
+#include "host/gpu/telemetry.hpp"
 
 namespace autopilot::host {
 
@@ -36,6 +38,8 @@ class NvmlDriver {
   // index has the key "index-<n>".
   [[nodiscard]] GpuReport read(const std::vector<GpuGroup>& groups,
                                const std::vector<std::string>& addresses);
+  // The GPUs of NVML's enumeration; returns an answer in every state.
+  [[nodiscard]] GpuTelemetry read_telemetry(TelemetryDetail detail);
   // Xid events since the last call, at most NvmlEvents::kKeptFor old. An error if no GPU can be registered
   // for events: an empty list would look healthy.
   [[nodiscard]] Result<std::vector<GpuEvent>> take_events();
@@ -58,6 +62,8 @@ class NvmlDriver {
                                              GpuState state) const;
   [[nodiscard]] std::uint64_t calls() const { return calls_before_ + (library_ ? library_->calls() : 0); }
   void read_identity(nvml::Device device, GpuDevice& gpu);
+  // Fills telemetry_gpus_; a GPU without handle or address is left out.
+  void find_telemetry_gpus();
 
   // The identity of a GPU, which does not change while NVML is initialised.
   struct Known {
@@ -85,6 +91,7 @@ class NvmlDriver {
   std::string cuda_version_;
   std::map<std::string, Known, std::less<>> known_;  // by PCI address
   NvmlEvents events_;
+  std::vector<NvmlTelemetry> telemetry_gpus_;  // empty: not found since NVML was initialised
 };
 
 // `autopilot helper nvml [--library PATH]`: calls the driver's library for HelperGpus. A separate thread

@@ -132,6 +132,28 @@ std::string driver_text(const char* text, std::size_t size) {
   return to_printable({text, strnlen(text, size)});
 }
 
+std::int64_t saturated(unsigned long long number) {
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  return number > static_cast<unsigned long long>(kMax) ? kMax : static_cast<std::int64_t>(number);
+}
+
+std::int64_t field_integer(const nvml::FieldValue& field) {
+  switch (field.valueType) {
+    case nvml::kValueUnsignedInt:
+      return field.value.uiVal;
+    case nvml::kValueUnsignedLong:
+      return saturated(field.value.ulVal);
+    case nvml::kValueSignedLongLong:
+      return field.value.sllVal;
+    case nvml::kValueSignedInt:
+      return field.value.siVal;
+    case nvml::kValueUnsignedShort:
+      return field.value.usVal;
+    default:
+      return saturated(field.value.ullVal);
+  }
+}
+
 namespace {
 
 tl::unexpected<Error> call_failed(const NvmlLibrary& library, std::string_view function, nvml::Return code) {

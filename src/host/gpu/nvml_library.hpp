@@ -113,6 +113,11 @@ class NvmlLibrary {
 // The text in a buffer of the driver as printable ASCII.
 [[nodiscard]] std::string driver_text(const char* text, std::size_t size);
 
+// A number above the range becomes the largest one.
+[[nodiscard]] std::int64_t saturated(unsigned long long number);
+// The value of a field that is not a floating-point number.
+[[nodiscard]] std::int64_t field_integer(const nvml::FieldValue& field);
+
 inline constexpr unsigned kMaxNvmlGpus = 64;  // GPUs that are read
 
 // Xid events from NVML. NVML delivers only events after the registration, so the registration is made early,

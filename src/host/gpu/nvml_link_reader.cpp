@@ -10,9 +10,6 @@ namespace {
 
 using namespace reading;
 
-// The last NVLink version, as NVML numbers it, with one counter field per link.
-constexpr std::int64_t kLastVersionWithLinkFields = 5;
-
 }  // namespace
 
 int NvmlReader::link_count() {
@@ -49,7 +46,7 @@ void NvmlReader::read_nvlink() {
       add(kNvLinkVersion, version_code, std::int64_t{version}, link);
     });
     if (const auto& version = readings_.back().value)
-      are_old = std::get<std::int64_t>(*version) <= kLastVersionWithLinkFields;
+      are_old = std::get<std::int64_t>(*version) <= nvml::kLastVersionWithLinkFields;
     fact(kNvLinkRemote, link, [&] {
       nvml::PciInfo remote{};
       const nvml::Return remote_code = ask(call.nvmlDeviceGetNvLinkRemotePciInfo_v2, number, &remote);

@@ -19,29 +19,6 @@ using namespace reading;
 // NVML accepts any number of fields; a limit keeps a single call short.
 constexpr std::size_t kFieldsPerCall = 128;
 
-// A number above the range becomes the largest one.
-std::int64_t saturated(unsigned long long number) {
-  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
-  return number > static_cast<unsigned long long>(kMax) ? kMax : static_cast<std::int64_t>(number);
-}
-
-std::int64_t field_integer(const nvml::FieldValue& field) {
-  switch (field.valueType) {
-    case nvml::kValueUnsignedInt:
-      return field.value.uiVal;
-    case nvml::kValueUnsignedLong:
-      return saturated(field.value.ulVal);
-    case nvml::kValueSignedLongLong:
-      return field.value.sllVal;
-    case nvml::kValueSignedInt:
-      return field.value.siVal;
-    case nvml::kValueUnsignedShort:
-      return field.value.usVal;
-    default:
-      return saturated(field.value.ullVal);
-  }
-}
-
 // 0 and 1 are flags; the driver may return other numbers.
 Value flag_value(std::int64_t number) {
   if (number == 0 || number == 1) return number == 1;

@@ -57,6 +57,7 @@ template <class Pid>
 // Bits of the reading clocks.event_reasons.
 namespace clocks_reason {
 inline constexpr std::uint64_t kApplicationClocks = 0x2;
+inline constexpr std::uint64_t kSwPowerCap = 0x4;
 inline constexpr std::uint64_t kHwSlowdown = 0x8;
 inline constexpr std::uint64_t kSwThermal = 0x20;
 inline constexpr std::uint64_t kHwThermal = 0x40;

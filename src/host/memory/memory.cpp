@@ -89,6 +89,9 @@ Result<PressureShares> parse_shares(const std::vector<std::string_view>& words) 
   shares.avg10 = TRY(share_of(words[1], "avg10"));
   shares.avg60 = TRY(share_of(words[2], "avg60"));
   shares.avg300 = TRY(share_of(words[3], "avg300"));
+  constexpr std::string_view kTotal = "total=";
+  if (words.size() > 4 && words[4].starts_with(kTotal))
+    shares.total_us = parse_number<std::uint64_t>(words[4].substr(kTotal.size()));
   return shares;
 }
 

@@ -52,6 +52,7 @@ struct PressureShares {
   double avg10 = 0;
   double avg60 = 0;
   double avg300 = 0;
+  std::optional<std::uint64_t> total_us{};  // since boot; missing: the row does not have it
 };
 
 // /proc/pressure/<resource>: the share of time in which some tasks, or all tasks at once, waited for the

@@ -19,6 +19,8 @@ constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the ABI of
 // Places behind the name, counted from the state.
 constexpr std::size_t kParent = 1;
 constexpr std::size_t kFlags = 6;
+constexpr std::size_t kUserTicks = 11;
+constexpr std::size_t kKernelTicks = 12;
 constexpr std::size_t kStarted = 19;
 
 std::optional<std::uint64_t> switches_of(std::string_view status) {
@@ -60,7 +62,9 @@ Result<TaskState> parse_task_state(std::string_view text) {
   const auto parent = parse_number<std::int64_t>(words[kParent]);
   const auto flags = parse_number<std::uint64_t>(words[kFlags]);
   const auto started = parse_number<std::uint64_t>(words[kStarted]);
-  if (!parent || !flags || !started) return malformed();
+  const auto user = parse_number<std::uint64_t>(words[kUserTicks]);
+  const auto kernel = parse_number<std::uint64_t>(words[kKernelTicks]);
+  if (!parent || !flags || !started || !user || !kernel) return malformed();
   TaskState task;
   task.pid = *pid;
   task.name = to_utf8(text.substr(open + 1, close - open - 1));
@@ -68,7 +72,41 @@ Result<TaskState> parse_task_state(std::string_view text) {
   task.parent = *parent;
   task.is_kernel_thread = (*flags & kKernelThread) != 0;
   task.started_ticks = *started;
+  task.cpu_ticks = *user + *kernel;
   return task;
+}
+
+Result<TaskState> read_task_state(const Files& files, std::int64_t pid) {
+  const std::string text = TRY(files.read(std::string(kProc) + "/" + std::to_string(pid) + "/stat"));
+  return parse_task_state(text);
+}
+
+Result<TaskIo> parse_task_io(std::string_view text) {
+  TaskIo io;
+  std::size_t found = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto colon = line.find(": ");
+    if (colon == std::string_view::npos) continue;
+    const std::string_view name = line.substr(0, colon);
+    std::uint64_t* target = nullptr;
+    if (name == "rchar") target = &io.call_read_bytes;
+    if (name == "wchar") target = &io.call_written_bytes;
+    if (name == "read_bytes") target = &io.storage_read_bytes;
+    if (name == "write_bytes") target = &io.storage_written_bytes;
+    if (target == nullptr) continue;
+    const auto bytes = parse_number<std::uint64_t>(line.substr(colon + 2));
+    if (!bytes) return fail(Errc::malformed, "io: " + to_utf8(line.substr(0, 80)) + " is not a number");
+    *target = *bytes;
+    ++found;
+  }
+  constexpr std::size_t kRows = 4;
+  if (found != kRows) return fail(Errc::malformed, "io: rows are missing");
+  return io;
+}
+
+Result<TaskIo> read_task_io(const Files& files, std::int64_t pid) {
+  const std::string text = TRY(files.read(std::string(kProc) + "/" + std::to_string(pid) + "/io"));
+  return parse_task_io(text);
 }
 
 Result<Tasks> read_tasks(const Files& files) {

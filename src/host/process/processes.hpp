@@ -23,10 +23,30 @@ struct TaskState {
   std::int64_t parent = 0;
   bool is_kernel_thread = false;
   std::uint64_t started_ticks = 0;  // since boot; with the pid it means one process only
+  std::uint64_t cpu_ticks = 0;      // of all its threads, in user and kernel mode
 };
+
+// Of the ticks above, on every Linux.
+inline constexpr int kTicksPerSecond = 100;
 
 // malformed: not such a row. A name may hold blanks and brackets.
 [[nodiscard]] Result<TaskState> parse_task_state(std::string_view text);
+
+// One process. not_found: it ended.
+[[nodiscard]] Result<TaskState> read_task_state(const Files& files, std::int64_t pid);
+
+// What a process has read and written since its start. Through system calls: files, pipes and devices, from
+// the page cache too, but not sockets. From storage: what disks and file servers were asked for.
+struct TaskIo {
+  std::uint64_t call_read_bytes = 0;
+  std::uint64_t call_written_bytes = 0;
+  std::uint64_t storage_read_bytes = 0;
+  std::uint64_t storage_written_bytes = 0;
+};
+
+// /proc/<pid>/io. denied: of another user, without CAP_SYS_PTRACE.
+[[nodiscard]] Result<TaskIo> read_task_io(const Files& files, std::int64_t pid);
+[[nodiscard]] Result<TaskIo> parse_task_io(std::string_view text);
 
 // A process in a sleep that no signal ends (D).
 struct BlockedTask {

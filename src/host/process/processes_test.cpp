@@ -34,6 +34,26 @@ TEST(Tasks, a_name_may_hold_brackets_and_blanks) {
   EXPECT_EQ(task->parent, 7);
   EXPECT_TRUE(task->is_kernel_thread);
   EXPECT_EQ(task->started_ticks, 7700U);
+  EXPECT_EQ(task->cpu_ticks, 12U);
+}
+
+TEST(Tasks, this_process_can_read_its_own_io) {
+  const Files files;
+  const auto io = read_task_io(files, ::getpid());
+  ASSERT_TRUE(io) << io.error().what;
+  EXPECT_GT(io->call_read_bytes, 0U);
+  const auto task = read_task_state(files, ::getpid());
+  ASSERT_TRUE(task) << task.error().what;
+  EXPECT_EQ(task->pid, ::getpid());
+  EXPECT_EQ(read_task_state(files, 0).error().code, Errc::not_found);
+}
+
+TEST(Tasks, io_without_its_rows_is_malformed) {
+  const auto io = parse_task_io("rchar: 1\nwchar: 2\nsyscr: 9\nread_bytes: 3\nwrite_bytes: 4\n");
+  ASSERT_TRUE(io) << io.error().what;
+  EXPECT_EQ(io->storage_written_bytes, 4U);
+  for (const char* text : {"", "rchar: 1\n", "rchar: x\nwchar: 2\nread_bytes: 3\nwrite_bytes: 4\n"})
+    EXPECT_FALSE(parse_task_io(text)) << text;
 }
 
 TEST(Tasks, what_is_no_row_is_malformed) {

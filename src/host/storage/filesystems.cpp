@@ -106,6 +106,9 @@ constexpr std::size_t kDatagramSends = 2;
 // Of a row of an operation: ops, transmissions, timeouts, ...
 constexpr std::size_t kTimeouts = 2;
 constexpr std::size_t kLeastOperationColumns = 8;
+// Of the row of bytes: by applications, past the cache, then from and to the server.
+constexpr std::size_t kServerReadBytes = 5;
+constexpr std::size_t kServerWrittenBytes = 6;
 
 // "device SERVER:/EXPORT mounted on POINT with fstype nfs4 statvers=1.1"
 std::optional<NfsMount> parse_head(std::string_view line) {
@@ -118,6 +121,7 @@ std::optional<NfsMount> parse_head(std::string_view line) {
   mount.server = words[1].substr(0, end);
   if (mount.server.starts_with('[') && mount.server.ends_with(']'))
     mount.server = mount.server.substr(1, mount.server.size() - 2);
+  mount.exported = words[1];
   mount.mount_point = words[4];
   return mount;
 }
@@ -146,6 +150,9 @@ class MountReader {
     const auto words = split_words(line);
     if (words.empty()) return true;
     if (words[0] == "xprt:") return add_transport(words, mount_);
+    if (words[0] == "bytes:")
+      return words.size() > kServerWrittenBytes && add_number(words[kServerReadBytes], mount_.read_bytes) &&
+             add_number(words[kServerWrittenBytes], mount_.written_bytes);
     if (words[0] == "RPC") {  // "RPC iostats version: 1.1  p/v: 100003/4 (nfs)"
       for (std::size_t i = 0; i + 1 < words.size(); ++i)
         if (words[i] == "p/v:") mount_.version = words[i + 1];

@@ -58,11 +58,14 @@ class Filesystems {
 // share their transports, and their counters.
 struct NfsMount {
   std::string mount_point;
-  std::string server;          // as it was mounted: the name in the kernel's messages
-  std::string version;         // "100003/4": program and version
-  std::uint64_t sends = 0;     // requests sent, repetitions too
-  std::uint64_t receives = 0;  // replies
-  std::uint64_t timeouts = 0;  // requests that passed their last timeout before they ended
+  std::string server;            // as it was mounted: the name in the kernel's messages
+  std::string version;           // "100003/4": program and version
+  std::uint64_t sends = 0;       // requests sent, repetitions too
+  std::uint64_t receives = 0;    // replies
+  std::uint64_t timeouts = 0;    // requests that passed their last timeout before they ended
+  std::string exported;          // "server:/export"; mounts of one share the counts of bytes
+  std::uint64_t read_bytes = 0;  // from the server; 0 where the kernel does not count
+  std::uint64_t written_bytes = 0;
 };
 
 // /proc/self/mountstats: the kernel answers from memory, no server is asked. Empty: nothing is mounted by
