@@ -19,6 +19,10 @@ class Source {
   // its own.
   virtual void poll(const SeenJobs& jobs, WallTime now, std::vector<jobs::Record>& records) = 0;
 
+  // True: a job that ended is not reported completely, such as the last words of its ranks. The source wants
+  // to be polled, although the node has no job.
+  [[nodiscard]] virtual bool has_more() const { return false; }
+
   // Why the source misses something, for a person, each a sentence with the cure. Empty: it does not.
   [[nodiscard]] virtual std::vector<std::string> not_seen() const { return {}; }
 };
