@@ -24,6 +24,7 @@
 #include "host/infiniband/ib_helper.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
+#include "host/nccl_ras/ras_helper.hpp"
 #include "host/process/own_process.hpp"
 #include "host/scripts/confined_program.hpp"
 #include "host/storage/system_storage.hpp"
@@ -56,6 +57,10 @@ constexpr std::array kKinds = {
     HelperKind{"kubelet",
                [](const std::vector<std::string>& arguments) {
                  return host::run_kubelet_helper(host::kHelperFd, arguments);
+               }},
+    HelperKind{"ras",
+               [](const std::vector<std::string>& arguments) {
+                 return host::run_ras_helper(host::kHelperFd, arguments);
                }},
     HelperKind{"self_test", diagnostics::run_self_test},
     HelperKind{"simulated_probe", diagnostics::run_simulated_probe},

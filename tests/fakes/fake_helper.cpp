@@ -17,6 +17,7 @@
 #include "host/kernel_log/kmsg_helper.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
 #include "host/kubelet/kubelet_helper.hpp"
+#include "host/nccl_ras/ras_helper.hpp"
 #include "host/storage/system_storage.hpp"
 #include "nettest/echo/peer_echo.hpp"
 
@@ -113,6 +114,7 @@ int main(int argc, char** argv) {
   if (kind == "amdgpu") return autopilot::host::run_amdgpu_helper(kHelperFd, argc > 2 ? argv[2] : "");
   if (kind == "ib") return autopilot::host::run_ib_helper(kHelperFd, argc > 2 ? argv[2] : "");
   if (kind == "kubelet") return autopilot::host::run_kubelet_helper(kHelperFd, {argv + 2, argv + argc});
+  if (kind == "ras") return autopilot::host::run_ras_helper(kHelperFd, {argv + 2, argv + argc});
   if (kind == "kmsg" && argc > 3) return listen_with_fed_log(argv[2], argv[3]);
   if (kind == "ethtool") return autopilot::host::run_ethtool_helper(kHelperFd);
   if (kind == "hangs_about_eth1")

@@ -67,6 +67,7 @@ void unmap_own_code() {
 namespace {
 
 static_assert(kReadKernelLog == Capabilities{1} << CAP_SYSLOG);
+static_assert(kEnterNamespaces == (Capabilities{1} << CAP_SYS_ADMIN | Capabilities{1} << CAP_SYS_PTRACE));
 
 using Words = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 

@@ -26,6 +26,8 @@ using Capabilities = std::uint64_t;
 
 inline constexpr Capabilities kNoCapabilities = 0;
 inline constexpr Capabilities kReadKernelLog = Capabilities{1} << 34;  // CAP_SYSLOG
+// CAP_SYS_ADMIN for setns(2), and CAP_SYS_PTRACE to open the namespaces of processes of other users.
+inline constexpr Capabilities kEnterNamespaces = Capabilities{1} << 21 | Capabilities{1} << 19;
 
 // Gives up all others, for ever: programs that are started get none, also as root and from their files. For
 // the calling thread and what it starts: the process must have one.

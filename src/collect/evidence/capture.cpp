@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collect/evidence/capture.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "core/parse.hpp"
+#include "host/files/fd.hpp"
+#include "host/process/process_handle.hpp"
+
+namespace autopilot::collect {
+namespace {
+
+constexpr std::size_t kMaxProcFile = std::size_t{16} << 10;
+constexpr std::array<std::string_view, 4> kThreadFiles{"status", "wchan", "stack", "syscall"};
+
+// What a source may take, so that its own error arrives before it is abandoned.
+MonoTime earlier(MonoTime deadline, Duration patience) {
+  return deadline - patience / 8;
+}
+
+// One item, with the time that it took.
+class Timed {
+ public:
+  Timed(EvidenceFolder& folder, std::string name) : folder_(folder), began_(host::mono_now()) {
+    item_.name = std::move(name);
+  }
+  void end(const std::string& file, const Result<std::string>& text) {
+    item_.took = host::mono_now() - began_;
+    item_.file = file;
+    if (!text) item_.problem = text.error().what;
+    if (text && text->empty()) item_.problem = "empty";
+    folder_.add(std::move(item_), text ? std::string_view(*text) : std::string_view());
+  }
+  void end(const std::string& file, const std::string& text, const std::string& problem) {
+    item_.took = host::mono_now() - began_;
+    item_.file = file;
+    item_.problem = problem;
+    folder_.add(std::move(item_), text);
+  }
+
+ private:
+  EvidenceFolder& folder_;
+  MonoTime began_;
+  EvidenceItem item_;
+};
+
+// A thread of a rank's process, or of a child that counts as its own.
+struct ThreadOf {
+  std::int64_t pid = 0;
+  std::uint64_t started_ticks = 0;
+  std::int64_t thread = 0;
+  int rank = 0;
+};
+
+Result<std::string> ask_ras_of(const EvidenceSources& sources, const RankProcess& process,
+                               MonoTime deadline) {
+  if (!sources.ask_ras || !sources.environment_of) return fail(Errc::unsupported, "NCCL RAS is not asked");
+  const RankEnvironment environment = sources.environment_of(process);
+  const host::RasAddress address = TRY(host::parse_ras_address(environment.ras_address));
+  return sources.ask_ras({.pid = process.pid, .started_ticks = process.started_ticks, .address = address},
+                         deadline);
+}
+
+// Nothing of the caller's is used after the deadline.
+void capture_ras(const EvidenceSources& sources, const EvidenceRequest& request, DeadlineRunner& runner,
+                 Duration patience, EvidenceFolder& folder) {
+  std::set<std::uint64_t> seen;
+  for (const RankProcess& process : request.processes) {
+    if (!seen.insert(process.network_namespace).second || seen.size() > kMaxEvidenceNamespaces) continue;
+    Timed item(folder, "ras");
+    const MonoTime deadline = host::mono_now() + patience;
+    item.end("ras-rank" + std::to_string(process.rank) + ".txt",
+             runner.run([sources, process,
+                         until = earlier(deadline, patience)] { return ask_ras_of(sources, process, until); },
+                        deadline));
+  }
+}
+
+// One byte; the flight recorder reads the pipe and writes its dump.
+Result<std::string> trigger_dump(const EvidenceSources& sources, const RankProcess& process) {
+  const std::string prefix = sources.environment_of(process).trigger_prefix;
+  if (prefix.empty())
+    return fail(Errc::unsupported,
+                "the job sets no TORCH_FR_DEBUG_INFO_PIPE_FILE or TORCH_NCCL_DEBUG_INFO_PIPE_FILE");
+  const auto handle = TRY(host::ProcessHandle::open(process.pid, process.started_ticks));
+  const std::string path = prefix + std::to_string(process.rank) + ".pipe";
+  const host::Fd pipe = TRY(handle.open_pipe(path));
+  if (::write(pipe.get(), "1", 1) != 1) return fail_errno(errno, path);
+  return "asked for a dump through " + to_printable(path, 500) + "\n";
+}
+
+void capture_trigger(const EvidenceSources& sources, const EvidenceRequest& request, DeadlineRunner& runner,
+                     Duration patience, EvidenceFolder& folder) {
+  Timed item(folder, "flight_recorder");
+  const MonoTime deadline = host::mono_now() + patience;
+  std::string text;
+  std::string problem;
+  for (const RankProcess& process : request.processes) {
+    if (!sources.environment_of) break;
+    const auto asked = runner.run([sources, process] { return trigger_dump(sources, process); }, deadline);
+    const std::string line =
+        "rank " + std::to_string(process.rank) + ": " + (asked ? *asked : asked.error().what + "\n");
+    text += line;
+    if (!asked && problem.empty()) problem = line.substr(0, line.size() - 1);
+  }
+  if (!sources.environment_of) problem = "the environment of the processes is not known";
+  item.end("flight_recorder.txt", text, problem);
+}
+
+std::vector<ThreadOf> main_threads_of(const EvidenceRequest& request) {
+  std::vector<ThreadOf> threads;
+  for (const RankProcess& process : request.processes)
+    threads.push_back({process.pid, process.started_ticks, process.pid, process.rank});
+  return threads;
+}
+
+// The main threads, then further ones until there are enough.
+std::vector<ThreadOf> threads_of(const EvidenceRequest& request, DeadlineRunner& runner, MonoTime deadline) {
+  std::vector<ThreadOf> threads = main_threads_of(request);
+  const std::size_t processes = threads.size();
+  for (std::size_t i = 0; i < processes && threads.size() < kMaxEvidenceThreads; ++i) {
+    const ThreadOf main = threads[i];
+    const auto found = std::make_shared<std::vector<std::int64_t>>();
+    const auto done = runner.run(
+        [main, found]() -> Result<std::string> {
+          const auto handle = TRY(host::ProcessHandle::open(main.pid, main.started_ticks));
+          *found = TRY(handle.threads());
+          return std::string();
+        },
+        deadline);
+    if (!done) continue;  // the list may still be written
+    for (const std::int64_t thread : *found)
+      if (thread != main.pid) threads.push_back({main.pid, main.started_ticks, thread, main.rank});
+  }
+  threads.resize(std::min(threads.size(), kMaxEvidenceThreads));
+  return threads;
+}
+
+Result<std::string> describe_thread(const ThreadOf& one) {
+  const auto handle = TRY(host::ProcessHandle::open(one.pid, one.started_ticks));
+  std::string text;
+  for (const std::string_view name : kThreadFiles) {
+    const std::string file = "task/" + std::to_string(one.thread) + "/" + std::string(name);
+    const auto content = handle.read(file, kMaxProcFile);
+    text += "-- " + std::string(name) + "\n" + (content ? to_utf8(*content) : content.error().what);
+    if (!text.ends_with('\n')) text += '\n';
+  }
+  return text;
+}
+
+void capture_processes(const EvidenceRequest& request, DeadlineRunner& runner,
+                       const EvidenceDeadlines& deadlines, EvidenceFolder& folder) {
+  Timed item(folder, "processes");
+  const MonoTime deadline = host::mono_now() + deadlines.processes;
+  std::string text;
+  std::string problem;
+  for (const ThreadOf& one : threads_of(request, runner, host::mono_now() + deadlines.process_thread)) {
+    const MonoTime until = std::min(deadline, host::mono_now() + deadlines.process_thread);
+    const auto described = runner.run([one] { return describe_thread(one); }, until);
+    const std::string head = "rank " + std::to_string(one.rank) + ", process " + std::to_string(one.pid) +
+                             ", thread " + std::to_string(one.thread);
+    text += "== " + head + "\n" + (described ? *described : described.error().what + "\n");
+    if (!described && problem.empty()) problem = head + ": " + described.error().what;
+  }
+  item.end("processes.txt", text, problem);
+}
+
+void capture_text(const std::string& name, const EvidenceText& source, DeadlineRunner& runner,
+                  Duration patience, EvidenceFolder& folder) {
+  Timed item(folder, name);
+  const MonoTime deadline = host::mono_now() + patience;
+  if (!source) {
+    item.end("", fail(Errc::unsupported, "not available on this node"));
+    return;
+  }
+  item.end(name + ".txt",
+           runner.run([source, until = earlier(deadline, patience)] { return source(until); }, deadline));
+}
+
+}  // namespace
+
+Result<EvidenceIndex> capture_evidence(EvidenceStore& store, const EvidenceSources& sources,
+                                       const EvidenceRequest& request, DeadlineRunner& runner,
+                                       const EvidenceDeadlines& deadlines) {
+  EvidenceFolder folder = TRY(store.begin(request.finding, request.job, request.time));
+  capture_ras(sources, request, runner, deadlines.ras, folder);
+  capture_trigger(sources, request, runner, deadlines.trigger, folder);
+  capture_processes(request, runner, deadlines, folder);
+  capture_text("counters", sources.counters, runner, deadlines.counters, folder);
+  capture_text("kernel_log", sources.kernel_log, runner, deadlines.kernel_log, folder);
+  return folder.finish();
+}
+
+class EvidenceCapture::Worker {
+ public:
+  Worker(std::shared_ptr<EvidenceStore> store, EvidenceSources sources, EvidenceDeadlines deadlines)
+      : store_(std::move(store)), sources_(std::move(sources)), deadlines_(deadlines) {}
+
+  static void start(const std::shared_ptr<Worker>& worker) {
+    std::thread([worker] { worker->work(); }).detach();
+  }
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+    waiting_.notify_all();
+  }
+  bool add(EvidenceRequest request) {
+    const std::lock_guard lock(mutex_);
+    if (requests_.size() >= kMaxWaiting) return false;
+    requests_.push_back(std::move(request));
+    waiting_.notify_all();
+    return true;
+  }
+  std::vector<Outcome> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(finished_, {});
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      waiting_.wait(lock, [this] { return is_stopped_ || !requests_.empty(); });
+      if (is_stopped_) return;
+      const EvidenceRequest request = std::move(requests_.front());
+      requests_.pop_front();
+      lock.unlock();
+      auto index = capture_evidence(*store_, sources_, request, runner_, deadlines_);
+      lock.lock();
+      if (finished_.size() < kMaxFinished) finished_.push_back({request.finding, std::move(index)});
+    }
+  }
+
+  static constexpr std::size_t kMaxFinished = 256;
+
+  const std::shared_ptr<EvidenceStore> store_;
+  const EvidenceSources sources_;
+  const EvidenceDeadlines deadlines_;
+  DeadlineRunner runner_;
+  std::mutex mutex_;
+  std::condition_variable waiting_;
+  bool is_stopped_ = false;
+  std::deque<EvidenceRequest> requests_;
+  std::vector<Outcome> finished_;
+};
+
+EvidenceCapture::EvidenceCapture(std::shared_ptr<EvidenceStore> store, EvidenceSources sources,
+                                 EvidenceDeadlines deadlines)
+    : worker_(std::make_shared<Worker>(std::move(store), std::move(sources), deadlines)) {
+  Worker::start(worker_);
+}
+
+EvidenceCapture::~EvidenceCapture() {
+  worker_->stop();
+}
+
+bool EvidenceCapture::start(EvidenceRequest request) {
+  return worker_->add(std::move(request));
+}
+
+std::vector<EvidenceCapture::Outcome> EvidenceCapture::take_finished() {
+  return worker_->take();
+}
+
+}  // namespace autopilot::collect
