@@ -491,11 +491,7 @@ Status Agent::offer_network_tests() {
 
 void Agent::watch_jobs() {
   JobsPartContext context;
-  context.machine.host = machine_.host;
-  // Jobs run on this machine, also where its devices are simulated.
-  context.machine.processes = machine_.simulated
-                                  ? std::make_shared<const host::Files>()
-                                  : std::shared_ptr<const host::Files>(machine_.host, &machine_.host->files);
+  context.machine.host = machine_.simulated ? with_processes_of_this_machine(machine_.host) : machine_.host;
   context.machine.node = machine_.node;
   context.is_simulated = machine_.simulated;
   context.has_controller = options_.cluster && !options_.config.tls.controller.empty();

@@ -175,7 +175,7 @@ struct Jobs {
   std::string brain = "auto";
   std::string coordinator;  // https URL of its agent; empty: none
   Duration search_every = std::chrono::seconds{10};
-  std::string heartbeat_socket = "auto";  // auto: beside `socket`; empty: none
+  std::string heartbeat_folder = "auto";  // auto: beside `socket`; empty: none
   std::string step_pattern;               // RE2; empty: the built-in patterns
   std::string state_dir;                  // of evidence; empty: "jobs" in Config::state_dir
 };
@@ -223,8 +223,8 @@ struct Config {
   }
   // Empty: no heartbeats are received.
   [[nodiscard]] std::string heartbeat_path() const {
-    if (jobs.heartbeat_socket != "auto") return jobs.heartbeat_socket;
-    return socket.substr(0, socket.rfind('/')) + "/heartbeat.sock";
+    if (jobs.heartbeat_folder != "auto") return jobs.heartbeat_folder;
+    return socket.substr(0, socket.rfind('/')) + "/heartbeat";
   }
 };
 

@@ -70,8 +70,8 @@ bool is_job_brain(std::string_view word) {
   return word == "auto" || word == "local" || word == "controller" || word == "coordinator";
 }
 
-bool is_heartbeat_socket(std::string_view word) {
-  return word == "auto" || is_socket_path_or_empty(word);
+bool is_heartbeat_folder(std::string_view word) {
+  return word == "auto" || (is_file_or_empty(word) && word.size() <= 90);
 }
 
 bool is_step_pattern(std::string_view word) {
@@ -370,12 +370,13 @@ constexpr std::array kSettings{
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{5}, c.jobs.search_every)),
             AUTOPILOT_SHOW(format_duration(c.jobs.search_every))},
-    Setting{"jobs.heartbeat_socket", "an absolute path of at most 107 bytes, auto, or nothing in quotes",
+    Setting{"jobs.heartbeat_folder", "an absolute path of at most 90 bytes, auto, or nothing in quotes",
             kAtStart, kNoVariable,
-            "The Unix datagram socket for heartbeats of training programs (deploy/examples). auto: "
-            "heartbeat.sock beside `socket`. Empty: none.",
-            AUTOPILOT_READ(read_word(m, s, &is_heartbeat_socket, c.jobs.heartbeat_socket)),
-            AUTOPILOT_SHOW(c.jobs.heartbeat_socket)},
+            "The folder with the Unix datagram socket for heartbeats of training programs, which containers "
+            "mount "
+            "(deploy/examples/autopilot_heartbeat.py). auto: heartbeat beside `socket`. Empty: none.",
+            AUTOPILOT_READ(read_word(m, s, &is_heartbeat_folder, c.jobs.heartbeat_folder)),
+            AUTOPILOT_SHOW(c.jobs.heartbeat_folder)},
     Setting{"jobs.step_pattern", "a regular expression (RE2), or nothing in quotes", kAtStart, kNoVariable,
             "Lines of logs that report a step, with the named group step, and optionally loss, step_s and "
             "tokens. "

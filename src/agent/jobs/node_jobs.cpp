@@ -45,7 +45,9 @@ MonoTime NodeJobs::run() {
   const bool has_jobs = !seen_.jobs.empty();
   if ((has_jobs || polls_once_more_) && (!next_poll_ || now.mono >= *next_poll_)) {
     poll(now, records);
-    polls_once_more_ = has_jobs;
+    polls_once_more_ = has_jobs || std::ranges::any_of(sources_, [](const JobSource& each) {
+                         return each.source->has_more();
+                       });
     next_poll_ = now.mono + options_.poll_every;
   }
   evaluate(now, records);

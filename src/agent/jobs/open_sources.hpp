@@ -15,10 +15,13 @@ namespace autopilot::agent {
 // What the search and the sources of job data read.
 struct JobsMachine {
   std::shared_ptr<const host::Host> host;
-  // Processes and their files: of this machine, also where `host` is simulated.
-  std::shared_ptr<const host::Files> processes;
   std::string node;
 };
+
+// A simulated machine with the processes and files of this one: jobs run here, also where the devices are
+// simulated.
+[[nodiscard]] std::shared_ptr<const host::Host> with_processes_of_this_machine(
+    std::shared_ptr<const host::Host> simulated);
 
 // Searches jobs by processes, GPUs and containers.
 [[nodiscard]] std::unique_ptr<JobSearch> open_job_search(const JobsMachine& machine);
