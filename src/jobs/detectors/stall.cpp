@@ -94,6 +94,7 @@ double StallDetector::limit_of(const StallSigns& signs, StallGuard& guard) const
     guard = StallGuard::start;
     return std::max(options_.start_s, soft);
   }
+  if (is_positive(signs.ranks_stopped)) return std::min(options_.stopped_s, soft);
   if (is_positive(signs.ranks_unresponsive)) return soft;
   const Phase phase = signs.phase.value_or(Phase::train);
   if (phase != Phase::train) {

@@ -93,6 +93,7 @@ struct StallOptions {
   double start_s = 2400;        // until the first step: model load and compilation take up to 30 min
   double checkpoint_s = 900;
   double phase_s = 1200;   // evaluation, compilation, load
+  double stopped_s = 60;   // with a stopped process, if it is below the soft time-out
   double storage_s = 600;  // storage traffic far above the job's own median: a checkpoint without a record
 };
 
@@ -102,7 +103,7 @@ struct StallOptions {
 // compute, traffic as usual). It is confirmed if it has been suspected for confirm_s with at least one sign
 // of GPUs, fabric, RAS or a stopped process all the time; the age alone never confirms. Progress ends both.
 // Limits: the soft time-out; in a guarded phase, before the first step and during heavy storage traffic the
-// longer guard above. An unresponsive rank ends the guards of phases and storage.
+// longer guard above. An unresponsive or stopped rank ends the guards of phases and storage.
 class StallDetector {
  public:
   explicit StallDetector(StallOptions options = {}) : options_(options) {}
