@@ -2,8 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "cli/cli.hpp"
+#include "cli/job_recording.hpp"
 #include "cli/machine.hpp"
 #include "cli/output/print.hpp"
 #include "cli/recording/recording.hpp"
@@ -18,9 +21,14 @@ struct RecordOptions {
   bool scrub = false;
   std::string config_file;
   MachineChoice machine;
+  std::string job;
+  std::optional<Duration> length;
+  std::string socket;
 };
 
 int record(const RecordOptions& options) {
+  if (!options.job.empty())
+    return record_job({options.directory, options.job, options.length, options.socket});
   const auto settings = load_settings(options.config_file);
   if (!settings) return report(settings.error());
   const auto machine = open_machine(options.machine, *settings, Timeline::at_end, {});
@@ -40,17 +48,26 @@ int record(const RecordOptions& options) {
 
 void add_record(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RecordOptions>();
-  auto* verb = app.add_subcommand("record", "Record this machine as a machine tree");
+  auto* verb =
+      app.add_subcommand("record", "Record this machine as a machine tree, or what its agent sees of a job");
   verb->add_option("DIR", options->directory, "New directory, or your own empty directory")->required();
   verb->add_flag("--scrub", options->scrub,
                  "Replace serials, UUIDs, addresses and host names by placeholders");
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
+  auto* job = verb->add_option("--job", options->job, "Record the telemetry of this job, from the agent")
+                  ->type_name("NAME")
+                  ->excludes("--scrub");
+  add_duration_option(*verb, "--for", options->length, "With --job: end the recording after this time");
+  verb->get_option("--for")->needs(job);
+  add_socket_option(*verb, options->socket);
   verb->footer(
       "You can check a recording again (autopilot check --root DIR), make it a test\n"
       "case, or send it for support (--scrub). The kernel log and disk health need\n"
       "permissions: sudo. Only the user that recorded can read the files.\n"
-      "Examples:\n  sudo autopilot record node-17 --scrub\n  sudo autopilot check --root node-17");
+      "With --job: until Ctrl-C or the end of the job, for: autopilot jobs replay DIR\n"
+      "Examples:\n  sudo autopilot record node-17 --scrub\n  sudo autopilot check --root node-17\n"
+      "  autopilot record --job ml/llama-7f3a --for 10m recording");
   verb->callback([options, &exit_code] { exit_code = record(*options); });
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/jobs/open_sources.hpp"
+
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "collect/discovery/gpu_holders.hpp"
+#include "collect/discovery/job_finder.hpp"
+#include "collect/flight_recorder/dump_source.hpp"
+#include "collect/progress/heartbeat_source.hpp"
+#include "collect/progress/log_source.hpp"
+#include "collect/ras/ras_source.hpp"
+#include "collect/telemetry/sampler.hpp"
+#include "host/helpers/helper_client.hpp"
+#include "host/nccl_ras/ras_helper.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+// For the driver, which lists the processes on GPUs.
+constexpr Duration kDriverPatience = std::chrono::seconds(5);
+
+class ProcessSearch final : public JobSearch {
+ public:
+  explicit ProcessSearch(JobsMachine machine)
+      : machine_(std::move(machine)), finder_(machine_.host->files, machine_.node) {}
+
+  Result<collect::SeenJobs> look(Instant now) override {
+    const collect::GpuHolders holders =
+        collect::read_gpu_holders(machine_.host->nvidia_gpus, now.mono + kDriverPatience);
+    return finder_.look(holders, {}, now.wall);
+  }
+  std::vector<jobs::JobEndRecord> take_ended() override { return finder_.take_ended(); }
+
+ private:
+  JobsMachine machine_;
+  collect::JobFinder finder_;
+};
+
+// What was read once of each process: its initial environment does not change. An environment that cannot be
+// read is read again at the next call.
+class EnvironmentCache {
+ public:
+  static constexpr std::size_t kMost = 4096;
+
+  collect::RankEnvironment of(const collect::RankProcess& process) {
+    const Key key{process.pid, process.started_ticks};
+    if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    auto read = collect::read_rank_environment(process);
+    if (!read) return {};
+    if (known_.size() >= kMost) known_.clear();
+    return known_.emplace(key, std::move(*read)).first->second;
+  }
+
+ private:
+  using Key = std::pair<std::int64_t, std::uint64_t>;
+  std::map<Key, collect::RankEnvironment> known_;
+};
+
+// A simulated machine and what it gets of this one.
+struct MixedHost {
+  explicit MixedHost(std::shared_ptr<const host::Host> simulated)
+      : devices(std::move(simulated)),
+        host{.clock = devices->clock,
+             .files = files,
+             .kernel_log = devices->kernel_log,
+             .nvidia_gpus = devices->nvidia_gpus,
+             .filesystems = devices->filesystems,
+             .ethernet = devices->ethernet,
+             .time_sync = devices->time_sync,
+             .nvme = devices->nvme,
+             .spared_adapters = devices->spared_adapters,
+             .amd_gpus = devices->amd_gpus,
+             .kubelet = devices->kubelet,
+             .name_servers = devices->name_servers,
+             .ethtool = devices->ethtool,
+             .tests = devices->tests,
+             .gpu_scan = devices->gpu_scan} {}
+
+  std::shared_ptr<const host::Host> devices;
+  host::Files files;
+  host::Host host;
+};
+
+}  // namespace
+
+std::shared_ptr<const host::Host> with_processes_of_this_machine(
+    std::shared_ptr<const host::Host> simulated) {
+  const auto mixed = std::make_shared<MixedHost>(std::move(simulated));
+  return {mixed, &mixed->host};
+}
+
+std::unique_ptr<JobSearch> open_job_search(const JobsMachine& machine) {
+  return std::make_unique<ProcessSearch>(machine);
+}
+
+std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config::Config& config) {
+  const auto environments = std::make_shared<EnvironmentCache>();
+  const collect::EnvironmentOf environment_of = [environments](const collect::RankProcess& process) {
+    return environments->of(process);
+  };
+  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"));
+  std::vector<JobSource> sources;
+  sources.push_back({"telemetry", std::make_unique<collect::Sampler>(
+                                      machine.host, collect::SamplerOptions{.node = machine.node,
+                                                                            .leaf = config.network.leaf,
+                                                                            .idle_w = {},
+                                                                            .spin_w = {},
+                                                                            .busy_w = {}})});
+  sources.push_back({"logs", std::make_unique<collect::LogSource>(collect::LogOptions{
+                                 .step_pattern = config.jobs.step_pattern, .pod_end = {}})});
+  if (const std::string folder = config.heartbeat_path(); !folder.empty())
+    sources.push_back({"heartbeats", std::make_unique<collect::HeartbeatSource>(
+                                         collect::HeartbeatOptions{.folder = folder})});
+  sources.push_back({"NCCL RAS", std::make_unique<collect::RasSource>(
+                                     [ras](const host::RasTarget& target, MonoTime deadline) {
+                                       return ras->ask(target, deadline);
+                                     },
+                                     environment_of, collect::RasSettings{.node = machine.node})});
+  sources.push_back(
+      {"flight recorder", std::make_unique<collect::DumpSource>(environment_of, collect::DumpSettings{})});
+  return sources;
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/jobs/job_search.hpp"
+#include "agent/jobs/node_jobs.hpp"
+#include "config/config.hpp"
+#include "host/host.hpp"
+
+namespace autopilot::agent {
+
+// What the search and the sources of job data read.
+struct JobsMachine {
+  std::shared_ptr<const host::Host> host;
+  std::string node;
+};
+
+// A simulated machine with the processes and files of this one: jobs run here, also where the devices are
+// simulated.
+[[nodiscard]] std::shared_ptr<const host::Host> with_processes_of_this_machine(
+    std::shared_ptr<const host::Host> simulated);
+
+// Searches jobs by processes, GPUs and containers.
+[[nodiscard]] std::unique_ptr<JobSearch> open_job_search(const JobsMachine& machine);
+
+// All sources of job data, in the order in which they are polled. One that cannot be opened states so in its
+// not_seen.
+[[nodiscard]] std::vector<JobSource> open_job_sources(const JobsMachine& machine,
+                                                      const config::Config& config);
+
+}  // namespace autopilot::agent
