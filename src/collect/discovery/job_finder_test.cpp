@@ -233,6 +233,25 @@ TEST_F(JobFinderTest, sees_an_mpirun_tree_on_cpus) {
   EXPECT_EQ(job.record.ranks[0].gpu, std::nullopt);
 }
 
+TEST_F(JobFinderTest, sees_ranks_of_mpich_as_the_job_of_their_launcher) {
+  machine_.add(
+      {.pid = 50,
+       .name = "hydra_pmi_proxy",
+       .arguments = {"/usr/bin/hydra_pmi_proxy", "--control-port", "node-a:41234", "--rmk", "user"}});
+  machine_.add({.pid = 60, .name = "mpiexec.hydra"});
+  for (int i = 0; i < 2; ++i)
+    for (const int parent : {50, 60})
+      machine_.add({.pid = parent + 1 + i,
+                    .name = "xhpl",
+                    .parent = parent,
+                    .environment = {"PMI_RANK=" + std::to_string(2 + i), "PMI_SIZE=4"}});
+  const SeenJobs seen = look();
+  ASSERT_THAT(seen.jobs, SizeIs(2));
+  EXPECT_EQ(seen.jobs[0].record.job, "node-a/mpiexec.hydra-60-7700");
+  EXPECT_EQ(seen.jobs[1].record.job, "uid1000/mpi/node-a:41234");
+  EXPECT_THAT(ranks_of(seen.jobs[1]), ElementsAre(2, 3));
+}
+
 TEST_F(JobFinderTest, takes_a_lone_tree_on_gpus_as_a_job_of_one_rank) {
   machine_.add({.pid = 10, .name = "bash"});
   machine_.add({.pid = 11, .name = "python3", .parent = 10});
