@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/discovery/job_memory.hpp"
 #include "tests/support/host/test_processes.hpp"
 
 namespace autopilot::collect::job_finder_test {
@@ -417,7 +418,7 @@ TEST_F(JobFinderTest, states_a_record_again_only_with_the_time_of_its_last_chang
   EXPECT_EQ(only_job().record.time, first);
   machine_.remove(102);
   EXPECT_EQ(only_job().record.time, first) << "an ended rank stays";
-  now_ += JobFinder::kKeepEndedRank;
+  now_ += JobMemory::kKeepEndedRank;
   EXPECT_THAT(ranks_of(only_job()), ElementsAre(0));
 }
 
@@ -431,6 +432,36 @@ TEST_F(JobFinderTest, watches_no_more_jobs_than_its_limit) {
   EXPECT_THAT(seen.jobs, SizeIs(JobFinder::kMostJobs));
   EXPECT_THAT(seen.not_seen, Contains(HasSubstr("is not watched")));
   EXPECT_LE(seen.not_seen.size(), JobFinder::kMostNotSeen);
+}
+
+TEST_F(JobFinderTest, forgets_the_oldest_of_many_short_jobs) {
+  machine_.add({.pid = 1, .name = "init", .parent = 0});
+  constexpr int kAtOnce = 40;
+  const auto start_and_end = [&](int first) {
+    for (int i = 0; i < kAtOnce; ++i)
+      machine_.add(
+          {.pid = 100 + i,
+           .name = "python3",
+           .environment = {"AUTOPILOT_JOB=job-" + std::to_string(first + i), "RANK=0", "WORLD_SIZE=1"},
+           .started_ticks = first + 1});
+    look();
+    for (int i = 0; i < kAtOnce; ++i)
+      machine_.remove(100 + i);
+    now_ -= 9s;
+    look();
+    now_ -= 9s;
+  };
+  for (int first = 0; first < 120; first += kAtOnce)
+    start_and_end(first);
+  EXPECT_THAT(finder_.take_ended(), SizeIs(JobFinder::kMostAttempts));
+  for (const int job : {0, 119})
+    machine_.add({.pid = 100 + job,
+                  .name = "python3",
+                  .environment = {"AUTOPILOT_JOB=job-" + std::to_string(job), "RANK=0", "WORLD_SIZE=1"}});
+  const SeenJobs seen = look();
+  ASSERT_THAT(seen.jobs, SizeIs(2));
+  EXPECT_EQ(seen.jobs[0].record.attempt, 1);
+  EXPECT_EQ(seen.jobs[1].record.attempt, 2);
 }
 
 TEST_F(JobFinderTest, without_proc_is_an_error_and_no_end) {
