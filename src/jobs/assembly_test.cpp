@@ -191,6 +191,22 @@ TEST_F(AssemblyTest, a_rank_stays_with_the_node_that_has_it_unless_that_is_lost)
               ElementsAre(std::pair(0, "c"), std::pair(1, "c"), std::pair(2, "b"), std::pair(3, "b")));
 }
 
+TEST_F(AssemblyTest, a_process_that_cannot_be_killed_does_not_keep_its_rank) {
+  add("a", job_of("a", {0, 1}, 100));
+  add("b", job_of("b", {2, 3}, 100));
+  pass(5s);
+  add("b", job_of("b", {2, 3}, 900, 2));
+  add("c", job_of("c", {0, 1}, 100));
+  pass(5s, {"a", "b", "c"});
+  EXPECT_EQ(take<JobRecord>().back().ranks.front().node, "c") << "it takes part in the later attempt";
+  pass(20min, {"a", "b", "c"});
+  add("b", job_of("b", {2}, 900, 2));
+  pass(5s, {"a", "b", "c"});
+  EXPECT_EQ(take<JobRecord>().back().ranks.front().node, "c");
+  add("a", StepRecord{.time = now_, .job = "ml/llama", .rank = 0, .step = 1});
+  EXPECT_THAT(take<StepRecord>(), IsEmpty());
+}
+
 TEST_F(AssemblyTest, a_job_ends_when_all_its_nodes_report_the_end) {
   add("a", job_of("a", {0}, 100));
   add("b", job_of("b", {1}, 100));

@@ -14,7 +14,6 @@
 namespace autopilot::collect {
 namespace {
 
-constexpr std::size_t kMostAttempts = 256;
 constexpr std::string_view kSettings = "autopilot.ibm.com/";
 constexpr std::string_view kContainerLogs = "/var/log/containers";
 
@@ -153,6 +152,9 @@ class JobFinder::State {
       return true;
     });
     std::erase_if(attempts_, [&](const auto& each) { return now - each.second.second > kRememberAttempt; });
+    while (attempts_.size() > kMostAttempts)
+      attempts_.erase(
+          std::ranges::min_element(attempts_, {}, [](const auto& each) { return each.second.second; }));
     if (ended_.size() > kMostAttempts) ended_.erase(ended_.begin(), ended_.end() - kMostAttempts);
   }
 

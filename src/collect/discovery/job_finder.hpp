@@ -25,19 +25,18 @@ namespace autopilot::collect {
 //   with the node's name.
 // - A rank is what a launcher states. If it states none, or two processes state the same one, the ranks are
 //   numbers of this node (JobRecord::has_local_ranks), in the order of GPU, start and pid.
-// - A rank whose process has ended stays in the record for kKeepEndedRank, so that the engine sees which one
-// ended.
+// - A rank whose process has ended stays in the record for JobMemory::kKeepEndedRank, so that the engine sees
+// which one ended.
 // - An attempt ends when all its processes are gone: the next one has the next number.
 //
 // Not thread-safe; may block like Files. Cheap enough for a call every 10 s.
 class JobFinder {
  public:
   static constexpr std::size_t kMostJobs = 64;
-  static constexpr std::size_t kMostRanksOfJob = 1024;
-  static constexpr std::size_t kMostChildren = 256;  // of a rank
-  static constexpr std::size_t kMostNotSeen = 16;    // sentences
-  static constexpr Duration kKeepEndedRank = std::chrono::minutes(10);
+  static constexpr std::size_t kMostNotSeen = 16;  // sentences
+  // An ended job that starts again within this time continues to count its attempts.
   static constexpr Duration kRememberAttempt = std::chrono::hours(1);
+  static constexpr std::size_t kMostAttempts = 64;  // of ended jobs; the oldest are forgotten
 
   // `files` outlives the object. `node`: name of this node in the records.
   JobFinder(const host::Files& files, std::string node);

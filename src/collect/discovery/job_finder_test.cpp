@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/discovery/job_memory.hpp"
 #include "tests/support/host/test_processes.hpp"
 
 namespace autopilot::collect::job_finder_test {
@@ -233,6 +234,25 @@ TEST_F(JobFinderTest, sees_an_mpirun_tree_on_cpus) {
   EXPECT_EQ(job.record.ranks[0].gpu, std::nullopt);
 }
 
+TEST_F(JobFinderTest, sees_ranks_of_mpich_as_the_job_of_their_launcher) {
+  machine_.add(
+      {.pid = 50,
+       .name = "hydra_pmi_proxy",
+       .arguments = {"/usr/bin/hydra_pmi_proxy", "--control-port", "node-a:41234", "--rmk", "user"}});
+  machine_.add({.pid = 60, .name = "mpiexec.hydra"});
+  for (int i = 0; i < 2; ++i)
+    for (const int parent : {50, 60})
+      machine_.add({.pid = parent + 1 + i,
+                    .name = "xhpl",
+                    .parent = parent,
+                    .environment = {"PMI_RANK=" + std::to_string(2 + i), "PMI_SIZE=4"}});
+  const SeenJobs seen = look();
+  ASSERT_THAT(seen.jobs, SizeIs(2));
+  EXPECT_EQ(seen.jobs[0].record.job, "node-a/mpiexec.hydra-60-7700");
+  EXPECT_EQ(seen.jobs[1].record.job, "uid1000/mpi/node-a:41234");
+  EXPECT_THAT(ranks_of(seen.jobs[1]), ElementsAre(2, 3));
+}
+
 TEST_F(JobFinderTest, takes_a_lone_tree_on_gpus_as_a_job_of_one_rank) {
   machine_.add({.pid = 10, .name = "bash"});
   machine_.add({.pid = 11, .name = "python3", .parent = 10});
@@ -398,7 +418,7 @@ TEST_F(JobFinderTest, states_a_record_again_only_with_the_time_of_its_last_chang
   EXPECT_EQ(only_job().record.time, first);
   machine_.remove(102);
   EXPECT_EQ(only_job().record.time, first) << "an ended rank stays";
-  now_ += JobFinder::kKeepEndedRank;
+  now_ += JobMemory::kKeepEndedRank;
   EXPECT_THAT(ranks_of(only_job()), ElementsAre(0));
 }
 
@@ -412,6 +432,36 @@ TEST_F(JobFinderTest, watches_no_more_jobs_than_its_limit) {
   EXPECT_THAT(seen.jobs, SizeIs(JobFinder::kMostJobs));
   EXPECT_THAT(seen.not_seen, Contains(HasSubstr("is not watched")));
   EXPECT_LE(seen.not_seen.size(), JobFinder::kMostNotSeen);
+}
+
+TEST_F(JobFinderTest, forgets_the_oldest_of_many_short_jobs) {
+  machine_.add({.pid = 1, .name = "init", .parent = 0});
+  constexpr int kAtOnce = 40;
+  const auto start_and_end = [&](int first) {
+    for (int i = 0; i < kAtOnce; ++i)
+      machine_.add(
+          {.pid = 100 + i,
+           .name = "python3",
+           .environment = {"AUTOPILOT_JOB=job-" + std::to_string(first + i), "RANK=0", "WORLD_SIZE=1"},
+           .started_ticks = first + 1});
+    look();
+    for (int i = 0; i < kAtOnce; ++i)
+      machine_.remove(100 + i);
+    now_ -= 9s;
+    look();
+    now_ -= 9s;
+  };
+  for (int first = 0; first < 120; first += kAtOnce)
+    start_and_end(first);
+  EXPECT_THAT(finder_.take_ended(), SizeIs(JobFinder::kMostAttempts));
+  for (const int job : {0, 119})
+    machine_.add({.pid = 100 + job,
+                  .name = "python3",
+                  .environment = {"AUTOPILOT_JOB=job-" + std::to_string(job), "RANK=0", "WORLD_SIZE=1"}});
+  const SeenJobs seen = look();
+  ASSERT_THAT(seen.jobs, SizeIs(2));
+  EXPECT_EQ(seen.jobs[0].record.attempt, 1);
+  EXPECT_EQ(seen.jobs[1].record.attempt, 2);
 }
 
 TEST_F(JobFinderTest, without_proc_is_an_error_and_no_end) {

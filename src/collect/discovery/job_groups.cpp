@@ -233,6 +233,9 @@ class Identities {
     if (!process.owner.pod_uid.empty()) return identify_pod(process);
     if (!process.is_candidate) return std::nullopt;
     if (auto job = identify_by_launch(process, node_, trusts_slurm_variables_)) return job;
+    if (!is_launcher(process) && !stated_ranks(process.launch).ranks.empty())
+      if (const Process* launcher = tree_.ancestor(process, is_launcher))
+        return identify_by_launcher(*launcher, node_);
     const std::string container = process.owner.container.substr(0, kContainerDigits);
     if (container.empty()) return std::nullopt;
     return JobIdentity{.key = bounded_key(std::string(node_) + "/container-" + container),

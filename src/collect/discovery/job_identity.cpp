@@ -138,6 +138,13 @@ std::optional<JobIdentity> rendezvous_job(const host::Process& process, std::str
   return JobIdentity{.key = std::move(key), .name = local};
 }
 
+// "host:port" of JAX's coordinator.
+std::optional<JobIdentity> jax_job(const host::Process& process) {
+  const std::string_view address = process.launch.variable("JAX_COORDINATOR_ADDRESS");
+  if (address.empty() || is_of_this_node(address.substr(0, address.rfind(':')))) return std::nullopt;
+  return JobIdentity{.key = user_of(process) + "/" + std::string(address), .name = std::string(address)};
+}
+
 std::optional<JobIdentity> mpi_job(const host::Process& process) {
   const std::string_view name = process.launch.variable("PMIX_NAMESPACE");
   if (name.empty()) return std::nullopt;
@@ -145,6 +152,17 @@ std::optional<JobIdentity> mpi_job(const host::Process& process) {
 }
 
 }  // namespace
+
+JobIdentity identify_by_launcher(const host::Process& launcher, std::string_view node) {
+  const std::string_view port = launcher.launch.argument("--control-port");
+  const std::string_view address = port.substr(0, port.rfind(':'));
+  if (!port.empty() && !is_of_this_node(address))
+    return {.key = bounded_key(user_of(launcher) + "/mpi/" + std::string(port)), .name = std::string(port)};
+  const std::string name = to_printable(launcher.task.name);
+  return {.key = bounded_key(std::string(node) + "/" + name + "-" + std::to_string(launcher.task.pid) + "-" +
+                             std::to_string(launcher.task.started_ticks)),
+          .name = name};
+}
 
 std::string bounded_key(std::string key) {
   key = to_printable(key);
@@ -186,6 +204,7 @@ std::optional<JobIdentity> identify_by_launch(const host::Process& process, std:
   auto job = slurm_job(process, trusts_slurm_variables);
   if (!job) job = named_job(process);
   if (!job) job = rendezvous_job(process, node);
+  if (!job) job = jax_job(process);
   if (!job) job = mpi_job(process);
   if (job) job->key = bounded_key(std::move(job->key));
   return job;

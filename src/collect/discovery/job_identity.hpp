@@ -34,6 +34,10 @@ struct JobIdentity {
                                                             std::string_view node,
                                                             bool trusts_slurm_variables);
 
+// The job of ranks that state nothing that they share: that of their launcher. MPICH's names the same port on
+// every node.
+[[nodiscard]] JobIdentity identify_by_launcher(const host::Process& launcher, std::string_view node);
+
 // What the ranks of a job share: "10.0.0.1:29500", or "run-7@10.0.0.1" where torchrun has an id for the run,
 // for then each attempt has another port. Empty: not stated, or an address that only this node can use.
 [[nodiscard]] std::string shared_rendezvous(const host::Launch& launch);

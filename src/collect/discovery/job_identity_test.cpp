@@ -95,6 +95,8 @@ TEST(JobIdentity, without_pods_is_what_the_launcher_shares_between_nodes) {
             "uid1000/run-7@10.0.0.1")
       << "torchrun chooses another port for each attempt";
   EXPECT_EQ(key_of(process_with({{"PMIX_NAMESPACE", "1434517505"}})), "uid1000/mpi/1434517505");
+  EXPECT_EQ(key_of(process_with({{"JAX_COORDINATOR_ADDRESS", "10.0.0.1:1234"}})), "uid1000/10.0.0.1:1234");
+  EXPECT_EQ(key_of(process_with({{"JAX_COORDINATOR_ADDRESS", "localhost:1234"}})), "none");
   EXPECT_EQ(key_of(process_with({{"AUTOPILOT_JOB", "mine"}})), "uid1000/mine");
   EXPECT_EQ(key_of(process_with({{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}})), "none");
   EXPECT_EQ(key_of(process_with({})), "none");
