@@ -111,14 +111,14 @@ double unit_of(std::string_view word) {
   return word == "us" ? 1e-6 : 1;
 }
 
-const std::array<TimePattern, 9>& time_patterns() {
-  static const std::array<TimePattern, 9> patterns{{
+const std::array<TimePattern, 10>& time_patterns() {
+  static const std::array<TimePattern, 10> patterns{{
       {LinePattern(R"(elapsed time per iteration \(ms\):\s*)" AUTOPILOT_NUMBER), 1e-3, false},
       {LinePattern(
            R"((?:iter time \(s\)|train_step_timing in s|timing_s/step|\bseconds|s(?:ec)?/(?:it|iter|step))['"]?\s*[:=]\s*)" AUTOPILOT_NUMBER),
        1, false},
       {LinePattern(
-           R"((?:^|[^a-z0-9_])(?:iter(?:ation)?[_ ]?time|step[_ ]?time|batch[_ ]?time|dt|step_avg)['"]?\s*[:=]?\s*)" AUTOPILOT_NUMBER
+           R"((?:^|[^a-z0-9_])(?:iter(?:ation)?[_ ]?time|step[_ ]?time|batch[_ ]?time|dt|step_avg|took)['"]?\s*[:=]?\s*)" AUTOPILOT_NUMBER
            R"(\s*(ms|us|s|sec|seconds)(?:[^a-z/]|$))"),
        1, false},
       {LinePattern(
@@ -130,6 +130,7 @@ const std::array<TimePattern, 9>& time_patterns() {
        1, false},
       {LinePattern(R"(\btime\s+)" AUTOPILOT_NUMBER R"( \(\s*[0-9.]+\))"), 1, false},
       {LinePattern(R"(\|\s*)" AUTOPILOT_NUMBER R"(\s*(ms|s) \|)"), 1, false},
+      {LinePattern(AUTOPILOT_NUMBER R"(\s*(ms|s)/(?:step|iter|it)(?:[^a-z]|$))"), 1, false},
       {LinePattern(R"((?:^|[^a-z0-9_])time['"]?\s*[:=]?\s*)" AUTOPILOT_NUMBER
                    R"(\s*(ms|us|s|sec|seconds)(?:[^a-z/]|$))"),
        1, true},
@@ -138,7 +139,8 @@ const std::array<TimePattern, 9>& time_patterns() {
 }
 
 void find_step_time(std::string_view line, LineValues& values) {
-  static constexpr std::array<std::string_view, 6> kWords{"tim", "dt", "sec", "s/", "step_avg", "ms |"};
+  static constexpr std::array<std::string_view, 7> kWords{"tim", "dt",       "took", "sec",
+                                                          "s/",  "step_avg", "ms |"};
   if (!contains_any(line, kWords)) return;
   for (const TimePattern& known : time_patterns()) {
     re2::StringPiece number;
@@ -347,11 +349,12 @@ struct NamedCounter {
   std::string_view before;
   std::int64_t number = 0;
   std::optional<std::int64_t> total;
+  bool is_assigned = false;  // "step=12", "global_step: 12"
 };
 
 std::vector<NamedCounter> named_counters(std::string_view line) {
   static const LinePattern pattern(
-      R"((?:^|[^a-z0-9_.\-]|__)((?:train(?:er|ing)?/)?global[_ ]?step|num_updates|completed step|train(?:ing)?[_ /]step|steps:|step|iteration|iter|updates?|it[:=]|batch)['"]?\s*(?:[:=#]\s*)?['"]?\[?\s*([0-9][0-9,]*))"
+      R"((?:^|[^a-z0-9_.\-]|__)((?:train(?:er|ing)?/)?global[_ ]?step|num_updates|completed step|train(?:ing)?[_ /]step|steps:|step|iteration|iter|updates?|it|batch)['"]?\s*(?:[:=#]\s*)?['"]?\[?\s*([0-9][0-9,]*))"
       R"((?:\s*(?:/|of)\s*([0-9][0-9,]*))?)");
   std::vector<NamedCounter> counters;
   re2::StringPiece rest = piece(line);
@@ -365,8 +368,11 @@ std::vector<NamedCounter> named_counters(std::string_view line) {
       digits.remove_suffix(1);
     const auto count = count_of(digits);
     if (!count || !is_whole_number(rest)) continue;
-    counters.push_back(
-        {view(name), line.substr(0, begin), *count, total.empty() ? std::nullopt : count_of(view(total))});
+    const std::string_view behind = line.substr(begin + name.size());
+    const bool is_assigned =
+        behind.starts_with('=') || (kind_of(view(name)) == CounterKind::global && behind.starts_with(':'));
+    counters.push_back({view(name), line.substr(0, begin), *count,
+                        total.empty() ? std::nullopt : count_of(view(total)), is_assigned});
   }
   return counters;
 }
@@ -381,14 +387,14 @@ bool has_companion(std::string_view line, const LineValues& values) {
 }
 
 std::optional<CounterMatch> find_named_counter(std::string_view line, const LineValues& values) {
-  static constexpr std::array<std::string_view, 6> kWords{"step", "iter", "update", "batch", "it=", "it:"};
+  static constexpr std::array<std::string_view, 6> kWords{"step", "iter", "update", "batch", " it", "[it"};
   if (!contains_any(line, kWords)) return std::nullopt;
   const bool has_loss = values.loss.has_value();
   if (!has_loss && is_about_something_else(line)) return std::nullopt;
   std::optional<NamedCounter> best;
   for (const NamedCounter& counter : named_counters(line)) {
-    const bool is_plural =
-        counter.name.starts_with("steps") || counter.name == "batch" || counter.name.starts_with("update");
+    const bool is_plural = counter.name.starts_with("steps") || counter.name == "batch" ||
+                           counter.name == "it" || counter.name.starts_with("update");
     if (is_other_counter(counter.before, has_loss) || (is_plural && !has_loss)) continue;
     if (!best || kind_of(counter.name) > kind_of(best->name) ||
         (best->name == "iter" && counter.name == "step"))
@@ -398,7 +404,7 @@ std::optional<CounterMatch> find_named_counter(std::string_view line, const Line
   CounterMatch match{.kind = CounterKind::named, .number = best->number, .total = best->total};
   match.key = std::string(best->name);
   match.epoch = find_epoch(line);
-  if (has_companion(line, values)) match.kind = kind_of(best->name);
+  if (has_companion(line, values) || best->is_assigned) match.kind = kind_of(best->name);
   // "Step 3/12 : RUN make", "step 1: install": a counter of a few tasks.
   if (match.kind == CounterKind::named) match.key = "named " + shape_of(line);
   return match;
