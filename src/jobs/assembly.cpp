@@ -22,8 +22,12 @@ constexpr Duration kRememberEnded = std::chrono::minutes(30);
 void keep_processes(WindowRecord& window, const std::vector<bool>& is_kept) {
   const auto erase_rows = [&](auto& rows) {
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < is_kept.size(); ++i)
-      if (is_kept[i]) rows[kept++] = std::move(rows[i]);
+    for (std::size_t i = 0; i < is_kept.size(); ++i) {
+      if (!is_kept[i]) continue;
+      // A text that is moved to itself is empty afterwards.
+      if (kept != i) rows[kept] = std::move(rows[i]);
+      ++kept;
+    }
     rows.resize(kept);
   };
   for (Column& column : window.columns)

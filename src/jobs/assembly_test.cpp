@@ -134,6 +134,7 @@ TEST_F(AssemblyTest, ranks_that_no_launcher_states_get_numbers_of_the_job) {
   ASSERT_THAT(out_, SizeIs(5));
   const auto& kept = std::get<WindowRecord>(out_[0]);
   ASSERT_THAT(kept.processes, SizeIs(2));
+  EXPECT_EQ(kept.processes[0].job, "ml/llama");
   EXPECT_EQ(kept.processes[0].rank, 2);
   EXPECT_EQ(kept.processes[1].rank, 3);
   EXPECT_THAT(kept.columns[0].values, ElementsAre(1, 3));

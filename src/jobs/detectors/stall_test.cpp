@@ -105,15 +105,28 @@ TEST(Stall, the_age_of_progress_alone_never_confirms) {
   EXPECT_FALSE(status.confirmed);
 }
 
-TEST(Stall, stopped_and_sleeping_processes_alone_never_confirm) {
+TEST(Stall, sleeping_processes_alone_never_confirm) {
   StalledJob job;
   const StallStatus& status = job.stall(3600, [](StallSigns& signs) {
     forget_everything(signs);
-    signs.ranks_stopped = 1;
     signs.ranks_in_disk_sleep = 3;
   });
   EXPECT_EQ(status.state, StallState::suspected);
-  EXPECT_EQ(status.signs.size(), 2U);
+  EXPECT_EQ(status.signs.size(), 1U);
+}
+
+TEST(Stall, a_stopped_process_confirms_where_no_gpu_is_known) {
+  StalledJob job;
+  const StallStatus& status = job.stall(150, [](StallSigns& signs) {
+    forget_everything(signs);
+    signs.ranks_stopped = 1;
+  });
+  EXPECT_EQ(status.state, StallState::confirmed);
+}
+
+TEST(Stall, gpus_that_compute_contradict_a_stopped_process) {
+  StalledJob job;
+  EXPECT_EQ(job.stall(3600, [](StallSigns& signs) { signs.ranks_stopped = 1; }).state, StallState::running);
 }
 
 TEST(Stall, gpus_that_compute_contradict_a_silent_log) {
