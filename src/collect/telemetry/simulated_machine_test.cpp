@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "collect/telemetry/device_readings.hpp"
-#include "collect/telemetry/sampler.hpp"
+#include "collect/telemetry/gpu_reader.hpp"
 #include "host/gpu/telemetry.hpp"
 #include "host/open_host.hpp"
 #include "tests/paths/paths.hpp"
@@ -41,10 +41,10 @@ class SimulatedMachine : public testing::Test {
     options.nvml_library = paths::program("libnvidia-ml-sim.so");
     opened_ = host::open_tree_host(tree_, options);
     ASSERT_TRUE(opened_) << opened_.error().what;
-    door_.emplace(opened_->host);
+    gpus_.emplace(opened_->host);
   }
   GpuTelemetry read(TelemetryDetail detail) {
-    auto telemetry = door_->read(detail, 20s);
+    auto telemetry = gpus_->read(detail, 20s);
     EXPECT_TRUE(telemetry) << telemetry.error().what;
     return telemetry.value_or(GpuTelemetry{});
   }
@@ -58,7 +58,7 @@ class SimulatedMachine : public testing::Test {
   const std::string simulator_ = paths::program("autopilot-sim");
   std::string tree_;
   Result<host::OpenedHost> opened_ = fail(Errc::not_found, "not opened");
-  std::optional<GpuDoor> door_;
+  std::optional<GpuReader> gpus_;
 };
 
 TEST_F(SimulatedMachine, answers_everything_that_telemetry_reads) {
