@@ -2,8 +2,10 @@
 #include "collect/telemetry/sampler.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
+
+#include "collect/telemetry/gpu_reader.hpp"
+#include "host/telemetry/nic_counters.hpp"
 
 namespace autopilot::collect {
 namespace {
@@ -56,33 +58,13 @@ void remove_impossible(jobs::WindowRecord& window) {
 
 }  // namespace
 
-Result<host::GpuTelemetry> GpuDoor::read(TelemetryDetail detail, Duration patience) {
-  const MonoTime deadline = host_->clock.now().mono + patience;
-  if (gpus_ == nullptr) {
-    const auto nvidia = host_->gpu_scan.gpus(host::GpuVendor::nvidia);
-    const auto amd = host_->gpu_scan.gpus(host::GpuVendor::amd);
-    if (!nvidia || !nvidia->empty())
-      gpus_ = &host_->nvidia_gpus;
-    else if (!amd || !amd->empty())
-      gpus_ = &host_->amd_gpus;
-  }
-  if (gpus_ == nullptr) {
-    host::GpuTelemetry none;
-    none.state = DriverState::driver_not_loaded;
-    return none;
-  }
-  auto telemetry = gpus_->read_telemetry(detail, deadline);
-  if (!telemetry || telemetry->state != DriverState::ok) gpus_ = nullptr;
-  return telemetry;
-}
-
 Sampler::Sampler(std::shared_ptr<const host::Host> host, SamplerOptions options)
     : host_(std::move(host)),
       options_(std::move(options)),
       processes_(host_->files),
       host_table_(host_->files),
-      gpu_lane_([host = host_, door = std::make_shared<GpuDoor>(host_)](const Question& question) {
-        auto telemetry = door->read(question.detail, kGpuPatience);
+      gpu_lane_([host = host_, reader = std::make_shared<GpuReader>(host_)](const Question& question) {
+        auto telemetry = reader->read(question.detail, kGpuPatience);
         return GpuAnswer{question, std::move(telemetry), host->clock.now().mono};
       }),
       device_lane_([reader = std::make_shared<DeviceReader>(host_)](const Question& question) {

@@ -133,16 +133,4 @@ class Sampler final : public Source {
   Lane<Question, DeviceAnswer> device_lane_;
 };
 
-// The GPUs of the vendor that the machine has, for one thread: NVIDIA's, else AMD's. A machine without a GPU
-// on its PCI bus has no driver to call: driver_not_loaded. Returns within `patience`.
-class GpuDoor {
- public:
-  explicit GpuDoor(std::shared_ptr<const host::Host> host) : host_(std::move(host)) {}
-  [[nodiscard]] Result<host::GpuTelemetry> read(host::TelemetryDetail detail, Duration patience);
-
- private:
-  std::shared_ptr<const host::Host> host_;
-  const host::Gpus* gpus_ = nullptr;  // null: not found yet
-};
-
 }  // namespace autopilot::collect

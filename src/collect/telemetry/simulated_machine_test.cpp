@@ -2,11 +2,12 @@
 // Telemetry of a whole simulated machine: the real helper in a process of its own, over the simulated
 // library.
 #include <cmath>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "collect/telemetry/device_readings.hpp"
-#include "collect/telemetry/sampler.hpp"
+#include "collect/telemetry/gpu_reader.hpp"
 #include "host/gpu/telemetry.hpp"
 #include "host/open_host.hpp"
 #include "tests/paths/paths.hpp"
@@ -25,18 +26,25 @@ using namespace std::chrono_literals;
 
 class SimulatedMachine : public testing::Test {
  protected:
+  // Thousands of files: each machine is written once.
+  static void SetUpTestSuite() { folder_ = new host::TestFolder; }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
   void open(const std::string& machine) {
-    tree_ = folder_ / machine;
-    ASSERT_EQ(host::run_program({simulator_, "create", machine, "--now", "--out", tree_}), "");
+    tree_ = *folder_ / machine;
+    if (!std::filesystem::exists(tree_))
+      ASSERT_EQ(host::run_program({simulator_, "create", machine, "--now", "--out", tree_}), "");
     host::OpenOptions options;
     options.helper_program = paths::fake("fake_helper");
     options.nvml_library = paths::program("libnvidia-ml-sim.so");
     opened_ = host::open_tree_host(tree_, options);
     ASSERT_TRUE(opened_) << opened_.error().what;
-    door_.emplace(opened_->host);
+    gpus_.emplace(opened_->host);
   }
   GpuTelemetry read(TelemetryDetail detail) {
-    auto telemetry = door_->read(detail, 20s);
+    auto telemetry = gpus_->read(detail, 20s);
     EXPECT_TRUE(telemetry) << telemetry.error().what;
     return telemetry.value_or(GpuTelemetry{});
   }
@@ -46,11 +54,11 @@ class SimulatedMachine : public testing::Test {
     ASSERT_EQ(host::run_program(words), "");
   }
 
-  host::TestFolder folder_;
+  static inline host::TestFolder* folder_ = nullptr;
   const std::string simulator_ = paths::program("autopilot-sim");
   std::string tree_;
   Result<host::OpenedHost> opened_ = fail(Errc::not_found, "not opened");
-  std::optional<GpuDoor> door_;
+  std::optional<GpuReader> gpus_;
 };
 
 TEST_F(SimulatedMachine, answers_everything_that_telemetry_reads) {
@@ -64,7 +72,7 @@ TEST_F(SimulatedMachine, answers_everything_that_telemetry_reads) {
     for (std::size_t i = 0; i < host::kGpuMeasures; ++i)
       EXPECT_FALSE(std::isnan(gpu.values[i])) << to_string(static_cast<GpuMeasure>(i));
   }
-  // Five for each GPU, and one that counts them is not needed any more.
+  // Five for each GPU.
   EXPECT_EQ(read(TelemetryDetail::brief).calls, 40U);
 }
 
