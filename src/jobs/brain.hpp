@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,8 @@ struct BrainOptions {
   AlertLimits alert_limits;
   std::size_t cluster_nodes = 0;    // for the guard rails; 0: unknown, nothing acts
   std::size_t ended_findings = 32;  // of a job that are remembered
+  std::size_t ended_jobs = 256;     // that are remembered, the newest; each for `ended_for`
+  Duration ended_for = std::chrono::days(7);
 };
 
 // What a person states about a finding.
@@ -41,6 +44,13 @@ struct Feedback {
   std::string note;  // at most 1 KiB
 };
 
+// A person knows of a finding: no more messages about it, except its end.
+struct Acknowledgement {
+  WallTime time{};
+  std::string finding;  // id
+  std::string by;       // at most 253 bytes
+};
+
 // All that is known of one job.
 struct JobReport {
   JobState state;
@@ -50,9 +60,11 @@ struct JobReport {
   WallTime started{};
   std::optional<WallTime> ended;
   std::optional<Outcome> outcome;
-  std::optional<Failure> failure;    // of the last attempt that ended with an error
-  std::vector<JobFinding> findings;  // open ones, the worst first; then ended ones, the newest first
-  std::vector<Feedback> feedback;
+  std::optional<Failure> failure;             // of the last attempt that ended with an error
+  std::vector<JobFinding> findings;           // open ones, the worst first; then ended ones, the newest first
+  std::vector<Feedback> feedback;             // the newest last, at most kMaxFeedback
+  std::vector<Acknowledgement> acknowledged;  // of findings that are open
+  static constexpr std::size_t kMaxFeedback = 64;
   bool is_muted = false;
 };
 
@@ -80,18 +92,19 @@ class Brain {
   // Since the last call.
   [[nodiscard]] std::vector<Alert> take_alerts();
   [[nodiscard]] std::vector<WantedAction> take_actions();
-  // Jobs whose report changed.
+  // Jobs whose report changed; a step that ended is no change.
   [[nodiscard]] std::vector<std::string> take_changed();
   // An action was done: counts for the guard rails.
   void acted(const WantedAction& action, WallTime now);
 
   [[nodiscard]] std::vector<JobReport> reports() const;  // ordered by name of the job
-  // not_found: no such job; the message names jobs that are similar.
+  // By its key, or by its display name if only one job has it. not_found: the message names a similar job.
   [[nodiscard]] Result<JobReport> report(std::string_view job) const;
 
-  // not_found: no such finding.
+  // not_found: no such finding. malformed: a text is too long.
   [[nodiscard]] Status state_feedback(Feedback feedback);
-  // No alerts of the job until then.
+  [[nodiscard]] Status acknowledge(Acknowledgement acknowledgement);
+  // No alerts of the job until then; what is open at that time is sent then. not_found: no such job.
   [[nodiscard]] Status mute(std::string_view job, WallTime until);
 
   [[nodiscard]] EngineCounts counts() const;

@@ -62,7 +62,14 @@ class Engine::State {
     return states;
   }
 
+  [[nodiscard]] const JobWatch* watch(std::string_view job) const {
+    const auto found = jobs_.find(job);
+    return found == jobs_.end() ? nullptr : &found->second;
+  }
+
   [[nodiscard]] EngineCounts counts() const { return counts_; }
+
+  void set_policy(const Policy& policy) { policy_ = policy; }
 
  private:
   void step(WallTime now) {
@@ -111,7 +118,7 @@ class Engine::State {
         ++counts_.dropped;
         return;
       }
-      found = jobs_.try_emplace(record.job, options_, fleet_, events_).first;
+      found = jobs_.try_emplace(record.job, options_, fleet_, events_, policy_).first;
     }
     found->second.start(record);
   }
@@ -132,7 +139,8 @@ class Engine::State {
   EngineCounts counts_;
   Fleet fleet_;
   EventMemory events_;
-  std::map<std::string, JobWatch> jobs_;
+  Policy policy_;
+  std::map<std::string, JobWatch, std::less<>> jobs_;
   std::optional<WallTime> now_;
 };
 
@@ -157,8 +165,30 @@ std::vector<JobState> Engine::jobs() const {
   return state_->jobs();
 }
 
+std::optional<JobState> Engine::job(std::string_view job) const {
+  const JobWatch* watch = state_->watch(job);
+  return watch == nullptr ? std::nullopt : std::optional(watch->state());
+}
+
+std::vector<JobFinding> Engine::open_findings(std::string_view job) const {
+  std::vector<JobFinding> findings;
+  if (const JobWatch* watch = state_->watch(job))
+    for (const JobFinding* finding : watch->open())
+      findings.push_back(*finding);
+  return findings;
+}
+
+std::optional<Failure> Engine::failure(std::string_view job) const {
+  const JobWatch* watch = state_->watch(job);
+  return watch == nullptr ? std::nullopt : watch->failure();
+}
+
 EngineCounts Engine::counts() const {
   return state_->counts();
+}
+
+void Engine::set_policy(const Policy& policy) {
+  state_->set_policy(policy);
 }
 
 }  // namespace autopilot::jobs

@@ -3,9 +3,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
+#include "jobs/decision/decide.hpp"
+#include "jobs/decision/failure.hpp"
 #include "jobs/findings.hpp"
 #include "jobs/records.hpp"
 
@@ -48,7 +52,15 @@ class Engine {
   // Findings that are new or changed since the last call: raised, stronger, resolved.
   [[nodiscard]] std::vector<JobFinding> take();
   [[nodiscard]] std::vector<JobState> jobs() const;
+  [[nodiscard]] std::optional<JobState> job(std::string_view job) const;
+  // Empty for an unknown job.
+  [[nodiscard]] std::vector<JobFinding> open_findings(std::string_view job) const;
+  // Why the last attempt ended with an error. nullopt: none did, or the job is unknown.
+  [[nodiscard]] std::optional<Failure> failure(std::string_view job) const;
   [[nodiscard]] EngineCounts counts() const;
+
+  // Counts for decisions from now on. Default: Policy{}.
+  void set_policy(const Policy& policy);
 
  private:
   class State;

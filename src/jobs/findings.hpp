@@ -85,10 +85,6 @@ struct Decision {
   std::string because;          // one sentence: what decided, or which guard rail limits it
 };
 
-// Causes that decide about the severity.
-inline constexpr std::string_view kCongestion = "congestion";
-inline constexpr std::string_view kLossIsNan = "loss_is_nan";
-
 // A finding about a job, from its detection to its end. Its identity is `id`.
 struct JobFinding {
   std::string id;  // stable: job, effect, culprit, onset
@@ -96,7 +92,7 @@ struct JobFinding {
   Effect effect = Effect::none;
   Entity culprit;
   std::vector<int> ranks;  // ranks of the job on the culprit, or that are behind
-  std::string cause;  // short key: "clock", "thermal", "power_brake", "pcie", "nvlink", "nic", "host", ...
+  std::string cause;       // key: causes.hpp
   Severity severity = Severity::info;
   double probability = 0;  // that the culprit is right, 0..1
   WallTime onset{};

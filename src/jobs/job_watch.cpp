@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "jobs/causes.hpp"
 #include "jobs/decision/alert.hpp"
 
 namespace autopilot::jobs {
@@ -32,8 +33,9 @@ std::string text_of(double fraction) {
 
 }  // namespace
 
-JobWatch::JobWatch(const EngineOptions& options, Fleet& fleet, const EventMemory& events)
-    : fleet_(fleet), events_(events), slow_(options) {}
+JobWatch::JobWatch(const EngineOptions& options, Fleet& fleet, const EventMemory& events,
+                   const Policy& policy)
+    : fleet_(fleet), events_(events), policy_(policy), slow_(options) {}
 
 bool JobWatch::has_equal_ranks(const JobRecord& job) const {
   return std::ranges::equal(job.ranks, record_.ranks, [](const RankRecord& a, const RankRecord& b) {
@@ -111,7 +113,7 @@ void JobWatch::tick(WallTime now) {
   if (hang_.is_computing().value_or(false)) progress_.add_activity(now);
   if (hang_.status().state == StallState::running)
     book_.resolve(now, [](const JobFinding& finding) {
-      return finding.effect == Effect::hang && finding.cause != "replica";
+      return finding.effect == Effect::hang && finding.cause != kReplica;
     });
   if (crash_.is_due(now)) report_crash(now);
   if (hang_.status().state == StallState::confirmed && !crash_.failed()) report_hang(now);
@@ -198,7 +200,7 @@ void JobWatch::report_hang(WallTime now) {
   const WallTime onset = hang_.status().last_progress.value_or(now);
   JobFinding finding = draft(Effect::hang, std::move(found.culprit), onset);
   finding.ranks = std::move(found.ranks);
-  finding.cause = "hang";
+  finding.cause = kHang;
   finding.probability = found.probability;
   finding.evidence = std::move(found.evidence);
   finding.summary = "no step has ended since " + format_time(onset) + ". " + found.sentence;
@@ -209,11 +211,16 @@ void JobWatch::report_hang(WallTime now) {
 
 void JobWatch::report_crash(WallTime now) {
   Failure failure = crash_.explain(context(), now);
-  JobFinding finding = draft(Effect::crash, std::move(failure.culprit), crash_.failed().value_or(now));
+  Situation situation = Situation::usual;
+  if (failure.kind == FailureKind::application)
+    situation = Situation::application;
+  else if (failure.culprit.is_accused())
+    situation = Situation::fatal;
+  JobFinding finding = draft(Effect::crash, failure.culprit, crash_.failed().value_or(now));
   if (failure.rank) finding.ranks = {*failure.rank};
   finding.cause = failure.cause;
   finding.probability = finding.culprit.is_accused() ? 0.9 : 0;
-  finding.evidence = std::move(failure.evidence);
+  finding.evidence = failure.evidence;
   finding.summary = failure.sentence;
   // A job that hung ends itself: what it hung on is the cause.
   const JobFinding* hang = book_.find(Effect::hang);
@@ -224,8 +231,10 @@ void JobWatch::report_crash(WallTime now) {
     finding.probability = hang->probability;
     finding.summary += ", after a hang: " + hang->summary;
   }
-  const bool is_application = failure.kind == FailureKind::application;
-  raise(std::move(finding), is_application ? Situation::application : Situation::fatal, now);
+  failure.culprit = finding.culprit;
+  failure.sentence = finding.summary;
+  failure_ = std::move(failure);
+  raise(std::move(finding), situation, now);
 }
 
 void JobWatch::report_slow(const SlowCase& found, WallTime end) {
@@ -254,7 +263,7 @@ void JobWatch::report_regression(WallTime end, bool is_explained) {
   }
   JobFinding finding = draft(Effect::regression, {}, regression->onset);
   const bool is_congested = slow_.is_congested(end);
-  finding.cause = is_congested ? kCongestion : std::string_view("regression");
+  finding.cause = is_congested ? kCongestion : kRegression;
   finding.probability = 0;
   finding.slowdown =
       regression->before_s > 0 ? std::optional(regression->after_s / regression->before_s - 1) : std::nullopt;
@@ -276,7 +285,7 @@ Entity JobWatch::place_of_replica(const std::string& replica) const {
 void JobWatch::report_slow_replicas(WallTime end) {
   for (const Replicas::Slow& slow : replicas_.end_minute()) {
     JobFinding finding = draft(Effect::slow, place_of_replica(slow.replica), end - std::chrono::minutes(8));
-    finding.cause = "replica";
+    finding.cause = kReplica;
     finding.probability = 0.8;
     finding.slowdown = slow.ratio - 1;
     finding.summary = "replica " + slow.replica + " needs " + text_of(slow.ratio - 1) +
@@ -290,14 +299,14 @@ void JobWatch::report_replicas(WallTime now) {
   const std::vector<Replicas::Hung> hung = replicas_.hung(now);
   if (hung.empty()) {
     book_.resolve(now, [](const JobFinding& finding) {
-      return finding.cause == "replica" && finding.effect == Effect::hang;
+      return finding.cause == kReplica && finding.effect == Effect::hang;
     });
     return;
   }
   JobFinding finding = draft(Effect::hang, place_of_replica(hung.front().replica), hung.front().since);
   for (const RankRecord& rank : record_.ranks)
     if (rank.replica == hung.front().replica) finding.ranks.push_back(rank.rank);
-  finding.cause = "replica";
+  finding.cause = kReplica;
   finding.probability = hung.size() == 1 ? 0.85 : 0;
   if (hung.size() > 1) finding.culprit = {};
   finding.summary = "replica " + hung.front().replica + " has requests and returned no token since " +

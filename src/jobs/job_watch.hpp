@@ -21,8 +21,8 @@ namespace autopilot::jobs {
 // One job, from its start to its end, through all attempts.
 class JobWatch {
  public:
-  // The fleet and the events outlive it.
-  JobWatch(const EngineOptions& options, Fleet& fleet, const EventMemory& events);
+  // The fleet, the events and the policy outlive it.
+  JobWatch(const EngineOptions& options, Fleet& fleet, const EventMemory& events, const Policy& policy);
 
   // The first attempt, the next one, or other ranks.
   void start(const JobRecord& job);
@@ -44,6 +44,9 @@ class JobWatch {
 
   [[nodiscard]] std::vector<JobFinding> take() { return book_.take(); }
   [[nodiscard]] JobState state() const;
+  [[nodiscard]] std::vector<const JobFinding*> open() const { return book_.open(); }
+  // Of the last attempt that ended with an error.
+  [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   // The time of its end; the job can be forgotten some time after it.
   [[nodiscard]] std::optional<WallTime> ended() const { return ended_; }
   [[nodiscard]] const Membership& members() const { return *members_; }
@@ -66,6 +69,7 @@ class JobWatch {
 
   Fleet& fleet_;
   const EventMemory& events_;
+  const Policy& policy_;
   JobRecord record_;
   std::unique_ptr<Membership> members_;
   Progress progress_;
@@ -75,13 +79,13 @@ class JobWatch {
   Replicas replicas_;
   PowerRhythm rhythm_;
   FindingBook book_;
-  Policy policy_;
   WallTime now_{};
   std::optional<double> step_s_;
   std::optional<double> first_period_s_;  // of the rhythm of power
   std::optional<WallTime> long_gap_;      // end of the last long time without progress
   std::optional<WallTime> ended_;
   std::optional<AnswerRecord> unanswered_;
+  std::optional<Failure> failure_;
 };
 
 }  // namespace autopilot::jobs

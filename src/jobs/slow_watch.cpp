@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "jobs/causes.hpp"
+#include "jobs/decision/decide.hpp"
 #include "jobs/detectors/series.hpp"
 
 namespace autopilot::jobs {
@@ -167,7 +169,7 @@ std::vector<SlowCase> SlowWatch::network(const JobContext& job, WallTime end) {
     if (finding.fault == NetworkFault::congestion) congested_ = end;
     if (!is_accusing(finding.fault)) continue;
     SlowCase found{.culprit = finding.culprit,
-                   .cause = finding.culprit.kind == EntityKind::leaf ? "leaf" : "nic",
+                   .cause = std::string(finding.culprit.kind == EntityKind::leaf ? kLeaf : kNic),
                    .evidence = finding.evidence};
     for (const std::uint32_t number : job.members.nodes()) {
       const NodeRecord& node = job.fleet.node(number).record;
@@ -194,13 +196,16 @@ void SlowWatch::add_events(const JobContext& job, WallTime end, std::vector<Slow
       for (SlowCase& found : cases) {
         if (!is_about(event, found.culprit)) continue;
         found.evidence.push_back(evidence);
-        found.is_fatal |= event.event_class == EventClass::hardware;
+        found.is_fatal |= situation_of(event) == Situation::fatal;
         has_case = true;
       }
       const bool concerns_job =
           event.entity.kind != EntityKind::gpu || !job.members.ranks_on(number, event.entity.gpu).empty();
       if (has_case || event.event_class != EventClass::hardware || !concerns_job) continue;
-      SlowCase found{.culprit = event.entity, .cause = event.key, .evidence = {evidence}, .is_fatal = true};
+      SlowCase found{.culprit = event.entity,
+                     .cause = event.key,
+                     .evidence = {evidence},
+                     .is_fatal = situation_of(event) == Situation::fatal};
       found.ranks = job.members.ranks_on(
           number, event.entity.kind == EntityKind::gpu ? std::optional(event.entity.gpu) : std::nullopt);
       cases.push_back(std::move(found));

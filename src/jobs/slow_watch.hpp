@@ -25,7 +25,7 @@ struct SlowCase {
   std::vector<Evidence> evidence;
   std::vector<std::string> ruled_out;
   WallTime since{};       // first minute with the evidence
-  bool is_fatal = false;  // the part no longer works
+  bool is_fatal = false;  // an event states that no job can go on with the part
 };
 
 // Whether one job is slower than it should be, and because of what. Once a minute.
@@ -50,7 +50,6 @@ class SlowWatch {
   [[nodiscard]] const std::optional<RegressionFinding>& regression() const { return regression_.present(); }
   // Fraction by which steps are longer: measured, else estimated from the evidence of a culprit.
   [[nodiscard]] std::optional<double> slowdown_by(const SlowCase& found) const;
-  [[nodiscard]] RoleSource role_source() const { return roles_.source; }
   // Step time before any regression, in seconds; not set until it is learned.
   [[nodiscard]] std::optional<double> usual_step_s() const { return regression_.baseline_s(); }
   // What the network detector reported for the last minute, accusing or not.

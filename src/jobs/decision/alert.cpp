@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "jobs/causes.hpp"
 #include "jobs/decision/alert_text.hpp"
 #include "jobs/decision/decide.hpp"
 #include "jobs/decision/last_words.hpp"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/causes.hpp"
 #include "jobs/decision/alert.hpp"
 #include "jobs/decision/decide.hpp"
 #include "jobs/decision/last_words.hpp"
@@ -119,9 +120,9 @@ std::string hours_text(double value) {
 std::string test_of(const JobFinding& finding) {
   if (finding.culprit.kind == EntityKind::nic) return "network.rdma_loopback";
   if (finding.culprit.kind != EntityKind::gpu) return "gpu.diagnosis";
-  if (finding.cause == "pcie") return "gpu.pcie_bandwidth";
-  if (finding.cause == "nvlink") return "gpu.p2p";
-  if (finding.cause == "ecc" || finding.cause == "memory") return "gpu.memory_test";
+  if (finding.cause == kPcie) return "gpu.pcie_bandwidth";
+  if (finding.cause == kNvlink) return "gpu.p2p";
+  if (finding.cause == kEcc) return "gpu.memory_test";
   return "gpu.compute";
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "jobs/causes.hpp"
 #include "jobs/detectors/amounts.hpp"
 
 namespace autopilot::jobs {
@@ -20,15 +21,15 @@ struct GpuCause {
   std::string_view signal, cause;
 };
 constexpr std::array<GpuCause, 9> kCauses{{
-    {"throttle_brake", "power_brake"},
-    {"throttle_thermal", "thermal"},
-    {"throttle_hw", "hw_slowdown"},
-    {"ecc_uncorrected", "ecc"},
-    {"pcie_width_low", "pcie"},
-    {"pcie_gen_low", "pcie"},
-    {"nvlink_errors_high", "nvlink"},
-    {"throttle_power_cap", "power_cap"},
-    {"sm_clock_low", "clock"},
+    {"throttle_brake", kPowerBrake},
+    {"throttle_thermal", kThermal},
+    {"throttle_hw", kHardwareSlowdown},
+    {"ecc_uncorrected", kEcc},
+    {"pcie_width_low", kPcie},
+    {"pcie_gen_low", kPcie},
+    {"nvlink_errors_high", kNvlink},
+    {"throttle_power_cap", kPowerCap},
+    {"sm_clock_low", kClock},
 }};
 
 std::string sentence_of(const Deviation& deviation) {
@@ -118,7 +119,7 @@ std::string cause_of_gpu(const DeviationList& signs) {
   for (const GpuCause& known : kCauses)
     if (std::ranges::any_of(signs, [&](const Deviation* each) { return each->rule->signal == known.signal; }))
       return std::string(known.cause);
-  return "compute";
+  return std::string(kCompute);
 }
 
 // The NIC with the most faults; of equal ones the first.
@@ -137,7 +138,7 @@ std::string_view worst_nic(const DeviationList& faults) {
 
 // What the rank is accused of; std::nullopt: nothing.
 struct RankAccusation {
-  Verdict verdict = Verdict::none;
+  BlameVerdict verdict = BlameVerdict::none;
   DeviationList signs;
   std::string cause;
 };
@@ -149,9 +150,9 @@ std::optional<RankAccusation> accuse_gpu(const RankDeviations& signs) {
   append(faults, signs.with(Sign::late, {Table::gpu}));
   std::string cause = cause_of_gpu(faults);
   // Warm air heats all GPUs of the node: not the GPU's fault.
-  const bool is_air = cause == "thermal" && signs.has("inlet_high");
+  const bool is_air = cause == kThermal && signs.has("inlet_high");
   if (is_air) append(faults, signs.with(Sign::hint, {Table::host}));
-  return RankAccusation{is_air ? Verdict::culprit_host : Verdict::culprit_gpu, std::move(faults),
+  return RankAccusation{is_air ? BlameVerdict::culprit_host : BlameVerdict::culprit_gpu, std::move(faults),
                         std::move(cause)};
 }
 
@@ -162,7 +163,7 @@ std::optional<RankAccusation> accuse_nic(const RankDeviations& signs) {
   append(faults, signs.with(Sign::hint, {Table::nic}));
   append(faults, signs.with(Sign::waiting, {Table::nic}));
   std::erase_if(faults, [&](const Deviation* each) { return each->nic != nic; });
-  return RankAccusation{Verdict::culprit_nic, std::move(faults), "nic"};
+  return RankAccusation{BlameVerdict::culprit_nic, std::move(faults), std::string(kNic)};
 }
 
 // A rank whose host is under pressure and whose GPU therefore idles, or whose process gets too little of the
@@ -177,7 +178,8 @@ std::optional<RankAccusation> accuse_host(const RankDeviations& signs, const Job
   if (!is_stopped && !(job.is_synchronous && (idles || starves))) return std::nullopt;
   append(found, signs.with(Sign::hint, {Table::process, Table::host}));
   append(found, signs.with(Sign::idle, {Table::gpu}));
-  return RankAccusation{Verdict::culprit_host, std::move(found), is_stopped ? "stopped" : "host"};
+  return RankAccusation{BlameVerdict::culprit_host, std::move(found),
+                        std::string(is_stopped ? kStopped : kHost)};
 }
 
 std::optional<RankAccusation> accuse_late_gpu(const RankDeviations& signs, const JobCondition& job) {
@@ -185,7 +187,7 @@ std::optional<RankAccusation> accuse_late_gpu(const RankDeviations& signs, const
   const bool is_comparable = job.is_synchronous && job.is_slow && job.roles >= RoleSource::communicators;
   if (found.empty() || !is_comparable || signs.shows(Sign::work, {Table::gpu})) return std::nullopt;
   append(found, signs.with(Sign::hint, {Table::gpu}));
-  return RankAccusation{Verdict::culprit_gpu, std::move(found), "compute"};
+  return RankAccusation{BlameVerdict::culprit_gpu, std::move(found), std::string(kCompute)};
 }
 
 std::optional<RankAccusation> accuse(const RankDeviations& signs, int gpu, const JobCondition& job) {
@@ -202,28 +204,28 @@ RankAccusation excuse(const RankDeviations& signs, const JobCondition& job) {
   if (!job.is_synchronous) return {};
   DeviationList work = signs.with(Sign::late, {Table::gpu});
   append(work, signs.with(Sign::work, {Table::gpu}));
-  if (!work.empty()) return {Verdict::workload, std::move(work), {}};
+  if (!work.empty()) return {BlameVerdict::workload, std::move(work), {}};
   DeviationList waits = signs.with(Sign::idle, {Table::gpu});
   append(waits, signs.with(Sign::waiting, {Table::gpu, Table::nic}));
   if (waits.empty()) return {};
   // A GPU that waits in a collective runs a kernel: without one, and with its share of tensor work, the
   // program itself starts kernels late.
   const bool starts_late = signs.has("util_low") && !signs.has("tensor_low");
-  return {starts_late ? Verdict::workload : Verdict::victim, std::move(waits), {}};
+  return {starts_late ? BlameVerdict::workload : BlameVerdict::victim, std::move(waits), {}};
 }
 
-Entity entity_of(Verdict verdict, std::string_view node, int gpu,
+Entity entity_of(BlameVerdict verdict, std::string_view node, int gpu,
                  const std::vector<const Deviation*>& signs) {
   switch (verdict) {
-    case Verdict::culprit_gpu:
+    case BlameVerdict::culprit_gpu:
       return {EntityKind::gpu, std::string(node), gpu, {}};
-    case Verdict::culprit_host:
+    case BlameVerdict::culprit_host:
       return {EntityKind::host, std::string(node), -1, {}};
-    case Verdict::culprit_nic:
+    case BlameVerdict::culprit_nic:
       return {EntityKind::nic, std::string(node), -1, std::string(signs.front()->nic)};
-    case Verdict::none:
-    case Verdict::victim:
-    case Verdict::workload:
+    case BlameVerdict::none:
+    case BlameVerdict::victim:
+    case BlameVerdict::workload:
       break;
   }
   return {};
@@ -231,19 +233,19 @@ Entity entity_of(Verdict verdict, std::string_view node, int gpu,
 
 }  // namespace
 
-std::string_view to_string(Verdict verdict) {
+std::string_view to_string(BlameVerdict verdict) {
   switch (verdict) {
-    case Verdict::none:
+    case BlameVerdict::none:
       return "none";
-    case Verdict::culprit_gpu:
+    case BlameVerdict::culprit_gpu:
       return "culprit_gpu";
-    case Verdict::culprit_host:
+    case BlameVerdict::culprit_host:
       return "culprit_host";
-    case Verdict::culprit_nic:
+    case BlameVerdict::culprit_nic:
       return "culprit_nic";
-    case Verdict::victim:
+    case BlameVerdict::victim:
       return "victim";
-    case Verdict::workload:
+    case BlameVerdict::workload:
       return "workload";
   }
   return "none";
@@ -269,9 +271,9 @@ std::optional<Blame> join_node(std::span<const Blame> blames) {
   std::set<std::string> causes, signals;
   std::size_t accused = 0;
   Blame joined;
-  joined.verdict = Verdict::culprit_host;
+  joined.verdict = BlameVerdict::culprit_host;
   for (const Blame& each : blames) {
-    if (each.verdict != Verdict::culprit_gpu) continue;
+    if (each.verdict != BlameVerdict::culprit_gpu) continue;
     ++accused;
     gpus.insert(each.culprit.gpu);
     causes.insert(each.cause);
@@ -281,7 +283,7 @@ std::optional<Blame> join_node(std::span<const Blame> blames) {
         joined.evidence.push_back(evidence);
   }
   if (gpus.size() < 2 || accused * 2 <= blames.size()) return std::nullopt;
-  joined.cause = causes.size() == 1 ? *causes.begin() : "host";
+  joined.cause = causes.size() == 1 ? *causes.begin() : std::string(kHost);
   return joined;
 }
 

@@ -32,7 +32,7 @@ struct JobCondition {
   RoleSource roles = RoleSource::declared;
 };
 
-enum class Verdict : std::uint8_t {
+enum class BlameVerdict : std::uint8_t {
   none,          // nothing to say
   culprit_gpu,   // the GPU, with what it is plugged into
   culprit_host,  // processors, memory or processes of the node
@@ -40,13 +40,13 @@ enum class Verdict : std::uint8_t {
   victim,    // waits for others
   workload,  // the program gives it other work, or starts it late: no node is accused
 };
-[[nodiscard]] std::string_view to_string(Verdict verdict);
+[[nodiscard]] std::string_view to_string(BlameVerdict verdict);
 
 struct Blame {
-  Verdict verdict = Verdict::none;
+  BlameVerdict verdict = BlameVerdict::none;
   Entity culprit;  // unlocalised, except for a culprit
   // Short key: "stopped", "power_brake", "thermal", "hw_slowdown", "ecc", "pcie", "nvlink", "power_cap",
-  // "clock", "nic", "host", "compute"; empty, except for a culprit.
+  // Key: causes.hpp; empty, except for a culprit.
   std::string cause;
   std::vector<Evidence> evidence;  // for the verdict: faults first, then the largest z; at most kMaxEvidence
   std::vector<std::string>

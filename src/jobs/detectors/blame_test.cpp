@@ -25,15 +25,15 @@ Blame judge_signals(const std::vector<std::string_view>& signals,
 }
 
 TEST(Blame, a_rank_without_deviations_is_neither_culprit_nor_victim) {
-  EXPECT_EQ(judge_signals({}).verdict, Verdict::none);
+  EXPECT_EQ(judge_signals({}).verdict, BlameVerdict::none);
   const std::vector<Deviation> unknown(3);
-  EXPECT_EQ(judge_rank("gpu-001", 0, unknown, kSlowSynchronousJob, WallTime{}).verdict, Verdict::none);
+  EXPECT_EQ(judge_rank("gpu-001", 0, unknown, kSlowSynchronousJob, WallTime{}).verdict, BlameVerdict::none);
 }
 
 TEST(Blame, a_low_clock_accuses_the_gpu_with_its_numbers) {
   const std::vector<Deviation> deviations{deviation_of("sm_clock_low", 1410, 1755)};
   const Blame blame = judge_rank("gpu-001", 3, deviations, kSlowSynchronousJob, WallTime{});
-  EXPECT_EQ(blame.verdict, Verdict::culprit_gpu);
+  EXPECT_EQ(blame.verdict, BlameVerdict::culprit_gpu);
   EXPECT_EQ(to_string(blame.culprit), "GPU 3 of gpu-001");
   EXPECT_EQ(blame.cause, "clock");
   ASSERT_EQ(blame.evidence.size(), 1U);
@@ -71,41 +71,41 @@ TEST(Blame, a_comparison_without_a_threshold_leaves_it_out) {
 
 TEST(Blame, warm_air_accuses_the_node) {
   const Blame blame = judge_signals({"throttle_thermal", "sm_clock_low", "inlet_high"});
-  EXPECT_EQ(blame.verdict, Verdict::culprit_host);
+  EXPECT_EQ(blame.verdict, BlameVerdict::culprit_host);
   EXPECT_EQ(blame.cause, "thermal");
 }
 
 TEST(Blame, a_busier_gpu_of_a_slow_job_arrives_last) {
   const Blame blame = judge_signals({"tensor_high"});
-  EXPECT_EQ(blame.verdict, Verdict::culprit_gpu);
+  EXPECT_EQ(blame.verdict, BlameVerdict::culprit_gpu);
   EXPECT_EQ(blame.cause, "compute");
 }
 
 TEST(Blame, a_rank_held_up_by_its_host_accuses_the_host) {
   for (const std::string_view pressure : {"psi_cpu_high", "psi_io_high", "psi_memory_high", "run_queue_high",
                                           "disk_sleep", "process_cpu_low"}) {
-    EXPECT_EQ(judge_signals({"util_low", pressure}).verdict, Verdict::culprit_host) << pressure;
-    EXPECT_EQ(judge_signals({"power_low", "tensor_low", pressure}).verdict, Verdict::culprit_host)
+    EXPECT_EQ(judge_signals({"util_low", pressure}).verdict, BlameVerdict::culprit_host) << pressure;
+    EXPECT_EQ(judge_signals({"power_low", "tensor_low", pressure}).verdict, BlameVerdict::culprit_host)
         << pressure;
-    EXPECT_EQ(judge_signals({pressure}).verdict, Verdict::none) << pressure;
+    EXPECT_EQ(judge_signals({pressure}).verdict, BlameVerdict::none) << pressure;
   }
-  EXPECT_EQ(judge_signals({"process_cpu_low", "psi_cpu_high"}).verdict, Verdict::culprit_host);
+  EXPECT_EQ(judge_signals({"process_cpu_low", "psi_cpu_high"}).verdict, BlameVerdict::culprit_host);
   EXPECT_EQ(judge_signals({"process_cpu_low", "psi_cpu_high"}, {true, false, RoleSource::declared}).verdict,
-            Verdict::none);
+            BlameVerdict::none);
   EXPECT_EQ(to_string(judge_signals({"util_low", "psi_cpu_high"}).culprit), "node gpu-001");
 }
 
 TEST(Blame, a_stopped_process_accuses_the_host_whatever_else_deviates) {
   const Blame blame = judge_signals({"sm_clock_low", "process_stopped", "util_low"});
-  EXPECT_EQ(blame.verdict, Verdict::culprit_host);
+  EXPECT_EQ(blame.verdict, BlameVerdict::culprit_host);
   EXPECT_EQ(blame.cause, "stopped");
   EXPECT_EQ(blame.evidence.front().signal, "process_stopped");
 }
 
 TEST(Blame, low_traffic_alone_is_a_victim) {
-  EXPECT_EQ(judge_signals({"nic_tx_low", "nic_rx_low"}).verdict, Verdict::victim);
-  EXPECT_EQ(judge_signals({"nvlink_bytes_low"}).verdict, Verdict::victim);
-  EXPECT_EQ(judge_signals({"nic_tx_low", "nic_cnp_high"}).verdict, Verdict::victim);
+  EXPECT_EQ(judge_signals({"nic_tx_low", "nic_rx_low"}).verdict, BlameVerdict::victim);
+  EXPECT_EQ(judge_signals({"nvlink_bytes_low"}).verdict, BlameVerdict::victim);
+  EXPECT_EQ(judge_signals({"nic_tx_low", "nic_cnp_high"}).verdict, BlameVerdict::victim);
   EXPECT_FALSE(judge_signals({"nic_tx_low"}).culprit.is_accused());
 }
 
@@ -113,7 +113,7 @@ TEST(Blame, low_traffic_with_a_fault_of_the_port_accuses_the_nic) {
   for (const std::string_view fault :
        {"nic_errors_high", "nic_retransmits_high", "nic_link_downed", "nic_rate_low", "nic_down"}) {
     const Blame blame = judge_signals({"nic_tx_low", fault});
-    EXPECT_EQ(blame.verdict, Verdict::culprit_nic) << fault;
+    EXPECT_EQ(blame.verdict, BlameVerdict::culprit_nic) << fault;
     EXPECT_EQ(to_string(blame.culprit), "mlx5_2 of gpu-001");
     EXPECT_EQ(blame.evidence.front().signal, fault);
   }
@@ -130,18 +130,19 @@ TEST(Blame, the_nic_with_the_most_faults_is_accused) {
 }
 
 TEST(Blame, low_power_with_low_tensor_activity_is_a_victim) {
-  EXPECT_EQ(judge_signals({"power_low", "tensor_low"}).verdict, Verdict::victim);
-  EXPECT_EQ(judge_signals({"power_low"}).verdict, Verdict::victim);
-  EXPECT_EQ(judge_signals({"power_low", "tensor_low", "util_low"}).verdict, Verdict::victim);
+  EXPECT_EQ(judge_signals({"power_low", "tensor_low"}).verdict, BlameVerdict::victim);
+  EXPECT_EQ(judge_signals({"power_low"}).verdict, BlameVerdict::victim);
+  EXPECT_EQ(judge_signals({"power_low", "tensor_low", "util_low"}).verdict, BlameVerdict::victim);
 }
 
 TEST(Blame, a_gpu_without_work_is_not_accused_for_its_clock) {
   const Blame blame = judge_signals({"sm_clock_low", "pcie_gen_low", "util_low", "tensor_low", "power_low"});
-  EXPECT_EQ(blame.verdict, Verdict::victim);
+  EXPECT_EQ(blame.verdict, BlameVerdict::victim);
   ASSERT_EQ(blame.ruled_out.size(), 2U);
   EXPECT_NE(blame.ruled_out[0].find("without work lowers its clock"), std::string::npos);
-  EXPECT_EQ(judge_signals({"sm_clock_low", "throttle_thermal", "util_low"}).verdict, Verdict::culprit_gpu);
-  EXPECT_EQ(judge_signals({"sm_clock_low", "util_low", "psi_cpu_high"}).verdict, Verdict::culprit_host);
+  EXPECT_EQ(judge_signals({"sm_clock_low", "throttle_thermal", "util_low"}).verdict,
+            BlameVerdict::culprit_gpu);
+  EXPECT_EQ(judge_signals({"sm_clock_low", "util_low", "psi_cpu_high"}).verdict, BlameVerdict::culprit_host);
 }
 
 // A stage with more work has a higher tensor share, more memory, more power and, at the power limit, a lower
@@ -149,23 +150,24 @@ TEST(Blame, a_gpu_without_work_is_not_accused_for_its_clock) {
 TEST(Blame, a_stage_with_more_work_is_not_accused) {
   for (const RoleSource roles : {RoleSource::none, RoleSource::clustered}) {
     const JobCondition job{true, true, roles};
-    EXPECT_EQ(judge_signals({"tensor_high"}, job).verdict, Verdict::workload);
-    EXPECT_EQ(judge_signals({"tensor_high", "mem_bytes_high"}, job).verdict, Verdict::workload);
+    EXPECT_EQ(judge_signals({"tensor_high"}, job).verdict, BlameVerdict::workload);
+    EXPECT_EQ(judge_signals({"tensor_high", "mem_bytes_high"}, job).verdict, BlameVerdict::workload);
     EXPECT_EQ(judge_signals({"tensor_high", "sm_clock_low", "throttle_power_cap"}, job).verdict,
-              Verdict::workload);
-    EXPECT_EQ(judge_signals({"tensor_low", "power_low"}, job).verdict, Verdict::victim);
-    EXPECT_EQ(judge_signals({"sm_clock_low", "throttle_thermal"}, job).verdict, Verdict::culprit_gpu);
+              BlameVerdict::workload);
+    EXPECT_EQ(judge_signals({"tensor_low", "power_low"}, job).verdict, BlameVerdict::victim);
+    EXPECT_EQ(judge_signals({"sm_clock_low", "throttle_thermal"}, job).verdict, BlameVerdict::culprit_gpu);
   }
-  EXPECT_EQ(judge_signals({"tensor_high"}, {true, false, RoleSource::declared}).verdict, Verdict::workload);
+  EXPECT_EQ(judge_signals({"tensor_high"}, {true, false, RoleSource::declared}).verdict,
+            BlameVerdict::workload);
 }
 
 TEST(Blame, a_rank_with_longer_sequences_is_not_accused) {
-  EXPECT_EQ(judge_signals({"tensor_high", "mem_bytes_high"}).verdict, Verdict::workload);
+  EXPECT_EQ(judge_signals({"tensor_high", "mem_bytes_high"}).verdict, BlameVerdict::workload);
 }
 
 TEST(Blame, a_program_that_starts_kernels_late_is_not_a_fault_of_the_node) {
   const Blame blame = judge_signals({"util_low", "power_low"});
-  EXPECT_EQ(blame.verdict, Verdict::workload);
+  EXPECT_EQ(blame.verdict, BlameVerdict::workload);
   EXPECT_FALSE(blame.culprit.is_accused());
 }
 
@@ -173,15 +175,15 @@ TEST(Blame, replicas_with_different_load_are_not_accused) {
   const JobCondition inference{false, true, RoleSource::declared};
   EXPECT_EQ(judge_signals({"tensor_high", "power_low", "util_low", "nic_tx_low", "psi_cpu_high"}, inference)
                 .verdict,
-            Verdict::none);
-  EXPECT_EQ(judge_signals({"sm_clock_low", "throttle_power_cap"}, inference).verdict, Verdict::none);
-  EXPECT_EQ(judge_signals({"throttle_hw"}, inference).verdict, Verdict::culprit_gpu);
+            BlameVerdict::none);
+  EXPECT_EQ(judge_signals({"sm_clock_low", "throttle_power_cap"}, inference).verdict, BlameVerdict::none);
+  EXPECT_EQ(judge_signals({"throttle_hw"}, inference).verdict, BlameVerdict::culprit_gpu);
 }
 
 TEST(Blame, hints_alone_accuse_no_part) {
   for (const PeerRule& rule : peer_rules())
     if (rule.sign == Sign::hint) {
-      EXPECT_EQ(judge_signals({rule.signal}).verdict, Verdict::none) << rule.signal;
+      EXPECT_EQ(judge_signals({rule.signal}).verdict, BlameVerdict::none) << rule.signal;
     }
 }
 

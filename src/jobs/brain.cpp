@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/brain.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/text.hpp"
+#include "jobs/node_troubles.hpp"
+
+namespace autopilot::jobs {
+namespace {
+
+constexpr std::size_t kLongestBy = 253;
+constexpr std::size_t kLongestNote = 1024;
+// An action that nobody did is offered again after this time.
+constexpr Duration kOfferAgain = std::chrono::minutes(10);
+// The engine evaluates in steps of this length.
+constexpr Duration kBrainStep = std::chrono::seconds(10);
+
+// Evidence that states a stall or the absence of data names no culprit.
+bool names_culprit(const Evidence& evidence) {
+  return evidence.signal != "stall" && evidence.signal != "node_lost";
+}
+
+Request request_for(const JobFinding& finding) {
+  return {.job = finding.job,
+          .choice = finding.decision.choice,
+          .culprit = finding.culprit,
+          .cause = finding.cause,
+          .is_known = std::ranges::any_of(finding.evidence, names_culprit)};
+}
+
+bool wants_action(const JobFinding& finding) {
+  return !finding.resolved && !finding.decision.is_recommendation &&
+         finding.decision.choice != Choice::keep_running;
+}
+
+bool is_worse(const JobFinding& a, const JobFinding& b) {
+  return std::tuple(b.severity, b.probability, a.onset) < std::tuple(a.severity, a.probability, b.onset);
+}
+
+std::vector<std::string> nodes_of(const JobRecord& record) {
+  std::set<std::string> nodes;
+  for (const RankRecord& rank : record.ranks)
+    nodes.insert(rank.node);
+  return {nodes.begin(), nodes.end()};
+}
+
+// What is remembered of one job beyond the engine.
+struct HeldJob {
+  JobReport report;  // `findings`: open ones only
+  std::deque<JobFinding> ended_findings;
+  std::optional<WallTime> muted_until;
+  std::set<std::string> acted;  // ids of open findings
+  std::map<std::string, WallTime> offered;
+  bool is_in_engine = false;
+  bool is_changed = true;
+
+  [[nodiscard]] bool is_open(std::string_view finding) const {
+    return std::ranges::find(report.findings, finding, &JobFinding::id) != report.findings.end();
+  }
+  [[nodiscard]] bool has(std::string_view finding) const {
+    return is_open(finding) ||
+           std::ranges::find(ended_findings, finding, &JobFinding::id) != ended_findings.end();
+  }
+  // The job hangs or crashed because of the same part: one message is enough.
+  [[nodiscard]] bool has_worse_about(const JobFinding& finding) const {
+    return (finding.effect == Effect::none || finding.effect == Effect::slow) &&
+           std::ranges::any_of(report.findings, [&](const JobFinding& held) {
+             return (held.effect == Effect::hang || held.effect == Effect::crash) &&
+                    held.culprit == finding.culprit;
+           });
+  }
+  [[nodiscard]] bool is_acknowledged(std::string_view finding) const {
+    return std::ranges::any_of(report.acknowledged,
+                               [&](const Acknowledgement& held) { return held.finding == finding; });
+  }
+};
+
+bool has_changed(const JobState& before, const JobState& after) {
+  const auto facts = [](const JobState& state) {
+    return std::tie(state.name, state.health, state.attempt, state.ranks, state.nodes, state.progress_source,
+                    state.not_seen);
+  };
+  return facts(before) != facts(after);
+}
+
+}  // namespace
+
+class Brain::State {
+ public:
+  explicit State(BrainOptions options)
+      : options_(options),
+        engine_(options.engine),
+        rails_(options.guard_limits),
+        alerts_(options.alert_limits) {
+    rails_.set_nodes(options.cluster_nodes);
+    set_policy(options.policy);
+  }
+
+  void add(const Record& record) {
+    engine_.add(record);
+    if (const auto* start = std::get_if<JobRecord>(&record))
+      take_start(*start);
+    else if (const auto* end = std::get_if<JobEndRecord>(&record))
+      take_end(*end);
+    else if (const auto* phase = std::get_if<PhaseRecord>(&record))
+      take_phase(*phase);
+    else if (const auto trouble = troubles_.add(record))
+      rails_.became_unhealthy(*trouble, time_of(record));
+  }
+
+  void advance(WallTime now) {
+    engine_.advance(now);
+    now_ = now;
+    std::vector<JobFinding> changes = engine_.take();
+    const WallTime step = WallTime(now.time_since_epoch() / kBrainStep * kBrainStep);
+    if (changes.empty() && !is_stale_ && step == refreshed_) return;
+    is_stale_ = false;
+    refreshed_ = step;
+    for (auto& [name, job] : jobs_)
+      refresh(name, job);
+    for (JobFinding& change : changes)
+      take_change(std::move(change));
+    forget_ended();
+  }
+
+  void set_nodes(std::size_t nodes) { rails_.set_nodes(nodes); }
+
+  void set_policy(const Policy& policy) {
+    options_.policy = policy;
+    engine_.set_policy(policy);
+  }
+
+  std::vector<Alert> take_alerts() { return std::exchange(new_alerts_, {}); }
+  std::vector<WantedAction> take_actions() { return std::exchange(new_actions_, {}); }
+  std::vector<std::string> take_changed() {
+    std::vector<std::string> changed;
+    for (auto& [name, job] : jobs_)
+      if (std::exchange(job.is_changed, false)) changed.push_back(name);
+    return changed;
+  }
+
+  void acted(const WantedAction& action, WallTime now) {
+    rails_.acted(action.request, now);
+    const auto job = jobs_.find(action.request.job);
+    if (job == jobs_.end()) return;
+    job->second.acted.insert(action.finding.id);
+    job->second.is_changed = true;
+  }
+
+  [[nodiscard]] std::vector<JobReport> reports() const {
+    std::vector<JobReport> reports;
+    reports.reserve(jobs_.size());
+    for (const auto& [name, job] : jobs_)
+      reports.push_back(report_of(job));
+    return reports;
+  }
+
+  [[nodiscard]] Result<JobReport> report(std::string_view name) const {
+    const HeldJob* job = find(name);
+    if (job == nullptr) return fail(no_such_job(name));
+    return report_of(*job);
+  }
+
+  Status state_feedback(Feedback feedback) {
+    if (feedback.by.size() > kLongestBy || feedback.note.size() > kLongestNote)
+      return fail(Errc::malformed, "feedback: at most 253 bytes for the name and 1024 for the note");
+    HeldJob* job = find_by_finding(feedback.finding);
+    if (job == nullptr) return fail(no_such_finding(feedback.finding));
+    auto& held = job->report.feedback;
+    if (held.size() >= JobReport::kMaxFeedback) held.erase(held.begin());
+    held.push_back(std::move(feedback));
+    job->is_changed = true;
+    return {};
+  }
+
+  Status acknowledge(Acknowledgement acknowledgement) {
+    if (acknowledgement.by.size() > kLongestBy)
+      return fail(Errc::malformed, "acknowledgement: at most 253 bytes for the name");
+    HeldJob* job = find_by_finding(acknowledgement.finding);
+    if (job == nullptr) return fail(no_such_finding(acknowledgement.finding));
+    if (!job->is_open(acknowledgement.finding) || job->is_acknowledged(acknowledgement.finding)) return {};
+    job->report.acknowledged.push_back(std::move(acknowledgement));
+    job->is_changed = true;
+    return {};
+  }
+
+  Status mute(std::string_view name, WallTime until) {
+    const HeldJob* found = find(name);
+    if (found == nullptr) return fail(no_such_job(name));
+    HeldJob& job = jobs_.find(found->report.state.job)->second;
+    job.muted_until = until;
+    job.report.is_muted = until > now_;
+    job.is_changed = true;
+    return {};
+  }
+
+  [[nodiscard]] EngineCounts counts() const { return engine_.counts(); }
+
+ private:
+  void take_start(const JobRecord& record) {
+    is_stale_ = true;
+    const auto state = engine_.job(record.job);
+    if (!state) return;  // beyond the limit of the engine
+    auto [found, is_new] = jobs_.try_emplace(record.job);
+    HeldJob& job = found->second;
+    JobReport& report = job.report;
+    if (is_new || report.ended) report.started = record.time;
+    report.state = *state;
+    report.owner = record.owner;
+    report.kind = record.kind;
+    report.nodes = nodes_of(record);
+    report.ended.reset();
+    report.outcome.reset();
+    job.is_in_engine = true;
+    job.is_changed = true;
+  }
+
+  void take_end(const JobEndRecord& record) {
+    is_stale_ = true;
+    rails_.ended(record.job);
+    const auto found = jobs_.find(record.job);
+    if (found == jobs_.end() || found->second.report.ended) return;
+    found->second.report.ended = record.time;
+    found->second.report.outcome = record.outcome;
+    found->second.is_changed = true;
+  }
+
+  void take_phase(const PhaseRecord& record) {
+    if (record.phase == Phase::checkpoint && record.edge == Edge::end && jobs_.contains(record.job))
+      rails_.made_progress(record.job, record.time);
+  }
+
+  void refresh(const std::string& name, HeldJob& job) {
+    JobReport& report = job.report;
+    const auto state = engine_.job(name);
+    job.is_in_engine = state.has_value();
+    if (state) {
+      job.is_changed |= has_changed(report.state, *state);
+      report.state = *state;
+      report.failure = engine_.failure(name);
+    }
+    report.findings = engine_.open_findings(name);
+    std::ranges::sort(report.findings, is_worse);
+    bool has_action = false;
+    for (JobFinding& finding : report.findings) {
+      limit(job, finding);
+      if (!has_action && wants_action(finding) && !job.acted.contains(finding.id)) {
+        has_action = true;
+        offer_action(job, finding);
+      }
+    }
+    if (report.is_muted && now_ >= *job.muted_until) end_mute(job);
+  }
+
+  // What the guard rails refuse becomes a recommendation.
+  void limit(const HeldJob& job, JobFinding& finding) {
+    if (!wants_action(finding) || job.acted.contains(finding.id)) return;
+    const Permission permission = rails_.ask(request_for(finding), now_);
+    if (permission.is_allowed) return;
+    finding.decision.is_recommendation = true;
+    finding.decision.because += ". " + permission.sentence;
+    if (permission.pages) page_rail(finding, permission);
+  }
+
+  // A rail that needs a person: one message until it opened and closed again.
+  void page_rail(const JobFinding& finding, const Permission& permission) {
+    if (paged_rail_ && now_ - *paged_rail_ < options_.alert_limits.cool_down) return;
+    paged_rail_ = now_;
+    new_alerts_.push_back({.id = finding_id("", Effect::none, {}, now_),
+                           .job = finding.job,
+                           .kind = AlertKind::raised,
+                           .severity = Severity::page,
+                           .time = now_,
+                           .title = "Autopilot does not act on jobs: a guard rail needs a person",
+                           .body = permission.sentence});
+  }
+
+  void offer_action(HeldJob& job, const JobFinding& finding) {
+    const auto offered = job.offered.find(finding.id);
+    if (offered != job.offered.end() && now_ - offered->second < kOfferAgain) return;
+    job.offered[finding.id] = now_;
+    new_actions_.push_back({finding, request_for(finding), job.report.owner});
+  }
+
+  void take_change(JobFinding change) {
+    const auto found = jobs_.find(change.job);
+    if (found == jobs_.end()) return;
+    HeldJob& job = found->second;
+    job.is_changed = true;
+    limit(job, change);
+    // The end of a job is no end of its crash.
+    const bool is_over = change.effect != Effect::crash || !change.resolved || !job.report.ended;
+    if (is_over) offer_alert(job, change);
+    if (!change.resolved) return;
+    std::erase_if(job.report.acknowledged,
+                  [&](const Acknowledgement& held) { return held.finding == change.id; });
+    job.acted.erase(change.id);
+    job.offered.erase(change.id);
+    job.ended_findings.push_front(std::move(change));
+    if (job.ended_findings.size() > options_.ended_findings) job.ended_findings.pop_back();
+  }
+
+  void offer_alert(const HeldJob& job, const JobFinding& finding) {
+    if (job.report.is_muted) return;
+    if (!finding.resolved && (finding.severity == Severity::info || job.is_acknowledged(finding.id) ||
+                              job.has_worse_about(finding)))
+      return;
+    JobFinding shown = finding;
+    if (options_.policy.mode == Mode::observe && shown.decision.choice != Choice::keep_running) {
+      shown.decision.choice = Choice::keep_running;
+      shown.decision.because = "Autopilot only observes: the losses of stopping and of going on follow";
+    }
+    if (auto alert = alerts_.offer(shown, job.report.state, now_)) new_alerts_.push_back(std::move(*alert));
+  }
+
+  // What happened meanwhile and is of interest still.
+  void end_mute(HeldJob& job) {
+    job.muted_until.reset();
+    job.report.is_muted = false;
+    job.is_changed = true;
+    for (const JobFinding& finding : job.ended_findings)
+      offer_alert(job, finding);
+    for (const JobFinding& finding : job.report.findings)
+      offer_alert(job, finding);
+  }
+
+  void forget_ended() {
+    std::vector<std::pair<WallTime, std::string>> ended;
+    for (const auto& [name, job] : jobs_)
+      if (!job.is_in_engine) ended.emplace_back(job.report.ended.value_or(WallTime{}), name);
+    std::ranges::sort(ended, std::greater<>{});
+    for (std::size_t at = 0; at < ended.size(); ++at)
+      if (at >= options_.ended_jobs || now_ - ended[at].first > options_.ended_for)
+        jobs_.erase(ended[at].second);
+  }
+
+  [[nodiscard]] JobReport report_of(const HeldJob& job) const {
+    JobReport report = job.report;
+    report.findings.insert(report.findings.end(), job.ended_findings.begin(), job.ended_findings.end());
+    return report;
+  }
+
+  [[nodiscard]] const HeldJob* find(std::string_view name) const {
+    if (const auto found = jobs_.find(name); found != jobs_.end()) return &found->second;
+    const HeldJob* named = nullptr;
+    for (const auto& [key, job] : jobs_) {
+      if (job.report.state.name != name) continue;
+      if (named != nullptr) return nullptr;
+      named = &job;
+    }
+    return named;
+  }
+
+  [[nodiscard]] HeldJob* find_by_finding(std::string_view finding) {
+    const auto found =
+        std::ranges::find_if(jobs_, [&](const auto& each) { return each.second.has(finding); });
+    return found == jobs_.end() ? nullptr : &found->second;
+  }
+
+  [[nodiscard]] Error no_such_job(std::string_view name) const {
+    std::vector<std::string> known;
+    for (const auto& [key, job] : jobs_) {
+      known.push_back(key);
+      if (!job.report.state.name.empty()) known.push_back(job.report.state.name);
+    }
+    std::string text = "no job '" + one_line(name, kLongestBy) + "'";
+    if (const auto nearest = nearest_word(name, known)) text += "; did you mean '" + *nearest + "'?";
+    if (known.empty()) text += "; no job was seen yet";
+    return {Errc::not_found, std::move(text)};
+  }
+
+  [[nodiscard]] static Error no_such_finding(std::string_view finding) {
+    return {Errc::not_found,
+            "no finding '" + one_line(finding, 64) + "'; `autopilot jobs show NAME` lists ids"};
+  }
+
+  BrainOptions options_;
+  Engine engine_;
+  GuardRails rails_;
+  Alerts alerts_;
+  NodeTroubles troubles_;
+  std::map<std::string, HeldJob, std::less<>> jobs_;
+  std::vector<Alert> new_alerts_;
+  std::vector<WantedAction> new_actions_;
+  std::optional<WallTime> paged_rail_;
+  WallTime now_{};
+  WallTime refreshed_{};
+  bool is_stale_ = false;  // a job started or ended since the last refresh
+};
+
+Brain::Brain(BrainOptions options) : state_(std::make_unique<State>(options)) {}
+Brain::Brain(Brain&&) noexcept = default;
+Brain& Brain::operator=(Brain&&) noexcept = default;
+Brain::~Brain() = default;
+
+void Brain::add(const Record& record) {
+  state_->add(record);
+}
+
+void Brain::advance(WallTime now) {
+  state_->advance(now);
+}
+
+void Brain::set_nodes(std::size_t cluster_nodes) {
+  state_->set_nodes(cluster_nodes);
+}
+
+void Brain::set_policy(const Policy& policy) {
+  state_->set_policy(policy);
+}
+
+std::vector<Alert> Brain::take_alerts() {
+  return state_->take_alerts();
+}
+
+std::vector<WantedAction> Brain::take_actions() {
+  return state_->take_actions();
+}
+
+std::vector<std::string> Brain::take_changed() {
+  return state_->take_changed();
+}
+
+void Brain::acted(const WantedAction& action, WallTime now) {
+  state_->acted(action, now);
+}
+
+std::vector<JobReport> Brain::reports() const {
+  return state_->reports();
+}
+
+Result<JobReport> Brain::report(std::string_view job) const {
+  return state_->report(job);
+}
+
+Status Brain::state_feedback(Feedback feedback) {
+  return state_->state_feedback(std::move(feedback));
+}
+
+Status Brain::acknowledge(Acknowledgement acknowledgement) {
+  return state_->acknowledge(std::move(acknowledgement));
+}
+
+Status Brain::mute(std::string_view job, WallTime until) {
+  return state_->mute(job, until);
+}
+
+EngineCounts Brain::counts() const {
+  return state_->counts();
+}
+
+}  // namespace autopilot::jobs
