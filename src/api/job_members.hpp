@@ -91,6 +91,7 @@ void members(V& v, jobs::JobRecord& r) {
   v.seconds("watchdog_s", r.watchdog, 0, kMostSeconds, Need::optional);
   v.seconds("remaining_s", r.remaining, 0, kMostSeconds, Need::optional);
   v.integer("spares", r.spares, 0, 1'000'000, Need::optional);
+  v.flag("local_ranks", r.has_local_ranks);
 }
 
 template <class V>

@@ -27,7 +27,7 @@ const std::vector<std::pair<JobFile, std::string_view>> kLines{
     {JobFile::jobs,
      R"({"type":"node","t":1,"node":"gpu-001","leaf":"leaf-1","gpu":{"model":"H100 SXM","count":8,"idle_w":90,"spin_w":230,"busy_w":640},"nics":[{"nic":"mlx5_0","bytes_s":5e+10,"gpus":[0,1]},{"nic":"mlx5_1"}]})"},
     {JobFile::jobs,
-     R"({"type":"job","t":1,"job":"ml/llama","name":"llama","owner":"PyTorchJob ml/llama","kind":"inference","attempt":2,"ranks":[{"rank":0,"node":"gpu-001","gpu":0,"role":"stage 0","replica":"r0","pod":"llama-0","pid":4711},{"rank":1,"node":"gpu-001"}],"restart_s":900,"checkpoint_interval_s":1800,"checkpoint_cost_s":60.5,"watchdog_s":600,"remaining_s":864000,"spares":1})"},
+     R"({"type":"job","t":1,"job":"ml/llama","name":"llama","owner":"PyTorchJob ml/llama","kind":"inference","attempt":2,"ranks":[{"rank":0,"node":"gpu-001","gpu":0,"role":"stage 0","replica":"r0","pod":"llama-0","pid":4711},{"rank":1,"node":"gpu-001"}],"restart_s":900,"checkpoint_interval_s":1800,"checkpoint_cost_s":60.5,"watchdog_s":600,"remaining_s":864000,"spares":1,"local_ranks":true})"},
     {JobFile::jobs, R"({"type":"job_end","t":2,"job":"ml/llama","outcome":"failed"})"},
     {JobFile::progress,
      R"({"type":"step","t":2,"job":"j","rank":3,"step":12,"step_s":1.5,"tokens":4096,"loss":"nan"})"},
