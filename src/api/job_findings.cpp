@@ -21,6 +21,33 @@ void write_number(JsonWriter& json, std::string_view name, const std::optional<d
   if (number) json.number(name, *number);
 }
 
+void write_decision(JsonWriter& json, const jobs::Decision& decision) {
+  json.begin_object("decision");
+  json.word("choice", jobs::to_string(decision.choice));
+  json.flag("recommendation", decision.is_recommendation);
+  json.number("lossContinue", decision.loss_continue);
+  json.number("lossCheckpoint", decision.loss_checkpoint);
+  json.number("lossNow", decision.loss_now);
+  json.number("sinceCheckpoint", decision.since_checkpoint);
+  json.number("toCheckpoint", decision.to_checkpoint);
+  json.number("restart", decision.restart);
+  json.number("goodputLoss", decision.goodput_loss);
+  json.number("probability", decision.probability);
+  json.number("horizon", decision.horizon);
+  json.word_if_any("because", decision.because);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string_view to_string(jobs::EntityKind kind) {
+  return word_of(kEntityKinds, kind);
+}
+
+std::optional<jobs::EntityKind> parse_entity_kind(std::string_view word) {
+  return value_of(kEntityKinds, word);
+}
+
 void write_culprit(JsonWriter& json, const jobs::Entity& culprit) {
   json.begin_object("culprit");
   json.word("kind", to_string(culprit.kind));
@@ -46,29 +73,6 @@ void write_evidence(JsonWriter& json, const std::vector<jobs::Evidence>& evidenc
     json.end_object();
   }
   json.end_list();
-}
-
-void write_decision(JsonWriter& json, const jobs::Decision& decision) {
-  json.begin_object("decision");
-  json.word("choice", jobs::to_string(decision.choice));
-  json.flag("recommendation", decision.is_recommendation);
-  json.number("lossContinue", decision.loss_continue);
-  json.number("lossCheckpoint", decision.loss_checkpoint);
-  json.number("lossNow", decision.loss_now);
-  json.number("sinceCheckpoint", decision.since_checkpoint);
-  json.number("toCheckpoint", decision.to_checkpoint);
-  json.number("restart", decision.restart);
-  json.number("goodputLoss", decision.goodput_loss);
-  json.number("probability", decision.probability);
-  json.number("horizon", decision.horizon);
-  json.word_if_any("because", decision.because);
-  json.end_object();
-}
-
-}  // namespace
-
-std::string_view to_string(jobs::EntityKind kind) {
-  return word_of(kEntityKinds, kind);
 }
 
 void write_members(JsonWriter& json, const jobs::JobFinding& finding) {

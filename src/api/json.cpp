@@ -203,6 +203,26 @@ std::vector<std::string> JsonObject::words(std::string_view name) const {
   return words;
 }
 
+std::vector<int> JsonObject::small_integers(std::string_view name) const {
+  std::vector<int> numbers;
+  const auto* value = find(members_, name);
+  if (value == nullptr || !value->is_array()) {
+    note(name, "expected a list");
+    return numbers;
+  }
+  for (const auto& item : value->get_array()) {
+    if (item.is_int64() && std::in_range<int>(item.get_int64()))
+      numbers.push_back(static_cast<int>(item.get_int64()));
+    else
+      note(std::string(name) + "[" + std::to_string(numbers.size()) + "]", "expected a small integer");
+  }
+  return numbers;
+}
+
+std::optional<double> JsonObject::number_if_any(std::string_view name) const {
+  return has(name) ? std::optional(number(name)) : std::nullopt;
+}
+
 std::optional<Value> JsonObject::value_if_any(std::string_view name) const {
   const auto* value = find(members_, name);
   if (value == nullptr) return std::nullopt;

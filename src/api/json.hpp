@@ -65,6 +65,7 @@ class JsonObject {
   [[nodiscard]] WallTime time(std::string_view name) const;
   [[nodiscard]] Duration seconds(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> words(std::string_view name) const;
+  [[nodiscard]] std::vector<int> small_integers(std::string_view name) const;
   template <class T>
   [[nodiscard]] T choice(std::string_view name, std::optional<T> (*parse)(std::string_view)) const;
   template <class T>
@@ -77,6 +78,7 @@ class JsonObject {
   [[nodiscard]] std::string word_or_empty(std::string_view name) const;
   [[nodiscard]] bool flag_or_false(std::string_view name) const;
   [[nodiscard]] std::optional<WallTime> time_if_any(std::string_view name) const;
+  [[nodiscard]] std::optional<double> number_if_any(std::string_view name) const;
   [[nodiscard]] std::optional<Value> value_if_any(std::string_view name) const;
   [[nodiscard]] Attributes attributes(std::string_view name) const;
 

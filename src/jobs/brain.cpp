@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLongestBy = 253;
 constexpr std::size_t kLongestNote = 1024;
-// An action that nobody did is offered again after this time.
+// An action that was not done is offered again after this time.
 constexpr Duration kOfferAgain = std::chrono::minutes(10);
 // The engine evaluates in steps of this length.
 constexpr Duration kBrainStep = std::chrono::seconds(10);
@@ -294,7 +294,7 @@ class Brain::State {
     HeldJob& job = found->second;
     job.is_changed = true;
     limit(job, change);
-    // The end of a job is no end of its crash.
+    // A crash is not over because the job ended.
     const bool is_over = change.effect != Effect::crash || !change.resolved || !job.report.ended;
     if (is_over) offer_alert(job, change);
     if (!change.resolved) return;

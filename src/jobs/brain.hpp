@@ -92,7 +92,7 @@ class Brain {
   // Since the last call.
   [[nodiscard]] std::vector<Alert> take_alerts();
   [[nodiscard]] std::vector<WantedAction> take_actions();
-  // Jobs whose report changed; a step that ended is no change.
+  // Jobs whose report changed; steps alone do not count.
   [[nodiscard]] std::vector<std::string> take_changed();
   // An action was done: counts for the guard rails.
   void acted(const WantedAction& action, WallTime now);

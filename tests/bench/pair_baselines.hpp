@@ -89,9 +89,9 @@ inline Reached by_two_rounds(SimulatedFabric& fabric) {
 }
 
 // Nodes below that share of the middle one of all are slow.
-inline nettest::BlameVerdict judge_nodes(const Reached& reached, std::vector<double> of_nodes, double cut) {
+inline nettest::Verdict judge_nodes(const Reached& reached, std::vector<double> of_nodes, double cut) {
   const double middle = nettest::median_of(of_nodes);
-  nettest::BlameVerdict verdict;
+  nettest::Verdict verdict;
   verdict.rounds = reached.rounds;
   for (nettest::NodeNumber node = 0; node < of_nodes.size(); ++node) {
     if (of_nodes[node] >= cut * middle) continue;
@@ -104,7 +104,7 @@ inline nettest::BlameVerdict judge_nodes(const Reached& reached, std::vector<dou
 }
 
 // By the middle one of its partners; `cut` of a full table.
-inline nettest::BlameVerdict judge_by_middle(const Reached& reached, double cut) {
+inline nettest::Verdict judge_by_middle(const Reached& reached, double cut) {
   std::vector<double> middle;
   for (const std::vector<double>& values : reached.of_node)
     middle.push_back(nettest::median_of(values));
@@ -112,14 +112,14 @@ inline nettest::BlameVerdict judge_by_middle(const Reached& reached, double cut)
 }
 
 // Judges by the better round: a node is slow if it takes more than twice the median time.
-inline nettest::BlameVerdict judge_by_best(const Reached& reached) {
+inline nettest::Verdict judge_by_best(const Reached& reached) {
   std::vector<double> best;
   for (const std::vector<double>& values : reached.of_node)
     best.push_back(std::ranges::max(values));
   return judge_nodes(reached, std::move(best), 0.5);
 }
 
-inline nettest::BlameVerdict verdict_by(std::string_view method, SimulatedFabric& fabric) {
+inline nettest::Verdict verdict_by(std::string_view method, SimulatedFabric& fabric) {
   constexpr double kCut = 0.93;
   if (method == "ring") return judge_by_middle(by_ring(fabric), kCut);
   if (method == "circle") return judge_by_middle(by_circle(fabric), kCut);

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "api/bandwidth.hpp"
+#include "api/jobs_v1.hpp"
 #include "api/network.hpp"
 #include "api/v1.hpp"
 #include "net/http.hpp"
+#include "tests/support/api/job_samples.hpp"
 #include "tests/support/api/test_samples.hpp"
 
 int main() {
@@ -19,6 +21,16 @@ int main() {
       {"Node", to_json(sample_node())},
       {"Node", to_json(sample_empty_node())},
       {"Node", to_json(sample_node(), View{.observations = false})},
+      {"Job", to_json(sample_job(), true)},
+      {"JobList", to_json(JobList{.time = kJobTime,
+                                  .node = "gpu-001",
+                                  .jobs = {sample_job()},
+                                  .sources = {"processes", "telemetry"},
+                                  .not_seen = {"logs: not readable; run the agent as root"}})},
+      {"JobList", to_json(JobList{})},
+      {"JobFeedbackRequest", to_json(JobFeedbackRequest{"00c0ffee00c0ffee", jobs::Verdict::confirmed, "x"})},
+      {"JobAckRequest", to_json(JobAckRequest{"00c0ffee00c0ffee"})},
+      {"JobMuteRequest", to_json(JobMuteRequest{"ml/llama", std::chrono::hours(1)})},
       {"NodeNetwork", to_json(NodeNetwork{"node-a",
                                           "autopilot-x1",
                                           {{"eth0", "10.1.0.7", 1500, 100'000'000'000}, {"ib0", "fd00::7"}},

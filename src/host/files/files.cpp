@@ -111,6 +111,20 @@ Result<std::string> read_all(int fd, std::string_view path, std::size_t limit) {
   }
 }
 
+Result<std::string> read_first(int fd, std::string_view path, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  std::size_t length = 0;
+  while (length < bytes) {
+    const ssize_t got = ::read(fd, text.data() + length, bytes - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, path);
+    if (got == 0) break;
+    length += static_cast<std::size_t>(got);
+  }
+  text.resize(length);
+  return text;
+}
+
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte < 0x20 || byte == 0x7f;
@@ -149,6 +163,17 @@ Result<std::string> Files::read(std::string_view path, std::size_t limit) const 
   if (reader_.read && path.starts_with(reader_.folder)) return reader_.read(path);
   const Fd fd = TRY(open_regular(root_, path));
   return read_all(fd.get(), path, limit);
+}
+
+Result<std::string> Files::read_beginning(std::string_view path, std::size_t bytes) const {
+  if (gate_) TRY_STATUS(gate_(path));
+  if (reader_.read && path.starts_with(reader_.folder)) {
+    std::string text = TRY(reader_.read(path));
+    text.resize(std::min(text.size(), bytes));
+    return text;
+  }
+  const Fd fd = TRY(open_regular(root_, path));
+  return read_first(fd.get(), path, bytes);
 }
 
 Result<std::string> Files::read_word(std::string_view path) const {

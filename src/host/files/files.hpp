@@ -42,6 +42,8 @@ class Files {
 
   // The whole file, at most `limit` bytes; longer is Errc::exhausted.
   [[nodiscard]] Result<std::string> read(std::string_view path, std::size_t limit = kMaxBytes) const;
+  // The same, but of a longer file its first `bytes` only.
+  [[nodiscard]] Result<std::string> read_beginning(std::string_view path, std::size_t bytes) const;
   // The text without surrounding blanks; a NUL or other control character inside is Errc::malformed.
   [[nodiscard]] Result<std::string> read_word(std::string_view path) const;
   // A whole file that is one integer, decimal or 0x hexadecimal; anything else is Errc::malformed and names

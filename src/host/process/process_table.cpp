@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/process/process_table.hpp"
+
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/parse.hpp"
+
+namespace autopilot::host {
+namespace {
+
+constexpr int kMostAncestors = 64;
+// Only the first PID namespace, that of the machine, shows the kernel's own thread number two.
+constexpr std::string_view kKernelThread = "/proc/2/comm";
+
+std::string folder_of(std::int64_t pid) {
+  return "/proc/" + std::to_string(pid);
+}
+
+bool is_python(std::string_view name) {
+  return name.starts_with("python") || name.starts_with("pypy");
+}
+
+// "net:[4026531992]"
+std::uint64_t inode_in(std::string_view text) {
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos || !text.ends_with(']')) return 0;
+  return parse_number<std::uint64_t>(text.substr(open + 1, text.size() - open - 2)).value_or(0);
+}
+
+// In a machine tree the name is in a file: a link of this form leads nowhere.
+std::uint64_t network_namespace_of(const Files& files, const std::string& folder) {
+  const std::string path = folder + "/ns/net";
+  const auto name = files.is_tree() ? files.read_word(path) : files.resolve(path);
+  return name ? inode_in(*name) : 0;
+}
+
+void read_status(const Files& files, const std::string& folder, Process& process) {
+  const auto status = files.read(folder + "/status");
+  if (!status) return;
+  for (const std::string_view line : split(*status, '\n')) {
+    const bool is_user = line.starts_with("Uid:");
+    if (!is_user && !line.starts_with("NSpid:")) continue;
+    const auto words = split_words(line);
+    // Real, effective, saved; the pid in each namespace, the innermost last.
+    if (is_user && words.size() > 2) process.user = parse_number<std::uint32_t>(words[2]);
+    if (!is_user && words.size() > 1)
+      process.inner_pid = parse_number<std::int64_t>(words.back()).value_or(0);
+  }
+}
+
+}  // namespace
+
+std::optional<TaskState> ProcessTable::read_task(std::int64_t pid) {
+  const auto text = files_.read(folder_of(pid) + "/stat");
+  if (!text) return std::nullopt;
+  auto task = parse_task_state(*text);
+  if (!task || task->state == 'Z' || task->state == 'X') return std::nullopt;
+  if (!task->is_kernel_thread) return *std::move(task);
+  if (kernel_threads_.size() < kMostThreadsRemembered) kernel_threads_.insert(pid);
+  return std::nullopt;
+}
+
+void ProcessTable::add(TaskState task, std::map<std::int64_t, Process>& before) {
+  const std::int64_t pid = task.pid;
+  const auto found = before.find(pid);
+  const bool is_known = found != before.end() && found->second.task.started_ticks == task.started_ticks &&
+                        found->second.task.name == task.name;
+  if (is_known && reads_[pid] >= kRoundsRead) {
+    Process& process = processes_.emplace(pid, std::move(found->second)).first->second;
+    process.task = std::move(task);
+    return;
+  }
+  if (!is_known) reads_[pid] = 0;
+  ++reads_[pid];
+  Process process;
+  process.task = std::move(task);
+  if (const auto cgroups = files_.read(folder_of(pid) + "/cgroup")) process.owner = parse_cgroups(*cgroups);
+  processes_.emplace(pid, std::move(process));
+}
+
+bool ProcessTable::is_below_launcher(std::int64_t pid) const {
+  auto process = processes_.find(pid);
+  for (int depth = 0; depth < kMostAncestors && process != processes_.end(); ++depth) {
+    process = processes_.find(process->second.task.parent);
+    if (process == processes_.end()) return false;
+    if (process->second.launch.is_launcher || is_launcher_name(process->second.task.name)) return true;
+  }
+  return false;
+}
+
+void ProcessTable::read_candidate(Process& process) const {
+  process.is_candidate = true;
+  const std::string folder = folder_of(process.task.pid);
+  auto environment = files_.read_beginning(folder + "/environ", Launch::kEnvironmentBytes);
+  if (environment) {
+    process.launch.is_cut = environment->size() == Launch::kEnvironmentBytes;
+    parse_environment(*environment, process.launch);
+    // It may hold secrets.
+    ::explicit_bzero(environment->data(), environment->size());
+  } else {
+    process.launch_error = environment.error().code;
+  }
+  if (auto arguments = files_.read_beginning(folder + "/cmdline", Launch::kArgumentBytes)) {
+    parse_arguments(*arguments, process.launch);
+    ::explicit_bzero(arguments->data(), arguments->size());
+  }
+  process.network_namespace = network_namespace_of(files_, folder);
+  read_status(files_, folder, process);
+}
+
+Status ProcessTable::refresh(const std::set<std::int64_t>& on_gpus) {
+  const std::vector<std::string> names = TRY(files_.list("/proc"));
+  if (round_++ % kKernelThreadRounds == 0) kernel_threads_.clear();
+  sees_machine_ = files_.read_word(kKernelThread).value_or("") == "kthreadd";
+  std::map<std::int64_t, Process> before = std::exchange(processes_, {});
+  left_out_ = 0;
+  for (const std::string& name : names) {
+    const auto pid = parse_number<std::int64_t>(name);
+    if (!pid || kernel_threads_.contains(*pid)) continue;
+    if (processes_.size() >= kMostProcesses) {
+      ++left_out_;
+      continue;
+    }
+    if (auto task = read_task(*pid)) add(*std::move(task), before);
+  }
+  std::erase_if(reads_, [this](const auto& each) { return !processes_.contains(each.first); });
+  if (processes_.empty()) return fail(Errc::unavailable, "/proc: no process is shown");
+  const auto is_of_job = [&](const Process& process) {
+    return on_gpus.contains(process.task.pid) || !process.owner.pod_uid.empty() ||
+           !process.owner.job.empty() || is_python(process.task.name) || is_launcher_name(process.task.name);
+  };
+  for (auto& [pid, process] : processes_)
+    if (!process.is_candidate && is_of_job(process)) read_candidate(process);
+  for (auto& [pid, process] : processes_)
+    if (!process.is_candidate && is_below_launcher(pid)) read_candidate(process);
+  return {};
+}
+
+}  // namespace autopilot::host
