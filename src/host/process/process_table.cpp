@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostAncestors = 64;
 // Only the first PID namespace, that of the machine, shows the kernel's own thread number two.
-constexpr std::string_view kKernelThread = "/proc/2/comm";
+constexpr std::string_view kThreadDaemon = "/proc/2/comm";
 
 std::string folder_of(std::int64_t pid) {
   return "/proc/" + std::to_string(pid);
@@ -114,7 +114,7 @@ void ProcessTable::read_candidate(Process& process) const {
 Status ProcessTable::refresh(const std::set<std::int64_t>& on_gpus) {
   const std::vector<std::string> names = TRY(files_.list("/proc"));
   if (round_++ % kKernelThreadRounds == 0) kernel_threads_.clear();
-  sees_machine_ = files_.read_word(kKernelThread).value_or("") == "kthreadd";
+  sees_machine_ = files_.read_word(kThreadDaemon).value_or("") == "kthreadd";
   std::map<std::int64_t, Process> before = std::exchange(processes_, {});
   left_out_ = 0;
   for (const std::string& name : names) {
