@@ -19,6 +19,10 @@ bool is_certificates_mode(std::string_view word) {
   return word == "own" || word == "files";
 }
 
+bool is_jobs_mode(std::string_view word) {
+  return word == "observe" || word == "recommend" || word == "act";
+}
+
 // "nvidia.com/gpu", "nvidia.com/mig-*"
 bool is_resource(std::string_view word) {
   const std::size_t slash = word.find('/');
@@ -138,6 +142,19 @@ constexpr std::array kControllerSettings{
                       AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{60},
                                                    c.webhook.deadline)),
                       AUTOPILOT_SHOW(format_duration(c.webhook.deadline))},
+    ControllerSetting{"jobs.enabled", "true or false", kAtStart, kNoVariable,
+                      "Evaluates the running jobs of all nodes: agents send what they see of jobs.",
+                      AUTOPILOT_READ(read_flag(m, s, c.jobs.enabled)),
+                      AUTOPILOT_SHOW(c.jobs.enabled ? "true" : "false")},
+    ControllerSetting{
+        "jobs.listen", "an address and a port such as :9444 or 127.0.0.1:9444", kAtStart, kNoVariable,
+        "Address of the TLS listener for agents, which need a certificate of their node.",
+        AUTOPILOT_READ(read_word(m, s, &is_further_address, c.jobs.listen)), AUTOPILOT_SHOW(c.jobs.listen)},
+    ControllerSetting{"jobs.mode", "observe, recommend or act", kLive, kNoVariable,
+                      "What follows from findings about jobs. observe: reports and alerts. recommend: alerts "
+                      "also recommend an action. act: the controller acts, within its guard rails.",
+                      AUTOPILOT_READ(read_word(m, s, &is_jobs_mode, c.jobs.mode)),
+                      AUTOPILOT_SHOW(c.jobs.mode)},
     ControllerSetting{"policy", "an absolute path, or nothing in quotes", kLive, kNoVariable,
                       "File with the remediation policy. Empty: the controller only reports the actions that "
                       "it would take.",
@@ -178,6 +195,7 @@ ControllerConfig merge_live(const ControllerConfig& old, const ControllerConfig&
   ControllerConfig merged = old;
   merged.webhook = next.webhook;
   merged.webhook.client_authorities = old.webhook.client_authorities;  // read only at the start
+  merged.jobs.mode = next.jobs.mode;
   merged.policy = next.policy;
   return merged;
 }

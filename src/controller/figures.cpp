@@ -111,8 +111,7 @@ void add_remediation(MetricsText& metrics, const RemediationFigures& figures) {
 
 }  // namespace
 
-std::string render(const ControllerFigures& figures) {
-  MetricsText metrics;
+void add_metrics(MetricsText& metrics, const ControllerFigures& figures) {
   metrics.family("autopilot_build_info", MetricType::gauge,
                  "Always 1; the labels have the version of the program.");
   const auto build = logging::build_info();
@@ -130,7 +129,6 @@ std::string render(const ControllerFigures& figures) {
   add_reviews(metrics, figures);
   add_api_requests(metrics, figures.api_requests);
   net::add_server_metrics(metrics, figures.server);
-  return std::move(metrics).take();
 }
 
 }  // namespace autopilot::controller

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "controller/certificates/certificate_issuer.hpp"
 #include "controller/planner/facts.hpp"
@@ -11,6 +10,7 @@
 #include "controller/webhook/review_outcome.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
+#include "logging/metrics_text.hpp"
 #include "net/http_server.hpp"
 
 namespace autopilot::controller {
@@ -35,7 +35,6 @@ struct ControllerFigures {
   net::ServerStats server;
 };
 
-// In Prometheus' text format.
-[[nodiscard]] std::string render(const ControllerFigures& figures);
+void add_metrics(logging::MetricsText& metrics, const ControllerFigures& figures);
 
 }  // namespace autopilot::controller

@@ -21,6 +21,7 @@ namespace {
 
 // The brain's time advances in steps of this length.
 constexpr Duration kHubStep = std::chrono::seconds(1);
+constexpr std::size_t kLongestProblem = 200;
 
 double thread_cpu_seconds() {
   rusage usage{};
@@ -45,6 +46,25 @@ using Question = std::function<void(jobs::Brain& brain, WallTime now)>;
 
 }  // namespace
 
+ReadBatch read_records(NodeBatch&& batch) {
+  ReadBatch read{.records = std::move(batch.records)};
+  std::string_view rest = batch.lines;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.empty()) continue;
+    if (auto record = api::parse_job_record(line)) {
+      read.records.push_back(*std::move(record));
+    } else {
+      ++read.malformed;
+      read.problem = record.error().what.substr(0, kLongestProblem);
+    }
+  }
+  for (jobs::Record& record : read.records)
+    shift(record, batch.clock_offset);
+  return read;
+}
+
 class JobHub::Worker {
  public:
   Worker(const Clock& clock, const jobs::BrainOptions& options, OnResults on_results, Limits limits)
@@ -62,7 +82,7 @@ class JobHub::Worker {
     thread_.join();
   }
 
-  bool offer(NodeRecords batch) {
+  bool offer(NodeBatch batch) {
     const std::size_t bytes = batch.bytes();
     {
       const std::lock_guard lock(mutex_);
@@ -103,7 +123,7 @@ class JobHub::Worker {
 
  private:
   struct Item {
-    NodeRecords batch;
+    NodeBatch batch;
     MonoTime offered{};
     Question question;  // set: there is no batch
   };
@@ -144,35 +164,18 @@ class JobHub::Worker {
     own_.lag = clock_.now().mono - item.offered;
   }
 
-  void take(NodeRecords& batch) {
-    if (batch.is_whole) assembly_.begin_session(batch.node);
-    for (jobs::Record& record : batch.records)
-      add(batch, std::move(record));
-    std::string_view rest = batch.lines;
-    while (!rest.empty()) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      if (line.empty()) continue;
-      auto record = api::parse_job_record(line);
-      if (record)
-        add(batch, *std::move(record));
-      else
-        note_malformed(batch.node, record.error());
-    }
+  void take(NodeBatch& batch) {
+    const std::string node = batch.node;
+    if (batch.is_whole) assembly_.begin_session(node);
+    ReadBatch read = read_records(std::move(batch));
+    own_.records += read.records.size();
+    own_.malformed += read.malformed;
+    if (!read.problem.empty()) own_.last_malformed = node + ": " + read.problem;
+    for (jobs::Record& record : read.records)
+      assembly_.add(node, std::move(record), assembled_);
     for (const jobs::Record& record : assembled_)
       brain_.add(record);
     assembled_.clear();
-  }
-
-  void add(const NodeRecords& batch, jobs::Record record) {
-    ++own_.records;
-    shift(record, batch.clock_offset);
-    assembly_.add(batch.node, std::move(record), assembled_);
-  }
-
-  void note_malformed(const std::string& node, const Error& why) {
-    ++own_.malformed;
-    own_.last_malformed = node + ": " + why.what.substr(0, kLongestProblem);
   }
 
   void advance() {
@@ -226,7 +229,6 @@ class JobHub::Worker {
   }
 
   static constexpr std::size_t kAtOnce = 256;
-  static constexpr std::size_t kLongestProblem = 200;
 
   const Clock& clock_;
   const OnResults on_results_;
@@ -258,7 +260,7 @@ JobHub::JobHub(const Clock& clock, const jobs::BrainOptions& options, OnResults 
 
 JobHub::~JobHub() = default;
 
-bool JobHub::offer(NodeRecords batch) {
+bool JobHub::offer(NodeBatch batch) {
   return worker_->offer(std::move(batch));
 }
 

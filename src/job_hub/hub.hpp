@@ -17,7 +17,7 @@
 namespace autopilot::job_hub {
 
 // What one node sent at one time.
-struct NodeRecords {
+struct NodeBatch {
   std::string node;
   std::string lines;  // of docs/reference/job-telemetry.md, unparsed: the sender may be wrong
   std::vector<jobs::Record> records{};  // of this process, instead of `lines`
@@ -27,6 +27,13 @@ struct NodeRecords {
   // Counts for the limits of the hub.
   [[nodiscard]] std::size_t bytes() const { return lines.size() + records.size() * sizeof(jobs::Record); }
 };
+
+struct ReadBatch {
+  std::vector<jobs::Record> records;  // at the times of this machine's clock
+  std::size_t malformed = 0;          // lines that were left out
+  std::string problem;                // of the last one of them; empty: there is none
+};
+[[nodiscard]] ReadBatch read_records(NodeBatch&& batch);
 
 // What the brain has found since the last time.
 struct HubResults {
@@ -73,7 +80,7 @@ class JobHub {
   JobHub& operator=(const JobHub&) = delete;
 
   // Never blocks. False: there is no room; the node sends it again later.
-  [[nodiscard]] bool offer(NodeRecords batch);
+  [[nodiscard]] bool offer(NodeBatch batch);
   // Runs the function on the hub's thread, after the batches that were offered before. False: too many wait.
   [[nodiscard]] bool ask(std::function<void(jobs::Brain& brain, WallTime now)> question);
   // How many nodes the cluster has, for the guard rails; 0: unknown.

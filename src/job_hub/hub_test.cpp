@@ -38,7 +38,7 @@ class JobHubTest : public ::testing::Test {
     EXPECT_TRUE(hub.ask([&](jobs::Brain& brain, WallTime) { result.set_value(read(brain)); }));
     return result.get_future().get();
   }
-  [[nodiscard]] NodeRecords part_of_job(int node, int ranks_of_node, int attempt) const {
+  [[nodiscard]] NodeBatch part_of_job(int node, int ranks_of_node, int attempt) const {
     const std::string name = "node-" + std::to_string(node);
     jobs::JobRecord record{.time = clock_.now().wall, .job = "ml/big", .name = "big"};
     record.attempt = attempt;

@@ -31,9 +31,7 @@ net::HttpResponse answer_200(std::uint64_t taken, bool wants_whole) {
 
 }  // namespace
 
-JobReceiver::JobReceiver(const Clock& clock, std::function<JobHub*()> hub,
-                         std::function<Status(const std::string& node)> is_agent)
-    : clock_(clock), hub_(std::move(hub)), is_agent_(std::move(is_agent)) {}
+JobReceiver::JobReceiver(const Clock& clock, Sink sink) : clock_(clock), sink_(std::move(sink)) {}
 
 void JobReceiver::add_routes(net::HttpServer& server) {
   server.route("POST", api::kJobRecordsPath,
@@ -57,11 +55,11 @@ Status JobReceiver::check_sender(const net::Peer& peer, const std::string& node)
   if (std::ranges::find(peer.names, node) == peer.names.end())
     return fail(Errc::denied,
                 "the batch is of node " + node + ", and the certificate of the sender does not name it");
-  return is_agent_ ? is_agent_(node) : Status{};
+  return sink_.is_agent ? sink_.is_agent(node) : Status{};
 }
 
 net::HttpResponse JobReceiver::answer(const net::HttpRequest& request) {
-  if (hub_() == nullptr) {
+  if (!sink_.leads()) {
     ++stats_.not_leading;
     return refusal(503, {Errc::unavailable, "this controller is not the leader; try another replica"},
                    kAskAnotherReplica);
@@ -108,10 +106,10 @@ net::HttpResponse JobReceiver::take(Session& session, const api::JobBatchBody& b
     return answer_200(taken, true);
   }
   note_clock(session, batch.sent, now.wall);
-  if (!hub_()->offer({.node = batch.node,
-                      .lines = std::string(body.records),
-                      .clock_offset = session.clock_offset,
-                      .is_whole = batch.is_whole})) {
+  if (!sink_.offer({.node = batch.node,
+                    .lines = std::string(body.records),
+                    .clock_offset = session.clock_offset,
+                    .is_whole = batch.is_whole})) {
     ++stats_.full;
     return refusal(429, {Errc::exhausted, "too many batches wait; send it again"}, kWhenFull);
   }

@@ -49,16 +49,21 @@ class JobReceiver {
   // A clock that differs by more is corrected, in whole seconds.
   static constexpr Duration kTolerance = std::chrono::seconds{5};
 
-  // hub: null while another replica leads; sessions with nodes begin anew after that. is_agent: refuses nodes
-  // that have no agent; empty: the authority signs for agents only.
-  JobReceiver(const Clock& clock, std::function<JobHub*()> hub,
-              std::function<Status(const std::string& node)> is_agent = {});
+  // Where batches go. On the loop's thread.
+  struct Sink {
+    std::function<bool()> leads;                 // false: another replica takes batches
+    std::function<bool(NodeBatch batch)> offer;  // false: there is no room now
+    // Refuses nodes that have no agent; empty: the authority signs for agents only.
+    std::function<Status(const std::string& node)> is_agent = {};
+  };
+
+  JobReceiver(const Clock& clock, Sink sink);
   JobReceiver(const JobReceiver&) = delete;
   JobReceiver& operator=(const JobReceiver&) = delete;
   ~JobReceiver() = default;
 
   void add_routes(net::HttpServer& server);
-  // This replica leads no more: what it remembers of nodes is out of date.
+  // Another replica leads: what this one remembers of nodes is out of date.
   void forget();
   [[nodiscard]] ReceiverStats stats() const;
 
@@ -79,8 +84,7 @@ class JobReceiver {
   static void note_clock(Session& session, WallTime sent, WallTime now);
 
   const Clock& clock_;
-  const std::function<JobHub*()> hub_;
-  const std::function<Status(const std::string& node)> is_agent_;
+  const Sink sink_;
   kube::RecentMap<Session> sessions_{kMostNodes};
   ReceiverStats stats_;
 };

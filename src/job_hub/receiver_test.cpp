@@ -117,7 +117,9 @@ class JobReceiverTest : public ::testing::Test {
   SetClock clock_;
   net::EventLoop loop_;
   std::unique_ptr<JobHub> hub_;
-  JobReceiver receiver_{clock_, [this] { return hub_.get(); }};
+  JobReceiver receiver_{clock_,
+                        {.leads = [this] { return hub_ != nullptr; },
+                         .offer = [this](NodeBatch batch) { return hub_->offer(std::move(batch)); }}};
   net::HttpServer server_{loop_, {}};
   std::uint16_t port_ = 0;
 };
