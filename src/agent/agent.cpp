@@ -15,6 +15,7 @@
 #include "agent/gang_client.hpp"
 #include "agent/gate_machine.hpp"
 #include "agent/gpu_test_doors.hpp"
+#include "agent/jobs/jobs_part.hpp"
 #include "agent/journal_retry.hpp"
 #include "agent/journal_shown.hpp"
 #include "agent/metrics.hpp"
@@ -91,6 +92,7 @@ class Agent {
   void open_gate();
   void begin_schedule();
   Status offer_network_tests();
+  void watch_jobs();
   [[nodiscard]] preflight::GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   void tell_moved_aside(const std::string& to);
@@ -131,6 +133,7 @@ class Agent {
   std::vector<fleet::Peer> configured_peers_;  // where no cluster lists them
   std::optional<nettest::NetworkTests> network_tests_;
   std::optional<compat::ibm_autopilot::IbmRoutes> ibm_routes_;
+  std::optional<JobsPart> jobs_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop has to read
@@ -191,6 +194,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
   runtime_.events().set_listener([this](const std::vector<Event>& events) {
     streams_.send(events);
     if (cluster_) cluster_->note(events);
+    if (jobs_) jobs_->note(events);
   });
   for (const diagnostics::OperationKind& kind : machine_.operations)
     operations_.offer(kind);
@@ -368,6 +372,7 @@ void Agent::poll() {
   if (cluster_) cluster_->note(runtime_.snapshot());
   if (network_tests_) network_tests_->note_job();
   if (gate_) gate_->note();
+  if (jobs_) jobs_->note(*runtime_.snapshot());
   next_poll_ = loop_.at(next, [this] { poll(); });
 }
 
@@ -482,6 +487,21 @@ Status Agent::offer_network_tests() {
   for (diagnostics::OperationKind& kind : network_tests_->operations())
     operations_.offer(std::move(kind));
   return {};
+}
+
+void Agent::watch_jobs() {
+  JobsPartContext context;
+  context.machine.host = machine_.host;
+  // Jobs run on this machine, also where its devices are simulated.
+  context.machine.processes = machine_.simulated
+                                  ? std::make_shared<const host::Files>()
+                                  : std::shared_ptr<const host::Files>(machine_.host, &machine_.host->files);
+  context.machine.node = machine_.node;
+  context.is_simulated = machine_.simulated;
+  context.has_controller = options_.cluster && !options_.config.tls.controller.empty();
+  context.rights = caller_rights();
+  jobs_.emplace(options_.config, std::move(context));
+  jobs_->add_to(server_);
 }
 
 // The controller knows the other pods of a job. Without a controller no pod waits for them.
@@ -654,12 +674,14 @@ Status Agent::listen() {
                              .streams = streams_,
                              .poll_soon = [this] { poll_soon(); },
                              .inject = machine_.inject,
-                             .rights = caller_rights()};
+                             .rights = caller_rights(),
+                             .jobs_metrics = [this] { return jobs_ ? jobs_->metrics() : std::string(); }};
   add_node_routes(server_, context);
   add_operation_routes(server_, {operations_, runtime_, [this] { note_operations(); },
                                  [this] { poll_soon(); }, caller_rights()});
   preflight::add_gate_routes(server_, gate_context());
   TRY_STATUS(offer_network_tests());
+  watch_jobs();
   ibm_routes_.emplace(ibm_context());
   ibm_routes_->add_to(server_);
   const auto& config = options_.config;
@@ -699,6 +721,7 @@ Status Agent::run() {
   open_gate();
   begin_schedule();
   if (network_tests_) network_tests_->start();
+  if (jobs_) jobs_->start();
   loop_.post([this] { poll(); });
   if (const auto told = manager.notify("READY=1"); !told)
     log_warning("the service manager was not notified", {{"cause", told.error().what}});
@@ -777,6 +800,7 @@ void Agent::begin_stop(int signal) {
 }
 
 void Agent::end_stop() {
+  if (jobs_) jobs_->stop();
   if (journal_ && !journal_->stop(kStopGrace))
     log_warning("the journal did not take the last entries in time");
   loop_.stop();

@@ -200,7 +200,8 @@ void add_service(HttpServer& server, const RouteContext& context) {
     responder.respond({200,
                        std::string(logging::MetricsText::kContentType),
                        context.metrics.render(context.runtime.snapshot(), server.stats(), context.tls(),
-                                              context.gate_stats(), context.clock.now().wall),
+                                              context.gate_stats(), context.clock.now().wall) +
+                           context.jobs_metrics(),
                        {}});
   });
   server.route("GET", "/healthz", [](const HttpRequest&, Responder responder) {

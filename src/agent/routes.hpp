@@ -28,9 +28,10 @@ struct RouteContext {
   // Injects a fault; an error states why it cannot.
   std::function<Status(const api::InjectRequest& request)> inject;
   kube::CallerRights rights;
+  std::function<std::string()> jobs_metrics;  // as Prometheus text; may be empty
 };
 
-// Every path of api/openapi.yaml except those of operations (operation_routes.hpp).
+// Every path of api/openapi.yaml except those of operations (operation_routes.hpp) and jobs (jobs/).
 void add_node_routes(net::HttpServer& server, const RouteContext& context);
 
 }  // namespace autopilot::agent

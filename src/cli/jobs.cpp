@@ -15,6 +15,7 @@
 #include "cli/cli.hpp"
 #include "cli/job_folder.hpp"
 #include "cli/job_replay.hpp"
+#include "cli/jobs_live.hpp"
 #include "cli/output/job_tables.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/print.hpp"
@@ -225,8 +226,9 @@ void add_jobs_score(CLI::App& jobs, int& exit_code) {
 }  // namespace
 
 void add_jobs(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("jobs", "Find what slows or stops running jobs, in recorded telemetry");
-  verb->require_subcommand(1);
+  auto* verb = app.add_subcommand("jobs", "Show what slows or stops the jobs of this machine");
+  verb->require_subcommand(0, 1);
+  add_live_jobs(*verb, exit_code);
   add_jobs_replay(*verb, exit_code);
   add_jobs_score(*verb, exit_code);
 }

@@ -168,6 +168,18 @@ struct Tls {
   [[nodiscard]] bool is_on() const { return mode != "off"; }
 };
 
+// What watches running jobs.
+struct Jobs {
+  bool enabled = true;
+  std::string mode = "observe";
+  std::string brain = "auto";
+  std::string coordinator;  // https URL of its agent; empty: none
+  Duration search_every = std::chrono::seconds{10};
+  std::string heartbeat_socket = "auto";  // auto: beside `socket`; empty: none
+  std::string step_pattern;               // RE2; empty: the built-in patterns
+  std::string state_dir;                  // of evidence; empty: "jobs" in Config::state_dir
+};
+
 // All settings. Defaults are those of a service or of a user, see default_config.
 struct Config {
   std::string listen = "127.0.0.1:3333";  // empty: no TCP
@@ -203,8 +215,17 @@ struct Config {
   Preflight preflight;
   Compat compat;
   Tls tls;
+  Jobs jobs;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
+  [[nodiscard]] std::string jobs_dir() const {
+    return jobs.state_dir.empty() ? state_dir + "/jobs" : jobs.state_dir;
+  }
+  // Empty: no heartbeats are received.
+  [[nodiscard]] std::string heartbeat_path() const {
+    if (jobs.heartbeat_socket != "auto") return jobs.heartbeat_socket;
+    return socket.substr(0, socket.rfind('/')) + "/heartbeat.sock";
+  }
 };
 
 using Environment = std::map<std::string, std::string>;

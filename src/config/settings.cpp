@@ -62,6 +62,22 @@ bool is_tls_mode(std::string_view word) {
   return word == "off" || word == "files" || word == "cert_manager" || word == "controller";
 }
 
+bool is_job_mode(std::string_view word) {
+  return word == "observe" || word == "recommend" || word == "act";
+}
+
+bool is_job_brain(std::string_view word) {
+  return word == "auto" || word == "local" || word == "controller" || word == "coordinator";
+}
+
+bool is_heartbeat_socket(std::string_view word) {
+  return word == "auto" || is_socket_path_or_empty(word);
+}
+
+bool is_step_pattern(std::string_view word) {
+  return word.size() <= 1024 && word.find('\0') == std::string_view::npos;
+}
+
 bool is_argument(std::string_view word) {
   return !word.empty() && word.size() <= 4095 && word.find('\0') == std::string_view::npos;
 }
@@ -323,6 +339,53 @@ constexpr std::array kSettings{
             "The token of the agent's pod for the controller, with the audience autopilot.ibm.com. It "
             "contains the node.",
             AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.tls.token)), AUTOPILOT_SHOW(c.tls.token)},
+    Setting{
+        "jobs.enabled", "true or false", kAtStart, kNoVariable,
+        "Watches the jobs of this node: which processes belong to them, how far they got, and what slows or "
+        "stops them.",
+        AUTOPILOT_READ(read_flag(m, s, c.jobs.enabled)), AUTOPILOT_SHOW(c.jobs.enabled ? "true" : "false")},
+    Setting{
+        "jobs.mode", "one of observe, recommend, act", kAtStart, kNoVariable,
+        "What follows from a finding about a job. observe: it is shown and reported, without a "
+        "recommendation. recommend: with the action that loses least. act: a coordinator on Slurm does it "
+        "within the guard rails; the agent of a single machine acts on nothing. In a cluster, the "
+        "configuration of the controller decides.",
+        AUTOPILOT_READ(read_word(m, s, &is_job_mode, c.jobs.mode)), AUTOPILOT_SHOW(c.jobs.mode)},
+    Setting{"jobs.brain", "one of auto, local, controller, coordinator", kAtStart, kNoVariable,
+            "Where records of jobs are evaluated. local: in this agent, for the jobs of this machine. "
+            "controller: "
+            "they are sent to the controller at `tls.controller`. coordinator: in this agent, for all agents "
+            "that "
+            "name it as their `jobs.coordinator`. auto: sent to `jobs.coordinator` if it is set, else to the "
+            "controller if the agent has one, else local.",
+            AUTOPILOT_READ(read_word(m, s, &is_job_brain, c.jobs.brain)), AUTOPILOT_SHOW(c.jobs.brain)},
+    Setting{
+        "jobs.coordinator", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
+        "The agent that evaluates the jobs of several machines without a controller. Needs `tls.mode`, with "
+        "certificates of one authority.",
+        AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.jobs.coordinator)),
+        AUTOPILOT_SHOW(c.jobs.coordinator)},
+    Setting{"jobs.search_every", "1s to 5m", kAtStart, kNoVariable,
+            "Interval of searches for jobs while the node has one; otherwise three times as long.",
+            AUTOPILOT_READ(
+                read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{5}, c.jobs.search_every)),
+            AUTOPILOT_SHOW(format_duration(c.jobs.search_every))},
+    Setting{"jobs.heartbeat_socket", "an absolute path of at most 107 bytes, auto, or nothing in quotes",
+            kAtStart, kNoVariable,
+            "The Unix datagram socket for heartbeats of training programs (deploy/examples). auto: "
+            "heartbeat.sock beside `socket`. Empty: none.",
+            AUTOPILOT_READ(read_word(m, s, &is_heartbeat_socket, c.jobs.heartbeat_socket)),
+            AUTOPILOT_SHOW(c.jobs.heartbeat_socket)},
+    Setting{"jobs.step_pattern", "a regular expression (RE2), or nothing in quotes", kAtStart, kNoVariable,
+            "Lines of logs that report a step, with the named group step, and optionally loss, step_s and "
+            "tokens. "
+            "Empty: the built-in patterns, and a number that rises by a constant.",
+            AUTOPILOT_READ(read_word(m, s, &is_step_pattern, c.jobs.step_pattern)),
+            AUTOPILOT_SHOW(c.jobs.step_pattern)},
+    Setting{"jobs.state_dir", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+            "Folder of evidence that is kept when a job is suspected to hang. Empty: jobs in `state_dir`.",
+            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.jobs.state_dir)),
+            AUTOPILOT_SHOW(c.jobs.state_dir)},
     Setting{"log_level", "one of debug, info, warning, error", kAtStart, kVariable,
             "Lowest level that is logged.", AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)),
             AUTOPILOT_SHOW(c.log_level)},

@@ -167,6 +167,12 @@ class Brain::State {
     return report_of(*job);
   }
 
+  [[nodiscard]] Result<JobReport> report_with(std::string_view finding) const {
+    for (const auto& [name, job] : jobs_)
+      if (job.has(finding)) return report_of(job);
+    return fail(no_such_finding(finding));
+  }
+
   Status state_feedback(Feedback feedback) {
     if (feedback.by.size() > kLongestBy || feedback.note.size() > kLongestNote)
       return fail(Errc::malformed, "feedback: at most 253 bytes for the name and 1024 for the note");
@@ -194,9 +200,11 @@ class Brain::State {
     const HeldJob* found = find(name);
     if (found == nullptr) return fail(no_such_job(name));
     HeldJob& job = jobs_.find(found->report.state.job)->second;
+    const bool was_muted = job.report.is_muted;
     job.muted_until = until;
     job.report.is_muted = until > now_;
     job.is_changed = true;
+    if (was_muted && !job.report.is_muted) end_mute(job);
     return {};
   }
 
@@ -437,6 +445,10 @@ std::vector<JobReport> Brain::reports() const {
 
 Result<JobReport> Brain::report(std::string_view job) const {
   return state_->report(job);
+}
+
+Result<JobReport> Brain::report_with(std::string_view finding) const {
+  return state_->report_with(finding);
 }
 
 Status Brain::state_feedback(Feedback feedback) {

@@ -101,6 +101,9 @@ class Brain {
   // By its key, or by its display name if only one job has it. not_found: the message names a similar job.
   [[nodiscard]] Result<JobReport> report(std::string_view job) const;
 
+  // The job that has this finding, open or ended. not_found: none.
+  [[nodiscard]] Result<JobReport> report_with(std::string_view finding) const;
+
   // not_found: no such finding. malformed: a text is too long.
   [[nodiscard]] Status state_feedback(Feedback feedback);
   [[nodiscard]] Status acknowledge(Acknowledgement acknowledgement);

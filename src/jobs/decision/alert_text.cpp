@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "jobs/causes.hpp"
+#include "jobs/decision/advice.hpp"
 #include "jobs/decision/alert.hpp"
 #include "jobs/decision/decide.hpp"
 #include "jobs/decision/last_words.hpp"
@@ -98,48 +98,8 @@ std::string effect_text(const JobFinding& finding, const JobState& state) {
          " GPU-hours each hour at " + gpus + " ranks.";
 }
 
-std::string choice_text(Choice choice) {
-  switch (choice) {
-    case Choice::keep_running:
-      return "let the job continue";
-    case Choice::swap_at_checkpoint:
-      return "swap the node at the next checkpoint";
-    case Choice::stop_now:
-      return "stop the job now and start it without the node";
-    case Choice::restart_in_place:
-      return "start the job again on the same nodes";
-  }
-  return {};
-}
-
 std::string hours_text(double value) {
   return std::isfinite(value) ? printed("%.2f h", value) : "unknown";
-}
-
-// The test that confirms or refutes the culprit.
-std::string test_of(const JobFinding& finding) {
-  if (finding.culprit.kind == EntityKind::nic) return "network.rdma_loopback";
-  if (finding.culprit.kind != EntityKind::gpu) return "gpu.diagnosis";
-  if (finding.cause == kPcie) return "gpu.pcie_bandwidth";
-  if (finding.cause == kNvlink) return "gpu.p2p";
-  if (finding.cause == kEcc) return "gpu.memory_test";
-  return "gpu.compute";
-}
-
-bool names_a_node(const Entity& culprit) {
-  return culprit.is_accused() && culprit.kind != EntityKind::leaf;
-}
-
-std::vector<std::string> commands_of(const JobFinding& finding) {
-  const Entity& culprit = finding.culprit;
-  if (names_a_node(culprit)) {
-    if (!is_safe_in_shell(culprit.node)) return {};
-    return {"kubectl cordon " + culprit.node,
-            "autopilot test " + test_of(finding) + " --node " + culprit.node + "   # when the node is free"};
-  }
-  if (culprit.kind == EntityKind::leaf || finding.effect == Effect::hang)
-    return {"autopilot network test --kind rdma   # between the nodes, when they are free"};
-  return {};
 }
 
 std::string disproof_of(const JobFinding& finding) {
@@ -185,7 +145,7 @@ void add_evidence(Page& page, const JobFinding& finding) {
 
 void add_decision(Page& page, const JobFinding& finding, WallTime now) {
   const Decision& decision = finding.decision;
-  page.line("Decision: " + choice_text(decision.choice) +
+  page.line("Decision: " + std::string(advice_of(decision.choice)) +
             (decision.choice == Choice::keep_running ? "."
              : decision.is_recommendation            ? " (recommended, not done)."
                                                      : " (Autopilot acts)."));
@@ -276,7 +236,7 @@ std::string body_of(const JobFinding& finding, const JobState& state, WallTime n
   add_evidence(page, finding);
   if (!finding.ruled_out.empty()) page.line("Ruled out: " + joined(finding.ruled_out, kRuledOutShown));
   add_decision(page, finding, now);
-  const auto commands = commands_of(finding);
+  const auto commands = commands_of(finding, CommandPlace::cluster);
   if (!commands.empty()) page.line("Commands:");
   for (const std::string& command : commands)
     page.raw(command);

@@ -82,7 +82,7 @@ struct StallDetector::Judged {
   double quiet_s = 0;     // of it, since the job does what it does now
   bool is_known = false;  // the age is
   bool is_contradicted = false;
-  bool is_confirming = false;  // a sign of GPUs, fabric or RAS holds
+  bool is_confirming = false;  // a sign of GPUs, fabric, RAS or a stopped process holds
   bool is_strong = false;
 };
 
@@ -128,6 +128,8 @@ StallDetector::Judged StallDetector::judge(const StallSigns& signs) const {
   const bool is_frozen = signs.collectives_frozen.value_or(false);
   const bool is_unresponsive = is_positive(signs.ranks_unresponsive);
 
+  // A rank that is stopped keeps the others waiting, also where no GPU is known.
+  const bool is_stopped = is_positive(signs.ranks_stopped);
   const auto note = [&judged](bool holds, StallSign sign) {
     if (holds) judged.signs.push_back(sign);
   };
@@ -135,11 +137,11 @@ StallDetector::Judged StallDetector::judge(const StallSigns& signs) const {
   note(is_silent, StallSign::fabric_silent);
   note(is_frozen, StallSign::collectives_frozen);
   note(is_unresponsive, StallSign::ranks_unresponsive);
-  note(is_positive(signs.ranks_stopped), StallSign::ranks_stopped);
+  note(is_stopped, StallSign::ranks_stopped);
   note(is_positive(signs.ranks_in_disk_sleep), StallSign::ranks_in_disk_sleep);
 
-  judged.is_confirming = is_quiet || is_silent || is_frozen || is_unresponsive;
-  judged.is_strong = is_frozen || is_unresponsive || (is_quiet && is_silent && has_storage);
+  judged.is_confirming = is_quiet || is_silent || is_frozen || is_unresponsive || is_stopped;
+  judged.is_strong = is_frozen || is_unresponsive || is_stopped || (is_quiet && is_silent && has_storage);
   const bool is_computing = has_gpus && *signs.quiet_share <= 1 - kQuietShare;
   const bool is_busy = has_fabric && *signs.fabric_bytes_s >= kBusyRatio * *usual;
   const bool is_advancing = signs.collectives_frozen == false;

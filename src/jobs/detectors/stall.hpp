@@ -85,7 +85,8 @@ struct StallStatus {
 };
 
 struct StallOptions {
-  // Signs hold that long: with RAS, or with GPUs and fabric and storage traffic that is known to be low.
+  // Signs hold that long: with RAS or a stopped process, or with GPUs and fabric and storage traffic that is
+  // known to be low.
   double confirm_s = 60;
   double confirm_weak_s = 120;  // with less: GPUs or fabric alone
   double tolerance_s = 30;      // signs may be unknown that long in between
@@ -99,9 +100,9 @@ struct StallOptions {
 //
 // A job is suspected if the age of its progress is above the limit and no sign contradicts (GPUs that
 // compute, traffic as usual). It is confirmed if it has been suspected for confirm_s with at least one sign
-// of GPUs, fabric or RAS all the time; the age alone never confirms. Progress ends both. Limits: the soft
-// time-out; in a guarded phase, before the first step and during heavy storage traffic the longer guard
-// above. An unresponsive rank ends the guards of phases and storage.
+// of GPUs, fabric, RAS or a stopped process all the time; the age alone never confirms. Progress ends both.
+// Limits: the soft time-out; in a guarded phase, before the first step and during heavy storage traffic the
+// longer guard above. An unresponsive rank ends the guards of phases and storage.
 class StallDetector {
  public:
   explicit StallDetector(StallOptions options = {}) : options_(options) {}

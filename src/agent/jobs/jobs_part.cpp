@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/jobs/jobs_part.hpp"
+
+#include <utility>
+
+#include "agent/jobs/jobs_metrics.hpp"
+#include "logging/log.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+jobs::Mode mode_of(std::string_view word) {
+  if (word == "act") return jobs::Mode::act;
+  return word == "recommend" ? jobs::Mode::recommend : jobs::Mode::observe;
+}
+
+void log_alerts(const std::vector<jobs::Alert>& alerts) {
+  for (const jobs::Alert& alert : alerts)
+    logging::log_warning(alert.title, {{"job", alert.job},
+                                       {"severity", std::string(jobs::to_string(alert.severity))},
+                                       {"finding", alert.id}});
+}
+
+}  // namespace
+
+api::JobBrain job_brain_of(const config::Config& config, bool has_controller) {
+  const std::string& brain = config.jobs.brain;
+  if (brain == "coordinator") return api::JobBrain::coordinator;
+  if (brain == "local") return api::JobBrain::agent;
+  if (brain == "controller") return api::JobBrain::controller;
+  return has_controller || !config.jobs.coordinator.empty() ? api::JobBrain::controller
+                                                            : api::JobBrain::agent;
+}
+
+JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
+    : context_(std::move(context)),
+      brain_at_(job_brain_of(config, context_.has_controller)),
+      node_records_(context_.machine.node),
+      feed_(std::make_shared<RecordFeed>()) {
+  if (!config.jobs.enabled) return;
+  NodeJobsOptions options;
+  options.node = context_.machine.node;
+  options.brain_at = brain_at_;
+  options.brain.policy.mode = mode_of(config.jobs.mode);
+  options.search_every = config.jobs.search_every;
+  options.send = context_.send;
+  options.on_records = [feed = feed_](const std::vector<jobs::Record>& records) { feed->add(records); };
+  options.on_alerts = log_alerts;
+  runner_ = std::make_unique<JobsRunner>(
+      context_.machine.host->clock, [options, machine = context_.machine, config] {
+        return std::make_unique<NodeJobs>(options, machine.host->clock, open_job_search(machine),
+                                          open_job_sources(machine, config));
+      });
+}
+
+void JobsPart::add_to(net::HttpServer& server) {
+  add_jobs_routes(server, {.runner = runner_.get(),
+                           .feed = feed_,
+                           .clock = context_.machine.host->clock,
+                           .brain_at = brain_at_,
+                           .is_simulated = context_.is_simulated,
+                           .rights = context_.rights});
+}
+
+void JobsPart::start() {
+  if (runner_) runner_->start();
+}
+
+void JobsPart::stop() {
+  if (runner_) runner_->stop();
+}
+
+void JobsPart::note(const NodeSnapshot& snapshot) {
+  if (!runner_ || std::exchange(noted_, snapshot.generation) == snapshot.generation) return;
+  if (auto records = node_records_.take(snapshot); !records.empty()) runner_->add(std::move(records));
+}
+
+void JobsPart::note(const std::vector<Event>& events) {
+  if (!runner_) return;
+  if (auto records = node_records_.take(events); !records.empty()) runner_->add(std::move(records));
+}
+
+std::string JobsPart::metrics() const {
+  return runner_ ? render_jobs_metrics(*runner_->snapshot()) : std::string();
+}
+
+}  // namespace autopilot::agent

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/jobs/jobs_routes.hpp"
+#include "agent/jobs/jobs_runner.hpp"
+#include "agent/jobs/node_records.hpp"
+#include "agent/jobs/open_sources.hpp"
+#include "agent/jobs/record_feed.hpp"
+#include "config/config.hpp"
+#include "core/event.hpp"
+#include "core/snapshot.hpp"
+
+namespace autopilot::agent {
+
+struct JobsPartContext {
+  JobsMachine machine;
+  bool is_simulated = false;
+  bool has_controller = false;  // the agent has a controller that takes records
+  // Sends records to the receiver that brain_of() names; called on the thread of the runner.
+  std::function<void(const std::vector<jobs::Record>&)> send;
+  kube::CallerRights rights;
+};
+
+// Where the records of this agent are evaluated.
+[[nodiscard]] api::JobBrain job_brain_of(const config::Config& config, bool has_controller);
+
+// All that the agent has to do with jobs: nothing runs if jobs.enabled is false. On the loop's thread.
+class JobsPart {
+ public:
+  JobsPart(const config::Config& config, JobsPartContext context);
+
+  void add_to(net::HttpServer& server);
+  void start();
+  void stop();
+  // What the checks of this node state.
+  void note(const NodeSnapshot& snapshot);
+  void note(const std::vector<Event>& events);
+  // Empty: jobs are not watched.
+  [[nodiscard]] std::string metrics() const;
+
+ private:
+  JobsPartContext context_;
+  api::JobBrain brain_at_;
+  NodeRecords node_records_;
+  std::shared_ptr<RecordFeed> feed_;
+  std::uint64_t noted_ = 0;  // generation of the last snapshot
+  std::unique_ptr<JobsRunner> runner_;
+};
+
+}  // namespace autopilot::agent

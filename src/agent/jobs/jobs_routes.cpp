@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/jobs/jobs_routes.hpp"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "api/jobs_v1.hpp"
+#include "core/text.hpp"
+#include "net/responses.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+using net::HttpRequest;
+using net::Responder;
+
+constexpr std::size_t kLongestJobName = 253;
+
+// Why this agent cannot answer about jobs.
+std::optional<Error> why_no_jobs(const JobsRouteContext& context, bool needs_brain) {
+  if (context.runner == nullptr)
+    return Error{
+        Errc::unsupported,
+        "this agent does not watch jobs: `jobs.enabled` is false; set it to true and restart the agent"};
+  if (needs_brain && context.brain_at == api::JobBrain::controller)
+    return Error{Errc::unsupported,
+                 "the controller evaluates the jobs of this node; ask it: kubectl autopilot jobs"};
+  return std::nullopt;
+}
+
+Result<std::string> wanted_job(const HttpRequest& request) {
+  const auto found = request.query.find("job");
+  if (found == request.query.end()) return std::string();
+  if (found->second.empty() || found->second.size() > kLongestJobName)
+    return fail(Errc::malformed, "job: expected 1 to 253 bytes");
+  return found->second;
+}
+
+void answer_job(const JobsRouteContext& context, Responder& responder,
+                const Result<jobs::JobReport>& report) {
+  if (!report) return responder.respond(report.error());
+  responder.respond(net::json_response(api::to_json(*report, context.is_simulated)));
+}
+
+// Runs `task` on the runner's thread, which answers.
+void ask_runner(const JobsRouteContext& context, Responder responder,
+                std::function<void(NodeJobs& jobs, Responder& responder)> task) {
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  const Status posted =
+      context.runner->post([shared, task = std::move(task)](NodeJobs& jobs) { task(jobs, *shared); });
+  if (!posted) shared->respond(posted.error());
+}
+
+void get_jobs(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
+  if (const auto why = why_no_jobs(context, true)) return responder.respond(*why);
+  const auto job = wanted_job(request);
+  if (!job) return responder.respond(job.error());
+  if (!job->empty())
+    return ask_runner(context, std::move(responder),
+                      [context, job = *job](NodeJobs& jobs, Responder& answer) {
+                        answer_job(context, answer, jobs.brain().report(job));
+                      });
+  api::JobList list = context.runner->snapshot()->list;
+  list.is_simulated = context.is_simulated;
+  list.brain = context.brain_at;
+  responder.respond(net::json_response(api::to_json(list)));
+}
+
+void follow_records(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
+  if (const auto why = why_no_jobs(context, false)) return responder.respond(*why);
+  const auto job = wanted_job(request);
+  if (!job) return responder.respond(job.error());
+  const auto stream = std::make_shared<net::EventStream>(responder.stream());
+  const Status posted = context.runner->post([feed = context.feed, stream, job = *job](NodeJobs& jobs) {
+    (void)feed->follow(std::move(*stream), job, jobs.present());
+  });
+  if (!posted) stream->close();
+}
+
+void state_feedback(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
+  auto wanted = api::parse_job_feedback(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  jobs::Feedback feedback{.time = context.clock.now().wall,
+                          .finding = std::move(wanted->finding),
+                          .verdict = wanted->verdict,
+                          .by = std::string(cut_utf8(kube::caller_name(request.peer), 253)),
+                          .note = std::move(wanted->note)};
+  ask_runner(context, std::move(responder),
+             [context, feedback = std::move(feedback)](NodeJobs& jobs, Responder& answer) {
+               const Status stated = jobs.brain().state_feedback(feedback);
+               if (!stated) return answer.respond(stated.error());
+               answer_job(context, answer, jobs.brain().report_with(feedback.finding));
+             });
+}
+
+void acknowledge(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
+  const auto wanted = api::parse_job_ack(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  jobs::Acknowledgement acknowledgement{.time = context.clock.now().wall,
+                                        .finding = wanted->finding,
+                                        .by = std::string(cut_utf8(kube::caller_name(request.peer), 253))};
+  ask_runner(context, std::move(responder),
+             [context, acknowledgement = std::move(acknowledgement)](NodeJobs& jobs, Responder& answer) {
+               const Status done = jobs.brain().acknowledge(acknowledgement);
+               if (!done) return answer.respond(done.error());
+               answer_job(context, answer, jobs.brain().report_with(acknowledgement.finding));
+             });
+}
+
+void mute(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
+  const auto wanted = api::parse_job_mute(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  const WallTime until = context.clock.now().wall + wanted->duration;
+  ask_runner(context, std::move(responder),
+             [context, job = wanted->job, until](NodeJobs& jobs, Responder& answer) {
+               const Status done = jobs.brain().mute(job, until);
+               if (!done) return answer.respond(done.error());
+               answer_job(context, answer, jobs.brain().report(job));
+             });
+}
+
+using Route = void (*)(const JobsRouteContext&, const HttpRequest&, Responder);
+
+void add_action(net::HttpServer& server, const JobsRouteContext& context, std::string_view path,
+                const std::string& permission, Route route) {
+  server.route("POST", path,
+               kube::guarded(
+                   context.rights,
+                   [permission](const HttpRequest&) {
+                     return kube::VirtualResource{"jobs", permission};
+                   },
+                   [context, route](const HttpRequest& request, Responder responder) {
+                     if (const auto why = why_no_jobs(context, true)) return responder.respond(*why);
+                     route(context, request, std::move(responder));
+                   }));
+}
+
+}  // namespace
+
+void add_jobs_routes(net::HttpServer& server, const JobsRouteContext& context) {
+  server.route("GET", "/v1/jobs", [context](const HttpRequest& request, Responder responder) {
+    get_jobs(context, request, std::move(responder));
+  });
+  server.route("GET", "/v1/jobs/records", [context](const HttpRequest& request, Responder responder) {
+    follow_records(context, request, std::move(responder));
+  });
+  add_action(server, context, "/v1/jobs/feedback", "feedback", &state_feedback);
+  add_action(server, context, "/v1/jobs/ack", "ack", &acknowledge);
+  add_action(server, context, "/v1/jobs/mute", "mute", &mute);
+}
+
+}  // namespace autopilot::agent
