@@ -42,31 +42,33 @@ JobUplink::JobUplink(net::EventLoop& loop, const Clock& clock, JobReceiverDoor d
       door_(std::move(door)),
       dice_(std::move(dice)),
       pace_(pace),
-      backlog_(std::move(node), std::move(instance), limits) {}
+      waiting_(std::make_shared<Waiting>(JobBacklog(std::move(node), std::move(instance), limits))) {}
 
 void JobUplink::start() {
   wait(std::chrono::duration_cast<Duration>(pace_.every * dice_()));
 }
 
-void JobUplink::send(const std::vector<jobs::Record>& records) {
-  const MonoTime now = clock_.now().mono;
-  const std::lock_guard lock(mutex_);
-  for (const jobs::Record& record : records)
-    backlog_.add(record, now);
+std::function<void(const std::vector<jobs::Record>& records)> JobUplink::sender() const {
+  return [waiting = waiting_, &clock = clock_](const std::vector<jobs::Record>& records) {
+    const MonoTime now = clock.now().mono;
+    const std::lock_guard lock(waiting->mutex);
+    for (const jobs::Record& record : records)
+      waiting->backlog.add(record, now);
+  };
 }
 
 JobUplink::Stats JobUplink::stats() const {
-  const std::lock_guard lock(mutex_);
-  Stats stats = stats_;
-  stats.records = backlog_.records();
-  stats.dropped = backlog_.dropped();
-  stats.waiting_bytes = backlog_.bytes();
+  const std::lock_guard lock(waiting_->mutex);
+  Stats stats = waiting_->stats;
+  stats.records = waiting_->backlog.records();
+  stats.dropped = waiting_->backlog.dropped();
+  stats.waiting_bytes = waiting_->backlog.bytes();
   return stats;
 }
 
 bool JobUplink::is_due() const {
-  const std::lock_guard lock(mutex_);
-  return backlog_.is_due();
+  const std::lock_guard lock(waiting_->mutex);
+  return waiting_->backlog.is_due();
 }
 
 void JobUplink::wait(Duration delay) {
@@ -76,8 +78,8 @@ void JobUplink::wait(Duration delay) {
 void JobUplink::post() {
   std::optional<std::string> body;
   {
-    const std::lock_guard lock(mutex_);
-    body = backlog_.next(clock_.now());
+    const std::lock_guard lock(waiting_->mutex);
+    body = waiting_->backlog.next(clock_.now());
   }
   if (!body) return wait(pace_.every);
   auto tls = door_.tls();
@@ -107,11 +109,11 @@ void JobUplink::take_answer(const net::HttpResponse& answer) {
   const auto taken = api::parse_job_batch_answer(answer.body);
   if (!taken) return retry("the answer of the receiver is not valid: " + taken.error().what);
   {
-    const std::lock_guard lock(mutex_);
-    backlog_.take(*taken);
+    const std::lock_guard lock(waiting_->mutex);
+    waiting_->backlog.take(*taken);
     if (!taken->wants_whole) {
-      ++stats_.batches;
-      stats_.taken = clock_.now().mono;
+      ++waiting_->stats.batches;
+      waiting_->stats.taken = clock_.now().mono;
     }
   }
   note("");
@@ -130,8 +132,8 @@ void JobUplink::refuse(const net::HttpResponse& answer) {
       "the receiver answered " + std::to_string(answer.status) + (said.what.empty() ? "" : ": " + said.what);
   // It would never take these lines.
   if (answer.status == 400 || answer.status == 413) {
-    const std::lock_guard lock(mutex_);
-    backlog_.give_up();
+    const std::lock_guard lock(waiting_->mutex);
+    waiting_->backlog.give_up();
   }
   retry(why, retry_after_of(answer));
 }
@@ -140,8 +142,8 @@ void JobUplink::refuse(const net::HttpResponse& answer) {
 void JobUplink::retry(std::string why, std::optional<Duration> retry_after) {
   session_.reset();
   {
-    const std::lock_guard lock(mutex_);
-    ++stats_.failures;
+    const std::lock_guard lock(waiting_->mutex);
+    ++waiting_->stats.failures;
   }
   note(std::move(why));
   wait(failures_.fail(pace_.after_failures, dice_(), retry_after));
@@ -151,8 +153,8 @@ void JobUplink::retry(std::string why, std::optional<Duration> retry_after) {
 void JobUplink::note(std::string problem) {
   std::string before;
   {
-    const std::lock_guard lock(mutex_);
-    before = std::exchange(stats_.problem, problem);
+    const std::lock_guard lock(waiting_->mutex);
+    before = std::exchange(waiting_->stats.problem, problem);
   }
   if (problem == before) return;
   if (problem.empty()) return log_info("records of jobs are delivered again");

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/job_backlog.hpp"
@@ -60,7 +61,9 @@ class JobUplink {
   // On the loop's thread. The first batch follows within one pace: not all agents send at the same time.
   void start();
   // From any thread; does not block on the network.
-  void send(const std::vector<jobs::Record>& records);
+  void send(const std::vector<jobs::Record>& records) { sender()(records); }
+  // The same for a thread that may outlive this object: its records are lost then. The clock must outlive it.
+  [[nodiscard]] std::function<void(const std::vector<jobs::Record>& records)> sender() const;
   // From any thread.
   [[nodiscard]] Stats stats() const;
 
@@ -80,9 +83,14 @@ class JobUplink {
   const std::function<double()> dice_;
   const Pace pace_;
 
-  mutable std::mutex mutex_;  // of the next two
-  JobBacklog backlog_;
-  Stats stats_;
+  // Shared with senders.
+  struct Waiting {
+    explicit Waiting(JobBacklog empty) : backlog(std::move(empty)) {}
+    std::mutex mutex;  // of the next two
+    JobBacklog backlog;
+    Stats stats;
+  };
+  const std::shared_ptr<Waiting> waiting_;
 
   kube::BackOff failures_;
   std::shared_ptr<const net::TlsContext> tls_;  // of the session

@@ -174,6 +174,7 @@ struct Jobs {
   std::string mode = "observe";
   std::string brain = "auto";
   std::string coordinator;  // https URL of its agent; empty: none
+  std::string controller;   // https URL; empty: port 9444 of the host of `tls.controller`
   Duration search_every = std::chrono::seconds{10};
   std::string heartbeat_socket = "auto";  // auto: beside `socket`; empty: none
   std::string step_pattern;               // RE2; empty: the built-in patterns

@@ -362,9 +362,15 @@ constexpr std::array kSettings{
     Setting{
         "jobs.coordinator", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
         "The agent that evaluates the jobs of several machines without a controller. Needs `tls.mode`, with "
-        "certificates of one authority.",
+        "certificates of one authority: the certificate of the coordinator has the name of the URL, and the "
+        "coordinator lists the other machines in `peers`.",
         AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.jobs.coordinator)),
         AUTOPILOT_SHOW(c.jobs.coordinator)},
+    Setting{"jobs.controller", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
+            "Where the controller takes records of jobs: its `jobs.listen`. Empty: port 9444 of the host of "
+            "`tls.controller`.",
+            AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.jobs.controller)),
+            AUTOPILOT_SHOW(c.jobs.controller)},
     Setting{"jobs.search_every", "1s to 5m", kAtStart, kNoVariable,
             "Interval of searches for jobs while the node has one; otherwise three times as long.",
             AUTOPILOT_READ(

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job_hub/brain_routes.hpp"
 
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -37,10 +35,7 @@ Result<std::string> one_job(const jobs::Brain& brain, std::string_view job) {
 }
 
 Result<std::string> job_of_finding(const jobs::Brain& brain, std::string_view finding) {
-  for (const jobs::JobReport& report : brain.reports())
-    if (std::ranges::find(report.findings, finding, &jobs::JobFinding::id) != report.findings.end())
-      return api::to_json(report, false);
-  return fail(Errc::not_found, "no job has a finding " + std::string(finding) + " any more");
+  return api::to_json(TRY(brain.report_with(finding)), false);
 }
 
 std::string caller_of(const HttpRequest& request) {
