@@ -502,7 +502,8 @@ void Agent::watch_jobs() {
                                   : std::shared_ptr<const host::Files>(machine_.host, &machine_.host->files);
   context.machine.node = machine_.node;
   context.is_simulated = machine_.simulated;
-  context.has_controller = options_.cluster && !options_.config.tls.controller.empty();
+  context.has_controller =
+      options_.cluster && (!options_.config.tls.controller.empty() || !options_.config.jobs.controller.empty());
   context.rights = caller_rights();
   context.is_agent = [this](const std::string& node) {
     return fleet::check_agent(fleet::with_self(configured_peers_, self_), {node});

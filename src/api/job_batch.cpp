@@ -2,6 +2,7 @@
 #include "api/job_batch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "api/wire.hpp"
@@ -9,6 +10,8 @@
 namespace autopilot::api {
 
 namespace {
+
+constexpr WallTime kLatest{std::chrono::sys_days{std::chrono::year{2100} / 1 / 1}};
 
 JobBatch read_batch(const JsonObject& object) {
   object.has_only({"node", "instance", "sequence", "sent", "whole", "dropped"});
@@ -54,6 +57,8 @@ Result<JobBatchBody> parse_job_batch(std::string_view body) {
     return fail(Errc::malformed, "node: expected the name of a node");
   if (!is_printable(batch.instance, JobBatch::kLongestInstance))
     return fail(Errc::malformed, "instance: expected 1 to 64 printable characters");
+  if (batch.sent < WallTime{} || batch.sent > kLatest)
+    return fail(Errc::malformed, "sent: expected a time from 1970 to 2100");
   if (batch.sequence == 0) return fail(Errc::malformed, "sequence: 0 is below 1");
   return JobBatchBody{std::move(batch), body.substr(end + 1)};
 }

@@ -25,7 +25,7 @@ struct JobBatch {
   std::string node;            // that the agent runs on; its certificate bears the name
   std::string instance;        // of the agent: another text after each start
   std::uint64_t sequence = 0;  // of the batch: 1, 2, 3 ... within the instance
-  WallTime sent{};             // clock of the sender when it sends, also when it sends again
+  WallTime sent{};             // clock of the sender, 1970 to 2100, when it sends or sends again
   // The lines begin with the node and all of its running jobs. A receiver that does not know the agent needs
   // such a batch first.
   bool is_whole = false;

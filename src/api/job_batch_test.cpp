@@ -59,6 +59,9 @@ TEST(JobBatch, garbage_is_refused_with_the_member_that_is_wrong) {
   batch.node = "two words";
   EXPECT_THAT(problem_of(to_line(batch)), HasSubstr("node"));
   batch = sample();
+  batch.sent = WallTime(std::chrono::hours(24 * 365 * 200));
+  EXPECT_THAT(problem_of(to_line(batch)), HasSubstr("sent"));
+  batch = sample();
   batch.instance = std::string(65, 'a');
   EXPECT_THAT(problem_of(to_line(batch)), HasSubstr("instance"));
   EXPECT_THAT(problem_of(R"({"node":"a","instance":"b","sequence":1,"sent":"2026-01-01T00:00:00Z","x":1})"

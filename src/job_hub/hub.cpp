@@ -32,8 +32,13 @@ double thread_cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// Times are up to the year 2255, so that a sum may not fit.
 void shift(jobs::Record& record, Duration offset) {
-  if (offset != Duration{0}) std::visit([offset](auto& held) { held.time += offset; }, record);
+  std::visit(
+      [offset](auto& held) {
+        if (offset <= Duration{0} || held.time <= WallTime::max() - offset) held.time += offset;
+      },
+      record);
 }
 
 // What the metrics state about a job that runs.

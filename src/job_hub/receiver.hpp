@@ -63,6 +63,8 @@ class JobReceiver {
   ~JobReceiver() = default;
 
   void add_routes(net::HttpServer& server);
+  // What the route answers.
+  [[nodiscard]] net::HttpResponse answer(const net::HttpRequest& request);
   // Another replica leads: what this one remembers of nodes is out of date.
   void forget();
   [[nodiscard]] ReceiverStats stats() const;
@@ -77,7 +79,6 @@ class JobReceiver {
     Duration clock_offset{0};
   };
 
-  [[nodiscard]] net::HttpResponse answer(const net::HttpRequest& request);
   [[nodiscard]] Status check_sender(const net::Peer& peer, const std::string& node) const;
   [[nodiscard]] static double missing_bytes(Session& session, std::size_t bytes, MonoTime now);
   [[nodiscard]] net::HttpResponse take(Session& session, const api::JobBatchBody& body, Instant now);

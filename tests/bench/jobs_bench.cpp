@@ -5,7 +5,7 @@
 //
 //   jobs_bench --seeds 1001-1040 --nodes 16 --hours 24 --rate 800 [--class NAME]... [--magnitude 0.1]
 //              [--confounders all|mixed] [--method NAME]...
-//   jobs_bench --scale NODES --jobs JOBS --minutes MINUTES
+//   jobs_bench --scale NODES --jobs JOBS --minutes MINUTES [--through engine|receiver]
 #include <boost/json.hpp>
 #include <charconv>
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "job_method.hpp"
+#include "job_reception.hpp"
 #include "job_runs.hpp"
 #include "job_tally.hpp"
 #include "jobs/scoring/intervals.hpp"
@@ -141,6 +142,26 @@ int print_runs(const RunPlan& plan) {
   return 0;
 }
 
+int print_reception(const ScalePlan& plan) {
+  const ReceptionCost cost = run_reception(plan);
+  const json::object result{{"nodes", plan.nodes},
+                            {"jobs", plan.jobs},
+                            {"minutes", plan.minutes},
+                            {"batches", cost.batches},
+                            {"bytes", cost.bytes},
+                            {"records", cost.records},
+                            {"refused", cost.refused},
+                            {"malformed", cost.malformed},
+                            {"dropped", cost.dropped},
+                            {"running_jobs", cost.jobs},
+                            {"receiver_cpu_s_per_minute", cost.receiver_cpu_s / plan.minutes},
+                            {"brain_cpu_s_per_minute", cost.brain_cpu_s / plan.minutes},
+                            {"heap_bytes", cost.heap_bytes},
+                            {"peak_bytes", peak_bytes()}};
+  std::puts(json::serialize(result).c_str());
+  return 0;
+}
+
 int print_scale(const ScalePlan& plan) {
   const ScaleCost cost = run_scale(plan);
   const json::object result{{"nodes", plan.nodes},
@@ -183,6 +204,11 @@ bool parse_confounders(std::string_view text, RunPlan& plan) {
   return plan.has_all_confounders || plan.is_mixed;
 }
 
+bool parse_through(std::string_view text, ScalePlan& scale) {
+  scale.has_receiver = text == "receiver";
+  return scale.has_receiver || text == "engine";
+}
+
 bool parse_option(std::string_view name, std::string_view value, RunPlan& plan, ScalePlan& scale) {
   if (name == "--seeds") return parse_seeds(value, plan);
   if (name == "--nodes") return parse(value, plan.options.nodes.emplace());
@@ -192,6 +218,7 @@ bool parse_option(std::string_view name, std::string_view value, RunPlan& plan, 
   if (name == "--magnitude") return parse(value, plan.options.magnitude.emplace());
   if (name == "--confounders") return parse_confounders(value, plan);
   if (name == "--scale") return parse(value, scale.nodes);
+  if (name == "--through") return parse_through(value, scale);
   if (name == "--jobs") return parse(value, scale.jobs) && scale.jobs > 0;
   if (name == "--minutes") return parse(value, scale.minutes) && scale.minutes > 0;
   if (name != "--method" || !make_method(value)) return false;
@@ -211,7 +238,8 @@ int run(const std::vector<std::string_view>& words) {
   if (plan.methods.empty())
     for (const std::string_view name : method_names())
       plan.methods.emplace_back(name);
-  return scale.nodes > 0 ? print_scale(scale) : print_runs(plan);
+  if (scale.nodes == 0) return print_runs(plan);
+  return scale.has_receiver ? print_reception(scale) : print_scale(scale);
 }
 
 }  // namespace

@@ -65,7 +65,9 @@ def measured(is_long):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         running = {name: (seeds, pool.submit(run, words)) for name, (seeds, words) in cases(is_long).items()}
         results = {name: dict(future.result(), seeds=seeds) for name, (seeds, future) in running.items()}
-    results["scale"] = run(["--scale", "10000", "--jobs", "500", "--minutes", "60" if is_long else "30"])
+    minutes = "60" if is_long else "30"
+    results["scale"] = run(["--scale", "10000", "--jobs", "500", "--minutes", minutes])
+    results["reception"] = run(["--scale", "10000", "--jobs", "500", "--minutes", minutes, "--through", "receiver"])
     return results
 
 
@@ -184,7 +186,7 @@ def add_methods(table, case):
 
 
 def add_cost(table, results):
-    engines = [case["methods"]["engine"] for name, case in results.items() if name != "scale"]
+    engines = [case["methods"]["engine"] for name, case in results.items() if "methods" in case]
     days = sum(one["node_days"] for one in engines)
     table.add("processor time of the engine for a node-day", 1000 * sum(one["cpu_s"] for one in engines) / days, "ms", None,
               f"{days:,.0f} node-days of windows of 10 s, 8 GPUs and 8 NICs")
@@ -195,7 +197,15 @@ def add_cost(table, results):
               f"which were generated outside of this time; {scale['findings']} findings")
     table.add(f"{what}: largest RSS of the process", scale["peak_bytes"] / 2**20, "MiB", 2048,
               f"with the generator and the records of one window; what the engine holds at the end: {scale['heap_bytes'] / 2**20:,.0f} MiB")
-    cases_of_runs = [case for name, case in results.items() if name != "scale"]
+    received = results["reception"]
+    cpu = received["receiver_cpu_s_per_minute"] + received["brain_cpu_s_per_minute"]
+    table.add(f"{what}, with the receiver: processor time for a minute", cpu, "s", 60,
+              f"batches of all nodes every 10 s, {received['bytes'] / received['batches'] / 1024:.1f} KiB each, without TLS: event loop "
+              f"{received['receiver_cpu_s_per_minute']:.2f} s, parsing, assembly and brain {received['brain_cpu_s_per_minute']:.2f} s; "
+              f"{received['refused']} refused, {received['malformed']} malformed")
+    table.add(f"{what}, with the receiver: largest RSS of the process", received["peak_bytes"] / 2**20, "MiB", 2048,
+              f"with the generator; what receiver and brain hold at the end: {received['heap_bytes'] / 2**20:,.0f} MiB")
+    cases_of_runs = [case for name, case in results.items() if "methods" in case]
     table.add("processor time of all runs", minutes(sum(case["cpu_s"] for case in cases_of_runs)), "min", None,
               f"with the generator and all methods, without {what}; the longest took {max(case['wall_s'] for case in cases_of_runs):.0f} s")
 
