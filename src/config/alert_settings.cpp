@@ -1,36 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/alert_settings.hpp"
 
-#include <array>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "config/forms.hpp"
+#include "core/word_table.hpp"
 
 namespace autopilot::config {
 namespace {
 
-constexpr std::array<std::pair<AlertFormat, std::string_view>, 3> kFormats{
-    {{AlertFormat::alertmanager, "alertmanager"},
-     {AlertFormat::json, "json"},
-     {AlertFormat::slack, "slack"}}};
-constexpr std::array<std::pair<AlertLevel, std::string_view>, 3> kLevels{
+constexpr WordTable<AlertFormat, 3> kFormats{{{AlertFormat::alertmanager, "alertmanager"},
+                                              {AlertFormat::json, "json"},
+                                              {AlertFormat::slack, "slack"}}};
+constexpr WordTable<AlertLevel, 3> kLevels{
     {{AlertLevel::info, "info"}, {AlertLevel::ticket, "ticket"}, {AlertLevel::page, "page"}}};
-
-template <class T, std::size_t N>
-std::string_view word_of(const std::array<std::pair<T, std::string_view>, N>& words, T value) {
-  for (const auto& [known, word] : words)
-    if (known == value) return word;
-  return {};
-}
-
-template <class T, std::size_t N>
-std::optional<T> value_of(const std::array<std::pair<T, std::string_view>, N>& words, std::string_view text) {
-  for (const auto& [value, word] : words)
-    if (word == text) return value;
-  return std::nullopt;
-}
 
 std::optional<AlertFormat> parse_format(std::string_view text) {
   return value_of(kFormats, text);

@@ -14,6 +14,7 @@
 #include "controller/certificates/own_certificates.hpp"
 #include "controller/figures.hpp"
 #include "controller/gangs.hpp"
+#include "controller/jobs/outlets.hpp"
 #include "controller/live_configuration.hpp"
 #include "controller/own_image.hpp"
 #include "controller/reconcilers/remediation.hpp"
@@ -73,6 +74,7 @@ class Controller {
   [[nodiscard]] ControllerFigures figures() const;
   [[nodiscard]] std::string why_not_ready() const;
   void lead();
+  void open_jobs_outlets(const std::string& host);
   void take_configuration();
   void show_plans(net::Responder responder) const;
   void make_own_certificates();
@@ -92,7 +94,8 @@ class Controller {
   kube::Session session_;
   kube::Leader leader_;
   LivePolicy policy_;
-  std::optional<Remediation> remediation_;  // set on the leader
+  std::optional<Remediation> remediation_;   // set on the leader
+  std::optional<JobsOutlets> jobs_outlets_;  // set on the leader
   OwnImage own_image_;
   WebhookService webhook_;
   GangService gangs_;
@@ -140,6 +143,7 @@ kube::Leader::Listener Controller::election_listener() {
           .on_step_down =
               [this] {
                 log_info("this controller is no longer the leader");
+                jobs_outlets_.reset();
                 remediation_.reset();
               },
           .on_problem =
@@ -163,6 +167,23 @@ void Controller::lead() {
       loop_, session_.client(), options_.clock, options, policy_.now(),
       [this] { return leader_.is_leader(); }, kube::dice());
   remediation_->start();
+  open_jobs_outlets(options.host);
+}
+
+void Controller::open_jobs_outlets(const std::string& host) {
+  const config::ControllerConfig& config = configuration_.now();
+  jobs_outlets_.emplace(
+      loop_, session_.client(), options_.clock,
+      JobsOutletsOptions{.name_space = options_.cluster.name_space,
+                         .prefix = config.kubernetes.label_prefix,
+                         .host = host,
+                         .receivers = config.alerts},
+      JobsOutletsDoors{.is_leader = [this] { return leader_.is_leader(); },
+                       .world = [this] { return remediation_ ? &remediation_->world() : nullptr; },
+                       .on_acted = [](const jobs::WantedAction&) {},
+                       .read_file = options_.cluster.read_file,
+                       .run_blocking = options_.run_blocking,
+                       .dice = kube::dice()});
 }
 
 void Controller::take_configuration() {
@@ -187,6 +208,7 @@ ControllerFigures Controller::figures() const {
   figures.policy_refused = policy_.refused();
   figures.mode = policy_.now().rules.mode;
   if (remediation_) figures.remediation = remediation_->figures();
+  if (jobs_outlets_) figures.jobs = jobs_outlets_->figures();
   figures.preflight = webhook_.preflight();
   figures.observation = webhook_.observation();
   figures.serving_until = serving_until_;
@@ -335,6 +357,7 @@ void Controller::begin_stop(int signal) {
   if (std::exchange(is_stopping_, true)) return stop_listening();
   log_info("stopping", {{"signal", std::to_string(signal)}});
   stops_awaited_ = 3;
+  jobs_outlets_.reset();
   remediation_.reset();
   leader_.release([this] { note_stopped(); });
   drain_ = loop_.after(options_.config.drain, [this] { stop_listening(); });
