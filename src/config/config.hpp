@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/alert_receivers.hpp"
 #include "core/clock.hpp"
 #include "core/expectation.hpp"
 #include "core/result.hpp"
@@ -204,6 +205,7 @@ struct Config {
   Kubelet kubelet;
   Journal journal;
   Kubernetes kubernetes;
+  std::vector<AlertReceiver> alerts;  // about jobs, if this agent runs the in-flight engine
   Pvc pvc;
   DeepTest deep_test;
   Dcgm dcgm;

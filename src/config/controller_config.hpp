@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/alert_receivers.hpp"
 #include "config/config.hpp"
 #include "config/setting.hpp"
 #include "core/clock.hpp"
@@ -66,7 +67,8 @@ struct ControllerConfig {
   ControllerCertificates certificates;
   ControllerWebhook webhook;
   ControllerJobs jobs;
-  std::string policy;  // file; empty: observe only
+  std::string policy;                 // file; empty: observe only
+  std::vector<AlertReceiver> alerts;  // about jobs
   Duration drain = std::chrono::seconds{3};
 };
 

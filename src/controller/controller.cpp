@@ -15,6 +15,7 @@
 #include "controller/figures.hpp"
 #include "controller/gangs.hpp"
 #include "controller/jobs/jobs_service.hpp"
+#include "controller/jobs/outlets.hpp"
 #include "controller/live_configuration.hpp"
 #include "controller/own_image.hpp"
 #include "controller/reconcilers/remediation.hpp"
@@ -77,6 +78,7 @@ class Controller {
   [[nodiscard]] std::string why_not_ready() const;
   void lead();
   void count_nodes();
+  void open_jobs_outlets(const std::string& host);
   void take_configuration();
   void show_plans(net::Responder responder) const;
   void make_own_certificates();
@@ -97,7 +99,8 @@ class Controller {
   kube::Session session_;
   kube::Leader leader_;
   LivePolicy policy_;
-  std::optional<Remediation> remediation_;  // set on the leader
+  std::optional<Remediation> remediation_;   // set on the leader
+  std::optional<JobsOutlets> jobs_outlets_;  // set on the leader
   OwnImage own_image_;
   WebhookService webhook_;
   GangService gangs_;
@@ -148,6 +151,7 @@ kube::Leader::Listener Controller::election_listener() {
           .on_step_down =
               [this] {
                 log_info("this controller is no longer the leader");
+                jobs_outlets_.reset();
                 remediation_.reset();
                 if (jobs_) jobs_->step_down();
               },
@@ -172,6 +176,7 @@ void Controller::lead() {
       loop_, session_.client(), options_.clock, options, policy_.now(),
       [this] { return leader_.is_leader(); }, kube::dice());
   remediation_->start();
+  open_jobs_outlets(options.host);
   if (!jobs_) return;
   jobs_->lead(config.jobs);
   node_count_ = loop_.every(kCountNodes, [this] { count_nodes(); });
@@ -180,6 +185,25 @@ void Controller::lead() {
 void Controller::count_nodes() {
   if (jobs_ && remediation_ && remediation_->world().is_complete)
     jobs_->set_nodes(remediation_->world().nodes().size());
+}
+
+void Controller::open_jobs_outlets(const std::string& host) {
+  const config::ControllerConfig& config = configuration_.now();
+  jobs_outlets_.emplace(
+      loop_, session_.client(), options_.clock,
+      JobsOutletsOptions{.name_space = options_.cluster.name_space,
+                         .prefix = config.kubernetes.label_prefix,
+                         .host = host,
+                         .receivers = config.alerts},
+      JobsOutletsDoors{.is_leader = [this] { return leader_.is_leader(); },
+                       .world = [this] { return remediation_ ? &remediation_->world() : nullptr; },
+                       .on_acted =
+                           [this](const jobs::WantedAction& action) {
+                             if (jobs_) jobs_->acted(action);
+                           },
+                       .read_file = options_.cluster.read_file,
+                       .run_blocking = options_.run_blocking,
+                       .dice = kube::dice()});
 }
 
 void Controller::take_configuration() {
@@ -205,6 +229,7 @@ ControllerFigures Controller::figures() const {
   figures.policy_refused = policy_.refused();
   figures.mode = policy_.now().rules.mode;
   if (remediation_) figures.remediation = remediation_->figures();
+  if (jobs_outlets_) figures.jobs = jobs_outlets_->figures();
   figures.preflight = webhook_.preflight();
   figures.observation = webhook_.observation();
   figures.serving_until = serving_until_;
@@ -312,7 +337,10 @@ Status Controller::read_client_authorities() {
 Status Controller::listen_to_agents() {
   const std::string& name_space = options_.cluster.name_space;
   jobs_.emplace(loop_, options_.clock, session_.client(),
-                JobsService::Place{name_space, service_names(name_space)}, JobsService::OnResults{});
+                JobsService::Place{name_space, service_names(name_space)},
+                [this](job_hub::HubResults results) {
+                  if (jobs_outlets_) jobs_outlets_->publish(results.changed, results.alerts, results.actions);
+                });
   jobs_->add_routes(open_);
   jobs_->add_routes(encrypted_);
   jobs_port_ = TRY(jobs_->listen(options_.config.jobs.listen));
@@ -375,6 +403,7 @@ void Controller::begin_stop(int signal) {
   if (std::exchange(is_stopping_, true)) return stop_listening();
   log_info("stopping", {{"signal", std::to_string(signal)}});
   stops_awaited_ = jobs_ ? 4 : 3;
+  jobs_outlets_.reset();
   remediation_.reset();
   if (jobs_) jobs_->step_down();
   leader_.release([this] { note_stopped(); });

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <sys/resource.h>
 #include <thread>
@@ -198,10 +199,16 @@ class JobHub::Worker {
 
   void publish() {
     HubResults results;
-    for (const std::string& job : brain_.take_changed())
-      if (auto report = brain_.report(job)) results.changed.push_back(*std::move(report));
     results.alerts = brain_.take_alerts();
     results.actions = brain_.take_actions();
+    const std::vector<std::string> changed = brain_.take_changed();
+    std::set<std::string> names(changed.begin(), changed.end());
+    for (const jobs::Alert& alert : results.alerts)
+      names.insert(alert.job);
+    for (const jobs::WantedAction& action : results.actions)
+      names.insert(action.finding.job);
+    for (const std::string& job : names)
+      if (auto report = brain_.report(job)) results.changed.push_back(*std::move(report));
     for (const jobs::JobReport& report : results.changed)
       count(report);
     share_stats();

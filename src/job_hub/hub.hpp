@@ -37,7 +37,7 @@ struct ReadBatch {
 
 // What the brain has found since the last time.
 struct HubResults {
-  std::vector<jobs::JobReport> changed;
+  std::vector<jobs::JobReport> changed;  // and those of the alerts and actions
   std::vector<jobs::Alert> alerts;
   std::vector<jobs::WantedAction> actions;
 

@@ -66,7 +66,7 @@ void add_hub(MetricsText& metrics, const job_hub::HubStats& stats) {
 
 }  // namespace
 
-void add_job_metrics(MetricsText& metrics, const JobFigures& figures) {
+void add_job_metrics(MetricsText& metrics, const JobReceptionFigures& figures) {
   add_receiver(metrics, figures.receiver);
   add_value(metrics, MetricType::gauge, "autopilot_jobs_connections", "Open connections of agents.",
             static_cast<double>(figures.server.connections_open));

@@ -10,13 +10,13 @@
 
 namespace autopilot::controller {
 
-struct JobFigures {
+struct JobReceptionFigures {
   job_hub::ReceiverStats receiver;
   std::optional<job_hub::HubStats> hub;  // set on the leader
   net::ServerStats server;               // that agents send to
 };
 
 // The metric families autopilot_jobs_*. No label has the name of a job or a node.
-void add_job_metrics(logging::MetricsText& metrics, const JobFigures& figures);
+void add_job_metrics(logging::MetricsText& metrics, const JobReceptionFigures& figures);
 
 }  // namespace autopilot::controller

@@ -114,6 +114,12 @@ void JobsService::set_nodes(std::size_t nodes) {
   if (hub_) hub_->set_nodes(nodes);
 }
 
+void JobsService::acted(const jobs::WantedAction& action) {
+  if (!ask([action](jobs::Brain& brain, WallTime now) { brain.acted(action, now); }))
+    log_warning("the guard rails do not count an action on a job: the evaluation is busy",
+                {{"job", action.request.job}});
+}
+
 void JobsService::stop(Duration grace, std::function<void()> done) {
   server_.stop(grace, std::move(done));
 }

@@ -7,13 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "config/controller_config.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "job_hub/hub.hpp"
 #include "job_hub/receiver.hpp"
+#include "jobs/brain.hpp"
 #include "kube/callers/caller_reviews.hpp"
 #include "kube/client.hpp"
 #include "logging/metrics_text.hpp"
@@ -58,6 +59,8 @@ class JobsService {
   void lead(const config::ControllerJobs& settings);
   void step_down();
   void use(const config::ControllerJobs& settings);
+  // An action was carried out: counts for the guard rails.
+  void acted(const jobs::WantedAction& action);
   // Nodes of the cluster, for the guard rails.
   void set_nodes(std::size_t nodes);
 
