@@ -15,6 +15,8 @@
 #include "agent/gang_client.hpp"
 #include "agent/gate_machine.hpp"
 #include "agent/gpu_test_doors.hpp"
+#include "agent/job_uplink.hpp"
+#include "agent/jobs/jobs_metrics.hpp"
 #include "agent/jobs/jobs_part.hpp"
 #include "agent/journal_retry.hpp"
 #include "agent/journal_shown.hpp"
@@ -93,6 +95,7 @@ class Agent {
   void begin_schedule();
   Status offer_network_tests();
   void watch_jobs();
+  [[nodiscard]] std::string jobs_metrics() const;
   [[nodiscard]] preflight::GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   void tell_moved_aside(const std::string& to);
@@ -133,6 +136,7 @@ class Agent {
   std::vector<fleet::Peer> configured_peers_;  // where no cluster lists them
   std::optional<nettest::NetworkTests> network_tests_;
   std::optional<compat::ibm_autopilot::IbmRoutes> ibm_routes_;
+  std::optional<JobUplink> job_uplink_;  // where another program evaluates the jobs of this node
   std::optional<JobsPart> jobs_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
@@ -494,10 +498,26 @@ void Agent::watch_jobs() {
   context.machine.host = machine_.simulated ? with_processes_of_this_machine(machine_.host) : machine_.host;
   context.machine.node = machine_.node;
   context.is_simulated = machine_.simulated;
-  context.has_controller = options_.cluster && !options_.config.tls.controller.empty();
+  context.has_controller =
+      options_.cluster && (!options_.config.tls.controller.empty() || !options_.config.jobs.controller.empty());
   context.rights = caller_rights();
+  context.is_agent = [this](const std::string& node) {
+    return fleet::check_agent(fleet::with_self(configured_peers_, self_), {node});
+  };
+  const auto receiver = job_receiver_url(options_.config, context.has_controller);
+  if (receiver && options_.config.jobs.enabled) {
+    job_uplink_.emplace(loop_, machine_.host->clock,
+                        JobReceiverDoor{*receiver, [this] { return peer_tls(); }}, machine_.node,
+                        new_job_instance(), kube::dice(), JobUplink::Pace{});
+    context.send = job_uplink_->sender();
+  }
   jobs_.emplace(options_.config, std::move(context));
   jobs_->add_to(server_);
+}
+
+std::string Agent::jobs_metrics() const {
+  if (!jobs_) return {};
+  return jobs_->metrics() + (job_uplink_ ? render_uplink_metrics(job_uplink_->stats()) : std::string());
 }
 
 // The controller knows the other pods of a job. Without a controller no pod waits for them.
@@ -671,7 +691,7 @@ Status Agent::listen() {
                              .poll_soon = [this] { poll_soon(); },
                              .inject = machine_.inject,
                              .rights = caller_rights(),
-                             .jobs_metrics = [this] { return jobs_ ? jobs_->metrics() : std::string(); }};
+                             .jobs_metrics = [this] { return jobs_metrics(); }};
   add_node_routes(server_, context);
   add_operation_routes(server_, {operations_, runtime_, [this] { note_operations(); },
                                  [this] { poll_soon(); }, caller_rights()});
@@ -717,6 +737,7 @@ Status Agent::run() {
   open_gate();
   begin_schedule();
   if (network_tests_) network_tests_->start();
+  if (job_uplink_) job_uplink_->start();
   if (jobs_) jobs_->start();
   loop_.post([this] { poll(); });
   if (const auto told = manager.notify("READY=1"); !told)

@@ -65,8 +65,12 @@ Result<JobLine> parse_format(std::string_view line) {
   return parsed;
 }
 
+std::string unknown_type(std::string_view type) {
+  return "type: '" + std::string(type.substr(0, 64)) + "' is not a type of line";
+}
+
 std::string wrong_type(std::string_view type, JobFile file) {
-  std::string text = "type: '" + std::string(type.substr(0, 64)) + "' is not a type of line";
+  std::string text = unknown_type(type);
   for_each_line_type([&]<class T>(std::string_view known, JobFile home) {
     if (known == type)
       text = "type: a line of type " + std::string(type) + " belongs in " + std::string(file_name(home)) +
@@ -91,11 +95,34 @@ std::string write_line(const T& record) {
   return out;
 }
 
-Result<JobLine> parse_line(std::string_view line, JobFile file) {
+Result<std::string> type_of(std::string_view line) {
   std::string type;
   std::string problem;
   if (!find_member(line, "type", problem, [&](JsonCursor& json) { return json.read_text(type); }))
     return fail(Errc::malformed, problem);
+  return type;
+}
+
+// A line of any file that holds what the engine reads.
+Result<jobs::Record> parse_record(std::string_view line) {
+  const std::string type = TRY(type_of(line));
+  Result<jobs::Record> result = fail(Errc::malformed, unknown_type(type));
+  for_each_line_type([&]<class T>(std::string_view known, JobFile) {
+    if constexpr (std::is_constructible_v<jobs::Record, T>) {
+      if (known != type) return;
+      JobLineReader reader(line);
+      T record{};
+      if (reader.read_line(record))
+        result = jobs::Record(std::move(record));
+      else
+        result = fail(Errc::malformed, reader.problem());
+    }
+  });
+  return result;
+}
+
+Result<JobLine> parse_line(std::string_view line, JobFile file) {
+  const std::string type = TRY(type_of(line));
   Result<JobLine> result = fail(Errc::malformed, "");
   bool is_known = false;
   for_each_line_type([&]<class T>(std::string_view known, JobFile home) {
@@ -138,6 +165,12 @@ Result<JobLine> parse_job_line(std::string_view line, JobFile file) {
   if (line.size() > longest_line(file))
     return fail(Errc::malformed, "longer than " + std::to_string(longest_line(file)) + " bytes");
   return job_format::parse_line(line, file);
+}
+
+Result<jobs::Record> parse_job_record(std::string_view line) {
+  if (line.size() > kLongestRecord)
+    return fail(Errc::malformed, "longer than " + std::to_string(kLongestRecord) + " bytes");
+  return job_format::parse_record(line);
 }
 
 std::string to_line(const JobFormat& format) {

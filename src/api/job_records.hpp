@@ -50,6 +50,12 @@ using JobLine = std::variant<JobFormat, jobs::Record, jobs::FaultLabel, jobs::Co
 // problem, such as "gpu.power_w[3]: -1 is below 0".
 [[nodiscard]] Result<JobLine> parse_job_line(std::string_view line, JobFile file);
 
+// Bytes of a line in a batch, without the line end.
+inline constexpr std::size_t kLongestRecord = std::size_t{1} << 20;
+// The same for a line of a batch (job_batch.hpp), where lines of all files but labels.jsonl follow each
+// other, without a line of type `format`.
+[[nodiscard]] Result<jobs::Record> parse_job_record(std::string_view line);
+
 // One line with its line end, which parse_job_line accepts if the record is within the limits of the format.
 // What is unknown is left out. A value that is not finite is written as missing.
 [[nodiscard]] std::string to_line(const JobFormat& format);

@@ -26,6 +26,7 @@ void add_preflight(CLI::App& app, int& exit_code);
 void add_inject(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
 // `cluster` outlives `app`.
+void add_cluster_jobs(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_plan(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_jobs(CLI::App& app, int& exit_code);

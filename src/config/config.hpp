@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/alert_receivers.hpp"
 #include "core/clock.hpp"
 #include "core/expectation.hpp"
 #include "core/result.hpp"
@@ -174,6 +175,7 @@ struct Jobs {
   std::string mode = "observe";
   std::string brain = "auto";
   std::string coordinator;  // https URL of its agent; empty: none
+  std::string controller;   // https URL; empty: port 9444 of the host of `tls.controller`
   Duration search_every = std::chrono::seconds{10};
   std::string heartbeat_folder = "auto";  // auto: beside `socket`; empty: none
   std::string step_pattern;               // RE2; empty: the built-in patterns
@@ -203,6 +205,7 @@ struct Config {
   Kubelet kubelet;
   Journal journal;
   Kubernetes kubernetes;
+  std::vector<AlertReceiver> alerts;  // about jobs, if this agent runs the in-flight engine
   Pvc pvc;
   DeepTest deep_test;
   Dcgm dcgm;

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 
+#include "config/alert_settings.hpp"
 #include "config/forms.hpp"
 #include "config/setting.hpp"
 #include "core/yaml.hpp"
@@ -17,6 +18,10 @@ using std::chrono::seconds;
 
 bool is_certificates_mode(std::string_view word) {
   return word == "own" || word == "files";
+}
+
+bool is_jobs_mode(std::string_view word) {
+  return word == "observe" || word == "recommend" || word == "act";
 }
 
 // "nvidia.com/gpu", "nvidia.com/mig-*"
@@ -138,10 +143,37 @@ constexpr std::array kControllerSettings{
                       AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{60},
                                                    c.webhook.deadline)),
                       AUTOPILOT_SHOW(format_duration(c.webhook.deadline))},
+    ControllerSetting{"jobs.enabled", "true or false", kAtStart, kNoVariable,
+                      "Evaluates the running jobs of all nodes: agents send what they see of jobs.",
+                      AUTOPILOT_READ(read_flag(m, s, c.jobs.enabled)),
+                      AUTOPILOT_SHOW(c.jobs.enabled ? "true" : "false")},
+    ControllerSetting{
+        "jobs.listen", "an address and a port such as :9444 or 127.0.0.1:9444", kAtStart, kNoVariable,
+        "Address of the TLS listener for agents, which need a certificate of their node.",
+        AUTOPILOT_READ(read_word(m, s, &is_further_address, c.jobs.listen)), AUTOPILOT_SHOW(c.jobs.listen)},
+    ControllerSetting{"jobs.mode", "observe, recommend or act", kLive, kNoVariable,
+                      "What follows from findings about jobs. observe: reports and alerts. recommend: alerts "
+                      "also recommend an action. act: the controller acts, within its guard rails.",
+                      AUTOPILOT_READ(read_word(m, s, &is_jobs_mode, c.jobs.mode)),
+                      AUTOPILOT_SHOW(c.jobs.mode)},
     ControllerSetting{"policy", "an absolute path, or nothing in quotes", kLive, kNoVariable,
                       "File with the remediation policy. Empty: the controller only reports the actions that "
                       "it would take.",
                       AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.policy)), AUTOPILOT_SHOW(c.policy)},
+    ControllerSetting{
+        "alerts",
+        "a list of maps: name, url or url_file, format (alertmanager, json, slack), secret_file, "
+        "authorities, min_severity (info, ticket, page)",
+        kAtStart, kNoVariable,
+        "Receivers of alerts about jobs (docs/alerts.md), at most 16. `url` has the address; `url_file` is "
+        "a file with the address, for an address that is a secret. `format`: the API of Alertmanager, a "
+        "webhook that gets JSON, or a webhook of Slack. `secret_file`: the key that signs JSON. "
+        "`authorities`: PEM file, for a receiver whose certificate is not signed by an authority of the "
+        "system. Files are read again every 20 seconds.",
+        AUTOPILOT_READ(read_alert_receivers(m, s, c.alerts)),
+        [](const ControllerConfig& c, const ControllerSetting& s, Shown& shown) {
+          show_alert_receivers(c.alerts, s, shown);
+        }},
 };
 
 #undef AUTOPILOT_SHOW
@@ -178,6 +210,7 @@ ControllerConfig merge_live(const ControllerConfig& old, const ControllerConfig&
   ControllerConfig merged = old;
   merged.webhook = next.webhook;
   merged.webhook.client_authorities = old.webhook.client_authorities;  // read only at the start
+  merged.jobs.mode = next.jobs.mode;
   merged.policy = next.policy;
   return merged;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/alert_receivers.hpp"
 #include "config/config.hpp"
 #include "config/setting.hpp"
 #include "core/clock.hpp"
@@ -47,6 +48,15 @@ struct ControllerWebhook {
   friend bool operator==(const ControllerWebhook&, const ControllerWebhook&) = default;
 };
 
+// Running jobs: what agents send, and what is done about findings (docs/jobs.md).
+struct ControllerJobs {
+  bool enabled = true;
+  std::string listen = ":9444";  // TLS, for agents
+  std::string mode = "observe";  // observe, recommend, act
+
+  friend bool operator==(const ControllerJobs&, const ControllerJobs&) = default;
+};
+
 struct ControllerConfig {
   std::string listen = ":9443";   // TLS
   std::string metrics = ":8082";  // without TLS: health, metrics, plans
@@ -56,7 +66,9 @@ struct ControllerConfig {
   ControllerKubernetes kubernetes;
   ControllerCertificates certificates;
   ControllerWebhook webhook;
-  std::string policy;  // file; empty: observe only
+  ControllerJobs jobs;
+  std::string policy;                 // file; empty: observe only
+  std::vector<AlertReceiver> alerts;  // about jobs
   Duration drain = std::chrono::seconds{3};
 };
 

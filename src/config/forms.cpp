@@ -176,6 +176,15 @@ bool is_https_url_or_empty(std::string_view text) {
   return text.empty() || (text.starts_with("https://") && text.size() > 8 && is_image(text));
 }
 
+bool is_http_url(std::string_view text) {
+  constexpr std::size_t kMaxUrl = 2048;
+  const bool is_plain = text.starts_with("http://");
+  const std::size_t scheme = is_plain ? 7 : 8;
+  return (is_plain || text.starts_with("https://")) && text.size() > scheme && text.size() <= kMaxUrl &&
+         text[scheme] != '/' &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
 bool is_pod_test(std::string_view id) {
   return std::ranges::find(kPodTests, id) != kPodTests.end();
 }

@@ -25,6 +25,8 @@ namespace autopilot::config {
 [[nodiscard]] bool is_image(std::string_view text);  // image of a container; its runtime validates the rest
 [[nodiscard]] bool is_image_or_empty(std::string_view text);
 [[nodiscard]] bool is_https_url_or_empty(std::string_view text);
+// Begins with http:// or https:// and has a host; at most 2048 printable characters without spaces.
+[[nodiscard]] bool is_http_url(std::string_view text);
 [[nodiscard]] bool is_log_level(std::string_view text);
 [[nodiscard]] bool is_log_format(std::string_view text);
 [[nodiscard]] bool is_kernel_level(std::string_view text);

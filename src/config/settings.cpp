@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "catalog/catalog.hpp"
+#include "config/alert_settings.hpp"
 #include "config/forms.hpp"
 #include "config/setting.hpp"
 #include "core/parse.hpp"
@@ -250,7 +251,7 @@ void show_checks(const Config& config, const Setting&, Shown& shown) {
 
 void show_thresholds(const Config& config, const Setting& setting, Shown& shown) {
   for (const auto& [id, value] : config.expectation.thresholds)
-    shown[std::string(setting.name) + '.' + id] = to_string(Value(value));
+    shown[std::string(setting.name) + '.' + id] = autopilot::to_string(Value(value));
 }
 
 void show_storage_classes(const Config& config, const Setting& setting, Shown& shown) {
@@ -362,9 +363,15 @@ constexpr std::array kSettings{
     Setting{
         "jobs.coordinator", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
         "The agent that evaluates the jobs of several machines without a controller. Needs `tls.mode`, with "
-        "certificates of one authority.",
+        "certificates of one authority: the certificate of the coordinator has the name of the URL, and the "
+        "coordinator lists the other machines in `peers`.",
         AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.jobs.coordinator)),
         AUTOPILOT_SHOW(c.jobs.coordinator)},
+    Setting{"jobs.controller", "an https URL, or nothing in quotes", kAtStart, kNoVariable,
+            "Where the controller takes records of jobs: its `jobs.listen`. Empty: port 9444 of the host of "
+            "`tls.controller`.",
+            AUTOPILOT_READ(read_word(m, s, &is_https_url_or_empty, c.jobs.controller)),
+            AUTOPILOT_SHOW(c.jobs.controller)},
     Setting{"jobs.search_every", "1s to 5m", kAtStart, kNoVariable,
             "Interval of searches for jobs while the node has one; otherwise three times as long.",
             AUTOPILOT_READ(
@@ -509,6 +516,18 @@ constexpr std::array kSettings{
         "Storage classes to test with a volume on this node, each with these access modes (ReadWriteOnce, "
         "ReadWriteMany, ReadOnlyMany, ReadWriteOncePod). Needs `kubernetes.write_node` (docs/pvc-check.md).",
         &read_storage_classes, &show_storage_classes},
+    Setting{
+        "alerts",
+        "a list of maps: name, url or url_file, format (alertmanager, json, slack), secret_file, "
+        "authorities, min_severity (info, ticket, page)",
+        kAtStart, kNoVariable,
+        "Receivers of alerts about jobs (docs/alerts.md), at most 16. `url` has the address; `url_file` is "
+        "a file with the address, for an address that is a secret. `format`: the API of Alertmanager, a "
+        "webhook that gets JSON, or a webhook of Slack. `secret_file`: the key that signs JSON. "
+        "`authorities`: PEM file, for a receiver whose certificate is not signed by an authority of the "
+        "system. Files are read again every 20 seconds.",
+        AUTOPILOT_READ(read_alert_receivers(m, s, c.alerts)),
+        [](const Config& c, const Setting& s, Shown& shown) { show_alert_receivers(c.alerts, s, shown); }},
     Setting{"pvc.period", "0s, or 1m to 30d", kAtStart, kNoVariable,
             "Interval of the tests of each storage class. 0s: only on request.",
             AUTOPILOT_READ(read_every(m, s, minutes{1}, hours{24 * 30}, c.pvc.period)),

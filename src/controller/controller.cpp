@@ -14,6 +14,8 @@
 #include "controller/certificates/own_certificates.hpp"
 #include "controller/figures.hpp"
 #include "controller/gangs.hpp"
+#include "controller/jobs/jobs_service.hpp"
+#include "controller/jobs/outlets.hpp"
 #include "controller/live_configuration.hpp"
 #include "controller/own_image.hpp"
 #include "controller/reconcilers/remediation.hpp"
@@ -40,6 +42,7 @@ constexpr unsigned kSocketMode = 0600;  // probes run as the same user
 constexpr Duration kStopGrace = seconds{5};
 // All agents of a large cluster can start at the same time.
 constexpr std::size_t kConnections = 1024;
+constexpr Duration kCountNodes = seconds{30};
 // A review of an ordinary pod has less than 100 kB.
 constexpr std::size_t kBufferedBytes = std::size_t{64} << 20;
 
@@ -71,8 +74,11 @@ class Controller {
  private:
   [[nodiscard]] kube::Leader::Listener election_listener();
   [[nodiscard]] ControllerFigures figures() const;
+  [[nodiscard]] std::string render_metrics() const;
   [[nodiscard]] std::string why_not_ready() const;
   void lead();
+  void count_nodes();
+  void open_jobs_outlets(const std::string& host);
   void take_configuration();
   void show_plans(net::Responder responder) const;
   void make_own_certificates();
@@ -81,6 +87,7 @@ class Controller {
   void believe(const std::string& pem);
   void use_webhook();
   void add_open_routes();
+  Status listen_to_agents();
   Status read_client_authorities();
   void begin_stop(int signal);
   void stop_listening();
@@ -92,12 +99,14 @@ class Controller {
   kube::Session session_;
   kube::Leader leader_;
   LivePolicy policy_;
-  std::optional<Remediation> remediation_;  // set on the leader
+  std::optional<Remediation> remediation_;   // set on the leader
+  std::optional<JobsOutlets> jobs_outlets_;  // set on the leader
   OwnImage own_image_;
   WebhookService webhook_;
   GangService gangs_;
-  net::HttpServer encrypted_;  // for the API server and the agents
-  net::HttpServer open_;       // without TLS
+  std::optional<JobsService> jobs_;  // nothing: jobs.enabled is false
+  net::HttpServer encrypted_;        // for the API server and the agents
+  net::HttpServer open_;             // without TLS
   std::optional<OwnCertificates> own_certificates_;
   std::optional<net::KeyFiles> key_files_;  // set if another program issues the certificates
   std::optional<WallTime> serving_until_;   // end of that certificate
@@ -106,7 +115,9 @@ class Controller {
       client_authorities_;  // PEM: authorities of the API server's client certificate; empty: any client
   std::uint16_t tls_port_ = 0;
   std::uint16_t metrics_port_ = 0;
+  std::uint16_t jobs_port_ = 0;  // 0: none
   net::Subscription signals_;
+  net::Subscription node_count_;
   net::Subscription drain_;
   net::Subscription patience_;  // limits the wait for the end
   bool is_stopping_ = false;
@@ -140,7 +151,9 @@ kube::Leader::Listener Controller::election_listener() {
           .on_step_down =
               [this] {
                 log_info("this controller is no longer the leader");
+                jobs_outlets_.reset();
                 remediation_.reset();
+                if (jobs_) jobs_->step_down();
               },
           .on_problem =
               [](const Error& why) {
@@ -163,11 +176,40 @@ void Controller::lead() {
       loop_, session_.client(), options_.clock, options, policy_.now(),
       [this] { return leader_.is_leader(); }, kube::dice());
   remediation_->start();
+  open_jobs_outlets(options.host);
+  if (!jobs_) return;
+  jobs_->lead(config.jobs);
+  node_count_ = loop_.every(kCountNodes, [this] { count_nodes(); });
+}
+
+void Controller::count_nodes() {
+  if (jobs_ && remediation_ && remediation_->world().is_complete)
+    jobs_->set_nodes(remediation_->world().nodes().size());
+}
+
+void Controller::open_jobs_outlets(const std::string& host) {
+  const config::ControllerConfig& config = configuration_.now();
+  jobs_outlets_.emplace(
+      loop_, session_.client(), options_.clock,
+      JobsOutletsOptions{.name_space = options_.cluster.name_space,
+                         .prefix = config.kubernetes.label_prefix,
+                         .host = host,
+                         .receivers = config.alerts},
+      JobsOutletsDoors{.is_leader = [this] { return leader_.is_leader(); },
+                       .world = [this] { return remediation_ ? &remediation_->world() : nullptr; },
+                       .on_acted =
+                           [this](const jobs::WantedAction& action) {
+                             if (jobs_) jobs_->acted(action);
+                           },
+                       .read_file = options_.cluster.read_file,
+                       .run_blocking = options_.run_blocking,
+                       .dice = kube::dice()});
 }
 
 void Controller::take_configuration() {
   use_webhook();
   policy_.use(configuration_.now().policy);
+  if (jobs_) jobs_->use(configuration_.now().jobs);
 }
 
 // Only the leader knows the plans.
@@ -187,6 +229,7 @@ ControllerFigures Controller::figures() const {
   figures.policy_refused = policy_.refused();
   figures.mode = policy_.now().rules.mode;
   if (remediation_) figures.remediation = remediation_->figures();
+  if (jobs_outlets_) figures.jobs = jobs_outlets_->figures();
   figures.preflight = webhook_.preflight();
   figures.observation = webhook_.observation();
   figures.serving_until = serving_until_;
@@ -201,6 +244,13 @@ ControllerFigures Controller::figures() const {
   return figures;
 }
 
+std::string Controller::render_metrics() const {
+  logging::MetricsText metrics;
+  add_metrics(metrics, figures());
+  if (jobs_) jobs_->add_metrics(metrics);
+  return std::move(metrics).take();
+}
+
 // Why it is not ready; empty: it is.
 std::string Controller::why_not_ready() const {
   if (is_stopping_) return "stopping";
@@ -213,8 +263,9 @@ void Controller::make_own_certificates() {
       loop_, session_.client(), options_.clock,
       OwnCertificates::Place{name_space, kControllerName, service_names(name_space), client_authorities_},
       [this] { return leader_.is_leader(); },
-      [this](const std::shared_ptr<const net::TlsContext>& tls) {
+      [this](const std::shared_ptr<const net::TlsContext>& tls, const net::CertifiedKey& keys) {
         encrypted_.use(tls);
+        if (jobs_) jobs_->use(keys);
         log_info("new TLS keys are in use");
       },
       [this](const std::string& pem) { believe(pem); }, kube::dice());
@@ -241,12 +292,14 @@ Status Controller::use(const net::KeyTexts& keys) {
   serving_until_ = TRY(net::validity_of(keys.certificate)).until;
   believe(keys.authorities);
   encrypted_.use(tls);
+  if (jobs_) jobs_->use(net::CertifiedKey{keys.certificate, keys.key});
   log_info("new TLS keys are in use");
   return {};
 }
 
 void Controller::believe(const std::string& pem) {
   believed_ = pem;
+  if (jobs_) jobs_->believe(pem);
   use_webhook();
 }
 
@@ -263,7 +316,7 @@ void Controller::add_open_routes() {
     responder.respond(why.empty() ? text("ok\n") : text(why + "\n", 503));
   });
   open_.route("GET", "/metrics", [this](const net::HttpRequest&, net::Responder responder) {
-    responder.respond({200, std::string(logging::MetricsText::kContentType), render(figures()), {}});
+    responder.respond({200, std::string(logging::MetricsText::kContentType), render_metrics(), {}});
   });
   open_.route("GET", "/v1/plans", [this](const net::HttpRequest&, net::Responder responder) {
     show_plans(std::move(responder));
@@ -278,6 +331,19 @@ Status Controller::read_client_authorities() {
   const auto tried = net::TlsContext::make(net::TlsIdentity{.authorities = client_authorities_});
   if (!tried)
     return fail(Errc::malformed, "`webhook.client_authorities`: " + path + ": " + tried.error().what);
+  return {};
+}
+
+Status Controller::listen_to_agents() {
+  const std::string& name_space = options_.cluster.name_space;
+  jobs_.emplace(loop_, options_.clock, session_.client(),
+                JobsService::Place{name_space, service_names(name_space)},
+                [this](job_hub::HubResults results) {
+                  if (jobs_outlets_) jobs_outlets_->publish(results.changed, results.alerts, results.actions);
+                });
+  jobs_->add_routes(open_);
+  jobs_->add_routes(encrypted_);
+  jobs_port_ = TRY(jobs_->listen(options_.config.jobs.listen));
   return {};
 }
 
@@ -297,6 +363,7 @@ Status Controller::listen() {
   if (!open)
     return fail(open.error().code, open.error().what + "; `metrics` or --metrics names another address");
   if (!config.socket.empty()) TRY_STATUS(open_.listen_unix(config.socket, kSocketMode));
+  if (config.jobs.enabled) TRY_STATUS(listen_to_agents());
   tls_port_ = *encrypted;
   metrics_port_ = *open;
   if (!config.certificates.is_own()) return watch_key_files();
@@ -324,7 +391,8 @@ Status Controller::run() {
   log_info("controller ready", {{"version", std::string(logging::build_info().version)},
                                 {"namespace", options_.cluster.name_space},
                                 {"tls_port", std::to_string(tls_port_)},
-                                {"metrics_port", std::to_string(metrics_port_)}});
+                                {"metrics_port", std::to_string(metrics_port_)},
+                                {"jobs_port", jobs_ ? std::to_string(jobs_port_) : "none"}});
   loop_.run();
   return {};
 }
@@ -334,8 +402,10 @@ Status Controller::run() {
 void Controller::begin_stop(int signal) {
   if (std::exchange(is_stopping_, true)) return stop_listening();
   log_info("stopping", {{"signal", std::to_string(signal)}});
-  stops_awaited_ = 3;
+  stops_awaited_ = jobs_ ? 4 : 3;
+  jobs_outlets_.reset();
   remediation_.reset();
+  if (jobs_) jobs_->step_down();
   leader_.release([this] { note_stopped(); });
   drain_ = loop_.after(options_.config.drain, [this] { stop_listening(); });
 }
@@ -350,6 +420,7 @@ void Controller::stop_listening() {
   });
   encrypted_.stop(kStopGrace, [this] { note_stopped(); });
   open_.stop(kStopGrace, [this] { note_stopped(); });
+  if (jobs_) jobs_->stop(kStopGrace, [this] { note_stopped(); });
 }
 
 void Controller::note_stopped() {

@@ -109,10 +109,47 @@ void add_remediation(MetricsText& metrics, const RemediationFigures& figures) {
           "Events that were never written.", static_cast<double>(figures.executor.events_dropped));
 }
 
+void add_receivers(MetricsText& metrics, const std::vector<alerts::ReceiverFigures>& receivers) {
+  metrics.family("autopilot_alert_requests_total", MetricType::counter,
+                 "Requests with alerts about jobs, by receiver and outcome.");
+  for (const alerts::ReceiverFigures& receiver : receivers) {
+    metrics.sample({{"receiver", receiver.name}, {"outcome", "accepted"}},
+                   static_cast<double>(receiver.delivered));
+    metrics.sample({{"receiver", receiver.name}, {"outcome", "failed"}},
+                   static_cast<double>(receiver.failed));
+  }
+  metrics.family("autopilot_alert_dropped_total", MetricType::counter,
+                 "Alerts about jobs that a receiver never got.");
+  for (const alerts::ReceiverFigures& receiver : receivers)
+    metrics.sample({{"receiver", receiver.name}}, static_cast<double>(receiver.dropped));
+  metrics.family("autopilot_alert_waiting", MetricType::gauge, "Alerts about jobs that wait for a receiver.");
+  for (const alerts::ReceiverFigures& receiver : receivers)
+    metrics.sample({{"receiver", receiver.name}}, static_cast<double>(receiver.waiting));
+}
+
+void add_jobs(MetricsText& metrics, const JobsFigures& figures) {
+  metrics.family("autopilot_job_failures_total", MetricType::counter,
+                 "Attempts of jobs that ended with an error, by kind of the failure.");
+  for (const auto kind : {jobs::FailureKind::hardware, jobs::FailureKind::application,
+                          jobs::FailureKind::infrastructure, jobs::FailureKind::unclear}) {
+    const auto count = figures.failures.find(kind);
+    metrics.sample({{"kind", jobs::to_string(kind)}},
+                   count == figures.failures.end() ? 0 : static_cast<double>(count->second));
+  }
+  metrics.family("autopilot_job_actions_total", MetricType::counter, "Actions about jobs, by result.");
+  for (const auto& [state, count] : figures.actions)
+    metrics.sample({{"state", state}}, static_cast<double>(count));
+  metrics.family("autopilot_job_writes_total", MetricType::counter,
+                 "Writes about jobs to the API server, by outcome; a failed request can be sent again.");
+  metrics.sample({{"outcome", "written"}}, static_cast<double>(figures.writes.written));
+  metrics.sample({{"outcome", "failed"}}, static_cast<double>(figures.writes.failed));
+  metrics.sample({{"outcome", "dropped"}}, static_cast<double>(figures.writes.dropped));
+  add_receivers(metrics, figures.receivers);
+}
+
 }  // namespace
 
-std::string render(const ControllerFigures& figures) {
-  MetricsText metrics;
+void add_metrics(MetricsText& metrics, const ControllerFigures& figures) {
   metrics.family("autopilot_build_info", MetricType::gauge,
                  "Always 1; the labels have the version of the program.");
   const auto build = logging::build_info();
@@ -126,11 +163,11 @@ std::string render(const ControllerFigures& figures) {
                  "Always 1; the label has the mode of nodes outside every pool.");
   metrics.sample({{"mode", to_string(figures.mode)}}, 1);
   if (figures.remediation) add_remediation(metrics, *figures.remediation);
+  if (figures.jobs) add_jobs(metrics, *figures.jobs);
   add_certificates(metrics, figures);
   add_reviews(metrics, figures);
   add_api_requests(metrics, figures.api_requests);
   net::add_server_metrics(metrics, figures.server);
-  return std::move(metrics).take();
 }
 
 }  // namespace autopilot::controller

@@ -3,14 +3,15 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "controller/certificates/certificate_issuer.hpp"
+#include "controller/jobs/outlets.hpp"
 #include "controller/planner/facts.hpp"
 #include "controller/reconcilers/remediation.hpp"
 #include "controller/webhook/review_outcome.hpp"
 #include "core/clock.hpp"
 #include "kube/client.hpp"
+#include "logging/metrics_text.hpp"
 #include "net/http_server.hpp"
 
 namespace autopilot::controller {
@@ -24,6 +25,7 @@ struct ControllerFigures {
   std::uint64_t policy_refused = 0;
   Mode mode = Mode::observe;                      // of nodes outside every pool
   std::optional<RemediationFigures> remediation;  // set on the leader
+  std::optional<JobsFigures> jobs;                // set on the leader
   std::optional<WallTime> serving_until;          // end of the serving certificate
   std::optional<WallTime>
       authority_until;  // end of the authority; nullopt: cert-manager or an operator issues the certificates
@@ -35,7 +37,6 @@ struct ControllerFigures {
   net::ServerStats server;
 };
 
-// In Prometheus' text format.
-[[nodiscard]] std::string render(const ControllerFigures& figures);
+void add_metrics(logging::MetricsText& metrics, const ControllerFigures& figures);
 
 }  // namespace autopilot::controller

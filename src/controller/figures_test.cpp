@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <utility>
 
 namespace autopilot::controller {
 namespace {
@@ -11,6 +13,12 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+std::string render(const ControllerFigures& figures) {
+  logging::MetricsText metrics;
+  add_metrics(metrics, figures);
+  return std::move(metrics).take();
+}
 
 TEST(Figures, say_when_certificates_end_and_what_agents_got) {
   ControllerFigures figures;

@@ -60,7 +60,8 @@ NodeMarks node_marks(const std::string& prefix) {
           .wants_test = prefix + "/wants-test",
           .may_test = prefix + "/may-test",
           .shall_test = prefix + "/shall-test",
-          .hold = prefix + "/hold"};
+          .hold = prefix + "/hold",
+          .accused = prefix + "/job-accused"};
 }
 
 std::string held_label(std::string_view cause) {
@@ -91,6 +92,28 @@ Probation parse_probation(std::string_view text) {
   const json::object object = object_of(text);
   return {
       .plan = text_of(object, "plan"), .until = time_of(object, "until"), .next = time_of(object, "next")};
+}
+
+std::string format_accusation(const Accusation& accusation) {
+  return json::serialize(json::object{{"finding", accusation.finding},
+                                      {"job", accusation.job},
+                                      {"effect", accusation.effect},
+                                      {"blamed", accusation.blamed},
+                                      {"since", format_time(accusation.since)},
+                                      {"keepsPods", accusation.keeps_pods}});
+}
+
+std::optional<Accusation> parse_accusation(std::string_view text) {
+  const json::object object = object_of(text);
+  Accusation accusation{.finding = text_of(object, "finding"),
+                        .job = text_of(object, "job"),
+                        .effect = text_of(object, "effect"),
+                        .blamed = text_of(object, "blamed"),
+                        .since = time_of(object, "since")};
+  const json::value* keeps = object.if_contains("keepsPods");
+  accusation.keeps_pods = keeps != nullptr && keeps->is_bool() && keeps->get_bool();
+  if (accusation.finding.empty() || accusation.since == WallTime{}) return std::nullopt;
+  return accusation;
 }
 
 std::string format_test_order(const TestOrder& order) {

@@ -41,7 +41,8 @@ struct NodeMarks {
   std::string wants_test;
   std::string may_test;
   std::string shall_test;
-  std::string hold;  // label; with the value kHoldDisabled the node is never held
+  std::string hold;     // label; with the value kHoldDisabled the node is never held
+  std::string accused;  // of a node that a job accuses
 };
 // prefix: "autopilot.ibm.com"
 [[nodiscard]] NodeMarks node_marks(const std::string& prefix);
@@ -57,6 +58,20 @@ inline constexpr std::string_view kProbationEffect = "PreferNoSchedule";
 [[nodiscard]] Hold parse_hold(std::string_view text);
 [[nodiscard]] std::string format_probation(const Probation& probation);
 [[nodiscard]] Probation parse_probation(std::string_view text);
+// A finding of the in-flight engine that accuses the node.
+struct Accusation {
+  std::string finding;
+  std::string job;
+  std::string effect;  // "hang"
+  std::string blamed;  // "gpu/3", "host"
+  WallTime since{};
+  bool keeps_pods = false;  // of OpenCause
+  friend bool operator==(const Accusation&, const Accusation&) = default;
+};
+[[nodiscard]] std::string format_accusation(const Accusation& accusation);
+// nullopt: no finding and time, or not JSON.
+[[nodiscard]] std::optional<Accusation> parse_accusation(std::string_view text);
+
 // The plan that orders a deep diagnostic, and since when.
 struct TestOrder {
   std::string plan;

@@ -13,6 +13,7 @@
 #include "core/word_table.hpp"
 #include "kube/json_object.hpp"
 #include "kube/json_path.hpp"
+#include "kube/stable_hash.hpp"
 
 namespace autopilot::kube {
 
@@ -133,14 +134,6 @@ constexpr WordTable<ReportPhase, 5> kPhases{{{ReportPhase::pending, "Pending"},
                                              {ReportPhase::acted, "Acted"},
                                              {ReportPhase::undone, "Undone"},
                                              {ReportPhase::expired, "Expired"}}};
-
-// FNV-1a, 64 bits.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
 
 std::string report_text(std::string_view text, std::size_t bytes) {
   return std::string(cut_utf8(to_utf8(text.substr(0, bytes)), bytes));
@@ -270,7 +263,7 @@ std::string health_check_report_name(std::string_view node, std::string_view pod
   for (const std::string& test : tests)
     all.append(1, '\n').append(test);
   std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash_of(all)));
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(stable_hash(all)));
   std::string name(node.substr(0, kLongestName - kDigits - 1));
   return name.append(1, '-').append(digits.data(), kDigits);
 }

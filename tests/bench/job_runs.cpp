@@ -119,6 +119,8 @@ void run_one(const Scenario& scenario, Measured& measured) {
   }
 }
 
+}  // namespace
+
 Scenario make_large(const ScalePlan& plan) {
   Scenario scenario;
   scenario.name = "scale";
@@ -146,8 +148,6 @@ double heap_bytes() {
   const struct mallinfo2 info = mallinfo2();
   return static_cast<double>(info.uordblks + info.hblkhd);
 }
-
-}  // namespace
 
 Result<Measured> run_all(const RunPlan& plan) {
   const auto begin = std::chrono::steady_clock::now();

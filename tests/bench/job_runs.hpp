@@ -41,6 +41,7 @@ struct ScalePlan {
   int nodes = 0;
   int jobs = 1;
   int minutes = 30;
+  bool has_receiver = false;  // batches of all nodes go through the controller's receiver
 };
 
 struct ScaleCost {
@@ -52,5 +53,9 @@ struct ScaleCost {
 };
 
 [[nodiscard]] ScaleCost run_scale(const ScalePlan& plan);
+
+[[nodiscard]] simulated_jobs::Scenario make_large(const ScalePlan& plan);
+// What is allocated now.
+[[nodiscard]] double heap_bytes();
 
 }  // namespace autopilot::jobs::bench

@@ -5,7 +5,7 @@
 //
 //   jobs_bench --seeds 1001-1040 --nodes 16 --hours 24 --rate 800 [--class NAME]... [--magnitude 0.1]
 //              [--confounders all|mixed] [--method NAME]...
-//   jobs_bench --scale NODES --jobs JOBS --minutes MINUTES
+//   jobs_bench --scale NODES --jobs JOBS --minutes MINUTES [--through engine|receiver]
 //   jobs_bench --decisions TRIALS --seed 1 --least-probability 0.6
 #include <boost/json.hpp>
 #include <charconv>
@@ -21,6 +21,7 @@
 
 #include "job_decisions.hpp"
 #include "job_method.hpp"
+#include "job_reception.hpp"
 #include "job_runs.hpp"
 #include "job_tally.hpp"
 #include "jobs/scoring/intervals.hpp"
@@ -145,6 +146,26 @@ int print_runs(const RunPlan& plan) {
   return 0;
 }
 
+int print_reception(const ScalePlan& plan) {
+  const ReceptionCost cost = run_reception(plan);
+  const json::object result{{"nodes", plan.nodes},
+                            {"jobs", plan.jobs},
+                            {"minutes", plan.minutes},
+                            {"batches", cost.batches},
+                            {"bytes", cost.bytes},
+                            {"records", cost.records},
+                            {"refused", cost.refused},
+                            {"malformed", cost.malformed},
+                            {"dropped", cost.dropped},
+                            {"running_jobs", cost.jobs},
+                            {"receiver_cpu_s_per_minute", cost.receiver_cpu_s / plan.minutes},
+                            {"brain_cpu_s_per_minute", cost.brain_cpu_s / plan.minutes},
+                            {"heap_bytes", cost.heap_bytes},
+                            {"peak_bytes", peak_bytes()}};
+  std::puts(json::serialize(result).c_str());
+  return 0;
+}
+
 int print_scale(const ScalePlan& plan) {
   const ScaleCost cost = run_scale(plan);
   const json::object result{{"nodes", plan.nodes},
@@ -199,6 +220,11 @@ bool parse_confounders(std::string_view text, RunPlan& plan) {
   return plan.has_all_confounders || plan.is_mixed;
 }
 
+bool parse_through(std::string_view text, ScalePlan& scale) {
+  scale.has_receiver = text == "receiver";
+  return scale.has_receiver || text == "engine";
+}
+
 struct Plans {
   RunPlan runs;
   ScalePlan scale;
@@ -215,6 +241,7 @@ bool parse_option(std::string_view name, std::string_view value, Plans& plans) {
   if (name == "--magnitude") return parse(value, plan.options.magnitude.emplace());
   if (name == "--confounders") return parse_confounders(value, plan);
   if (name == "--scale") return parse(value, scale.nodes);
+  if (name == "--through") return parse_through(value, scale);
   if (name == "--jobs") return parse(value, scale.jobs) && scale.jobs > 0;
   if (name == "--minutes") return parse(value, scale.minutes) && scale.minutes > 0;
   if (name == "--decisions") return parse(value, decisions.trials);
@@ -237,7 +264,8 @@ int run(const std::vector<std::string_view>& words) {
     for (const std::string_view name : method_names())
       plans.runs.methods.emplace_back(name);
   if (plans.decisions.trials > 0) return print_decisions(plans.decisions);
-  return plans.scale.nodes > 0 ? print_scale(plans.scale) : print_runs(plans.runs);
+  if (plans.scale.nodes == 0) return print_runs(plans.runs);
+  return plans.scale.has_receiver ? print_reception(plans.scale) : print_scale(plans.scale);
 }
 
 }  // namespace

@@ -67,7 +67,9 @@ def measured(is_long):
         running = {name: (seeds, pool.submit(run, words)) for name, (seeds, words) in cases(is_long).items()}
         results = {name: dict(future.result(), seeds=seeds) for name, (seeds, future) in running.items()}
     results["decisions"] = run(["--decisions", "20000", "--seed", DECISION_SEED])
-    results["scale"] = run(["--scale", "10000", "--jobs", "500", "--minutes", "60" if is_long else "30"])
+    minutes = "60" if is_long else "30"
+    results["scale"] = run(["--scale", "10000", "--jobs", "500", "--minutes", minutes])
+    results["reception"] = run(["--scale", "10000", "--jobs", "500", "--minutes", minutes, "--through", "receiver"])
     return results
 
 
@@ -216,6 +218,14 @@ def add_cost(table, results):
     table.add(f"{what}: largest RSS of the process", scale["peak_bytes"] / 2**20, "MiB", 2048,
               f"with the generator and the records of one window; what the engine holds at the end: {scale['heap_bytes'] / 2**20:,.0f} MiB")
     cases_of_runs = [case for case in results.values() if "methods" in case]
+    received = results["reception"]
+    cpu = received["receiver_cpu_s_per_minute"] + received["brain_cpu_s_per_minute"]
+    table.add(f"{what}, with the receiver: processor time for a minute", cpu, "s", 60,
+              f"batches of all nodes every 10 s, {received['bytes'] / received['batches'] / 1024:.1f} KiB each, without TLS: event loop "
+              f"{received['receiver_cpu_s_per_minute']:.2f} s, parsing, assembly and brain {received['brain_cpu_s_per_minute']:.2f} s; "
+              f"{received['refused']} refused, {received['malformed']} malformed")
+    table.add(f"{what}, with the receiver: largest RSS of the process", received["peak_bytes"] / 2**20, "MiB", 2048,
+              f"with the generator; what receiver and brain hold at the end: {received['heap_bytes'] / 2**20:,.0f} MiB")
     table.add("processor time of all runs", minutes(sum(case["cpu_s"] for case in cases_of_runs)), "min", None,
               f"with the generator and all methods, without {what}; the longest took {max(case['wall_s'] for case in cases_of_runs):.0f} s")
 

@@ -56,6 +56,27 @@ void source_families(MetricsText& metrics, const NodeJobsCounts& counts) {
 
 }  // namespace
 
+std::string render_uplink_metrics(const JobUplink::Stats& stats) {
+  MetricsText metrics;
+  const auto add = [&](MetricType type, std::string_view name, std::string_view help, double value) {
+    metrics.family(name, type, help);
+    metrics.sample(value);
+  };
+  add(MetricType::counter, "autopilot_job_uplink_batches_total",
+      "Batches of job records that the controller or coordinator took.", static_cast<double>(stats.batches));
+  add(MetricType::counter, "autopilot_job_uplink_failures_total",
+      "Requests with job records that it did not take; they are repeated.",
+      static_cast<double>(stats.failures));
+  add(MetricType::counter, "autopilot_job_uplink_dropped_records_total",
+      "Job records that were dropped because they could not be delivered in time.",
+      static_cast<double>(stats.dropped));
+  add(MetricType::gauge, "autopilot_job_uplink_waiting_bytes",
+      "Job records that wait to be delivered, bytes.", static_cast<double>(stats.waiting_bytes));
+  add(MetricType::gauge, "autopilot_job_uplink_problem", "1 while the last request failed.",
+      stats.problem.empty() ? 0 : 1);
+  return std::move(metrics).take();
+}
+
 std::string render_jobs_metrics(const JobsSnapshot& snapshot) {
   MetricsText metrics;
   job_families(metrics, snapshot);

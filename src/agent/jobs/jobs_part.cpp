@@ -9,6 +9,9 @@
 namespace autopilot::agent {
 namespace {
 
+// As the controller listens by default: ControllerJobs::listen.
+constexpr std::uint16_t kControllerJobsPort = 9444;
+
 jobs::Mode mode_of(std::string_view word) {
   if (word == "act") return jobs::Mode::act;
   return word == "recommend" ? jobs::Mode::recommend : jobs::Mode::observe;
@@ -32,6 +35,19 @@ api::JobBrain job_brain_of(const config::Config& config, bool has_controller) {
                                                             : api::JobBrain::agent;
 }
 
+std::optional<net::ServerUrl> job_receiver_url(const config::Config& config, bool has_controller) {
+  if (job_brain_of(config, has_controller) != api::JobBrain::controller) return std::nullopt;
+  const auto url_in = [](const std::string& text) -> std::optional<net::ServerUrl> {
+    const auto url = net::parse_server_url(text);
+    return url ? std::optional(*url) : std::nullopt;
+  };
+  if (!config.jobs.coordinator.empty()) return url_in(config.jobs.coordinator);
+  if (!config.jobs.controller.empty()) return url_in(config.jobs.controller);
+  auto url = url_in(config.tls.controller);
+  if (url) url->port = kControllerJobsPort;
+  return url;
+}
+
 JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
     : context_(std::move(context)),
       brain_at_(job_brain_of(config, context_.has_controller)),
@@ -51,6 +67,14 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
         return std::make_unique<NodeJobs>(options, machine.host->clock, open_job_search(machine),
                                           open_job_sources(machine, config));
       });
+  if (brain_at_ != api::JobBrain::coordinator) return;
+  receiver_.emplace(context_.machine.host->clock,
+                    job_hub::JobReceiver::Sink{.leads = [] { return true; },
+                                               .offer =
+                                                   [this](job_hub::NodeBatch batch) {
+                                                     return runner_->receive(std::move(batch)).has_value();
+                                                   },
+                                               .is_agent = context_.is_agent});
 }
 
 void JobsPart::add_to(net::HttpServer& server) {
@@ -60,6 +84,7 @@ void JobsPart::add_to(net::HttpServer& server) {
                            .brain_at = brain_at_,
                            .is_simulated = context_.is_simulated,
                            .rights = context_.rights});
+  if (receiver_) receiver_->add_routes(server);
 }
 
 void JobsPart::start() {

@@ -15,6 +15,8 @@
 #include "config/config.hpp"
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
+#include "job_hub/receiver.hpp"
+#include "net/url.hpp"
 
 namespace autopilot::agent {
 
@@ -22,13 +24,19 @@ struct JobsPartContext {
   JobsMachine machine;
   bool is_simulated = false;
   bool has_controller = false;  // the agent has a controller that takes records
-  // Sends records to the receiver that brain_of() names; called on the thread of the runner.
+  // Sends records to the receiver that job_brain_of() names; called on the thread of the runner.
   std::function<void(const std::vector<jobs::Record>&)> send;
   kube::CallerRights rights;
+  // On a coordinator: refuses a node that has no agent.
+  std::function<Status(const std::string& node)> is_agent;
 };
 
 // Where the records of this agent are evaluated.
 [[nodiscard]] api::JobBrain job_brain_of(const config::Config& config, bool has_controller);
+
+// Where the records of this node are sent; nullopt: they are evaluated here.
+[[nodiscard]] std::optional<net::ServerUrl> job_receiver_url(const config::Config& config,
+                                                             bool has_controller);
 
 // All that the agent has to do with jobs: nothing runs if jobs.enabled is false. On the loop's thread.
 class JobsPart {
@@ -51,6 +59,7 @@ class JobsPart {
   std::shared_ptr<RecordFeed> feed_;
   std::uint64_t noted_ = 0;  // generation of the last snapshot
   std::unique_ptr<JobsRunner> runner_;
+  std::optional<job_hub::JobReceiver> receiver_;  // of a coordinator
 };
 
 }  // namespace autopilot::agent

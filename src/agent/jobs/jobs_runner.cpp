@@ -112,9 +112,12 @@ void JobsRunner::add(std::vector<jobs::Record> records) {
   }
 }
 
-Status JobsRunner::receive(std::string node, std::vector<jobs::Record> records) {
-  const auto shared = std::make_shared<std::vector<jobs::Record>>(std::move(records));
-  return post([node = std::move(node), shared](NodeJobs& jobs) { jobs.receive(node, std::move(*shared)); });
+Status JobsRunner::receive(job_hub::NodeBatch batch) {
+  const auto shared = std::make_shared<job_hub::NodeBatch>(std::move(batch));
+  return post([shared](NodeJobs& jobs) {
+    auto read = job_hub::read_records(std::move(*shared));
+    jobs.receive(shared->node, std::move(read.records), shared->is_whole);
+  });
 }
 
 std::shared_ptr<const JobsSnapshot> JobsRunner::snapshot() const {

@@ -10,6 +10,7 @@
 #include "agent/jobs/node_jobs.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "job_hub/hub.hpp"
 #include "jobs/records.hpp"
 
 namespace autopilot::agent {
@@ -40,8 +41,8 @@ class JobsRunner {
   [[nodiscard]] Status post(Task task);
   // Records of this node from elsewhere. Beyond NodeJobs::kMostWaiting they are dropped and counted.
   void add(std::vector<jobs::Record> records);
-  // Records that another node sent. exhausted: too many wait.
-  [[nodiscard]] Status receive(std::string node, std::vector<jobs::Record> records);
+  // What another node sent. exhausted: too many wait.
+  [[nodiscard]] Status receive(job_hub::NodeBatch batch);
 
   // Never null.
   [[nodiscard]] std::shared_ptr<const JobsSnapshot> snapshot() const;

@@ -117,13 +117,13 @@ void NodeJobs::add(std::vector<jobs::Record> records) {
   }
 }
 
-void NodeJobs::receive(const std::string& node, std::vector<jobs::Record> records) {
+void NodeJobs::receive(const std::string& node, std::vector<jobs::Record> records, bool is_whole) {
   if (received_records_ + records.size() > kMostWaiting) {
     counts_.dropped += records.size();
     return;
   }
   received_records_ += records.size();
-  received_.push_back({node, std::move(records)});
+  received_.push_back({node, std::move(records), is_whole});
 }
 
 void NodeJobs::evaluate(Instant now, std::vector<jobs::Record>& records) {
@@ -132,9 +132,11 @@ void NodeJobs::evaluate(Instant now, std::vector<jobs::Record>& records) {
   std::vector<jobs::Record> whole;
   for (jobs::Record& record : records)
     assembly_.add(options_.node, std::move(record), whole);
-  for (Received& received : std::exchange(received_, {}))
+  for (Received& received : std::exchange(received_, {})) {
+    if (received.is_whole) assembly_.begin_session(received.node);
     for (jobs::Record& record : received.records)
       assembly_.add(received.node, std::move(record), whole);
+  }
   received_records_ = 0;
   assembly_.advance(now.wall, whole);
   for (const jobs::Record& record : whole)

@@ -72,8 +72,8 @@ class NodeJobs {
   MonoTime run();
   // Records of this node from elsewhere, such as Xids. Beyond the limit they are dropped and counted.
   void add(std::vector<jobs::Record> records);
-  // Records that another node sent to this coordinator.
-  void receive(const std::string& node, std::vector<jobs::Record> records);
+  // Records that another node sent to this coordinator. is_whole: they begin with all jobs of the node.
+  void receive(const std::string& node, std::vector<jobs::Record> records, bool is_whole);
 
   [[nodiscard]] jobs::Brain& brain() { return brain_; }
   // The last records of nodes and of jobs that run, with the time of now: where a follower begins.
@@ -84,6 +84,7 @@ class NodeJobs {
   struct Received {
     std::string node;
     std::vector<jobs::Record> records;
+    bool is_whole = false;
   };
 
   void search(Instant now, std::vector<jobs::Record>& records);

@@ -54,6 +54,7 @@ void add_kubectl_verbs(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   add_cluster_nodes(app, cluster, exit_code);
   add_cluster_events(app, cluster, exit_code);
   add_cluster_test(app, cluster, exit_code);
+  add_cluster_jobs(app, cluster, exit_code);
   add_plan(app, cluster, exit_code);
   add_explain(app, exit_code);
   for (const char* shared : {"plan", "explain"})

@@ -43,7 +43,7 @@ Status ServingKeys::renew(const net::CertifiedKey& authority) {
   good_from_ = validity.from;
   renew_at_ = now + (validity.until - now) * 2 / 3;
   until_ = validity.until;
-  listener_.on_keys(tls);
+  listener_.on_keys(tls, keys);
   return {};
 }
 
@@ -64,11 +64,11 @@ void tell_no_authority(const Error& why) {
 
 }  // namespace
 
-OwnCertificates::OwnCertificates(
-    net::EventLoop& loop, kube::Client& client, const Clock& clock, const Place& place,
-    std::function<bool()> is_leader,
-    std::function<void(const std::shared_ptr<const net::TlsContext>& tls)> on_tls,
-    std::function<void(const std::string& pem)> on_believed, std::function<double()> dice)
+OwnCertificates::OwnCertificates(net::EventLoop& loop, kube::Client& client, const Clock& clock,
+                                 const Place& place, std::function<bool()> is_leader,
+                                 ServingKeys::OnKeys on_tls,
+                                 std::function<void(const std::string& pem)> on_believed,
+                                 std::function<double()> dice)
     : is_leader_(std::move(is_leader)),
       on_believed_(std::move(on_believed)),
       serving_(loop, clock, place.dns_names, place.client_authorities,

@@ -29,8 +29,12 @@ class ServingKeys {
   // A changed clock is noticed within this time.
   static constexpr Duration kLook = std::chrono::minutes{1};
 
+  // keys: what the context was made of.
+  using OnKeys =
+      std::function<void(const std::shared_ptr<const net::TlsContext>& tls, const net::CertifiedKey& keys)>;
+
   struct Listener {
-    std::function<void(const std::shared_ptr<const net::TlsContext>& tls)> on_keys;
+    OnKeys on_keys;
     std::function<void(const Error& why)> on_problem;  // the old keys stay in use
   };
 
@@ -76,8 +80,7 @@ class OwnCertificates {
 
   // on_tls: the new serving identity. on_believed: the authorities that pods trust from now on.
   OwnCertificates(net::EventLoop& loop, kube::Client& client, const Clock& clock, const Place& place,
-                  std::function<bool()> is_leader,
-                  std::function<void(const std::shared_ptr<const net::TlsContext>& tls)> on_tls,
+                  std::function<bool()> is_leader, ServingKeys::OnKeys on_tls,
                   std::function<void(const std::string& pem)> on_believed, std::function<double()> dice);
   OwnCertificates(const OwnCertificates&) = delete;
   OwnCertificates& operator=(const OwnCertificates&) = delete;

@@ -36,7 +36,7 @@ class ServingKeysTest : public ::testing::Test {
       clock_,
       {"autopilot-controller.autopilot.svc"},
       "",
-      {[this](const auto& tls) { made_ += tls ? 1 : 0; }, [this](const Error&) { ++problems_; }},
+      {[this](const auto& tls, const auto&) { made_ += tls ? 1 : 0; }, [this](const Error&) { ++problems_; }},
       1ms};
 };
 

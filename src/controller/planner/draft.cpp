@@ -38,6 +38,10 @@ bool is_waived(const World& world, const Node& node, const OpenCause& cause) {
   });
 }
 
+bool counts(const Node& node, const OpenCause& cause) {
+  return cause.is_of_job || node.verdict == Verdict::evict;
+}
+
 }  // namespace
 
 WallTime Evidence::first() const {
@@ -70,9 +74,8 @@ Evidence evidence_of(const World& world, const Rules& rules, const Node& node, c
     return std::pair(a->time, a->name) < std::pair(b->time, b->name);
   };
   std::ranges::sort(evidence.reports, is_older);
-  if (node.verdict != Verdict::evict) return evidence;
   for (const OpenCause& cause : node.causes)
-    if (!is_waived(world, node, cause)) evidence.causes.push_back(&cause);
+    if (counts(node, cause) && !is_waived(world, node, cause)) evidence.causes.push_back(&cause);
   return evidence;
 }
 
@@ -89,9 +92,11 @@ bool is_standing(const Report& report, const Node& node, const Rules& rules, Wal
 }
 
 bool is_evidence(const LedgerEntry& plan, const Node& node) {
-  return node.verdict == Verdict::evict && !node.causes.empty() &&
-         std::ranges::all_of(node.causes,
-                             [&](const OpenCause& cause) { return has_evidence(plan, cause.incident); });
+  const auto is_counted = [&](const OpenCause& cause) { return counts(node, cause); };
+  return std::ranges::any_of(node.causes, is_counted) &&
+         std::ranges::all_of(node.causes, [&](const OpenCause& cause) {
+           return !counts(node, cause) || has_evidence(plan, cause.incident);
+         });
 }
 
 std::optional<Brake> doubt_of(const Node& node, const Rules& rules, WallTime now) {
@@ -119,6 +124,8 @@ std::string sentence_of(const Evidence& evidence) {
   }
   if (evidence.causes.empty()) return {};
   const OpenCause& cause = *evidence.causes.front();
+  if (cause.is_of_job)
+    return cause.cause + ": a job accuses " + cause.blamed + " (finding " + cause.incident + ')';
   return "verdict EVICT: " + cause.cause + " blames " + cause.blamed;
 }
 

@@ -106,7 +106,8 @@ struct Probation {
   friend bool operator==(const Probation&, const Probation&) = default;
 };
 
-// An open incident that alone makes the verdict of its node EVICT. Injected incidents are left out.
+// An open incident that alone makes the verdict of its node EVICT, or the accusation of a job. Injected
+// incidents are left out.
 struct OpenCause {
   std::string incident;  // id
   std::string cause;     // id in catalog/causes.yaml, otherwise the reason of the finding
@@ -114,6 +115,10 @@ struct OpenCause {
   Action action = Action::none;
   WallTime since{};
   bool is_passive = true;  // false: found by a test of the devices
+  // The in-flight engine accuses the node on behalf of a job (`incident`: id of its finding). It counts
+  // whatever the verdict of the node is.
+  bool is_of_job = false;
+  bool keeps_pods = false;  // the node is held, but its running pods stay: they wait for a checkpoint
   friend bool operator==(const OpenCause&, const OpenCause&) = default;
 };
 

@@ -50,6 +50,8 @@ std::string fault_of(const Deliberation& all, const Node& node) {
   }
   if (node.verdict == Verdict::evict)
     return node.causes.empty() ? "EVICT" : "EVICT: " + node.causes.front().cause;
+  const auto accused = std::ranges::find_if(node.causes, &OpenCause::is_of_job);
+  if (accused != node.causes.end()) return accused->cause;
   if (node.held) return "held";
   if (node.is_unschedulable) return "cordoned";
   if (!node.is_ready) return "not ready";
@@ -218,7 +220,9 @@ std::vector<const Pod*> pods_with_gpus(const World& world, const Node& node) {
 }
 
 bool may_move(const Deliberation& all, const Draft& draft, bool is_held) {
-  return draft.rules.mode == Mode::act && is_held && !draft.evidence.causes.empty() &&
+  const bool is_asked =
+      std::ranges::any_of(draft.evidence.causes, [](const OpenCause* cause) { return !cause->keeps_pods; });
+  return draft.rules.mode == Mode::act && is_held && is_asked &&
          !doubt_of(draft.node, draft.rules, all.now) &&
          tripped_in(all.plan.breakers, draft.node.pool) == nullptr;
 }

@@ -157,6 +157,18 @@ std::optional<Owner> owner_of(const kube::Pod& pod) {
                .uid = pod.owner_uid};
 }
 
+void add_accusation(const kube::Node& node, const NodeMarks& marks, Node& fact) {
+  const auto text = annotation(node, marks.accused);
+  const auto accusation = text ? parse_accusation(*text) : std::nullopt;
+  if (!accusation) return;
+  fact.causes.push_back({.incident = accusation->finding,
+                         .cause = "job_" + accusation->effect,
+                         .blamed = accusation->blamed,
+                         .since = accusation->since,
+                         .is_of_job = true,
+                         .keeps_pods = accusation->keeps_pods});
+}
+
 // The pods of a JobSet's Jobs have its name in a label.
 std::optional<Owner> set_of(const kube::Pod& pod) {
   const auto& labels = pod.meta.labels;
@@ -209,11 +221,12 @@ Node node_fact(const kube::Node& node, const NodeReport* node_report, const Poli
   fact.granted_test = time_in(node, marks.may_test);
   fact.labels = node.meta.labels;
   fact.taints = node.taints;
+  add_accusation(node, marks, fact);
   if (node_report == nullptr) return fact;
   // A node whose devices are only available through claims has no capacity for them.
   fact.gpus = std::max(fact.gpus, node_report->gpus);
   fact.is_unknown = node_report->is_unknown;
-  fact.causes = node_report->causes;
+  fact.causes.insert(fact.causes.end(), node_report->causes.begin(), node_report->causes.end());
   fact.passed = node_report->passed;
   if (node_report->observed) fact.looked = std::max(node_report->observed, fact.looked);
   return fact;

@@ -16,10 +16,6 @@ constexpr int kMostAncestors = 64;
 // Only the first PID namespace, that of the machine, shows the kernel's own thread number two.
 constexpr std::string_view kSecondThread = "/proc/2/comm";
 
-std::string folder_of(std::int64_t pid) {
-  return "/proc/" + std::to_string(pid);
-}
-
 bool is_python(std::string_view name) {
   return name.starts_with("python") || name.starts_with("pypy");
 }
@@ -55,7 +51,7 @@ void read_status(const Files& files, const std::string& folder, Process& process
 }  // namespace
 
 std::optional<TaskState> ProcessTable::read_task(std::int64_t pid) {
-  const auto text = files_.read(folder_of(pid) + "/stat");
+  const auto text = files_.read(process_folder(pid) + "/stat");
   if (!text) return std::nullopt;
   auto task = parse_task_state(*text);
   if (!task || task->state == 'Z' || task->state == 'X') return std::nullopt;
@@ -81,7 +77,7 @@ void ProcessTable::add(TaskState task, std::map<std::int64_t, Process>& before) 
   Process process = is_known ? std::move(found->second) : Process{};
   process.is_candidate = false;
   process.task = std::move(task);
-  if (const auto cgroups = files_.read(folder_of(pid) + "/cgroup")) process.owner = parse_cgroups(*cgroups);
+  if (const auto cgroups = files_.read(process_folder(pid) + "/cgroup")) process.owner = parse_cgroups(*cgroups);
   processes_.emplace(pid, std::move(process));
 }
 
@@ -102,7 +98,7 @@ bool ProcessTable::read_candidate(Process& process) const {
     if (process.launch.environment.empty()) process.launch_error = Errc::unavailable;
     return true;
   }
-  const std::string folder = folder_of(process.task.pid);
+  const std::string folder = process_folder(process.task.pid);
   auto environment = files_.read_beginning(folder + "/environ", Launch::kEnvironmentBytes);
   process.launch_error.reset();
   if (environment && environment->empty() && !process.launch.environment.empty()) return true;

@@ -15,6 +15,11 @@
 
 namespace autopilot::host {
 
+// "/proc/4711"
+[[nodiscard]] inline std::string process_folder(std::int64_t pid) {
+  return "/proc/" + std::to_string(pid);
+}
+
 // The kernel's row of one process (/proc/<pid>/stat).
 struct TaskState {
   std::int64_t pid = 0;

@@ -12,10 +12,6 @@
 namespace autopilot::host {
 namespace {
 
-std::string folder_of(std::int64_t pid) {
-  return "/proc/" + std::to_string(pid);
-}
-
 std::string_view name_of(mode_t mode) {
   if (S_ISFIFO(mode)) return "a pipe";
   if (S_ISSOCK(mode)) return "a socket";
@@ -25,7 +21,7 @@ std::string_view name_of(mode_t mode) {
 }  // namespace
 
 Result<LogFile> open_standard_output(std::int64_t pid) {
-  const std::string path = folder_of(pid) + "/fd/1";
+  const std::string path = process_folder(pid) + "/fd/1";
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, path);
   if (!S_ISREG(status.st_mode))
@@ -34,7 +30,7 @@ Result<LogFile> open_standard_output(std::int64_t pid) {
 }
 
 bool may_run(std::int64_t pid, std::uint64_t started_ticks) {
-  const auto row = Files{}.read(folder_of(pid) + "/stat");
+  const auto row = Files{}.read(process_folder(pid) + "/stat");
   if (!row) return row.error().code != Errc::not_found;
   const auto state = parse_task_state(*row);
   if (!state) return true;

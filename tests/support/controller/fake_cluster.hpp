@@ -27,6 +27,8 @@ class FakeCluster {
  public:
   static inline const std::string kNodes = "/api/v1/nodes";
   static inline const std::string kPods = "/api/v1/pods";
+  static inline const std::string kApis = "/apis/autopilot.ibm.com/v1alpha1/namespaces/";
+  static inline const std::string kAllJobReports = "/apis/autopilot.ibm.com/v1alpha1/jobhealthreports";
   static inline const std::string kMaps = "/api/v1/namespaces/autopilot/configmaps/";
   static inline const std::string kOurs = "/apis/autopilot.ibm.com/v1alpha1/namespaces/autopilot/";
 
@@ -36,6 +38,11 @@ class FakeCluster {
     serve_list("/api/v1/namespaces/{space}/pods");
     serve_list("/api/v1/namespaces/{space}/events");
     serve_list("/api/v1/namespaces/{space}/configmaps");
+    for (const char* list :
+         {"/apis/batch/v1/namespaces/{space}/jobs",
+          "/apis/kueue.x-k8s.io/v1beta1/namespaces/{space}/workloads",
+          "/apis/autopilot.ibm.com/v1alpha1/namespaces/{space}/jobhealthreports", kAllJobReports.c_str()})
+      serve_list(list);
     for (const char* kind :
          {"nodehealthreports", "healthcheckreports", "remediationplans", "remediationrequests"})
       serve_list(kOurs + kind);
@@ -309,7 +316,9 @@ class FakeCluster {
 
   static bool is_in(const std::string& path, const std::string& list) {
     const std::string folder = path.substr(0, path.rfind('/'));
+    constexpr std::string_view job_reports = "/jobhealthreports";
     return folder == list ||
+           (list == kAllJobReports && folder.starts_with(kApis) && folder.ends_with(job_reports)) ||
            (list == kPods && folder.starts_with("/api/v1/namespaces/") && folder.ends_with("/pods"));
   }
   static net::HttpResponse answer(int status, const boost::json::object& object) {

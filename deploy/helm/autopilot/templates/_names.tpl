@@ -229,6 +229,11 @@ imagePullPolicy: {{ . }}
 {{- if (.Values.compat | default dict).openActions -}}
 {{- $_ := set $own "compat" (dict "open_actions" true) -}}
 {{- end -}}
+{{- if not (.Values.jobs | default dict).enabled -}}
+{{- $_ := set $own "jobs" (dict "enabled" false) -}}
+{{- else if include "autopilot.sendsJobs" . -}}
+{{- $_ := set $own "jobs" (dict "controller" (printf "https://autopilot-controller.%s.svc:%d" .Release.Namespace (int .Values.jobs.port))) -}}
+{{- end -}}
 {{- $config := deepCopy (.Values.config | default dict) -}}
 {{- with $config.allowed_hosts -}}
 {{- $_ := set $config "allowed_hosts" (concat $own.allowed_hosts .) -}}
@@ -254,6 +259,15 @@ app.kubernetes.io/component: controller
 {{ (.Values.controller.certificates | default dict).mode | default "own" }}
 {{- end }}
 
+{{- /* Not empty: agents send what they see of jobs to the controller, which trusts the authority of their certificates. */ -}}
+{{- define "autopilot.sendsJobs" -}}
+{{- $mode := include "autopilot.tlsMode" . -}}
+{{- $trusted := ternary "own" "secret" (eq $mode "controller") -}}
+{{- if and (.Values.controller | default dict).enabled (.Values.jobs | default dict).enabled $mode (eq (include "autopilot.controllerKeys" .) $trusted) -}}
+true
+{{- end -}}
+{{- end }}
+
 {{- /* Settings of the controller: from the values, overridden by `controller.config`. */ -}}
 {{- define "autopilot.controllerConfig" -}}
 {{- $own := dict "kubernetes" (dict "label_prefix" (include "autopilot.prefix" .)) "policy" "/etc/autopilot/policy.yaml" -}}
@@ -273,6 +287,9 @@ app.kubernetes.io/component: controller
 {{- $_ := set $own "certificates" (dict "mode" "files" "certificate" "/etc/autopilot-tls/tls.crt"
   "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
 {{- end -}}
+{{- $jobs := .Values.jobs | default dict -}}
+{{- $_ := set $own "jobs" (dict "enabled" (ternary true false (ne (include "autopilot.sendsJobs" .) "")) "listen" (printf ":%d" (int ($jobs.port | default 9444)))
+  "mode" ($jobs.mode | default "observe")) -}}
 {{/* The probes of the pod use this socket. */}}
 {{- $socket := dict "socket" "/run/autopilot/controller.sock" -}}
 {{- mergeOverwrite $own (deepCopy (.Values.controller.config | default dict)) $socket | toYaml }}

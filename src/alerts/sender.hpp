@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "alerts/receiver.hpp"
+#include "config/alert_receivers.hpp"
+#include "jobs/brain.hpp"
+
+namespace autopilot::alerts {
+
+// Sends alerts of the in-flight engine to the configured receivers. The agent of a single machine and the
+// leading controller of a cluster have one. On the loop's thread.
+class Sender {
+ public:
+  static constexpr std::size_t kMaxRemembered = 16384;  // findings that a receiver was told of
+
+  Sender(const Surroundings& around, const std::vector<config::AlertReceiver>& receivers);
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+  ~Sender();
+
+  // reports: those of the jobs of the alerts; without one, an alert has no culprit in its labels. A receiver
+  // gets alerts of its least severity and above, and the end of each finding that it was told of.
+  void send(std::span<const jobs::Alert> alerts, std::span<const jobs::JobReport> reports);
+
+  [[nodiscard]] std::vector<ReceiverFigures> figures() const;
+
+ private:
+  struct Told;
+
+  std::vector<Told> receivers_;
+};
+
+}  // namespace autopilot::alerts

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job_hub/brain_routes.hpp"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "core/text.hpp"
+#include "net/responses.hpp"
+
+namespace autopilot::job_hub {
+namespace {
+
+using net::HttpRequest;
+using net::Responder;
+
+constexpr std::size_t kLongestName = 253;
+
+// Runs `task` with the brain; its result answers.
+void ask_brain(const BrainRouteContext& context, Responder responder,
+               std::function<Result<std::string>(jobs::Brain& brain, WallTime now)> task) {
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  const Status asked = context.ask([shared, task = std::move(task)](jobs::Brain& brain, WallTime now) {
+    auto body = task(brain, now);
+    if (body)
+      shared->respond(net::json_response(*std::move(body)));
+    else
+      shared->respond(body.error());
+  });
+  if (!asked) shared->respond(asked.error());
+}
+
+Result<std::string> one_job(const jobs::Brain& brain, std::string_view job) {
+  return api::to_json(TRY(brain.report(job)), false);
+}
+
+Result<std::string> job_of_finding(const jobs::Brain& brain, std::string_view finding) {
+  return api::to_json(TRY(brain.report_with(finding)), false);
+}
+
+std::string caller_of(const HttpRequest& request) {
+  return std::string(cut_utf8(kube::caller_name(request.peer), kLongestName));
+}
+
+void get_jobs(const BrainRouteContext& context, const HttpRequest& request, Responder responder) {
+  const auto wanted = request.query.find("job");
+  if (wanted == request.query.end())
+    return ask_brain(context, std::move(responder),
+                     [at = context.brain_at](jobs::Brain& brain, WallTime now) -> Result<std::string> {
+                       return api::to_json(api::JobList{.time = now, .brain = at, .jobs = brain.reports()});
+                     });
+  if (wanted->second.empty() || wanted->second.size() > kLongestName)
+    return responder.respond(Error{Errc::malformed, "job: expected 1 to 253 bytes"});
+  ask_brain(context, std::move(responder),
+            [job = wanted->second](jobs::Brain& brain, WallTime) { return one_job(brain, job); });
+}
+
+void state_feedback(const BrainRouteContext& context, const HttpRequest& request, Responder responder) {
+  auto wanted = api::parse_job_feedback(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  ask_brain(context, std::move(responder),
+            [wanted = *std::move(wanted), by = caller_of(request)](jobs::Brain& brain,
+                                                                   WallTime now) -> Result<std::string> {
+              TRY_STATUS(brain.state_feedback({.time = now,
+                                               .finding = wanted.finding,
+                                               .verdict = wanted.verdict,
+                                               .by = by,
+                                               .note = wanted.note}));
+              return job_of_finding(brain, wanted.finding);
+            });
+}
+
+void acknowledge(const BrainRouteContext& context, const HttpRequest& request, Responder responder) {
+  const auto wanted = api::parse_job_ack(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  ask_brain(context, std::move(responder),
+            [finding = wanted->finding, by = caller_of(request)](jobs::Brain& brain,
+                                                                 WallTime now) -> Result<std::string> {
+              TRY_STATUS(brain.acknowledge({.time = now, .finding = finding, .by = by}));
+              return job_of_finding(brain, finding);
+            });
+}
+
+void mute(const BrainRouteContext& context, const HttpRequest& request, Responder responder) {
+  const auto wanted = api::parse_job_mute(request.body);
+  if (!wanted) return responder.respond(wanted.error());
+  ask_brain(context, std::move(responder),
+            [wanted = *wanted](jobs::Brain& brain, WallTime now) -> Result<std::string> {
+              TRY_STATUS(brain.mute(wanted.job, now + wanted.duration));
+              return one_job(brain, wanted.job);
+            });
+}
+
+using Route = void (*)(const BrainRouteContext&, const HttpRequest&, Responder);
+
+void add_action(net::HttpServer& server, const BrainRouteContext& context, const std::string& action,
+                Route route) {
+  server.route("POST", "/v1/jobs/" + action,
+               kube::guarded(
+                   context.rights,
+                   [action](const HttpRequest&) {
+                     return kube::VirtualResource{"jobs", action};
+                   },
+                   [context, route](const HttpRequest& request, Responder responder) {
+                     route(context, request, std::move(responder));
+                   }));
+}
+
+}  // namespace
+
+void add_brain_routes(net::HttpServer& server, const BrainRouteContext& context) {
+  server.route("GET", "/v1/jobs", [context](const HttpRequest& request, Responder responder) {
+    get_jobs(context, request, std::move(responder));
+  });
+  add_action(server, context, "feedback", &state_feedback);
+  add_action(server, context, "ack", &acknowledge);
+  add_action(server, context, "mute", &mute);
+}
+
+}  // namespace autopilot::job_hub

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "api/job_batch.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "job_hub/hub.hpp"
+#include "kube/caches.hpp"
+#include "net/http_server.hpp"
+
+namespace autopilot::job_hub {
+
+// Counters since construction; `nodes` is a gauge.
+struct ReceiverStats {
+  std::uint64_t batches = 0;            // taken
+  std::uint64_t bytes = 0;              // of them
+  std::uint64_t repeated = 0;           // batches that had been taken before
+  std::uint64_t whole_wanted = 0;       // batches of nodes that were not known, or with a gap before them
+  std::uint64_t not_leading = 0;        // 503
+  std::uint64_t denied = 0;             // 403: not a certificate of the node
+  std::uint64_t malformed = 0;          // 400
+  std::uint64_t limited = 0;            // 429: more than one node may send
+  std::uint64_t full = 0;               // 429: the queue of the brain is full
+  std::uint64_t dropped_by_agents = 0;  // records that agents had no room for
+  std::uint64_t corrected = 0;          // batches of nodes whose clock is wrong
+  std::size_t nodes = 0;                // that are remembered
+};
+
+// POST /v1/jobs/records: takes batches of agents (api/job_batch.hpp) for the hub. The sender is the node that
+// its certificate names: another node in the batch is refused, and records about other nodes are dropped by
+// the assembly. A batch is taken once, also if it is sent twice. On the loop's thread, which it never blocks.
+//
+// 200: JobBatchAnswer. 400: not a batch. 403: no certificate of that node. 413: too long. 429: more than a
+// node may send, or no room; 503: this replica is not the leader. Both with Retry-After.
+class JobReceiver {
+ public:
+  static constexpr std::size_t kLongestBody = std::size_t{4} << 20;
+  static constexpr std::size_t kMostNodes = 32'768;
+  // What one node may send: at once after a pause, and each second. A batch counts with at least kLeastBytes.
+  static constexpr double kBurstBytes = 32.0 * (1 << 20);
+  static constexpr double kBytesPerSecond = 128.0 * (1 << 10);
+  static constexpr double kLeastBytes = 64.0 * (1 << 10);
+  // A clock that differs by more is corrected, in whole seconds.
+  static constexpr Duration kTolerance = std::chrono::seconds{5};
+
+  // Where batches go. On the loop's thread.
+  struct Sink {
+    std::function<bool()> leads;                 // false: another replica takes batches
+    std::function<bool(NodeBatch batch)> offer;  // false: there is no room now
+    // Refuses nodes that have no agent; empty: the authority signs for agents only.
+    std::function<Status(const std::string& node)> is_agent = {};
+  };
+
+  JobReceiver(const Clock& clock, Sink sink);
+  JobReceiver(const JobReceiver&) = delete;
+  JobReceiver& operator=(const JobReceiver&) = delete;
+  ~JobReceiver() = default;
+
+  void add_routes(net::HttpServer& server);
+  // What the route answers.
+  [[nodiscard]] net::HttpResponse answer(const net::HttpRequest& request);
+  // Another replica leads: what this one remembers of nodes is out of date.
+  void forget();
+  [[nodiscard]] ReceiverStats stats() const;
+
+ private:
+  struct Session {
+    std::string instance;        // empty: nothing was taken yet
+    std::uint64_t sequence = 0;  // that was taken last
+    std::uint64_t dropped = 0;   // as the agent stated it
+    double bytes = kBurstBytes;  // that it may still send
+    MonoTime refilled{};
+    Duration clock_offset{0};
+  };
+
+  [[nodiscard]] Status check_sender(const net::Peer& peer, const std::string& node) const;
+  [[nodiscard]] static double missing_bytes(Session& session, std::size_t bytes, MonoTime now);
+  [[nodiscard]] net::HttpResponse take(Session& session, const api::JobBatchBody& body, Instant now);
+  static void note_clock(Session& session, WallTime sent, WallTime now);
+
+  const Clock& clock_;
+  const Sink sink_;
+  kube::RecentMap<Session> sessions_{kMostNodes};
+  ReceiverStats stats_;
+};
+
+}  // namespace autopilot::job_hub
