@@ -39,7 +39,7 @@ struct Surroundings {
 inline constexpr kube::BackOffTimes kRetries{.first = std::chrono::seconds{1},
                                              .last = std::chrono::minutes{5}};
 
-// Something that is told of alerts. On the loop's thread; must not block.
+// Something that gets alerts. On the loop's thread; must not block.
 class Receiver {
  public:
   Receiver() = default;

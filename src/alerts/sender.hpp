@@ -18,7 +18,7 @@ namespace autopilot::alerts {
 // leading controller of a cluster have one. On the loop's thread.
 class Sender {
  public:
-  static constexpr std::size_t kMaxRemembered = 16384;  // findings that a receiver was told of
+  static constexpr std::size_t kMaxRemembered = 16384;  // findings that a receiver got
 
   Sender(const Surroundings& around, const std::vector<config::AlertReceiver>& receivers);
   Sender(const Sender&) = delete;
@@ -26,7 +26,7 @@ class Sender {
   ~Sender();
 
   // reports: those of the jobs of the alerts; without one, an alert has no culprit in its labels. A receiver
-  // gets alerts of its least severity and above, and the end of each finding that it was told of.
+  // gets alerts of its least severity and above, and the end of each finding that it got before.
   void send(std::span<const jobs::Alert> alerts, std::span<const jobs::JobReport> reports);
 
   [[nodiscard]] std::vector<ReceiverFigures> figures() const;

@@ -27,7 +27,7 @@ void Webhook::send(const Notice& notice) {
   const bool is_slack = endpoint_.receiver().format == config::AlertFormat::slack;
   waiting_.push_back({is_slack ? slack_json(notice) : webhook_json(notice), clock_.now().mono});
   if (waiting_.size() > kMaxWaiting) {
-    // The first one may be on its way.
+    // The first one may be in flight.
     waiting_.erase(waiting_.begin() + (is_sending_ ? 1 : 0));
     ++figures_.dropped;
   }

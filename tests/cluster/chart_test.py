@@ -250,6 +250,23 @@ class ChartTest(ChartCase):
                                  ({"mode": "act", "pools": [{"name": "a", "evictions": deletes}]}, ([*reads, "delete"], ["create"], False))):
             self.assertEqual(rights(policy), expected, policy)
 
+    def test_the_rights_about_jobs_are_a_table(self):
+        def rights(mode):
+            objects = self.helm.objects(yaml.dump({"controller": {"enabled": True}, "remediation": {"mode": mode}}))
+            table = {(group, resource): " ".join(rule["verbs"]) for rule in objects["ClusterRole", "autopilot-jobs"]["rules"]
+                     for group in rule["apiGroups"] for resource in rule["resources"]}
+            return table, "in which no job is suspended" in json.dumps(objects["ValidatingAdmissionPolicy", "autopilot-job"])
+        with_status = (("batch", "jobs"), ("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "pytorchjobs"), ("kubeflow.org", "mpijobs"),
+                       ("trainer.kubeflow.org", "trainjobs"))
+        expected = {("autopilot.ibm.com", "jobhealthreports"): "get list create patch delete", ("", "pods"): "patch",
+                    ("ray.io", "rayjobs"): "patch", ("ray.io", "rayclusters"): "patch", ("batch.volcano.sh", "jobs"): "patch",
+                    ("leaderworkerset.x-k8s.io", "leaderworkersets"): "patch", ("apps", "deployments"): "patch",
+                    ("apps", "statefulsets"): "patch", ("apps", "replicasets"): "patch"}
+        for group, resource in with_status:
+            expected |= {(group, resource): "get patch", (group, resource + "/status"): "get patch"}
+        self.assertEqual(rights("observe"), (expected, True))
+        self.assertEqual(rights("act"), (expected | {("kueue.x-k8s.io", "workloads"): "list patch"}, False))
+
     def test_where_everything_only_observes_the_gate_only_reports(self):
         def gate(**values):
             return self.helm.settings(yaml.dump({"controller": {"enabled": True}, "webhook": {"enabled": True}} | values)).get("preflight")

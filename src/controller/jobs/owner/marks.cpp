@@ -28,7 +28,7 @@ void put(json::object& object, std::string_view name, std::string_view text, std
   if (!text.empty()) object[name] = cut(text, bytes);
 }
 
-// Only what is accused: a rank that is merely behind is no culprit.
+// Only what is accused: a rank that is merely behind does not count.
 void put_culprit(json::object& object, const jobs::Entity& culprit) {
   object["culprit"] = cut(jobs::to_string(culprit), kWord);
   if (!culprit.is_accused()) return;

@@ -17,7 +17,7 @@ namespace autopilot::controller {
 // True if only progress and times of the report itself differ.
 [[nodiscard]] bool says_the_same(const kube::JobHealthReport& one, const kube::JobHealthReport& other);
 
-// Ended jobs keep their report for this long, and jobs whose report nobody updates any more.
+// Ended jobs keep their report for this long, and so do jobs without a new report.
 inline constexpr Duration kKeepEnded = std::chrono::hours{24};
 [[nodiscard]] bool is_outdated(const kube::JobHealthReport& report, WallTime now);
 

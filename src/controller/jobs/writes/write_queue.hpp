@@ -22,7 +22,7 @@ namespace autopilot::controller {
 
 // Something to write about a job.
 struct JobWrite {
-  std::string key;  // what it is about: a later write with the same key replaces one that waits
+  std::string key;  // what it is about: a later write with the same key replaces a waiting one
   Write write;
   // Sent instead if the object does not exist.
   std::optional<Write> if_missing{};
@@ -40,7 +40,7 @@ struct JobWriteFigures {
 };
 
 // Writes about jobs to the API server, one request at a time, at most five a second after a burst. A write
-// that the server cannot execute now is sent again with increasing waits; one that it refuses, such as
+// that the server cannot execute now is sent again with increasing waits; a write that it refuses, such as
 // without a permission, is dropped, logged once for each cause, and not tried again for the same key before a
 // wait. Events follow the writes. On the loop's thread.
 class JobWriteQueue {

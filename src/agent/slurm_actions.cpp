@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/slurm_actions.hpp"
+
+#include <algorithm>
+
+#include "core/parse.hpp"
+#include "jobs/decision/alert_text.hpp"
+
+namespace autopilot::agent {
+namespace {
+
+constexpr std::size_t kMaxReason = 200;
+constexpr std::size_t kMaxShownOutput = 300;
+constexpr host::RunLimits kLimits{.output_bytes = 16 * 1024};
+
+bool is_number(std::string_view text) {
+  constexpr std::size_t kMaxDigits = 10;
+  return !text.empty() && text.size() <= kMaxDigits &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "n[1-3]" or "n1,n2" would name several nodes, and "ALL" every node.
+bool is_node_name(std::string_view name) {
+  constexpr std::size_t kMaxName = 253;
+  return name.size() <= kMaxName && jobs::is_safe_in_shell(name) && to_lower(name) != "all";
+}
+
+SlurmCommand drain(const jobs::JobFinding& finding) {
+  const std::string reason = to_printable(
+      "autopilot " + finding.id + ": " + jobs::to_string(finding.culprit) + ", " + finding.cause, kMaxReason);
+  return {{"update", "NodeName=" + finding.culprit.node, "State=DRAIN", "Reason=" + reason}};
+}
+
+std::string text_of(const SlurmCommand& command) {
+  std::string text = "scontrol";
+  for (const std::string& argument : command.arguments)
+    text += ' ' + argument;
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> parse_slurm_job(std::string_view job) {
+  for (const std::string_view prefix : {"slurm/", "slurm-"})
+    if (job.starts_with(prefix)) job.remove_prefix(prefix.size());
+  const std::size_t task = job.find('_');
+  const bool is_id = is_number(job.substr(0, task));
+  const bool is_task = task == std::string_view::npos || is_number(job.substr(task + 1));
+  if (!is_id || !is_task) return std::nullopt;
+  return std::string(job);
+}
+
+Result<std::vector<SlurmCommand>> slurm_commands(const jobs::WantedAction& action) {
+  const jobs::JobFinding& finding = action.finding;
+  const jobs::Choice choice = action.request.choice;
+  if (!action.request.is_known)
+    return fail(Errc::denied, "finding " + finding.id + " rests on data that is missing, so nothing is done");
+  const bool requeues = choice == jobs::Choice::stop_now || choice == jobs::Choice::restart_in_place;
+  const bool is_drained = choice == jobs::Choice::stop_now || choice == jobs::Choice::swap_at_checkpoint;
+  const bool is_switch = finding.culprit.kind == jobs::EntityKind::leaf;
+  std::vector<SlurmCommand> commands;
+  if (is_drained && finding.culprit.is_accused() && !is_switch) {
+    if (!is_node_name(finding.culprit.node))
+      return fail(Errc::malformed, "the name of the accused node is not a name of one node of Slurm");
+    commands.push_back(drain(finding));
+  }
+  if (requeues) {
+    const auto id = parse_slurm_job(finding.job);
+    if (!id)
+      return fail(Errc::malformed,
+                  "job '" + to_printable(finding.job, 100) + "' has no id of Slurm such as 1234");
+    commands.push_back({{"requeue", *id}});
+  }
+  if (commands.empty()) return fail(Errc::unsupported, "finding " + finding.id + " names nothing to act on");
+  return commands;
+}
+
+Status run_slurm_commands(host::ChildRunner& runner, const Clock& clock, const std::string& scontrol,
+                          const std::vector<SlurmCommand>& commands, const std::stop_token& stop) {
+  for (const SlurmCommand& command : commands) {
+    const host::ChildReport report =
+        TRY(runner.run({.program = scontrol, .arguments = command.arguments, .environment = {"LC_ALL=C"}},
+                       clock.now().mono + kSlurmDeadline, kLimits, stop));
+    if (report.end == host::ChildEnd::timed_out)
+      return fail(Errc::timed_out, text_of(command) + ": no end within " + format_duration(kSlurmDeadline));
+    if (report.end != host::ChildEnd::exited || report.status.code != 0)
+      return fail(
+          Errc::unavailable,
+          text_of(command) + ": " + host::to_string(report.status) + ", " +
+              to_printable(trim(report.errors.empty() ? report.output : report.errors), kMaxShownOutput));
+  }
+  return {};
+}
+
+}  // namespace autopilot::agent
