@@ -12,7 +12,7 @@
 namespace autopilot::host {
 namespace {
 
-std::string folder_of(std::int64_t pid) {
+std::string proc_folder_of(std::int64_t pid) {
   return "/proc/" + std::to_string(pid);
 }
 
@@ -25,7 +25,7 @@ std::string_view name_of(mode_t mode) {
 }  // namespace
 
 Result<LogFile> open_standard_output(std::int64_t pid) {
-  const std::string path = folder_of(pid) + "/fd/1";
+  const std::string path = proc_folder_of(pid) + "/fd/1";
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, path);
   if (!S_ISREG(status.st_mode))
@@ -34,7 +34,7 @@ Result<LogFile> open_standard_output(std::int64_t pid) {
 }
 
 bool may_run(std::int64_t pid, std::uint64_t started_ticks) {
-  const auto row = Files{}.read(folder_of(pid) + "/stat");
+  const auto row = Files{}.read(proc_folder_of(pid) + "/stat");
   if (!row) return row.error().code != Errc::not_found;
   const auto state = parse_task_state(*row);
   if (!state) return true;
