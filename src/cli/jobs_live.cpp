@@ -32,7 +32,7 @@ struct LiveOptions {
 constexpr Duration kDefaultMute = std::chrono::hours(8);
 
 int worse_code(int a, int b) {
-  // A job that is known to be in trouble counts more than one that cannot be judged.
+  // A job in trouble counts more than an unknown one.
   const auto rank = [](int code) { return code == kExitUnknown ? 1 : code == kExitHealthy ? 0 : code + 1; };
   return rank(a) >= rank(b) ? a : b;
 }

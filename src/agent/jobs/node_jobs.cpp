@@ -52,7 +52,7 @@ MonoTime NodeJobs::run() {
   }
   evaluate(now, records);
   const bool polls = has_jobs || polls_once_more_;
-  // Without jobs here, those of other nodes and those that ended still need the time.
+  // Without jobs here, those of other nodes and ended ones still need the time.
   const MonoTime soon = now.mono + options_.poll_every;
   return std::min(*next_search_, polls ? *next_poll_ : soon);
 }

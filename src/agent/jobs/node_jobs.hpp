@@ -32,7 +32,7 @@ struct NodeJobsOptions {
   jobs::BrainOptions brain;
   Duration search_every = std::chrono::seconds(10);  // while the node has a job; else three times as long
   Duration poll_every = std::chrono::seconds(1);     // of sources, while the node has a job
-  // Gets what this node saw, before it is joined with other nodes. Empty: nobody wants it. Called by run().
+  // Gets what this node saw, before it is joined with other nodes. Empty: not sent. Called by run().
   std::function<void(const std::vector<jobs::Record>&)> send;
   // Gets the records of whole jobs, for followers. Called by run().
   std::function<void(const std::vector<jobs::Record>&)> on_records;

@@ -26,7 +26,7 @@ struct JobsMachine {
 // Searches jobs by processes, GPUs and containers.
 [[nodiscard]] std::unique_ptr<JobSearch> open_job_search(const JobsMachine& machine);
 
-// All sources of job data, in the order in which they are polled. One that cannot be opened states so in its
+// All sources of job data, in the order in which they are polled. A source that cannot be opened states so in its
 // not_seen.
 [[nodiscard]] std::vector<JobSource> open_job_sources(const JobsMachine& machine,
                                                       const config::Config& config);
