@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/job_uplink.hpp"
 
+#include <array>
 #include <chrono>
+#include <csignal>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
+#include <utility>
 
 #include "host/clock/system_clock.hpp"
 #include "job_hub/receiver.hpp"
@@ -148,6 +154,106 @@ TEST_F(JobUplinkTest, an_agent_with_the_certificate_of_another_node_is_not_heard
   EXPECT_EQ(receiver_->stats().batches, 0U);
   EXPECT_GT(receiver_->stats().denied, 0U);
   EXPECT_THAT(uplink_->stats().problem, HasSubstr("403"));
+}
+
+// A process that takes batches, as the controller does, and states through a pipe what it took.
+class ReceiverProcess {
+ public:
+  // port: 0: any.
+  ReceiverProcess(const net::testing::TestCertificates& certificates, std::uint16_t port) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      run(certificates, port, ends[1]);
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    from_ = ends[0];
+    EXPECT_EQ(::read(from_, &port_, sizeof port_), static_cast<ssize_t>(sizeof port_));
+  }
+  ReceiverProcess(const ReceiverProcess&) = delete;
+  ReceiverProcess& operator=(const ReceiverProcess&) = delete;
+  ~ReceiverProcess() {
+    kill();
+    ::close(from_);
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  // Waits for the first batch that it took; returns how many it had to ask for as a whole before.
+  [[nodiscard]] int wholes_before_first_batch() const {
+    std::uint8_t wholes = 255;
+    EXPECT_EQ(::read(from_, &wholes, 1), 1);
+    return wholes;
+  }
+  void kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  static void run(const net::testing::TestCertificates& certificates, std::uint16_t port, int to) {
+    const host::SystemClock clock;
+    net::EventLoop loop;
+    job_hub::JobHub hub(clock, {}, nullptr, {});
+    job_hub::JobReceiver receiver(
+        clock, {.leads = [] { return true; },
+                .offer = [&](job_hub::NodeBatch batch) { return hub.offer(std::move(batch)); }});
+    net::HttpServer server(loop, {});
+    receiver.add_routes(server);
+    const net::TlsServerIdentity identity{.certificate = certificates.text("localhost.crt"),
+                                          .key = certificates.text("localhost.key"),
+                                          .authorities = certificates.text("ca.crt")};
+    const auto bound =
+        server.listen_tls("127.0.0.1:" + std::to_string(port), net::TlsContext::make(identity).value());
+    const std::uint16_t stated = bound.value_or(0);
+    if (::write(to, &stated, sizeof stated) < 0) return;
+    bool is_stated = false;
+    const auto watch = loop.every(2ms, [&] {
+      if (is_stated || receiver.stats().batches == 0) return;
+      is_stated = true;
+      const auto wholes = static_cast<std::uint8_t>(receiver.stats().whole_wanted);
+      if (::write(to, &wholes, 1) < 0) loop.stop();
+    });
+    loop.run();
+  }
+
+  pid_t pid_ = -1;
+  int from_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+TEST(JobUplinkProcess, a_controller_that_is_killed_gets_the_jobs_again_when_it_is_back) {
+  if (!net::testing::has_program("openssl")) GTEST_SKIP() << "openssl is not installed";
+  const net::testing::TestCertificates certificates;
+  certificates.make_authority("ca");
+  certificates.make_node("localhost", "ca");
+  certificates.make_node("node-a", "ca");
+  ReceiverProcess first(certificates, 0);
+  ASSERT_NE(first.port(), 0);
+  const host::SystemClock clock;
+  net::EventLoop loop;
+  const auto tls = net::TlsContext::make(net::TlsIdentity{.authorities = certificates.text("ca.crt"),
+                                                          .certificate = certificates.text("node-a.crt"),
+                                                          .key = certificates.text("node-a.key")})
+                       .value();
+  JobUplink uplink(loop, clock, JobReceiverDoor{{true, "localhost", first.port(), ""}, [&] { return tls; }},
+                   "node-a", "i1", [] { return 0.5; }, kFast, {});
+  uplink.start();
+  jobs::JobRecord job{.time = clock.now().wall, .job = "ml/a"};
+  job.ranks.push_back({.rank = 0, .node = "node-a"});
+  uplink.send({job});
+  EXPECT_TRUE(net::testing::run_until(loop, [&] { return uplink.stats().batches == 1; }));
+  EXPECT_EQ(first.wholes_before_first_batch(), 0);
+  first.kill();
+  uplink.send({jobs::XidRecord{.time = clock.now().wall, .node = "node-a", .xid = 79}});
+  EXPECT_TRUE(net::testing::run_until(loop, [&] { return uplink.stats().failures > 0; }));
+  const ReceiverProcess second(certificates, first.port());
+  EXPECT_TRUE(net::testing::run_until(loop, [&] { return uplink.stats().batches == 2; }));
+  EXPECT_EQ(second.wholes_before_first_batch(), 1);
+  EXPECT_EQ(uplink.stats().dropped, 0U);
 }
 
 }  // namespace

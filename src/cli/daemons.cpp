@@ -178,6 +178,8 @@ int run_controller_verb(const Options& options) {
       .clock = clock};
   if (!options.config_file.empty())
     wanted.configuration_version = [file = options.config_file] { return version_of_file(file); };
+  // Each agent keeps a connection for records of jobs.
+  host::raise_open_files();
   const auto ended = controller::run_controller(std::move(wanted));
   return ended ? kExitHealthy : report(ended.error());
 }

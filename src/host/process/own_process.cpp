@@ -11,6 +11,7 @@
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -72,6 +73,13 @@ static_assert(kEnterNamespaces == (Capabilities{1} << CAP_SYS_ADMIN | Capabiliti
 using Words = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
 }  // namespace
+
+void raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 Status keep_capabilities(Capabilities kept) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fail_errno(errno, "no_new_privs");

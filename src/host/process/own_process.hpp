@@ -21,6 +21,10 @@ void return_unused_memory();
 // thread.
 void unmap_own_code();
 
+// For a process with many connections: as many open files as the hard limit permits. The soft limit is often
+// 1,024.
+void raise_open_files();
+
 // Capabilities as a set of bits, by the numbers of <linux/capability.h>.
 using Capabilities = std::uint64_t;
 
