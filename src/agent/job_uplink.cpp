@@ -6,7 +6,6 @@
 #include <random>
 #include <utility>
 
-#include "api/job_batch.hpp"
 #include "api/v1.hpp"
 #include "kube/client.hpp"
 #include "logging/log.hpp"
@@ -117,6 +116,7 @@ void JobUplink::take_answer(const net::HttpResponse& answer) {
     }
   }
   note("");
+  if (on_suspected_ && !taken->wants_whole) on_suspected_(taken->suspected);
   // A receiver that demands a whole batch forever gets one a pace.
   if (taken->wants_whole && failures_.failures() > 0) return wait(pace_.every);
   if (taken->wants_whole)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/job_backlog.hpp"
+#include "api/job_batch.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "jobs/records.hpp"
@@ -58,6 +59,11 @@ class JobUplink {
   JobUplink& operator=(const JobUplink&) = delete;
   ~JobUplink() = default;
 
+  // Gets the jobs of this node that are suspected to hang, with each batch that the receiver took. On the
+  // loop's thread. Before start().
+  void on_suspected(std::function<void(std::vector<api::SuspectedJob> suspected)> function) {
+    on_suspected_ = std::move(function);
+  }
   // On the loop's thread. The first batch follows within one pace: not all agents send at the same time.
   void start();
   // From any thread; does not block on the network.
@@ -92,6 +98,7 @@ class JobUplink {
   };
   const std::shared_ptr<Waiting> waiting_;
 
+  std::function<void(std::vector<api::SuspectedJob> suspected)> on_suspected_;  // may be empty
   kube::BackOff failures_;
   std::shared_ptr<const net::TlsContext> tls_;  // of the session
   std::unique_ptr<net::HttpSession> session_;

@@ -28,8 +28,16 @@ bool is_printable(std::string_view text, std::size_t longest) {
          std::ranges::all_of(text, [](char letter) { return letter > ' ' && letter < 0x7f; });
 }
 
+SuspectedJob read_suspected(const JsonObject& object) {
+  return {.job = object.word("job"), .finding = object.word_or_empty("finding")};
+}
+
 JobBatchAnswer read_batch_answer(const JsonObject& object) {
-  return {.taken = object.count("taken"), .wants_whole = object.flag_or_false("resync")};
+  JobBatchAnswer answer{.taken = object.count("taken"), .wants_whole = object.flag_or_false("resync")};
+  if (object.has("suspected")) answer.suspected = object.list("suspected", read_suspected);
+  if (answer.suspected.size() > JobBatchAnswer::kMostSuspected)
+    answer.suspected.resize(JobBatchAnswer::kMostSuspected);
+  return answer;
 }
 
 }  // namespace
@@ -68,6 +76,16 @@ std::string to_json(const JobBatchAnswer& answer) {
   out.begin_object();
   out.count("taken", answer.taken);
   out.flag_if_set("resync", answer.wants_whole);
+  if (!answer.suspected.empty()) {
+    out.begin_list("suspected");
+    for (const SuspectedJob& suspected : answer.suspected) {
+      out.begin_object();
+      out.word("job", suspected.job);
+      out.word_if_any("finding", suspected.finding);
+      out.end_object();
+    }
+    out.end_list();
+  }
   out.end_object();
   return out.take();
 }

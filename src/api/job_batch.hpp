@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
@@ -42,10 +43,21 @@ struct JobBatchBody {
 // malformed: the first line is missing, too long, or has a missing, unknown or invalid member.
 [[nodiscard]] Result<JobBatchBody> parse_job_batch(std::string_view body);
 
+// A job that is suspected to hang.
+struct SuspectedJob {
+  std::string job;      // key
+  std::string finding;  // id; empty: the job is only stalled
+  friend bool operator==(const SuspectedJob&, const SuspectedJob&) = default;
+};
+
 // Answer 200.
 struct JobBatchAnswer {
+  static constexpr std::size_t kMostSuspected = 16;
+
   std::uint64_t taken = 0;   // highest sequence of this instance that was taken; 0: none
   bool wants_whole = false;  // the next batch must be whole, and everything after `taken` is sent again
+  // With ranks on the node, as of now; the agent captures evidence about them. Further ones are left out.
+  std::vector<SuspectedJob> suspected = {};
 };
 [[nodiscard]] std::string to_json(const JobBatchAnswer& answer);
 [[nodiscard]] Result<JobBatchAnswer> parse_job_batch_answer(std::string_view json);

@@ -76,6 +76,12 @@ TEST(JobBatch, an_answer_is_read_as_it_was_written) {
   EXPECT_TRUE(answer->wants_whole);
   EXPECT_FALSE(parse_job_batch_answer("{\"taken\":1}")->wants_whole);
   EXPECT_FALSE(parse_job_batch_answer("<html>"));
+  const std::vector<SuspectedJob> suspected{{"ml/a", "00c0ffee00c0ffee"}, {"ml/b", ""}};
+  EXPECT_EQ(parse_job_batch_answer(to_json(JobBatchAnswer{.taken = 1, .suspected = suspected}))->suspected,
+            suspected);
+  const std::vector<SuspectedJob> many(JobBatchAnswer::kMostSuspected + 1, SuspectedJob{"ml/a", ""});
+  EXPECT_EQ(parse_job_batch_answer(to_json(JobBatchAnswer{.taken = 1, .suspected = many}))->suspected.size(),
+            JobBatchAnswer::kMostSuspected);
 }
 
 TEST(JobBatch, a_line_of_each_file_is_a_record_and_a_label_is_not) {

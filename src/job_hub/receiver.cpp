@@ -25,8 +25,8 @@ net::HttpResponse refusal(int status, const Error& why) {
   return net::error_response(status, to_string(why.code), why.what);
 }
 
-net::HttpResponse answer_200(std::uint64_t taken, bool wants_whole) {
-  return {200, "application/json", to_json(api::JobBatchAnswer{taken, wants_whole}), {}};
+net::HttpResponse answer_200(const api::JobBatchAnswer& answer) {
+  return {200, "application/json", to_json(answer), {}};
 }
 
 }  // namespace
@@ -96,14 +96,14 @@ double JobReceiver::missing_bytes(Session& session, std::size_t bytes, MonoTime 
 net::HttpResponse JobReceiver::take(Session& session, const api::JobBatchBody& body, Instant now) {
   const api::JobBatch& batch = body.batch;
   const bool is_known = session.instance == batch.instance;
-  const std::uint64_t taken = is_known ? session.sequence : 0;
-  if (is_known && batch.sequence <= taken) {
+  const std::uint64_t before = is_known ? session.sequence : 0;
+  if (is_known && batch.sequence <= before) {
     ++stats_.repeated;
-    return answer_200(taken, false);
+    return taken(batch.node, before);
   }
-  if (!batch.is_whole && (!is_known || batch.sequence != taken + 1)) {
+  if (!batch.is_whole && (!is_known || batch.sequence != before + 1)) {
     ++stats_.whole_wanted;
-    return answer_200(taken, true);
+    return answer_200({.taken = before, .wants_whole = true});
   }
   note_clock(session, batch.sent, now.wall);
   if (!sink_.offer({.node = batch.node,
@@ -121,7 +121,13 @@ net::HttpResponse JobReceiver::take(Session& session, const api::JobBatchBody& b
   session.instance = batch.instance;
   session.sequence = batch.sequence;
   session.dropped = batch.dropped;
-  return answer_200(batch.sequence, false);
+  return taken(batch.node, batch.sequence);
+}
+
+net::HttpResponse JobReceiver::taken(const std::string& node, std::uint64_t sequence) const {
+  api::JobBatchAnswer answer{.taken = sequence};
+  if (sink_.suspected) answer.suspected = sink_.suspected(node);
+  return answer_200(answer);
 }
 
 // Held until the difference changes by more than the tolerance: otherwise the delay of each request would

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "api/job_batch.hpp"
 #include "core/clock.hpp"
@@ -55,6 +56,8 @@ class JobReceiver {
     std::function<bool(NodeBatch batch)> offer;  // false: there is no room now
     // Refuses nodes that have no agent; empty: the authority signs for agents only.
     std::function<Status(const std::string& node)> is_agent = {};
+    // Jobs that are suspected to hang, for the answer; empty: none ever are.
+    std::function<std::vector<api::SuspectedJob>(const std::string& node)> suspected = {};
   };
 
   JobReceiver(const Clock& clock, Sink sink);
@@ -81,6 +84,7 @@ class JobReceiver {
 
   [[nodiscard]] Status check_sender(const net::Peer& peer, const std::string& node) const;
   [[nodiscard]] static double missing_bytes(Session& session, std::size_t bytes, MonoTime now);
+  [[nodiscard]] net::HttpResponse taken(const std::string& node, std::uint64_t sequence) const;
   [[nodiscard]] net::HttpResponse take(Session& session, const api::JobBatchBody& body, Instant now);
   static void note_clock(Session& session, WallTime sent, WallTime now);
 

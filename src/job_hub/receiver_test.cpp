@@ -5,9 +5,11 @@
 #include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/job_batch.hpp"
 #include "api/job_records.hpp"
@@ -117,9 +119,12 @@ class JobReceiverTest : public ::testing::Test {
   SetClock clock_;
   net::EventLoop loop_;
   std::unique_ptr<JobHub> hub_;
+  std::map<std::string, std::vector<api::SuspectedJob>> suspected_;  // by node
   JobReceiver receiver_{clock_,
                         {.leads = [this] { return hub_ != nullptr; },
-                         .offer = [this](NodeBatch batch) { return hub_->offer(std::move(batch)); }}};
+                         .offer = [this](NodeBatch batch) { return hub_->offer(std::move(batch)); },
+                         .is_agent = {},
+                         .suspected = [this](const std::string& node) { return suspected_[node]; }}};
   net::HttpServer server_{loop_, {}};
   std::uint16_t port_ = 0;
 };
@@ -130,6 +135,12 @@ TEST_F(JobReceiverTest, a_job_that_an_agent_sends_is_known_to_the_brain) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->state.ranks, 1);
   EXPECT_THAT(report->nodes, ::testing::ElementsAre("node-a"));
+}
+
+TEST_F(JobReceiverTest, an_agent_is_told_which_of_its_jobs_are_suspected_to_hang) {
+  suspected_["node-a"] = {{"ml/a", "00c0ffee00c0ffee"}};
+  suspected_["node-b"] = {{"ml/b", ""}};
+  EXPECT_EQ(taken(to_line(batch(1, true)) + job_line()).suspected, suspected_["node-a"]);
 }
 
 TEST_F(JobReceiverTest, an_agent_cannot_send_as_another_node) {

@@ -32,7 +32,9 @@ JobsService::JobsService(net::EventLoop& loop, const Clock& clock, kube::Client&
       on_results_(std::move(on_results)),
       reviews_(client, clock),
       receiver_(clock, {.leads = [this] { return hub_ != nullptr; },
-                        .offer = [this](job_hub::NodeBatch batch) { return hub_->offer(std::move(batch)); }}),
+                        .offer = [this](job_hub::NodeBatch batch) { return hub_->offer(std::move(batch)); },
+                        .is_agent = {},
+                        .suspected = [this](const std::string& node) { return suspects_.of(node); }}),
       server_(loop, {.connections = kConnections, .buffered_bytes = kBufferedBytes}) {
   receiver_.add_routes(server_);
 }
@@ -94,15 +96,22 @@ void JobsService::lead(const config::ControllerJobs& settings) {
       clock_, options,
       [this, term](job_hub::HubResults results) {
         loop_.post([this, term, shared = std::make_shared<job_hub::HubResults>(std::move(results))] {
-          if (hub_ && term == term_ && on_results_) on_results_(std::move(*shared));
+          if (hub_ && term == term_) take(std::move(*shared));
         });
       },
       job_hub::JobHub::Limits{});
+  suspects_.clear();
   receiver_.forget();
+}
+
+void JobsService::take(job_hub::HubResults results) {
+  suspects_.note(results.changed);
+  if (on_results_) on_results_(std::move(results));
 }
 
 void JobsService::step_down() {
   hub_.reset();
+  suspects_.clear();
   receiver_.forget();
 }
 

@@ -14,6 +14,7 @@
 #include "core/result.hpp"
 #include "job_hub/hub.hpp"
 #include "job_hub/receiver.hpp"
+#include "job_hub/suspects.hpp"
 #include "jobs/brain.hpp"
 #include "kube/callers/caller_reviews.hpp"
 #include "kube/client.hpp"
@@ -69,6 +70,7 @@ class JobsService {
 
  private:
   void renew();
+  void take(job_hub::HubResults results);
   [[nodiscard]] Status ask(std::function<void(jobs::Brain& brain, WallTime now)> question);
 
   net::EventLoop& loop_;
@@ -78,6 +80,7 @@ class JobsService {
   kube::CallerReviews reviews_;
   std::unique_ptr<job_hub::JobHub> hub_;  // set on the leader
   std::uint64_t term_ = 0;                // results of an earlier hub are out of date
+  job_hub::Suspects suspects_;            // of the hub
   job_hub::JobReceiver receiver_;
   net::HttpServer server_;
   std::optional<net::CertifiedKey> keys_;
