@@ -498,8 +498,8 @@ void Agent::watch_jobs() {
   context.machine.host = machine_.simulated ? with_processes_of_this_machine(machine_.host) : machine_.host;
   context.machine.node = machine_.node;
   context.is_simulated = machine_.simulated;
-  context.has_controller =
-      options_.cluster && (!options_.config.tls.controller.empty() || !options_.config.jobs.controller.empty());
+  context.has_controller = options_.cluster && (!options_.config.tls.controller.empty() ||
+                                                !options_.config.jobs.controller.empty());
   context.rights = caller_rights();
   context.is_agent = [this](const std::string& node) {
     return fleet::check_agent(fleet::with_self(configured_peers_, self_), {node});
@@ -510,6 +510,8 @@ void Agent::watch_jobs() {
                         JobReceiverDoor{*receiver, [this] { return peer_tls(); }}, machine_.node,
                         new_job_instance(), kube::dice(), JobUplink::Pace{});
     context.send = job_uplink_->sender();
+    job_uplink_->on_suspected(
+        [this](std::vector<api::SuspectedJob> suspected) { jobs_->suspect(std::move(suspected)); });
   }
   jobs_.emplace(options_.config, std::move(context));
   jobs_->add_to(server_);

@@ -59,7 +59,14 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
   options.brain_at = brain_at_;
   options.brain.policy.mode = mode_of(config.jobs.mode);
   options.search_every = config.jobs.search_every;
-  options.send = context_.send;
+  evidence_ = std::make_shared<JobEvidence>(config.jobs_dir(), open_evidence_sources(context_.machine));
+  options.send = [evidence = evidence_, send = context_.send](const std::vector<jobs::Record>& records) {
+    evidence->note(records);
+    if (send) send(records);
+  };
+  options.on_suspected = [evidence = evidence_](const std::vector<api::SuspectedJob>& suspected,
+                                                const collect::SeenJobs& seen,
+                                                Instant now) { evidence->look(suspected, seen, now); };
   options.on_records = [feed = feed_](const std::vector<jobs::Record>& records) { feed->add(records); };
   options.on_alerts = log_alerts;
   runner_ = std::make_unique<JobsRunner>(
@@ -68,18 +75,20 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
                                           open_job_sources(machine, config));
       });
   if (brain_at_ != api::JobBrain::coordinator) return;
-  receiver_.emplace(context_.machine.host->clock,
-                    job_hub::JobReceiver::Sink{.leads = [] { return true; },
-                                               .offer =
-                                                   [this](job_hub::NodeBatch batch) {
-                                                     return runner_->receive(std::move(batch)).has_value();
-                                                   },
-                                               .is_agent = context_.is_agent});
+  receiver_.emplace(
+      context_.machine.host->clock,
+      job_hub::JobReceiver::Sink{
+          .leads = [] { return true; },
+          .offer =
+              [this](job_hub::NodeBatch batch) { return runner_->receive(std::move(batch)).has_value(); },
+          .is_agent = context_.is_agent,
+          .suspected = [this](const std::string& node) { return runner_->snapshot()->suspects.of(node); }});
 }
 
 void JobsPart::add_to(net::HttpServer& server) {
   add_jobs_routes(server, {.runner = runner_.get(),
                            .feed = feed_,
+                           .evidence = evidence_,
                            .clock = context_.machine.host->clock,
                            .brain_at = brain_at_,
                            .is_simulated = context_.is_simulated,
@@ -103,6 +112,14 @@ void JobsPart::note(const NodeSnapshot& snapshot) {
 void JobsPart::note(const std::vector<Event>& events) {
   if (!runner_) return;
   if (auto records = node_records_.take(events); !records.empty()) runner_->add(std::move(records));
+}
+
+void JobsPart::suspect(std::vector<api::SuspectedJob> suspected) {
+  if (!runner_ || (suspected.empty() && !has_suspects_)) return;
+  const bool has_some = !suspected.empty();
+  // If too many wait, the next batch states it again.
+  if (runner_->post([suspected = std::move(suspected)](NodeJobs& jobs) { jobs.suspect(suspected); }))
+    has_suspects_ = has_some;
 }
 
 std::string JobsPart::metrics() const {

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "agent/jobs/job_evidence.hpp"
 #include "agent/jobs/jobs_routes.hpp"
 #include "agent/jobs/jobs_runner.hpp"
 #include "agent/jobs/node_records.hpp"
 #include "agent/jobs/open_sources.hpp"
 #include "agent/jobs/record_feed.hpp"
+#include "api/job_batch.hpp"
 #include "config/config.hpp"
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
@@ -49,6 +51,8 @@ class JobsPart {
   // What the checks of this node state.
   void note(const NodeSnapshot& snapshot);
   void note(const std::vector<Event>& events);
+  // The jobs of this node that its controller or coordinator suspects to hang, from now on.
+  void suspect(std::vector<api::SuspectedJob> suspected);
   // Empty: jobs are not watched.
   [[nodiscard]] std::string metrics() const;
 
@@ -57,7 +61,9 @@ class JobsPart {
   api::JobBrain brain_at_;
   NodeRecords node_records_;
   std::shared_ptr<RecordFeed> feed_;
-  std::uint64_t noted_ = 0;  // generation of the last snapshot
+  bool has_suspects_ = false;
+  std::uint64_t noted_ = 0;                // generation of the last snapshot
+  std::shared_ptr<JobEvidence> evidence_;  // null: jobs are not watched
   std::unique_ptr<JobsRunner> runner_;
   std::optional<job_hub::JobReceiver> receiver_;  // of a coordinator
 };

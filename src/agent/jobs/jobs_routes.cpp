@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/jobs_v1.hpp"
+#include "core/parse.hpp"
 #include "core/text.hpp"
 #include "net/responses.hpp"
 
@@ -120,7 +121,56 @@ void mute(const JobsRouteContext& context, const HttpRequest& request, Responder
              });
 }
 
+void list_evidence(const JobsRouteContext& context, const std::shared_ptr<Responder>& responder) {
+  context.evidence->list([responder](const Result<api::EvidenceList>& list) {
+    if (!list) return responder->respond(list.error());
+    responder->respond(net::json_response(api::to_json(*list)));
+  });
+}
+
+void read_evidence(const JobsRouteContext& context, const HttpRequest& request,
+                   const std::shared_ptr<Responder>& responder) {
+  const auto wanted = [&](std::string_view name) {
+    const auto found = request.query.find(name);
+    return found == request.query.end() ? std::string() : found->second;
+  };
+  std::size_t offset = 0;
+  if (const std::string text = wanted("offset"); !text.empty()) {
+    const auto number = parse_number<std::size_t>(text);
+    if (!number) return responder->respond({Errc::malformed, "offset: expected a number of bytes"});
+    offset = *number;
+  }
+  if (!request.query.contains("item"))
+    return responder->respond({Errc::malformed, "item: expected the file of an item, from the list"});
+  context.evidence->read(wanted("id"), wanted("item"), offset, [responder](Result<std::string> text) {
+    if (!text) return responder->respond(text.error());
+    responder->respond(net::text_response(*std::move(text)));
+  });
+}
+
+void get_evidence(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
+  if (const auto why = why_no_jobs(context, false)) return responder.respond(*why);
+  const auto shared = std::make_shared<Responder>(std::move(responder));
+  if (request.query.contains("id"))
+    read_evidence(context, request, shared);
+  else
+    list_evidence(context, shared);
+}
+
 using Route = void (*)(const JobsRouteContext&, const HttpRequest&, Responder);
+
+// It shows the kernel log, and where programs wait.
+void add_evidence_route(net::HttpServer& server, const JobsRouteContext& context) {
+  server.route("GET", "/v1/jobs/evidence",
+               kube::guarded(
+                   context.rights,
+                   [](const HttpRequest&) {
+                     return kube::VirtualResource{"jobs", "evidence"};
+                   },
+                   [context](const HttpRequest& request, Responder responder) {
+                     get_evidence(context, request, std::move(responder));
+                   }));
+}
 
 void add_action(net::HttpServer& server, const JobsRouteContext& context, std::string_view path,
                 const std::string& permission, Route route) {
@@ -145,6 +195,7 @@ void add_jobs_routes(net::HttpServer& server, const JobsRouteContext& context) {
   server.route("GET", "/v1/jobs/records", [context](const HttpRequest& request, Responder responder) {
     follow_records(context, request, std::move(responder));
   });
+  add_evidence_route(server, context);
   add_action(server, context, "/v1/jobs/feedback", "feedback", &state_feedback);
   add_action(server, context, "/v1/jobs/ack", "ack", &acknowledge);
   add_action(server, context, "/v1/jobs/mute", "mute", &mute);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "agent/jobs/job_evidence.hpp"
 #include "agent/jobs/jobs_runner.hpp"
 #include "agent/jobs/record_feed.hpp"
 #include "core/clock.hpp"
@@ -14,8 +16,9 @@ namespace autopilot::agent {
 
 // What the routes use. Everything outlives the server.
 struct JobsRouteContext {
-  JobsRunner* runner = nullptr;      // null: jobs.enabled is false
-  std::shared_ptr<RecordFeed> feed;  // used on the runner's thread only
+  JobsRunner* runner = nullptr;           // null: jobs.enabled is false
+  std::shared_ptr<RecordFeed> feed;       // used on the runner's thread only
+  std::shared_ptr<JobEvidence> evidence;  // null as the runner
   const Clock& clock;
   api::JobBrain brain_at = api::JobBrain::agent;
   bool is_simulated = false;

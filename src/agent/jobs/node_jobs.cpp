@@ -143,7 +143,14 @@ void NodeJobs::evaluate(Instant now, std::vector<jobs::Record>& records) {
     remember(record);
   if (options_.on_records && !whole.empty()) options_.on_records(whole);
   evaluated_ = now.wall;
-  if (options_.brain_at == api::JobBrain::controller) return;
+  if (options_.brain_at != api::JobBrain::controller) judge(now, whole);
+  if (!options_.on_suspected) return;
+  std::vector<api::SuspectedJob> suspected = suspects_.of(options_.node);
+  suspected.insert(suspected.end(), suspected_.begin(), suspected_.end());
+  options_.on_suspected(suspected, seen_, now);
+}
+
+void NodeJobs::judge(Instant now, const std::vector<jobs::Record>& whole) {
   for (const jobs::Record& record : whole)
     brain_.add(record);
   brain_.advance(now.wall);
@@ -151,7 +158,10 @@ void NodeJobs::evaluate(Instant now, std::vector<jobs::Record>& records) {
   if (options_.on_alerts && !alerts.empty()) options_.on_alerts(alerts);
   // Actions need a controller: here they stay what the report shows.
   (void)brain_.take_actions();
-  (void)brain_.take_changed();
+  std::vector<jobs::JobReport> changed;
+  for (const std::string& job : brain_.take_changed())
+    if (auto report = brain_.report(job)) changed.push_back(*std::move(report));
+  suspects_.note(changed);
 }
 
 void NodeJobs::remember(const jobs::Record& record) {
@@ -206,6 +216,7 @@ std::shared_ptr<const JobsSnapshot> NodeJobs::snapshot() const {
   for (const JobSource& source : sources_)
     list.sources.push_back(source.name);
   list.not_seen = not_seen();
+  snapshot->suspects = suspects_;
   snapshot->counts = counts_;
   snapshot->counts.dropped += assembly_.dropped() + brain_.counts().dropped;
   return snapshot;

@@ -9,12 +9,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/jobs/job_search.hpp"
+#include "api/job_batch.hpp"
 #include "api/jobs_v1.hpp"
 #include "collect/source.hpp"
 #include "core/clock.hpp"
+#include "job_hub/suspects.hpp"
 #include "jobs/assembly.hpp"
 #include "jobs/brain.hpp"
 #include "jobs/records.hpp"
@@ -37,6 +40,9 @@ struct NodeJobsOptions {
   // Gets the records of whole jobs, for followers. Called by run().
   std::function<void(const std::vector<jobs::Record>&)> on_records;
   std::function<void(const std::vector<jobs::Alert>&)> on_alerts;
+  // Gets the jobs that are suspected to hang, here or by suspect(), also if there are none. Called by run().
+  std::function<void(const std::vector<api::SuspectedJob>&, const collect::SeenJobs&, Instant now)>
+      on_suspected;
 };
 
 struct NodeJobsCounts {
@@ -54,6 +60,7 @@ struct NodeJobsCounts {
 struct JobsSnapshot {
   api::JobList list;  // reports with everything
   NodeJobsCounts counts;
+  job_hub::Suspects suspects;  // of all nodes; empty if the controller evaluates
 };
 
 // The jobs of one node: searches them, polls their sources, and evaluates what they report, or only sends it.
@@ -75,6 +82,9 @@ class NodeJobs {
   // Records that another node sent to this coordinator. is_whole: they begin with all jobs of the node.
   void receive(const std::string& node, std::vector<jobs::Record> records, bool is_whole);
 
+  // The jobs of this node that its controller or coordinator suspects to hang, from now on.
+  void suspect(std::vector<api::SuspectedJob> suspected) { suspected_ = std::move(suspected); }
+
   [[nodiscard]] jobs::Brain& brain() { return brain_; }
   // The last records of nodes and of jobs that run, with the time of now: where a follower begins.
   [[nodiscard]] std::vector<jobs::Record> present() const;
@@ -91,6 +101,7 @@ class NodeJobs {
   void poll(Instant now, std::vector<jobs::Record>& records);
   void poll_source(JobSource& source, Instant now, std::vector<jobs::Record>& records);
   void evaluate(Instant now, std::vector<jobs::Record>& records);
+  void judge(Instant now, const std::vector<jobs::Record>& whole);
   void remember(const jobs::Record& record);
   [[nodiscard]] std::vector<std::string> not_seen() const;
 
@@ -101,6 +112,8 @@ class NodeJobs {
   std::map<std::string, std::string> source_problems_;  // by name
   jobs::Assembly assembly_;
   jobs::Brain brain_;
+  job_hub::Suspects suspects_;                // of the brain
+  std::vector<api::SuspectedJob> suspected_;  // by another program
   collect::SeenJobs seen_;
   std::string search_problem_;
   std::map<std::string, jobs::JobRecord> stated_;  // of this node, as they were sent last

@@ -181,6 +181,43 @@ TEST_F(NodeJobsTest, a_stopped_rank_is_the_culprit_of_a_hang_within_three_minute
   EXPECT_EQ(hang->severity, jobs::Severity::page);
 }
 
+TEST_F(NodeJobsTest, a_job_that_stops_is_suspected_by_its_finding) {
+  machine_.jobs = {job_of("a")};
+  std::vector<std::string> reasons;  // ids of findings; empty: stalled
+  NodeJobsOptions options;
+  options.on_suspected = [&](const std::vector<api::SuspectedJob>& suspected, const collect::SeenJobs& seen,
+                             Instant) {
+    EXPECT_EQ(seen.jobs.size(), 1U);
+    for (const api::SuspectedJob& one : suspected)
+      if (reasons.empty() || reasons.back() != one.finding) reasons.push_back(one.finding);
+  };
+  NodeJobs jobs = make(options);
+  run(jobs, 3min);
+  EXPECT_THAT(reasons, IsEmpty());
+  machine_.steps = false;
+  machine_.stopped_rank = 2;
+  run(jobs, 3min);
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons.back(), jobs.brain().report("a")->findings.at(0).id);
+  EXPECT_THAT(jobs.snapshot()->suspects.of("n0"), SizeIs(1));
+  EXPECT_THAT(jobs.snapshot()->suspects.of("n1"), IsEmpty());
+}
+
+TEST_F(NodeJobsTest, a_suspicion_of_the_controller_counts_until_it_takes_it_back) {
+  machine_.jobs = {job_of("a")};
+  std::vector<api::SuspectedJob> now;
+  NodeJobsOptions options;
+  options.brain_at = api::JobBrain::controller;
+  options.on_suspected = [&](const auto& suspected, const auto&, Instant) { now = suspected; };
+  NodeJobs jobs = make(options);
+  jobs.suspect({{"a", "00c0ffee00c0ffee"}});
+  run(jobs, 10s);
+  EXPECT_EQ(now, (std::vector<api::SuspectedJob>{{"a", "00c0ffee00c0ffee"}}));
+  jobs.suspect({});
+  run(jobs, 2s);
+  EXPECT_THAT(now, IsEmpty());
+}
+
 TEST_F(NodeJobsTest, a_search_that_fails_ends_no_job_and_is_stated) {
   machine_.jobs = {job_of("a")};
   NodeJobs jobs = make();

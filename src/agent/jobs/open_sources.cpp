@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "agent/jobs/evidence_texts.hpp"
 #include "collect/discovery/gpu_holders.hpp"
 #include "collect/discovery/job_finder.hpp"
 #include "collect/flight_recorder/dump_source.hpp"
@@ -121,6 +122,21 @@ std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config
   sources.push_back(
       {"flight recorder", std::make_unique<collect::DumpSource>(environment_of, collect::DumpSettings{})});
   return sources;
+}
+
+// Without the caches of the sources, which belong to another thread.
+collect::EvidenceSources open_evidence_sources(const JobsMachine& machine) {
+  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"));
+  return {.ask_ras = [ras](const host::RasTarget& target,
+                           MonoTime deadline) { return ras->ask(target, deadline); },
+          .environment_of =
+              [](const collect::RankProcess& process) {
+                return collect::read_rank_environment(process).value_or(collect::RankEnvironment{});
+              },
+          .counters = {},
+          .kernel_log = [host = machine.host](MonoTime deadline) -> Result<std::string> {
+            return kernel_log_text(TRY(host->kernel_log.read(0, deadline)));
+          }};
 }
 
 }  // namespace autopilot::agent

@@ -7,6 +7,7 @@
 
 #include "agent/jobs/job_search.hpp"
 #include "agent/jobs/node_jobs.hpp"
+#include "collect/evidence/capture.hpp"
 #include "config/config.hpp"
 #include "host/host.hpp"
 
@@ -26,9 +27,12 @@ struct JobsMachine {
 // Searches jobs by processes, GPUs and containers.
 [[nodiscard]] std::unique_ptr<JobSearch> open_job_search(const JobsMachine& machine);
 
-// All sources of job data, in the order in which they are polled. A source that cannot be opened states so in its
-// not_seen.
+// All sources of job data, in the order in which they are polled. A source that cannot be opened states so in
+// its not_seen.
 [[nodiscard]] std::vector<JobSource> open_job_sources(const JobsMachine& machine,
                                                       const config::Config& config);
+
+// What is captured when a job is suspected to hang, without counters.
+[[nodiscard]] collect::EvidenceSources open_evidence_sources(const JobsMachine& machine);
 
 }  // namespace autopilot::agent
