@@ -23,7 +23,7 @@ class EvidenceWatch {
   // Captures; the oldest are forgotten. The folder of a finding is never written twice.
   static constexpr std::size_t kMostRemembered = 256;
 
-  // False: there is no room for the request now; it comes again with the next look.
+  // False: there is no room for the request now; it comes again with the next call.
   using Start = std::function<bool(collect::EvidenceRequest request)>;
 
   // Only jobs with processes on this node are captured.
