@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "api/job_evidence.hpp"
 #include "api/jobs_v1.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
@@ -56,6 +58,18 @@ int show_list(const AgentClient& agent, OutputFormat format) {
   return code;
 }
 
+// Empty also for a caller who may not read evidence.
+std::vector<std::string> evidence_of(const AgentClient& agent, const std::string& job) {
+  constexpr std::size_t shown = 8;
+  std::vector<std::string> folders;
+  const auto body = agent.get("/v1/jobs/evidence");
+  const auto list = body ? api::parse_evidence_list(*body) : fail(body.error());
+  if (!list) return folders;
+  for (const api::CapturedEvidence& captured : list->evidence)
+    if (captured.job == job && folders.size() < shown) folders.push_back(list->folder + "/" + captured.id);
+  return folders;
+}
+
 using RenderJob = std::string (*)(const jobs::JobReport&, const JobPageContext&, const TableStyle&);
 
 int show_job(const AgentClient& agent, const LiveOptions& options, RenderJob render) {
@@ -75,6 +89,7 @@ int show_job(const AgentClient& agent, const LiveOptions& options, RenderJob ren
       context.not_seen = list->not_seen;
       is_simulated = list->is_simulated;
     }
+  if (render == &render_job_page) context.evidence = evidence_of(agent, job->state.job);
   const TableStyle style = terminal_style();
   std::cout << simulated_line(is_simulated, style) << render(*job, context, style);
   return code_of(*job);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/bandwidth.hpp"
+#include "api/job_evidence.hpp"
 #include "api/jobs_v1.hpp"
 #include "api/network.hpp"
 #include "api/v1.hpp"
@@ -28,6 +29,15 @@ int main() {
                                   .sources = {"processes", "telemetry"},
                                   .not_seen = {"logs: not readable; run the agent as root"}})},
       {"JobList", to_json(JobList{})},
+      {"JobEvidenceList",
+       to_json(EvidenceList{
+           "/var/lib/autopilot/jobs/evidence",
+           {{.id = "00c0ffee00c0ffee",
+             .job = "ml/a",
+             .time = WallTime(std::chrono::seconds(1767225600)),
+             .items =
+                 {{.name = "ras", .file = "ras-rank0.txt", .bytes = 7, .took_s = 0.5, .problem = {}},
+                  {.name = "counters", .file = {}, .bytes = 0, .took_s = 0, .problem = "no window"}}}}})},
       {"JobFeedbackRequest", to_json(JobFeedbackRequest{"00c0ffee00c0ffee", jobs::Verdict::confirmed, "x"})},
       {"JobAckRequest", to_json(JobAckRequest{"00c0ffee00c0ffee"})},
       {"JobMuteRequest", to_json(JobMuteRequest{"ml/llama", std::chrono::hours(1)})},

@@ -369,6 +369,9 @@ std::string render_job_page(const jobs::JobReport& report, const JobPageContext&
     page.gap();
     page.line("No finding.");
   }
+  if (!context.evidence.empty()) page.gap();
+  for (std::size_t at = 0; at < context.evidence.size(); ++at)
+    page.section(at == 0 ? "Captured" : "", context.evidence[at]);
   if (!report.feedback.empty() || !report.acknowledged.empty()) page.gap();
   for (const jobs::Acknowledgement& held : report.acknowledged)
     page.section("Known to", held.by + ": " + held.finding);
