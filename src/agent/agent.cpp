@@ -18,6 +18,7 @@
 #include "agent/job_uplink.hpp"
 #include "agent/jobs/jobs_metrics.hpp"
 #include "agent/jobs/jobs_part.hpp"
+#include "agent/jobs/node_pods.hpp"
 #include "agent/journal_retry.hpp"
 #include "agent/journal_shown.hpp"
 #include "agent/metrics.hpp"
@@ -95,6 +96,7 @@ class Agent {
   void begin_schedule();
   Status offer_network_tests();
   void watch_jobs();
+  [[nodiscard]] bool lists_pods() const;
   [[nodiscard]] std::string jobs_metrics() const;
   [[nodiscard]] preflight::GateContext gate_context();
   void tell_start(const std::string& moved_aside);
@@ -137,6 +139,7 @@ class Agent {
   std::optional<nettest::NetworkTests> network_tests_;
   std::optional<compat::ibm_autopilot::IbmRoutes> ibm_routes_;
   std::optional<JobUplink> job_uplink_;  // where another program evaluates the jobs of this node
+  std::shared_ptr<NodePods> node_pods_;  // null: nothing needs them, or no cluster is asked
   std::optional<JobsPart> jobs_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
@@ -408,11 +411,13 @@ void Agent::join_cluster() {
       std::string(diagnostics::kDeepTestCheck),
       fail(Errc::unavailable, "the Node object, which holds the deep diagnostics, was not read yet"));
   // The kubelet knows each GPU of a pod, the cluster only that it has some.
-  if (machine_.has_accelerator && options_.config.kubelet.helper_socket.empty())
+  if (lists_pods()) {
     sources.note_holders = [this](const Observations& holders) {
       runtime_.note_users(holders);
       poll_soon();
     };
+    if (node_pods_) sources.pods = listener_of(node_pods_);
+  }
   const bool is_report_unread = cluster_memory_.is_report_unread;
   cluster_.emplace(loop_, machine_.host->clock, *options_.cluster, std::move(options), options_.config,
                    std::move(sources), std::move(cluster_memory_));
@@ -493,10 +498,17 @@ Status Agent::offer_network_tests() {
   return {};
 }
 
+// The cluster is asked for the pods of this node.
+bool Agent::lists_pods() const {
+  return options_.cluster && machine_.has_accelerator && options_.config.kubelet.helper_socket.empty();
+}
+
 void Agent::watch_jobs() {
   JobsPartContext context;
   context.machine.host = machine_.simulated ? with_processes_of_this_machine(machine_.host) : machine_.host;
   context.machine.node = machine_.node;
+  if (options_.config.jobs.enabled && lists_pods()) node_pods_ = std::make_shared<NodePods>();
+  context.machine.pods = node_pods_;
   context.is_simulated = machine_.simulated;
   context.has_controller = options_.cluster && (!options_.config.tls.controller.empty() ||
                                                 !options_.config.jobs.controller.empty());

@@ -114,7 +114,8 @@ ClusterLink::ClusterLink(net::EventLoop& loop, const Clock& clock, const kube::C
       node_(loop, client_, writer_, clock, with_instance(std::move(options), instance_), kube::dice(),
             [this](const kube::Node& node) { take_over(node); }) {
   if (sources_.note_holders)
-    attribution_.emplace(loop, client_, clock, node_name_, kube::dice(), sources_.note_holders);
+    attribution_.emplace(loop, client_, clock, node_name_, kube::dice(), sources_.note_holders,
+                         sources_.pods);
 }
 
 ClusterLink::~ClusterLink() = default;

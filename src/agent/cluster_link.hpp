@@ -54,6 +54,7 @@ struct ClusterSources {
   const diagnostics::PassBook* passes = nullptr;
   // The pods that hold GPUs of the node; empty: the cluster is not asked for them.
   std::function<void(const Observations& holders)> note_holders;
+  kube::PodListener pods = {};  // gets them if note_holders is set
 };
 
 // denied: a simulated machine is not written to a cluster, unless allow_simulated.

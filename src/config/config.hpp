@@ -179,6 +179,7 @@ struct Jobs {
   Duration search_every = std::chrono::seconds{10};
   std::string heartbeat_folder = "auto";  // auto: beside `socket`; empty: none
   std::string step_pattern;               // RE2; empty: the built-in patterns
+  int metrics_port = 0;                   // of inference servers without the annotation; 0: not read
   std::string state_dir;                  // of evidence; empty: "jobs" in Config::state_dir
 };
 

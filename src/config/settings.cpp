@@ -390,6 +390,13 @@ constexpr std::array kSettings{
             "Empty: the built-in patterns, and a number that rises by a constant.",
             AUTOPILOT_READ(read_word(m, s, &is_step_pattern, c.jobs.step_pattern)),
             AUTOPILOT_SHOW(c.jobs.step_pattern)},
+    Setting{
+        "jobs.metrics_port", "0 to 65535", kAtStart, kNoVariable,
+        "Port of the Prometheus metrics of inference servers, on the loopback address or the address of the "
+        "pod (docs/job-progress.md). The annotation autopilot.ibm.com/metrics-port of a pod takes "
+        "precedence. 0: only pods with the annotation are read.",
+        AUTOPILOT_READ(read_integer(m, s, 0, 65535, c.jobs.metrics_port)),
+        AUTOPILOT_SHOW(std::to_string(c.jobs.metrics_port))},
     Setting{"jobs.state_dir", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
             "Folder of evidence that is kept when a job is suspected to hang. Empty: jobs in `state_dir`.",
             AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.jobs.state_dir)),

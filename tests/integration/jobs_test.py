@@ -156,10 +156,10 @@ class JobsTest(unittest.TestCase):
         self.assertIn("rank 2", page)
         self.assertIn(hang["culprit"]["node"], page)
         self.assertLess(len(page.splitlines()), 24)
-        evidence = harness.wait_until(lambda: next((one for one in json.loads(agent.request("GET", "/v1/jobs/evidence")[1])["evidence"]
+        evidence = harness.wait_until(lambda: next((one for one in json.loads(agent.request("GET", "/v1/jobs/evidence", unix=True)[1])["evidence"]
                                                     if one["id"] == hang["id"]), None), "evidence of the hang is captured", 60)
         self.assertEqual(evidence["job"], name)
-        status, text = agent.request("GET", f"/v1/jobs/evidence?id={hang['id']}&item=processes.txt")
+        status, text = agent.request("GET", f"/v1/jobs/evidence?id={hang['id']}&item=processes.txt", unix=True)
         self.assertEqual(status, 200)
         self.assertIn("rank 2", text)
         self.assertIn(f"evidence/{hang['id']}", self.cli(agent, "jobs", "show", name, codes=(2,)))

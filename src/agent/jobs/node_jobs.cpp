@@ -39,7 +39,8 @@ MonoTime NodeJobs::run() {
   std::vector<jobs::Record> records = std::exchange(waiting_, {});
   if (!next_search_ || now.mono >= *next_search_) {
     search(now, records);
-    const Duration pause = seen_.jobs.empty() ? kIdleFactor * options_.search_every : options_.search_every;
+    const bool is_idle = seen_.jobs.empty() && search_problem_.empty();
+    const Duration pause = is_idle ? kIdleFactor * options_.search_every : options_.search_every;
     next_search_ = now.mono + pause;
   }
   const bool has_jobs = !seen_.jobs.empty();

@@ -2,7 +2,9 @@
 #include "agent/jobs/open_sources.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "agent/jobs/evidence_texts.hpp"
@@ -11,6 +13,7 @@
 #include "collect/flight_recorder/dump_source.hpp"
 #include "collect/progress/heartbeat_source.hpp"
 #include "collect/progress/log_source.hpp"
+#include "collect/progress/serving_source.hpp"
 #include "collect/ras/ras_source.hpp"
 #include "collect/telemetry/sampler.hpp"
 #include "host/helpers/helper_client.hpp"
@@ -22,6 +25,9 @@ namespace {
 // For the driver, which lists the processes on GPUs.
 constexpr Duration kDriverPatience = std::chrono::seconds(5);
 
+// For the first list of pods.
+constexpr Duration kPodsPatience = std::chrono::seconds(30);
+
 class ProcessSearch final : public JobSearch {
  public:
   explicit ProcessSearch(JobsMachine machine)
@@ -30,14 +36,34 @@ class ProcessSearch final : public JobSearch {
   Result<collect::SeenJobs> look(Instant now) override {
     const collect::GpuHolders holders =
         collect::read_gpu_holders(machine_.host->nvidia_gpus, now.mono + kDriverPatience);
-    return finder_.look(holders, {}, now.wall);
+    if (!begin_) begin_ = now.mono;
+    auto pods = machine_.pods ? machine_.pods->facts() : std::nullopt;
+    // A job has another key without the owner of its pods.
+    if (machine_.pods && !pods && now.mono - *begin_ < kPodsPatience)
+      return fail(Errc::unavailable, "the API server has not listed the pods of this node yet");
+    return finder_.look(holders, pods.value_or(collect::PodFactsByUid{}), now.wall);
   }
   std::vector<jobs::JobEndRecord> take_ended() override { return finder_.take_ended(); }
 
  private:
   JobsMachine machine_;
   collect::JobFinder finder_;
+  std::optional<MonoTime> begin_;  // of the first search
 };
+
+// Without the API server no end of a pod is waited for.
+std::function<std::optional<collect::PodEnd>(const std::string&)> pod_end_of(const JobsMachine& machine) {
+  if (!machine.pods) return {};
+  return [pods = machine.pods](const std::string& uid) { return pods->end(uid); };
+}
+
+collect::ServingOptions serving_options_of(const JobsMachine& machine, const config::Config& config) {
+  collect::ServingOptions options;
+  options.port = static_cast<std::uint16_t>(config.jobs.metrics_port);
+  if (machine.pods)
+    options.pod_address = [pods = machine.pods](const std::string& uid) { return pods->address(uid); };
+  return options;
+}
 
 // What was read once of each process: its initial environment does not change. An environment that cannot be
 // read is read again at the next call.
@@ -110,7 +136,7 @@ std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config
                                                                             .spin_w = {},
                                                                             .busy_w = {}})});
   sources.push_back({"logs", std::make_unique<collect::LogSource>(collect::LogOptions{
-                                 .step_pattern = config.jobs.step_pattern, .pod_end = {}})});
+                                 .step_pattern = config.jobs.step_pattern, .pod_end = pod_end_of(machine)})});
   if (const std::string folder = config.heartbeat_path(); !folder.empty())
     sources.push_back({"heartbeats", std::make_unique<collect::HeartbeatSource>(
                                          collect::HeartbeatOptions{.folder = folder})});
@@ -121,6 +147,8 @@ std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config
                                      environment_of, collect::RasSettings{.node = machine.node})});
   sources.push_back(
       {"flight recorder", std::make_unique<collect::DumpSource>(environment_of, collect::DumpSettings{})});
+  sources.push_back({"metrics of inference servers",
+                     std::make_unique<collect::ServingSource>(serving_options_of(machine, config))});
   return sources;
 }
 

@@ -7,6 +7,7 @@
 
 #include "agent/jobs/job_search.hpp"
 #include "agent/jobs/node_jobs.hpp"
+#include "agent/jobs/node_pods.hpp"
 #include "collect/evidence/capture.hpp"
 #include "config/config.hpp"
 #include "host/host.hpp"
@@ -17,6 +18,7 @@ namespace autopilot::agent {
 struct JobsMachine {
   std::shared_ptr<const host::Host> host;
   std::string node;
+  std::shared_ptr<const NodePods> pods = {};  // null: the API server is not asked for them
 };
 
 // A simulated machine with the processes and files of this one: jobs run here, also where the devices are

@@ -124,6 +124,13 @@ TEST(JobPages, the_page_has_findings_losses_and_feedback) {
   EXPECT_THAT(page, HasSubstr("over since"));
 }
 
+TEST(JobPages, the_page_names_the_folders_with_evidence) {
+  JobPageContext captured = context();
+  captured.evidence = {"/var/lib/autopilot/jobs/evidence/00c0ffee00c0ffee"};
+  EXPECT_THAT(render_job_page(sample_job(), captured, {}), HasSubstr("jobs/evidence/00c0ffee00c0ffee"));
+  EXPECT_EQ(render_job_page(sample_job(), context(), {}).find("Captured"), std::string::npos);
+}
+
 TEST(JobPages, control_characters_of_a_job_do_not_reach_the_terminal) {
   jobs::JobReport report = hung_job();
   report.findings[0].summary = "\x1b[2J all is well";

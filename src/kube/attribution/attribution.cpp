@@ -27,19 +27,22 @@ kube::WatchOptions watch_of(const std::string& node) {
 
 Attribution::Attribution(net::EventLoop& loop, kube::Client& client, const Clock& clock,
                          const std::string& node, std::function<double()> random,
-                         std::function<void(const Observations& holders)> report)
+                         std::function<void(const Observations& holders)> report, PodListener pods)
     : loop_(loop),
       clock_(clock),
       report_(std::move(report)),
+      listener_(std::move(pods)),
       watch_(loop, client, watch_of(node),
              {[this] {
                 is_listing_ = true;
                 pods_.clear();
+                if (listener_.begin_list) listener_.begin_list();
               },
-              [this](const kube::JsonObject& object) { pods_.put(kube::parse_pod(object)); },
+              [this](const kube::JsonObject& object) { list(kube::parse_pod(object)); },
               [this] {
                 is_listing_ = false;
                 problem_.clear();
+                if (listener_.end_list) listener_.end_list();
                 tell();
               },
               [this](const kube::JsonObject& object) { put(kube::parse_pod(object)); },
@@ -67,8 +70,14 @@ Result<std::string> Attribution::holder() const {
   return pods_.holder();
 }
 
+void Attribution::list(const kube::Pod& pod) {
+  if (listener_.put) listener_.put(pod);
+  (void)pods_.put(pod);
+}
+
 void Attribution::put(const kube::Pod& pod) {
   problem_.clear();
+  if (listener_.put) listener_.put(pod);
   if (pods_.put(pod)) tell();
 }
 
@@ -77,6 +86,7 @@ void Attribution::remove(const kube::Pod& pod) {
   problem_.clear();
   tell();
   pods_.remove(pod);
+  if (listener_.remove) listener_.remove(pod);
 }
 
 void Attribution::tell() {

@@ -14,6 +14,14 @@
 
 namespace autopilot::kube {
 
+// Gets the pods of the node as they are seen, from Attribution. All functions are set, or none is.
+struct PodListener {
+  std::function<void()> begin_list;  // what follows, up to end_list, is all there is
+  std::function<void(const kube::Pod& pod)> put;
+  std::function<void()> end_list;
+  std::function<void(const kube::Pod& pod)> remove;
+};
+
 // Which pods an incident of a GPU may concern, where the kubelet does not answer: asks the API server for the
 // pods of the own node. Lists the pods once, again at most once a minute, and watches their changes. On the
 // loop's thread.
@@ -24,7 +32,8 @@ class Attribution {
 
   // random: in [0, 1), for the jitter of pauses. report: gets GpuPods::holders.
   Attribution(net::EventLoop& loop, kube::Client& client, const Clock& clock, const std::string& node,
-              std::function<double()> random, std::function<void(const Observations& holders)> report);
+              std::function<double()> random, std::function<void(const Observations& holders)> report,
+              PodListener pods = {});
   Attribution(const Attribution&) = delete;
   Attribution& operator=(const Attribution&) = delete;
   ~Attribution() = default;
@@ -39,6 +48,7 @@ class Attribution {
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
+  void list(const kube::Pod& pod);
   void put(const kube::Pod& pod);
   void remove(const kube::Pod& pod);
   void tell();
@@ -47,6 +57,7 @@ class Attribution {
   net::EventLoop& loop_;
   const Clock& clock_;
   const std::function<void(const Observations& holders)> report_;
+  const PodListener listener_;
   GpuPods pods_;
   bool is_listing_ = true;  // what is known is not all there is
   bool is_wanted_ = false;

@@ -52,7 +52,11 @@ class AttributionTest : public testing::ClusterFixture {
           told_.clear();
           for (const Observation& holder : holders)
             told_.push_back(holder.name);
-        });
+        },
+        {.begin_list = [this] { seen_.emplace_back("list"); },
+         .put = [this](const Pod& pod) { seen_.push_back(pod.meta.name); },
+         .end_list = [this] { seen_.emplace_back("complete"); },
+         .remove = [this](const Pod& pod) { seen_.push_back("without " + pod.meta.name); }});
     attribution_->start();
   }
   [[nodiscard]] bool run_until_told(const std::vector<std::string>& names) {
@@ -60,6 +64,7 @@ class AttributionTest : public testing::ClusterFixture {
   }
 
   std::vector<std::string> told_;
+  std::vector<std::string> seen_;  // by the listener
   int tells_ = 0;
   std::unique_ptr<Attribution> attribution_;
 };
@@ -82,6 +87,16 @@ TEST_F(AttributionTest, is_silent_until_it_is_known_that_nobody_knows_better) {
   EXPECT_THAT(told_, IsEmpty());
   attribution_->note(look({"nvml"}));
   EXPECT_THAT(told_, ElementsAre("pod.ml/train-0"));
+}
+
+TEST_F(AttributionTest, a_listener_gets_all_pods_also_while_the_kubelet_knows_better) {
+  start(
+      {{list(pod_text("train-0"))},
+       {pieces({event("ADDED", pod_text("train-1")), event("DELETED", pod_text("train-0"))}, false), true}});
+  attribution_->note(look({"kubelet"}));
+  EXPECT_TRUE(run_until([this] { return seen_.size() == 5; }));
+  EXPECT_THAT(seen_, ElementsAre("list", "train-0", "complete", "train-1", "without train-0"));
+  EXPECT_THAT(told_, IsEmpty());
 }
 
 TEST_F(AttributionTest, tells_also_where_nobody_looks_at_processes) {
