@@ -58,7 +58,7 @@ int show_list(const AgentClient& agent, OutputFormat format) {
   return code;
 }
 
-// Empty also for a caller who may not read evidence.
+// Empty also for a caller without the permission to read evidence.
 std::vector<std::string> evidence_of(const AgentClient& agent, const std::string& job) {
   constexpr std::size_t shown = 8;
   std::vector<std::string> folders;

@@ -53,10 +53,10 @@ class AttributionTest : public testing::ClusterFixture {
           for (const Observation& holder : holders)
             told_.push_back(holder.name);
         },
-        {.begin_list = [this] { seen_.emplace_back("list"); },
-         .put = [this](const Pod& pod) { seen_.push_back(pod.meta.name); },
-         .end_list = [this] { seen_.emplace_back("complete"); },
-         .remove = [this](const Pod& pod) { seen_.push_back("without " + pod.meta.name); }});
+        PodListener{.begin_list = [this] { seen_.emplace_back("list"); },
+                    .put = [this](const Pod& pod) { seen_.push_back(pod.meta.name); },
+                    .end_list = [this] { seen_.emplace_back("complete"); },
+                    .remove = [this](const Pod& pod) { seen_.push_back("without " + pod.meta.name); }});
     attribution_->start();
   }
   [[nodiscard]] bool run_until_told(const std::vector<std::string>& names) {
