@@ -16,6 +16,7 @@
 #include "collect/progress/serving_source.hpp"
 #include "collect/ras/ras_source.hpp"
 #include "collect/telemetry/sampler.hpp"
+#include "core/log_parts.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/nccl_ras/ras_helper.hpp"
 
@@ -50,6 +51,16 @@ class ProcessSearch final : public JobSearch {
   collect::JobFinder finder_;
   std::optional<MonoTime> begin_;  // of the first search
 };
+
+// As a reader that wants nothing afterwards: what it does not read then is not lost, and not kept for it.
+Result<std::string> read_kernel_log(const host::Host& host, MonoTime deadline) {
+  const auto read = [&](LogParts parts) {
+    return host.kernel_log.read_if(0, deadline, {.reader = "evidence", .parts = parts, .holds = {}});
+  };
+  const host::KernelRecords records = TRY(read(LogParts::all));
+  TRY_STATUS(read(LogParts::none));
+  return kernel_log_text(records);
+}
 
 // Without the API server no end of a pod is waited for.
 std::function<std::optional<collect::PodEnd>(const std::string&)> pod_end_of(const JobsMachine& machine) {
@@ -155,16 +166,15 @@ std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config
 // Without the caches of the sources, which belong to another thread.
 collect::EvidenceSources open_evidence_sources(const JobsMachine& machine) {
   const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"));
-  return {.ask_ras = [ras](const host::RasTarget& target,
-                           MonoTime deadline) { return ras->ask(target, deadline); },
-          .environment_of =
-              [](const collect::RankProcess& process) {
-                return collect::read_rank_environment(process).value_or(collect::RankEnvironment{});
-              },
-          .counters = {},
-          .kernel_log = [host = machine.host](MonoTime deadline) -> Result<std::string> {
-            return kernel_log_text(TRY(host->kernel_log.read(0, deadline)));
-          }};
+  return {
+      .ask_ras = [ras](const host::RasTarget& target,
+                       MonoTime deadline) { return ras->ask(target, deadline); },
+      .environment_of =
+          [](const collect::RankProcess& process) {
+            return collect::read_rank_environment(process).value_or(collect::RankEnvironment{});
+          },
+      .counters = {},
+      .kernel_log = [host = machine.host](MonoTime deadline) { return read_kernel_log(*host, deadline); }};
 }
 
 }  // namespace autopilot::agent
