@@ -52,10 +52,12 @@ class JobUplinkTest : public ::testing::Test {
   }
   // A new process of the controller at the same port.
   void serve() {
-    receiver_.emplace(
-        clock_, job_hub::JobReceiver::Sink{
-                    .leads = [this] { return hub_ != nullptr; },
-                    .offer = [this](job_hub::NodeBatch batch) { return hub_->offer(std::move(batch)); }});
+    receiver_.emplace(clock_,
+                      job_hub::JobReceiver::Sink{
+                          .leads = [this] { return hub_ != nullptr; },
+                          .offer = [this](job_hub::NodeBatch batch) { return hub_->offer(std::move(batch)); },
+                          .is_agent = {},
+                          .suspected = [this](const std::string&) { return suspected_; }});
     server_ = std::make_unique<net::HttpServer>(loop_, net::ServerLimits{});
     receiver_->add_routes(*server_);
     const net::TlsServerIdentity identity{.certificate = certificates_.text("localhost.crt"),
@@ -83,6 +85,7 @@ class JobUplinkTest : public ::testing::Test {
   host::SystemClock clock_;
   net::EventLoop loop_;
   std::shared_ptr<const net::TlsContext> identity_;
+  std::vector<api::SuspectedJob> suspected_;  // of the node
   std::unique_ptr<job_hub::JobHub> hub_;
   std::optional<job_hub::JobReceiver> receiver_;
   std::unique_ptr<net::HttpServer> server_;
@@ -99,6 +102,21 @@ TEST_F(JobUplinkTest, records_of_another_thread_reach_the_brain) {
   EXPECT_EQ(uplink_->stats().waiting_bytes, 0U);
   EXPECT_EQ(uplink_->stats().problem, "");
   EXPECT_EQ(receiver_->stats().batches, 1U);
+}
+
+TEST_F(JobUplinkTest, jobs_that_are_suspected_to_hang_are_told_with_each_batch) {
+  identify();
+  suspected_ = {{"ml/a", "00c0ffee00c0ffee"}};
+  std::vector<std::vector<api::SuspectedJob>> told;
+  uplink_->on_suspected([&](std::vector<api::SuspectedJob> now) { told.push_back(std::move(now)); });
+  uplink_->start();
+  uplink_->send({job("ml/a")});
+  EXPECT_TRUE(until([&] { return told.size() == 1; }));
+  const auto before = std::exchange(suspected_, {});
+  uplink_->send({job("ml/b")});
+  EXPECT_TRUE(until([&] { return told.size() == 2; }));
+  EXPECT_EQ(told[0], before);
+  EXPECT_TRUE(told[1].empty());
 }
 
 TEST_F(JobUplinkTest, without_a_certificate_it_waits_and_states_the_cure) {
