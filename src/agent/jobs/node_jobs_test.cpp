@@ -113,8 +113,10 @@ class NodeJobsTest : public testing::Test {
     options.on_records = [this](const auto& records) {
       whole_.insert(whole_.end(), records.begin(), records.end());
     };
-    options.on_alerts = [this](const auto& alerts) {
-      alerts_.insert(alerts_.end(), alerts.begin(), alerts.end());
+    options.on_news = [this](const JobNews& news) {
+      alerts_.insert(alerts_.end(), news.alerts.begin(), news.alerts.end());
+      actions_.insert(actions_.end(), news.actions.begin(), news.actions.end());
+      reports_.insert(reports_.end(), news.reports.begin(), news.reports.end());
     };
     std::vector<JobSource> sources;
     sources.push_back({"telemetry", std::make_unique<FakeSource>(machine_)});
@@ -137,6 +139,8 @@ class NodeJobsTest : public testing::Test {
   Machine machine_;
   std::vector<jobs::Record> whole_;
   std::vector<jobs::Alert> alerts_;
+  std::vector<jobs::WantedAction> actions_;
+  std::vector<jobs::JobReport> reports_;
 };
 
 TEST_F(NodeJobsTest, without_a_job_nothing_is_polled_and_searches_are_rare) {
@@ -179,6 +183,28 @@ TEST_F(NodeJobsTest, a_stopped_rank_is_the_culprit_of_a_hang_within_three_minute
       alerts_, [](const jobs::Alert& alert) { return alert.title.find("hangs") != std::string::npos; });
   ASSERT_NE(hang, alerts_.end());
   EXPECT_EQ(hang->severity, jobs::Severity::page);
+  EXPECT_THAT(reports_, Contains(testing::Field(&jobs::JobReport::findings,
+                                                Contains(testing::Field(&jobs::JobFinding::id, hang->id)))));
+  EXPECT_THAT(actions_, IsEmpty());  // the mode is observe
+}
+
+TEST_F(NodeJobsTest, in_the_mode_act_a_hang_wants_an_action_until_it_was_done) {
+  machine_.jobs = {job_of("slurm/12")};
+  NodeJobsOptions options;
+  options.brain.policy.mode = jobs::Mode::act;
+  options.brain.cluster_nodes = 1;
+  NodeJobs jobs = make(options);
+  run(jobs, 3min);
+  machine_.steps = false;
+  machine_.stopped_rank = 2;
+  run(jobs, 15min);
+  ASSERT_FALSE(actions_.empty());
+  EXPECT_EQ(actions_[0].finding.job, "slurm/12");
+  EXPECT_EQ(actions_[0].finding.culprit.node, "n0");
+  jobs.brain().acted(actions_[0], machine_.clock.now().wall);
+  actions_.clear();
+  run(jobs, 30min);
+  EXPECT_THAT(actions_, IsEmpty());
 }
 
 TEST_F(NodeJobsTest, a_search_that_fails_ends_no_job_and_is_stated) {
