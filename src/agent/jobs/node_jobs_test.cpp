@@ -195,6 +195,13 @@ TEST_F(NodeJobsTest, in_the_mode_act_a_hang_wants_an_action_until_it_was_done) {
   options.brain.cluster_nodes = 1;
   NodeJobs jobs = make(options);
   run(jobs, 3min);
+  // Without a checkpoint, its age is unknown, and nothing acts.
+  for (const jobs::Edge edge : {jobs::Edge::begin, jobs::Edge::end})
+    jobs.add({jobs::PhaseRecord{.time = machine_.clock.now().wall,
+                                .job = "slurm/12",
+                                .phase = jobs::Phase::checkpoint,
+                                .edge = edge}});
+  run(jobs, 10s);
   machine_.steps = false;
   machine_.stopped_rank = 2;
   run(jobs, 15min);
