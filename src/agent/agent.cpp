@@ -509,9 +509,7 @@ Status Agent::watch_jobs() {
     context.nodes = fleet::with_self(peers, {.node = machine_.node, .address = {}}).size();
   context.read_file = options_.read_file;
   if (machine_.simulated && !options_.allow_simulated)
-    context.may_act = fail(Errc::denied,
-                           "this machine is simulated, and its findings are no reason to act on a job; "
-                           "--allow-simulated permits it");
+    context.may_act = fail(Errc::denied, "this machine is simulated; actions on jobs need --allow-simulated");
   const auto receiver = job_receiver_url(options_.config, context.has_controller);
   if (receiver && options_.config.jobs.enabled) {
     job_uplink_.emplace(loop_, machine_.host->clock,

@@ -16,7 +16,7 @@ namespace {
 using logging::log_info;
 using logging::log_warning;
 
-// One thread, because actions must not overtake each other. One that hangs holds up the next ones.
+// One thread, because actions must not overtake each other: an action that hangs holds up the next ones.
 constexpr runtime::Workers::Limits kActionLane{
     .threads = 1, .max_stuck = 0, .max_queued = JobOutlets::kMostActions};
 // A receiver whose read is dropped would never be read again.
