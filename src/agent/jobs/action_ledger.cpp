@@ -158,4 +158,13 @@ Status ActionLedger::put(const ActionEntry& entry) {
   return {};
 }
 
+void count_actions(const std::vector<ActionEntry>& entries, WallTime now, jobs::Brain& brain) {
+  for (const ActionEntry& entry : entries) {
+    if (!entry.counts()) continue;
+    jobs::WantedAction action{.finding = {}, .request = entry.request, .owner = {}};
+    action.finding.id = entry.finding;
+    brain.acted(action, std::min(entry.time, now));
+  }
+}
+
 }  // namespace autopilot::agent

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "jobs/brain.hpp"
 #include "jobs/decision/guard_rails.hpp"
 
 namespace autopilot::agent {
@@ -61,5 +63,9 @@ class ActionLedger {
   std::string path_;
   std::vector<ActionEntry> entries_;  // the oldest first
 };
+
+// What was done, or may have been, counts for the guard rails of `brain`, which did not see it. A time after
+// `now` counts as now.
+void count_actions(const std::vector<ActionEntry>& entries, WallTime now, jobs::Brain& brain);
 
 }  // namespace autopilot::agent

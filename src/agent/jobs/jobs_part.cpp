@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/jobs/jobs_part.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "agent/jobs/action_ledger.hpp"
@@ -17,19 +16,6 @@ constexpr std::uint16_t kControllerJobsPort = 9444;
 jobs::Mode mode_of(std::string_view word) {
   if (word == "act") return jobs::Mode::act;
   return word == "recommend" ? jobs::Mode::recommend : jobs::Mode::observe;
-}
-
-// What was done before this process began still counts for the guard rails. Without a readable file nothing
-// acts, so that nothing has to be counted.
-void remember_actions(const std::string& path, WallTime now, jobs::Brain& brain) {
-  const auto ledger = ActionLedger::open(path);
-  if (!ledger) return;
-  for (const ActionEntry& entry : ledger->entries()) {
-    if (!entry.counts()) continue;
-    jobs::WantedAction action{.finding = {}, .request = entry.request, .owner = {}};
-    action.finding.id = entry.finding;
-    brain.acted(action, std::min(entry.time, now));
-  }
 }
 
 }  // namespace
@@ -78,8 +64,10 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
       context_.machine.host->clock, [options, machine = context_.machine, config] {
         auto made = std::make_unique<NodeJobs>(options, machine.host->clock, open_job_search(machine),
                                                open_job_sources(machine, config));
-        if (options.brain.policy.mode == jobs::Mode::act)
-          remember_actions(config.job_actions_path(), machine.host->clock.now().wall, made->brain());
+        if (options.brain.policy.mode != jobs::Mode::act) return made;
+        // Without a readable file nothing acts, so that nothing has to be counted.
+        if (const auto ledger = ActionLedger::open(config.job_actions_path()))
+          count_actions(ledger->entries(), machine.host->clock.now().wall, made->brain());
         return made;
       });
   if (brain_at_ != api::JobBrain::coordinator) return;

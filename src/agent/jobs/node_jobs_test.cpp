@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/jobs/action_ledger.hpp"
 #include "agent/jobs/jobs_metrics.hpp"
 
 namespace autopilot::agent::node_jobs_test {
@@ -130,6 +131,26 @@ class NodeJobsTest : public testing::Test {
     }
   }
 
+  static NodeJobsOptions acting() {
+    NodeJobsOptions options;
+    options.brain.policy.mode = jobs::Mode::act;
+    options.brain.cluster_nodes = 1;
+    return options;
+  }
+  // Without a checkpoint its age is unknown, and nothing acts.
+  void run_to_checkpoint(NodeJobs& jobs, const std::string& job) {
+    run(jobs, 3min);
+    const WallTime now = machine_.clock.now().wall;
+    for (const jobs::Edge edge : {jobs::Edge::begin, jobs::Edge::end})
+      jobs.add({jobs::PhaseRecord{.time = now, .job = job, .phase = jobs::Phase::checkpoint, .edge = edge}});
+    run(jobs, 10s);
+  }
+  void hang(NodeJobs& jobs) {
+    machine_.steps = false;
+    machine_.stopped_rank = 2;
+    run(jobs, 15min);
+  }
+
   template <class R>
   [[nodiscard]] std::size_t count() const {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -190,21 +211,9 @@ TEST_F(NodeJobsTest, a_stopped_rank_is_the_culprit_of_a_hang_within_three_minute
 
 TEST_F(NodeJobsTest, in_the_mode_act_a_hang_wants_an_action_until_it_was_done) {
   machine_.jobs = {job_of("slurm/12")};
-  NodeJobsOptions options;
-  options.brain.policy.mode = jobs::Mode::act;
-  options.brain.cluster_nodes = 1;
-  NodeJobs jobs = make(options);
-  run(jobs, 3min);
-  // Without a checkpoint, its age is unknown, and nothing acts.
-  for (const jobs::Edge edge : {jobs::Edge::begin, jobs::Edge::end})
-    jobs.add({jobs::PhaseRecord{.time = machine_.clock.now().wall,
-                                .job = "slurm/12",
-                                .phase = jobs::Phase::checkpoint,
-                                .edge = edge}});
-  run(jobs, 10s);
-  machine_.steps = false;
-  machine_.stopped_rank = 2;
-  run(jobs, 15min);
+  NodeJobs jobs = make(acting());
+  run_to_checkpoint(jobs, "slurm/12");
+  hang(jobs);
   ASSERT_FALSE(actions_.empty());
   EXPECT_EQ(actions_[0].finding.job, "slurm/12");
   EXPECT_EQ(actions_[0].finding.culprit.node, "n0");
@@ -212,6 +221,25 @@ TEST_F(NodeJobsTest, in_the_mode_act_a_hang_wants_an_action_until_it_was_done) {
   actions_.clear();
   run(jobs, 30min);
   EXPECT_THAT(actions_, IsEmpty());
+}
+
+TEST_F(NodeJobsTest, an_action_before_a_restart_counts_for_the_guard_rails) {
+  machine_.jobs = {job_of("slurm/12")};
+  NodeJobs jobs = make(acting());
+  run_to_checkpoint(jobs, "slurm/12");
+  const WallTime now = machine_.clock.now().wall;
+  const jobs::Request stop{.job = "slurm/12",
+                           .choice = jobs::Choice::stop_now,
+                           .culprit = {},
+                           .cause = "another",
+                           .is_known = true};
+  count_actions({{.finding = "a", .state = ActionState::done, .time = now + 1h, .request = stop}}, now,
+                jobs.brain());
+  hang(jobs);
+  EXPECT_THAT(actions_, IsEmpty());
+  const auto report = jobs.brain().report("slurm/12").value();
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_THAT(report.findings[0].decision.because, HasSubstr("was stopped automatically"));
 }
 
 TEST_F(NodeJobsTest, a_search_that_fails_ends_no_job_and_is_stated) {
