@@ -63,7 +63,7 @@ class JobLab:
         self.keys = Certificates(self.folder)
         self.keys.make_authority("ca")
         for host in self.lab.hosts.values():
-            self.keys.make(host.name, "ca", f"DNS:{host.name}")
+            self.keys.make(host.name, "ca", f"DNS:{host.name},IP:{host.address(0)}")
             subprocess.run([harness.AUTOPILOT_SIM, "create", MACHINE, "--now", "--out", self.tree_of(host)], check=True, stdout=subprocess.DEVNULL)
             self.start_agent(host)
         for host in self.lab.hosts.values():
