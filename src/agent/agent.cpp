@@ -95,7 +95,7 @@ class Agent {
   void open_gate();
   void begin_schedule();
   Status offer_network_tests();
-  void watch_jobs();
+  Status watch_jobs();
   [[nodiscard]] bool lists_pods() const;
   [[nodiscard]] std::string jobs_metrics() const;
   [[nodiscard]] preflight::GateContext gate_context();
@@ -503,8 +503,9 @@ bool Agent::lists_pods() const {
   return options_.cluster && machine_.has_accelerator && options_.config.kubelet.helper_socket.empty();
 }
 
-void Agent::watch_jobs() {
-  JobsPartContext context;
+Status Agent::watch_jobs() {
+  const auto peers = TRY(fleet::parse_peers(options_.config.peers));
+  JobsPartContext context{.loop = loop_};
   context.machine.host = machine_.simulated ? with_processes_of_this_machine(machine_.host) : machine_.host;
   context.machine.node = machine_.node;
   if (options_.config.jobs.enabled && lists_pods()) node_pods_ = std::make_shared<NodePods>();
@@ -513,9 +514,14 @@ void Agent::watch_jobs() {
   context.has_controller = options_.cluster && (!options_.config.tls.controller.empty() ||
                                                 !options_.config.jobs.controller.empty());
   context.rights = caller_rights();
-  context.is_agent = [this](const std::string& node) {
-    return fleet::check_agent(fleet::with_self(configured_peers_, self_), {node});
+  context.is_agent = [this, peers](const std::string& node) {
+    return fleet::check_agent(fleet::with_self(peers, self_), {node});
   };
+  if (job_brain_of(options_.config, context.has_controller) == api::JobBrain::coordinator)
+    context.nodes = fleet::with_self(peers, {.node = machine_.node, .address = {}}).size();
+  context.read_file = options_.read_file;
+  if (machine_.simulated && !options_.allow_simulated)
+    context.may_act = fail(Errc::denied, "this machine is simulated; actions on jobs need --allow-simulated");
   const auto receiver = job_receiver_url(options_.config, context.has_controller);
   if (receiver && options_.config.jobs.enabled) {
     job_uplink_.emplace(loop_, machine_.host->clock,
@@ -527,6 +533,7 @@ void Agent::watch_jobs() {
   }
   jobs_.emplace(options_.config, std::move(context));
   jobs_->add_to(server_);
+  return {};
 }
 
 std::string Agent::jobs_metrics() const {
@@ -711,7 +718,7 @@ Status Agent::listen() {
                                  [this] { poll_soon(); }, caller_rights()});
   preflight::add_gate_routes(server_, gate_context());
   TRY_STATUS(offer_network_tests());
-  watch_jobs();
+  TRY_STATUS(watch_jobs());
   ibm_routes_.emplace(ibm_context());
   ibm_routes_->add_to(server_);
   const auto& config = options_.config;

@@ -51,7 +51,7 @@ struct AgentOptions {
   // Where the Node object of this machine is written; nothing: nowhere.
   std::optional<kube::ClusterDoor> cluster = {};
   kube::ReadFile read_file = {};  // of keys and certificates
-  bool allow_simulated = false;   // a machine that does not exist may write there too
+  bool allow_simulated = false;   // a machine that does not exist may write there too, and act on jobs
 };
 
 // Runs until SIGTERM or SIGINT. Errors are those of the start: a port in use, a folder that cannot be made, a

@@ -14,8 +14,8 @@
 
 namespace autopilot::alerts {
 
-// Sends alerts of the in-flight engine to the configured receivers. The agent of a single machine and the
-// leading controller of a cluster have one. On the loop's thread.
+// Sends alerts of the in-flight engine to the configured receivers. The leading controller of a cluster has
+// one, and an agent that evaluates jobs itself. On the loop's thread.
 class Sender {
  public:
   static constexpr std::size_t kMaxRemembered = 16384;  // findings that a receiver got

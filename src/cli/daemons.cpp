@@ -110,7 +110,8 @@ void add_agent(CLI::App& app, int& exit_code) {
       ->check(listen_problem);
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
-  verb->add_flag("--allow-simulated", options->allow_simulated, "Let a simulated machine write to a cluster");
+  verb->add_flag("--allow-simulated", options->allow_simulated,
+                 "Let a simulated machine write to a cluster, and act on jobs of Slurm");
   verb->footer(
       "Examples:\n  autopilot agent\n  autopilot agent --listen 127.0.0.1:3334\n"
       "  autopilot agent --simulate hgx-h100-8\n"

@@ -177,10 +177,11 @@ struct Jobs {
   std::string coordinator;  // https URL of its agent; empty: none
   std::string controller;   // https URL; empty: port 9444 of the host of `tls.controller`
   Duration search_every = std::chrono::seconds{10};
-  std::string heartbeat_folder = "auto";  // auto: beside `socket`; empty: none
-  std::string step_pattern;               // RE2; empty: the built-in patterns
-  int metrics_port = 0;                   // of inference servers without the annotation; 0: not read
-  std::string state_dir;                  // of evidence; empty: "jobs" in Config::state_dir
+  std::string heartbeat_folder = "auto";       // auto: beside `socket`; empty: none
+  std::string step_pattern;                    // RE2; empty: the built-in patterns
+  std::string scontrol = "/usr/bin/scontrol";  // of Slurm, for actions
+  int metrics_port = 0;                        // of inference servers without the annotation; 0: not read
+  std::string state_dir;                       // of evidence; empty: "jobs" in Config::state_dir
 };
 
 // All settings. Defaults are those of a service or of a user, see default_config.
@@ -225,6 +226,8 @@ struct Config {
   [[nodiscard]] std::string jobs_dir() const {
     return jobs.state_dir.empty() ? state_dir + "/jobs" : jobs.state_dir;
   }
+  // Actions on jobs that began, so that none is repeated after a restart.
+  [[nodiscard]] std::string job_actions_path() const { return state_dir + "/job-actions.json"; }
   // Empty: no heartbeats are received.
   [[nodiscard]] std::string heartbeat_path() const {
     if (jobs.heartbeat_folder != "auto") return jobs.heartbeat_folder;

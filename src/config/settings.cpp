@@ -296,7 +296,8 @@ constexpr std::array kSettings{
             "The Unix socket for the command line. Outside a cluster, actions are accepted only here, and "
             "bandwidth tests from agents with a certificate.",
             AUTOPILOT_READ(read_word(m, s, &is_socket_path, c.socket)), AUTOPILOT_SHOW(c.socket)},
-    Setting{"state_dir", "an absolute path", kAtStart, kVariable, "Folder of the journal.",
+    Setting{"state_dir", "an absolute path", kAtStart, kVariable,
+            "Folder of the journal, and of the record of actions on jobs.",
             AUTOPILOT_READ(read_word(m, s, &is_absolute_path, c.state_dir)), AUTOPILOT_SHOW(c.state_dir)},
     Setting{"profile", "one of local, dropin, full", kAtStart, kVariable,
             "Checks that must have run before the node gets a verdict.",
@@ -345,13 +346,12 @@ constexpr std::array kSettings{
         "Watches the jobs of this node: which processes belong to them, how far they got, and what slows or "
         "stops them.",
         AUTOPILOT_READ(read_flag(m, s, c.jobs.enabled)), AUTOPILOT_SHOW(c.jobs.enabled ? "true" : "false")},
-    Setting{
-        "jobs.mode", "one of observe, recommend, act", kAtStart, kNoVariable,
-        "What follows from a finding about a job. observe: it is shown and reported, without a "
-        "recommendation. recommend: with the action that loses least. act: a coordinator on Slurm does it "
-        "within the guard rails; the agent of a single machine acts on nothing. In a cluster, the "
-        "configuration of the controller decides.",
-        AUTOPILOT_READ(read_word(m, s, &is_job_mode, c.jobs.mode)), AUTOPILOT_SHOW(c.jobs.mode)},
+    Setting{"jobs.mode", "one of observe, recommend, act", kAtStart, kNoVariable,
+            "What follows from a finding about a job. observe: it is shown and reported, without a "
+            "recommendation. recommend: with the action that loses least. act: the agent that evaluates a "
+            "job of Slurm does it within the guard rails, by `jobs.scontrol` (docs/alerts.md); about other "
+            "jobs it only reports what to do. In a cluster, the configuration of the controller decides.",
+            AUTOPILOT_READ(read_word(m, s, &is_job_mode, c.jobs.mode)), AUTOPILOT_SHOW(c.jobs.mode)},
     Setting{"jobs.brain", "one of auto, local, controller, coordinator", kAtStart, kNoVariable,
             "Where records of jobs are evaluated. local: in this agent, for the jobs of this machine. "
             "controller: "
@@ -397,6 +397,11 @@ constexpr std::array kSettings{
         "precedence. 0: only pods with the annotation are read.",
         AUTOPILOT_READ(read_integer(m, s, 0, 65535, c.jobs.metrics_port)),
         AUTOPILOT_SHOW(std::to_string(c.jobs.metrics_port))},
+    Setting{
+        "jobs.scontrol", "an absolute path", kAtStart, kNoVariable,
+        "The program of Slurm that requeues jobs and drains nodes, in the mode act. The user of the agent "
+        "must be an operator of Slurm, and the nodes have the same names in Slurm as in Autopilot.",
+        AUTOPILOT_READ(read_word(m, s, &is_absolute_path, c.jobs.scontrol)), AUTOPILOT_SHOW(c.jobs.scontrol)},
     Setting{"jobs.state_dir", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
             "Folder of evidence that is kept when a job is suspected to hang. Empty: jobs in `state_dir`.",
             AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.jobs.state_dir)),

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alerts/receiver_metrics.hpp"
 #include "logging/build_info.hpp"
 #include "logging/metrics_text.hpp"
 #include "net/http_server.hpp"
@@ -109,24 +110,6 @@ void add_remediation(MetricsText& metrics, const RemediationFigures& figures) {
           "Events that were never written.", static_cast<double>(figures.executor.events_dropped));
 }
 
-void add_receivers(MetricsText& metrics, const std::vector<alerts::ReceiverFigures>& receivers) {
-  metrics.family("autopilot_alert_requests_total", MetricType::counter,
-                 "Requests with alerts about jobs, by receiver and outcome.");
-  for (const alerts::ReceiverFigures& receiver : receivers) {
-    metrics.sample({{"receiver", receiver.name}, {"outcome", "accepted"}},
-                   static_cast<double>(receiver.delivered));
-    metrics.sample({{"receiver", receiver.name}, {"outcome", "failed"}},
-                   static_cast<double>(receiver.failed));
-  }
-  metrics.family("autopilot_alert_dropped_total", MetricType::counter,
-                 "Alerts about jobs that a receiver never got.");
-  for (const alerts::ReceiverFigures& receiver : receivers)
-    metrics.sample({{"receiver", receiver.name}}, static_cast<double>(receiver.dropped));
-  metrics.family("autopilot_alert_waiting", MetricType::gauge, "Alerts about jobs that wait for a receiver.");
-  for (const alerts::ReceiverFigures& receiver : receivers)
-    metrics.sample({{"receiver", receiver.name}}, static_cast<double>(receiver.waiting));
-}
-
 void add_jobs(MetricsText& metrics, const JobsFigures& figures) {
   metrics.family("autopilot_job_failures_total", MetricType::counter,
                  "Attempts of jobs that ended with an error, by kind of the failure.");
@@ -144,7 +127,7 @@ void add_jobs(MetricsText& metrics, const JobsFigures& figures) {
   metrics.sample({{"outcome", "written"}}, static_cast<double>(figures.writes.written));
   metrics.sample({{"outcome", "failed"}}, static_cast<double>(figures.writes.failed));
   metrics.sample({{"outcome", "dropped"}}, static_cast<double>(figures.writes.dropped));
-  add_receivers(metrics, figures.receivers);
+  alerts::add_receiver_metrics(metrics, figures.receivers);
 }
 
 }  // namespace

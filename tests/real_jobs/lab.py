@@ -63,7 +63,7 @@ class JobLab:
         self.keys = Certificates(self.folder)
         self.keys.make_authority("ca")
         for host in self.lab.hosts.values():
-            self.keys.make(host.name, "ca", f"DNS:{host.name}")
+            self.keys.make(host.name, "ca", f"DNS:{host.name},IP:{host.address(0)}")
             subprocess.run([harness.AUTOPILOT_SIM, "create", MACHINE, "--now", "--out", self.tree_of(host)], check=True, stdout=subprocess.DEVNULL)
             self.start_agent(host)
         for host in self.lab.hosts.values():
@@ -166,7 +166,8 @@ class JobLab:
             except ProcessLookupError:
                 pass
         for rank in self.ranks:
-            rank.process.stop()
+            # nsenter stops itself when its child is stopped.
+            rank.process.stop(signal.SIGCONT)
         self.couplings, self.ranks = [], []
 
     # --- faults ---
@@ -204,6 +205,9 @@ class JobLab:
     def close(self):
         self.stop_job()
         self.lift_limits()
+        for host in self.lab.hosts.values():
+            # unshare ignores the signal that would end the first process of the namespace.
+            os.kill(host.init, signal.SIGTERM)
         self.lab.close()
 
 

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -118,6 +119,9 @@ class SlurmLab:
         return set(done.stdout.split()) or {done.stderr.strip()}
 
     def close(self):
+        for init in self.inits.values():
+            # unshare ignores the signal that would end the first process of the namespace.
+            os.kill(init, signal.SIGTERM)
         for process in reversed(self.processes):
             process.stop()
         shutil.rmtree(self.folder, ignore_errors=True)

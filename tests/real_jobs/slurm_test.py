@@ -49,7 +49,7 @@ class SlurmJobTest(unittest.TestCase):
         keys = Certificates(cls.lab.folder)
         keys.make_authority("ca")
         for number, name in enumerate(cls.lab.names, 1):
-            keys.make(name, "ca", f"DNS:{name}")
+            keys.make(name, "ca", f"DNS:{name},IP:10.9.0.{number}")
             cls.start_agent(number, name, keys)
 
     @classmethod

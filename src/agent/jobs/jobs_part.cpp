@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "agent/jobs/action_ledger.hpp"
 #include "agent/jobs/jobs_metrics.hpp"
 #include "logging/log.hpp"
 
@@ -15,13 +16,6 @@ constexpr std::uint16_t kControllerJobsPort = 9444;
 jobs::Mode mode_of(std::string_view word) {
   if (word == "act") return jobs::Mode::act;
   return word == "recommend" ? jobs::Mode::recommend : jobs::Mode::observe;
-}
-
-void log_alerts(const std::vector<jobs::Alert>& alerts) {
-  for (const jobs::Alert& alert : alerts)
-    logging::log_warning(alert.title, {{"job", alert.job},
-                                       {"severity", std::string(jobs::to_string(alert.severity))},
-                                       {"finding", alert.id}});
 }
 
 }  // namespace
@@ -68,11 +62,20 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
                                                 const collect::SeenJobs& seen,
                                                 Instant now) { evidence->look(suspected, seen, now); };
   options.on_records = [feed = feed_](const std::vector<jobs::Record>& records) { feed->add(records); };
-  options.on_alerts = log_alerts;
+  options.brain.cluster_nodes = context_.nodes;
+  if (brain_at_ != api::JobBrain::controller) {
+    open_outlets(config);
+    options.on_news = outlets_->publisher();
+  }
   runner_ = std::make_unique<JobsRunner>(
       context_.machine.host->clock, [options, machine = context_.machine, config] {
-        return std::make_unique<NodeJobs>(options, machine.host->clock, open_job_search(machine),
-                                          open_job_sources(machine, config));
+        auto made = std::make_unique<NodeJobs>(options, machine.host->clock, open_job_search(machine),
+                                               open_job_sources(machine, config));
+        if (options.brain.policy.mode != jobs::Mode::act) return made;
+        // Without a readable file nothing acts, so that nothing has to be counted.
+        if (const auto ledger = ActionLedger::open(config.job_actions_path()))
+          count_actions(ledger->entries(), machine.host->clock.now().wall, made->brain());
+        return made;
       });
   if (brain_at_ != api::JobBrain::coordinator) return;
   receiver_.emplace(
@@ -83,6 +86,30 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
               [this](job_hub::NodeBatch batch) { return runner_->receive(std::move(batch)).has_value(); },
           .is_agent = context_.is_agent,
           .suspected = [this](const std::string& node) { return runner_->snapshot()->suspects.of(node); }});
+}
+
+void JobsPart::open_outlets(const config::Config& config) {
+  const auto& host = context_.machine.host;
+  const std::shared_ptr<const Clock> clock(host, &host->clock);
+  const bool acts = mode_of(config.jobs.mode) == jobs::Mode::act;
+  outlets_.emplace(JobOutletsContext{
+      .loop = context_.loop,
+      .clock = clock,
+      .read_file = context_.read_file,
+      .receivers = config.alerts,
+      .actor = acts ? std::make_shared<SlurmActor>(clock, config.job_actions_path(), config.jobs.scontrol)
+                    : nullptr,
+      .may_act = context_.may_act,
+      .on_acted = [this](const jobs::WantedAction& action) { note_acted(action); }});
+}
+
+// Without it, the engine offers the action again, and its record is counted then.
+void JobsPart::note_acted(const jobs::WantedAction& action) {
+  const WallTime now = context_.machine.host->clock.now().wall;
+  const Status posted = runner_->post([action, now](NodeJobs& jobs) { jobs.brain().acted(action, now); });
+  if (!posted)
+    logging::log_warning("the guard rails do not count an action on a job yet",
+                         {{"job", action.request.job}, {"cause", posted.error().what}});
 }
 
 void JobsPart::add_to(net::HttpServer& server) {
@@ -123,7 +150,9 @@ void JobsPart::suspect(std::vector<api::SuspectedJob> suspected) {
 }
 
 std::string JobsPart::metrics() const {
-  return runner_ ? render_jobs_metrics(*runner_->snapshot()) : std::string();
+  if (!runner_) return {};
+  return render_jobs_metrics(*runner_->snapshot()) +
+         (outlets_ ? render_outlet_metrics(outlets_->figures()) : std::string());
 }
 
 }  // namespace autopilot::agent

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "agent/jobs/job_evidence.hpp"
+#include "agent/jobs/job_outlets.hpp"
 #include "agent/jobs/jobs_routes.hpp"
 #include "agent/jobs/jobs_runner.hpp"
 #include "agent/jobs/node_records.hpp"
@@ -18,11 +20,14 @@
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
 #include "job_hub/receiver.hpp"
+#include "net/event_loop.hpp"
+#include "net/key_files.hpp"
 #include "net/url.hpp"
 
 namespace autopilot::agent {
 
 struct JobsPartContext {
+  net::EventLoop& loop;
   JobsMachine machine;
   bool is_simulated = false;
   bool has_controller = false;  // the agent has a controller that takes records
@@ -31,6 +36,10 @@ struct JobsPartContext {
   kube::CallerRights rights;
   // On a coordinator: refuses a node that has no agent.
   std::function<Status(const std::string& node)> is_agent;
+  // Where the jobs are evaluated here: nodes whose jobs those are, this one included.
+  std::size_t nodes = 1;
+  net::ReadFile read_file;  // of receivers of alerts
+  Status may_act;           // an error: why this agent acts on no job, whatever `jobs.mode` is
 };
 
 // Where the records of this agent are evaluated.
@@ -57,6 +66,9 @@ class JobsPart {
   [[nodiscard]] std::string metrics() const;
 
  private:
+  void open_outlets(const config::Config& config);
+  void note_acted(const jobs::WantedAction& action);
+
   JobsPartContext context_;
   api::JobBrain brain_at_;
   NodeRecords node_records_;
@@ -65,6 +77,7 @@ class JobsPart {
   std::uint64_t noted_ = 0;                // generation of the last snapshot
   std::shared_ptr<JobEvidence> evidence_;  // null: jobs are not watched
   std::unique_ptr<JobsRunner> runner_;
+  std::optional<JobOutlets> outlets_;             // where the jobs are evaluated here
   std::optional<job_hub::JobReceiver> receiver_;  // of a coordinator
 };
 

@@ -93,7 +93,7 @@ class JobsRunnerTest : public ::testing::Test {
     runner_ = std::make_unique<JobsRunner>(machine_clock(), [gate = gate_, alive = alive_] {
       NodeJobsOptions options;
       options.node = "n0";
-      options.on_alerts = [alive](const auto&) {};  // held as long as the object
+      options.on_records = [alive](const auto&) {};  // held as long as the object
       std::vector<JobSource> sources;
       sources.push_back({"gate", std::make_unique<GatedSource>(gate)});
       return std::make_unique<NodeJobs>(options, machine_clock(), std::make_unique<OneJob>(),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "core/parse.hpp"
@@ -155,14 +156,22 @@ void NodeJobs::judge(Instant now, const std::vector<jobs::Record>& whole) {
   for (const jobs::Record& record : whole)
     brain_.add(record);
   brain_.advance(now.wall);
-  const std::vector<jobs::Alert> alerts = brain_.take_alerts();
-  if (options_.on_alerts && !alerts.empty()) options_.on_alerts(alerts);
-  // Actions need a controller: here they stay what the report shows.
-  (void)brain_.take_actions();
+  publish();
+}
+
+void NodeJobs::publish() {
+  JobNews news{.alerts = brain_.take_alerts(), .actions = brain_.take_actions(), .reports = {}};
   std::vector<jobs::JobReport> changed;
   for (const std::string& job : brain_.take_changed())
     if (auto report = brain_.report(job)) changed.push_back(*std::move(report));
   suspects_.note(changed);
+  if (!options_.on_news || (news.alerts.empty() && news.actions.empty())) return;
+  std::set<std::string> names;
+  for (const jobs::Alert& alert : news.alerts)
+    names.insert(alert.job);
+  for (const std::string& name : names)
+    if (auto report = brain_.report(name)) news.reports.push_back(*std::move(report));
+  options_.on_news(std::move(news));
 }
 
 void NodeJobs::remember(const jobs::Record& record) {

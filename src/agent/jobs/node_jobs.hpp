@@ -29,6 +29,13 @@ struct JobSource {
   std::unique_ptr<collect::Source> source;
 };
 
+// What the evaluation found since the last time.
+struct JobNews {
+  std::vector<jobs::Alert> alerts;
+  std::vector<jobs::WantedAction> actions;
+  std::vector<jobs::JobReport> reports;  // of the jobs of the alerts, each once
+};
+
 struct NodeJobsOptions {
   std::string node;
   api::JobBrain brain_at = api::JobBrain::agent;  // controller: records are only sent
@@ -39,7 +46,8 @@ struct NodeJobsOptions {
   std::function<void(const std::vector<jobs::Record>&)> send;
   // Gets the records of whole jobs, for followers. Called by run().
   std::function<void(const std::vector<jobs::Record>&)> on_records;
-  std::function<void(const std::vector<jobs::Alert>&)> on_alerts;
+  // Gets alerts and actions. Called by run().
+  std::function<void(JobNews news)> on_news;
   // Gets the jobs that are suspected to hang, here or by suspect(), also if there are none. Called by run().
   std::function<void(const std::vector<api::SuspectedJob>&, const collect::SeenJobs&, Instant now)>
       on_suspected;
@@ -102,6 +110,7 @@ class NodeJobs {
   void poll_source(JobSource& source, Instant now, std::vector<jobs::Record>& records);
   void evaluate(Instant now, std::vector<jobs::Record>& records);
   void judge(Instant now, const std::vector<jobs::Record>& whole);
+  void publish();
   void remember(const jobs::Record& record);
   [[nodiscard]] std::vector<std::string> not_seen() const;
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/jobs/action_ledger.hpp"
 #include "agent/jobs/jobs_metrics.hpp"
 
 namespace autopilot::agent::node_jobs_test {
@@ -113,8 +114,10 @@ class NodeJobsTest : public testing::Test {
     options.on_records = [this](const auto& records) {
       whole_.insert(whole_.end(), records.begin(), records.end());
     };
-    options.on_alerts = [this](const auto& alerts) {
-      alerts_.insert(alerts_.end(), alerts.begin(), alerts.end());
+    options.on_news = [this](const JobNews& news) {
+      alerts_.insert(alerts_.end(), news.alerts.begin(), news.alerts.end());
+      actions_.insert(actions_.end(), news.actions.begin(), news.actions.end());
+      reports_.insert(reports_.end(), news.reports.begin(), news.reports.end());
     };
     std::vector<JobSource> sources;
     sources.push_back({"telemetry", std::make_unique<FakeSource>(machine_)});
@@ -128,6 +131,26 @@ class NodeJobsTest : public testing::Test {
     }
   }
 
+  static NodeJobsOptions acting() {
+    NodeJobsOptions options;
+    options.brain.policy.mode = jobs::Mode::act;
+    options.brain.cluster_nodes = 1;
+    return options;
+  }
+  // Without a checkpoint its age is unknown, and nothing acts.
+  void run_to_checkpoint(NodeJobs& jobs, const std::string& job) {
+    run(jobs, 3min);
+    const WallTime now = machine_.clock.now().wall;
+    for (const jobs::Edge edge : {jobs::Edge::begin, jobs::Edge::end})
+      jobs.add({jobs::PhaseRecord{.time = now, .job = job, .phase = jobs::Phase::checkpoint, .edge = edge}});
+    run(jobs, 10s);
+  }
+  void hang(NodeJobs& jobs) {
+    machine_.steps = false;
+    machine_.stopped_rank = 2;
+    run(jobs, 15min);
+  }
+
   template <class R>
   [[nodiscard]] std::size_t count() const {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -137,6 +160,8 @@ class NodeJobsTest : public testing::Test {
   Machine machine_;
   std::vector<jobs::Record> whole_;
   std::vector<jobs::Alert> alerts_;
+  std::vector<jobs::WantedAction> actions_;
+  std::vector<jobs::JobReport> reports_;
 };
 
 TEST_F(NodeJobsTest, without_a_job_nothing_is_polled_and_searches_are_rare) {
@@ -179,6 +204,42 @@ TEST_F(NodeJobsTest, a_stopped_rank_is_the_culprit_of_a_hang_within_three_minute
       alerts_, [](const jobs::Alert& alert) { return alert.title.find("hangs") != std::string::npos; });
   ASSERT_NE(hang, alerts_.end());
   EXPECT_EQ(hang->severity, jobs::Severity::page);
+  EXPECT_THAT(reports_, Contains(testing::Field(&jobs::JobReport::findings,
+                                                Contains(testing::Field(&jobs::JobFinding::id, hang->id)))));
+  EXPECT_THAT(actions_, IsEmpty());  // the mode is observe
+}
+
+TEST_F(NodeJobsTest, in_the_mode_act_a_hang_wants_an_action_until_it_was_done) {
+  machine_.jobs = {job_of("slurm/12")};
+  NodeJobs jobs = make(acting());
+  run_to_checkpoint(jobs, "slurm/12");
+  hang(jobs);
+  ASSERT_FALSE(actions_.empty());
+  EXPECT_EQ(actions_[0].finding.job, "slurm/12");
+  EXPECT_EQ(actions_[0].finding.culprit.node, "n0");
+  jobs.brain().acted(actions_[0], machine_.clock.now().wall);
+  actions_.clear();
+  run(jobs, 30min);
+  EXPECT_THAT(actions_, IsEmpty());
+}
+
+TEST_F(NodeJobsTest, an_action_before_a_restart_counts_for_the_guard_rails) {
+  machine_.jobs = {job_of("slurm/12")};
+  NodeJobs jobs = make(acting());
+  run_to_checkpoint(jobs, "slurm/12");
+  const WallTime now = machine_.clock.now().wall;
+  const jobs::Request stop{.job = "slurm/12",
+                           .choice = jobs::Choice::stop_now,
+                           .culprit = {},
+                           .cause = "another",
+                           .is_known = true};
+  count_actions({{.finding = "a", .state = ActionState::done, .time = now + 1h, .request = stop}}, now,
+                jobs.brain());
+  hang(jobs);
+  EXPECT_THAT(actions_, IsEmpty());
+  const auto report = jobs.brain().report("slurm/12").value();
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_THAT(report.findings[0].decision.because, HasSubstr("was stopped automatically"));
 }
 
 TEST_F(NodeJobsTest, a_job_that_stops_is_suspected_by_its_finding) {

@@ -20,7 +20,7 @@
 namespace autopilot::cli {
 namespace {
 
-constexpr std::size_t kReportsInAPage = 500;
+constexpr std::size_t kJobsInAPage = 500;
 constexpr std::size_t kEvidenceOfCause = 6;
 
 struct ClusterJobsOptions {
@@ -80,7 +80,7 @@ void add_finding(std::string& page, const kube::ReportedJobFinding& finding, Wal
 Result<std::vector<kube::JobHealthReport>> read_jobs(ClusterReader& cluster, const ClusterJobsOptions& own) {
   std::vector<kube::JobHealthReport> reports;
   TRY_STATUS(cluster.list(
-      {kube::job_health_reports_path(own.name_space), {}}, kReportsInAPage,
+      {kube::job_health_reports_path(own.name_space), {}}, kJobsInAPage,
       {"list jobhealthreports.autopilot.ibm.com" +
            (own.name_space.empty() ? "" : " in the namespace " + own.name_space),
        "the cluster does not know the kind JobHealthReport: kubectl apply --server-side -f "
