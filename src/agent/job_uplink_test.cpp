@@ -154,8 +154,9 @@ TEST_F(JobUplinkTest, a_new_leader_gets_the_jobs_again) {
   hub_.reset();
   receiver_->forget();
   uplink_->send({jobs::XidRecord{.time = clock_.now().wall, .node = "node-a", .xid = 79}});
-  EXPECT_TRUE(until([&] { return receiver_->stats().not_leading == 1; }));
+  EXPECT_TRUE(until([&] { return !uplink_->stats().problem.empty(); }));
   EXPECT_THAT(uplink_->stats().problem, HasSubstr("not the leader"));
+  EXPECT_EQ(receiver_->stats().not_leading, 1U);
   lead();
   EXPECT_TRUE(until([&] { return hub_->stats().records == 2; }));
 }

@@ -62,7 +62,7 @@ float value_of(const jobs::WindowRecord& window, Metric metric) {
   return jobs::kMissing;
 }
 
-class RealProcesses : public testing::Test {
+class SampledProcesses : public testing::Test {
  protected:
   [[nodiscard]] MonoTime now() const { return clock_.now().mono; }
 
@@ -72,7 +72,7 @@ class RealProcesses : public testing::Test {
   jobs::WindowRecord window_;
 };
 
-TEST_F(RealProcesses, a_busy_process_uses_a_core) {
+TEST_F(SampledProcesses, a_busy_process_uses_a_core) {
   RealChild child([] {
     for (volatile unsigned turn = 0;; turn = turn + 1) {
     }
@@ -94,7 +94,7 @@ TEST_F(RealProcesses, a_busy_process_uses_a_core) {
   EXPECT_EQ(value_of(window_, Metric::process_stopped), 0);
 }
 
-TEST_F(RealProcesses, a_stopped_process_is_stopped) {
+TEST_F(SampledProcesses, a_stopped_process_is_stopped) {
   RealChild child([] { ::pause(); });
   ASSERT_EQ(::kill(child.pid(), SIGSTOP), 0);
   ASSERT_EQ(::waitpid(child.pid(), nullptr, WUNTRACED), child.pid());
@@ -108,7 +108,7 @@ TEST_F(RealProcesses, a_stopped_process_is_stopped) {
   EXPECT_EQ(value_of(window_, Metric::process_disk_sleep), 0);
 }
 
-TEST_F(RealProcesses, what_a_child_process_writes_belongs_to_its_rank) {
+TEST_F(SampledProcesses, what_a_child_process_writes_belongs_to_its_rank) {
   host::TestFolder folder;
   const std::string file = folder / "data";
   int go[2] = {};
@@ -138,7 +138,7 @@ TEST_F(RealProcesses, what_a_child_process_writes_belongs_to_its_rank) {
     ::close(fd);
 }
 
-TEST_F(RealProcesses, a_process_that_ended_has_no_row) {
+TEST_F(SampledProcesses, a_process_that_ended_has_no_row) {
   RealChild child([] { ::pause(); });
   const SeenJobs jobs = jobs_of(child.pid());
   const MonoTime begin = now();
