@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/bandwidth.hpp"
+#include "api/job_batch.hpp"
 #include "api/job_evidence.hpp"
 #include "api/jobs_v1.hpp"
 #include "api/network.hpp"
@@ -29,6 +30,8 @@ int main() {
                                   .sources = {"processes", "telemetry"},
                                   .not_seen = {"logs: not readable; run the agent as root"}})},
       {"JobList", to_json(JobList{})},
+      {"JobBatchAnswer",
+       to_json(JobBatchAnswer{.taken = 7, .wants_whole = true, .suspected = {{"ml/train", "4f2a"}}})},
       {"JobEvidenceList",
        to_json(EvidenceList{
            "/var/lib/autopilot/jobs/evidence",

@@ -44,7 +44,7 @@ class Controller:
     def write(self, settings):
         """A new version of the file, whole at once."""
         with open(self.config + ".new", "w", encoding="utf-8") as file:
-            file.write(f"drain: 0s\nkubernetes: {{kubeconfig: {self._kubeconfig}}}\n{settings}")
+            file.write(f"drain: 0s\njobs: {{listen: '127.0.0.1:0'}}\nkubernetes: {{kubeconfig: {self._kubeconfig}}}\n{settings}")
         os.replace(self.config + ".new", self.config)
 
     def get(self, path):

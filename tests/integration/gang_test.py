@@ -59,7 +59,7 @@ class GangTest(unittest.TestCase):
         return self.keys.path(name)
 
     def start_controller(self):
-        config = self.write("controller.yaml", f"drain: 0s\nkubernetes: {{kubeconfig: {self.kubeconfig}, namespace: autopilot}}\n"
+        config = self.write("controller.yaml", f"drain: 0s\njobs: {{listen: '127.0.0.1:0'}}\nkubernetes: {{kubeconfig: {self.kubeconfig}, namespace: autopilot}}\n"
                             f"certificates: {{mode: files, certificate: {self.keys.path('controller.crt')}, "
                             f"key: {self.keys.path('controller.key')}, authorities: {self.keys.path('ca.crt')}}}\n")
         controller = harness.Process([harness.AUTOPILOT, "controller", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0",

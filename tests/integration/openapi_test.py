@@ -22,7 +22,7 @@ ROUTES = {
     "GET": ["/v1/node", "/v1/network", "/v1/network/plan", "/v1/checks", "/v1/checks/{id}", "/v1/incidents", "/v1/operations", "/v1/operations/{id}",
             "/v1/tests", "/v1/events", "/v1/jobs", "/v1/jobs/records", "/v1/jobs/evidence", "/metrics", "/healthz", "/readyz", "/openapi.yaml"],
     "POST": ["/v1/network/servers", "/v1/network/bandwidth", "/v1/checks/{id}", "/v1/operations", "/v1/inject", "/v1/incidents/{id}/ack", "/v1/preflight",
-             "/v1/jobs/feedback", "/v1/jobs/ack", "/v1/jobs/mute"],
+             "/v1/jobs/feedback", "/v1/jobs/ack", "/v1/jobs/mute", "/v1/jobs/records"],
     "DELETE": ["/v1/network/servers/{id}", "/v1/operations/{id}"],
 }
 
@@ -92,7 +92,8 @@ def schemas_of(node):
     if not isinstance(node, dict):
         return set()
     if "application/json" in node and "schema" in node["application/json"]:
-        return {node["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]}
+        schema = node["application/json"]["schema"]
+        return {one["$ref"].rsplit("/", 1)[1] for one in schema.get("oneOf", [schema])}
     return {name for value in node.values() for name in schemas_of(value)}
 
 
