@@ -77,7 +77,8 @@ void ProcessTable::add(TaskState task, std::map<std::int64_t, Process>& before) 
   Process process = is_known ? std::move(found->second) : Process{};
   process.is_candidate = false;
   process.task = std::move(task);
-  if (const auto cgroups = files_.read(process_folder(pid) + "/cgroup")) process.owner = parse_cgroups(*cgroups);
+  if (const auto cgroups = files_.read(process_folder(pid) + "/cgroup"))
+    process.owner = parse_cgroups(*cgroups);
   processes_.emplace(pid, std::move(process));
 }
 
