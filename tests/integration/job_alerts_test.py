@@ -65,7 +65,8 @@ class Webhook:
 
 class Sender:
     def __init__(self, config):
-        self.child = subprocess.Popen([SENDER, config], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._log = tempfile.NamedTemporaryFile("w+", encoding="utf-8")
+        self.child = subprocess.Popen([SENDER, config], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True)
 
     def say(self, line):
         self.child.stdin.write(line + "\n")
@@ -73,8 +74,13 @@ class Sender:
 
     def close(self):
         """What it states of its receivers, and its log."""
-        out, log = self.child.communicate(timeout=30)
-        return out, log
+        out, _ = self.child.communicate(timeout=30)
+        with self._log:
+            return out, self.log()
+
+    def log(self):
+        with open(self._log.name, encoding="utf-8") as file:
+            return file.read()
 
 
 class JobAlertsTest(unittest.TestCase):
@@ -186,11 +192,11 @@ class JobAlertsTest(unittest.TestCase):
         self.keys.make_authority("another")
         sender = self.start("http://127.0.0.1:9", "another")
         sender.say("raised aa page gpu-001 3")
-        harness.wait_until(lambda: self.chat.received, "the chat is told")
+        harness.wait_until(lambda: self.chat.received, "the chat gets the alert")
+        harness.wait_until(lambda: "certificate" in sender.log(), "the sender refuses the certificate")
         self.assertEqual(self.on_call.received, [])
-        out, log = sender.close()
+        out, _ = sender.close()
         self.assertIn("on-call delivered 0", out)
-        self.assertIn("certificate", log)
 
 
 if __name__ == "__main__":
