@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/process/process_table.hpp"
 
+#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -145,9 +146,14 @@ TEST(ProcessTable, sees_the_rank_of_a_real_process) {
   if (!child) GTEST_SKIP() << "needs python3";
   const Files files;
   ProcessTable table(files);
-  ASSERT_TRUE(table.refresh({child->pid()}));
-  const auto found = table.processes().find(child->pid());
-  ASSERT_NE(found, table.processes().end());
+  // The kernel shows the environment a moment after the program has begun.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  auto found = table.processes().end();
+  do {
+    ASSERT_TRUE(table.refresh({child->pid()}));
+    found = table.processes().find(child->pid());
+    ASSERT_NE(found, table.processes().end());
+  } while (found->second.launch.environment.empty() && std::chrono::steady_clock::now() < end);
   EXPECT_EQ(found->second.task.parent, ::getpid());
   EXPECT_EQ(found->second.user, ::geteuid());
   EXPECT_GT(found->second.network_namespace, 0U);
