@@ -35,7 +35,7 @@ jobs::Alert alert_of(const std::string& id, jobs::Severity severity,
           .body = "body"};
 }
 
-// A server on the loop of the test, which keeps what it gets and answers as it is told.
+// A server on the loop of the test. It keeps each request and answers with the status that the test sets.
 class Senders : public ::testing::Test {
  protected:
   struct Got {
