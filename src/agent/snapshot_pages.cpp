@@ -8,18 +8,13 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "core/stable_hash.hpp"
 
 namespace autopilot::agent {
 namespace {
 
-// FNV-1a. It distinguishes one snapshot from the next; it is not a protection against forgery.
 std::string tag_of(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "\"%016llx\"", static_cast<unsigned long long>(hash));
-  return text.data();
+  return '"' + stable_hash(bytes).hex() + '"';
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "core/stable_hash.hpp"
 #include "core/text.hpp"
 #include "core/word_table.hpp"
 #include "kube/json_object.hpp"
 #include "kube/json_path.hpp"
-#include "kube/stable_hash.hpp"
 
 namespace autopilot::kube {
 
@@ -262,10 +262,8 @@ std::string health_check_report_name(std::string_view node, std::string_view pod
   std::string all(pod_uid);
   for (const std::string& test : tests)
     all.append(1, '\n').append(test);
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(stable_hash(all)));
   std::string name(node.substr(0, kLongestName - kDigits - 1));
-  return name.append(1, '-').append(digits.data(), kDigits);
+  return name.append(1, '-').append(stable_hash(all).hex(), 0, kDigits);
 }
 
 HealthCheckReport parse_health_check_report(const JsonObject& object) {

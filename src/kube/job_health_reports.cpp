@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "core/stable_hash.hpp"
 #include "core/text.hpp"
 #include "kube/json_object.hpp"
 #include "kube/json_path.hpp"
-#include "kube/stable_hash.hpp"
 
 namespace autopilot::kube {
 
@@ -220,9 +220,7 @@ std::string job_health_report_name(std::string_view job) {
   }
   while (name.ends_with('-'))
     name.pop_back();
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(stable_hash(job)));
-  return (name.empty() ? "job" : name) + '-' + std::string(digits.data(), kJobDigits);
+  return (name.empty() ? "job" : name) + '-' + stable_hash(job).hex().substr(0, kJobDigits);
 }
 
 JobHealthReport parse_job_health_report(const JsonObject& object) {

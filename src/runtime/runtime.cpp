@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/stable_hash.hpp"
 #include "incidents/devices.hpp"
 #include "incidents/verdict.hpp"
 #include "runtime/conclude.hpp"
@@ -29,13 +30,6 @@ constexpr Duration kIdle = seconds{60};
 // Repeated counts are written at most this often.
 constexpr Duration kCountsEvery = seconds{2};
 constexpr Duration kLossesEvery = seconds{5};
-
-std::uint64_t seed_of(std::string_view node) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : node)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
 
 incidents::ReasonLookup lookup_in(const catalog::Catalog& facts, bool has_hysteresis) {
   if (has_hysteresis) return [&facts](std::string_view id) { return facts.reason(id); };
@@ -90,7 +84,7 @@ Runtime::Runtime(std::shared_ptr<const host::Host> host, const catalog::Catalog&
       facts_(facts),
       options_(std::move(options)),
       outlets_(std::move(outlets)),
-      schedule_(seed_of(options_.node)),
+      schedule_(stable_hash(options_.node).value()),
       state_(lookup_in(facts, options_.has_hysteresis), facts.causes(), options_.boot_id),
       proven_resets_(options_.boot_id, remembered.facts.value(kGpuResets)),
       loss_(std::move(remembered.lost), rounds_to_raise(facts)),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/parse.hpp"
+#include "core/stable_hash.hpp"
 #include "store/journal.hpp"
 
 namespace autopilot::store {
@@ -117,32 +118,16 @@ constexpr std::array<Summed, 3> kSummed{{
     {"SELECT name, value FROM facts WHERE name NOT IN ('journal.commits', 'journal.sum') ORDER BY name", 2},
 }};
 
-// FNV-1a: detects damage; it is not a protection against a user who can write the file.
-class Sum {
- public:
-  void add(std::string_view text) {
-    for (const char c : text)
-      add(static_cast<unsigned char>(c));
-    constexpr unsigned char kEndOfText = 0xff;  // not a valid byte of UTF-8
-    add(kEndOfText);
-  }
-  [[nodiscard]] std::string text() const { return std::to_string(hash_); }
-
- private:
-  void add(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3ULL; }
-  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
-};
-
 Result<std::string> sum_of(const Connection& connection) {
-  Sum sum;
+  StableHash sum;
   for (const auto& [sql, columns] : kSummed) {
     auto statement = TRY(connection.prepare(sql));
     while (TRY(statement.step()))
       for (int column = 0; column < columns; ++column)
-        sum.add(statement.text(column));
-    sum.add("");
+        sum.add_part(statement.text(column));
+    sum.add_part("");
   }
-  return sum.text();
+  return std::to_string(sum.value());
 }
 
 Result<std::optional<std::string>> own_fact(const Connection& connection, std::string_view name) {

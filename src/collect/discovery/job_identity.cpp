@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "core/stable_hash.hpp"
 
 namespace autopilot::collect {
 namespace {
@@ -167,10 +168,7 @@ JobIdentity identify_by_launcher(const host::Process& launcher, std::string_view
 std::string bounded_key(std::string key) {
   key = to_printable(key);
   if (key.size() <= kLongestKey) return key;
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a: the same on every node
-  for (const char letter : key)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  const std::string end = "-" + std::to_string(hash);
+  const std::string end = "-" + std::to_string(stable_hash(key).value());
   return key.substr(0, kLongestKey - end.size()) + end;
 }
 

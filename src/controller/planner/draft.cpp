@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/stable_hash.hpp"
 #include "incidents/verdict.hpp"
 
 namespace autopilot::controller {
@@ -134,14 +135,6 @@ namespace {
 constexpr std::size_t kLongestNode =
     200;  // of the node's part in the name of a plan, which has at most 253 bytes
 
-// FNV-1a: the same in every process and every version.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return hash;
-}
-
 std::string ten_digits(std::uint64_t number) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text(10, '0');
@@ -155,7 +148,7 @@ std::string name_of(const Deliberation& all, const Node& node, const Evidence& e
       evidence.reports.empty() ? evidence.causes.front()->incident : evidence.reports.front()->name;
   const std::string made_of =
       node.uid + '\n' + first + '\n' + std::to_string(all.world.plans_on(node.name).size());
-  return node.name.substr(0, kLongestNode) + '-' + ten_digits(hash_of(made_of));
+  return node.name.substr(0, kLongestNode) + '-' + ten_digits(stable_hash(made_of).value());
 }
 
 void add_once(std::vector<std::string>& words, const std::string& word) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "core/stable_hash.hpp"
 #include "diagnostics/cluster/own_pod.hpp"
 
 namespace autopilot::diagnostics {
@@ -120,12 +121,12 @@ json::object metadata(const DeepTestJobSettings& settings, const DeepTestJob& jo
 }  // namespace
 
 std::string deep_test_job_name(std::string_view node, WallTime since) {
-  return std::string(kNameBegin) + hash_digits(node) + '-' +
+  return std::string(kNameBegin) + stable_hash(node).hex() + '-' +
          std::to_string(whole_seconds_of(since.time_since_epoch()));
 }
 
 std::optional<WallTime> deep_test_job_since(std::string_view node, std::string_view name) {
-  const std::string begin = std::string(kNameBegin) + hash_digits(node) + '-';
+  const std::string begin = std::string(kNameBegin) + stable_hash(node).hex() + '-';
   if (!name.starts_with(begin)) return std::nullopt;
   const auto since = parse_number<std::uint32_t>(name.substr(begin.size()));
   if (!since) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/stable_hash.hpp"
 #include "diagnostics/cluster/idle_gpus.hpp"
 #include "diagnostics/cluster/own_pod.hpp"
 #include "diagnostics/cluster/reservation.hpp"
@@ -340,7 +341,7 @@ class Question {
 // The next turn of this node after `time`.
 WallTime next_turn(WallTime time, Duration every, const std::string& node) {
   const Duration place{
-      static_cast<Duration::rep>(word_hash(node) % static_cast<std::uint64_t>(every.count()))};
+      static_cast<Duration::rep>(stable_hash(node).value() % static_cast<std::uint64_t>(every.count()))};
   const Duration since_place = time.time_since_epoch() - place;
   return WallTime{place + (since_place / every + 1) * every};
 }

@@ -19,13 +19,8 @@ struct OwnPod {
 // Reads the container named "agent", else the only one. malformed: not a JSON object. Pure.
 [[nodiscard]] Result<OwnPod> parse_own_pod(std::string_view text);
 
-// FNV-1a, 64 bits: short, and the same in every process and every version.
-[[nodiscard]] std::uint64_t word_hash(std::string_view text);
-// Its 16 hexadecimal digits.
-[[nodiscard]] std::string hash_digits(std::string_view text);
-
 // Value of the label that names the node of an object. Label values have 63 bytes at most; for a longer name
-// the value is its first 46 bytes, "-" and its hash_digits. The policy autopilot-own
+// the value is its first 46 bytes, "-" and the digits of its stable_hash. The policy autopilot-own
 // (deploy/helm/autopilot/templates/admission.yaml) knows this form.
 [[nodiscard]] std::string node_label_value(std::string_view node);
 

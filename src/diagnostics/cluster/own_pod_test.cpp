@@ -50,11 +50,6 @@ TEST(NodeLabel, of_a_long_name_it_is_the_beginning_and_a_number_for_all_of_it) {
   EXPECT_NE(value, node_label_value(beginning + std::string(14, 'b') + "-2.example.org"));
 }
 
-TEST(NodeLabel, the_hash_is_fnv_1a) {
-  EXPECT_EQ(hash_digits(""), "cbf29ce484222325");
-  EXPECT_EQ(hash_digits("a"), "af63dc4c8601ec8c");
-}
-
 }  // namespace
 
 }  // namespace autopilot::diagnostics

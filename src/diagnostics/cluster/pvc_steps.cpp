@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/stable_hash.hpp"
 #include "diagnostics/cluster/own_pod.hpp"
 #include "host/diagnostic_results/results.hpp"
 
@@ -330,7 +331,7 @@ std::string pvc_label(const PvcPlace& place) {
 
 std::string pvc_object_name(std::string_view node, const PvcTarget& target) {
   return "autopilot-pvc-" +
-         hash_digits(std::string(node) + '/' + target.storage_class + '/' + target.access_mode);
+         stable_hash(std::string(node) + '/' + target.storage_class + '/' + target.access_mode).hex();
 }
 
 std::string claim_json(const PvcPlace& place, const PvcTarget& target, const PvcNames& names) {

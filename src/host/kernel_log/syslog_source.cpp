@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/parse.hpp"
+#include "core/stable_hash.hpp"
 #include "host/kernel_log/kmsg_source.hpp"
 #include "host/kernel_log/text_log.hpp"
 
@@ -44,13 +45,6 @@ Result<std::string> read_ring() {
   }
   text.resize(static_cast<std::size_t>(length));
   return text;
-}
-
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037U;  // FNV-1a: the same in every build and process
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return hash;
 }
 
 // Index of the first new row; empty if the old rows have been overwritten.
@@ -94,7 +88,7 @@ std::optional<SyslogRow> parse_syslog_row(std::string_view row) {
 
 std::uint64_t syslog_sequence(const SyslogRow& row) {
   return kSyslogBit | row.microseconds << kHashBits |
-         (hash_of(row.text) & ((std::uint64_t{1} << kHashBits) - 1));
+         (stable_hash(row.text).value() & ((std::uint64_t{1} << kHashBits) - 1));
 }
 
 Result<std::unique_ptr<SyslogSource>> SyslogSource::open(const Clock& clock) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/stable_hash.hpp"
 #include "jobs/causes.hpp"
 #include "jobs/decision/alert_text.hpp"
 #include "jobs/decision/decide.hpp"
@@ -16,44 +17,20 @@ namespace {
 constexpr std::size_t kTitleBytes = 200;
 constexpr double kTicketProbability = 0.5;
 
-// FNV-1a of 64 bits, with a separator after each part.
-class StableHash {
- public:
-  void add(std::string_view part) {
-    for (const char sign : part)
-      step(static_cast<unsigned char>(sign));
-    step(0xff);
-  }
-  [[nodiscard]] std::string text() const {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string hex;
-    for (int shift = 60; shift >= 0; shift -= 4)
-      hex += kDigits[(value_ >> shift) & 0xfU];
-    return hex;
-  }
-
- private:
-  void step(std::uint8_t byte) {
-    value_ ^= byte;
-    value_ *= 0x100000001b3U;
-  }
-  std::uint64_t value_ = 0xcbf29ce484222325U;
-};
-
 void add_to_hash(StableHash& hash, std::string_view job, Effect effect, const Entity& culprit) {
-  hash.add(job);
-  hash.add(to_string(effect));
-  hash.add(std::to_string(static_cast<int>(culprit.kind)));
-  hash.add(culprit.node);
-  hash.add(std::to_string(culprit.gpu));
-  hash.add(culprit.nic);
+  hash.add_part(job);
+  hash.add_part(to_string(effect));
+  hash.add_part(std::to_string(static_cast<int>(culprit.kind)));
+  hash.add_part(culprit.node);
+  hash.add_part(std::to_string(culprit.gpu));
+  hash.add_part(culprit.nic);
 }
 
 // Without the onset: a finding that ends and comes back.
 std::string flap_key(const JobFinding& finding) {
   StableHash hash;
   add_to_hash(hash, finding.job, finding.effect, finding.culprit);
-  return hash.text();
+  return hash.hex();
 }
 
 bool asks_for_action(const JobFinding& finding) {
@@ -66,8 +43,8 @@ bool asks_for_action(const JobFinding& finding) {
 std::string finding_id(std::string_view job, Effect effect, const Entity& culprit, WallTime onset) {
   StableHash hash;
   add_to_hash(hash, job, effect, culprit);
-  hash.add(std::to_string(onset.time_since_epoch().count()));
-  return hash.text();
+  hash.add_part(std::to_string(onset.time_since_epoch().count()));
+  return hash.hex();
 }
 
 Severity severity_of(const JobFinding& finding) {
