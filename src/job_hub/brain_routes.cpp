@@ -30,14 +30,6 @@ void ask_brain(const BrainRouteContext& context, Responder responder,
   if (!asked) shared->respond(asked.error());
 }
 
-Result<std::string> one_job(const jobs::Brain& brain, std::string_view job) {
-  return api::to_json(TRY(brain.report(job)), false);
-}
-
-Result<std::string> job_of_finding(const jobs::Brain& brain, std::string_view finding) {
-  return api::to_json(TRY(brain.report_with(finding)), false);
-}
-
 std::string caller_of(const HttpRequest& request) {
   return std::string(cut_utf8(kube::caller_name(request.peer), kLongestName));
 }
@@ -52,21 +44,22 @@ void get_jobs(const BrainRouteContext& context, const HttpRequest& request, Resp
   if (wanted->second.empty() || wanted->second.size() > kLongestName)
     return responder.respond(Error{Errc::malformed, "job: expected 1 to 253 bytes"});
   ask_brain(context, std::move(responder),
-            [job = wanted->second](jobs::Brain& brain, WallTime) { return one_job(brain, job); });
+            [job = wanted->second, is_simulated = context.is_simulated](jobs::Brain& brain, WallTime)
+                -> Result<std::string> { return api::to_json(TRY(brain.report(job)), is_simulated); });
 }
 
 void state_feedback(const BrainRouteContext& context, const HttpRequest& request, Responder responder) {
   auto wanted = api::parse_job_feedback(request.body);
   if (!wanted) return responder.respond(wanted.error());
   ask_brain(context, std::move(responder),
-            [wanted = *std::move(wanted), by = caller_of(request)](jobs::Brain& brain,
-                                                                   WallTime now) -> Result<std::string> {
+            [wanted = *std::move(wanted), by = caller_of(request), is_simulated = context.is_simulated](
+                jobs::Brain& brain, WallTime now) -> Result<std::string> {
               TRY_STATUS(brain.state_feedback({.time = now,
                                                .finding = wanted.finding,
                                                .verdict = wanted.verdict,
                                                .by = by,
                                                .note = wanted.note}));
-              return job_of_finding(brain, wanted.finding);
+              return api::to_json(TRY(brain.report_with(wanted.finding)), is_simulated);
             });
 }
 
@@ -74,10 +67,10 @@ void acknowledge(const BrainRouteContext& context, const HttpRequest& request, R
   const auto wanted = api::parse_job_ack(request.body);
   if (!wanted) return responder.respond(wanted.error());
   ask_brain(context, std::move(responder),
-            [finding = wanted->finding, by = caller_of(request)](jobs::Brain& brain,
-                                                                 WallTime now) -> Result<std::string> {
+            [finding = wanted->finding, by = caller_of(request), is_simulated = context.is_simulated](
+                jobs::Brain& brain, WallTime now) -> Result<std::string> {
               TRY_STATUS(brain.acknowledge({.time = now, .finding = finding, .by = by}));
-              return job_of_finding(brain, finding);
+              return api::to_json(TRY(brain.report_with(finding)), is_simulated);
             });
 }
 
@@ -85,9 +78,10 @@ void mute(const BrainRouteContext& context, const HttpRequest& request, Responde
   const auto wanted = api::parse_job_mute(request.body);
   if (!wanted) return responder.respond(wanted.error());
   ask_brain(context, std::move(responder),
-            [wanted = *wanted](jobs::Brain& brain, WallTime now) -> Result<std::string> {
+            [wanted = *wanted, is_simulated = context.is_simulated](jobs::Brain& brain,
+                                                                    WallTime now) -> Result<std::string> {
               TRY_STATUS(brain.mute(wanted.job, now + wanted.duration));
-              return one_job(brain, wanted.job);
+              return api::to_json(TRY(brain.report(wanted.job)), is_simulated);
             });
 }
 
@@ -108,10 +102,13 @@ void add_action(net::HttpServer& server, const BrainRouteContext& context, const
 
 }  // namespace
 
-void add_brain_routes(net::HttpServer& server, const BrainRouteContext& context) {
+void add_brain_list(net::HttpServer& server, const BrainRouteContext& context) {
   server.route("GET", "/v1/jobs", [context](const HttpRequest& request, Responder responder) {
     get_jobs(context, request, std::move(responder));
   });
+}
+
+void add_brain_actions(net::HttpServer& server, const BrainRouteContext& context) {
   add_action(server, context, "feedback", &state_feedback);
   add_action(server, context, "ack", &acknowledge);
   add_action(server, context, "mute", &mute);

@@ -7,7 +7,7 @@
 
 #include "api/jobs_v1.hpp"
 #include "core/parse.hpp"
-#include "core/text.hpp"
+#include "job_hub/brain_routes.hpp"
 #include "net/responses.hpp"
 
 namespace autopilot::agent {
@@ -38,18 +38,14 @@ Result<std::string> wanted_job(const HttpRequest& request) {
   return found->second;
 }
 
-void answer_job(const JobsRouteContext& context, Responder& responder,
-                const Result<jobs::JobReport>& report) {
-  if (!report) return responder.respond(report.error());
-  responder.respond(net::json_response(api::to_json(*report, context.is_simulated)));
-}
-
-// Runs `task` on the runner's thread, which answers.
-void ask_runner(const JobsRouteContext& context, Responder responder,
-                std::function<void(NodeJobs& jobs, Responder& responder)> task) {
+void answer_job(const JobsRouteContext& context, const std::string& job, Responder responder) {
   const auto shared = std::make_shared<Responder>(std::move(responder));
   const Status posted =
-      context.runner->post([shared, task = std::move(task)](NodeJobs& jobs) { task(jobs, *shared); });
+      context.runner->post([shared, job, is_simulated = context.is_simulated](NodeJobs& jobs) {
+        const auto report = jobs.brain().report(job);
+        if (!report) return shared->respond(report.error());
+        shared->respond(net::json_response(api::to_json(*report, is_simulated)));
+      });
   if (!posted) shared->respond(posted.error());
 }
 
@@ -57,11 +53,7 @@ void get_jobs(const JobsRouteContext& context, const HttpRequest& request, Respo
   if (const auto why = why_no_jobs(context, true)) return responder.respond(*why);
   const auto job = wanted_job(request);
   if (!job) return responder.respond(job.error());
-  if (!job->empty())
-    return ask_runner(context, std::move(responder),
-                      [context, job = *job](NodeJobs& jobs, Responder& answer) {
-                        answer_job(context, answer, jobs.brain().report(job));
-                      });
+  if (!job->empty()) return answer_job(context, *job, std::move(responder));
   api::JobList list = context.runner->snapshot()->list;
   list.is_simulated = context.is_simulated;
   list.brain = context.brain_at;
@@ -77,48 +69,6 @@ void follow_records(const JobsRouteContext& context, const HttpRequest& request,
     (void)feed->follow(std::move(*stream), job, jobs.present());
   });
   if (!posted) stream->close();
-}
-
-void state_feedback(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
-  auto wanted = api::parse_job_feedback(request.body);
-  if (!wanted) return responder.respond(wanted.error());
-  jobs::Feedback feedback{.time = context.clock.now().wall,
-                          .finding = std::move(wanted->finding),
-                          .verdict = wanted->verdict,
-                          .by = std::string(cut_utf8(kube::caller_name(request.peer), 253)),
-                          .note = std::move(wanted->note)};
-  ask_runner(context, std::move(responder),
-             [context, feedback = std::move(feedback)](NodeJobs& jobs, Responder& answer) {
-               const Status stated = jobs.brain().state_feedback(feedback);
-               if (!stated) return answer.respond(stated.error());
-               answer_job(context, answer, jobs.brain().report_with(feedback.finding));
-             });
-}
-
-void acknowledge(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
-  const auto wanted = api::parse_job_ack(request.body);
-  if (!wanted) return responder.respond(wanted.error());
-  jobs::Acknowledgement acknowledgement{.time = context.clock.now().wall,
-                                        .finding = wanted->finding,
-                                        .by = std::string(cut_utf8(kube::caller_name(request.peer), 253))};
-  ask_runner(context, std::move(responder),
-             [context, acknowledgement = std::move(acknowledgement)](NodeJobs& jobs, Responder& answer) {
-               const Status done = jobs.brain().acknowledge(acknowledgement);
-               if (!done) return answer.respond(done.error());
-               answer_job(context, answer, jobs.brain().report_with(acknowledgement.finding));
-             });
-}
-
-void mute(const JobsRouteContext& context, const HttpRequest& request, Responder responder) {
-  const auto wanted = api::parse_job_mute(request.body);
-  if (!wanted) return responder.respond(wanted.error());
-  const WallTime until = context.clock.now().wall + wanted->duration;
-  ask_runner(context, std::move(responder),
-             [context, job = wanted->job, until](NodeJobs& jobs, Responder& answer) {
-               const Status done = jobs.brain().mute(job, until);
-               if (!done) return answer.respond(done.error());
-               answer_job(context, answer, jobs.brain().report(job));
-             });
 }
 
 void list_evidence(const JobsRouteContext& context, const std::shared_ptr<Responder>& responder) {
@@ -157,8 +107,6 @@ void get_evidence(const JobsRouteContext& context, const HttpRequest& request, R
     list_evidence(context, shared);
 }
 
-using Route = void (*)(const JobsRouteContext&, const HttpRequest&, Responder);
-
 // It shows the kernel log, and where programs wait.
 void add_evidence_route(net::HttpServer& server, const JobsRouteContext& context) {
   server.route("GET", "/v1/jobs/evidence",
@@ -172,18 +120,13 @@ void add_evidence_route(net::HttpServer& server, const JobsRouteContext& context
                    }));
 }
 
-void add_action(net::HttpServer& server, const JobsRouteContext& context, std::string_view path,
-                const std::string& permission, Route route) {
-  server.route("POST", path,
-               kube::guarded(
-                   context.rights,
-                   [permission](const HttpRequest&) {
-                     return kube::VirtualResource{"jobs", permission};
-                   },
-                   [context, route](const HttpRequest& request, Responder responder) {
-                     if (const auto why = why_no_jobs(context, true)) return responder.respond(*why);
-                     route(context, request, std::move(responder));
-                   }));
+// Asks the brain of this agent, on the runner's thread.
+Status ask_brain(const JobsRouteContext& context,
+                 std::function<void(jobs::Brain& brain, WallTime now)> question) {
+  if (const auto why = why_no_jobs(context, true)) return fail(*why);
+  return context.runner->post([&clock = context.clock, question = std::move(question)](NodeJobs& jobs) {
+    question(jobs.brain(), clock.now().wall);
+  });
 }
 
 }  // namespace
@@ -196,9 +139,11 @@ void add_jobs_routes(net::HttpServer& server, const JobsRouteContext& context) {
     follow_records(context, request, std::move(responder));
   });
   add_evidence_route(server, context);
-  add_action(server, context, "/v1/jobs/feedback", "feedback", &state_feedback);
-  add_action(server, context, "/v1/jobs/ack", "ack", &acknowledge);
-  add_action(server, context, "/v1/jobs/mute", "mute", &mute);
+  job_hub::add_brain_actions(
+      server, {.ask = [context](auto question) { return ask_brain(context, std::move(question)); },
+               .brain_at = context.brain_at,
+               .is_simulated = context.is_simulated,
+               .rights = context.rights});
 }
 
 }  // namespace autopilot::agent

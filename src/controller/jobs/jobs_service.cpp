@@ -82,10 +82,11 @@ void JobsService::add_routes(net::HttpServer& server) {
                       kube::CallerReviews::OnDecision on_decision) {
     reviews_.ask(credential, question, std::move(on_decision));
   };
-  job_hub::add_brain_routes(server, {.ask = [this](auto question) { return ask(std::move(question)); },
-                                     .brain_at = api::JobBrain::controller,
-                                     .clock = clock_,
-                                     .rights = std::move(rights)});
+  const job_hub::BrainRouteContext context{.ask = [this](auto question) { return ask(std::move(question)); },
+                                           .brain_at = api::JobBrain::controller,
+                                           .rights = std::move(rights)};
+  job_hub::add_brain_list(server, context);
+  job_hub::add_brain_actions(server, context);
 }
 
 void JobsService::lead(const config::ControllerJobs& settings) {
