@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/agent_journal.hpp"
+#include "agent/config_reload.hpp"
 #include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/gang_client.hpp"
@@ -19,8 +21,6 @@
 #include "agent/jobs/jobs_metrics.hpp"
 #include "agent/jobs/jobs_part.hpp"
 #include "agent/jobs/node_pods.hpp"
-#include "agent/journal_retry.hpp"
-#include "agent/journal_shown.hpp"
 #include "agent/metrics.hpp"
 #include "agent/network_test_parts.hpp"
 #include "agent/open_journal.hpp"
@@ -52,18 +52,13 @@
 namespace autopilot::agent {
 namespace {
 
-using logging::log_error;
 using logging::log_info;
 using logging::log_warning;
 using std::chrono::seconds;
 
 constexpr Duration kStopGrace = seconds{5};
-constexpr Duration kLookAtConfiguration = seconds{2};
 constexpr Duration kReturnMemory = seconds{15};
 constexpr Duration kStartIsOver = seconds{30};
-// A journal that is later than this with what it was given is as good as none.
-constexpr Duration kJournalIsLost = seconds{15};
-constexpr Duration kLookAtJournal = seconds{1};
 
 class Agent {
  public:
@@ -100,20 +95,9 @@ class Agent {
   [[nodiscard]] std::string jobs_metrics() const;
   [[nodiscard]] preflight::GateContext gate_context();
   void tell_start(const std::string& moved_aside);
-  void tell_moved_aside(const std::string& to);
-  [[nodiscard]] runtime::Ledger::Commit committer();
-  [[nodiscard]] std::string why_journal_is_lost() const;
-  void complete_journal(SelfStatus& self) const;
-  void look_for_journal();
-  void look_at_journal();
-  void take_journal(OpenedJournal opened);
-  void note_journal();
-  void note_journal_change();
+  [[nodiscard]] AgentJournal::Context journal_context();
   void say_pod_resources_problem(const std::string& problem);
-  void reload();
-  void refuse(const Error& why);
-  void tell_refused(const std::string& what, const Error& why, bool has_old = true);
-  void look_at_configuration();
+  [[nodiscard]] ConfigReload::Context reload_context();
   void begin_stop(int signal);
   void end_stop();
 
@@ -121,12 +105,7 @@ class Agent {
   Machine machine_;
   const host::Files this_machine_;  // whatever machine_ is
   net::EventLoop loop_;
-  std::unique_ptr<store::JournalWriter> journal_;
-  std::string journal_problem_;  // why there is none
-  bool has_read_journal_;        // all that is known of before came from it
-  bool is_journal_lost_ = false;
-  std::optional<JournalRetry> journal_retry_;
-  std::uint64_t journals_moved_aside_ = 0;
+  AgentJournal journal_;
   std::string pod_resources_problem_;  // the problem that was logged last
   std::optional<ClusterLink> cluster_;
   runtime::Runtime runtime_;
@@ -147,12 +126,9 @@ class Agent {
   net::Subscription next_poll_;
   net::Subscription signals_;
   net::Subscription watchdog_;
-  net::Subscription journal_watch_;
-  net::Subscription configuration_watch_;
   net::Subscription memory_return_;
   net::Subscription code_return_;
-  std::string configuration_version_;  // of the file, as it was read last
-  std::string refused_version_;
+  ConfigReload reload_;
   std::string listening_;
   std::uint16_t tls_port_ = 0;  // 0: none
   std::optional<AgentKeys> keys_;
@@ -181,13 +157,12 @@ std::string cpu_model_of(const Machine& machine) {
 Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
     : options_(std::move(options)),
       machine_(std::move(machine)),
-      journal_(std::move(journal.writer)),
-      journal_problem_(std::move(journal.problem)),
-      has_read_journal_(journal.is_read),
+      journal_(journal, journal_context()),
       runtime_(machine_.host, *machine_.facts, machine_.checks, runtime_options(options_.config, machine_),
                runtime_settings(options_.config, machine_), outlets(), std::move(journal.remembered)),
       metrics_(cpu_model_of(machine_)),
       server_(loop_, server_limits(options_.config)),
+      reload_(reload_context()),
       cluster_memory_(std::move(journal.for_cluster)),
       passes_(std::move(cluster_memory_.pass_records),
               [this](const std::vector<PassRecord>& records) { runtime_.remember(records); }),
@@ -205,7 +180,6 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
   });
   for (const diagnostics::OperationKind& kind : machine_.operations)
     operations_.offer(kind);
-  if (options_.configuration_version) configuration_version_ = options_.configuration_version();
   gpu_tests_.remember(operations_.list());
   if (journal.is_unwritten) runtime_.journal_all_again();
   tell_start(journal.moved_aside);
@@ -214,28 +188,41 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
 runtime::Outlets Agent::outlets() {
   runtime::Outlets outlets;
   outlets.wake = [this] { poll_soon(); };
-  if (journal_) outlets.commit = committer();
+  outlets.commit = journal_.commit();
   outlets.complete_self = [this](SelfStatus& self) {
     if (machine_.complete_self) machine_.complete_self(self);
     say_pod_resources_problem(self.pod_resources_problem);
     if (cluster_) self.cluster = cluster_->status();
     self.open_actions = options_.config.compat.open_actions;
-    complete_journal(self);
+    journal_.complete(self);
   };
   return outlets;
 }
 
-runtime::Ledger::Commit Agent::committer() {
-  return [this](store::Batch batch, std::function<void(bool)> done) {
-    journal_->submit(std::move(batch),
-                     [done = std::move(done)](const auto& committed) { done(committed.has_value()); });
-  };
+AgentJournal::Context Agent::journal_context() {
+  return {.loop = loop_,
+          .runtime = runtime_,
+          .open_again = [this] { return JournalOpening(options_.config, machine_, std::nullopt); },
+          .on_read_late =
+              [this](OpenedJournal& older) {
+                passes_.add_older(older.remembered.facts.pass_records);
+                if (cluster_ && older.for_cluster.written) cluster_->add_older(*older.for_cluster.written);
+                runtime_.take_over(std::move(older.remembered.state));
+              },
+          .poll_soon = [this] { poll_soon(); }};
 }
 
-void Agent::complete_journal(SelfStatus& self) const {
-  self.journal_problem = journal_problem_;
-  self.journal_durable = journal_ != nullptr;
-  if (journal_) show_journal(journal_->status(), self);
+ConfigReload::Context Agent::reload_context() {
+  return {.loop = loop_,
+          .runtime = runtime_,
+          .options = options_,
+          .apply = [this](const config::Config& next) { runtime_.apply(runtime_settings(next, machine_)); },
+          .on_loaded =
+              [this] {
+                if (schedule_) schedule_->note_policy();
+                if (network_tests_) network_tests_->note_settings();
+              },
+          .poll_soon = [this] { poll_soon(); }};
 }
 
 void Agent::tell_start(const std::string& moved_aside) {
@@ -243,89 +230,12 @@ void Agent::tell_start(const std::string& moved_aside) {
   started.kind = EventKind::agent_started;
   started.message = "autopilot " + std::string(logging::build_info().version) + " started";
   (void)runtime_.tell(std::move(started));
-  if (!moved_aside.empty()) tell_moved_aside(moved_aside);
+  if (!moved_aside.empty()) journal_.tell_moved_aside(moved_aside);
   if (options_.config.compat.open_actions)
     log_warning(
         "any user who can reach the port of this agent may start tests that reserve its GPUs or load its "
         "links, and list the pods of any namespace: compat.open_actions is true");
-  note_journal_change();
-}
-
-// to: empty where there was no file any more.
-void Agent::tell_moved_aside(const std::string& to) {
-  Event moved;
-  moved.kind = EventKind::journal_moved_aside;
-  moved.message = to.empty() ? "the journal was gone" : "the journal could not be used; it is kept as " + to;
-  log_warning(moved.message + "; a new one begins");
-  (void)runtime_.tell(std::move(moved));
-}
-
-// A journal that breaks while it is used is replaced by an empty one.
-void Agent::note_journal() {
-  if (!journal_) return;
-  const auto status = journal_->status();
-  if (std::exchange(journals_moved_aside_, status.moved_aside) == status.moved_aside) return;
-  tell_moved_aside(status.last_moved_aside);
-  runtime_.journal_all_again();
-}
-
-// Empty: it is there.
-std::string Agent::why_journal_is_lost() const {
-  if (!journal_) return journal_problem_;
-  const auto status = journal_->status();
-  if (!status.problem.empty() || status.lag < kJournalIsLost) return status.problem;
-  return "its disk does not answer";
-}
-
-// Once for each change. What its last writer knew is written whole once it is back.
-void Agent::note_journal_change() {
-  const std::string why = why_journal_is_lost();
-  if (std::exchange(is_journal_lost_, !why.empty()) == is_journal_lost_) return;
-  if (is_journal_lost_) {
-    log_warning("the journal is lost: what is found now does not survive this process", {{"cause", why}});
-    return;
-  }
-  log_info("the journal is back", {{"dropped", std::to_string(journal_->status().dropped)}});
-  runtime_.journal_all_again();
-}
-
-// What is shown of the journal changes without any news of the machine.
-void Agent::look_at_journal() {
-  const auto shown = runtime_.snapshot();
-  SelfStatus now = shown->self;
-  complete_journal(now);
-  if (!is_journal_news(shown->self, now)) return;
-  runtime_.update_self([](SelfStatus&) {});
-  poll();
-}
-
-void Agent::look_for_journal() {
-  if (journal_) return;
-  journal_retry_.emplace(
-      loop_, [this] { return JournalOpening(options_.config, machine_, std::nullopt); },
-      [this](OpenedJournal opened) {
-        loop_.post([this, opened = std::make_shared<OpenedJournal>(std::move(opened))] {
-          take_journal(std::move(*opened));
-        });
-      },
-      JournalRetry::Pace{});
-  journal_retry_->start();
-}
-
-// Restores holds of the journal that could not be read before; findings of this run stay.
-void Agent::take_journal(OpenedJournal opened) {
-  journal_retry_.reset();
-  journal_ = std::move(opened.writer);
-  journal_problem_.clear();
-  if (!opened.moved_aside.empty()) tell_moved_aside(opened.moved_aside);
-  if (opened.is_read && !has_read_journal_) {
-    passes_.add_older(opened.remembered.facts.pass_records);
-    if (cluster_ && opened.for_cluster.written) cluster_->add_older(*opened.for_cluster.written);
-    runtime_.take_over(std::move(opened.remembered.state));
-  }
-  has_read_journal_ = has_read_journal_ || opened.is_read;
-  runtime_.use_journal(committer(), opened.remembered.facts.values);
-  poll_soon();
+  journal_.note();
 }
 
 // Once for each cause, not at every run.
@@ -370,8 +280,7 @@ void Agent::tell_gate(const Operation& operation, const std::optional<preflight:
 
 void Agent::poll() {
   note_operations();
-  note_journal();
-  note_journal_change();
+  journal_.note();
   MonoTime next = runtime_.poll();
   if (const auto deadline = operations_.next_deadline()) next = std::min(next, *deadline);
   metrics_.note(runtime_.snapshot());
@@ -676,15 +585,17 @@ Status Agent::listen_inside_tls() {
     return fail(Errc::malformed, "`tls.mode` is cert_manager, which needs `kubernetes.write_node`");
   std::vector<std::string> hosts = options_.config.allowed_hosts;
   if (options_.cluster) hosts.push_back("autopilot-node." + options_.cluster->name_space + ".svc");
-  keys_.emplace(AgentKeys::Context{
-      .loop = loop_,
-      .clock = machine_.host->clock,
-      .server = server_,
-      .node = machine_.node,
-      .settings = tls,
-      .allowed_hosts = std::move(hosts),
-      .read_file = options_.read_file,
-      .on_refused = [this](const Error& why) { tell_refused("TLS keys", why, keys_->has_any()); }});
+  keys_.emplace(AgentKeys::Context{.loop = loop_,
+                                   .clock = machine_.host->clock,
+                                   .server = server_,
+                                   .node = machine_.node,
+                                   .settings = tls,
+                                   .allowed_hosts = std::move(hosts),
+                                   .read_file = options_.read_file,
+                                   .on_refused = [this](const Error& why) {
+                                     tell_refused(runtime_, "TLS keys", why, keys_->has_any());
+                                     poll_soon();
+                                   }});
   tls_port_ = TRY(keys_->listen());
   warn_of_readers(tls.listen);
   const std::string address = TRY(net::parse_ip_port(tls.listen)).address;
@@ -739,7 +650,7 @@ Status Agent::listen() {
 Status Agent::run() {
   auto signals = loop_.on_signal({SIGTERM, SIGINT, SIGHUP}, [this](int signal) {
     if (signal == SIGHUP)
-      reload();
+      reload_.reload();
     else
       begin_stop(signal);
   });
@@ -748,10 +659,8 @@ Status Agent::run() {
   const auto& manager = options_.service_manager;
   if (const auto period = manager.watchdog_period())
     watchdog_ = loop_.every(*period, [&manager] { (void)manager.notify("WATCHDOG=1"); });
-  if (options_.configuration_version)
-    configuration_watch_ = loop_.every(kLookAtConfiguration, [this] { look_at_configuration(); });
-  journal_watch_ = loop_.every(kLookAtJournal, [this] { look_at_journal(); });
-  look_for_journal();
+  reload_.start();
+  journal_.start();
   memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
   code_return_ = loop_.after(kStartIsOver, host::unmap_own_code);
   join_cluster();
@@ -770,53 +679,6 @@ Status Agent::run() {
                            {"simulated", machine_.simulated ? "true" : "false"}});
   loop_.run();
   return {};
-}
-
-void Agent::look_at_configuration() {
-  if (options_.configuration_version() != configuration_version_) reload();
-}
-
-void Agent::reload() {
-  // Before it is read: what changes meanwhile is read again.
-  if (options_.configuration_version) configuration_version_ = options_.configuration_version();
-  auto next = options_.reload();
-  if (!next) return refuse(next.error());
-  Event event;
-  event.kind = EventKind::configuration_loaded;
-  const auto changes = config::diff(options_.config, *next);
-  event.message = "configuration loaded: " + config::describe(changes);
-  log_info("configuration loaded", {{"changes", config::describe(changes)}});
-  runtime_.apply(runtime_settings(*next, machine_));
-  // What needs a restart keeps its old value until then.
-  options_.config = config::merge_live(options_.config, *next);
-  (void)runtime_.tell(std::move(event));
-  if (schedule_) schedule_->note_policy();
-  if (network_tests_) network_tests_->note_settings();
-  poll();
-}
-
-// The same file, read again at SIGHUP, is logged and not counted again.
-void Agent::refuse(const Error& why) {
-  const bool is_known = !configuration_version_.empty() && refused_version_ == configuration_version_;
-  refused_version_ = configuration_version_;
-  if (is_known) {
-    log_error("configuration refused", {{"cause", why.what}});
-    return;
-  }
-  tell_refused("configuration", why);
-}
-
-// what: "configuration"
-void Agent::tell_refused(const std::string& what, const Error& why, bool has_old) {
-  log_error(what + " refused", {{"cause", why.what}});
-  Event event;
-  event.kind = EventKind::configuration_refused;
-  event.message = "new " + what +
-                  (has_old ? " refused, the old stays in use: " : " refused, and there are none yet: ") +
-                  why.what;
-  runtime_.update_self([](SelfStatus& self) { ++self.configuration_refused; });
-  (void)runtime_.tell(std::move(event));
-  poll();
 }
 
 void Agent::begin_stop(int signal) {
@@ -839,8 +701,7 @@ void Agent::begin_stop(int signal) {
 
 void Agent::end_stop() {
   if (jobs_) jobs_->stop();
-  if (journal_ && !journal_->stop(kStopGrace))
-    log_warning("the journal did not take the last entries in time");
+  journal_.stop(kStopGrace);
   loop_.stop();
 }
 
