@@ -161,13 +161,12 @@ class Faults(RdmaProbeTest):
         for how, reason in (("early_hang", "timed_out"), ("no_device", "no_address"), ("exit", "internal")):
             with self.subTest(how):
                 self.play(server={"ib_read_bw": how})
-                serving, told = self.serve("--seconds", "8" if how == "early_hang" else "60")
+                serving, told = self.serve()
                 self.assertEqual(len(told["ports"]), 2)
                 [failed] = told["failed"]
                 self.assertEqual(failed["reason"], reason)
                 self.assertIn(f"ib_read_bw at {HERE} port {failed['port']}: ", failed["error"])
-                # The listener stays until the end nevertheless.
-                self.assertEqual(serving.child.wait(20) if how == "early_hang" else serving.stop(), 3 if how == "early_hang" else 128 + signal.SIGTERM)
+                self.assertEqual(serving.stop(), 128 + signal.SIGTERM, "the other servers stay nevertheless")
 
     def test_a_version_that_would_listen_everywhere_is_no_server(self):
         self.play(version="older")
