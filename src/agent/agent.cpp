@@ -508,6 +508,7 @@ Status Agent::watch_jobs() {
   JobsPartContext context{.loop = loop_};
   context.machine.host = machine_.simulated ? with_processes_of_this_machine(machine_.host) : machine_.host;
   context.machine.node = machine_.node;
+  context.machine.helper_socket = options_.config.jobs.helper_socket;
   if (options_.config.jobs.enabled && lists_pods()) node_pods_ = std::make_shared<NodePods>();
   context.machine.pods = node_pods_;
   context.is_simulated = machine_.simulated;

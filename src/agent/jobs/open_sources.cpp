@@ -138,7 +138,7 @@ std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config
   const collect::EnvironmentOf environment_of = [environments](const collect::RankProcess& process) {
     return environments->of(process);
   };
-  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"));
+  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"), machine.helper_socket);
   std::vector<JobSource> sources;
   sources.push_back({"telemetry", std::make_unique<collect::Sampler>(
                                       machine.host, collect::SamplerOptions{.node = machine.node,
@@ -165,7 +165,7 @@ std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config
 
 // Without the caches of the sources, which belong to another thread.
 collect::EvidenceSources open_evidence_sources(const JobsMachine& machine) {
-  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"));
+  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"), machine.helper_socket);
   return {
       .ask_ras = [ras](const host::RasTarget& target,
                        MonoTime deadline) { return ras->ask(target, deadline); },

@@ -19,6 +19,7 @@ struct JobsMachine {
   std::shared_ptr<const host::Host> host;
   std::string node;
   std::shared_ptr<const NodePods> pods = {};  // null: the API server is not asked for them
+  std::string helper_socket = {};             // jobs.helper_socket
 };
 
 // A simulated machine with the processes and files of this one: jobs run here, also where the devices are
