@@ -37,6 +37,7 @@
 #include "fleet/peers.hpp"
 #include "host/cpu/processors.hpp"
 #include "host/process/own_process.hpp"
+#include "host/process_helper/process_helper.hpp"
 #include "kube/pacing.hpp"
 #include "logging/build_info.hpp"
 #include "logging/log.hpp"
@@ -417,6 +418,12 @@ Status Agent::watch_jobs() {
   JobsPartContext context{.loop = loop_};
   context.machine.host = machine_.simulated ? with_processes_of_this_machine(machine_.host) : machine_.host;
   context.machine.node = machine_.node;
+  // A recording has other processes than this machine.
+  const std::string& socket = options_.config.jobs.helper_socket;
+  if (!socket.empty() && !context.machine.host->files.is_tree()) {
+    context.machine.helper_socket = socket;
+    context.machine.processes = std::make_shared<host::HelperProcesses>(socket);
+  }
   if (options_.config.jobs.enabled && lists_pods()) node_pods_ = std::make_shared<NodePods>();
   context.machine.pods = node_pods_;
   context.is_simulated = machine_.simulated;

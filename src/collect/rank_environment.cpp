@@ -32,12 +32,18 @@ std::string value_of(const Variables& variables, std::string_view name, std::str
   return found->second;
 }
 
+Result<Variables> read_variables(const RankProcess& process, const host::ProcessReader* reader) {
+  const auto handle = TRY(host::ProcessHandle::open(process.pid, process.started_ticks));
+  auto variables = handle.environment(
+      {kDump, kOldDump, kTrigger, kOldTrigger, kBuffer, kOldBuffer, kRasAddress, kRasEnable});
+  if (variables || variables.error().code != Errc::denied || reader == nullptr) return variables;
+  return TRY(reader->facts(process.pid, process.started_ticks)).environment;
+}
+
 }  // namespace
 
-Result<RankEnvironment> read_rank_environment(const RankProcess& process) {
-  const auto handle = TRY(host::ProcessHandle::open(process.pid, process.started_ticks));
-  const Variables variables = TRY(handle.environment(
-      {kDump, kOldDump, kTrigger, kOldTrigger, kBuffer, kOldBuffer, kRasAddress, kRasEnable}));
+Result<RankEnvironment> read_rank_environment(const RankProcess& process, const host::ProcessReader* reader) {
+  const Variables variables = TRY(read_variables(process, reader));
   RankEnvironment environment;
   environment.ras_address = value_of(variables, kRasAddress, kRasAddress);
   environment.is_ras_disabled = value_of(variables, kRasEnable, kRasEnable) == "0";

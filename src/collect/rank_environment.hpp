@@ -6,6 +6,7 @@
 
 #include "collect/seen_jobs.hpp"
 #include "core/result.hpp"
+#include "host/process/process_reader.hpp"
 
 namespace autopilot::collect {
 
@@ -22,8 +23,10 @@ struct RankEnvironment {
 // Must not block: sources call it while they are polled.
 using EnvironmentOf = std::function<RankEnvironment(const RankProcess& process)>;
 
-// From procfs. May block if the process hangs: call it on a worker. denied: the agent runs neither as root
-// nor as the user of the process. not_found: the process has ended.
-[[nodiscard]] Result<RankEnvironment> read_rank_environment(const RankProcess& process);
+// From procfs, or from the reader if that is denied; null: there is none. May block if the process hangs:
+// call it on a worker. denied: the agent runs neither as root nor as the user of the process. not_found: the
+// process has ended. Further errors of ProcessReader.
+[[nodiscard]] Result<RankEnvironment> read_rank_environment(const RankProcess& process,
+                                                            const host::ProcessReader* reader = nullptr);
 
 }  // namespace autopilot::collect

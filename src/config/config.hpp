@@ -182,6 +182,7 @@ struct Jobs {
   std::string scontrol = "/usr/bin/scontrol";  // of Slurm, for actions
   int metrics_port = 0;                        // of inference servers without the annotation; 0: not read
   std::string state_dir;                       // of evidence; empty: "jobs" in Config::state_dir
+  std::string helper_socket;                   // of `autopilot helper ras`; empty: the agent starts its own
 };
 
 // All settings. Defaults are those of a service or of a user, see default_config.
@@ -248,10 +249,11 @@ using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Result<Config> parse(std::string_view text, std::string_view name, Config base);
 // Applies AUTOPILOT_LISTEN, AUTOPILOT_SOCKET, AUTOPILOT_STATE_DIR, AUTOPILOT_PROFILE, AUTOPILOT_NODE,
 // AUTOPILOT_LOG_LEVEL, AUTOPILOT_LOG_FORMAT, AUTOPILOT_KERNEL_LOG_HELPER_SOCKET,
-// AUTOPILOT_KUBELET_HELPER_SOCKET, AUTOPILOT_KUBERNETES_WRITE_NODE, AUTOPILOT_KUBERNETES_KUBECONFIG,
-// AUTOPILOT_KUBERNETES_LABEL_PREFIX, AUTOPILOT_KUBERNETES_NAMESPACE, AUTOPILOT_DEEP_TEST_EVERY,
-// AUTOPILOT_DEEP_TEST_IMAGE to `base`. A variable that looks like a misspelled one is malformed; other
-// AUTOPILOT_ variables are ignored, because Kubernetes sets some for a Service of this name.
+// AUTOPILOT_KUBELET_HELPER_SOCKET, AUTOPILOT_JOBS_HELPER_SOCKET, AUTOPILOT_KUBERNETES_WRITE_NODE,
+// AUTOPILOT_KUBERNETES_KUBECONFIG, AUTOPILOT_KUBERNETES_LABEL_PREFIX, AUTOPILOT_KUBERNETES_NAMESPACE,
+// AUTOPILOT_DEEP_TEST_EVERY, AUTOPILOT_DEEP_TEST_IMAGE to `base`. A variable that looks like a misspelled one
+// is malformed; other AUTOPILOT_ variables are ignored, because Kubernetes sets some for a Service of this
+// name.
 [[nodiscard]] Result<Config> apply_environment(const Environment& environment, Config base);
 
 struct Change {

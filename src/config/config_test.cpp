@@ -88,6 +88,7 @@ expectation:
 limits: {lanes: 5, stuck_lanes: 0, connections: 10, event_streams: 2}
 kernel_log: {helper_socket: /run/autopilot/kmsg.sock}
 kubelet: {helper_socket: /run/autopilot/kubelet.sock}
+jobs: {helper_socket: /run/autopilot/ras.sock}
 journal: {age: 7d, bytes: 1GiB}
 kubernetes: {write_node: true, kubeconfig: /etc/k, label_prefix: a.example, namespace: gpu-health}
 pvc:
@@ -165,6 +166,7 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_EQ(config->limits.event_streams, 2u);
   EXPECT_EQ(config->kernel_log.helper_socket, "/run/autopilot/kmsg.sock");
   EXPECT_EQ(config->kubelet.helper_socket, "/run/autopilot/kubelet.sock");
+  EXPECT_EQ(config->jobs.helper_socket, "/run/autopilot/ras.sock");
   EXPECT_EQ(config->journal.age, hours{24 * 7});
   EXPECT_EQ(config->journal.bytes, std::uint64_t{1} << 30);
   EXPECT_EQ(config->deep_test.every, hours{4});
@@ -285,6 +287,8 @@ TEST(ParseConfig, refuses_duplicates_wrong_types_and_values_out_of_range) {
   EXPECT_THAT(problems_of("state_dir: here\n"),
               HasSubstr("`state_dir`: expected an absolute path, found `here`"));
   EXPECT_THAT(problems_of("socket: /" + std::string(107, 'x')), HasSubstr("at most 107 bytes"));
+  EXPECT_THAT(problems_of("jobs: {helper_socket: ras.sock}"),
+              HasSubstr("`jobs.helper_socket`: expected an absolute path of at most 107 bytes"));
   EXPECT_THAT(problems_of("profile: big\n"), HasSubstr("`profile`: expected one of local, dropin, full"));
   EXPECT_THAT(problems_of("expectation: {gpu_count: -1}\n"), HasSubstr("expected 0 to 1024, found `-1`"));
   EXPECT_THAT(problems_of("expectation: {thresholds: {gpu.throttle.hw_thermal_share: 2}}\n"),

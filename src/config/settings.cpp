@@ -406,6 +406,14 @@ constexpr std::array kSettings{
             "Folder of evidence that is kept when a job is suspected to hang. Empty: jobs in `state_dir`.",
             AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.jobs.state_dir)),
             AUTOPILOT_SHOW(c.jobs.state_dir)},
+    Setting{"jobs.helper_socket", "an absolute path of at most 107 bytes, or nothing in quotes", kAtStart,
+            kVariable,
+            "The socket of `autopilot helper ras --listen`, which asks NCCL RAS in other network namespaces, "
+            "and reads listed variables and I/O of processes of other users, if the agent lacks the "
+            "permission (docs/ras-helper.md). Empty: the agent reads processes itself, and starts a helper "
+            "of its own for NCCL RAS.",
+            AUTOPILOT_READ(read_word(m, s, &is_socket_path_or_empty, c.jobs.helper_socket)),
+            AUTOPILOT_SHOW(c.jobs.helper_socket)},
     Setting{"log_level", "one of debug, info, warning, error", kAtStart, kVariable,
             "Lowest level that is logged.", AUTOPILOT_READ(read_word(m, s, &is_log_level, c.log_level)),
             AUTOPILOT_SHOW(c.log_level)},

@@ -26,7 +26,7 @@ from ibm_client import Transcript  # noqa: E402
 NODE = "node-0"
 OTHER = "sim-0"
 AGENT_USER = 65532
-CAP_SYSLOG = 34
+CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYSLOG = 19, 21, 34
 CONDITIONS = ("GpuHealthy", "NetworkHealthy", "StorageHealthy", "HostHealthy")
 
 EVERYWHERE = {
@@ -68,6 +68,19 @@ class ManifestsTest(unittest.TestCase):
             with self.subTest(profile=profile, kind=kind):
                 text = render.render(render.find_helm(), profile, [f"state.kind={kind}"])
                 self.assertEqual((on_node in text, "state-folder" in text), (is_on_node, is_on_node))
+
+    def test_only_where_jobs_are_watched_in_profile_full_a_container_reads_their_processes(self):
+        parts = ("add: [SYS_ADMIN, SYS_PTRACE]", "name: ras\n", "helper_socket: /run/autopilot-ras/ras.sock", "mountPath: /run/autopilot-ras\n")
+        for profile, settings, is_there in (("full", [], True), ("full", ["jobs.helper=false"], False), ("full", ["jobs.enabled=false"], False),
+                                            ("full", ["jobs=null"], False), ("dropin", [], False),
+                                            ("full", ["controller.enabled=true", "tls.mode=controller"], True)):
+            with self.subTest(profile=profile, settings=settings):
+                text = render.render(render.find_helm(), profile, settings)
+                self.assertEqual([part in text for part in parts], [is_there] * len(parts))
+
+    def test_the_helper_of_jobs_leaves_the_records_of_jobs_their_controller(self):
+        text = render.render(render.find_helm(), "full", ["controller.enabled=true", "tls.mode=controller"])
+        self.assertRegex(text, r"jobs:\n      controller: https://autopilot-controller\S+\n      helper_socket: /run/autopilot-ras/ras.sock\n")
 
 
 class OnNode(unittest.TestCase):
@@ -394,13 +407,13 @@ class FullTest(OnNode):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        if not has_capability(CAP_SYSLOG):
-            raise unittest.SkipTest("profile full: the right to read the kernel log (CAP_SYSLOG) cannot be given here")
+        if not all(map(has_capability, (CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYSLOG))):
+            raise unittest.SkipTest("profile full: CAP_SYS_PTRACE, CAP_SYS_ADMIN or CAP_SYSLOG cannot be given here")
         cls.pod = cls.install("full")
 
     def test_an_agent_without_rights_reads_the_kernel_log_and_keeps_its_journal_on_the_node(self):
         self.assertEqual({status["name"]: status["ready"] for status in self.pod["status"]["containerStatuses"]},
-                         {"agent": True, "kernel-log": True, "pod-resources": True})
+                         {"agent": True, "kernel-log": True, "pod-resources": True, "ras": True})
         self.api.wait(lambda: self.has_looked("host.lockups"), "the kernel log is read")
         self.api.wait(lambda: condition_of(self.node(), "HostHealthy"), "HostHealthy is written")
         self.assertNotRegex(self.deployment.logs(), "(?i)forbidden| 403")

@@ -5,6 +5,7 @@
 
 #include "host/helpers/message.hpp"
 #include "host/kernel_log/kmsg_helper.hpp"
+#include "host/process_helper/process_helper.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace autopilot::frame_fuzz {
@@ -16,6 +17,10 @@ int run(const std::uint8_t* data, std::size_t size) {
   static_cast<void>(host::decode_request(bytes));
   static_cast<void>(host::parse_witness(bytes));
   static_cast<void>(host::parse_patience(bytes));
+  static_cast<void>(host::parse_process_start(bytes));
+  static_cast<void>(host::parse_io(bytes));
+  if (const auto facts = host::parse_facts(bytes))
+    AUTOPILOT_ASSERT(host::parse_facts(host::encode_facts(*facts)).has_value());
   if (const auto records = host::parse_records(bytes); records && !records->empty()) {
     std::size_t begin = 0;
     const auto again = host::parse_records(host::encode_records(*records, begin));

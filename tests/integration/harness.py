@@ -89,10 +89,11 @@ class UnixConnection(http.client.HTTPConnection):
 class Process:
     """A child whose standard error is kept; ended by its own pid."""
 
-    def __init__(self, arguments, environment=None, stdout=subprocess.DEVNULL):
+    def __init__(self, arguments, environment=None, stdout=subprocess.DEVNULL, user=None):
         self.log = []
+        become = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
         self.child = subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=stdout,
-                                      stderr=subprocess.PIPE, text=True, errors="replace")
+                                      stderr=subprocess.PIPE, text=True, errors="replace", **become)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -129,7 +130,7 @@ class Process:
 class Agent:
     """`autopilot agent` with a state folder of its own and any free port."""
 
-    def __init__(self, *arguments, folder=None, environment=None):
+    def __init__(self, *arguments, folder=None, environment=None, program=AUTOPILOT, user=None):
         self.folder = folder or tempfile.mkdtemp(prefix="autopilot-test-")
         self._owns_folder = folder is None
         self.environment = dict(os.environ)
@@ -139,7 +140,7 @@ class Agent:
         })
         self.environment.update(environment or {})
         self.socket = self.environment["AUTOPILOT_SOCKET"]
-        self.process = Process([AUTOPILOT, "agent", "--listen", "127.0.0.1:0", *arguments], self.environment)
+        self.process = Process([program, "agent", "--listen", "127.0.0.1:0", *arguments], self.environment, user=user)
         try:
             found = wait_until(lambda: self.process.find(r"agent ready.* address=127\.0\.0\.1:(\d+)") or
                                (self.process.child.poll() is not None and "ended"), "the agent is ready")

@@ -32,7 +32,8 @@ constexpr Duration kPodsPatience = std::chrono::seconds(30);
 class ProcessSearch final : public JobSearch {
  public:
   explicit ProcessSearch(JobsMachine machine)
-      : machine_(std::move(machine)), finder_(machine_.host->files, machine_.node) {}
+      : machine_(std::move(machine)),
+        finder_(machine_.host->files, machine_.node, machine_.processes.get()) {}
 
   Result<collect::SeenJobs> look(Instant now) override {
     const collect::GpuHolders holders =
@@ -82,10 +83,12 @@ class EnvironmentCache {
  public:
   static constexpr std::size_t kMost = 4096;
 
+  explicit EnvironmentCache(std::shared_ptr<const host::ProcessReader> reader) : reader_(std::move(reader)) {}
+
   collect::RankEnvironment of(const collect::RankProcess& process) {
     const Key key{process.pid, process.started_ticks};
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
-    auto read = collect::read_rank_environment(process);
+    auto read = collect::read_rank_environment(process, reader_.get());
     if (!read) return {};
     if (known_.size() >= kMost) known_.clear();
     return known_.emplace(key, std::move(*read)).first->second;
@@ -93,6 +96,7 @@ class EnvironmentCache {
 
  private:
   using Key = std::pair<std::int64_t, std::uint64_t>;
+  std::shared_ptr<const host::ProcessReader> reader_;
   std::map<Key, collect::RankEnvironment> known_;
 };
 
@@ -134,18 +138,19 @@ std::unique_ptr<JobSearch> open_job_search(const JobsMachine& machine) {
 }
 
 std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config::Config& config) {
-  const auto environments = std::make_shared<EnvironmentCache>();
+  const auto environments = std::make_shared<EnvironmentCache>(machine.processes);
   const collect::EnvironmentOf environment_of = [environments](const collect::RankProcess& process) {
     return environments->of(process);
   };
-  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"));
+  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"), machine.helper_socket);
   std::vector<JobSource> sources;
   sources.push_back({"telemetry", std::make_unique<collect::Sampler>(
                                       machine.host, collect::SamplerOptions{.node = machine.node,
                                                                             .leaf = config.network.leaf,
                                                                             .idle_w = {},
                                                                             .spin_w = {},
-                                                                            .busy_w = {}})});
+                                                                            .busy_w = {},
+                                                                            .reader = machine.processes})});
   sources.push_back({"logs", std::make_unique<collect::LogSource>(collect::LogOptions{
                                  .step_pattern = config.jobs.step_pattern, .pod_end = pod_end_of(machine)})});
   if (const std::string folder = config.heartbeat_path(); !folder.empty())
@@ -165,13 +170,13 @@ std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config
 
 // Without the caches of the sources, which belong to another thread.
 collect::EvidenceSources open_evidence_sources(const JobsMachine& machine) {
-  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"));
+  const auto ras = std::make_shared<host::RasAccess>(host::helper_command("ras"), machine.helper_socket);
   return {
       .ask_ras = [ras](const host::RasTarget& target,
                        MonoTime deadline) { return ras->ask(target, deadline); },
       .environment_of =
-          [](const collect::RankProcess& process) {
-            return collect::read_rank_environment(process).value_or(collect::RankEnvironment{});
+          [reader = machine.processes](const collect::RankProcess& process) {
+            return collect::read_rank_environment(process, reader.get()).value_or(collect::RankEnvironment{});
           },
       .counters = {},
       .kernel_log = [host = machine.host](MonoTime deadline) { return read_kernel_log(*host, deadline); }};

@@ -11,6 +11,7 @@
 #include "collect/evidence/capture.hpp"
 #include "config/config.hpp"
 #include "host/host.hpp"
+#include "host/process/process_reader.hpp"
 
 namespace autopilot::agent {
 
@@ -19,6 +20,9 @@ struct JobsMachine {
   std::shared_ptr<const host::Host> host;
   std::string node;
   std::shared_ptr<const NodePods> pods = {};  // null: the API server is not asked for them
+  std::string helper_socket = {};             // jobs.helper_socket
+  // Behind that socket; null: none.
+  std::shared_ptr<const host::ProcessReader> processes = {};
 };
 
 // A simulated machine with the processes and files of this one: jobs run here, also where the devices are

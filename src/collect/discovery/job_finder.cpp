@@ -44,7 +44,8 @@ std::map<std::string, std::string> read_container_names(const host::Files& files
 
 class JobFinder::State {
  public:
-  State(const host::Files& files, std::string node) : files_(files), node_(std::move(node)), table_(files) {}
+  State(const host::Files& files, std::string node, const host::ProcessReader* reader)
+      : files_(files), node_(std::move(node)), table_(files, reader) {}
 
   Result<SeenJobs> look(const GpuHolders& holders, const PodFactsByUid& pods, WallTime now) {
     std::set<std::int64_t> on_gpus;
@@ -75,6 +76,8 @@ class JobFinder::State {
       add_sentence(not_seen,
                    std::to_string(table_.left_out()) + " processes are not read: the machine has more than " +
                        std::to_string(host::ProcessTable::kMostProcesses) + ". Jobs may be missing");
+    if (!table_.reader_problem().empty())
+      add_sentence(not_seen, "Ranks of processes of other users are unknown: " + table_.reader_problem());
     if (table_.sees_machine() || files_.is_tree()) return;
     for (const auto& [pid, gpus] : holders.by_pid)
       if (!table_.processes().contains(pid))
@@ -200,8 +203,8 @@ class JobFinder::State {
   std::vector<jobs::JobEndRecord> ended_;
 };
 
-JobFinder::JobFinder(const host::Files& files, std::string node)
-    : state_(std::make_unique<State>(files, std::move(node))) {}
+JobFinder::JobFinder(const host::Files& files, std::string node, const host::ProcessReader* reader)
+    : state_(std::make_unique<State>(files, std::move(node), reader)) {}
 JobFinder::JobFinder(JobFinder&&) noexcept = default;
 JobFinder& JobFinder::operator=(JobFinder&&) noexcept = default;
 JobFinder::~JobFinder() = default;

@@ -11,6 +11,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/files/files.hpp"
+#include "host/process/process_reader.hpp"
 #include "jobs/records.hpp"
 
 namespace autopilot::collect {
@@ -38,8 +39,9 @@ class JobFinder {
   static constexpr Duration kRememberAttempt = std::chrono::hours(1);
   static constexpr std::size_t kMostAttempts = 64;  // of ended jobs; the oldest are forgotten
 
-  // `files` outlives the object. `node`: name of this node in the records.
-  JobFinder(const host::Files& files, std::string node);
+  // `files` and `reader` outlive the object. `node`: name of this node in the records. `reader`: reads
+  // processes of other users where the agent may not; null: none.
+  JobFinder(const host::Files& files, std::string node, const host::ProcessReader* reader = nullptr);
   JobFinder(JobFinder&&) noexcept;
   JobFinder& operator=(JobFinder&&) noexcept;
   ~JobFinder();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collect/discovery/job_memory.hpp"
+#include "tests/support/host/fake_reader.hpp"
 #include "tests/support/host/test_processes.hpp"
 
 namespace autopilot::collect::job_finder_test {
@@ -332,6 +333,27 @@ TEST_F(JobFinderTest, is_not_misled_by_a_process_that_ends_while_it_is_read) {
   EXPECT_THAT(ranks_of(seen.jobs[1]), ElementsAre(0, 3));
   EXPECT_TRUE(seen.jobs[0].record.has_local_ranks);
   EXPECT_THAT(seen.not_seen, Contains(HasSubstr("CAP_SYS_PTRACE")));
+}
+
+TEST_F(JobFinderTest, knows_the_ranks_of_closed_processes_from_a_reader) {
+  const host::Files files(machine_.path(), [](std::string_view path) -> Status {
+    if (path.ends_with("/environ")) return fail(Errc::denied, std::string(path));
+    return {};
+  });
+  start_torchrun(0, 2, 2);
+  host::FakeReader reader;
+  finder_ = JobFinder(files, "node-a", &reader);
+  EXPECT_THAT(look().not_seen, Contains(HasSubstr("other users are unknown: not for this reader")));
+  for (const int rank : {0, 1}) {
+    host::Launch launch;
+    const auto text = host::Files(machine_.path()).read("/proc/" + std::to_string(101 + rank) + "/environ");
+    host::parse_environment(text.value(), launch);
+    reader.known_facts[{101 + rank, 8001}] = {.environment = launch.environment};
+  }
+  finder_ = JobFinder(files, "node-a", &reader);
+  const SeenJob job = only_job();
+  EXPECT_THAT(ranks_of(job), ElementsAre(0, 1));
+  EXPECT_FALSE(job.record.has_local_ranks);
 }
 
 TEST_F(JobFinderTest, keeps_what_a_process_stated_while_it_ends) {

@@ -291,7 +291,8 @@ FoundJobs group_jobs(const Processes& processes, const GpuHolders& holders, cons
     if (auto built = JobBuilder(tree, holders, identities.by_pid(), found.not_seen).build(job))
       found.jobs.push_back(*std::move(built));
   note_unreadable(processes, holders, Errc::denied,
-                  "): their ranks are unknown. Run the agent as root, or give it CAP_SYS_PTRACE",
+                  "): their ranks are unknown. Run the agent as root, or a helper with "
+                  "CAP_SYS_PTRACE (docs/ras-helper.md)",
                   found.not_seen);
   note_unreadable(processes, holders, Errc::unavailable,
                   "): they are blocked in the kernel, and their ranks are unknown until they run. Find what "

@@ -45,7 +45,8 @@ std::optional<ProcessTable::Used> ProcessTable::read_used(std::int64_t pid) cons
   const auto task = host::read_task_state(files_, pid);
   if (!task) return std::nullopt;
   Used used{.started_ticks = task->started_ticks, .cpu_ticks = task->cpu_ticks, .io = {}};
-  const auto io = host::read_task_io(files_, pid);
+  auto io = host::read_task_io(files_, pid);
+  if (!io && io.error().code == Errc::denied && reader_) io = reader_->io(pid, task->started_ticks);
   if (io) used.io = *io;
   used.is_io_denied = !io && io.error().code == Errc::denied;
   return used;

@@ -3,14 +3,17 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/seen_jobs.hpp"
 #include "collect/telemetry/growth.hpp"
 #include "core/clock.hpp"
 #include "host/files/files.hpp"
+#include "host/process/process_reader.hpp"
 #include "host/process/processes.hpp"
 #include "jobs/records.hpp"
 
@@ -24,8 +27,10 @@ class ProcessTable {
   static constexpr std::size_t kMaxRows = 256;      // of a window; further ranks are left out
   static constexpr std::size_t kMaxChildren = 256;  // of a rank; further ones do not count
 
-  // `files` outlives the table.
-  explicit ProcessTable(const host::Files& files) : files_(files) {}
+  // `files` outlives the table. `reader`: reads the I/O of processes of other users where this process may
+  // not; null: none.
+  explicit ProcessTable(const host::Files& files, std::shared_ptr<const host::ProcessReader> reader = {})
+      : files_(files), reader_(std::move(reader)) {}
 
   // The state of each main process now. `now`: begins the measurement of a rank that is new.
   void sample(const SeenJobs& jobs, MonoTime now);
@@ -33,7 +38,7 @@ class ProcessTable {
   void close(const SeenJobs& jobs, MonoTime now, jobs::WindowRecord& window);
   void drop() { rows_.clear(); }
 
-  // Ranks whose /proc/<pid>/io this process may not read, at the last edge.
+  // Ranks whose /proc/<pid>/io neither this process nor the reader may read, at the last edge.
   [[nodiscard]] std::size_t denied_io() const { return denied_io_; }
 
  private:
@@ -64,6 +69,7 @@ class ProcessTable {
   [[nodiscard]] static Rates rates_of(const Row& row, const Usage& now, MonoTime time);
 
   const host::Files& files_;
+  std::shared_ptr<const host::ProcessReader> reader_;
   std::vector<Row> rows_;
   std::size_t denied_io_ = 0;
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host/clock/system_clock.hpp"
+#include "tests/support/host/fake_reader.hpp"
 #include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::collect::process_table_test {
@@ -199,6 +200,27 @@ TEST_F(TreeProcesses, children_count_and_a_reused_pid_of_one_does_not) {
   write(44, 'S', 9'250, 90'000);
   table_.close(jobs, begin_ + 20s, next);
   EXPECT_FLOAT_EQ(value_of(next, Metric::process_cpu), 0.75);
+}
+
+TEST_F(TreeProcesses, io_that_is_closed_comes_from_the_reader) {
+  const host::Files closed(folder_.path(), [](std::string_view path) -> Status {
+    if (path.ends_with("/io")) return fail(Errc::denied, std::string(path));
+    return {};
+  });
+  const auto reader = std::make_shared<host::FakeReader>();
+  ProcessTable table(closed, reader);
+  SeenJobs jobs = jobs_of(42);
+  jobs.jobs[0].processes.push_back(jobs.jobs[0].processes[0]);
+  jobs.jobs[0].processes[1].rank = 4;
+  jobs.jobs[0].processes[1].pid = 43;
+  write(42, 'S', 0, 700);
+  write(43, 'S', 0, 700);
+  reader->known_io[{42, 700}] = {.call_read_bytes = 1000};
+  table.sample(jobs, begin_);
+  reader->known_io[{42, 700}] = {.call_read_bytes = 6000};
+  table.close(jobs, begin_ + 10s, window_);
+  EXPECT_FLOAT_EQ(value_of(window_, Metric::process_io_bytes_s), 500);
+  EXPECT_EQ(table.denied_io(), 1U) << "the reader may not read the other rank either";
 }
 
 TEST_F(TreeProcesses, more_ranks_than_a_window_has_rows_are_left_out) {

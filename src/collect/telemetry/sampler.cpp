@@ -61,7 +61,7 @@ void remove_impossible(jobs::WindowRecord& window) {
 Sampler::Sampler(std::shared_ptr<const host::Host> host, SamplerOptions options)
     : host_(std::move(host)),
       options_(std::move(options)),
-      processes_(host_->files),
+      processes_(host_->files, options_.reader),
       host_table_(host_->files),
       gpu_lane_([host = host_, reader = std::make_shared<GpuReader>(host_)](const Question& question) {
         auto telemetry = reader->read(question.detail, kGpuPatience);
@@ -277,9 +277,10 @@ std::vector<std::string> Sampler::not_seen() const {
     sentences.emplace_back(
         "Counters of the NICs are missing: an adapter does not answer. Run: autopilot check network");
   if (processes_.denied_io() > 0)
-    sentences.emplace_back(
-        "The I/O of rank processes is missing: the agent may not read /proc/<pid>/io. Give it the capability "
-        "CAP_SYS_PTRACE");
+    sentences.push_back("The I/O of " + std::to_string(processes_.denied_io()) +
+                        " rank processes is missing: the agent may not read /proc/<pid>/io. Run it as root, "
+                        "or a helper, which "
+                        "reads processes of root (docs/ras-helper.md)");
   return sentences;
 }
 

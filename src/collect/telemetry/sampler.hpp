@@ -16,6 +16,7 @@
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/host.hpp"
+#include "host/process/process_reader.hpp"
 #include "jobs/records.hpp"
 
 namespace autopilot::collect {
@@ -25,6 +26,8 @@ struct SamplerOptions {
   std::string leaf;  // switch that the node is plugged into; empty: unknown
   // Power of one GPU, where an operator or a measurement states it; never guessed.
   std::optional<double> idle_w, spin_w, busy_w;
+  // Reads the I/O of processes of other users where the agent may not; null: none.
+  std::shared_ptr<const host::ProcessReader> reader = {};
 };
 
 struct SamplerCounts {

@@ -23,6 +23,7 @@
 #include "host/nccl_ras/ras_answer.hpp"
 #include "host/process/own_process.hpp"
 #include "host/process/process_handle.hpp"
+#include "host/process_helper/process_helper.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -208,11 +209,13 @@ class RasServer {
 
 int serve_ras(int fd) {
   RasServer server;
-  return serve(
-      fd, {{std::string(kAskRas),
-            [&server](std::string_view params, MonoTime deadline) { return server.ask(params, deadline); }},
-           {std::string(kNextRasPiece),
-            [&server](std::string_view params, MonoTime) { return server.piece(params); }}});
+  HelperMethods methods = process_methods();
+  methods.emplace(kAskRas, [&server](std::string_view params, MonoTime deadline) {
+    return server.ask(params, deadline);
+  });
+  methods.emplace(kNextRasPiece,
+                  [&server](std::string_view params, MonoTime) { return server.piece(params); });
+  return serve(fd, methods);
 }
 
 }  // namespace

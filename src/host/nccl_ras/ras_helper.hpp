@@ -36,8 +36,8 @@ inline constexpr std::string_view kNextRasPiece = "piece";
 // `autopilot helper ras [--listen PATH [--allow-uid UID]...]`: asks RAS in other network namespaces for the
 // agent at the other end of `fd`; with --listen, for agents without the permission. Needs CAP_SYS_ADMIN and
 // CAP_SYS_PTRACE. It sends nothing of the agent's and connects to loopback only. Each request runs in a child
-// process with a deadline; with two children that hang in the kernel, no more requests are made. Returns the
-// exit code.
+// process with a deadline; with two children that hang in the kernel, no more requests are made. It answers
+// the requests of process_helper.hpp as well. Returns the exit code.
 [[nodiscard]] int run_ras_helper(int fd, const std::vector<std::string>& arguments);
 
 // Asks RAS: directly if the process shares the network namespace of the agent, otherwise through a helper.

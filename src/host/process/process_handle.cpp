@@ -13,6 +13,7 @@
 #include <optional>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <utility>
 
@@ -23,6 +24,11 @@ namespace autopilot::host {
 namespace {
 
 constexpr std::size_t kMaxStat = 4096;
+
+// Words of stat behind the name (proc_pid_stat(5)).
+constexpr std::size_t kMemoryWord = 20;  // bytes of the address space; 0: the process ends
+constexpr std::size_t kEnvironmentBegin = 47;
+constexpr std::size_t kEnvironmentEnd = 48;
 
 // At most `limit` bytes; the rest is not read.
 Result<std::string> read_up_to(int fd, const std::string& shown, std::size_t limit) {
@@ -43,6 +49,23 @@ Result<std::string> read_up_to(int fd, const std::string& shown, std::size_t lim
 tl::unexpected<Error> open_error(int error, const std::string& shown) {
   if (error == ESRCH) return fail(Errc::not_found, shown + ": the process has ended");
   return fail_errno(error, shown);
+}
+
+struct AddressRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// Empty: the process ends.
+Result<AddressRange> environment_in(std::string_view stat) {
+  const auto words = split_words(stat.substr(stat.rfind(')') + 1));
+  if (words.size() <= kEnvironmentEnd) return fail(Errc::malformed, "stat: has no addresses");
+  const auto memory = parse_number<std::uint64_t>(words[kMemoryWord]);
+  const auto begin = parse_number<std::uint64_t>(words[kEnvironmentBegin]);
+  const auto end = parse_number<std::uint64_t>(words[kEnvironmentEnd]);
+  if (!memory || !begin || !end || *end < *begin) return fail(Errc::malformed, "stat: has no addresses");
+  if (*begin == 0 && *memory != 0) return fail(Errc::denied, "its addresses: needs CAP_SYS_PTRACE");
+  return AddressRange{*begin, *end};
 }
 
 std::string descriptor_path(int fd) {
@@ -86,6 +109,22 @@ Result<std::map<std::string, std::string, std::less<>>> ProcessHandle::environme
     found.try_emplace(std::string(name), entry.substr(equals + 1));
   }
   return found;
+}
+
+Result<std::string> ProcessHandle::initial_environment(std::size_t limit) const {
+  const std::string stat = TRY(read("stat", kMaxStat));
+  const AddressRange range = TRY(environment_in(stat));
+  std::string text(std::min<std::uint64_t>(limit, range.end - range.begin), '\0');
+  if (text.empty()) return text;
+  const iovec here{text.data(), text.size()};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
+  const iovec there{reinterpret_cast<void*>(range.begin), text.size()};
+  const ssize_t got = ::process_vm_readv(static_cast<pid_t>(pid_), &here, 1, &there, 1, 0);
+  if (got < 0) return open_error(errno, shown("environ"));
+  text.resize(static_cast<std::size_t>(got));
+  // The pid belonged to this process all the time.
+  TRY_STATUS(read("stat", 1));
+  return text;
 }
 
 Result<std::vector<std::int64_t>> ProcessHandle::threads() const {

@@ -30,6 +30,10 @@ class ProcessHandle {
   // The values of the named variables of its initial environment; others are not returned.
   [[nodiscard]] Result<std::map<std::string, std::string, std::less<>>> environment(
       const std::vector<std::string_view>& names) const;
+  // The beginning of its initial environment, at most `limit` bytes, from its memory. CAP_SYS_PTRACE
+  // suffices; the file environ opens only to the user of the process and with a capability to read all files.
+  // Empty while the process ends. denied: CAP_SYS_PTRACE is missing.
+  [[nodiscard]] Result<std::string> initial_environment(std::size_t limit) const;
   // Thread ids, ascending; the main thread has the pid.
   [[nodiscard]] Result<std::vector<std::int64_t>> threads() const;
   // The pid that the process itself sees, in the innermost pid namespace.

@@ -54,6 +54,12 @@ TEST(ProcessHandle, only_named_variables_leave_the_environment) {
   EXPECT_THAT(*values, ElementsAre(Pair("PATH", ::getenv("PATH"))));
 }
 
+TEST(ProcessHandle, reads_the_initial_environment_from_memory) {
+  const std::string whole = own().read("environ", ProcessHandle::kMaxEnvironment).value();
+  EXPECT_EQ(own().initial_environment(ProcessHandle::kMaxEnvironment).value(), whole);
+  EXPECT_EQ(own().initial_environment(8).value(), whole.substr(0, 8));
+}
+
 TEST(ProcessHandle, opens_regular_files_and_pipes_only) {
   const TestFolder folder;
   folder.write("/file", "text");

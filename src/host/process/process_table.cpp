@@ -92,7 +92,20 @@ bool ProcessTable::is_below_launcher(std::int64_t pid) const {
   return false;
 }
 
-bool ProcessTable::read_candidate(Process& process) const {
+void ProcessTable::read_closed(Process& process, const Process& before) {
+  auto facts = reader_->facts(process.task.pid, process.task.started_ticks);
+  if (!facts) {
+    reads_[process.task.pid] = 0;  // the reader may answer in the next round
+    if (facts.error().code != Errc::not_found) reader_problem_ = facts.error().what;
+  }
+  const bool is_newer = facts && (before.launch.environment.empty() || !facts->environment.empty());
+  process.launch.environment = is_newer ? std::move(facts->environment) : before.launch.environment;
+  process.launch.is_cut = is_newer ? facts->is_cut : before.launch.is_cut;
+  process.network_namespace = is_newer ? facts->network_namespace : before.network_namespace;
+  if (facts || !process.launch.environment.empty()) process.launch_error.reset();
+}
+
+bool ProcessTable::read_candidate(Process& process) {
   process.is_candidate = true;
   // Where it waits for memory from a dead file server, reading its memory would wait as well.
   if (process.task.state == 'D') {
@@ -103,6 +116,7 @@ bool ProcessTable::read_candidate(Process& process) const {
   auto environment = files_.read_beginning(folder + "/environ", Launch::kEnvironmentBytes);
   process.launch_error.reset();
   if (environment && environment->empty() && !process.launch.environment.empty()) return true;
+  const Process before = process;
   process.launch = {};
   if (environment) {
     process.launch.is_cut = environment->size() == Launch::kEnvironmentBytes;
@@ -119,6 +133,7 @@ bool ProcessTable::read_candidate(Process& process) const {
   }
   process.network_namespace = network_namespace_of(files_, folder);
   read_status(files_, folder, process);
+  if (process.launch_error == Errc::denied && reader_ != nullptr) read_closed(process, before);
   return true;
 }
 
@@ -160,6 +175,7 @@ Status ProcessTable::refresh(const std::set<std::int64_t>& on_gpus) {
   sees_machine_ = files_.read_word(kSecondThread).value_or("") == "kthreadd";
   Before before{std::exchange(processes_, {}), std::exchange(kernel_threads_, {})};
   left_out_ = 0;
+  reader_problem_.clear();
   for (const std::string& name : names) {
     const auto pid = parse_number<std::int64_t>(name);
     if (!pid || take_resting(*pid, on_gpus, before)) continue;

@@ -12,6 +12,7 @@
 #include "core/result.hpp"
 #include "host/files/files.hpp"
 #include "host/process/launch.hpp"
+#include "host/process/process_reader.hpp"
 #include "host/process/processes.hpp"
 
 namespace autopilot::host {
@@ -43,8 +44,11 @@ class ProcessTable {
   static constexpr std::size_t kMostThreadsRemembered = 65536;
   static constexpr int kRoundsRead = 4;
 
-  // `files` outlives the object. Beyond `most` processes they are only counted.
-  explicit ProcessTable(const Files& files, std::size_t most = kMostProcesses) : files_(files), most_(most) {}
+  // `files` and `reader` outlive the object. `reader`: reads processes of other users where this process may
+  // not; null: none. Beyond `most` processes they are only counted.
+  explicit ProcessTable(const Files& files, const ProcessReader* reader = nullptr,
+                        std::size_t most = kMostProcesses)
+      : files_(files), reader_(reader), most_(most) {}
 
   // Reads the table. A process that ends meanwhile is left out. An error: no process could be read.
   [[nodiscard]] Status refresh(const std::set<std::int64_t>& on_gpus);
@@ -52,6 +56,8 @@ class ProcessTable {
   // By pid; without kernel threads and zombies.
   [[nodiscard]] const std::map<std::int64_t, Process>& processes() const { return processes_; }
   [[nodiscard]] std::size_t left_out() const { return left_out_; }  // beyond the limit
+  // Why the reader did not read a process in the last round; empty: it read all.
+  [[nodiscard]] const std::string& reader_problem() const { return reader_problem_; }
   // The first PID namespace is visible, that of the machine.
   [[nodiscard]] bool sees_machine() const { return sees_machine_; }
 
@@ -67,16 +73,20 @@ class ProcessTable {
   [[nodiscard]] bool is_below_launcher(std::int64_t pid) const;
   void add(TaskState task, std::map<std::int64_t, Process>& before);
   // False: it ended meanwhile.
-  [[nodiscard]] bool read_candidate(Process& process) const;
+  [[nodiscard]] bool read_candidate(Process& process);
+  // What is closed to this process. `before`: what was read in an earlier round, which remains true.
+  void read_closed(Process& process, const Process& before);
   void read_candidates(const std::set<std::int64_t>& on_gpus);
 
   const Files& files_;
+  const ProcessReader* reader_;
   std::size_t most_;
   std::map<std::int64_t, Process> processes_;
   std::map<std::int64_t, int> reads_;  // rounds in which each process was read
   std::set<std::int64_t> kernel_threads_;
   int round_ = 0;
   std::size_t left_out_ = 0;
+  std::string reader_problem_;
   bool sees_machine_ = false;
 };
 

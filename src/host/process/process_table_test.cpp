@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/process/child.hpp"
+#include "tests/support/host/fake_reader.hpp"
 #include "tests/support/host/test_processes.hpp"
 
 namespace autopilot::host::process_table_test {
@@ -91,6 +92,38 @@ TEST(ProcessTable, reads_processes_without_a_job_seldom) {
   EXPECT_GE(reads, 7) << "one that is on a GPU now is read at once";
 }
 
+TEST(ProcessTable, asks_a_reader_for_a_closed_environment) {
+  const TestProcesses machine;
+  machine.add({.pid = 10, .name = "python3", .environment = rank(1), .arguments = {"x", "--nnodes=2"}});
+  machine.add({.pid = 11, .name = "python3", .environment = rank(2)});
+  const Files files(machine.path(), [](std::string_view path) -> Status {
+    if (path == "/proc/10/environ") return fail(Errc::denied, std::string(path));
+    return {};
+  });
+  FakeReader reader;
+  ProcessTable table(files, &reader);
+  // A reader that cannot read yet is asked again, however many rounds pass.
+  for (int round = 0; round <= ProcessTable::kRoundsRead; ++round) {
+    ASSERT_TRUE(table.refresh({}));
+    EXPECT_EQ(table.processes().at(10).launch_error, Errc::denied);
+    EXPECT_EQ(table.reader_problem(), "not for this reader");
+  }
+  reader.known_facts[{10, 7700}] = {.environment = {{"RANK", "3"}}, .is_cut = true, .network_namespace = 8};
+  ASSERT_TRUE(table.refresh({}));
+  const Process& closed = table.processes().at(10);
+  EXPECT_EQ(closed.launch_error, std::nullopt);
+  EXPECT_EQ(table.reader_problem(), "");
+  EXPECT_EQ(closed.launch.variable("RANK"), "3");
+  EXPECT_EQ(closed.launch.argument("--nnodes"), "2");
+  EXPECT_TRUE(closed.launch.is_cut);
+  EXPECT_EQ(closed.network_namespace, 8U);
+  EXPECT_EQ(table.processes().at(11).launch.variable("RANK"), "2") << "an open one is read directly";
+  reader.known_facts.clear();
+  ASSERT_TRUE(table.refresh({}));
+  EXPECT_EQ(table.processes().at(10).launch.variable("RANK"), "3") << "what was read remains true";
+  EXPECT_EQ(table.processes().at(10).network_namespace, 8U);
+}
+
 TEST(ProcessTable, does_not_read_a_blocked_process) {
   const TestProcesses machine;
   machine.add({.pid = 10, .name = "python3", .environment = rank(1), .state = 'D'});
@@ -123,7 +156,7 @@ TEST(ProcessTable, counts_processes_beyond_the_limit) {
   for (int pid = 1; pid <= 5; ++pid)
     machine.add({.pid = pid, .name = "x"});
   const Files files(machine.path());
-  ProcessTable table(files, 2);
+  ProcessTable table(files, nullptr, 2);
   ASSERT_TRUE(table.refresh({}));
   EXPECT_EQ(table.processes().size(), 2U);
   EXPECT_EQ(table.left_out(), 3U);

@@ -28,6 +28,12 @@ readOnlyRootFilesystem: true
 {{- if eq .Values.profile "full" }}true{{ end -}}
 {{- end }}
 
+{{- /* Non-empty if a container reads processes of jobs for the agent. */ -}}
+{{- define "autopilot.helpsJobs" -}}
+{{- $jobs := .Values.jobs | default dict -}}
+{{- if and (include "autopilot.isFull" .) $jobs.enabled $jobs.helper }}true{{ end -}}
+{{- end }}
+
 {{- define "autopilot.keepsState" -}}
 {{- $kind := (.Values.state).kind | default (ternary "hostPath" "emptyDir" (eq .Values.profile "full")) -}}
 {{- if not (has $kind (list "emptyDir" "hostPath")) -}}
@@ -229,10 +235,17 @@ imagePullPolicy: {{ . }}
 {{- if (.Values.compat | default dict).openActions -}}
 {{- $_ := set $own "compat" (dict "open_actions" true) -}}
 {{- end -}}
+{{- $jobs := dict -}}
 {{- if not (.Values.jobs | default dict).enabled -}}
-{{- $_ := set $own "jobs" (dict "enabled" false) -}}
+{{- $_ := set $jobs "enabled" false -}}
 {{- else if include "autopilot.sendsJobs" . -}}
-{{- $_ := set $own "jobs" (dict "controller" (printf "https://autopilot-controller.%s.svc:%d" .Release.Namespace (int .Values.jobs.port))) -}}
+{{- $_ := set $jobs "controller" (printf "https://autopilot-controller.%s.svc:%d" .Release.Namespace (int .Values.jobs.port)) -}}
+{{- end -}}
+{{- if include "autopilot.helpsJobs" . -}}
+{{- $_ := set $jobs "helper_socket" "/run/autopilot-ras/ras.sock" -}}
+{{- end -}}
+{{- if $jobs -}}
+{{- $_ := set $own "jobs" $jobs -}}
 {{- end -}}
 {{- $config := deepCopy (.Values.config | default dict) -}}
 {{- with $config.allowed_hosts -}}
