@@ -143,7 +143,7 @@ class Agent:
         self.process = Process([program, "agent", "--listen", "127.0.0.1:0", *arguments], self.environment, user=user)
         try:
             found = wait_until(lambda: self.process.find(r"agent ready.* address=127\.0\.0\.1:(\d+)") or
-                               (self.process.child.poll() is not None and "ended"), "the agent is ready")
+                               (self.process.child.poll() is not None and "ended"), "the agent is ready", 90)
             if found == "ended":
                 raise AssertionError("the agent ended:\n" + "\n".join(self.process.log))
             self.port = int(found.group(1))
