@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A training job in a real Slurm cluster of two nodes, watched by two agents. One rank is stopped: the agents name it."""
+"""A training job in a real Slurm cluster of two nodes, watched by two agents. One rank is stopped: the agents name it, and in mode `act` the job
+runs again and the node is drained."""
 
 import json
 import os
@@ -37,12 +38,13 @@ def setUpModule():
         raise unittest.SkipTest("python3-torch is not installed: tools/install-deps.sh jobs")
 
 
-class SlurmJobTest(unittest.TestCase):
-    MODE = "observe"
+class SlurmCase(unittest.TestCase):
+    MODE = ""
+    NODES = 2  # the job needs two
 
     @classmethod
     def setUpClass(cls):
-        cls.lab = slurm.SlurmLab()
+        cls.lab = slurm.SlurmLab(cls.NODES)
         cls.addClassCleanup(cls.lab.close)
         cls.state = cls.lab.path("job")
         os.makedirs(cls.state)
@@ -90,11 +92,12 @@ class SlurmJobTest(unittest.TestCase):
                     words = file.read().split(b"\0")
             except OSError:
                 continue
-            if f"RANK={rank}".encode() in words and any("train.py" in word for word in harness.arguments_of(entry)):
+            if f"RANK={rank}".encode() in words and self.state in harness.arguments_of(entry):
                 return int(entry)
         return None
 
-    def test_a_stopped_rank_of_a_slurm_job_is_named(self):
+    def start_job(self):
+        """The number of a job whose four ranks make steps."""
         script = self.lab.path("train.sh")
         with open(script, "w", encoding="utf-8") as file:
             file.write(SCRIPT.format(folder=self.state, python=PYTHON, train=os.path.join(HERE, "train.py")))
@@ -104,11 +107,37 @@ class SlurmJobTest(unittest.TestCase):
         self.assertIn(number, job["job"])
         self.assertEqual(2, job["nodes"])
         harness.wait_until(lambda: (self.job() or {}).get("step", 0) > 60, "the job makes steps", 300)
+        return number
+
+    def stop_rank(self):
+        """The finding about a rank that is stopped."""
         os.kill(self.pid_of(STOPPED), signal.SIGSTOP)
         found = harness.wait_until(lambda: [one for one in self.job()["findings"] if one["effect"] == "hang" and one["severity"] != "info"],
                                    "the hang is found", 300)[0]
         self.assertEqual("n2", found["culprit"].get("node"), found)
         self.assertIn(STOPPED, found["ranks"])
+        return found
+
+
+class ObserveTest(SlurmCase):
+    MODE = "observe"
+
+    def test_a_stopped_rank_is_named_and_the_job_left_alone(self):
+        number = self.start_job()
+        self.stop_rank()
+        self.assertIn("Restarts=0", self.lab.run("scontrol", "show", "job", number))
+
+
+class ActTest(SlurmCase):
+    MODE = "act"
+    NODES = 3
+
+    def test_the_job_runs_again_without_the_node(self):
+        number = self.start_job()
+        found = self.stop_rank()
+        harness.wait_until(lambda: self.lab.run("squeue", "-h", "-t", "R", "-j", number, "-o", "%N").strip() == "n[1,3]",
+                           "the job runs again on the other nodes", 180)
+        self.assertIn(found["id"], self.lab.run("scontrol", "show", "node", "n2"), "the reason of the drain names the finding")
 
 
 if __name__ == "__main__":
