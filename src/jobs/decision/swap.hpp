@@ -19,8 +19,9 @@ struct SwapState {
 
 // begun: when the node was held and the checkpoint requested. The pods move after the end of a checkpoint
 // that was seen since then. If the job reported checkpoints before, they also move when its steps have gone
-// on for longer than the known interval and a margin. The deadline is two intervals and the margin, at least
-// 30 min and at most 12 h; two hours and ten minutes without a known interval.
+// on for longer than the known interval and a margin. Without a checkpoint, the deadline is two intervals and
+// the margin, at least 30 min and at most 12 h; two hours and ten minutes without a known interval. If the
+// pods still did not move, it is 12 h.
 [[nodiscard]] SwapState state_of_swap(WallTime begun, const JobState& job, WallTime now);
 
 }  // namespace autopilot::jobs

@@ -48,6 +48,8 @@ TEST(Swap, is_given_up_after_the_deadline) {
   const SwapState late = state_of_swap(kAsked, job, kAsked + 70min);
   EXPECT_EQ(late.turn, SwapTurn::give_up);
   EXPECT_THAT(late.why, HasSubstr("no checkpoint ended within 1h10m"));
+  job.last_checkpoint = kAsked + 6min;
+  EXPECT_EQ(state_of_swap(kAsked, job, kAsked + 12h).turn, SwapTurn::give_up) << "a guard rail stayed closed";
   EXPECT_EQ(state_of_swap(kAsked, {}, kAsked + 129min).turn, SwapTurn::wait);
   EXPECT_EQ(state_of_swap(kAsked, {}, kAsked + 130min).turn, SwapTurn::give_up);
 }
