@@ -120,7 +120,7 @@ struct JobState {
   std::optional<double> step_s;      // median of the last minutes
   std::optional<std::int64_t> step;  // the last that ended
   std::optional<WallTime> last_step;
-  std::optional<WallTime> last_checkpoint;      // the end of the last one that was seen
+  std::optional<WallTime> last_checkpoint;      // the last end that was seen
   std::optional<double> checkpoint_interval_s;  // learned, or stated by the job
   std::string progress_source;        // "steps", "collectives", "serving", "power rhythm"; empty: none
   std::vector<std::string> not_seen;  // sources that are missing, for a person
