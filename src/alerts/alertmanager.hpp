@@ -35,6 +35,7 @@ class Alertmanager final : public Receiver {
   Alertmanager(const Surroundings& around, const config::AlertReceiver& receiver);
 
   void send(const Notice& notice) override;
+  void resume(const Notice& notice) override { send(notice); }  // so that it stays open
   [[nodiscard]] ReceiverFigures figures() const override;
 
  private:

@@ -48,6 +48,8 @@ class Receiver {
   virtual ~Receiver() = default;
 
   virtual void send(const Notice& notice) = 0;
+  // The last message about an open finding, which an earlier process sent.
+  virtual void resume(const Notice& notice) = 0;
   [[nodiscard]] virtual ReceiverFigures figures() const = 0;
 };
 

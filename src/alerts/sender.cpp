@@ -58,6 +58,14 @@ void Sender::send(std::span<const jobs::Alert> alerts, std::span<const jobs::Job
   }
 }
 
+void Sender::resume(std::span<const jobs::Alert> alerts, std::span<const jobs::JobReport> reports) {
+  for (const jobs::Alert& alert : alerts) {
+    const Notice notice = make_notice(alert, reports);
+    for (Told& told : receivers_)
+      if (told.wants(alert)) told.receiver->resume(notice);
+  }
+}
+
 std::vector<ReceiverFigures> Sender::figures() const {
   std::vector<ReceiverFigures> figures;
   for (const Told& told : receivers_)

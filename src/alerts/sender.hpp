@@ -29,6 +29,10 @@ class Sender {
   // gets alerts of its least severity and above, and the end of each finding that it got before.
   void send(std::span<const jobs::Alert> alerts, std::span<const jobs::JobReport> reports);
 
+  // The last messages about open findings, which an earlier sender sent: they stay open, and the receivers
+  // get their ends.
+  void resume(std::span<const jobs::Alert> alerts, std::span<const jobs::JobReport> reports);
+
   [[nodiscard]] std::vector<ReceiverFigures> figures() const;
 
  private:

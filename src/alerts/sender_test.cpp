@@ -178,6 +178,18 @@ TEST_F(Senders, a_receiver_gets_its_severity_and_the_end_of_what_it_got) {
   EXPECT_THAT(got_[1].body, HasSubstr(R"("finding":"large","kind":"resolved")"));
 }
 
+TEST_F(Senders, what_an_earlier_sender_sent_stays_open_and_its_end_is_sent) {
+  start({receiver(config::AlertFormat::json), receiver(config::AlertFormat::alertmanager)});
+  const std::vector open{alert_of("a", jobs::Severity::page)};
+  sender_->resume(open, {});
+  ASSERT_TRUE(run_until([&] { return sender_->figures().at(1).delivered == 1; }));
+  ASSERT_EQ(got_.size(), 1) << "a webhook has its message already";
+  EXPECT_EQ(got_[0].path, "/am/api/v2/alerts");
+  send(alert_of("a", jobs::Severity::info, jobs::AlertKind::resolved));
+  ASSERT_TRUE(run_until([&] { return got_.size() == 3; }));
+  EXPECT_EQ(figures().delivered, 1) << "the webhook gets the end";
+}
+
 TEST_F(Senders, an_open_alert_of_alertmanager_ends_by_itself_if_it_is_not_sent_again) {
   start({receiver(config::AlertFormat::alertmanager)});
   send(alert_of("a", jobs::Severity::page));

@@ -28,6 +28,7 @@ class Webhook final : public Receiver {
   Webhook(const Surroundings& around, const config::AlertReceiver& receiver);
 
   void send(const Notice& notice) override;
+  void resume(const Notice& /*notice*/) override {}  // a message is sent once
   [[nodiscard]] ReceiverFigures figures() const override;
 
  private:

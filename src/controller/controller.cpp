@@ -178,8 +178,11 @@ void Controller::lead() {
   remediation_->start();
   open_jobs_outlets(options.host);
   if (!jobs_) return;
-  jobs_->lead(config.jobs);
-  node_count_ = loop_.every(kCountNodes, [this] { count_nodes(); });
+  // Until then, agents get 503 and keep their records.
+  jobs_outlets_->recall([this](std::vector<jobs::JobReport> stored) {
+    jobs_->lead(configuration_.now().jobs, std::move(stored));
+    node_count_ = loop_.every(kCountNodes, [this] { count_nodes(); });
+  });
 }
 
 void Controller::count_nodes() {

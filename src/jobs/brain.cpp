@@ -2,13 +2,14 @@
 #include "jobs/brain.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "core/text.hpp"
+#include "jobs/decision/swap.hpp"
+#include "jobs/held_job.hpp"
 #include "jobs/node_troubles.hpp"
 
 namespace autopilot::jobs {
@@ -50,37 +51,6 @@ std::vector<std::string> nodes_of(const JobRecord& record) {
   return {nodes.begin(), nodes.end()};
 }
 
-// What is remembered of one job beyond the engine.
-struct HeldJob {
-  JobReport report;  // `findings`: open ones only
-  std::deque<JobFinding> ended_findings;
-  std::optional<WallTime> muted_until;
-  std::set<std::string> acted;  // ids of open findings
-  std::map<std::string, WallTime> offered;
-  bool is_in_engine = false;
-  bool is_changed = true;
-
-  [[nodiscard]] bool is_open(std::string_view finding) const {
-    return std::ranges::find(report.findings, finding, &JobFinding::id) != report.findings.end();
-  }
-  [[nodiscard]] bool has(std::string_view finding) const {
-    return is_open(finding) ||
-           std::ranges::find(ended_findings, finding, &JobFinding::id) != ended_findings.end();
-  }
-  // The job hangs or crashed because of the same part: one message is enough.
-  [[nodiscard]] bool has_worse_about(const JobFinding& finding) const {
-    return (finding.effect == Effect::none || finding.effect == Effect::slow) &&
-           std::ranges::any_of(report.findings, [&](const JobFinding& held) {
-             return (held.effect == Effect::hang || held.effect == Effect::crash) &&
-                    held.culprit == finding.culprit;
-           });
-  }
-  [[nodiscard]] bool is_acknowledged(std::string_view finding) const {
-    return std::ranges::any_of(report.acknowledged,
-                               [&](const Acknowledgement& held) { return held.finding == finding; });
-  }
-};
-
 bool has_changed(const JobState& before, const JobState& after) {
   const auto facts = [](const JobState& state) {
     return std::tie(state.name, state.health, state.attempt, state.ranks, state.nodes, state.progress_source,
@@ -100,6 +70,19 @@ class Brain::State {
         alerts_(options.alert_limits) {
     rails_.set_nodes(options.cluster_nodes);
     set_policy(options.policy);
+  }
+
+  void restore(std::vector<JobReport> reports, WallTime now) {
+    now_ = std::max(now_, now);
+    restored_ = now_;
+    restore_rails(reports);
+    for (JobReport& report : reports) {
+      for (const auto& [finding, sent] : report.sent)
+        alerts_.restore(finding, sent);
+      std::string job = report.state.job;
+      if (!report.ended && earlier_.size() < options_.engine.max_jobs)
+        earlier_.insert_or_assign(std::move(job), std::move(report));
+    }
   }
 
   void add(const Record& record) {
@@ -126,6 +109,7 @@ class Brain::State {
       refresh(name, job);
     for (JobFinding& change : changes)
       take_change(std::move(change));
+    end_absent();
     forget_ended();
   }
 
@@ -146,11 +130,21 @@ class Brain::State {
   }
 
   void acted(const WantedAction& action, WallTime now) {
-    rails_.acted(action.request, now);
-    const auto job = jobs_.find(action.request.job);
-    if (job == jobs_.end()) return;
-    job->second.acted.insert(action.finding.id);
-    job->second.is_changed = true;
+    const bool is_second_half = action.part == ActionPart::after_checkpoint;
+    if (is_second_half)
+      rails_.finished(action.request, now);
+    else
+      rails_.acted(action.request, now);
+    const auto found = jobs_.find(action.request.job);
+    if (found == jobs_.end()) return;
+    HeldJob& job = found->second;
+    const bool waits =
+        options_.finishes_swaps && action.request.choice == Choice::swap_at_checkpoint && !is_second_half;
+    job.add_done(action, waits, now);
+    if (is_second_half) end_swap(job, action.finding.id);
+    job.offered.erase(action.finding.id);
+    job.acted.insert(action.finding.id);
+    job.is_changed = true;
   }
 
   [[nodiscard]] std::vector<JobReport> reports() const {
@@ -190,7 +184,8 @@ class Brain::State {
       return fail(Errc::malformed, "acknowledgement: at most 253 bytes for the name");
     HeldJob* job = find_by_finding(acknowledgement.finding);
     if (job == nullptr) return fail(no_such_finding(acknowledgement.finding));
-    if (!job->is_open(acknowledgement.finding) || job->is_acknowledged(acknowledgement.finding)) return {};
+    if (job->open(acknowledgement.finding) == nullptr || job->is_acknowledged(acknowledgement.finding))
+      return {};
     job->report.acknowledged.push_back(std::move(acknowledgement));
     job->is_changed = true;
     return {};
@@ -201,7 +196,7 @@ class Brain::State {
     if (found == nullptr) return fail(no_such_job(name));
     HeldJob& job = jobs_.find(found->report.state.job)->second;
     const bool was_muted = job.report.is_muted;
-    job.muted_until = until;
+    job.report.muted_until = until;
     job.report.is_muted = until > now_;
     job.is_changed = true;
     if (was_muted && !job.report.is_muted) end_mute(job);
@@ -219,6 +214,7 @@ class Brain::State {
     HeldJob& job = found->second;
     JobReport& report = job.report;
     if (is_new || report.ended) report.started = record.time;
+    if (is_new) take_over(job, record.job);
     report.state = *state;
     report.owner = record.owner;
     report.kind = record.kind;
@@ -234,14 +230,57 @@ class Brain::State {
     rails_.ended(record.job);
     const auto found = jobs_.find(record.job);
     if (found == jobs_.end() || found->second.report.ended) return;
+    found->second.settle_actions(now_);
     found->second.report.ended = record.time;
     found->second.report.outcome = record.outcome;
     found->second.is_changed = true;
   }
 
   void take_phase(const PhaseRecord& record) {
-    if (record.phase == Phase::checkpoint && record.edge == Edge::end && jobs_.contains(record.job))
-      rails_.made_progress(record.job, record.time);
+    const auto found = jobs_.find(record.job);
+    if (record.phase != Phase::checkpoint || record.edge != Edge::end || found == jobs_.end()) return;
+    rails_.made_progress(record.job, record.time);
+    found->second.settle_actions(record.time);
+  }
+
+  void take_over(HeldJob& job, const std::string& name) {
+    auto earlier = earlier_.extract(name);
+    if (earlier.empty()) return;
+    JobReport& known = earlier.mapped();
+    if (known.started != WallTime{}) job.report.started = known.started;
+    const int attempt = known.state.attempt;
+    engine_.restore(name, attempt, job.take_over(std::move(known), now_), now_);
+  }
+
+  // In the order of their times, as they were counted before.
+  void restore_rails(const std::vector<JobReport>& reports) {
+    std::vector<std::pair<const DoneAction*, std::string>> actions;
+    for (const JobReport& report : reports)
+      for (const DoneAction& action : report.done)
+        if (now_ - action.time <= HeldJob::kDay) actions.emplace_back(&action, report.state.job);
+    std::ranges::stable_sort(actions, {}, [](const auto& each) { return each.first->time; });
+    for (const auto& [action, job] : actions) {
+      const WallTime time = std::min(action->time, now_);
+      if (action->part == ActionPart::after_checkpoint)
+        rails_.finished(request_of(job, *action), time);
+      else
+        rails_.acted(request_of(job, *action), time);
+      if (action->is_settled) rails_.made_progress(job, time);
+    }
+  }
+
+  // Jobs of an earlier brain that no record names.
+  void end_absent() {
+    if (earlier_.empty() || now_ - restored_ < kAbsent) return;
+    for (auto& [name, earlier] : std::exchange(earlier_, {})) {
+      rails_.ended(name);
+      HeldJob& job = jobs_[name];
+      for (JobFinding& finding : job.end_absent(std::move(earlier), now_)) {
+        finding.resolved = now_;
+        finding.summary += "; the job was not seen again";
+        take_change(std::move(finding));
+      }
+    }
   }
 
   void refresh(const std::string& name, HeldJob& job) {
@@ -260,10 +299,50 @@ class Brain::State {
       limit(job, finding);
       if (!has_action && wants_action(finding) && !job.acted.contains(finding.id)) {
         has_action = true;
-        offer_action(job, finding);
+        offer(job, {finding, request_for(finding), job.report.owner});
       }
     }
-    if (report.is_muted && now_ >= *job.muted_until) end_mute(job);
+    if (options_.finishes_swaps) finish_swaps(job);
+    if (report.is_muted && now_ >= *report.muted_until) end_mute(job);
+  }
+
+  // The second halves of swaps, when a checkpoint has ended.
+  void finish_swaps(HeldJob& job) {
+    for (DoneAction& swap : job.report.done) {
+      if (!swap.waits) continue;
+      const JobFinding* finding = job.open(swap.finding);
+      const SwapState state = state_of_swap(swap.time, job.report.state, now_);
+      if (finding == nullptr || state.turn == SwapTurn::give_up) {
+        swap.waits = false;
+        job.is_changed = true;
+        give_up(job, swap, finding == nullptr ? "the finding is over" : state.why);
+      } else if (state.turn == SwapTurn::move && still_wants(swap, *finding) &&
+                 rails_.ask_to_finish(request_of(finding->job, swap), now_).is_allowed) {
+        WantedAction action{*finding, request_of(finding->job, swap), job.report.owner,
+                            ActionPart::after_checkpoint, state.why};
+        offer(job, std::move(action));
+      }
+    }
+  }
+
+  // Right after a checkpoint the losses speak against waiting for the next one: the choice was made before.
+  [[nodiscard]] bool still_wants(const DoneAction& swap, const JobFinding& finding) const {
+    return options_.policy.mode == Mode::act && finding.is_confirmed && finding.culprit == swap.culprit &&
+           finding.probability >= options_.policy.p_checkpoint;
+  }
+
+  void give_up(const HeldJob& job, const DoneAction& swap, std::string why) {
+    WantedAction action{
+        {}, request_of(job.report.state.job, swap), job.report.owner, ActionPart::given_up, std::move(why)};
+    action.finding.id = swap.finding;
+    action.finding.job = job.report.state.job;
+    action.finding.culprit = swap.culprit;
+    new_actions_.push_back(std::move(action));
+  }
+
+  static void end_swap(HeldJob& job, const std::string& finding) {
+    for (DoneAction& action : job.report.done)
+      if (action.finding == finding) action.waits = false;
   }
 
   // What the guard rails refuse becomes a recommendation.
@@ -289,11 +368,12 @@ class Brain::State {
                            .body = permission.sentence});
   }
 
-  void offer_action(HeldJob& job, const JobFinding& finding) {
-    const auto offered = job.offered.find(finding.id);
+  void offer(HeldJob& job, WantedAction action) {
+    const std::string& finding = action.finding.id;
+    const auto offered = job.offered.find(finding);
     if (offered != job.offered.end() && now_ - offered->second < kOfferAgain) return;
-    job.offered[finding.id] = now_;
-    new_actions_.push_back({finding, request_for(finding), job.report.owner});
+    job.offered[finding] = now_;
+    new_actions_.push_back(std::move(action));
   }
 
   void take_change(JobFinding change) {
@@ -329,7 +409,7 @@ class Brain::State {
 
   // What happened meanwhile and is of interest still.
   void end_mute(HeldJob& job) {
-    job.muted_until.reset();
+    job.report.muted_until.reset();
     job.report.is_muted = false;
     job.is_changed = true;
     for (const JobFinding& finding : job.ended_findings)
@@ -351,6 +431,8 @@ class Brain::State {
   [[nodiscard]] JobReport report_of(const HeldJob& job) const {
     JobReport report = job.report;
     report.findings.insert(report.findings.end(), job.ended_findings.begin(), job.ended_findings.end());
+    for (const JobFinding& finding : report.findings)
+      if (const auto sent = alerts_.sent(finding.id)) report.sent.emplace(finding.id, *sent);
     return report;
   }
 
@@ -394,6 +476,8 @@ class Brain::State {
   Alerts alerts_;
   NodeTroubles troubles_;
   std::map<std::string, HeldJob, std::less<>> jobs_;
+  std::map<std::string, JobReport, std::less<>> earlier_;  // of an earlier brain, without a record yet
+  WallTime restored_{};
   std::vector<Alert> new_alerts_;
   std::vector<WantedAction> new_actions_;
   std::optional<WallTime> paged_rail_;
@@ -406,6 +490,10 @@ Brain::Brain(BrainOptions options) : state_(std::make_unique<State>(options)) {}
 Brain::Brain(Brain&&) noexcept = default;
 Brain& Brain::operator=(Brain&&) noexcept = default;
 Brain::~Brain() = default;
+
+void Brain::restore(std::vector<JobReport> reports, WallTime now) {
+  state_->restore(std::move(reports), now);
+}
 
 void Brain::add(const Record& record) {
   state_->add(record);

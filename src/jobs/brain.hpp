@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +33,8 @@ struct BrainOptions {
   std::size_t ended_findings = 32;  // of a job that are remembered
   std::size_t ended_jobs = 256;     // that are remembered, the newest; each for `ended_for`
   Duration ended_for = std::chrono::days(7);
+  // A swap at a checkpoint has a second half: an action that moves the pods of the node.
+  bool finishes_swaps = false;
 };
 
 // What a person states about a finding.
@@ -51,6 +55,25 @@ struct Acknowledgement {
   std::string by;       // at most 253 bytes
 };
 
+enum class ActionPart : std::uint8_t {
+  whole,             // or the first half of a swap, which holds the node
+  after_checkpoint,  // the second half of a swap: the pods of the node move
+  given_up,          // the second half of a swap is not due any more
+};
+
+// An action that was carried out.
+struct DoneAction {
+  WallTime time{};
+  std::string finding;  // id
+  Choice choice = Choice::keep_running;
+  Entity culprit;
+  std::string cause;
+  ActionPart part = ActionPart::whole;
+  bool is_settled = false;  // a checkpoint ended after it, or the job: it counts no longer for the job
+  bool waits = false;       // a swap whose second half is due
+  friend bool operator==(const DoneAction&, const DoneAction&) = default;
+};
+
 // All that is known of one job.
 struct JobReport {
   JobState state;
@@ -66,6 +89,10 @@ struct JobReport {
   std::vector<Acknowledgement> acknowledged;  // of findings that are open
   static constexpr std::size_t kMaxFeedback = 64;
   bool is_muted = false;
+  std::optional<WallTime> muted_until;
+  std::map<std::string, SentAlert, std::less<>> sent;  // the last messages about its findings, by their id
+  std::vector<DoneAction> done;                        // of the last day, the newest last, at most kMaxDone
+  static constexpr std::size_t kMaxDone = 16;
 };
 
 // An action that the decision chose and the guard rails allow. Only in mode `act`.
@@ -73,6 +100,8 @@ struct WantedAction {
   JobFinding finding;
   Request request;
   std::string owner;
+  ActionPart part = ActionPart::whole;
+  std::string why{};  // of a second half: one sentence
 };
 
 // The engine with what surrounds it: alerts, guard rails, what people stated. The agent of a single machine
@@ -83,6 +112,13 @@ class Brain {
   Brain(Brain&&) noexcept;
   Brain& operator=(Brain&&) noexcept;
   ~Brain();
+
+  // What an earlier brain knew: reports, which may lack evidence. Before the first record. Its actions of the
+  // last day count for the guard rails, its messages are not sent again, and what people stated holds. Its
+  // open findings keep their ids and do not act until records confirm them. A job that no record names within
+  // kAbsent has ended.
+  void restore(std::vector<JobReport> reports, WallTime now);
+  static constexpr Duration kAbsent = std::chrono::minutes(15);
 
   void add(const Record& record);
   void advance(WallTime now);

@@ -39,6 +39,11 @@ class Engine::State {
     std::visit([this](const auto& held) { take(held); }, record);
   }
 
+  void restore(std::string_view name, int attempt, std::vector<JobFinding> findings, WallTime now) {
+    const auto job = jobs_.find(name);
+    if (job != jobs_.end()) job->second.restore(attempt, std::move(findings), now);
+  }
+
   void advance(WallTime now) {
     if (!now_ || now - *now_ > kMostCaughtUp) now_ = floor_to(now, kSlot) - (now_ ? kMostCaughtUp : kSlot);
     while (*now_ + kSlot <= now) {
@@ -151,6 +156,10 @@ Engine::~Engine() = default;
 
 void Engine::add(const Record& record) {
   state_->add(record);
+}
+
+void Engine::restore(std::string_view job, int attempt, std::vector<JobFinding> findings, WallTime now) {
+  state_->restore(job, attempt, std::move(findings), now);
 }
 
 void Engine::advance(WallTime now) {

@@ -46,6 +46,9 @@ class Engine {
 
   // Records of one node or job are ordered by time up to 60 s; older ones are dropped and counted.
   void add(const Record& record);
+  // Open findings of an earlier evaluation, in that attempt of a job that is known. They keep their ids, and
+  // are unconfirmed until records confirm them.
+  void restore(std::string_view job, int attempt, std::vector<JobFinding> findings, WallTime now);
   // Time has come to `now`: evaluates what is complete. Steps of 10 s; a time before the last one is ignored.
   void advance(WallTime now);
 

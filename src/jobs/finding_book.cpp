@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "jobs/causes.hpp"
+
 namespace autopilot::jobs {
 namespace {
 
@@ -17,7 +19,21 @@ bool is_of_part(Effect effect) {
   return effect == Effect::none || effect == Effect::slow;
 }
 
+bool ends_by_silence(const JobFinding& finding) {
+  if (!finding.is_confirmed && finding.cause == kReplica) return true;
+  return finding.effect != Effect::hang && finding.effect != Effect::crash;
+}
+
 }  // namespace
+
+void FindingBook::restore(std::vector<JobFinding> findings, WallTime now) {
+  for (JobFinding& finding : findings) {
+    if (open_.size() >= kMaxOpen) return;
+    finding.is_confirmed = false;
+    const double probability = finding.probability;
+    open_.push_back({std::move(finding), now, probability});
+  }
+}
 
 FindingBook::Held* FindingBook::same(const JobFinding& draft) {
   const auto found = std::ranges::find_if(open_, [&](const Held& held) {
@@ -44,8 +60,9 @@ bool FindingBook::raise(JobFinding draft, WallTime now) {
     draft.slowdown = known.slowdown;
     draft.summary = known.summary;
   }
-  const bool is_news = known.effect != draft.effect || known.culprit != draft.culprit ||
-                       draft.severity > known.severity || draft.decision.choice != known.decision.choice ||
+  const bool is_news = !known.is_confirmed || known.effect != draft.effect ||
+                       known.culprit != draft.culprit || draft.severity > known.severity ||
+                       draft.decision.choice != known.decision.choice ||
                        std::abs(draft.probability - held->reported) >= kStep;
   draft.id = known.id;
   draft.onset = known.onset;
@@ -71,10 +88,13 @@ void FindingBook::resolve(WallTime now, const std::function<bool(const JobFindin
 
 void FindingBook::expire(WallTime now, Duration quiet) {
   std::vector<std::string> ended;
-  for (const Held& held : open_)
-    if (held.finding.effect != Effect::hang && held.finding.effect != Effect::crash &&
-        now - held.renewed >= quiet)
-      ended.push_back(held.finding.id);
+  for (Held& held : open_) {
+    JobFinding& finding = held.finding;
+    if (!ends_by_silence(finding) || now - held.renewed < (finding.is_confirmed ? quiet : kUnconfirmed))
+      continue;
+    if (!finding.is_confirmed) finding.summary += "; not seen again since the evaluation began anew";
+    ended.push_back(finding.id);
+  }
   resolve(now,
           [&](const JobFinding& finding) { return std::ranges::find(ended, finding.id) != ended.end(); });
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "jobs/findings.hpp"
 
 namespace autopilot::jobs {
@@ -17,6 +19,12 @@ class FindingBook {
   static constexpr std::size_t kMaxOpen = 64;
   // A change of the probability that is worth a report.
   static constexpr double kStep = 0.1;
+  // A restored finding that no evidence renews ends after this time.
+  static constexpr Duration kUnconfirmed = std::chrono::minutes(30);
+
+  // Open findings of an earlier evaluation. They keep their ids and are unconfirmed until raise() renews
+  // them.
+  void restore(std::vector<JobFinding> findings, WallTime now);
 
   // New evidence for a finding at `now`. The first draft sets onset and detection; later ones update culprit,
   // evidence, probability and decision. A severity never falls while the finding is open. False: no place for
@@ -24,8 +32,8 @@ class FindingBook {
   bool raise(JobFinding draft, WallTime now);
   // The condition of the findings that match has ended at `now`.
   void resolve(WallTime now, const std::function<bool(const JobFinding&)>& matches);
-  // Resolves findings of these effects whose evidence was not renewed for `quiet`. Hangs and crashes end by
-  // `resolve` only.
+  // Resolves findings whose evidence was not renewed for `quiet`, or for kUnconfirmed if they are
+  // unconfirmed. Crashes and hangs end by `resolve` only, except unconfirmed hangs of a replica.
   void expire(WallTime now, Duration quiet);
 
   [[nodiscard]] const JobFinding* find(Effect effect) const;

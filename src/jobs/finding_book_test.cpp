@@ -106,5 +106,32 @@ TEST(FindingBook, has_a_limit) {
   EXPECT_EQ(book.open().size(), FindingBook::kMaxOpen);
 }
 
+TEST(FindingBook, a_restored_finding_keeps_its_id_until_evidence_confirms_it) {
+  FindingBook book;
+  JobFinding earlier = slow("n1", 3, 0.8);
+  earlier.id = "earlier";
+  book.restore({earlier}, at(60));
+  EXPECT_TRUE(book.take().empty());
+  ASSERT_EQ(book.open().size(), 1U);
+  EXPECT_FALSE(book.open()[0]->is_confirmed);
+  book.raise(slow("n1", 3, 0.8), at(62));
+  const auto changes = book.take();
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].id, "earlier");
+  EXPECT_TRUE(changes[0].is_confirmed);
+}
+
+TEST(FindingBook, an_unconfirmed_finding_ends_after_half_an_hour_and_says_why) {
+  FindingBook book;
+  book.restore({slow("n1", 3, 0.8), hang({EntityKind::host, "n1", -1, ""}, Severity::page)}, at(60));
+  book.expire(at(89), std::chrono::minutes(10));
+  EXPECT_TRUE(book.take().empty());
+  book.expire(at(90), std::chrono::minutes(10));
+  const auto changes = book.take();
+  ASSERT_EQ(changes.size(), 1U) << "a hang ends with progress only";
+  EXPECT_EQ(changes[0].resolved, at(90));
+  EXPECT_NE(changes[0].summary.find("not seen again"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace autopilot::jobs::finding_book_test

@@ -103,6 +103,8 @@ struct JobFinding {
   std::vector<Evidence> evidence;  // strongest first
   std::vector<std::string> ruled_out;
   Decision decision;
+  // False: an earlier evaluation found it, and no window has confirmed it since then. It never acts.
+  bool is_confirmed = true;
 };
 
 enum class JobHealth : std::uint8_t { unknown, starting, running, slow, stalled, hung, ended };
@@ -118,6 +120,8 @@ struct JobState {
   std::optional<double> step_s;      // median of the last minutes
   std::optional<std::int64_t> step;  // the last that ended
   std::optional<WallTime> last_step;
+  std::optional<WallTime> last_checkpoint;      // the last end that was seen
+  std::optional<double> checkpoint_interval_s;  // learned, or stated by the job
   std::string progress_source;        // "steps", "collectives", "serving", "power rhythm"; empty: none
   std::vector<std::string> not_seen;  // sources that are missing, for a person
 };

@@ -30,6 +30,11 @@ std::optional<double> hours(std::optional<Duration> duration) {
   return to_seconds(*duration) / kSecondsOfHour;
 }
 
+// It ends with the attempt of the job.
+bool is_of_attempt(const JobFinding& finding) {
+  return finding.effect == Effect::hang || finding.effect == Effect::crash || finding.effect == Effect::none;
+}
+
 std::string text_of(double fraction) {
   return std::to_string(static_cast<int>(std::lround(100 * fraction))) + " %";
 }
@@ -51,9 +56,10 @@ void JobWatch::start(const JobRecord& job) {
   if (is_known && crash_.has_failed()) report_crash(job.time);
   const bool is_equal = is_known && has_equal_ranks(job);
   if (is_known && job.attempt == record_.attempt && is_equal) return;
-  book_.resolve(job.time, [](const JobFinding& finding) {
-    return finding.effect == Effect::hang || finding.effect == Effect::crash ||
-           finding.effect == Effect::none;
+  // After a change of the evaluation, the ranks of one attempt become known by and by.
+  const bool is_next = is_known && job.attempt > record_.attempt;
+  book_.resolve(job.time, [&](const JobFinding& finding) {
+    return is_of_attempt(finding) && (finding.is_confirmed || is_next);
   });
   members_.reset();
   record_ = job;
@@ -66,6 +72,11 @@ void JobWatch::start(const JobRecord& job) {
   if (!is_equal) first_period_s_.reset();
   slow_.start(context(), is_equal);
   ended_.reset();
+}
+
+void JobWatch::restore(int attempt, std::vector<JobFinding> findings, WallTime now) {
+  book_.restore(std::move(findings), now);
+  if (record_.attempt > attempt) book_.resolve(now, is_of_attempt);
 }
 
 void JobWatch::finish(const JobEndRecord& end) {
@@ -116,7 +127,8 @@ void JobWatch::tick(WallTime now) {
   if (hang_.is_computing().value_or(false)) progress_.add_activity(now);
   if (hang_.status().state == StallState::running)
     book_.resolve(now, [](const JobFinding& finding) {
-      return finding.effect == Effect::hang && finding.cause != kReplica;
+      return (finding.effect == Effect::hang && finding.cause != kReplica) ||
+             (finding.effect == Effect::crash && !finding.is_confirmed);
     });
   if (crash_.is_due(now)) report_crash(now);
   if (hang_.status().state == StallState::confirmed && !crash_.failed()) report_hang(now);
@@ -227,7 +239,7 @@ void JobWatch::report_crash(WallTime now) {
   finding.summary = failure.sentence;
   // A job that hung ends itself: what it hung on is the cause.
   const JobFinding* hang = book_.find(Effect::hang);
-  if (hang != nullptr && hang->culprit.is_accused() && !finding.culprit.is_accused()) {
+  if (hang != nullptr && hang->is_confirmed && hang->culprit.is_accused() && !finding.culprit.is_accused()) {
     finding.culprit = hang->culprit;
     finding.ranks = hang->ranks;
     finding.cause = hang->cause;
@@ -261,7 +273,10 @@ void JobWatch::report_slow(const SlowCase& found, WallTime end) {
 void JobWatch::report_regression(WallTime end, bool is_explained) {
   const auto& regression = slow_.regression();
   if (!regression || is_explained) {
-    book_.resolve(end, [](const JobFinding& finding) { return finding.effect == Effect::regression; });
+    // An unconfirmed one began before the steps that this evaluation knows.
+    book_.resolve(end, [](const JobFinding& finding) {
+      return finding.effect == Effect::regression && finding.is_confirmed;
+    });
     if (regression) explained_ = end;
     return;
   }
@@ -307,7 +322,7 @@ void JobWatch::report_replicas(WallTime now) {
   const std::vector<Replicas::Hung> hung = replicas_.hung(now);
   if (hung.empty()) {
     book_.resolve(now, [](const JobFinding& finding) {
-      return finding.cause == kReplica && finding.effect == Effect::hang;
+      return finding.cause == kReplica && finding.effect == Effect::hang && finding.is_confirmed;
     });
     return;
   }
@@ -327,7 +342,8 @@ void JobWatch::report_replicas(WallTime now) {
 void JobWatch::report_loss(WallTime now) {
   const auto since = progress_.loss_is_nan();
   if (!since) {
-    book_.resolve(now, [](const JobFinding& finding) { return finding.cause == kLossIsNan; });
+    book_.resolve(
+        now, [](const JobFinding& finding) { return finding.cause == kLossIsNan && finding.is_confirmed; });
     return;
   }
   JobFinding finding = draft(Effect::none, {}, *since);
@@ -351,6 +367,8 @@ JobState JobWatch::state() const {
   state.step_s = step_s_;
   state.step = progress_.step();
   state.last_step = progress_.last_advance();
+  state.last_checkpoint = progress_.last_checkpoint();
+  state.checkpoint_interval_s = progress_.checkpoint_interval_s();
   state.progress_source = to_string(progress_.source());
   if (unanswered_) state.not_seen.emplace_back("counts of collectives: the source does not answer");
   if (progress_.source() <= ProgressSource::activity) state.not_seen.emplace_back("steps");

@@ -27,6 +27,8 @@ class JobWatch {
   // The first attempt, the next one, or other ranks.
   void start(const JobRecord& job);
   void finish(const JobEndRecord& end);
+  // Open findings of an earlier evaluation, in that attempt of the job. After start().
+  void restore(int attempt, std::vector<JobFinding> findings, WallTime now);
   void add(const StepRecord& record) { progress_.add(record); }
   void add(const PhaseRecord& record) { progress_.add(record); }
   void add(const CollectivesRecord& record);

@@ -130,6 +130,13 @@ json::object bounded_spec(const JobHealthReport& report) {
   return spec;
 }
 
+json::object status_of(const JobHealthReport& report) {
+  json::object status;
+  if (!report.memory.empty() && report.memory.size() <= JobHealthReport::kMaxMemoryBytes)
+    status["memory"] = report.memory;
+  return status;
+}
+
 void add_nulls(json::object& object, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
     if (!object.contains(name)) object[name] = nullptr;
@@ -227,6 +234,7 @@ JobHealthReport parse_job_health_report(const JsonObject& object) {
   JobHealthReport report;
   report.meta = parse_meta(object);
   if (const json::object* spec = object_at(object.value, {"spec"})) read_job_spec(*spec, report);
+  report.memory = text_at(object.value, {"status", "memory"});
   if (const json::object* actions = object_at(object.value, {"actions"}))
     for (const auto& [finding, action] : *actions)
       if (const json::object* held = action.if_object())
@@ -245,7 +253,8 @@ std::string job_health_report_json(std::string_view name, const JobHealthReport&
   return json::serialize(json::object{{"apiVersion", kJobReportVersion},
                                       {"kind", "JobHealthReport"},
                                       {"metadata", json::object{{"name", name}}},
-                                      {"spec", bounded_spec(report)}});
+                                      {"spec", bounded_spec(report)},
+                                      {"status", status_of(report)}});
 }
 
 // Members that the report does not have any more are removed: a merge patch keeps what it does not name.
@@ -255,7 +264,9 @@ std::string job_health_report_patch(const JobHealthReport& report) {
     add_nulls(spec.at("failure").get_object(), {"culprit", "time", "evidence", "notAvailable"});
   add_nulls(spec, {"culprit", "step", "stepSeconds", "progressSource", "ended", "outcome", "failure",
                    "notSeen", "nodes", "since", "started"});
-  return json::serialize(json::object{{"spec", std::move(spec)}});
+  json::object status = status_of(report);
+  add_nulls(status, {"memory"});
+  return json::serialize(json::object{{"spec", std::move(spec)}, {"status", std::move(status)}});
 }
 
 std::string job_action_patch(std::string_view finding, const ReportedJobAction& action) {

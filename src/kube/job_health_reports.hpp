@@ -56,7 +56,7 @@ struct ReportedJobFailure {
 // What the controller did about a finding, by its id.
 struct ReportedJobAction {
   std::string choice;
-  std::string state;  // "planned", "done", "failed"
+  std::string state;  // "planned", "waiting", "done", "failed", "given_up"
   std::string message;
   std::vector<std::string> steps;
   std::optional<WallTime> time;
@@ -71,6 +71,7 @@ struct JobHealthReport {
   static constexpr std::size_t kMostTexts = 16;    // of other lists
   static constexpr std::size_t kLongestText = 512;
   static constexpr std::size_t kLongestWord = 253;
+  static constexpr std::size_t kMaxMemoryBytes = std::size_t{24} << 10;  // beyond, it is left out
 
   Meta meta;
   std::string job;
@@ -92,6 +93,7 @@ struct JobHealthReport {
   std::optional<ReportedJobFailure> failure;
   std::vector<std::string> not_seen;
   std::optional<WallTime> updated;
+  std::string memory;  // in the status: for the next leader, opaque here; empty: none
   std::map<std::string, ReportedJobAction, std::less<>> actions;  // written separately
 };
 
@@ -99,9 +101,9 @@ struct JobHealthReport {
 // malformed: not a JSON object.
 [[nodiscard]] Result<JobHealthReport> parse_job_health_report(std::string_view text);
 
-// The object to create, and a merge patch with the same content. At most kMaxBytes: lists keep their first
-// items, texts their beginning, and evidence is left out from the last finding on. Without `actions`, which
-// a patch does not change.
+// The object to create, and a merge patch with the same content. The spec has at most kMaxBytes: lists keep
+// their first items, texts their beginning, and evidence is left out from the last finding on. Without
+// `actions`, which a patch does not change.
 [[nodiscard]] std::string job_health_report_json(std::string_view name, const JobHealthReport& report);
 [[nodiscard]] std::string job_health_report_patch(const JobHealthReport& report);
 // A merge patch that sets the action about one finding.

@@ -40,8 +40,10 @@ TEST(JobHealthReports, survive_writing_and_reading) {
   report.outcome = "failed";
   report.findings = {{.id = "f", .effect = "slow", .since = kTime, .resolved = kTime, .evidence = {"e"}}};
   report.failure = ReportedJobFailure{.kind = "hardware", .time = kTime, .not_available = {"logs"}};
+  report.memory = R"({"version":1})";
   const auto read = parse_job_health_report(job_health_report_json("x", report));
   ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->memory, report.memory);
   EXPECT_EQ(read->findings, report.findings);
   EXPECT_EQ(read->failure, report.failure);
   EXPECT_EQ(read->step, 7);
@@ -58,6 +60,9 @@ TEST(JobHealthReports, are_at_most_32_KiB_and_lose_evidence_first) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->health, "hung");
   EXPECT_EQ(read->node_count, 1000);
+  JobHealthReport full;
+  full.memory = std::string(JobHealthReport::kMaxMemoryBytes + 1, 'm');
+  EXPECT_EQ(parse_job_health_report(job_health_report_json("x", full))->memory, "");
 }
 
 TEST(JobHealthReports, a_patch_removes_what_is_over_and_keeps_actions) {
@@ -67,6 +72,7 @@ TEST(JobHealthReports, a_patch_removes_what_is_over_and_keeps_actions) {
   const auto patch = boost::json::parse(job_health_report_patch(report)).as_object();
   EXPECT_TRUE(patch.at("spec").as_object().at("culprit").is_null());
   EXPECT_TRUE(patch.at("spec").as_object().at("failure").is_null());
+  EXPECT_TRUE(patch.at("status").as_object().at("memory").is_null());
   EXPECT_FALSE(patch.contains("actions"));
   const auto action = boost::json::parse(job_action_patch("f", {.choice = "stop_now", .state = "planned"}));
   EXPECT_EQ(action.at("actions").at("f").at("state"), "planned");

@@ -61,6 +61,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace job_batch_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace job_memory_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace job_records_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -148,6 +151,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"ibm_status_fuzz", ibm_status_fuzz::run},
     FuzzTarget{"iperf_result_fuzz", iperf_result_fuzz::run},
     FuzzTarget{"job_batch_fuzz", job_batch_fuzz::run},
+    FuzzTarget{"job_memory_fuzz", job_memory_fuzz::run},
     FuzzTarget{"job_records_fuzz", job_records_fuzz::run},
     FuzzTarget{"jobs_v1_fuzz", jobs_v1_fuzz::run},
     FuzzTarget{"journal_mark_fuzz", journal_mark_fuzz::run},

@@ -89,9 +89,10 @@ void JobsService::add_routes(net::HttpServer& server) {
   job_hub::add_brain_actions(server, context);
 }
 
-void JobsService::lead(const config::ControllerJobs& settings) {
+void JobsService::lead(const config::ControllerJobs& settings, std::vector<jobs::JobReport> stored) {
   jobs::BrainOptions options;
   options.policy = policy_of(settings);
+  options.finishes_swaps = true;
   const std::uint64_t term = ++term_;
   hub_ = std::make_unique<job_hub::JobHub>(
       clock_, options,
@@ -101,6 +102,9 @@ void JobsService::lead(const config::ControllerJobs& settings) {
         });
       },
       job_hub::JobHub::Limits{});
+  // The first that the hub does: no agent has sent a batch yet.
+  const auto shared = std::make_shared<std::vector<jobs::JobReport>>(std::move(stored));
+  (void)hub_->ask([shared](jobs::Brain& brain, WallTime now) { brain.restore(std::move(*shared), now); });
   suspects_.clear();
   receiver_.forget();
 }

@@ -56,8 +56,9 @@ class JobsService {
   // GET /v1/jobs and the actions below it. server outlives this.
   void add_routes(net::HttpServer& server);
 
-  // This replica is the leader now, with a brain that knows nothing yet; agents send their jobs again.
-  void lead(const config::ControllerJobs& settings);
+  // This replica is the leader now, with a brain that knows what earlier leaders stored; agents send their
+  // jobs again.
+  void lead(const config::ControllerJobs& settings, std::vector<jobs::JobReport> stored);
   void step_down();
   void use(const config::ControllerJobs& settings);
   // An action was carried out: counts for the guard rails.

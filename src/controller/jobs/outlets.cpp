@@ -61,6 +61,19 @@ kube::EventObject event_object(const JobObjects& objects) {
   return {owner.api_version, owner.kind, objects.name_space, owner.name, owner.uid};
 }
 
+// The last messages about open findings.
+std::vector<jobs::Alert> open_alerts(const std::vector<jobs::JobReport>& reports) {
+  std::vector<jobs::Alert> alerts;
+  for (const jobs::JobReport& report : reports)
+    for (const jobs::JobFinding& finding : report.findings) {
+      const auto sent = report.sent.find(finding.id);
+      if (finding.resolved || sent == report.sent.end() || sent->second.is_resolved) continue;
+      alerts.push_back(jobs::make_alert(finding, report.state, jobs::AlertKind::changed, sent->second.last));
+      alerts.back().severity = sent->second.severity;
+    }
+  return alerts;
+}
+
 }  // namespace
 
 struct JobsOutlets::Shown {
@@ -83,6 +96,7 @@ JobsOutlets::JobsOutlets(net::EventLoop& loop, kube::Client& client, const Clock
       marks_(job_marks(options_.prefix)),
       sender_({loop, clock, doors_.read_file, doors_.run_blocking, doors_.dice}, options_.receivers),
       writes_(loop, client, clock, doors_.is_leader, doors_.dice, options_.host),
+      recall_(loop, client, clock, options_.name_space),
       actor_(loop, client, clock, writes_, {.name_space = options_.name_space, .prefix = options_.prefix},
              doors_.is_leader, doors_.world, doors_.on_acted),
       retention_(loop.every(kRetention, [this] {
@@ -91,6 +105,13 @@ JobsOutlets::JobsOutlets(net::EventLoop& loop, kube::Client& client, const Clock
       })) {}
 
 JobsOutlets::~JobsOutlets() = default;
+
+void JobsOutlets::recall(JobRecall::OnRecalled on_recalled) {
+  recall_.start([this, on_recalled = std::move(on_recalled)](std::vector<jobs::JobReport> reports) {
+    sender_.resume(open_alerts(reports), reports);
+    on_recalled(std::move(reports));
+  });
+}
 
 void JobsOutlets::publish(const std::vector<jobs::JobReport>& changed, const std::vector<jobs::Alert>& alerts,
                           const std::vector<jobs::WantedAction>& actions) {

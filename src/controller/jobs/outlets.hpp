@@ -15,6 +15,7 @@
 #include "alerts/sender.hpp"
 #include "config/alert_receivers.hpp"
 #include "controller/jobs/actions/actor.hpp"
+#include "controller/jobs/memory/recall.hpp"
 #include "controller/jobs/owner/marks.hpp"
 #include "controller/jobs/owner/owners.hpp"
 #include "controller/jobs/writes/write_queue.hpp"
@@ -71,6 +72,9 @@ class JobsOutlets {
   JobsOutlets& operator=(const JobsOutlets&) = delete;
   ~JobsOutlets();
 
+  // What earlier leaders stored about jobs: for Brain::restore, before the first publish(). Alerts that are
+  // open stay open. Calls on_recalled once.
+  void recall(JobRecall::OnRecalled on_recalled);
   // changed: reports of jobs that Brain::take_changed names, and of the jobs of the alerts and actions.
   void publish(const std::vector<jobs::JobReport>& changed, const std::vector<jobs::Alert>& alerts,
                const std::vector<jobs::WantedAction>& actions);
@@ -104,6 +108,7 @@ class JobsOutlets {
   const JobMarks marks_;
   alerts::Sender sender_;
   JobWriteQueue writes_;
+  JobRecall recall_;
   JobActor actor_;
   std::map<std::string, Shown, std::less<>> jobs_;
   std::set<std::string> due_;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -291,6 +293,109 @@ TEST_F(Outlets, a_node_is_no_longer_accused_when_the_finding_is_over) {
   report.findings.front().resolved = kJobTime;
   outlets_->publish({report}, {}, {});
   ASSERT_TRUE(run_until([&] { return note_on("/api/v1/nodes/n1", "job-accused").empty(); }));
+}
+
+// What the next leader knows.
+std::optional<std::vector<jobs::JobReport>> recall_of(JobsOutlets& outlets,
+                                                      const std::function<bool(std::function<bool()>)>& run) {
+  std::optional<std::vector<jobs::JobReport>> recalled;
+  outlets.recall([&](std::vector<jobs::JobReport> reports) { recalled = std::move(reports); });
+  (void)run([&] { return recalled.has_value(); });
+  return recalled;
+}
+
+TEST_F(Outlets, the_next_leader_knows_what_people_stated_and_what_was_sent) {
+  jobs::JobReport report = job_report();
+  const std::string id = report.findings.front().id;
+  report.muted_until = std::chrono::ceil<std::chrono::hours>(clock_.now().wall);
+  report.acknowledged.push_back({.time = kJobTime, .finding = id, .by = "ann"});
+  report.sent[id] = {.last = kJobTime, .severity = jobs::Severity::page};
+  outlets_->publish({report}, {}, {});
+  ASSERT_TRUE(run_until([&] { return cluster_.find(kReport) != nullptr; }));
+  lead();
+  const auto recalled = recall_of(*outlets_, [&](const auto& is_so) { return run_until(is_so); });
+  ASSERT_TRUE(recalled && recalled->size() == 1);
+  const jobs::JobReport& known = recalled->front();
+  EXPECT_EQ(known.state.job, report.state.job);
+  EXPECT_EQ(known.findings.at(0).id, id);
+  EXPECT_EQ(known.acknowledged.at(0).by, "ann");
+  EXPECT_EQ(known.muted_until, report.muted_until);
+  EXPECT_EQ(known.sent, report.sent);
+}
+
+TEST_F(Outlets, an_acknowledgement_alone_is_stored_and_its_end_too) {
+  outlets_->publish({job_report()}, {}, {});
+  ASSERT_TRUE(run_until([&] { return cluster_.find(kReport) != nullptr; }));
+  jobs::JobReport report = job_report();
+  report.acknowledged.push_back({.time = kJobTime, .finding = report.findings.front().id, .by = "ann"});
+  outlets_->publish({report}, {}, {});
+  ASSERT_TRUE(run_until([&] { return this->report().memory.find("ann") != std::string::npos; }));
+  report.findings.clear();
+  outlets_->publish({report}, {}, {});
+  EXPECT_TRUE(run_until([&] { return this->report().memory.empty(); }));
+}
+
+TEST_F(Outlets, reports_that_cannot_be_used_are_ignored) {
+  cluster_.put(FakeCluster::kOurs + "jobhealthreports/strange", {{"status", boost::json::array{1}}});
+  cluster_.put(kReport, {{"spec", boost::json::object{{"job", "ml/train-7f3a"}}},
+                         {"status", boost::json::object{{"memory", "{\"version\":"}}}});
+  const auto recalled = recall_of(*outlets_, [&](const auto& is_so) { return run_until(is_so); });
+  ASSERT_TRUE(recalled);
+  EXPECT_TRUE(recalled->empty());
+}
+
+TEST_F(Outlets, without_the_kind_of_report_nothing_is_known) {
+  cluster_.hide("jobhealthreports");
+  const auto recalled = recall_of(*outlets_, [&](const auto& is_so) { return run_until(is_so); });
+  ASSERT_TRUE(recalled);
+  EXPECT_TRUE(recalled->empty());
+}
+
+jobs::WantedAction second_half(jobs::ActionPart part) {
+  jobs::WantedAction action = wanted_action(jobs::Choice::swap_at_checkpoint);
+  action.part = part;
+  action.why = "a checkpoint ended";
+  return action;
+}
+
+TEST_F(Outlets, a_swap_waits_and_moves_the_pods_after_the_checkpoint) {
+  act(jobs::Choice::swap_at_checkpoint);
+  ASSERT_TRUE(run_until([&] { return state_of_action() == "waiting"; }));
+  EXPECT_THAT(note_on("/api/v1/nodes/n1", "job-accused"), HasSubstr(R"("keepsPods":true)"));
+  EXPECT_EQ(note_on(kJobPath, "checkpoint-requested"), "00112233aabbccdd");
+  EXPECT_EQ(acted_.size(), 1);
+  lead();
+  outlets_->publish({job_report()}, {}, {second_half(jobs::ActionPart::after_checkpoint)});
+  ASSERT_TRUE(run_until([&] { return state_of_action() == "done"; }));
+  EXPECT_THAT(note_on("/api/v1/nodes/n1", "job-accused"), HasSubstr(R"("keepsPods":false)"));
+  EXPECT_EQ(acted_.size(), 2);
+  EXPECT_EQ(acted_.back().part, jobs::ActionPart::after_checkpoint);
+  ASSERT_TRUE(run_until([&] { return events().size() >= 4; }));
+  EXPECT_THAT(events(), Contains("JobActionWaits Job/train"));
+  EXPECT_THAT(events(), Contains("JobActionDone Job/train"));
+}
+
+TEST_F(Outlets, a_swap_that_is_given_up_keeps_the_pods_and_is_reported) {
+  act(jobs::Choice::swap_at_checkpoint);
+  ASSERT_TRUE(run_until([&] { return state_of_action() == "waiting"; }));
+  jobs::WantedAction given_up = second_half(jobs::ActionPart::given_up);
+  given_up.why = "no checkpoint ended within 1h10m";
+  outlets_->publish({job_report()}, {}, {given_up});
+  ASSERT_TRUE(run_until([&] { return state_of_action() == "given_up" && events().size() >= 3; }));
+  EXPECT_THAT(report().actions.at("00112233aabbccdd").message, HasSubstr("no checkpoint ended within 1h10m"));
+  EXPECT_THAT(note_on("/api/v1/nodes/n1", "job-accused"), HasSubstr(R"("keepsPods":true)"));
+  EXPECT_THAT(events(), Contains("JobActionGivenUp Job/train"));
+  EXPECT_EQ(acted_.size(), 1);
+  outlets_->publish({job_report()}, {}, {second_half(jobs::ActionPart::after_checkpoint)});
+  ASSERT_TRUE(run_until([&] { return actions_in("repeated") == 1; }));
+  EXPECT_THAT(note_on("/api/v1/nodes/n1", "job-accused"), HasSubstr(R"("keepsPods":true)"));
+}
+
+TEST_F(Outlets, a_second_half_without_a_recorded_first_half_is_not_carried_out) {
+  outlets_->publish({job_report()}, {}, {second_half(jobs::ActionPart::after_checkpoint)});
+  ASSERT_TRUE(run_until([&] { return actions_in("repeated") == 1; }));
+  EXPECT_EQ(note_on("/api/v1/nodes/n1", "job-accused"), "");
+  EXPECT_TRUE(acted_.empty());
 }
 
 TEST_F(Outlets, more_actions_than_the_limit_are_refused) {

@@ -134,6 +134,15 @@ std::optional<Alert> Alerts::raise(const JobFinding& finding, const JobState& st
   return alert;
 }
 
+std::optional<SentAlert> Alerts::sent(std::string_view finding) const {
+  const auto held = sent_.find(finding);
+  return held == sent_.end() ? std::nullopt : std::optional(held->second);
+}
+
+void Alerts::restore(const std::string& finding, const SentAlert& sent) {
+  if (sent_.size() < limits_.remembered) sent_.insert_or_assign(finding, sent);
+}
+
 bool Alerts::count_raise(const JobFinding& finding, WallTime now, std::string& note) {
   const std::string key = flap_key(finding);
   auto held = raises_.find(key);

@@ -55,6 +55,14 @@ struct AlertLimits {
   std::size_t remembered = 8192;  // ids, and as many culprits; the oldest is forgotten first
 };
 
+// The last message about a finding.
+struct SentAlert {
+  WallTime last{};
+  Severity severity = Severity::info;
+  bool is_resolved = false;  // it was the end of the finding
+  friend bool operator==(const SentAlert&, const SentAlert&) = default;
+};
+
 // Which findings become messages. Time is passed in. Not thread-safe.
 class Alerts {
  public:
@@ -64,14 +72,14 @@ class Alerts {
   // if its begin was.
   [[nodiscard]] std::optional<Alert> offer(const JobFinding& finding, const JobState& state, WallTime now);
 
+  // nullopt: no message, or it is forgotten.
+  [[nodiscard]] std::optional<SentAlert> sent(std::string_view finding) const;
+  // A message that an earlier process sent.
+  void restore(const std::string& finding, const SentAlert& sent);
+
   [[nodiscard]] std::uint64_t suppressed() const { return suppressed_; }
 
  private:
-  struct Sent {
-    WallTime last{};
-    Severity severity = Severity::info;
-    bool is_resolved = false;
-  };
   struct Raises {
     std::deque<WallTime> times;  // within the flap window, at most flaps + 1
     bool is_flapping = false;
@@ -84,7 +92,7 @@ class Alerts {
   void forget_oldest();
 
   AlertLimits limits_;
-  std::map<std::string, Sent, std::less<>> sent_;
+  std::map<std::string, SentAlert, std::less<>> sent_;
   std::map<std::string, Raises, std::less<>> raises_;
   std::uint64_t suppressed_ = 0;
 };

@@ -72,16 +72,19 @@ bool GuardRails::is_breaker_open(WallTime now) const {
          static_cast<double>(count) > limits_.unhealthy_nodes * static_cast<double>(nodes_);
 }
 
+Permission GuardRails::check_breaker(WallTime now) const {
+  if (!is_breaker_open(now)) return allowed();
+  const std::string count = std::to_string(unhealthy_since(now - kBreakerWindow));
+  return refused(
+      Rail::breaker,
+      count + " of " + std::to_string(nodes_) +
+          " nodes became unhealthy within 30 min: a common cause is likely, so nothing acts. Check "
+          "the network, the last roll-out, and the detection itself",
+      true);
+}
+
 Permission GuardRails::check_cluster(const Request& request, WallTime now) const {
-  if (is_breaker_open(now)) {
-    const std::string count = std::to_string(unhealthy_since(now - kBreakerWindow));
-    return refused(
-        Rail::breaker,
-        count + " of " + std::to_string(nodes_) +
-            " nodes became unhealthy within 30 min: a common cause is likely, so nothing acts. Check "
-            "the network, the last roll-out, and the detection itself",
-        true);
-  }
+  if (Permission breaker = check_breaker(now); !breaker.is_allowed) return breaker;
   if (!evicts_node(request)) return allowed();
   const auto within = [&](Duration duration) {
     return std::count_if(evictions_.begin(), evictions_.end(),
@@ -127,9 +130,7 @@ Permission GuardRails::check_job(const Request& request, WallTime now) const {
   return allowed();
 }
 
-Permission GuardRails::ask(const Request& request, WallTime now) const {
-  const WallTime time = std::max(now, latest_);
-  if (request.choice == Choice::keep_running) return allowed();
+Permission GuardRails::check_known(const Request& request) const {
   if (!request.is_known)
     return refused(Rail::unknown, "The finding rests on missing data: unknown never acts");
   if (request.choice == Choice::swap_at_checkpoint && !request.culprit.is_accused())
@@ -137,11 +138,23 @@ Permission GuardRails::ask(const Request& request, WallTime now) const {
   if (nodes_ == 0)
     return refused(Rail::unknown,
                    "The number of nodes of the cluster is unknown: the limits cannot be checked");
+  return allowed();
+}
+
+Permission GuardRails::ask(const Request& request, WallTime now) const {
+  const WallTime time = std::max(now, latest_);
+  if (request.choice == Choice::keep_running) return allowed();
+  if (Permission known = check_known(request); !known.is_allowed) return known;
   if (is_full_ && time < full_since_ + kEvictionDay)
     return refused(Rail::memory, "Too many events to remember within a day: the limits cannot be checked",
                    true);
   Permission permission = check_cluster(request, time);
   return permission.is_allowed ? check_job(request, time) : permission;
+}
+
+Permission GuardRails::ask_to_finish(const Request& request, WallTime now) const {
+  Permission permission = check_known(request);
+  return permission.is_allowed ? check_breaker(std::max(now, latest_)) : permission;
 }
 
 void GuardRails::acted(const Request& request, WallTime now) {
@@ -156,6 +169,15 @@ void GuardRails::acted(const Request& request, WallTime now) {
     }
     evictions_.push_back({latest_, request.culprit.node});
   }
+  count_for_job(request);
+}
+
+void GuardRails::finished(const Request& request, WallTime now) {
+  latest_ = std::max(latest_, now);
+  count_for_job(request);
+}
+
+void GuardRails::count_for_job(const Request& request) {
   if (!jobs_.contains(request.job) && jobs_.size() >= limits_.jobs) return;
   Ledger& ledger = jobs_[request.job];
   if (request.choice == Choice::stop_now) ledger.last_stop = latest_;

@@ -73,6 +73,12 @@ class GuardRails {
   // Records an action that was done, by permission or by a person.
   void acted(const Request& request, WallTime now);
 
+  // The second half of an action that acted() has counted. Its node and its eviction count once, so only what
+  // concerns the whole cluster is checked.
+  [[nodiscard]] Permission ask_to_finish(const Request& request, WallTime now) const;
+  // The second half was done. It counts for the job again, whose checkpoint between the halves is progress.
+  void finished(const Request& request, WallTime now);
+
   // Nothing acts: more than 5 % of the nodes, and at least 3, became unhealthy within the last 30 min. It
   // recovers by itself when they no longer did.
   [[nodiscard]] bool is_breaker_open(WallTime now) const;
@@ -89,9 +95,12 @@ class GuardRails {
     std::string node;
   };
 
+  [[nodiscard]] Permission check_known(const Request& request) const;
+  [[nodiscard]] Permission check_breaker(WallTime now) const;
   [[nodiscard]] Permission check_cluster(const Request& request, WallTime now) const;
   [[nodiscard]] Permission check_job(const Request& request, WallTime now) const;
   [[nodiscard]] std::size_t unhealthy_since(WallTime time) const;
+  void count_for_job(const Request& request);
   void forget(WallTime now);
 
   GuardLimits limits_;

@@ -153,5 +153,32 @@ TEST(GuardRails, continuing_needs_no_permission) {
   EXPECT_TRUE(rails_of(0).ask({}, kRailsNow).is_allowed);
 }
 
+TEST(GuardRails, the_second_half_of_an_action_counts_for_the_job_and_not_as_another_eviction) {
+  GuardRails rails = rails_of(10000);
+  const Request swap = swap_of("a");
+  rails.acted(swap, kRailsNow);
+  rails.made_progress("job", kRailsNow + 10min);
+  EXPECT_TRUE(rails.ask_to_finish(swap, kRailsNow + 11min).is_allowed);
+  rails.finished(swap, kRailsNow + 11min);
+  EXPECT_EQ(rails.ask(swap, kRailsNow + 12min).rail, Rail::retry_entity);
+  for (const char* node : {"b", "c"}) {
+    EXPECT_TRUE(rails.ask(swap_of(node, node), kRailsNow + 13min).is_allowed) << node;
+    rails.acted(swap_of(node, node), kRailsNow + 13min);
+  }
+  EXPECT_EQ(rails.ask(swap_of("d", "d"), kRailsNow + 14min).rail, Rail::hourly);
+}
+
+TEST(GuardRails, the_breaker_and_unknown_stop_a_second_half_too) {
+  GuardRails rails = rails_of(20);
+  rails.acted(swap_of("a"), kRailsNow);
+  for (const char* node : {"b", "c", "d"})
+    rails.became_unhealthy(node, kRailsNow + 1min);
+  EXPECT_EQ(rails.ask_to_finish(swap_of("a"), kRailsNow + 2min).rail, Rail::breaker);
+  EXPECT_TRUE(rails.ask_to_finish(swap_of("a"), kRailsNow + 40min).is_allowed);
+  Request unknown = swap_of("a");
+  unknown.is_known = false;
+  EXPECT_EQ(rails.ask_to_finish(unknown, kRailsNow + 40min).rail, Rail::unknown);
+}
+
 }  // namespace
 }  // namespace autopilot::jobs

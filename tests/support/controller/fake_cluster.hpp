@@ -223,7 +223,7 @@ class FakeCluster {
     auto object = boost::json::parse(request.body).as_object();
     const std::string path = request.path + '/' + text(object, {"metadata", "name"});
     if (find(path) != nullptr) return refusal(409, "AlreadyExists", path + " already exists");
-    object.erase("status");  // created objects have a status subresource
+    if (has_status(path)) object.erase("status");
     put(path, std::move(object));
     return answer(201, *find(path));
   }
@@ -239,7 +239,7 @@ class FakeCluster {
       return refusal(409, "Conflict", "the object has been modified");
     if (is_status)
       wanted = {{"status", wanted.at("status")}};
-    else
+    else if (has_status(path))
       wanted.erase("status");
     boost::json::object object = *old;
     merge(object, wanted);
@@ -312,6 +312,11 @@ class FakeCluster {
   }
   void keep_waiting(net::Responder responder) {
     silent_.push_back(std::make_shared<net::Responder>(std::move(responder)));
+  }
+
+  // Whether the status is a resource of its own.
+  static bool has_status(const std::string& path) {
+    return path.find("/jobhealthreports/") == std::string::npos;
   }
 
   static bool is_in(const std::string& path, const std::string& list) {

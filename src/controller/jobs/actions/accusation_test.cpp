@@ -53,6 +53,17 @@ TEST_F(Accusations, keep_the_pods_of_a_job_that_waits_for_a_checkpoint) {
   EXPECT_NE(cluster_.find(kPod), nullptr);
 }
 
+TEST_F(Accusations, move_the_pods_after_the_checkpoint) {
+  accuse("n1", true);
+  lead();
+  settle();
+  ASSERT_NE(cluster_.find(kPod), nullptr);
+  accuse("n1", false);
+  settle();
+  EXPECT_TRUE(is_cordoned("n1"));
+  EXPECT_EQ(cluster_.find(kPod), nullptr);
+}
+
 TEST_F(Accusations, only_leave_a_record_if_the_policy_observes) {
   policy_.rules.mode = Mode::observe;
   accuse("n1", false);

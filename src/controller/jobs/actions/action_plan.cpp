@@ -133,6 +133,10 @@ Result<const Node*> accused_node(const jobs::Entity& culprit, const World& world
 
 }  // namespace
 
+bool waits_for_checkpoint(const jobs::WantedAction& action) {
+  return action.request.choice == jobs::Choice::swap_at_checkpoint && action.part == jobs::ActionPart::whole;
+}
+
 std::string blamed_of(const jobs::Entity& culprit) {
   if (culprit.kind == jobs::EntityKind::gpu) return "gpu/" + std::to_string(culprit.gpu);
   if (culprit.kind == jobs::EntityKind::nic) return "nic/" + culprit.nic;
@@ -157,7 +161,7 @@ JobActionPlan plan_action(const jobs::WantedAction& action, const World& world, 
   if (action.finding.culprit.is_accused()) {
     const auto node = accused_node(action.finding.culprit, world, objects);
     if (!node) return refuse(node.error().what);
-    const bool waits = choice == jobs::Choice::swap_at_checkpoint;
+    const bool waits = waits_for_checkpoint(action);
     JobActionPlan plan{.steps = {accuse(action, **node, node_marks, waits)}, .refusal = {}};
     if (!waits) return plan;
     for (JobStep& step : request_checkpoint(action, objects, job_marks))

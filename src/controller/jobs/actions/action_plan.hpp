@@ -42,13 +42,16 @@ struct JobActionPlan {
 inline constexpr std::size_t kMaxEvictions = 1024;  // pods of one action; with more pods it is refused
 
 // Only objects of the job that the API server confirms are changed, and a node only if a pod of the job runs
-// there. swap_at_checkpoint: holds the node, keeps its pods, and requests a checkpoint. stop_now: holds the
-// node and moves its pods; without an accused node, it suspends the job. restart_in_place: evicts the pods of
-// the job on the node of the culprit, or all without one.
+// there. swap_at_checkpoint: holds the node, keeps its pods, and requests a checkpoint; its second half,
+// after the checkpoint, moves the pods as stop_now does. stop_now: holds the node and moves its pods; without
+// an accused node, it suspends the job. restart_in_place: evicts the pods of the job on the node of the
+// culprit, or all without one.
 [[nodiscard]] JobActionPlan plan_action(const jobs::WantedAction& action, const World& world,
                                         const JobObjects& objects, const NodeMarks& node_marks,
                                         const JobMarks& job_marks);
 
+// The first half of a swap: a second half follows.
+[[nodiscard]] bool waits_for_checkpoint(const jobs::WantedAction& action);
 // "gpu/3", "nic/mlx5_0", "host".
 [[nodiscard]] std::string blamed_of(const jobs::Entity& culprit);
 // Path of the node; a patch that removes the accusation.

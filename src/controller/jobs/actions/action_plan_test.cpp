@@ -58,6 +58,15 @@ TEST_F(JobActionPlans, a_swap_requests_a_checkpoint_and_keeps_the_pods) {
   EXPECT_EQ(made.steps[2].write.path, "/api/v1/namespaces/ml/pods/train-n1");
 }
 
+TEST_F(JobActionPlans, the_second_half_of_a_swap_leaves_the_pods_to_the_planner) {
+  jobs::WantedAction action = wanted_action(jobs::Choice::swap_at_checkpoint);
+  action.part = jobs::ActionPart::after_checkpoint;
+  const JobActionPlan made = plan(action);
+  ASSERT_EQ(made.steps.size(), 1) << made.refusal;
+  EXPECT_EQ(made.steps[0].write.path, "/api/v1/nodes/n1");
+  EXPECT_THAT(made.steps[0].write.body, HasSubstr(R"(\"keepsPods\":false)"));
+}
+
 TEST_F(JobActionPlans, a_stop_without_a_node_suspends_the_job) {
   jobs::WantedAction action = wanted_action(jobs::Choice::stop_now);
   action.finding.culprit = {.kind = jobs::EntityKind::program};

@@ -11,12 +11,25 @@ namespace autopilot::controller {
 namespace {
 
 constexpr std::string_view kPlanned = "planned";
+constexpr std::string_view kWaiting = "waiting";
 constexpr std::string_view kDone = "done";
 constexpr std::string_view kFailed = "failed";
+constexpr std::string_view kGivenUp = "given_up";
 
 std::string about(const jobs::WantedAction& action) {
   return std::string(jobs::to_string(action.request.choice)) + " for finding " + action.finding.id +
          " of job " + action.finding.job;
+}
+
+std::string reason_of_end(const std::string& state) {
+  if (state == kWaiting) return "JobActionWaits";
+  if (state == kGivenUp) return "JobActionGivenUp";
+  return state == kDone ? "JobActionDone" : "JobActionFailed";
+}
+
+// For a second half, what made it due.
+const std::string& why_of(const jobs::WantedAction& action) {
+  return action.why.empty() ? action.finding.summary : action.why;
 }
 
 }  // namespace
@@ -74,11 +87,13 @@ void JobActor::begin(const World& world) {
   if (objects.owner)
     work.owner = kube::EventObject{objects.owner->api_version, objects.owner->kind, objects.name_space,
                                    objects.owner->name, objects.owner->uid};
-  JobActionPlan plan = plan_action(work.action, world, objects, node_marks_, job_marks_);
+  JobActionPlan plan;
+  if (work.action.part != jobs::ActionPart::given_up)
+    plan = plan_action(work.action, world, objects, node_marks_, job_marks_);
   if (!plan.refusal.empty()) return end("refused", plan.refusal);
   work.record = {.choice = std::string(jobs::to_string(work.action.request.choice)),
                  .state = std::string(kPlanned),
-                 .message = work.action.finding.summary,
+                 .message = why_of(work.action),
                  .steps = {},
                  .time = clock_.now().wall};
   for (const JobStep& step : plan.steps)
@@ -105,21 +120,38 @@ void JobActor::take_record(const Reply& reply) {
   const auto report = kube::parse_job_health_report(*reply);
   if (!report) return fail("its record cannot be read: " + report.error().what);
   const Work& work = waiting_.front();
-  const auto known = report->actions.find(work.action.finding.id);
-  const auto begin_steps = [this](const Reply& written) {
+  const auto found = report->actions.find(work.action.finding.id);
+  const kube::ReportedJobAction* known = found == report->actions.end() ? nullptr : &found->second;
+  if (!may_begin(known)) return skip_recorded(known);
+  if (work.action.part == jobs::ActionPart::given_up)
+    return end(std::string(kGivenUp),
+               work.action.why + "; the node stays held while the finding is open, and its pods stay");
+  write_record([this](const Reply& written) {
     if (!written) return fail("it cannot be recorded: " + written.error().error.what);
-    tell("JobActionBegins", about(waiting_.front().action) + ": " + waiting_.front().action.finding.summary,
-         false);
-    next_step();
-  };
-  if (known == report->actions.end() || known->second.choice != work.record.choice)
-    return write_record(begin_steps);
+    begin_steps();
+  });
+}
+
+bool JobActor::may_begin(const kube::ReportedJobAction* known) const {
+  const Work& work = waiting_.front();
+  const bool is_recorded = known != nullptr && known->choice == work.record.choice;
+  if (work.action.part == jobs::ActionPart::whole) return !is_recorded;
+  return is_recorded && known->state == kWaiting;
+}
+
+void JobActor::begin_steps() {
+  const jobs::WantedAction& action = waiting_.front().action;
+  tell("JobActionBegins", about(action) + ": " + why_of(action), false);
+  next_step();
+}
+
+void JobActor::skip_recorded(const kube::ReportedJobAction* known) {
   ++figures_.by_state["repeated"];
-  if (known->second.state == kPlanned)
-    tell(
-        "JobActionUnclear",
-        about(work.action) + " was begun before and has no recorded end; it is not repeated. Look at the job",
-        true);
+  if (known != nullptr && known->state == kPlanned)
+    tell("JobActionUnclear",
+         about(waiting_.front().action) +
+             " was begun before and has no recorded end; it is not repeated. Look at the job",
+         true);
   finish();
 }
 
@@ -147,7 +179,10 @@ void JobActor::write_record(const std::function<void(const Reply&)>& then) {
 void JobActor::next_step() {
   if (!may_go_on()) return;
   Work& work = waiting_.front();
-  if (work.steps.empty()) return end(std::string(kDone), work.action.finding.summary);
+  if (work.steps.empty())
+    return waits_for_checkpoint(work.action)
+               ? end(std::string(kWaiting), "the pods of the node move after the next checkpoint")
+               : end(std::string(kDone), why_of(work.action));
   const JobStep step = std::move(work.steps.front());
   work.steps.pop_front();
   exchange_ = send(client_, step.write, [this, step](const Reply& reply) {
@@ -183,11 +218,11 @@ void JobActor::fail(const std::string& why) {
 void JobActor::end(const std::string& state, const std::string& message) {
   ++figures_.by_state[state];
   Work& work = waiting_.front();
-  const bool is_done = state == kDone;
+  const bool is_done = state == kDone || state == kWaiting;
   if (!is_done)
     logging::log_warning("an action about a job was not carried out",
                          {{"action", about(work.action)}, {"state", state}, {"cause", message}});
-  tell(is_done ? "JobActionDone" : "JobActionFailed", about(work.action) + ": " + message, !is_done);
+  tell(reason_of_end(state), about(work.action) + ": " + message, !is_done);
   if (is_done) on_acted_(work.action);
   const bool is_recorded = !work.record.state.empty();
   if (!is_recorded) return finish();

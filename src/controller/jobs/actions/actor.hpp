@@ -27,12 +27,14 @@ struct JobActorOptions {
 };
 
 struct JobActorFigures {
-  std::map<std::string, std::uint64_t> by_state;  // "done", "failed", "refused", "repeated"
+  std::map<std::string, std::uint64_t>
+      by_state;  // "waiting", "done", "failed", "given_up", "refused", "repeated"
 };
 
 // Carries out actions about jobs, one after the other. An action is recorded in the JobHealthReport of its
 // job before its first step, under the id of its finding, and an action that is recorded is never begun
-// again: not after a failure, and not by the next leader. A step that fails ends its action. Every beginning
+// again: not after a failure, and not by the next leader. The record of a swap waits between its two halves;
+// a second half without such a record is not carried out. A step that fails ends its action. Every beginning
 // and every end is an Event of the owner. On the loop's thread.
 class JobActor {
  public:
@@ -70,6 +72,9 @@ class JobActor {
   void begin(const World& world);
   void look_for_record();
   void take_record(const Reply& reply);
+  [[nodiscard]] bool may_begin(const kube::ReportedJobAction* known) const;
+  void begin_steps();
+  void skip_recorded(const kube::ReportedJobAction* known);
   void create_report();
   void write_record(const std::function<void(const Reply&)>& then);
   void next_step();

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "api/job_words.hpp"
+#include "controller/jobs/memory/job_memory.hpp"
 #include "controller/jobs/owner/marks.hpp"
 
 namespace autopilot::controller {
@@ -69,6 +70,7 @@ kube::JobHealthReport job_report_fact(const jobs::JobReport& report, WallTime no
   if (report.failure) fact.failure = fact_of(*report.failure);
   fact.not_seen = state.not_seen;
   fact.updated = now;
+  fact.memory = format_job_memory(report);
   return fact;
 }
 
@@ -77,7 +79,8 @@ bool says_the_same(const kube::JobHealthReport& one, const kube::JobHealthReport
          one.health == other.health && one.culprit == other.culprit && one.nodes == other.nodes &&
          one.attempt == other.attempt && one.progress_source == other.progress_source &&
          one.started == other.started && one.ended == other.ended && one.outcome == other.outcome &&
-         one.findings == other.findings && one.failure == other.failure && one.not_seen == other.not_seen;
+         one.findings == other.findings && one.failure == other.failure && one.not_seen == other.not_seen &&
+         one.memory == other.memory;
 }
 
 bool is_outdated(const kube::JobHealthReport& report, WallTime now) {
