@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collect/flight_recorder/dump_file.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "host/process/process_handle.hpp"
+
+namespace autopilot::collect {
+namespace {
+
+// PyTorch's own default.
+constexpr const char* kDefaultPrefix = "/tmp/nccl_trace_rank_";
+
+Result<DumpStamp> stamp_of(const host::Fd& file, const std::string& path) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path);
+  const Duration changed =
+      std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+  return DumpStamp{static_cast<std::uint64_t>(status.st_ino), status.st_size, WallTime(changed)};
+}
+
+}  // namespace
+
+std::string dump_prefix_of(const RankEnvironment& environment) {
+  if (!environment.dump_prefix.empty()) return environment.dump_prefix;
+  return environment.has_flight_recorder ? kDefaultPrefix : "";
+}
+
+Result<DumpFile> open_dump(const RankProcess& process, const std::string& prefix) {
+  const auto handle = TRY(host::ProcessHandle::open(process.pid, process.started_ticks));
+  std::string path = prefix + std::to_string(process.rank);
+  auto file = handle.open_file(path);
+  if (!file && file.error().code == Errc::not_found) {
+    path += ".json";
+    file = handle.open_file(path);
+  }
+  if (!file && file.error().code == Errc::denied)
+    return fail(Errc::denied,
+                file.error().what + ": the agent needs CAP_SYS_PTRACE to read dumps of the flight recorder");
+  if (!file) return fail(std::move(file).error());
+  const DumpStamp stamp = TRY(stamp_of(*file, path));
+  if (stamp.changed < host::wall_time_of_start(process.started_ticks))
+    return fail(Errc::not_found, path + ": older than the process");
+  return DumpFile{*std::move(file), std::move(path), stamp};
+}
+
+Result<std::string> read_dump(const DumpFile& dump, std::size_t limit) {
+  const auto bytes = static_cast<std::size_t>(dump.stamp.bytes);
+  if (bytes > limit)
+    return fail(Errc::exhausted, dump.path + ": longer than " + std::to_string(limit) + " bytes");
+  std::string text(bytes, '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t got = ::read(dump.file.get(), text.data() + filled, text.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, dump.path);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  text.resize(filled);
+  return text;
+}
+
+}  // namespace autopilot::collect

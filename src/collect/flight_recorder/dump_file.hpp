@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "collect/rank_environment.hpp"
+#include "collect/seen_jobs.hpp"
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "host/files/fd.hpp"
+
+// The files with dumps of the flight recorder. Path and content are the job's: links never lead out of the
+// root of the process, only regular files are opened, without waiting. Calls block where the file system of
+// the job blocks.
+namespace autopilot::collect {
+
+// A file at one time.
+struct DumpStamp {
+  std::uint64_t inode = 0;
+  std::int64_t bytes = 0;
+  WallTime changed{};
+  friend bool operator==(const DumpStamp&, const DumpStamp&) = default;
+};
+
+struct DumpFile {
+  host::Fd file;
+  std::string path;  // as the process sees it
+  DumpStamp stamp;
+};
+
+// The path of the dumps without the number of the rank: the job's, else PyTorch's own default. Empty: the job
+// has no flight recorder.
+[[nodiscard]] std::string dump_prefix_of(const RankEnvironment& environment);
+
+// The dump of the rank: a file of that name, or with ".json". not_found: there is none, it is older than the
+// process and so of another attempt, or the process has ended. malformed: not a regular file. denied: the
+// agent needs CAP_SYS_PTRACE.
+[[nodiscard]] Result<DumpFile> open_dump(const RankProcess& process, const std::string& prefix);
+
+// All of it, as long as it was when it was opened. exhausted: longer than `limit` bytes.
+[[nodiscard]] Result<std::string> read_dump(const DumpFile& dump, std::size_t limit);
+
+}  // namespace autopilot::collect
