@@ -15,19 +15,18 @@ namespace {
 // PyTorch's own default.
 constexpr const char* kDefaultPrefix = "/tmp/nccl_trace_rank_";
 
-Result<DumpStamp> stamp_of(const host::Fd& file, const std::string& path) {
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path);
+DumpStamp stamp_of(const struct stat& status) {
   const Duration changed =
       std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
-  return DumpStamp{static_cast<std::uint64_t>(status.st_ino), status.st_size, WallTime(changed)};
+  return {static_cast<std::uint64_t>(status.st_ino), status.st_size, WallTime(changed)};
 }
 
 }  // namespace
 
 std::string dump_prefix_of(const RankEnvironment& environment) {
   if (!environment.dump_prefix.empty()) return environment.dump_prefix;
-  return environment.has_flight_recorder ? kDefaultPrefix : "";
+  const bool has_recorder = environment.has_flight_recorder || !environment.trigger_prefix.empty();
+  return has_recorder ? kDefaultPrefix : "";
 }
 
 Result<DumpFile> open_dump(const RankProcess& process, const std::string& prefix) {
@@ -42,10 +41,13 @@ Result<DumpFile> open_dump(const RankProcess& process, const std::string& prefix
     return fail(Errc::denied,
                 file.error().what + ": the agent needs CAP_SYS_PTRACE to read dumps of the flight recorder");
   if (!file) return fail(std::move(file).error());
-  const DumpStamp stamp = TRY(stamp_of(*file, path));
+  struct stat status {};
+  if (::fstat(file->get(), &status) != 0) return fail_errno(errno, path);
+  const DumpStamp stamp = stamp_of(status);
   if (stamp.changed < host::wall_time_of_start(process.started_ticks))
     return fail(Errc::not_found, path + ": older than the process");
-  return DumpFile{*std::move(file), std::move(path), stamp};
+  const bool is_of_user = handle.file_user() == status.st_uid;
+  return DumpFile{*std::move(file), std::move(path), stamp, is_of_user};
 }
 
 Result<std::string> read_dump(const DumpFile& dump, std::size_t limit) {

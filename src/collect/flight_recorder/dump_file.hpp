@@ -27,10 +27,13 @@ struct DumpFile {
   host::Fd file;
   std::string path;  // as the process sees it
   DumpStamp stamp;
+  // The file belongs to the user of the process. Otherwise the job may have named a file that its user cannot
+  // read: its content is not handed on.
+  bool is_of_user = false;
 };
 
-// The path of the dumps without the number of the rank: the job's, else PyTorch's own default. Empty: the job
-// has no flight recorder.
+// The path of the dumps without the number of the rank: the job's, else PyTorch's own default. Empty: the
+// environment sets neither a path, nor a pipe, nor a buffer.
 [[nodiscard]] std::string dump_prefix_of(const RankEnvironment& environment);
 
 // The dump of the rank: a file of that name, or with ".json". not_found: there is none, it is older than the
