@@ -173,7 +173,8 @@ collect::EvidenceSources open_evidence_sources(const JobsMachine& machine) {
           [](const collect::RankProcess& process) {
             return collect::read_rank_environment(process).value_or(collect::RankEnvironment{});
           },
-      .counters = {},
+      .host = machine.host,
+      .telemetry = {},
       .kernel_log = [host = machine.host](MonoTime deadline) { return read_kernel_log(*host, deadline); }};
 }
 
