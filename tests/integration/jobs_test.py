@@ -163,6 +163,13 @@ class JobsTest(unittest.TestCase):
         self.assertEqual(status, 200)
         self.assertIn("rank 2", text)
         self.assertIn(f"evidence/{hang['id']}", self.cli(agent, "jobs", "show", name, codes=(2,)))
+        self.assertIn("processes.txt", self.cli(agent, "jobs", "evidence", name))
+        counters = json.loads(self.cli(agent, "jobs", "evidence", hang["id"], "--get", "counters.json"))
+        self.assertEqual({one["rank"]: one["state"] for one in counters["processes"]}[2], ["T", "T"])
+        copies = os.path.join(self.folder, "evidence")
+        self.cli(agent, "jobs", "evidence", name, "--all", copies)
+        with open(os.path.join(copies, hang["id"], "processes.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
         self.cli(agent, "jobs", "feedback", name, "confirmed", "--note", "a test stopped it")
         self.cli(agent, "jobs", "ack", hang["id"])
         job.ranks[2].send_signal(signal.SIGCONT)
