@@ -51,9 +51,9 @@ struct DumpCapture::Dump {
 DumpCapture::Rank DumpCapture::ask_rank(const EnvironmentOf& environment_of, const RankProcess& process) {
   const RankEnvironment environment = environment_of(process);
   Rank rank{
-      .process = process, .prefix = dump_prefix_of(environment), .before = {}, .pipe = {}, .problem = {}};
-  if (!rank.prefix.empty())
-    if (const auto dump = open_dump(process, rank.prefix)) rank.before = dump->stamp;
+      .process = process, .prefixes = dump_prefixes_of(environment), .before = {}, .pipe = {}, .problem = {}};
+  if (!rank.prefixes.empty())
+    if (const auto dump = open_dump(process, rank.prefixes)) rank.before = dump->stamp;
   if (auto pipe = write_trigger(environment, process))
     rank.pipe = *std::move(pipe);
   else
@@ -97,7 +97,7 @@ Result<DumpCapture::Dump> DumpCapture::wait_for_dump(const Rank& rank, MonoTime 
   while (true) {
     (void)TRY(host::ProcessHandle::open(rank.process.pid, rank.process.started_ticks));
     const bool is_last = rank.pipe.empty() || host::mono_now() >= deadline;
-    auto file = open_dump(rank.process, rank.prefix);
+    auto file = open_dump(rank.process, rank.prefixes);
     if (!file && (is_last || file.error().code != Errc::not_found)) return fail(std::move(file).error());
     if (file && last != file->stamp) {
       last = file->stamp;
@@ -136,7 +136,7 @@ void DumpCapture::copy(Duration patience) {
       captured.text += name + ": " + what + "\n";
       if (is_problem) captured.note(name + ": " + what);
     };
-    if (rank.prefix.empty()) {
+    if (rank.prefixes.empty()) {
       state(
           "no flight recorder is known: its environment sets no TORCH_FR_BUFFER_SIZE and no "
           "TORCH_FR_DUMP_TEMP_FILE, or cannot be read",

@@ -42,10 +42,10 @@ class DumpCapture {
  private:
   struct Rank {
     RankProcess process;
-    std::string prefix;               // of its dump; empty: it has no flight recorder
-    std::optional<DumpStamp> before;  // of the dump that was there before the request
-    std::string pipe;                 // that it was asked through; empty: it was not asked
-    std::string problem;              // why it was not asked
+    std::vector<std::string> prefixes;  // of its dump; empty: no flight recorder is known
+    std::optional<DumpStamp> before;    // of the dump that was there before the request
+    std::string pipe;                   // that it was asked through; empty: it was not asked
+    std::string problem;                // why it was not asked
   };
   struct Dump;
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "collect/rank_environment.hpp"
 #include "collect/seen_jobs.hpp"
@@ -32,14 +33,15 @@ struct DumpFile {
   bool is_of_user = false;
 };
 
-// The path of the dumps without the number of the rank: the job's, else PyTorch's own default. Empty: the
-// environment sets neither a path, nor a pipe, nor a buffer.
-[[nodiscard]] std::string dump_prefix_of(const RankEnvironment& environment);
+// Where the dumps are, each a path without the number of the rank: the job's, else PyTorch's own defaults,
+// the newest first. Empty: the environment sets neither a path, nor a pipe, nor a buffer.
+[[nodiscard]] std::vector<std::string> dump_prefixes_of(const RankEnvironment& environment);
 
-// The dump of the rank: a file of that name, or with ".json". not_found: there is none, it is older than the
-// process and so of another attempt, or the process has ended. malformed: not a regular file. denied: the
-// agent needs CAP_SYS_PTRACE.
-[[nodiscard]] Result<DumpFile> open_dump(const RankProcess& process, const std::string& prefix);
+// The dump of the rank: the first file of such a name, or with ".json". A file older than the process is of
+// another attempt. not_found: there is none, or the process has ended. malformed: not a regular file. denied:
+// the agent needs CAP_SYS_PTRACE.
+[[nodiscard]] Result<DumpFile> open_dump(const RankProcess& process,
+                                         const std::vector<std::string>& prefixes);
 
 // All of it, as long as it was when it was opened. exhausted: longer than `limit` bytes.
 [[nodiscard]] Result<std::string> read_dump(const DumpFile& dump, std::size_t limit);

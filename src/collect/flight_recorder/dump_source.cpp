@@ -23,7 +23,7 @@ constexpr std::size_t kMaxProblems = 16;
 struct Searched {
   std::string job;
   RankProcess process;
-  std::string prefix;
+  std::vector<std::string> prefixes;
 };
 
 using ProcessKey = std::pair<std::int64_t, std::uint64_t>;  // pid, start
@@ -132,7 +132,7 @@ class DumpSource::Worker {
   // True: a dump was read that was not read before. A dump that cannot be read is tried again when it
   // changes.
   Result<bool> read_new(const Searched& searched, WallTime now) {
-    const auto file = open_dump(searched.process, searched.prefix);
+    const auto file = open_dump(searched.process, searched.prefixes);
     if (!file && file.error().code == Errc::not_found) return false;
     if (!file) return fail(file.error());
     Rank& rank = ranks_[{searched.process.pid, searched.process.started_ticks}];
@@ -207,10 +207,10 @@ void DumpSource::poll(const SeenJobs& jobs, WallTime now, std::vector<jobs::Reco
     // The names of the files are numbers of the whole job.
     if (job.record.has_local_ranks) continue;
     for (const RankProcess& process : job.processes) {
-      std::string prefix = dump_prefix_of(environment_of_(process));
-      if (prefix.empty()) continue;
+      std::vector<std::string> prefixes = dump_prefixes_of(environment_of_(process));
+      if (prefixes.empty()) continue;
       if (searched.size() >= kMaxRanks) break;
-      searched.push_back({job.record.job, process, std::move(prefix)});
+      searched.push_back({job.record.job, process, std::move(prefixes)});
     }
   }
   worker_->search(std::move(searched), now);
