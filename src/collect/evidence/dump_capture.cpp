@@ -80,12 +80,11 @@ void DumpCapture::ask(Duration patience) {
       rank = *std::move(asked);
     else
       rank.problem = asked.error().what;
-    const std::string line =
+    captured.add_line(
         rank_name(process) + ": " +
-        (rank.pipe.empty() ? rank.problem
-                           : "asked for a dump through " + to_printable(rank.pipe, kMaxShownPath));
-    captured.text += line + "\n";
-    if (rank.pipe.empty()) captured.note(line);
+            (rank.pipe.empty() ? rank.problem
+                               : "asked for a dump through " + to_printable(rank.pipe, kMaxShownPath)),
+        rank.pipe.empty());
   }
   item.end("flight_recorder.txt", captured);
 }
@@ -131,31 +130,29 @@ void DumpCapture::copy(Duration patience) {
   CapturedText captured;
   std::vector<RankDump> parsed;
   for (const Rank& rank : ranks_) {
-    const std::string name = rank_name(rank.process);
-    const auto state = [&](const std::string& what, bool is_problem) {
-      captured.text += name + ": " + what + "\n";
-      if (is_problem) captured.note(name + ": " + what);
-    };
+    const std::string name = rank_name(rank.process) + ": ";
     if (rank.prefixes.empty()) {
-      state(
-          "no flight recorder is known: its environment sets no TORCH_FR_BUFFER_SIZE and no "
-          "TORCH_FR_DUMP_TEMP_FILE, or cannot be read",
+      captured.add_line(
+          name +
+              "no flight recorder is known: its environment sets no TORCH_FR_BUFFER_SIZE and no "
+              "TORCH_FR_DUMP_TEMP_FILE, or cannot be read",
           true);
       continue;
     }
     const auto dump = runner_.run_for<Dump>([rank, deadline] { return wait_for_dump(rank, deadline); },
                                             std::max(deadline, host::mono_now()) + kReadPatience);
     if (!dump) {
-      state("no dump: " + dump.error().what, true);
+      captured.add_line(name + "no dump: " + dump.error().what, true);
       continue;
     }
     auto content = parse_flight_dump(dump->bytes);
     const std::string problem = content ? copy_dump(rank.process.rank, *dump) : content.error().what;
     const bool is_late = !rank.pipe.empty() && !dump->is_new;
-    state(to_printable(dump->file.path, kMaxShownPath) + ", " + std::to_string(dump->bytes.size()) +
-              " bytes" + (is_late ? ", written before the request: no new dump in time" : "") +
-              (problem.empty() ? "" : "; not copied: " + problem),
-          is_late || !problem.empty());
+    captured.add_line(name + to_printable(dump->file.path, kMaxShownPath) + ", " +
+                          std::to_string(dump->bytes.size()) + " bytes" +
+                          (is_late ? ", written before the request: no new dump in time" : "") +
+                          (problem.empty() ? "" : "; not copied: " + problem),
+                      is_late || !problem.empty());
     if (content) parsed.push_back({rank.process.rank, std::move(content->groups)});
   }
   if (const std::string summary = summarise_dumps(parsed); !summary.empty()) captured.text += "\n" + summary;

@@ -16,6 +16,10 @@ struct CapturedText {
   std::string text;
   std::string problem;  // empty: it is complete
 
+  void add_line(const std::string& line, bool is_problem) {
+    text.append(line).append("\n");
+    if (is_problem) note(line);
+  }
   // Keeps the first of several.
   void note(const std::string& what) {
     if (problem.empty()) problem = what;
