@@ -45,6 +45,7 @@ std::optional<std::int64_t> last_enqueued(const std::vector<RankInGroup>& ranks)
 // Empty: no known rank is behind.
 std::string behind_line(const std::vector<RankInGroup>& ranks) {
   const auto last = last_enqueued(ranks);
+  if (!last) return {};
   std::string behind;
   for (const RankInGroup& one : ranks)
     if (one.group->enqueued && one.group->enqueued < last)
