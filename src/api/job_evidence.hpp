@@ -17,7 +17,7 @@ namespace autopilot::api {
 inline constexpr std::size_t kMostEvidenceBytes = std::size_t{4} << 20;
 
 struct EvidenceItem {
-  std::string name;         // "ras", "flight_recorder", "processes", "counters", "kernel_log"
+  std::string name;         // "ras", "flight_recorder", "counters", ...: docs/evidence.md has them all
   std::string file;         // `item` of the request for its text; empty: there is none
   std::uint64_t bytes = 0;  // of the text
   double took_s = 0;

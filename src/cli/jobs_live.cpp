@@ -13,6 +13,7 @@
 #include "api/jobs_v1.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
+#include "cli/job_evidence.hpp"
 #include "cli/output/job_pages.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/print.hpp"
@@ -261,6 +262,7 @@ void add_live_jobs(CLI::App& jobs, int& exit_code) {
                "Examples:\n  autopilot jobs why ml/llama-7f3a\n  autopilot jobs why llama -o json | jq -r "
                "'.findings[0].summary'",
            &render_job_why, exit_code);
+  add_job_evidence(jobs, exit_code);
   add_job_ack(jobs, exit_code);
   add_job_feedback(jobs, exit_code);
   add_job_mute(jobs, exit_code);

@@ -23,6 +23,8 @@ constexpr std::string_view kBuffer = "TORCH_FR_BUFFER_SIZE";
 constexpr std::string_view kOldBuffer = "TORCH_NCCL_TRACE_BUFFER_SIZE";
 constexpr std::string_view kRasAddress = "NCCL_RAS_ADDR";
 constexpr std::string_view kRasEnable = "NCCL_RAS_ENABLE";
+constexpr std::string_view kCache = "XDG_CACHE_HOME";
+constexpr std::string_view kHome = "HOME";
 constexpr std::size_t kMaxValue = 4096;
 
 std::string value_of(const Variables& variables, std::string_view name, std::string_view old_name) {
@@ -35,7 +37,7 @@ std::string value_of(const Variables& variables, std::string_view name, std::str
 Result<Variables> read_variables(const RankProcess& process, const host::ProcessReader* reader) {
   const auto handle = TRY(host::ProcessHandle::open(process.pid, process.started_ticks));
   auto variables = handle.environment(
-      {kDump, kOldDump, kTrigger, kOldTrigger, kBuffer, kOldBuffer, kRasAddress, kRasEnable});
+      {kDump, kOldDump, kTrigger, kOldTrigger, kBuffer, kOldBuffer, kRasAddress, kRasEnable, kCache, kHome});
   if (variables || variables.error().code != Errc::denied || reader == nullptr) return variables;
   return TRY(reader->facts(process.pid, process.started_ticks)).environment;
 }
@@ -51,6 +53,9 @@ Result<RankEnvironment> read_rank_environment(const RankProcess& process, const 
   environment.trigger_prefix = value_of(variables, kTrigger, kOldTrigger);
   environment.has_flight_recorder =
       parse_number<std::int64_t>(value_of(variables, kBuffer, kOldBuffer)).value_or(0) > 0;
+  environment.cache_folder = value_of(variables, kCache, kCache);
+  const std::string home = value_of(variables, kHome, kHome);
+  if (environment.cache_folder.empty() && !home.empty()) environment.cache_folder = home + "/.cache";
   return environment;
 }
 

@@ -18,6 +18,7 @@ struct RankEnvironment {
   std::string dump_prefix;           // TORCH_FR_DUMP_TEMP_FILE, or TORCH_NCCL_DEBUG_INFO_TEMP_FILE
   std::string trigger_prefix;        // TORCH_FR_DEBUG_INFO_PIPE_FILE, or TORCH_NCCL_DEBUG_INFO_PIPE_FILE
   bool has_flight_recorder = false;  // TORCH_FR_BUFFER_SIZE, or TORCH_NCCL_TRACE_BUFFER_SIZE, above 0
+  std::string cache_folder;          // XDG_CACHE_HOME, or .cache in HOME
 };
 
 // Must not block: sources call it while they are polled.

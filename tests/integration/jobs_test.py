@@ -4,6 +4,7 @@
 
 import json
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -15,10 +16,20 @@ import unittest
 import harness
 
 RANKS = 4
-# A rank prints a line for each step, and waits for the others: rank 0 hears of all and answers all.
+# A rank prints a line for each step, and waits for the others: rank 0 hears of all and answers all. Like PyTorch's flight recorder, a
+# thread of it writes a dump when the pipe is written.
 RANK_PROGRAM = """
-import os, socket, sys, time
+import os, pickle, socket, sys, threading, time
 rank, world, port = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), int(os.environ["MASTER_PORT"])
+pipe = f"{os.environ['TORCH_FR_DEBUG_INFO_PIPE_FILE']}{rank}.pipe"
+os.mkfifo(pipe)
+def record(requests=os.open(pipe, os.O_RDWR)):
+    while os.read(requests, 1):
+        entry = {"process_group": ("0", "default_pg"), "collective_seq_id": step, "state": "started", "profiling_name": "nccl:all_reduce"}
+        with open(f"{os.environ['TORCH_FR_DUMP_TEMP_FILE']}{rank}", "wb") as dump:
+            pickle.dump({"version": "2.4", "entries": [entry]}, dump)
+step = 0
+threading.Thread(target=record, daemon=True).start()
 if rank == 0:
     server = socket.create_server(("127.0.0.1", port))
     print("listening", flush=True)
@@ -30,7 +41,6 @@ else:
             break
         except OSError:
             time.sleep(0.1)
-step = 0
 while True:
     if rank == 0:
         for peer in peers:
@@ -61,7 +71,9 @@ class Job:
         port = free_port()
         for rank in range(RANKS):
             environment = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(RANKS),
-                           "LOCAL_WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+                           "LOCAL_WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                           "TORCH_FR_DEBUG_INFO_PIPE_FILE": os.path.join(folder, "pipe_"),
+                           "TORCH_FR_DUMP_TEMP_FILE": os.path.join(folder, "trace_")}
             with open(os.path.join(folder, f"rank{rank}.log"), "wb") as log:
                 self.ranks.append(subprocess.Popen([sys.executable, "-c", RANK_PROGRAM], env=environment, stdin=subprocess.DEVNULL,
                                                    stdout=log, stderr=log))
@@ -157,12 +169,24 @@ class JobsTest(unittest.TestCase):
         self.assertIn(hang["culprit"]["node"], page)
         self.assertLess(len(page.splitlines()), 24)
         evidence = harness.wait_until(lambda: next((one for one in json.loads(agent.request("GET", "/v1/jobs/evidence", unix=True)[1])["evidence"]
-                                                    if one["id"] == hang["id"]), None), "evidence of the hang is captured", 60)
+                                                    if one["id"] == hang["id"]), None), "evidence of the hang is captured", 90)
         self.assertEqual(evidence["job"], name)
         status, text = agent.request("GET", f"/v1/jobs/evidence?id={hang['id']}&item=processes.txt", unix=True)
         self.assertEqual(status, 200)
         self.assertIn("rank 2", text)
         self.assertIn(f"evidence/{hang['id']}", self.cli(agent, "jobs", "show", name, codes=(2,)))
+        self.assertIn("processes.txt", self.cli(agent, "jobs", "evidence", name))
+        counters = json.loads(self.cli(agent, "jobs", "evidence", hang["id"], "--get", "counters.json"))
+        self.assertEqual({one["rank"]: one["state"] for one in counters["processes"]}[2], ["T", "T"])
+        copies = os.path.join(self.folder, "evidence")
+        self.cli(agent, "jobs", "evidence", name, "--all", copies)
+        with open(os.path.join(copies, hang["id"], "processes.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+        with open(os.path.join(copies, hang["id"], "flight_recorder_rank_0"), "rb") as dump:
+            self.assertEqual(pickle.load(dump)["entries"][0]["profiling_name"], "nccl:all_reduce")
+        summary = self.cli(agent, "jobs", "evidence", hang["id"], "--get", "flight_recorder_summary.txt")
+        self.assertIn("rank 0: waits in collective", summary)
+        self.assertIn("rank 2: no dump", summary)
         self.cli(agent, "jobs", "feedback", name, "confirmed", "--note", "a test stopped it")
         self.cli(agent, "jobs", "ack", hang["id"])
         job.ranks[2].send_signal(signal.SIGCONT)

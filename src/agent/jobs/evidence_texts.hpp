@@ -5,13 +5,8 @@
 #include <string>
 
 #include "host/kernel_log/kernel_log.hpp"
-#include "jobs/records.hpp"
 
 namespace autopilot::agent {
-
-// The values of a telemetry window for a person: one line for each GPU, rank, NIC and the host. What was not
-// measured is left out.
-[[nodiscard]] std::string window_text(const jobs::WindowRecord& window);
 
 // The newest records of the kernel log, one a line, the oldest first.
 inline constexpr std::size_t kMostKernelLines = 500;

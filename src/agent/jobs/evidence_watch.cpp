@@ -20,7 +20,12 @@ void EvidenceWatch::look(const std::vector<api::SuspectedJob>& suspected, const 
     if (before != captured_.end() && (!is_stalled || now - before->second < kStalledPause)) continue;
     const std::string id =
         is_stalled ? "stalled-" + jobs::finding_id(one.job, jobs::Effect::none, {}, now) : one.finding;
-    if (!start({.finding = id, .job = one.job, .time = now, .processes = job->processes})) continue;
+    if (!start({.finding = id,
+                .job = one.job,
+                .time = now,
+                .processes = job->processes,
+                .has_local_ranks = job->record.has_local_ranks}))
+      continue;
     captured_.insert_or_assign(key, now);
     if (captured_.size() > kMostRemembered)
       captured_.erase(std::ranges::min_element(captured_, {}, [](const auto& each) { return each.second; }));

@@ -21,6 +21,7 @@ class EvidenceWatchTest : public ::testing::Test {
   EvidenceWatchTest() {
     collect::SeenJob job;
     job.record.job = "a";
+    job.record.has_local_ranks = true;
     job.processes.push_back({.pid = 100, .rank = 3});
     seen_.jobs.push_back(job);
   }
@@ -28,6 +29,7 @@ class EvidenceWatchTest : public ::testing::Test {
     watch_.look(suspected, seen_, kBegin + passed, [this](collect::EvidenceRequest request) {
       if (has_room_) started_.push_back(request.finding);
       EXPECT_EQ(request.processes.size(), 1U);
+      EXPECT_TRUE(request.has_local_ranks);
       return has_room_;
     });
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/jobs/job_evidence.hpp"
 
+#include <deque>
 #include <filesystem>
 #include <mutex>
 #include <system_error>
 #include <utility>
 #include <variant>
 
-#include "agent/jobs/evidence_texts.hpp"
+#include "api/job_records.hpp"
 #include "logging/log.hpp"
 
 namespace autopilot::agent {
@@ -59,30 +60,34 @@ struct JobEvidence::Disk {
   }
 };
 
-struct JobEvidence::Window {
+struct JobEvidence::Windows {
   std::mutex mutex;
-  std::optional<jobs::WindowRecord> newest;
+  std::deque<jobs::WindowRecord> newest;  // the oldest first
 
-  Result<std::string> text() {
+  Result<std::string> lines() {
     const std::lock_guard lock(mutex);
-    if (!newest) return fail(Errc::not_found, "no telemetry window ended yet");
-    return window_text(*newest);
+    if (newest.empty()) return fail(Errc::not_found, "no telemetry window ended yet");
+    std::string text;
+    for (const jobs::WindowRecord& window : newest)
+      text += api::to_line(jobs::Record(window));
+    return text;
   }
 };
 
 JobEvidence::JobEvidence(const std::string& folder, collect::EvidenceSources sources)
     : sources_(std::move(sources)),
-      window_(std::make_shared<Window>()),
+      windows_(std::make_shared<Windows>()),
       disk_(std::make_shared<Disk>(folder)) {
-  sources_.counters = [window = window_](MonoTime) { return window->text(); };
+  sources_.telemetry = [windows = windows_](MonoTime) { return windows->lines(); };
 }
 
 void JobEvidence::note(const std::vector<jobs::Record>& records) {
   for (const jobs::Record& record : records) {
     const auto* const window = std::get_if<jobs::WindowRecord>(&record);
     if (window == nullptr) continue;
-    const std::lock_guard lock(window_->mutex);
-    window_->newest = *window;
+    const std::lock_guard lock(windows_->mutex);
+    windows_->newest.push_back(*window);
+    if (windows_->newest.size() > kMostWindows) windows_->newest.pop_front();
   }
 }
 

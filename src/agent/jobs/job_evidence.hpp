@@ -25,13 +25,14 @@ namespace autopilot::agent {
 class JobEvidence {
  public:
   static constexpr std::size_t kMostWaiting = 16;  // questions of clients
+  static constexpr std::size_t kMostWindows = 6;   // of telemetry: the last minute
   static constexpr Duration kRetry = std::chrono::minutes(1);
 
   // folder: config::Config::jobs_dir, made if it is missing; the evidence is in its folder "evidence".
-  // sources: without counters, which note() provides.
+  // sources: without telemetry, which note() provides.
   JobEvidence(const std::string& folder, collect::EvidenceSources sources);
 
-  // On one thread. Records of this node: the newest telemetry window is part of the evidence.
+  // On one thread. Records of this node: the newest telemetry windows are part of the evidence.
   void note(const std::vector<jobs::Record>& records);
   // The same thread, while jobs are watched. Starts what is due, and logs what was captured.
   void look(const std::vector<api::SuspectedJob>& suspected, const collect::SeenJobs& seen, Instant now);
@@ -44,8 +45,8 @@ class JobEvidence {
             std::function<void(Result<std::string> text)> done);
 
  private:
-  struct Disk;    // of the worker
-  struct Window;  // the newest
+  struct Disk;  // of the worker
+  struct Windows;
 
   void open(Instant now);
   void log_finished();
@@ -53,7 +54,7 @@ class JobEvidence {
   void submit(std::function<void()> task, const Done& done);
 
   collect::EvidenceSources sources_;
-  std::shared_ptr<Window> window_;
+  std::shared_ptr<Windows> windows_;
   std::shared_ptr<Disk> disk_;
   EvidenceWatch watch_;
   std::optional<MonoTime> tried_;  // to open the folder

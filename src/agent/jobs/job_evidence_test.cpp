@@ -10,6 +10,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "api/job_records.hpp"
+#include "core/parse.hpp"
 #include "host/files/files.hpp"
 #include "host/process/processes.hpp"
 #include "tests/support/host/test_folder.hpp"
@@ -35,10 +37,11 @@ collect::SeenJobs seen_here() {
 }
 
 collect::EvidenceSources sources() {
-  return {
-      .ask_ras = {}, .environment_of = {}, .counters = {}, .kernel_log = [](MonoTime) -> Result<std::string> {
-        return std::string("the last words\n");
-      }};
+  return {.ask_ras = {},
+          .environment_of = {},
+          .host = {},
+          .telemetry = {},
+          .kernel_log = [](MonoTime) -> Result<std::string> { return std::string("the last words\n"); }};
 }
 
 template <class T>
@@ -76,15 +79,22 @@ TEST(JobEvidence, a_job_that_hangs_is_captured_listed_and_read) {
   JobEvidence evidence(state / "jobs", sources());
   jobs::WindowRecord window{.time = WallTime(1767225600s), .length = 10s, .node = "n0"};
   window.columns = {{jobs::Metric::host_cpu, {0.5F}}};
-  evidence.note({window});
+  for (std::size_t i = 0; i <= JobEvidence::kMostWindows; ++i) {
+    evidence.note({window});
+    window.time += 10s;
+  }
   const auto found = captured(evidence);
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].id, "00c0ffee00c0ffee");
   EXPECT_EQ(found[0].job, "ml/a");
-  EXPECT_THAT(found[0].items, SizeIs(5));
+  EXPECT_THAT(found[0].items, SizeIs(6));
   EXPECT_EQ(read(evidence, found[0].id, "kernel_log.txt").value(), "the last words\n");
   EXPECT_EQ(read(evidence, found[0].id, "kernel_log.txt", 4).value(), "last words\n");
-  EXPECT_THAT(read(evidence, found[0].id, "counters.txt").value(), HasSubstr("host: cpu 0.5"));
+  const std::string telemetry = read(evidence, found[0].id, "telemetry.jsonl").value();
+  const auto lines = split(trim(telemetry), '\n');
+  ASSERT_THAT(lines, SizeIs(JobEvidence::kMostWindows)) << "the oldest of too many windows stays";
+  for (const std::string_view line : lines)
+    EXPECT_TRUE(api::parse_job_line(line, api::JobFile::telemetry)) << line;
   EXPECT_THAT(read(evidence, found[0].id, "processes.txt").value(), HasSubstr("rank 3"));
   EXPECT_EQ(read(evidence, found[0].id, "kernel_log.txt", 99).error().code, Errc::malformed);
   EXPECT_EQ(read(evidence, found[0].id, "../../secret").error().code, Errc::not_found);

@@ -78,6 +78,11 @@ void list_evidence(const JobsRouteContext& context, const std::shared_ptr<Respon
   });
 }
 
+// Only dumps of the flight recorder have no extension: they are pickles.
+const char* evidence_type(const std::string& file) {
+  return file.find('.') == std::string::npos ? "application/octet-stream" : "text/plain; charset=utf-8";
+}
+
 void read_evidence(const JobsRouteContext& context, const HttpRequest& request,
                    const std::shared_ptr<Responder>& responder) {
   const auto wanted = [&](std::string_view name) {
@@ -92,9 +97,10 @@ void read_evidence(const JobsRouteContext& context, const HttpRequest& request,
   }
   if (!request.query.contains("item"))
     return responder->respond({Errc::malformed, "item: expected the file of an item, from the list"});
-  context.evidence->read(wanted("id"), wanted("item"), offset, [responder](Result<std::string> text) {
+  const std::string file = wanted("item");
+  context.evidence->read(wanted("id"), file, offset, [responder, file](Result<std::string> text) {
     if (!text) return responder->respond(text.error());
-    responder->respond(net::text_response(*std::move(text)));
+    responder->respond(net::HttpResponse{200, evidence_type(file), *std::move(text), {}});
   });
 }
 

@@ -178,7 +178,8 @@ collect::EvidenceSources open_evidence_sources(const JobsMachine& machine) {
           [reader = machine.processes](const collect::RankProcess& process) {
             return collect::read_rank_environment(process, reader.get()).value_or(collect::RankEnvironment{});
           },
-      .counters = {},
+      .host = machine.host,
+      .telemetry = {},
       .kernel_log = [host = machine.host](MonoTime deadline) { return read_kernel_log(*host, deadline); }};
 }
 

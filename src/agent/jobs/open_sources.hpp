@@ -38,7 +38,7 @@ struct JobsMachine {
 [[nodiscard]] std::vector<JobSource> open_job_sources(const JobsMachine& machine,
                                                       const config::Config& config);
 
-// What is captured when a job is suspected to hang, without counters.
+// What is captured when a job is suspected to hang, without telemetry.
 [[nodiscard]] collect::EvidenceSources open_evidence_sources(const JobsMachine& machine);
 
 }  // namespace autopilot::agent

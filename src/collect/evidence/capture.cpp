@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
+#include "collect/evidence/dump_capture.hpp"
+#include "collect/evidence/timed_item.hpp"
 #include "core/parse.hpp"
 #include "host/files/fd.hpp"
 #include "host/process/process_handle.hpp"
@@ -22,37 +21,12 @@ namespace {
 
 constexpr std::size_t kMaxProcFile = std::size_t{16} << 10;
 constexpr std::array<std::string_view, 4> kThreadFiles{"status", "wchan", "stack", "syscall"};
+constexpr const char* kNotAvailable = "not available on this node";
 
 // What a source may take, so that its own error arrives before it is abandoned.
 MonoTime earlier(MonoTime deadline, Duration patience) {
   return deadline - patience / 8;
 }
-
-// One item, with the time that it took.
-class Timed {
- public:
-  Timed(EvidenceFolder& folder, std::string name) : folder_(folder), began_(host::mono_now()) {
-    item_.name = std::move(name);
-  }
-  void end(const std::string& file, const Result<std::string>& text) {
-    item_.took = host::mono_now() - began_;
-    item_.file = file;
-    if (!text) item_.problem = text.error().what;
-    if (text && text->empty()) item_.problem = "empty";
-    folder_.add(std::move(item_), text ? std::string_view(*text) : std::string_view());
-  }
-  void end(const std::string& file, const std::string& text, const std::string& problem) {
-    item_.took = host::mono_now() - began_;
-    item_.file = file;
-    item_.problem = problem;
-    folder_.add(std::move(item_), text);
-  }
-
- private:
-  EvidenceFolder& folder_;
-  MonoTime began_;
-  EvidenceItem item_;
-};
 
 // A thread of a rank's process, or of a child that counts as its own.
 struct ThreadOf {
@@ -77,44 +51,13 @@ void capture_ras(const EvidenceSources& sources, const EvidenceRequest& request,
   std::set<std::uint64_t> seen;
   for (const RankProcess& process : request.processes) {
     if (!seen.insert(process.network_namespace).second || seen.size() > kMaxEvidenceNamespaces) continue;
-    Timed item(folder, "ras");
+    TimedItem item(folder, "ras");
     const MonoTime deadline = host::mono_now() + patience;
     item.end("ras-rank" + std::to_string(process.rank) + ".txt",
              runner.run([sources, process,
                          until = earlier(deadline, patience)] { return ask_ras_of(sources, process, until); },
                         deadline));
   }
-}
-
-// One byte; the flight recorder reads the pipe and writes its dump.
-Result<std::string> trigger_dump(const EvidenceSources& sources, const RankProcess& process) {
-  const std::string prefix = sources.environment_of(process).trigger_prefix;
-  if (prefix.empty())
-    return fail(Errc::unsupported,
-                "the job sets no TORCH_FR_DEBUG_INFO_PIPE_FILE or TORCH_NCCL_DEBUG_INFO_PIPE_FILE");
-  const auto handle = TRY(host::ProcessHandle::open(process.pid, process.started_ticks));
-  const std::string path = prefix + std::to_string(process.rank) + ".pipe";
-  const host::Fd pipe = TRY(handle.open_pipe(path));
-  if (::write(pipe.get(), "1", 1) != 1) return fail_errno(errno, path);
-  return "asked for a dump through " + to_printable(path, 500) + "\n";
-}
-
-void capture_trigger(const EvidenceSources& sources, const EvidenceRequest& request, DeadlineRunner& runner,
-                     Duration patience, EvidenceFolder& folder) {
-  Timed item(folder, "flight_recorder");
-  const MonoTime deadline = host::mono_now() + patience;
-  std::string text;
-  std::string problem;
-  for (const RankProcess& process : request.processes) {
-    if (!sources.environment_of) break;
-    const auto asked = runner.run([sources, process] { return trigger_dump(sources, process); }, deadline);
-    const std::string line =
-        "rank " + std::to_string(process.rank) + ": " + (asked ? *asked : asked.error().what + "\n");
-    text += line;
-    if (!asked && problem.empty()) problem = line.substr(0, line.size() - 1);
-  }
-  if (!sources.environment_of) problem = "the environment of the processes is not known";
-  item.end("flight_recorder.txt", text, problem);
 }
 
 std::vector<ThreadOf> main_threads_of(const EvidenceRequest& request) {
@@ -130,15 +73,13 @@ std::vector<ThreadOf> threads_of(const EvidenceRequest& request, DeadlineRunner&
   const std::size_t processes = threads.size();
   for (std::size_t i = 0; i < processes && threads.size() < kMaxEvidenceThreads; ++i) {
     const ThreadOf main = threads[i];
-    const auto found = std::make_shared<std::vector<std::int64_t>>();
-    const auto done = runner.run(
-        [main, found]() -> Result<std::string> {
+    const auto found = runner.run_for<std::vector<std::int64_t>>(
+        [main]() -> Result<std::vector<std::int64_t>> {
           const auto handle = TRY(host::ProcessHandle::open(main.pid, main.started_ticks));
-          *found = TRY(handle.threads());
-          return std::string();
+          return handle.threads();
         },
         deadline);
-    if (!done) continue;  // the list may still be written
+    if (!found) continue;
     for (const std::int64_t thread : *found)
       if (thread != main.pid) threads.push_back({main.pid, main.started_ticks, thread, main.rank});
   }
@@ -160,31 +101,45 @@ Result<std::string> describe_thread(const ThreadOf& one) {
 
 void capture_processes(const EvidenceRequest& request, DeadlineRunner& runner,
                        const EvidenceDeadlines& deadlines, EvidenceFolder& folder) {
-  Timed item(folder, "processes");
+  TimedItem item(folder, "processes");
   const MonoTime deadline = host::mono_now() + deadlines.processes;
-  std::string text;
-  std::string problem;
+  CapturedText captured;
   for (const ThreadOf& one : threads_of(request, runner, host::mono_now() + deadlines.process_thread)) {
     const MonoTime until = std::min(deadline, host::mono_now() + deadlines.process_thread);
     const auto described = runner.run([one] { return describe_thread(one); }, until);
     const std::string head = "rank " + std::to_string(one.rank) + ", process " + std::to_string(one.pid) +
                              ", thread " + std::to_string(one.thread);
-    text += "== " + head + "\n" + (described ? *described : described.error().what + "\n");
-    if (!described && problem.empty()) problem = head + ": " + described.error().what;
+    captured.text += "== " + head + "\n" + (described ? *described : described.error().what + "\n");
+    if (!described) captured.note(head + ": " + described.error().what);
   }
-  item.end("processes.txt", text, problem);
+  item.end("processes.txt", captured);
 }
 
-void capture_text(const std::string& name, const EvidenceText& source, DeadlineRunner& runner,
-                  Duration patience, EvidenceFolder& folder) {
-  Timed item(folder, name);
+void capture_text(const std::string& name, const std::string& file, const EvidenceText& source,
+                  DeadlineRunner& runner, Duration patience, EvidenceFolder& folder) {
+  TimedItem item(folder, name);
   const MonoTime deadline = host::mono_now() + patience;
   if (!source) {
-    item.end("", fail(Errc::unsupported, "not available on this node"));
+    item.end("", fail(Errc::unsupported, kNotAvailable));
     return;
   }
-  item.end(name + ".txt",
+  item.end(file,
            runner.run([source, until = earlier(deadline, patience)] { return source(until); }, deadline));
+}
+
+void capture_node_counters(const EvidenceSources& sources, const EvidenceRequest& request,
+                           DeadlineRunner& runner, const CounterTimes& times, EvidenceFolder& folder) {
+  TimedItem item(folder, "counters");
+  if (!sources.host) return item.end("", fail(Errc::unsupported, kNotAvailable));
+  item.end("counters.json", capture_counters(sources.host, request.processes, runner, times));
+}
+
+// Why no flight recorder can be asked; empty: they can.
+std::string why_no_dumps(const EvidenceSources& sources, const EvidenceRequest& request) {
+  if (!sources.environment_of) return "the environment of the processes is not known";
+  if (request.has_local_ranks)
+    return "the ranks of the job are not known, and files of the flight recorder are named by rank";
+  return {};
 }
 
 }  // namespace
@@ -193,11 +148,18 @@ Result<EvidenceIndex> capture_evidence(EvidenceStore& store, const EvidenceSourc
                                        const EvidenceRequest& request, DeadlineRunner& runner,
                                        const EvidenceDeadlines& deadlines) {
   EvidenceFolder folder = TRY(store.begin(request.finding, request.job, request.time));
+  DumpCapture dumps(sources.environment_of, request.processes, runner, folder);
+  const std::string why_not = why_no_dumps(sources, request);
   capture_ras(sources, request, runner, deadlines.ras, folder);
-  capture_trigger(sources, request, runner, deadlines.trigger, folder);
+  if (why_not.empty())
+    dumps.ask(deadlines.trigger);
+  else
+    TimedItem(folder, "flight_recorder").end("", fail(Errc::unsupported, why_not));
   capture_processes(request, runner, deadlines, folder);
-  capture_text("counters", sources.counters, runner, deadlines.counters, folder);
-  capture_text("kernel_log", sources.kernel_log, runner, deadlines.kernel_log, folder);
+  capture_node_counters(sources, request, runner, deadlines.counters, folder);
+  capture_text("telemetry", "telemetry.jsonl", sources.telemetry, runner, deadlines.telemetry, folder);
+  capture_text("kernel_log", "kernel_log.txt", sources.kernel_log, runner, deadlines.kernel_log, folder);
+  if (why_not.empty()) dumps.copy(deadlines.dumps);
   return folder.finish();
 }
 

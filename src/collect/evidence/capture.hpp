@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/evidence/counters.hpp"
 #include "collect/evidence/deadline_runner.hpp"
 #include "collect/evidence/evidence_store.hpp"
 #include "collect/rank_environment.hpp"
@@ -14,6 +15,7 @@
 #include "collect/seen_jobs.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "host/host.hpp"
 
 namespace autopilot::collect {
 
@@ -23,6 +25,7 @@ struct EvidenceRequest {
   std::string job;
   WallTime time{};
   std::vector<RankProcess> processes;  // of the job on this node
+  bool has_local_ranks = false;        // JobRecord::has_local_ranks: files of ranks have other numbers
 };
 
 // Called on a thread that is abandoned at the deadline.
@@ -32,8 +35,9 @@ using EvidenceText = std::function<Result<std::string>(MonoTime deadline)>;
 struct EvidenceSources {
   AskRas ask_ras;
   EnvironmentOf environment_of;
-  EvidenceText counters;    // of GPUs and NICs, as a text for a person
-  EvidenceText kernel_log;  // its last lines
+  std::shared_ptr<const host::Host> host;  // with the counters
+  EvidenceText telemetry;                  // the last windows, as lines of docs/reference/job-telemetry.md
+  EvidenceText kernel_log;                 // its last lines
 };
 
 struct EvidenceDeadlines {
@@ -41,18 +45,20 @@ struct EvidenceDeadlines {
   Duration trigger = std::chrono::seconds{2};
   Duration process_thread = std::chrono::seconds{1};  // of each
   Duration processes = std::chrono::seconds{8};       // of all
-  Duration counters = std::chrono::seconds{5};
+  CounterTimes counters = {};
+  Duration telemetry = std::chrono::seconds{1};
   Duration kernel_log = std::chrono::seconds{3};
+  Duration dumps = std::chrono::seconds{15};  // for all to be written
 };
 
 inline constexpr std::size_t kMaxEvidenceThreads = 64;
 inline constexpr std::size_t kMaxEvidenceNamespaces = 4;
 
 // Captures, in this order: the answer of RAS in each network namespace of the job; a request to the flight
-// recorder of each rank, one byte into its pipe, so that it writes its dump; state, wait channel, kernel
-// stack and system call of the threads of each rank, main threads first; counters; the end of the kernel log.
-// Blocks for the sum of the deadlines at most, whatever hangs. Errors of EvidenceStore::begin and
-// EvidenceFolder::finish; what cannot be captured is stated in the index.
+// recorder of each rank for a dump; state, wait channel, kernel stack and system call of the threads of each
+// rank, main threads first; counters; the last telemetry windows; the end of the kernel log; the dumps, which
+// had the time since the request. Blocks for the sum of the deadlines at most, whatever hangs. Errors of
+// EvidenceStore::begin and EvidenceFolder::finish; what cannot be captured is stated in the index.
 [[nodiscard]] Result<EvidenceIndex> capture_evidence(EvidenceStore& store, const EvidenceSources& sources,
                                                      const EvidenceRequest& request, DeadlineRunner& runner,
                                                      const EvidenceDeadlines& deadlines = {});

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <poll.h>
 #include <sched.h>
 #include <string>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@
 #include "host/files/fd.hpp"
 #include "host/files/files.hpp"
 #include "host/process/processes.hpp"
+#include "tests/fakes/fake_host.hpp"
 #include "tests/support/host/fake_ras.hpp"
 #include "tests/support/host/ras_samples.hpp"
 #include "tests/support/host/test_folder.hpp"
@@ -129,18 +131,29 @@ TEST_F(Evidence, everything_that_is_there_is_captured_in_order) {
               .environment_of =
                   [&](const RankProcess&) {
                     return RankEnvironment{.ras_address = "localhost:" + std::to_string(ras.port()),
+                                           .dump_prefix = folder_ / "trace_",
                                            .trigger_prefix = folder_ / "pipe_"};
                   },
-              .counters = [](MonoTime) { return "GPU 0: 412 W\n"; },
+              .host = fakes::EmptyHost::share(std::make_shared<fakes::EmptyHost>()),
+              .telemetry = [](MonoTime) { return "{}\n"; },
               .kernel_log = [](MonoTime) { return "NVRM: Xid 79\n"; }};
-  const EvidenceIndex index = capture(request("f-1", {rank_of(ras.pid(), 3)}));
+  // The flight recorder of rank 3.
+  std::thread recorder([&] {
+    pollfd ready{.fd = pipe.get(), .events = POLLIN, .revents = 0};
+    if (host::poll_until({&ready, 1}, host::mono_now() + 20s)) folder_.write("/trace_3", R"({"entries":[]})");
+  });
+  const EvidenceIndex index =
+      capture(request("f-1", {rank_of(ras.pid(), 3)}), {.counters = {.apart = 1ms}, .dumps = 20s});
+  recorder.join();
   std::vector<std::string> names;
   for (const EvidenceItem& one : index.items) {
     names.push_back(one.name);
-    EXPECT_EQ(one.problem, "") << one.name;
+    // The machine has no driver.
+    if (one.name != "counters") EXPECT_EQ(one.problem, "") << one.name;
     EXPECT_GT(one.bytes, 0U) << one.name;
   }
-  EXPECT_THAT(names, ElementsAre("ras", "flight_recorder", "processes", "counters", "kernel_log"));
+  EXPECT_THAT(names, ElementsAre("ras", "flight_recorder", "processes", "counters", "telemetry", "kernel_log",
+                                 "flight_recorder_dump", "flight_recorder_summary"));
   EXPECT_THAT(store_.read("f-1", "ras-rank3.txt").value(), HasSubstr("collective_counts"));
   EXPECT_EQ(store_.read("f-1", "kernel_log.txt").value(), "NVRM: Xid 79\n");
   EXPECT_THAT(store_.read("f-1", "processes.txt").value(), HasSubstr("rank 3, process "));
@@ -163,7 +176,7 @@ TEST_F(Evidence, what_is_missing_is_stated) {
   RankProcess gone = rank_of(::getpid(), 0);
   ++gone.started_ticks;
   const EvidenceIndex index = capture(request("f-1", {gone}));
-  ASSERT_THAT(index.items, SizeIs(5));
+  ASSERT_THAT(index.items, SizeIs(6));
   for (const EvidenceItem& one : index.items)
     EXPECT_THAT(one.problem, Not(IsEmpty())) << one.name;
   EXPECT_THAT(item(index, "processes")->problem, HasSubstr("has ended"));
@@ -175,7 +188,7 @@ TEST_F(Evidence, a_source_that_hangs_costs_its_deadline_only) {
   std::condition_variable released;
   bool is_released = false;
   int ended = 0;
-  sources_.counters = [&](MonoTime) -> Result<std::string> {
+  sources_.telemetry = [&](MonoTime) -> Result<std::string> {
     std::unique_lock lock(mutex);
     released.wait(lock, [&] { return is_released; });
     ++ended;
@@ -184,13 +197,13 @@ TEST_F(Evidence, a_source_that_hangs_costs_its_deadline_only) {
   };
   sources_.kernel_log = [](MonoTime) { return "line\n"; };
   const MonoTime begin = host::mono_now();
-  const EvidenceIndex index = capture(request("f-1", {}), {.counters = 50ms});
+  const EvidenceIndex index = capture(request("f-1", {}), {.telemetry = 50ms});
   EXPECT_LT(host::mono_now() - begin, 20s);
-  EXPECT_THAT(item(index, "counters")->problem, HasSubstr("no answer in time"));
+  EXPECT_THAT(item(index, "telemetry")->problem, HasSubstr("no answer in time"));
   EXPECT_EQ(item(index, "kernel_log")->problem, "");
   EXPECT_EQ(runner_.abandoned(), 1);
   for (int i = 0; i < 5; ++i)
-    (void)capture(request("g-" + std::to_string(i), {}), {.counters = 1ms});
+    (void)capture(request("g-" + std::to_string(i), {}), {.telemetry = 1ms});
   EXPECT_EQ(runner_.abandoned(), DeadlineRunner::kMaxAbandoned);
   std::unique_lock lock(mutex);
   is_released = true;
@@ -209,6 +222,21 @@ TEST_F(Evidence, a_pipe_without_a_reader_does_not_block) {
   };
   const EvidenceIndex index = capture(request("f-1", {rank_of(::getpid(), 0)}));
   EXPECT_THAT(item(index, "flight_recorder")->problem, HasSubstr("no program reads the pipe"));
+}
+
+TEST_F(Evidence, files_of_ranks_with_unknown_numbers_are_not_touched) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe_0.pipe").c_str(), 0600), 0);
+  const host::Fd pipe(::open((folder_ / "pipe_0.pipe").c_str(), O_RDONLY | O_NONBLOCK));
+  sources_.environment_of = [&](const RankProcess&) {
+    return RankEnvironment{.trigger_prefix = folder_ / "pipe_"};
+  };
+  EvidenceRequest wanted = request("f-1", {rank_of(::getpid(), 0)});
+  wanted.has_local_ranks = true;
+  const EvidenceIndex index = capture(wanted);
+  EXPECT_THAT(item(index, "flight_recorder")->problem, HasSubstr("the ranks of the job are not known"));
+  EXPECT_EQ(item(index, "flight_recorder_summary"), nullptr);
+  char byte = 0;
+  EXPECT_NE(::read(pipe.get(), &byte, 1), 1) << "another rank was asked";
 }
 
 TEST_F(Evidence, at_most_64_threads_are_read) {

@@ -23,7 +23,7 @@ struct EvidenceLimits {
 
 // One part of the capture.
 struct EvidenceItem {
-  std::string name;         // "ras", "flight_recorder", "processes", "counters", "kernel_log"
+  std::string name;         // "ras", "flight_recorder", "counters", ...: docs/evidence.md has them all
   std::string file;         // in the folder; empty: there is none
   std::uint64_t bytes = 0;  // of the file
   Duration took{};
@@ -43,6 +43,8 @@ class EvidenceFolder {
   // Notes the item, and writes its text if it has one. A text beyond the limit is cut; of a text that the
   // disk cannot hold, what fits is kept. Both are stated in the item.
   void add(EvidenceItem item, std::string_view text);
+  // Bytes that further texts may have.
+  [[nodiscard]] std::size_t room() const { return room_; }
   // Writes index.json, for which room was reserved. The folder is in the store from now on.
   [[nodiscard]] Result<EvidenceIndex> finish();
 

@@ -115,6 +115,19 @@ void raise(std::optional<std::int64_t>& held, std::optional<std::int64_t> seen) 
   if (seen && (!held || *seen > *held)) held = seen;
 }
 
+bool has_completed(const PickleValue& entry) {
+  return name_in(entry.member("state")) == "completed";
+}
+
+// The oldest one is kept.
+void note_open(std::optional<DumpOperation>& held, const PickleValue& entry,
+               std::optional<std::int64_t> sequence) {
+  if (!sequence || has_completed(entry) || (held && held->sequence <= *sequence)) return;
+  held = DumpOperation{.name = name_in(entry.member("profiling_name")),
+                       .sequence = *sequence,
+                       .state = name_in(entry.member("state"))};
+}
+
 class DumpReader {
  public:
   Result<FlightDump> read(const PickleValue& root) {
@@ -131,6 +144,9 @@ class DumpReader {
     if (status != nullptr) take_status(*status);
     for (auto& [name, group] : groups_) {
       raise(group.enqueued, group.completed);
+      // The entry is older than the state of the group.
+      if (group.open_collective && group.completed && group.open_collective->sequence <= *group.completed)
+        group.open_collective.reset();
       dump.groups.push_back(std::move(group));
     }
     return dump;
@@ -169,11 +185,15 @@ class DumpReader {
     if (const auto id = count_in(entry.member("pg_id"))) names_.insert_or_assign(*id, name);
     const PickleValue* const p2p = entry.member("is_p2p");
     const bool* const is_p2p = p2p == nullptr ? nullptr : std::get_if<bool>(&p2p->value);
-    if (is_p2p != nullptr && *is_p2p) return {};
-    const auto sequence = count_in(entry.member("collective_seq_id"));
     DumpGroup& group = *TRY(group_of(name));
+    if (is_p2p != nullptr && *is_p2p) {
+      note_open(group.open_p2p, entry, count_in(entry.member("p2p_seq_id")));
+      return {};
+    }
+    const auto sequence = count_in(entry.member("collective_seq_id"));
     raise(group.enqueued, sequence);
-    if (name_in(entry.member("state")) == "completed") raise(group.completed, sequence);
+    if (has_completed(entry)) raise(group.completed, sequence);
+    note_open(group.open_collective, entry, sequence);
     return {};
   }
 

@@ -19,12 +19,21 @@ struct DumpLimits {
   static constexpr std::size_t kMaxEntries = 200'000;
 };
 
+// A collective, or a send or receive.
+struct DumpOperation {
+  std::string name;           // as PyTorch names it: "nccl:all_reduce", "nccl:recv 0<-1"; may be empty
+  std::int64_t sequence = 0;  // collectives are numbered apart from sends and receives
+  std::string state;          // "scheduled", "started"; may be any other text, or empty
+};
+
 struct DumpGroup {
   std::string name;                       // of the process group; equal on all its ranks
   std::string description;                // free text, such as "default_pg"; may be empty
   std::vector<int> ranks;                 // of the job, ascending; empty: not stated
   std::optional<std::int64_t> enqueued;   // sequence number of the last collective that the rank enqueued
   std::optional<std::int64_t> completed;  // and of the last completed one
+  std::optional<DumpOperation> open_collective;  // the oldest that has not completed
+  std::optional<DumpOperation> open_p2p;         // the same of sends and receives
 };
 
 struct FlightDump {

@@ -2,42 +2,28 @@
 #include "collect/flight_recorder/dump_source.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <sys/stat.h>
 #include <thread>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 
 #include "collect/flight_recorder/dump.hpp"
-#include "host/files/fd.hpp"
-#include "host/process/process_handle.hpp"
+#include "collect/flight_recorder/dump_file.hpp"
 
 namespace autopilot::collect {
 namespace {
 
-// PyTorch's own default.
-constexpr std::string_view kDefaultPrefix = "/tmp/nccl_trace_rank_";
 constexpr std::size_t kMaxProblems = 16;
 
 // A rank whose dump is searched.
 struct Searched {
   std::string job;
   RankProcess process;
-  std::string prefix;
-};
-
-// A file at one time.
-struct Stamp {
-  std::uint64_t inode = 0;
-  std::int64_t bytes = 0;
-  WallTime changed{};
-  friend bool operator==(const Stamp&, const Stamp&) = default;
+  std::vector<std::string> prefixes;
 };
 
 using ProcessKey = std::pair<std::int64_t, std::uint64_t>;  // pid, start
@@ -46,30 +32,6 @@ struct Found {
   std::vector<jobs::CollectivesRecord> records;
   std::vector<std::string> problems;
 };
-
-Result<Stamp> stamp_of(const host::Fd& file, const std::string& path) {
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(errno, path);
-  const Duration changed =
-      std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
-  return Stamp{static_cast<std::uint64_t>(status.st_ino), status.st_size, WallTime(changed)};
-}
-
-Result<std::string> read_dump(const host::Fd& file, std::int64_t bytes, const std::string& path) {
-  if (bytes > static_cast<std::int64_t>(DumpLimits::kMaxBytes))
-    return fail(Errc::exhausted, path + ": longer than " + std::to_string(DumpLimits::kMaxBytes) + " bytes");
-  std::string text(static_cast<std::size_t>(bytes), '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t got = ::read(file.get(), text.data() + filled, text.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_errno(errno, path);
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  text.resize(filled);
-  return text;
-}
 
 jobs::Communicator communicator_of(const DumpGroup& group) {
   jobs::Communicator made;
@@ -128,7 +90,7 @@ class DumpSource::Worker {
   struct Rank {
     std::string job;
     int rank = 0;
-    std::optional<Stamp> read;  // the dump below
+    std::optional<DumpStamp> read;  // the dump below
     std::vector<DumpGroup> groups;
     std::string problem;  // of its dump
   };
@@ -170,27 +132,18 @@ class DumpSource::Worker {
   // True: a dump was read that was not read before. A dump that cannot be read is tried again when it
   // changes.
   Result<bool> read_new(const Searched& searched, WallTime now) {
-    const auto process = host::ProcessHandle::open(searched.process.pid, searched.process.started_ticks);
-    if (!process) return false;
-    const std::string path = searched.prefix + std::to_string(searched.process.rank);
-    auto file = process->open_file(path);
-    if (!file && file.error().code == Errc::not_found) file = process->open_file(path + ".json");
+    const auto file = open_dump(searched.process, searched.prefixes);
     if (!file && file.error().code == Errc::not_found) return false;
-    if (!file && file.error().code == Errc::denied)
-      return fail(Errc::denied, file.error().what +
-                                    ": the agent needs CAP_SYS_PTRACE to read dumps of the flight "
-                                    "recorder");
-    if (!file) return fail(std::move(file).error());
-    const Stamp stamp = TRY(stamp_of(*file, path));
-    const bool is_old = stamp.changed < host::wall_time_of_start(searched.process.started_ticks);
+    if (!file) return fail(file.error());
     Rank& rank = ranks_[{searched.process.pid, searched.process.started_ticks}];
-    if (is_old || now - stamp.changed < settled_ || rank.read == stamp) return false;
+    if (now - file->stamp.changed < settled_ || rank.read == file->stamp) return false;
     rank.job = searched.job;
     rank.rank = searched.process.rank;
-    rank.read = stamp;
-    const std::string text = TRY(read_dump(*file, stamp.bytes, path));
+    rank.read = file->stamp;
+    const std::string text = TRY(read_dump(*file, DumpLimits::kMaxBytes));
     auto dump = parse_flight_dump(text);
-    if (!dump) return fail(dump.error().code, path + " of job " + searched.job + ": " + dump.error().what);
+    if (!dump)
+      return fail(dump.error().code, file->path + " of job " + searched.job + ": " + dump.error().what);
     rank.groups = std::move(dump->groups);
     return true;
   }
@@ -254,12 +207,10 @@ void DumpSource::poll(const SeenJobs& jobs, WallTime now, std::vector<jobs::Reco
     // The names of the files are numbers of the whole job.
     if (job.record.has_local_ranks) continue;
     for (const RankProcess& process : job.processes) {
-      const RankEnvironment environment = environment_of_(process);
-      if (environment.dump_prefix.empty() && !environment.has_flight_recorder) continue;
+      std::vector<std::string> prefixes = dump_prefixes_of(environment_of_(process));
+      if (prefixes.empty()) continue;
       if (searched.size() >= kMaxRanks) break;
-      searched.push_back(
-          {job.record.job, process,
-           environment.dump_prefix.empty() ? std::string(kDefaultPrefix) : environment.dump_prefix});
+      searched.push_back({job.record.job, process, std::move(prefixes)});
     }
   }
   worker_->search(std::move(searched), now);

@@ -38,8 +38,12 @@ constexpr const char* kDump = R"({
   'entries': [{'pg_id': 0, 'process_group': ('0', 'default_pg'), 'collective_seq_id': 10, 'p2p_seq_id': 0,
                'is_p2p': False, 'profiling_name': 'nccl:all_reduce', 'input_sizes': [[1024, 2**33]], 'state': 'completed',
                'duration_ms': 1.5, 'time_discovered_completed_ns': None, 'frames': []},
-              {'pg_id': 5, 'process_group': ('7', 'tp'), 'collective_seq_id': 4, 'is_p2p': False, 'state': 'scheduled'},
-              {'pg_id': 5, 'process_group': ('7', 'tp'), 'collective_seq_id': 99, 'is_p2p': True, 'state': 'started'}]})";
+              {'pg_id': 5, 'process_group': ('7', 'tp'), 'collective_seq_id': 4, 'is_p2p': False, 'state': 'scheduled',
+               'profiling_name': 'nccl:broadcast'},
+              {'pg_id': 5, 'process_group': ('7', 'tp'), 'collective_seq_id': 3, 'is_p2p': False, 'state': 'started',
+               'profiling_name': 'nccl:all_reduce'},
+              {'pg_id': 5, 'process_group': ('7', 'tp'), 'collective_seq_id': 99, 'p2p_seq_id': 8, 'is_p2p': True,
+               'state': 'started', 'profiling_name': 'nccl:recv 0<-1'}]})";
 
 void expect_dump(const Result<FlightDump>& dump) {
   ASSERT_TRUE(dump) << dump.error().what;
@@ -53,6 +57,21 @@ void expect_dump(const Result<FlightDump>& dump) {
   EXPECT_THAT(dump->groups[1].ranks, ElementsAre(2, 3));
   EXPECT_EQ(dump->groups[1].enqueued, 4) << "sends and receives do not count";
   EXPECT_EQ(dump->groups[1].completed, std::nullopt);
+  EXPECT_FALSE(dump->groups[0].open_collective);
+  ASSERT_TRUE(dump->groups[1].open_collective && dump->groups[1].open_p2p);
+  EXPECT_EQ(dump->groups[1].open_collective->name, "nccl:all_reduce") << "the oldest one";
+  EXPECT_EQ(dump->groups[1].open_collective->sequence, 3);
+  EXPECT_EQ(dump->groups[1].open_collective->state, "started");
+  EXPECT_EQ(dump->groups[1].open_p2p->name, "nccl:recv 0<-1");
+  EXPECT_EQ(dump->groups[1].open_p2p->sequence, 8);
+}
+
+TEST(FlightDump, a_collective_that_the_group_has_completed_is_not_open) {
+  const auto dump = parse_flight_dump(
+      R"({"pg_config":{"0":{"ranks":"[0]"}},"pg_status":{"0":{"last_completed_collective":5}},)"
+      R"("entries":[{"process_group":["0",""],"collective_seq_id":5,"state":"started"}]})");
+  ASSERT_TRUE(dump) << dump.error().what;
+  EXPECT_FALSE(dump->groups.at(0).open_collective);
 }
 
 TEST(FlightDump, pickles_of_all_protocols_are_read) {

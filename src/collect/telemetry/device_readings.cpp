@@ -67,11 +67,12 @@ void append_devices(const DeviceReadings& before, const DeviceReadings& now, job
   if (now.ports.empty() || seconds <= 0) return;
   for (const host::NicPort& port : now.ports)
     window.nics.push_back(port.name);
+  const NicCounters none;
   const auto append = [&](Metric metric, const auto& value_of) {
     jobs::Column column{metric, {}};
     for (std::size_t i = 0; i < now.counters.size(); ++i)
       column.values.push_back(
-          value_of(i < before.counters.size() ? before.counters[i] : NicCounters{}, now.counters[i]));
+          value_of(i < before.counters.size() ? before.counters[i] : none, now.counters[i]));
     if (!std::ranges::all_of(column.values, [](float value) { return std::isnan(value); }))
       window.columns.push_back(std::move(column));
   };

@@ -142,16 +142,24 @@ Result<std::vector<std::int64_t>> ProcessHandle::threads() const {
   return threads;
 }
 
-Result<std::int64_t> ProcessHandle::inner_pid() const {
-  constexpr std::string_view kMember = "NSpid:";
+Result<std::int64_t> ProcessHandle::last_of_status(std::string_view member) const {
   const std::string status = TRY(read("status", std::size_t{64} << 10));
   for (const std::string_view line : split(status, '\n')) {
-    if (!line.starts_with(kMember)) continue;
-    const auto words = split_words(line.substr(kMember.size()));
-    const auto pid = words.empty() ? std::nullopt : parse_number<std::int64_t>(words.back());
-    if (pid) return *pid;
+    if (!line.starts_with(member)) continue;
+    const auto words = split_words(line.substr(member.size()));
+    const auto number = words.empty() ? std::nullopt : parse_number<std::int64_t>(words.back());
+    if (number) return *number;
   }
-  return fail(Errc::malformed, shown("status") + ": has no NSpid line");
+  return fail(Errc::malformed, shown("status") + ": has no line " + std::string(member));
+}
+
+Result<std::int64_t> ProcessHandle::inner_pid() const {
+  return last_of_status("NSpid:");
+}
+
+// Real, effective, saved and file system user.
+Result<std::uint32_t> ProcessHandle::file_user() const {
+  return static_cast<std::uint32_t>(TRY(last_of_status("Uid:")));
 }
 
 Result<Fd> ProcessHandle::network_namespace() const {

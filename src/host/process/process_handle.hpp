@@ -38,6 +38,8 @@ class ProcessHandle {
   [[nodiscard]] Result<std::vector<std::int64_t>> threads() const;
   // The pid that the process itself sees, in the innermost pid namespace.
   [[nodiscard]] Result<std::int64_t> inner_pid() const;
+  // The user to whom the files that it creates belong, as this process sees it.
+  [[nodiscard]] Result<std::uint32_t> file_user() const;
   // A handle for setns(2). denied: needs CAP_SYS_PTRACE, or the user of the process.
   [[nodiscard]] Result<Fd> network_namespace() const;
   // True: this process is in the same network namespace. Needs no permission.
@@ -55,6 +57,8 @@ class ProcessHandle {
   ProcessHandle(std::int64_t pid, Fd folder) : pid_(pid), folder_(std::move(folder)) {}
   [[nodiscard]] Result<Fd> find_in_root(const std::string& path) const;
   [[nodiscard]] std::string shown(std::string_view name) const;
+  // The last number of a line of "status", such as "NSpid:".
+  [[nodiscard]] Result<std::int64_t> last_of_status(std::string_view member) const;
 
   std::int64_t pid_;
   Fd folder_;

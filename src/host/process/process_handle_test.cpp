@@ -38,6 +38,7 @@ TEST(ProcessHandle, reads_what_the_kernel_shows) {
   EXPECT_EQ(own().read("nothing", 8).error().code, Errc::not_found);
   EXPECT_THAT(own().threads().value(), Contains(::getpid()));
   EXPECT_EQ(own().inner_pid().value(), ::getpid());
+  EXPECT_EQ(own().file_user().value(), ::geteuid());
   EXPECT_TRUE(own().network_namespace());
   EXPECT_TRUE(own().shares_own_network().value());
 }

@@ -20,14 +20,15 @@ constexpr std::uint64_t kDataUnit = 4;  // bytes of port_xmit_data and port_rcv_
 
 using Paths = std::span<const std::string_view>;
 
-// Adds up the counters that exist. Missing: none does, or one cannot be read.
+// Adds up the counters that exist, and notes each. Missing: none does, or one cannot be read.
 template <class Read>
-std::optional<std::uint64_t> sum_of(Paths paths, const Read& read) {
+std::optional<std::uint64_t> sum_of(Paths paths, const Read& read, std::vector<NicCounter>& each) {
   std::optional<std::uint64_t> sum;
   for (const std::string_view path : paths) {
     const Result<std::uint64_t> value = read(path);
     if (value) {
       sum = sum.value_or(0) + *value;
+      each.push_back({path, *value});
     } else if (value.error().code != Errc::not_found) {
       return std::nullopt;
     }
@@ -52,10 +53,10 @@ void read_interface(const Files& files, const std::string& interface, NicCounter
   static constexpr std::array<std::string_view, 1> kDowned{"carrier_down_count"};
   static constexpr std::array<std::string_view, 2> kErrors{"statistics/rx_errors", "statistics/tx_errors"};
   const auto read = [&](std::string_view file) { return read_statistic(files, interface, file); };
-  counters.tx_bytes = sum_of(kTx, read);
-  counters.rx_bytes = sum_of(kRx, read);
-  counters.link_downed = sum_of(kDowned, read);
-  counters.errors = sum_of(kErrors, read);
+  counters.tx_bytes = sum_of(kTx, read, counters.each);
+  counters.rx_bytes = sum_of(kRx, read, counters.each);
+  counters.link_downed = sum_of(kDowned, read, counters.each);
+  counters.errors = sum_of(kErrors, read, counters.each);
   if (const auto state = files.read_word(statistics(interface, "operstate"))) {
     // A virtual interface does not report its state.
     if (*state == "up" || *state == "unknown") counters.is_up = true;
@@ -91,16 +92,16 @@ void read_rdma_counters(const Files& files, const IbPort& port, NicCounters& cou
       "hw_counters/roce_adp_retrans"};
   static constexpr std::array<std::string_view, 1> kCnp{"hw_counters/rp_cnp_handled"};
   const auto read = [&](std::string_view path) { return read_ib_counter(files, port, path); };
-  counters.tx_bytes = sum_of(port.is_efa() ? kEfaTx : kTx, read);
-  counters.rx_bytes = sum_of(port.is_efa() ? kEfaRx : kRx, read);
+  counters.tx_bytes = sum_of(port.is_efa() ? kEfaTx : kTx, read, counters.each);
+  counters.rx_bytes = sum_of(port.is_efa() ? kEfaRx : kRx, read, counters.each);
   if (!port.is_efa()) {
     if (counters.tx_bytes) *counters.tx_bytes *= kDataUnit;
     if (counters.rx_bytes) *counters.rx_bytes *= kDataUnit;
   }
-  counters.link_downed = sum_of(kDowned, read);
-  counters.errors = sum_of(kErrors, read);
-  counters.retransmits = sum_of(kRetransmits, read);
-  counters.cnp = sum_of(kCnp, read);
+  counters.link_downed = sum_of(kDowned, read, counters.each);
+  counters.errors = sum_of(kErrors, read, counters.each);
+  counters.retransmits = sum_of(kRetransmits, read, counters.each);
+  counters.cnp = sum_of(kCnp, read, counters.each);
 }
 
 // RoCE: the counters of the RDMA device leave out what the kernel's network stack sends.
@@ -111,6 +112,7 @@ void add_interface(const Files& files, const std::string& interface, NicCounters
   counters.rx_bytes = add(counters.rx_bytes, kernel.rx_bytes);
   counters.errors = add(counters.errors, kernel.errors);
   if (kernel.link_downed) counters.link_downed = kernel.link_downed;
+  counters.each.insert(counters.each.end(), kernel.each.begin(), kernel.each.end());
 }
 
 bool is_hardware(const IbPort& port) {

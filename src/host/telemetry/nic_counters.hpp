@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -27,6 +28,12 @@ struct NicPort {
 [[nodiscard]] std::vector<NicPort> scan_nic_ports(const Host& host, MonoTime deadline);
 inline constexpr std::size_t kMaxNicPorts = 64;
 
+// One file with a counter, as the kernel wrote it.
+struct NicCounter {
+  std::string_view file;    // "hw_counters/out_of_sequence", "statistics/rx_errors"
+  std::uint64_t value = 0;  // in the unit of the file: port_xmit_data counts four bytes as one
+};
+
 // Missing: the port does not count it, or it cannot be read. All but the first two grow since the driver was
 // loaded.
 struct NicCounters {
@@ -37,6 +44,7 @@ struct NicCounters {
   std::optional<std::uint64_t> errors;       // symbol and receive errors, discarded packets
   std::optional<std::uint64_t> retransmits;  // out of sequence, sequence errors, timeouts, adaptive ones
   std::optional<std::uint64_t> cnp;          // congestion notification packets handled
+  std::vector<NicCounter> each;              // the files with the numbers above
 };
 
 // May ask the firmware of the adapter: call it on a thread that can be given up. The counters of a spared

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/telemetry/nic_counters.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,6 +69,11 @@ class NicCounters : public testing::Test {
   Host host_{clock_, files_, log_, gpus_, filesystems_, ethernet_, time_sync_, nvme_};
 };
 
+std::optional<std::uint64_t> value_in(const host::NicCounters& counters, std::string_view file) {
+  const auto found = std::ranges::find(counters.each, file, &NicCounter::file);
+  return found == counters.each.end() ? std::nullopt : std::optional(found->value);
+}
+
 TEST_F(NicCounters, of_an_infiniband_port_are_in_bytes) {
   add_rdma("mlx5_0", "0000:18:00.0", "InfiniBand");
   const auto ports = scan_nic_ports(host_, MonoTime::max());
@@ -95,6 +101,10 @@ TEST_F(NicCounters, of_roce_hold_the_traffic_of_the_kernel_too) {
   EXPECT_EQ(counters.tx_bytes, 4010U);
   EXPECT_EQ(counters.rx_bytes, 8020U);
   EXPECT_EQ(counters.link_downed, 1U);
+  EXPECT_EQ(value_in(counters, "counters/port_xmit_data"), 1000U);
+  EXPECT_EQ(value_in(counters, "hw_counters/out_of_sequence"), 6U);
+  EXPECT_EQ(value_in(counters, "statistics/tx_errors"), 2U);
+  EXPECT_FALSE(value_in(counters, "hw_counters/roce_adp_retrans")) << "a missing file became a number";
 }
 
 TEST_F(NicCounters, a_port_that_cannot_be_read_is_missing) {
