@@ -66,8 +66,15 @@ class SlurmCase(unittest.TestCase):
                        f"jobs: {json.dumps(brain | {'search_every': '2s'})}\nping: {{every: 0s}}\n")
         environment = cls.lab.environment | {"AUTOPILOT_STATE_DIR": cls.lab.path(f"state-{name}"), "AUTOPILOT_SOCKET": cls.socket(name)}
         agent = harness.Process([*cls.lab.on(name), harness.AUTOPILOT, "agent", "--config", config], environment)
-        cls.addClassCleanup(agent.stop)
+        cls.addClassCleanup(cls.stop_agent, agent)
         agent.wait_says("agent ready")
+
+    @staticmethod
+    def stop_agent(agent):
+        # nsenter passes no signals on.
+        for child in harness.children_of(agent.child.pid):
+            os.kill(child, signal.SIGTERM)
+        agent.stop()
 
     @classmethod
     def socket(cls, name):
@@ -133,6 +140,9 @@ class ActTest(SlurmCase):
     NODES = 3
 
     def test_the_job_runs_again_without_the_node(self):
+        # Nothing acts on a job of which the lost work is unknown.
+        with open(os.path.join(self.state, "orders.json"), "w", encoding="utf-8") as file:
+            json.dump([{"step": 20, "do": "checkpoint", "seconds": 2}], file)
         number = self.start_job()
         found = self.stop_rank()
         harness.wait_until(lambda: self.lab.run("squeue", "-h", "-t", "R", "-j", number, "-o", "%N").strip() == "n[1,3]",
