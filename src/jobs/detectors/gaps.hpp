@@ -51,13 +51,6 @@ struct GapOptions {
   double cap_s = 600;
 };
 
-// What a stop costs, for the hard time-out. Seconds.
-struct StopCosts {
-  double since_checkpoint_s = 0;
-  double restart_s = 900;
-  std::optional<double> watchdog_s;  // the job ends itself after that time without progress
-};
-
 // Gaps of one job in one phase. Add a gap when progress comes after it, except after a confirmed hang, and
 // except if StallStatus::is_gap_explained: a gap that other signs explain needs no time-out.
 class GapModel {
@@ -79,10 +72,6 @@ class GapModel {
   // one is longer than floor_s, unless `knows_long_gaps`: the job reports its phases, or its storage traffic
   // shows them.
   [[nodiscard]] double soft_timeout_s(bool knows_long_gaps = false) const;
-  // The shortest time, not below the soft one, after which to wait costs more than to stop. nullopt while too
-  // few gaps are known, or if to wait for the watchdog costs less.
-  [[nodiscard]] std::optional<double> hard_timeout_s(const StopCosts& costs,
-                                                     bool knows_long_gaps = false) const;
 
  private:
   // survival(), with what does not depend on the age computed once.
