@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/parse.hpp"
 #include "jobs/detectors/series.hpp"
 
 namespace autopilot::jobs {
@@ -28,10 +27,10 @@ HangEvent to_hang_event(const Event& event, const std::string& node) {
                  .node = node,
                  .gpu = {},
                  .nic = event.entity.nic,
+                 .family = event.family,
                  .text = event.text,
                  .is_hardware = event.event_class <= EventClass::degraded};
   if (event.entity.kind == EntityKind::gpu) hang.gpu = event.entity.gpu;
-  if (hang.kind == HangEventKind::xid) hang.xid = parse_number<int>(event.key.substr(4)).value_or(0);
   return hang;
 }
 
@@ -217,6 +216,7 @@ HangCulprit HangWatch::culprit(const JobContext& job, const std::vector<NetworkF
            .node = finding.culprit.node,
            .gpu = {},
            .nic = finding.culprit.nic,
+           .family = Family::nic,
            .text = finding.evidence.empty() ? std::string() : finding.evidence.front().text});
   return localise(hang);
 }

@@ -106,52 +106,30 @@ Entity entity_of_event(const HangEvent& event) {
   return {EntityKind::host, event.node, -1, {}};
 }
 
-// Family of an Xid, after NVIDIA's table of Xids: memory, NVLink, everything else.
-Family family_of_xid(int xid) {
-  switch (xid) {
-    case 48:
-    case 63:
-    case 64:
-    case 92:
-    case 94:
-    case 95:
-      return Family::ecc;
-    case 74:
-      return Family::nvlink;
-    default:
-      return Family::pcie;
-  }
-}
-
 Evidence evidence_of_event(const HangEvent& event) {
   Evidence evidence;
   evidence.time = event.time;
+  evidence.family = event.family;
   const std::string what = event.text.empty() ? "" : ": " + event.text;
   switch (event.kind) {
     case HangEventKind::xid:
-      evidence.family = family_of_xid(event.xid);
       evidence.signal = "hang_xid";
-      evidence.text =
-          "The driver of " + event.node + " reported Xid " + std::to_string(event.xid) + what + ".";
+      evidence.text = "The driver of " + event.node + " reported an error" + what + ".";
       break;
     case HangEventKind::link_down:
-      evidence.family = Family::nic;
       evidence.signal = "hang_link_down";
       evidence.text = "The link of " + (event.nic.empty() ? std::string("a NIC") : event.nic) + " of " +
                       event.node + " went down" + what + ".";
       break;
     case HangEventKind::link_degraded:
-      evidence.family = Family::nic;
       evidence.signal = "hang_link_degraded";
       evidence.text = event.text + ".";
       break;
     case HangEventKind::node_lost:
-      evidence.family = Family::host;
       evidence.signal = "hang_node_lost";
       evidence.text = "Node " + event.node + " does not report" + what + ".";
       break;
     case HangEventKind::failed_check:
-      evidence.family = Family::host;
       evidence.signal = "hang_failed_check";
       evidence.text = "A check of " + event.node + " failed" + what + ".";
       break;

@@ -34,7 +34,7 @@ struct HangEvent {
   std::string node;
   std::optional<int> gpu;
   std::string nic;
-  int xid = 0;
+  Family family = Family::host;  // of the evidence
   std::string text;         // for the sentence: "Xid 79", "mlx5_0 went down"; link_degraded: a whole sentence
   bool is_hardware = true;  // false: an Xid that a program causes, which accuses no node
 };

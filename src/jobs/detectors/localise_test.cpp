@@ -75,12 +75,15 @@ TEST(Localise, an_xid_narrows_the_node_to_its_gpu) {
   hang.blame = blame_of(BlameReason::behind, {13});
   HangEvent xid = event_of(HangEventKind::xid, "gpu-001", seconds(5));
   xid.gpu = 5;
-  xid.xid = 79;
+  xid.family = Family::pcie;
+  xid.text = "Xid 79";
   hang.events = {xid};
   const HangCulprit culprit = localise(hang);
   EXPECT_EQ(to_string(culprit.culprit), "GPU 5 of gpu-001");
   EXPECT_EQ(culprit.by, LocalisedBy::counts);
   ASSERT_EQ(culprit.evidence.size(), 2U);
+  EXPECT_EQ(culprit.evidence[1].family, Family::pcie);
+  EXPECT_EQ(culprit.evidence[1].text, "The driver of gpu-001 reported an error: Xid 79.");
   hang.events.clear();
   EXPECT_LT(localise(hang).probability, culprit.probability);
 }
@@ -158,7 +161,6 @@ TEST(Localise, events_that_accuse_nobody) {
   EXPECT_EQ(kind_for(event_of(HangEventKind::link_down, "gpu-003", minutes(6))), EntityKind::unlocalised);
   EXPECT_EQ(kind_for(event_of(HangEventKind::link_down, "gpu-099", minutes(0))), EntityKind::unlocalised);
   HangEvent program = event_of(HangEventKind::xid, "gpu-003", minutes(0));
-  program.xid = 31;
   program.is_hardware = false;
   EXPECT_EQ(kind_for(program), EntityKind::unlocalised);
   HangCase two = hang_of_32_ranks();
