@@ -134,7 +134,9 @@ double GapModel::probability(double age_s) const {
 double GapModel::soft_timeout_s(bool knows_long_gaps) const {
   if (sketch_.count() < options_.enough) {
     const double longest = sketch_.quantile(1).value_or(0);
-    return std::clamp(5 * longest, options_.default_s, std::max(options_.cap_s, options_.default_s));
+    const bool has_few = knows_long_gaps && sketch_.count() >= options_.few;
+    const double least = has_few ? options_.few_s : options_.default_s;
+    return std::clamp(5 * longest, least, std::max(options_.cap_s, least));
   }
   const Tail tail(sketch_);
   const double cap = std::max(options_.cap_s, kRecurringMargin * sketch_.quantile(0.99).value_or(0));

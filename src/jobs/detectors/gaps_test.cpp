@@ -70,6 +70,13 @@ TEST(GapModel, before_enough_gaps_are_known_the_default_holds_and_no_hang_is_pro
   EXPECT_GT(slow.soft_timeout_s(), 500);
 }
 
+TEST(GapModel, ten_regular_gaps_shorten_the_timeout_of_a_job_whose_long_gaps_show) {
+  EXPECT_DOUBLE_EQ(steps_of(2, 9).soft_timeout_s(true), 300);
+  EXPECT_DOUBLE_EQ(steps_of(2, 10).soft_timeout_s(true), 120);
+  EXPECT_DOUBLE_EQ(steps_of(2, 10).soft_timeout_s(), 300);
+  EXPECT_GT(steps_of(60, 10).soft_timeout_s(true), 280);
+}
+
 TEST(GapModel, a_regular_job_is_suspected_after_a_minute) {
   for (const double step : {0.2, 2.0, 10.0})
     EXPECT_DOUBLE_EQ(steps_of(step, 1000).soft_timeout_s(true), 60);

@@ -140,6 +140,23 @@ TEST(Localise, processes_that_wait_for_a_disk) {
   EXPECT_FALSE(localise(hang).culprit.is_accused());
 }
 
+// The program may loop on a healthy node.
+TEST(Localise, a_rank_without_a_gpu_that_works_while_all_others_sleep_is_named_and_its_node_is_not_accused) {
+  HangCase hang = hang_of_32_ranks();
+  for (RankSigns& rank : hang.ranks) {
+    rank.gpu.reset();
+    rank.activity = GpuActivity::unknown;
+    rank.is_awake = rank.rank == 13;
+  }
+  const HangCulprit culprit = localise(hang);
+  EXPECT_EQ(culprit.culprit.kind, EntityKind::unlocalised);
+  EXPECT_EQ(culprit.ranks, std::vector{13});
+  EXPECT_TRUE(culprit.sentence.starts_with("The job waits for rank 13 on gpu-001")) << culprit.sentence;
+  for (RankSigns& rank : hang.ranks)
+    rank.is_awake = false;
+  EXPECT_TRUE(localise(hang).ranks.empty());
+}
+
 TEST(Localise, an_event_near_the_last_progress_names_its_part) {
   HangCase hang = hang_of_32_ranks();
   HangEvent down = event_of(HangEventKind::link_down, "gpu-003", minutes(-9));
