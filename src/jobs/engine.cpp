@@ -97,17 +97,6 @@ class Engine::State {
     return nullptr;
   }
 
-  // The job that held a GPU. Empty: no job, or several on the node without a GPU.
-  [[nodiscard]] std::string job_on(const std::string& node, std::optional<int> gpu) {
-    const auto number = fleet_.number_of(node);
-    if (!number) return {};
-    std::string holder;
-    for (const std::string& job : fleet_.node(*number).jobs)
-      if (!jobs_.at(job).members().ranks_on(*number, gpu).empty())
-        holder = holder.empty() ? job : std::string();
-    return holder;
-  }
-
   void take(const NodeRecord& record) { fleet_.describe(record); }
   void take(const WindowRecord& record) {
     if (!fleet_.add(record)) ++counts_.dropped;
@@ -130,7 +119,7 @@ class Engine::State {
   void take(const JobEndRecord& record) {
     if (JobWatch* job = find(record.job)) job->finish(record);
   }
-  void take(const XidRecord& record) { events_.add(record, job_on(record.node, record.gpu)); }
+  void take(const XidRecord& record) { events_.add(record); }
   void take(const LinkRecord& record) { events_.add(record); }
   void take(const NodeFindingRecord& record) { events_.add(record); }
   void take(const NodeStateRecord& record) { events_.add(record); }

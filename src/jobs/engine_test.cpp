@@ -29,7 +29,7 @@ class Job {
   // Changes the window of a node before the engine gets it.
   using Change = std::function<void(int node, WindowRecord& window)>;
 
-  explicit Job(EngineOptions options = {}) : engine_(options) {
+  explicit Job(EngineOptions options = {}, bool has_gpus = true) : engine_(options), has_gpus_(has_gpus) {
     for (int node = 0; node < kNodes; ++node) {
       NodeRecord record;
       record.time = kStart;
@@ -50,7 +50,10 @@ class Job {
     job.attempt = attempt;
     job.watchdog = std::chrono::minutes(30);
     for (int rank = 0; rank < kNodes * kGpus; ++rank)
-      job.ranks.push_back({.rank = rank, .node = node_name(rank / kGpus), .gpu = rank % kGpus, .role = "dp"});
+      job.ranks.push_back({.rank = rank,
+                           .node = node_name(rank / kGpus),
+                           .gpu = has_gpus_ ? std::optional(rank % kGpus) : std::nullopt,
+                           .role = "dp"});
     engine_.add(job);
   }
 
@@ -102,7 +105,11 @@ class Job {
       cpu.values.push_back(static_cast<float>(noise()));
     }
     const Column storage{Metric::host_storage_read_bytes_s, {static_cast<float>(1e6 * noise())}};
-    window.columns = {power, clock, util, tensor, nvlink, stopped, cpu, storage};
+    window.columns = {stopped, cpu, storage};
+    if (has_gpus_)
+      window.columns.insert(window.columns.end(), {power, clock, util, tensor, nvlink});
+    else
+      window.gpus.clear();
     return window;
   }
 
@@ -113,6 +120,7 @@ class Job {
   }
 
   Engine engine_;
+  bool has_gpus_;
   WallTime now_ = kStart;
   std::int64_t step_ = 0;
   double step_s_ = kStep;
@@ -223,6 +231,27 @@ TEST(Engine, a_hang_that_nothing_explains_names_no_node) {
   job.run(6, false, [](int, WindowRecord& window) { spin(window); });
   ASSERT_FALSE(job.findings().empty());
   EXPECT_EQ(job.findings().back().culprit.kind, EntityKind::unlocalised);
+}
+
+// A job that computes on processors: all its processes wait in a poll.
+TEST(Engine, a_job_whose_processes_all_sleep_hangs_and_names_no_node) {
+  Job job({}, false);
+  job.run(30, true);
+  job.run(3, false, [](int, WindowRecord& window) {
+    for (float& cores : column(window, Metric::process_cpu))
+      cores = 0.01F;
+  });
+  ASSERT_FALSE(job.findings().empty());
+  EXPECT_EQ(job.findings().back().effect, Effect::hang);
+  EXPECT_EQ(job.findings().back().culprit.kind, EntityKind::unlocalised);
+  EXPECT_EQ(job.state().health, JobHealth::hung);
+}
+
+TEST(Engine, a_job_whose_processes_work_without_steps_is_not_a_hang) {
+  Job job({}, false);
+  job.run(30, true);
+  job.run(30, false);
+  EXPECT_THAT(job.findings(), IsEmpty());
 }
 
 TEST(Engine, without_telemetry_a_stall_is_not_a_confirmed_hang) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/parse.hpp"
 #include "jobs/detectors/series.hpp"
 
 namespace autopilot::jobs {
@@ -14,6 +13,12 @@ namespace {
 constexpr float kMostOfWindow = 0.5F;
 // A shorter gap is learned whatever the job did in it.
 constexpr double kShortGap = 30;
+// Of the job's own processor time: threads that only watch and send heartbeats take 1 to 3 % of a core.
+constexpr float kSleepingRatio = 0.1F;
+// Cores. A job that takes less while it runs does not show in its processor time whether it waits.
+constexpr double kUsedProcessor = 0.2;
+// Bytes/s: log lines and heartbeats move less, a checkpoint or a data set more.
+constexpr float kQuietBytes = 1e5F;
 
 HangEventKind kind_of(const Event& event) {
   if (event.key.starts_with("xid_")) return HangEventKind::xid;
@@ -28,11 +33,16 @@ HangEvent to_hang_event(const Event& event, const std::string& node) {
                  .node = node,
                  .gpu = {},
                  .nic = event.entity.nic,
+                 .family = event.family,
                  .text = event.text,
                  .is_hardware = event.event_class <= EventClass::degraded};
   if (event.entity.kind == EntityKind::gpu) hang.gpu = event.entity.gpu;
-  if (hang.kind == HangEventKind::xid) hang.xid = parse_number<int>(event.key.substr(4)).value_or(0);
   return hang;
+}
+
+bool makes_progress(const JobContext& job, WallTime now) {
+  const auto last = job.progress.last_advance();
+  return last && now - *last <= std::chrono::seconds(30);
 }
 
 PowerLevels levels_of(const NodeRecord& node, const PowerLevels& learned) {
@@ -65,6 +75,7 @@ void HangWatch::start() {
   collectives_.restart();
   counted_.reset();
   activities_.clear();
+  awake_.clear();
   quiet_share_.reset();
 }
 
@@ -107,9 +118,7 @@ void HangWatch::read_gpus(const JobContext& job, WallTime now) {
     gpus.push_back(activities_[at]);
   }
   quiet_share_ = quiet_share(gpus);
-  const auto last = job.progress.last_advance();
-  const bool is_running = last && now - *last <= std::chrono::seconds(30);
-  if (!is_running) return;
+  if (!makes_progress(job, now)) return;
   if (const auto power = series_median(powers)) running_power_.add(static_cast<float>(*power));
 }
 
@@ -135,22 +144,59 @@ void HangWatch::read_traffic(const JobContext& job, WallTime now, StallSigns& si
   signs.storage_bytes_s = storage.total();
 }
 
-void HangWatch::read_processes(const JobContext& job, WallTime now, StallSigns& signs) const {
+void HangWatch::read_processes(const JobContext& job, WallTime now, StallSigns& signs) {
+  const std::optional<double> usual = running_cpu_.median();
+  awake_.assign(job.members.members().size(), std::nullopt);
   int known = 0, stopped = 0, asleep = 0;
-  for (const Member& member : job.members.members()) {
+  Traffic bytes;
+  std::vector<float> cores;
+  for (std::size_t at = 0; at < awake_.size(); ++at) {
+    const Member& member = job.members.members()[at];
     const NodeTelemetry& telemetry = job.fleet.node(member.node).telemetry;
     const auto row = telemetry.process_row(job.members.job(), member.rank);
-    if (!row) continue;
-    const float is_stopped = telemetry.latest(Metric::process_stopped, *row, now);
-    const float sleeps = telemetry.latest(Metric::process_disk_sleep, *row, now);
+    const auto latest = [&](Metric metric) { return row ? telemetry.latest(metric, *row, now) : kMissing; };
+    const float io = latest(Metric::process_io_bytes_s);
+    bytes.add(io);
+    cores.push_back(latest(Metric::process_cpu));
+    if (usual && *usual >= kUsedProcessor && !std::isnan(cores.back()))
+      awake_[at] = cores.back() > kSleepingRatio * static_cast<float>(*usual) || io > kQuietBytes;
+    const float is_stopped = latest(Metric::process_stopped);
+    const float sleeps = latest(Metric::process_disk_sleep);
     if (std::isnan(is_stopped) && std::isnan(sleeps)) continue;
     ++known;
     if (is_stopped > kMostOfWindow) ++stopped;
     if (sleeps > kMostOfWindow) ++asleep;
   }
-  if (known == 0) return;
-  signs.ranks_stopped = stopped;
-  signs.ranks_in_disk_sleep = asleep;
+  signs.process_bytes_s = bytes.total();
+  judge_work(job, signs);
+  if (known > 0) {
+    signs.ranks_stopped = stopped;
+    signs.ranks_in_disk_sleep = asleep;
+  }
+  if (!makes_progress(job, now)) return;
+  if (const auto median = series_median(cores)) running_cpu_.add(static_cast<float>(*median));
+}
+
+void HangWatch::judge_work(const JobContext& job, StallSigns& signs) const {
+  int known = 0, asleep = 0, working = 0;
+  for (std::size_t at = 0; at < awake_.size(); ++at) {
+    if (!awake_[at]) continue;
+    ++known;
+    if (!*awake_[at]) ++asleep;
+    const bool has_gpu = job.members.members()[at].gpu >= 0;
+    if (*awake_[at] && (!has_gpu || activities_[at] == GpuActivity::idle)) ++working;
+  }
+  if (known == 0 || static_cast<std::size_t>(known) * 2 < awake_.size()) return;
+  signs.ranks = known;
+  signs.asleep_share = static_cast<double>(asleep) / known;
+  signs.working_share = static_cast<double>(working) / known;
+}
+
+// Most GPUs run a kernel that computes nothing, and no process works beside an idle GPU: no rank saves,
+// compiles, evaluates or prepares data for the others.
+bool HangWatch::is_only_waiting(const StallSigns& signs) const {
+  const auto spinning = static_cast<std::size_t>(std::ranges::count(activities_, GpuActivity::spinning));
+  return spinning * 2 > activities_.size() && signs.working_share && *signs.working_share <= 0;
 }
 
 void HangWatch::read_progress(const JobContext& job, WallTime now, StallSigns& signs) const {
@@ -158,7 +204,8 @@ void HangWatch::read_progress(const JobContext& job, WallTime now, StallSigns& s
   signs.has_first_step = last.has_value();
   signs.since_start_s = to_seconds(now - job.progress.started());
   if (last) signs.progress_age_s = std::max(0.0, to_seconds(now - *last));
-  const bool knows_long_gaps = job.progress.states_phases() || signs.storage_bytes_s;
+  const bool knows_long_gaps = job.progress.states_phases() || signs.storage_bytes_s ||
+                               signs.process_bytes_s || is_only_waiting(signs);
   signs.soft_timeout_s = gaps_[static_cast<std::size_t>(Phase::train)].soft_timeout_s(knows_long_gaps);
   if (job.progress.states_phases()) signs.phase = job.progress.phase();
   if (!signs.phase || *signs.phase == Phase::train) return;
@@ -196,6 +243,7 @@ HangCulprit HangWatch::culprit(const JobContext& job, const std::vector<NetworkF
     RankSigns rank{.rank = member.rank, .node = node.record.node, .leaf = node.record.leaf};
     if (member.gpu >= 0) rank.gpu = member.gpu;
     if (at < activities_.size()) rank.activity = activities_[at];
+    if (at < awake_.size()) rank.is_awake = awake_[at];
     if (const auto row = node.telemetry.process_row(job.members.job(), member.rank)) {
       rank.stopped = node.telemetry.latest(Metric::process_stopped, *row, now);
       rank.disk_sleep = node.telemetry.latest(Metric::process_disk_sleep, *row, now);
@@ -217,6 +265,7 @@ HangCulprit HangWatch::culprit(const JobContext& job, const std::vector<NetworkF
            .node = finding.culprit.node,
            .gpu = {},
            .nic = finding.culprit.nic,
+           .family = Family::nic,
            .text = finding.evidence.empty() ? std::string() : finding.evidence.front().text});
   return localise(hang);
 }

@@ -49,15 +49,19 @@ class HangWatch {
   };
 
   void read_gpus(const JobContext& job, WallTime now);
+  [[nodiscard]] bool is_only_waiting(const StallSigns& signs) const;
   void read_traffic(const JobContext& job, WallTime now, StallSigns& signs) const;
-  void read_processes(const JobContext& job, WallTime now, StallSigns& signs) const;
+  void read_processes(const JobContext& job, WallTime now, StallSigns& signs);
+  void judge_work(const JobContext& job, StallSigns& signs) const;
   void read_progress(const JobContext& job, WallTime now, StallSigns& signs) const;
 
   StallDetector stall_;
   CollectiveTracker collectives_;
   std::array<GapModel, 6> gaps_;  // by phase
   OwnHistory running_power_;
-  std::vector<GpuActivity> activities_;  // by member
+  OwnHistory running_cpu_;                  // of the median rank, while steps end
+  std::vector<GpuActivity> activities_;     // by member
+  std::vector<std::optional<bool>> awake_;  // by member: its processes take processor time or move bytes
   std::optional<double> quiet_share_;
   std::optional<WallTime> counted_;  // newest growth of a count
 };

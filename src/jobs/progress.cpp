@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -18,6 +19,10 @@ std::optional<double> median_of(std::vector<double>& values) {
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
+
+// The ranks of one checkpoint end within it: a job that saves more often has the same rank first, which
+// counts.
+constexpr Duration kSameCheckpoint = std::chrono::minutes(5);
 
 // An estimate that follows the last values: half of it is younger than two of them.
 void follow(std::optional<double>& estimate, double value) {
@@ -58,7 +63,6 @@ void Progress::start(const JobRecord& job) {
 void Progress::advance(WallTime time) {
   if (last_advance_ && time <= *last_advance_) return;
   if (last_advance_ && gaps_.size() < kMaxSteps)
-
     gaps_.push_back({phase_since(*last_advance_), to_seconds(time - *last_advance_)});
   last_advance_ = time;
 }
@@ -99,10 +103,18 @@ void Progress::add(const PhaseRecord& record) {
   if (open > 0) return;
   if (checkpoint_begin_ && record.time > *checkpoint_begin_)
     follow(checkpoint_cost_s_, to_seconds(record.time - *checkpoint_begin_));
-  if (last_checkpoint_ && record.time > *last_checkpoint_)
-    follow(checkpoint_interval_s_, to_seconds(record.time - *last_checkpoint_));
-  last_checkpoint_ = record.time;
   checkpoint_begin_.reset();
+  end_checkpoint(record);
+}
+
+void Progress::end_checkpoint(const PhaseRecord& end) {
+  last_checkpoint_ = std::max(last_checkpoint_.value_or(end.time), end.time);
+  const bool is_of_last = first_end_ && end.rank != first_rank_ && end.time < *first_end_ + kSameCheckpoint;
+  if (is_of_last) return;
+  if (first_end_ && end.time > *first_end_)
+    follow(checkpoint_interval_s_, to_seconds(end.time - *first_end_));
+  first_end_ = end.time;
+  first_rank_ = end.rank;
 }
 
 void Progress::add(const ServingRecord& serving) {

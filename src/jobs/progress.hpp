@@ -69,6 +69,7 @@ class Progress {
 
  private:
   void advance(WallTime time);
+  void end_checkpoint(const PhaseRecord& end);
   [[nodiscard]] Phase phase_since(WallTime begin) const;
 
   WallTime started_{};
@@ -85,6 +86,9 @@ class Progress {
   Phase last_other_ = Phase::train;
   bool states_phases_ = false;
   std::optional<WallTime> checkpoint_begin_, last_checkpoint_;
+  // The first end of the last checkpoint; its other ranks end it as well.
+  std::optional<WallTime> first_end_;
+  std::optional<int> first_rank_;
   std::optional<double> checkpoint_interval_s_, checkpoint_cost_s_;
   std::optional<WallTime> loss_is_nan_;
   std::optional<bool> has_requests_;

@@ -90,6 +90,29 @@ TEST(Progress, a_checkpoint_of_many_ranks_ends_with_the_last_of_them) {
   EXPECT_DOUBLE_EQ(progress.checkpoint_cost_s().value(), 23);
 }
 
+TEST(Progress, a_checkpoint_in_the_logs_of_all_ranks_is_one_checkpoint) {
+  Progress progress = warm();
+  for (int number = 1; number <= 4; ++number)
+    for (int i = 0; i < 4; ++i) {
+      PhaseRecord end = phase(600 * number + 2 * i, Phase::checkpoint, Edge::end);
+      end.rank = (number + i) % 4;  // another rank is the first each time
+      progress.add(end);
+    }
+  EXPECT_DOUBLE_EQ(progress.checkpoint_interval_s().value(), 600);
+  EXPECT_EQ(progress.last_checkpoint(), at(2406)) << "the last rank ends it";
+}
+
+TEST(Progress, checkpoints_that_follow_each_other_at_once_are_counted_by_their_first_rank) {
+  Progress progress = warm();
+  for (int number = 1; number <= 4; ++number)
+    for (int rank = 0; rank < 4; ++rank) {
+      PhaseRecord end = phase(60 * number + 2 * rank, Phase::checkpoint, Edge::end);
+      end.rank = rank;
+      progress.add(end);
+    }
+  EXPECT_DOUBLE_EQ(progress.checkpoint_interval_s().value(), 60);
+}
+
 TEST(Progress, a_gap_carries_its_phase) {
   Progress progress = warm();
   progress.add(phase(92, Phase::checkpoint, Edge::begin));

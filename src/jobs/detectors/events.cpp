@@ -22,9 +22,6 @@ constexpr Duration kRootBefore = 10min;  // window of Meta
 constexpr Duration kRootAfter = 5min;
 constexpr Duration kRootTogether = 5s;
 constexpr Duration kGoneBefore = 60s;
-constexpr Duration kLedgerTime = std::chrono::hours(28 * 24);
-constexpr std::size_t kJobsForSuspicion = 3;
-constexpr std::size_t kJobsOfGpu = 8;
 
 // From the physical fault to what follows from it: a GPU off the bus ends its firmware's answers, these end
 // memory access, and that ends NVLink traffic (79 before 119 before 95 and 48 before 74).
@@ -38,6 +35,15 @@ int distance_of(std::string_view physical_class) {
 
 const catalog::Xid* xid_facts(int xid) {
   return xid < 0 ? nullptr : catalog::builtin().xid(static_cast<std::uint32_t>(xid));
+}
+
+// Of an Xid, by the part that the catalog names first. A part without a family of its own is behind PCIe.
+Family family_of(int xid) {
+  const catalog::Xid* facts = xid_facts(xid);
+  if (facts == nullptr || facts->classes.empty()) return Family::pcie;
+  const std::string& part = facts->classes.front();
+  if (part == "memory") return Family::ecc;
+  return part == "nvlink" ? Family::nvlink : Family::pcie;
 }
 
 // "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
@@ -140,7 +146,7 @@ std::string_view signal_of(const Event& event) {
 
 EventMemory::EventMemory(EventLimits limits) : limits_(limits) {}
 
-void EventMemory::add(const XidRecord& record, std::string_view job) {
+void EventMemory::add(const XidRecord& record) {
   const int gpu = record.gpu.value_or(-1);
   Event event;
   event.time = event.last = record.time;
@@ -153,12 +159,8 @@ void EventMemory::add(const XidRecord& record, std::string_view job) {
     event.text += " (" + facts->name + ")";
     event.distance = facts->classes.empty() ? 0 : distance_of(facts->classes.front());
   }
+  event.family = family_of(record.xid);
   event.text += " on " + to_string(event.entity);
-  const catalog::Xid* facts = xid_facts(record.xid);
-  const bool names_the_fault =
-      facts != nullptr && facts->recurs_at != catalog::RecursAt::nowhere;  // else it is the end of a program
-  if (event.event_class == EventClass::application && names_the_fault && gpu >= 0)
-    count_application_error(event.entity, record.xid, job, record.time);
   keep(std::move(event));
 }
 
@@ -175,6 +177,7 @@ void EventMemory::add(const LinkRecord& record) {
   event.key = "link_down";
   event.text = "The link of " + to_string(entity) + " went down";
   event.distance = distance_of("nic");
+  event.family = Family::nic;
   keep(std::move(event));
 }
 
@@ -243,30 +246,6 @@ void EventMemory::clear(std::string_view node, const Entity& entity, std::string
   }
 }
 
-void EventMemory::count_application_error(const Entity& entity, int xid, std::string_view job,
-                                          WallTime time) {
-  if (job.empty()) return;
-  const LedgerKey key{entity, xid};
-  auto found = ledger_.find(key);
-  if (found == ledger_.end()) {
-    if (ledger_.size() >= limits_.ledger)
-      std::erase_if(ledger_, [&](const auto& entry) {
-        return std::all_of(entry.second.jobs.begin(), entry.second.jobs.end(),
-                           [&](const auto& held) { return held.second + kLedgerTime < time; });
-      });
-    if (ledger_.size() >= limits_.ledger) {
-      ++dropped_;
-      return;
-    }
-    found = ledger_.emplace(key, Ledger{}).first;
-  }
-  auto& jobs = found->second.jobs;
-  std::erase_if(jobs, [&](const auto& held) { return held.second + kLedgerTime < time; });
-  if (jobs.size() >= kJobsOfGpu && !jobs.contains(job)) return;  // enough for a suspicion
-  auto [held, is_new] = jobs.emplace(job, time);
-  if (!is_new) held->second = std::max(held->second, time);
-}
-
 std::optional<Event> EventMemory::root_of(WallTime failure, const JobRecord& job) const {
   std::map<std::string, std::set<int>, std::less<>> places;
   for (const RankRecord& rank : job.ranks)
@@ -311,20 +290,6 @@ bool EventMemory::is_lost(std::string_view node) const {
   if (place == nodes_.end()) return false;
   return std::any_of(place->second.begin(), place->second.end(),
                      [](const Event& event) { return event.key == "node_lost" && !event.cleared; });
-}
-
-std::vector<Suspicion> EventMemory::suspicions(WallTime now) const {
-  std::vector<Suspicion> found;
-  for (const auto& [key, entry] : ledger_) {
-    Suspicion suspicion{key.first, key.second, {}, WallTime{}};
-    for (const auto& [job, time] : entry.jobs) {
-      if (time + kLedgerTime < now) continue;
-      suspicion.jobs.push_back(job);
-      suspicion.last = std::max(suspicion.last, time);
-    }
-    if (suspicion.jobs.size() >= kJobsForSuspicion) found.push_back(std::move(suspicion));
-  }
-  return found;
 }
 
 }  // namespace autopilot::jobs

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -44,24 +43,16 @@ struct Event {
   std::string text;  // one sentence
   // Which of two events at the same time is nearer to the physical fault: the lower.
   int distance = 0;
+  Family family = Family::host;     // of the evidence
   std::optional<WallTime> cleared;  // the link is up again, the node is back, the check is healthy
 };
 
 // Key of the likelihood table for the event as evidence about its entity; empty: it states nothing.
 [[nodiscard]] std::string_view signal_of(const Event& event);
 
-// One GPU with the same application error in unrelated jobs.
-struct Suspicion {
-  Entity entity;
-  int xid = 0;
-  std::vector<std::string> jobs;  // in the order of names
-  WallTime last{};
-};
-
 struct EventLimits {
   std::size_t nodes = 32768;
   std::size_t events_of_node = 128;  // the oldest is dropped first
-  std::size_t ledger = 16384;        // GPUs with application errors, by code
 };
 
 // Not thread-safe. Times of one node may fall by up to 60 s.
@@ -69,8 +60,7 @@ class EventMemory {
  public:
   explicit EventMemory(EventLimits limits = {});
 
-  // `job` held the GPU at that time; empty: unknown, and the error counts for no job.
-  void add(const XidRecord& record, std::string_view job = {});
+  void add(const XidRecord& record);
   void add(const LinkRecord& record);
   void add(const NodeFindingRecord& record);  // unknown and unsupported are left out
   void add(const NodeStateRecord& record);
@@ -87,26 +77,15 @@ class EventMemory {
   [[nodiscard]] std::vector<Event> of_node(std::string_view node, WallTime from, WallTime to) const;
   [[nodiscard]] bool is_lost(std::string_view node) const;
 
-  // GPUs on which at least 3 different jobs had the same application error within the last 28 d. A suspicion
-  // of severity info: it accuses no node.
-  [[nodiscard]] std::vector<Suspicion> suspicions(WallTime now) const;
-
   // Events that were dropped because of a limit.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
-  struct Ledger {
-    std::map<std::string, WallTime, std::less<>> jobs;  // last error of each job, at most 8
-  };
-  using LedgerKey = std::pair<Entity, int>;
-
   void keep(Event event);
-  void count_application_error(const Entity& entity, int xid, std::string_view job, WallTime time);
   void clear(std::string_view node, const Entity& entity, std::string_view key, WallTime time);
 
   EventLimits limits_;
   std::map<std::string, std::deque<Event>, std::less<>> nodes_;
-  std::map<LedgerKey, Ledger> ledger_;
   std::uint64_t dropped_ = 0;
 };
 

@@ -42,6 +42,19 @@ TEST(Events, classes_of_xids_come_from_the_catalog) {
     EXPECT_EQ(classify_xid(code, {}), EventClass::info) << code;
 }
 
+TEST(Events, the_catalog_names_the_family_of_an_xid) {
+  const auto family_of = [](int code) {
+    EventMemory memory;
+    memory.add(xid_after(0s, "a", 1, code));
+    return memory.of_node("a", kEventsNow, kEventsNow + 1h).at(0).family;
+  };
+  for (const int memory_error : {48, 63, 64, 92, 94, 95})
+    EXPECT_EQ(family_of(memory_error), Family::ecc) << memory_error;
+  EXPECT_EQ(family_of(74), Family::nvlink);
+  EXPECT_EQ(family_of(79), Family::pcie);
+  EXPECT_EQ(family_of(99999), Family::pcie) << "not in the catalog";
+}
+
 TEST(Events, xid_154_means_what_the_driver_recommends) {
   EXPECT_EQ(classify_xid(154, "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"),
             EventClass::hardware);
@@ -84,9 +97,9 @@ TEST(Events, events_outside_the_window_are_not_the_root) {
 
 TEST(Events, an_application_error_never_accuses_a_node) {
   EventMemory memory;
-  memory.add(xid_after(-1min, "a", 1, 31), "job");
-  memory.add(xid_after(-1min, "a", 1, 45), "job");
-  memory.add(xid_after(-1min, "a", 1, 63), "job");
+  memory.add(xid_after(-1min, "a", 1, 31));
+  memory.add(xid_after(-1min, "a", 1, 45));
+  memory.add(xid_after(-1min, "a", 1, 63));
   EXPECT_FALSE(memory.root_of(kEventsNow, std::vector<std::string>{"a"}));
 }
 
@@ -155,35 +168,8 @@ TEST(Events, an_earlier_record_that_arrives_late_moves_the_begin) {
   EXPECT_EQ(events[0].time, kEventsNow);
 }
 
-TEST(Events, three_jobs_with_the_same_application_error_make_a_gpu_suspect) {
-  EventMemory memory;
-  const auto add = [&](const std::string& job, Duration after, int code) {
-    memory.add(xid_after(after, "a", 1, code), job);
-  };
-  add("one", 0h, 31);
-  add("one", 5h, 31);
-  add("two", 24h, 31);
-  add("three", 25h, 13);
-  add("", 26h, 31);
-  EXPECT_TRUE(memory.suspicions(kEventsNow + 26h).empty());
-  add("three", 27h, 31);
-  const auto found = memory.suspicions(kEventsNow + 27h);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(to_string(found[0].entity), "GPU 1 of a");
-  EXPECT_EQ(found[0].xid, 31);
-  EXPECT_EQ(found[0].jobs.size(), 3U);
-  EXPECT_TRUE(memory.suspicions(kEventsNow + std::chrono::hours(29 * 24)).empty());
-}
-
-TEST(Events, the_end_of_a_program_makes_no_gpu_suspect) {
-  EventMemory memory;
-  for (const std::string job : {"one", "two", "three", "four"})
-    memory.add(xid_after(1h, "a", 1, 43), job);
-  EXPECT_TRUE(memory.suspicions(kEventsNow + 2h).empty());
-}
-
 TEST(Events, memory_is_limited) {
-  EventMemory memory({.nodes = 2, .events_of_node = 3, .ledger = 2});
+  EventMemory memory({.nodes = 2, .events_of_node = 3});
   for (int i = 0; i < 10; ++i)
     memory.add(xid_after(i * 1h, "a", 1, 79));
   EXPECT_EQ(memory.of_node("a", kEventsNow, kEventsNow + 100h).size(), 3U);
@@ -191,20 +177,6 @@ TEST(Events, memory_is_limited) {
   memory.add(xid_after(0s, "c", 1, 79));
   EXPECT_TRUE(memory.of_node("c", kEventsNow, kEventsNow + 1h).empty());
   EXPECT_EQ(memory.dropped(), 8U);
-  for (int gpu = 0; gpu < 5; ++gpu)
-    memory.add(xid_after(0s, "a", gpu, 31), "job");
-  EXPECT_GT(memory.dropped(), 8U);
-  for (int job = 0; job < 100; ++job)
-    memory.add(xid_after(0s, "a", 0, 31), "job " + std::to_string(job));
-  EXPECT_LE(memory.suspicions(kEventsNow).at(0).jobs.size(), 8U);
-}
-
-TEST(Events, an_old_application_error_makes_room_for_a_new_one) {
-  EventMemory memory({.nodes = 2, .events_of_node = 3, .ledger = 1});
-  memory.add(xid_after(0s, "a", 0, 31), "old");
-  for (const std::string job : {"one", "two", "three"})
-    memory.add(xid_after(std::chrono::hours(40 * 24), "a", 1, 31), job);
-  EXPECT_EQ(memory.suspicions(kEventsNow + std::chrono::hours(40 * 24)).size(), 1U);
 }
 
 TEST(Events, events_are_evidence) {

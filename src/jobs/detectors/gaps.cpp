@@ -17,8 +17,6 @@ constexpr double kTailQuantile = 0.995;  // reference 2a.6: an exponential tail 
 // s to 357 s (p90).
 constexpr double kTailGaps = 10;
 constexpr double kRecurringMargin = 1.5;
-constexpr double kUnboundedWait = 1800;  // reference 2a.6: remaining stall without a watchdog
-constexpr double kLongestWait = 86400;
 constexpr double kSearchRatio = 1.02;
 
 std::uint16_t bin_of_gap(double gap_s) {
@@ -136,7 +134,9 @@ double GapModel::probability(double age_s) const {
 double GapModel::soft_timeout_s(bool knows_long_gaps) const {
   if (sketch_.count() < options_.enough) {
     const double longest = sketch_.quantile(1).value_or(0);
-    return std::clamp(5 * longest, options_.default_s, std::max(options_.cap_s, options_.default_s));
+    const bool has_few = knows_long_gaps && sketch_.count() >= options_.few;
+    const double least = has_few ? options_.few_s : options_.default_s;
+    return std::clamp(5 * longest, least, std::max(options_.cap_s, least));
   }
   const Tail tail(sketch_);
   const double cap = std::max(options_.cap_s, kRecurringMargin * sketch_.quantile(0.99).value_or(0));
@@ -146,20 +146,6 @@ double GapModel::soft_timeout_s(bool knows_long_gaps) const {
   for (double age = from; age < cap; age *= kSearchRatio)
     if (posterior(tail.survival(age)) >= 0.5) return age;
   return cap;
-}
-
-std::optional<double> GapModel::hard_timeout_s(const StopCosts& costs, bool knows_long_gaps) const {
-  const double lost = costs.since_checkpoint_s + costs.restart_s;
-  if (sketch_.count() < options_.enough || !std::isfinite(lost) || lost < 0) return std::nullopt;
-  const Tail tail(sketch_);
-  for (double age = soft_timeout_s(knows_long_gaps); age < kLongestWait; age *= kSearchRatio) {
-    const bool has_watchdog = costs.watchdog_s && *costs.watchdog_s > age;
-    const double remaining = has_watchdog ? *costs.watchdog_s - age : kUnboundedWait;
-    const double p = posterior(tail.survival(age));
-    if (p * remaining > (1 - p) * lost) return age;
-    if (has_watchdog && age * kSearchRatio >= *costs.watchdog_s) return std::nullopt;
-  }
-  return std::nullopt;
 }
 
 }  // namespace autopilot::jobs

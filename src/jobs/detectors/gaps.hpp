@@ -43,19 +43,16 @@ class GapSketch {
 };
 
 struct GapOptions {
-  double prior = 1e-5;       // of a hang, for one gap
-  std::size_t enough = 30;   // gaps until the sketch is used
-  double default_s = 300;    // time-out until then
+  double prior = 1e-5;      // of a hang, for one gap
+  std::size_t enough = 30;  // gaps until the sketch is used
+  double default_s = 300;   // time-out until then
+  // Gaps until a job whose long gaps show has a time-out of few_s: twice as many as the steps that NVRx takes
+  // to learn 5 times the longest gap (reference 1.1), and twice the floor.
+  std::size_t few = 10;
+  double few_s = 120;
   double learning_s = 7200;  // time in which a job without known phases shows its recurring long gaps
   double floor_s = 60;
   double cap_s = 600;
-};
-
-// What a stop costs, for the hard time-out. Seconds.
-struct StopCosts {
-  double since_checkpoint_s = 0;
-  double restart_s = 900;
-  std::optional<double> watchdog_s;  // the job ends itself after that time without progress
 };
 
 // Gaps of one job in one phase. Add a gap when progress comes after it, except after a confirmed hang, and
@@ -74,15 +71,12 @@ class GapModel {
   // Probability that a job without progress for `age_s` hangs.
   [[nodiscard]] double probability(double age_s) const;
   // The shortest time after which a hang is at least as probable as not; floor_s to cap_s, or to 1.5 times
-  // the 99th percentile of the gaps, if that is longer. default_s, or 5 times the longest gap up to cap_s,
-  // while too few gaps are known. At least default_s while the gaps cover less than learning_s and at most
-  // one is longer than floor_s, unless `knows_long_gaps`: the job reports its phases, or its storage traffic
-  // shows them.
+  // the 99th percentile of the gaps, if that is longer. While too few gaps are known: default_s, or few_s
+  // after some gaps if `knows_long_gaps`; or 5 times the longest gap up to cap_s, if that is longer. At least
+  // default_s while the gaps cover less than learning_s and at most one is longer than floor_s, unless
+  // `knows_long_gaps`: the job reports its phases, its storage traffic or
+  // the bytes of its processes show them, or its GPUs wait as in no healthy gap.
   [[nodiscard]] double soft_timeout_s(bool knows_long_gaps = false) const;
-  // The shortest time, not below the soft one, after which to wait costs more than to stop. nullopt while too
-  // few gaps are known, or if to wait for the watchdog costs less.
-  [[nodiscard]] std::optional<double> hard_timeout_s(const StopCosts& costs,
-                                                     bool knows_long_gaps = false) const;
 
  private:
   // survival(), with what does not depend on the age computed once.

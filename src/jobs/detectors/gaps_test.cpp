@@ -66,9 +66,15 @@ TEST(GapModel, before_enough_gaps_are_known_the_default_holds_and_no_hang_is_pro
   const GapModel none;
   EXPECT_DOUBLE_EQ(none.soft_timeout_s(), 300);
   EXPECT_LT(none.probability(10000), 1e-4);
-  EXPECT_EQ(none.hard_timeout_s({}), std::nullopt);
   const GapModel slow = steps_of(100, 10);
   EXPECT_GT(slow.soft_timeout_s(), 500);
+}
+
+TEST(GapModel, ten_regular_gaps_shorten_the_timeout_of_a_job_whose_long_gaps_show) {
+  EXPECT_DOUBLE_EQ(steps_of(2, 9).soft_timeout_s(true), 300);
+  EXPECT_DOUBLE_EQ(steps_of(2, 10).soft_timeout_s(true), 120);
+  EXPECT_DOUBLE_EQ(steps_of(2, 10).soft_timeout_s(), 300);
+  EXPECT_GT(steps_of(60, 10).soft_timeout_s(true), 280);
 }
 
 TEST(GapModel, a_regular_job_is_suspected_after_a_minute) {
@@ -120,31 +126,6 @@ TEST(GapModel, probability_rises_with_age) {
     before = now;
   }
   EXPECT_GT(before, 0.99);
-}
-
-TEST(GapModel, a_stop_that_costs_more_needs_more_certainty) {
-  GapModel model = steps_of(5, 3000);
-  for (int i = 0; i < 10; ++i)
-    model.add(90.0 + 15 * i);
-  const auto cheap = model.hard_timeout_s({.since_checkpoint_s = 0, .restart_s = 60, .watchdog_s = {}});
-  const auto costly =
-      model.hard_timeout_s({.since_checkpoint_s = 86400, .restart_s = 3600, .watchdog_s = {}});
-  ASSERT_TRUE(cheap && costly);
-  EXPECT_GE(*cheap, model.soft_timeout_s());
-  EXPECT_GT(*costly, *cheap);
-}
-
-TEST(GapModel, shortly_before_the_watchdog_it_does_not_pay_to_stop) {
-  GapModel model = steps_of(5, 3000);
-  for (int i = 0; i < 10; ++i)
-    model.add(90.0 + 15 * i);
-  const double soft = model.soft_timeout_s();
-  EXPECT_EQ(model.hard_timeout_s({.since_checkpoint_s = 1800, .restart_s = 900, .watchdog_s = soft + 5}),
-            std::nullopt);
-  const auto passed = model.hard_timeout_s({.since_checkpoint_s = 1800, .restart_s = 900, .watchdog_s = 30});
-  EXPECT_TRUE(passed) << "a watchdog that did not act is not waited for";
-  EXPECT_EQ(model.hard_timeout_s({.since_checkpoint_s = std::nan(""), .restart_s = 900, .watchdog_s = {}}),
-            std::nullopt);
 }
 
 }  // namespace

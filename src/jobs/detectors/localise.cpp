@@ -106,52 +106,30 @@ Entity entity_of_event(const HangEvent& event) {
   return {EntityKind::host, event.node, -1, {}};
 }
 
-// Family of an Xid, after NVIDIA's table of Xids: memory, NVLink, everything else.
-Family family_of_xid(int xid) {
-  switch (xid) {
-    case 48:
-    case 63:
-    case 64:
-    case 92:
-    case 94:
-    case 95:
-      return Family::ecc;
-    case 74:
-      return Family::nvlink;
-    default:
-      return Family::pcie;
-  }
-}
-
 Evidence evidence_of_event(const HangEvent& event) {
   Evidence evidence;
   evidence.time = event.time;
+  evidence.family = event.family;
   const std::string what = event.text.empty() ? "" : ": " + event.text;
   switch (event.kind) {
     case HangEventKind::xid:
-      evidence.family = family_of_xid(event.xid);
       evidence.signal = "hang_xid";
-      evidence.text =
-          "The driver of " + event.node + " reported Xid " + std::to_string(event.xid) + what + ".";
+      evidence.text = "The driver of " + event.node + " reported an error" + what + ".";
       break;
     case HangEventKind::link_down:
-      evidence.family = Family::nic;
       evidence.signal = "hang_link_down";
       evidence.text = "The link of " + (event.nic.empty() ? std::string("a NIC") : event.nic) + " of " +
                       event.node + " went down" + what + ".";
       break;
     case HangEventKind::link_degraded:
-      evidence.family = Family::nic;
       evidence.signal = "hang_link_degraded";
       evidence.text = event.text + ".";
       break;
     case HangEventKind::node_lost:
-      evidence.family = Family::host;
       evidence.signal = "hang_node_lost";
       evidence.text = "Node " + event.node + " does not report" + what + ".";
       break;
     case HangEventKind::failed_check:
-      evidence.family = Family::host;
       evidence.signal = "hang_failed_check";
       evidence.text = "A check of " + event.node + " failed" + what + ".";
       break;
@@ -166,7 +144,10 @@ class CulpritSearch {
 
   HangCulprit run() {
     const bool is_named = by_counts() || by_processes() || by_devices() || by_events() || by_program();
-    if (!is_named) result_.sentence = sentence_without_culprit();
+    if (!is_named) {
+      name_awake_ranks();
+      result_.sentence = sentence_without_culprit();
+    }
     if (result_.culprit.is_accused()) corroborate();
     return std::move(result_);
   }
@@ -175,8 +156,11 @@ class CulpritSearch {
   [[nodiscard]] std::string sentence_without_culprit() const {
     if (result_.ranks.empty())
       return "No step ends, and no signal names a culprit; test the pairs of the job's nodes.";
-    return "The job waits for " + text_of_ranks(result_.ranks) + " on " +
-           std::to_string(nodes_of(with_numbers(hang_, result_.ranks)).size()) +
+    const std::set<std::string> nodes = nodes_of(with_numbers(hang_, result_.ranks));
+    if (nodes.size() == 1)
+      return "The job waits for " + text_of_ranks(result_.ranks) + " on " + *nodes.begin() +
+             ", and no signal names a fault of that node; read the stacks of these processes.";
+    return "The job waits for " + text_of_ranks(result_.ranks) + " on " + std::to_string(nodes.size()) +
            " nodes, and no signal names one of them; test the pairs of these nodes.";
   }
 
@@ -292,6 +276,28 @@ class CulpritSearch {
     evidence.text = "The GPU of " + text_of_ranks(numbers_of(odd)) + " is " +
                     std::string(to_string(odd.front()->activity)) + " while the other GPUs wait.";
     return accuse(LocalisedBy::device, odd, kDeviceProbability, evidence);
+  }
+
+  // The few ranks that work while most sleep.
+  void name_awake_ranks() {
+    if (!result_.ranks.empty()) return;
+    Ranks awake;
+    std::size_t asleep = 0;
+    for (const RankSigns& rank : hang_.ranks) {
+      if (rank.gpu || !rank.is_awake) continue;
+      if (*rank.is_awake)
+        awake.push_back(&rank);
+      else
+        ++asleep;
+    }
+    if (awake.empty() || asleep <= awake.size() || asleep * 2 < hang_.ranks.size()) return;
+    result_.ranks = numbers_of(awake);
+    Evidence evidence;
+    evidence.signal = "process_awake";
+    evidence.time = hang_.now;
+    evidence.text = "The process of " + text_of_ranks(result_.ranks) +
+                    " works while the processes of the other ranks sleep.";
+    result_.evidence.push_back(std::move(evidence));
   }
 
   bool by_events() {

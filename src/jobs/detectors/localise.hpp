@@ -22,8 +22,9 @@ struct RankSigns {
   std::string leaf;        // of the node; empty: unknown
   std::optional<int> gpu;  // index
   GpuActivity activity = GpuActivity::unknown;
-  float stopped = kMissing;     // share of the window
-  float disk_sleep = kMissing;  // share of the window
+  std::optional<bool> is_awake;  // its processes take processor time or move bytes
+  float stopped = kMissing;      // share of the window
+  float disk_sleep = kMissing;   // share of the window
 };
 
 enum class HangEventKind : std::uint8_t { xid, link_down, link_degraded, node_lost, failed_check };
@@ -34,7 +35,7 @@ struct HangEvent {
   std::string node;
   std::optional<int> gpu;
   std::string nic;
-  int xid = 0;
+  Family family = Family::host;  // of the evidence
   std::string text;         // for the sentence: "Xid 79", "mlx5_0 went down"; link_degraded: a whole sentence
   bool is_hardware = true;  // false: an Xid that a program causes, which accuses no node
 };
@@ -62,7 +63,8 @@ struct HangCulprit {
 // Order: ranks that RAS calls dead or that do not answer; ranks with the lowest count; processes that are
 // stopped or wait for a disk; GPUs that do not wait while the others do; an Xid, a lost link or node from 10
 // min before the last progress to 5 min after it. What is unknown never accuses. Two nodes at once are a
-// culprit only as a leaf that holds all of them, or as shared storage.
+// culprit only as a leaf that holds all of them, or as shared storage. A rank without a GPU whose processes
+// work while those of the others sleep is named without a culprit: its program may loop on a healthy node.
 [[nodiscard]] HangCulprit localise(const HangCase& hang);
 
 }  // namespace autopilot::jobs

@@ -75,12 +75,15 @@ TEST(Localise, an_xid_narrows_the_node_to_its_gpu) {
   hang.blame = blame_of(BlameReason::behind, {13});
   HangEvent xid = event_of(HangEventKind::xid, "gpu-001", seconds(5));
   xid.gpu = 5;
-  xid.xid = 79;
+  xid.family = Family::pcie;
+  xid.text = "Xid 79";
   hang.events = {xid};
   const HangCulprit culprit = localise(hang);
   EXPECT_EQ(to_string(culprit.culprit), "GPU 5 of gpu-001");
   EXPECT_EQ(culprit.by, LocalisedBy::counts);
   ASSERT_EQ(culprit.evidence.size(), 2U);
+  EXPECT_EQ(culprit.evidence[1].family, Family::pcie);
+  EXPECT_EQ(culprit.evidence[1].text, "The driver of gpu-001 reported an error: Xid 79.");
   hang.events.clear();
   EXPECT_LT(localise(hang).probability, culprit.probability);
 }
@@ -137,6 +140,23 @@ TEST(Localise, processes_that_wait_for_a_disk) {
   EXPECT_FALSE(localise(hang).culprit.is_accused());
 }
 
+// The program may loop on a healthy node.
+TEST(Localise, a_rank_without_a_gpu_that_works_while_all_others_sleep_is_named_and_its_node_is_not_accused) {
+  HangCase hang = hang_of_32_ranks();
+  for (RankSigns& rank : hang.ranks) {
+    rank.gpu.reset();
+    rank.activity = GpuActivity::unknown;
+    rank.is_awake = rank.rank == 13;
+  }
+  const HangCulprit culprit = localise(hang);
+  EXPECT_EQ(culprit.culprit.kind, EntityKind::unlocalised);
+  EXPECT_EQ(culprit.ranks, std::vector{13});
+  EXPECT_TRUE(culprit.sentence.starts_with("The job waits for rank 13 on gpu-001")) << culprit.sentence;
+  for (RankSigns& rank : hang.ranks)
+    rank.is_awake = false;
+  EXPECT_TRUE(localise(hang).ranks.empty());
+}
+
 TEST(Localise, an_event_near_the_last_progress_names_its_part) {
   HangCase hang = hang_of_32_ranks();
   HangEvent down = event_of(HangEventKind::link_down, "gpu-003", minutes(-9));
@@ -158,7 +178,6 @@ TEST(Localise, events_that_accuse_nobody) {
   EXPECT_EQ(kind_for(event_of(HangEventKind::link_down, "gpu-003", minutes(6))), EntityKind::unlocalised);
   EXPECT_EQ(kind_for(event_of(HangEventKind::link_down, "gpu-099", minutes(0))), EntityKind::unlocalised);
   HangEvent program = event_of(HangEventKind::xid, "gpu-003", minutes(0));
-  program.xid = 31;
   program.is_hardware = false;
   EXPECT_EQ(kind_for(program), EntityKind::unlocalised);
   HangCase two = hang_of_32_ranks();

@@ -25,9 +25,6 @@ constexpr std::size_t kRecentValues = 10;
 constexpr std::size_t kCheckFaster = 30;
 constexpr std::size_t kMaxPending = 120;  // a change that small for that long is the new level
 constexpr double kMedianError = 1.2533;   // standard error of a median, times sigma / sqrt(n)
-constexpr double kChartPace = 0.05;       // reference 2a.4
-constexpr double kChartLimit = 4;
-constexpr double kLeastDrift = 0.02;
 constexpr Duration kMinute = std::chrono::minutes(1);
 constexpr Duration kNeighbour = std::chrono::seconds(90);
 
@@ -70,11 +67,11 @@ double RegressionDetector::error_of(std::size_t count) const {
 }
 
 // What the neighbour does not predict, in its sigma.
-double RegressionDetector::standardised(const Point& point, double level) const {
-  const double distance = point.value - level;
+double RegressionDetector::standardised(const Point& point) const {
+  const double distance = point.value - model_.level;
   if (!last_ || point.time - last_->time > kNeighbour)
     return std::clamp(distance / model_.sigma, -kClip, kClip);
-  const double predicted = model_.rho * (last_->value - level);
+  const double predicted = model_.rho * (last_->value - model_.level);
   return std::clamp((distance - predicted) / model_.sigma_white, -kClip, kClip);
 }
 
@@ -212,7 +209,6 @@ void RegressionDetector::fit() {
     white.push_back(clean_[i].value - model_.level - model_.rho * (clean_[i - 1].value - model_.level));
   model_.sigma_white =
       std::max(series_sigma(white, 0).value_or(0), model_.sigma * std::sqrt(1 - model_.rho * model_.rho));
-  anchor_ = model_.level;
 }
 
 // Takes a value into the baseline. The model is fitted again at 120 and 240 values, then its level follows
@@ -250,10 +246,9 @@ void RegressionDetector::learn_pending() {
 }
 
 void RegressionDetector::watch(const Point& point) {
-  smoothed_ += kChartPace * (standardised(point, anchor_) - smoothed_);
   // The level is known to one standard error only; without this margin a false alarm is 10 times as frequent.
   const double margin = error_of(std::min(learned_, kMaxValues)) * (1 - model_.rho) / model_.sigma_white;
-  cusum_ = std::max(0.0, cusum_ + standardised(point, model_.level) - margin - options_.k);
+  cusum_ = std::max(0.0, cusum_ + standardised(point) - margin - options_.k);
   cusum_ = std::min(cusum_, 2 * options_.h);
   pending_.push_back(point);
   if (cusum_ == 0) {
@@ -316,7 +311,6 @@ void RegressionDetector::raise(RegressionFinding finding, std::vector<double> af
   present_->updated = finding.detected;
   pending_.clear();
   cusum_ = 0;
-  smoothed_ = 0;
 }
 
 void RegressionDetector::follow(const Point& point) {
@@ -333,14 +327,6 @@ void RegressionDetector::follow(const Point& point) {
   ended_ = point.time;
   present_ = std::nullopt;
   recent_.clear();
-}
-
-std::optional<double> RegressionDetector::drift() const {
-  if (!is_ready_ || present_) return std::nullopt;
-  if (std::abs(smoothed_) < kChartLimit * std::sqrt(kChartPace / (2 - kChartPace))) return std::nullopt;
-  const double change = std::expm1(smoothed_ * model_.sigma_white / (1 - model_.rho));
-  if (std::abs(change) < kLeastDrift) return std::nullopt;
-  return change;
 }
 
 std::optional<double> RegressionDetector::baseline_s() const {

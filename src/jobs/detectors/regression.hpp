@@ -65,9 +65,6 @@ class RegressionDetector {
   [[nodiscard]] const std::optional<RegressionFinding>& present() const { return present_; }
   // When the newest regression that is over ended: half of the change, or more, is gone for 5 values.
   [[nodiscard]] std::optional<WallTime> ended() const { return ended_; }
-  // Slow drift, only for display: the smoothed change of the step time since the baseline, as a fraction, if
-  // it is beyond 4 sigma and 2 %. nullopt: none, or unknown.
-  [[nodiscard]] std::optional<double> drift() const;
   [[nodiscard]] bool has_baseline() const { return is_ready_; }
   // Median step time of the baseline in seconds.
   [[nodiscard]] std::optional<double> baseline_s() const;
@@ -106,7 +103,7 @@ class RegressionDetector {
   void verify(WallTime now);
   void follow(const Point& point);
   void raise(RegressionFinding finding, std::vector<double> after);
-  [[nodiscard]] double standardised(const Point& point, double level) const;
+  [[nodiscard]] double standardised(const Point& point) const;
   [[nodiscard]] double error_of(std::size_t count) const;
 
   RegressionOptions options_;
@@ -119,7 +116,6 @@ class RegressionDetector {
   std::size_t learned_ = 0;  // values of the baseline, those no longer held included
   std::optional<Point> last_;
   double cusum_ = 0;
-  double anchor_ = 0, smoothed_ = 0;  // of the chart of drift
   std::optional<RegressionFinding> present_;
   double before_ = 0, largest_ = 0;  // logarithms: level before the present regression, largest change
   std::deque<double> recent_;        // values of the present regression

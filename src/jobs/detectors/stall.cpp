@@ -24,10 +24,10 @@ Duration stall_seconds(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9)));
 }
 
-// The GPU of the culprit may compute while all others wait.
-double least_quiet_share(int gpus) {
-  if (gpus < 4) return kQuietShare;
-  return std::min(kQuietShare, 1 - 1.001 / gpus);
+// The GPU or process of the culprit may work while all others wait.
+double least_quiet_share(int known) {
+  if (known < 4) return kQuietShare;
+  return std::min(kQuietShare, 1 - 1.001 / known);
 }
 
 bool is_positive(const std::optional<int>& count) {
@@ -36,6 +36,19 @@ bool is_positive(const std::optional<int>& count) {
 
 bool is_value(const std::optional<double>& value) {
   return value && std::isfinite(*value) && *value >= 0;
+}
+
+bool is_heavy(const std::optional<double>& bytes_s, const OwnHistory& history) {
+  if (!is_value(bytes_s) || *bytes_s < kUsedStorage) return false;
+  const std::optional<double> usual = history.median();
+  return usual && *bytes_s >= kStorageRatio * *usual;
+}
+
+// Processes that work beside idle GPUs compile, save or prepare data. Of a job with GPUs most do so: one may
+// be the culprit that the others wait for. Of a job without GPUs one is enough: it may save or evaluate
+// alone.
+bool is_working(const StallSigns& signs) {
+  return is_value(signs.working_share) && *signs.working_share > (signs.gpus > 0 ? 0.5 : 0);
 }
 
 }  // namespace
@@ -60,6 +73,8 @@ std::string_view to_string(StallSign sign) {
   switch (sign) {
     case StallSign::gpus_quiet:
       return "the GPUs wait or are idle";
+    case StallSign::processes_asleep:
+      return "the processes of the ranks sleep";
     case StallSign::fabric_silent:
       return "the fabric is silent";
     case StallSign::collectives_frozen:
@@ -82,7 +97,7 @@ struct StallDetector::Judged {
   double quiet_s = 0;     // of it, since the job does what it does now
   bool is_known = false;  // the age is
   bool is_contradicted = false;
-  bool is_confirming = false;  // a sign of GPUs, fabric, RAS or a stopped process holds
+  bool is_confirming = false;  // a sign of GPUs, fabric, RAS or processes that sleep or are stopped holds
   bool is_strong = false;
 };
 
@@ -102,14 +117,22 @@ double StallDetector::limit_of(const StallSigns& signs, StallGuard& guard) const
     if (is_value(signs.phase_timeout_s)) return std::max(*signs.phase_timeout_s, soft);
     return std::max(phase == Phase::checkpoint ? options_.checkpoint_s : options_.phase_s, soft);
   }
-  if (is_value(signs.storage_bytes_s) && *signs.storage_bytes_s >= kUsedStorage) {
-    const std::optional<double> usual = storage_.median();
-    if (usual && *signs.storage_bytes_s >= kStorageRatio * *usual) {
-      guard = StallGuard::storage;
-      return std::max(options_.storage_s, soft);
-    }
+  return limit_of_work(signs, soft, guard);
+}
+
+// The limit of a job that states no phase, by what its processes do.
+double StallDetector::limit_of_work(const StallSigns& signs, double soft, StallGuard& guard) const {
+  double limit = soft;
+  // A confirmed hang keeps its guard: ranks that end write their last words beside idle GPUs.
+  if (is_working(signs) && (!status_.confirmed || stretch_.guard == StallGuard::host)) {
+    guard = StallGuard::host;
+    limit = std::max(options_.phase_s, limit);
   }
-  return soft;
+  if (is_heavy(signs.storage_bytes_s, storage_) || is_heavy(signs.process_bytes_s, process_bytes_)) {
+    guard = StallGuard::storage;
+    limit = std::max(options_.storage_s, limit);
+  }
+  return limit;
 }
 
 StallDetector::Judged StallDetector::judge(const StallSigns& signs) const {
@@ -122,9 +145,12 @@ StallDetector::Judged StallDetector::judge(const StallSigns& signs) const {
 
   const std::optional<double> usual = fabric_.median();
   const bool has_fabric = usual && *usual >= kUsedFabric && is_value(signs.fabric_bytes_s);
-  const bool has_storage = is_value(signs.storage_bytes_s) && storage_.median().has_value();
+  const bool has_storage = (is_value(signs.storage_bytes_s) && storage_.median().has_value()) ||
+                           (is_value(signs.process_bytes_s) && process_bytes_.median().has_value());
   const bool has_gpus = is_value(signs.quiet_share);
   const bool is_quiet = has_gpus && *signs.quiet_share >= least_quiet_share(signs.gpus);
+  const bool is_asleep =
+      is_value(signs.asleep_share) && *signs.asleep_share >= least_quiet_share(signs.ranks);
   const bool is_silent = has_fabric && *signs.fabric_bytes_s <= kSilentRatio * *usual;
   const bool is_frozen = signs.collectives_frozen.value_or(false);
   const bool is_unresponsive = is_positive(signs.ranks_unresponsive);
@@ -135,14 +161,16 @@ StallDetector::Judged StallDetector::judge(const StallSigns& signs) const {
     if (holds) judged.signs.push_back(sign);
   };
   note(is_quiet, StallSign::gpus_quiet);
+  note(is_asleep, StallSign::processes_asleep);
   note(is_silent, StallSign::fabric_silent);
   note(is_frozen, StallSign::collectives_frozen);
   note(is_unresponsive, StallSign::ranks_unresponsive);
   note(is_stopped, StallSign::ranks_stopped);
   note(is_positive(signs.ranks_in_disk_sleep), StallSign::ranks_in_disk_sleep);
 
-  judged.is_confirming = is_quiet || is_silent || is_frozen || is_unresponsive || is_stopped;
-  judged.is_strong = is_frozen || is_unresponsive || is_stopped || (is_quiet && is_silent && has_storage);
+  judged.is_confirming = is_quiet || is_asleep || is_silent || is_frozen || is_unresponsive || is_stopped;
+  judged.is_strong =
+      is_frozen || is_unresponsive || is_stopped || (has_storage && (is_asleep || (is_quiet && is_silent)));
   const bool is_computing = has_gpus && *signs.quiet_share <= 1 - kQuietShare;
   const bool is_busy = has_fabric && *signs.fabric_bytes_s >= kBusyRatio * *usual;
   const bool is_advancing = signs.collectives_frozen == false;
@@ -226,7 +254,8 @@ void StallDetector::explain(const Judged& judged) {
   if (judged.age_s < last_age_s_) status_.is_gap_explained = false;
   last_age_s_ = judged.age_s;
   if (judged.age_s < kExplainedAge) return;
-  if (judged.is_contradicted || judged.guard == StallGuard::storage) status_.is_gap_explained = true;
+  if (judged.is_contradicted || judged.guard == StallGuard::storage || judged.guard == StallGuard::host)
+    status_.is_gap_explained = true;
 }
 
 // Traffic counts as usual only while the job makes progress.
@@ -236,6 +265,7 @@ void StallDetector::learn(const StallSigns& signs) {
     return;
   if (is_value(signs.fabric_bytes_s)) fabric_.add(static_cast<float>(*signs.fabric_bytes_s));
   if (is_value(signs.storage_bytes_s)) storage_.add(static_cast<float>(*signs.storage_bytes_s));
+  if (is_value(signs.process_bytes_s)) process_bytes_.add(static_cast<float>(*signs.process_bytes_s));
 }
 
 void StallDetector::restart() {

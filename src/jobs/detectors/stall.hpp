@@ -41,6 +41,10 @@ struct StallSigns {
 
   std::optional<double> quiet_share;  // of GPUs that wait or are idle: quiet_share()
   int gpus = 0;                       // whose activity is known; of 4 or more, one may compute during a stall
+  int ranks = 0;                      // whose processes are known; likewise, one may be awake
+  std::optional<double> asleep_share;      // of these ranks: no processor time and no bytes
+  std::optional<double> working_share;     // of these ranks: awake, and their GPU is idle or absent
+  std::optional<double> process_bytes_s;   // read and written by the processes of the ranks
   std::optional<double> fabric_bytes_s;    // NIC and NVLink traffic of the job
   std::optional<double> storage_bytes_s;   // traffic of its nodes' file systems
   std::optional<int> ranks_stopped;        // process stopped
@@ -51,6 +55,7 @@ struct StallSigns {
 
 enum class StallSign : std::uint8_t {
   gpus_quiet,
+  processes_asleep,
   fabric_silent,
   collectives_frozen,
   ranks_unresponsive,
@@ -69,7 +74,7 @@ enum class StallState : std::uint8_t {
 };
 
 // Why a job without progress is not suspected.
-enum class StallGuard : std::uint8_t { none, start, phase, storage };
+enum class StallGuard : std::uint8_t { none, start, phase, storage, host };
 
 struct StallStatus {
   StallState state = StallState::unknown;
@@ -78,21 +83,22 @@ struct StallStatus {
   std::optional<WallTime> last_progress;  // of a suspected or confirmed stall
   std::optional<WallTime> suspected;
   std::optional<WallTime> confirmed;
-  // Since the last progress the GPUs computed, traffic was as usual, or storage traffic was heavy, at an age
-  // at which that matters: an evaluation, a checkpoint. The gap is not to be learned.
+  // Since the last progress the GPUs computed, traffic was as usual, storage traffic was heavy, or processes
+  // worked beside idle GPUs, at an age at which that matters: an evaluation, a checkpoint, a compilation. The
+  // gap is not to be learned.
   bool is_gap_explained = false;
   std::optional<double> limit_s;  // age of progress from which the job is suspected
 };
 
 struct StallOptions {
-  // Signs hold that long: with RAS or a stopped process, or with GPUs and fabric and storage traffic that is
-  // known to be low.
+  // Signs hold that long: with RAS or a stopped process, or with storage traffic that is known to be low and
+  // either GPUs and fabric, or processes that sleep.
   double confirm_s = 60;
-  double confirm_weak_s = 120;  // with less: GPUs or fabric alone
+  double confirm_weak_s = 120;  // with less: GPUs, processes or fabric alone
   double tolerance_s = 30;      // signs may be unknown that long in between
   double start_s = 2400;        // until the first step: model load and compilation take up to 30 min
   double checkpoint_s = 900;
-  double phase_s = 1200;   // evaluation, compilation, load
+  double phase_s = 1200;   // evaluation, compilation, load; also if only the work of processes shows it
   double stopped_s = 60;   // with a stopped process, if it is below the soft time-out
   double storage_s = 600;  // storage traffic far above the job's own median: a checkpoint without a record
 };
@@ -101,9 +107,10 @@ struct StallOptions {
 //
 // A job is suspected if the age of its progress is above the limit and no sign contradicts (GPUs that
 // compute, traffic as usual). It is confirmed if it has been suspected for confirm_s with at least one sign
-// of GPUs, fabric, RAS or a stopped process all the time; the age alone never confirms. Progress ends both.
-// Limits: the soft time-out; in a guarded phase, before the first step and during heavy storage traffic the
-// longer guard above. An unresponsive or stopped rank ends the guards of phases and storage.
+// of GPUs, fabric, RAS or processes that sleep or are stopped all the time; the age alone never confirms.
+// Progress ends both. Limits: the soft time-out; in a guarded phase, before the first step, during heavy
+// storage traffic and while processes work beside idle GPUs the longer guard above. An unresponsive or
+// stopped rank ends the guards, except that of the start.
 class StallDetector {
  public:
   explicit StallDetector(StallOptions options = {}) : options_(options) {}
@@ -117,6 +124,7 @@ class StallDetector {
   struct Judged;
   [[nodiscard]] Judged judge(const StallSigns& signs) const;
   [[nodiscard]] double limit_of(const StallSigns& signs, StallGuard& guard) const;
+  [[nodiscard]] double limit_of_work(const StallSigns& signs, double soft, StallGuard& guard) const;
   void advance(const StallSigns& signs, const Judged& judged);
   void explain(const Judged& judged);
   [[nodiscard]] double quiet_seconds(const StallSigns& signs, const Judged& judged);
@@ -124,7 +132,7 @@ class StallDetector {
 
   StallOptions options_;
   StallStatus status_;
-  OwnHistory fabric_, storage_;
+  OwnHistory fabric_, storage_, process_bytes_;
   std::optional<WallTime> last_;
   // Since when what the job does in the present gap is the same: an evaluation may precede a checkpoint.
   struct Stretch {

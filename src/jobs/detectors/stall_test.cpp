@@ -22,6 +22,7 @@ class StalledJob {
     signs_.quiet_share = 0;
     signs_.fabric_bytes_s = 2e11;
     signs_.storage_bytes_s = 1e7;
+    signs_.process_bytes_s = 1e6;
     signs_.collectives_frozen = false;
     for (int i = 0; i < 60; ++i)
       step(10, true);
@@ -61,7 +62,7 @@ class StalledJob {
 };
 
 void forget_everything(StallSigns& signs) {
-  signs.quiet_share = signs.fabric_bytes_s = signs.storage_bytes_s = std::nullopt;
+  signs.quiet_share = signs.fabric_bytes_s = signs.storage_bytes_s = signs.process_bytes_s = std::nullopt;
   signs.collectives_frozen = std::nullopt;
 }
 
@@ -113,6 +114,79 @@ TEST(Stall, sleeping_processes_alone_never_confirm) {
   });
   EXPECT_EQ(status.state, StallState::suspected);
   EXPECT_EQ(status.signs.size(), 1U);
+}
+
+TEST(Stall, processes_that_all_sleep_confirm_where_no_gpu_is_known) {
+  const auto confirmed_after = [](std::optional<double> bytes_s, int awake) {
+    StalledJob job;
+    job.stall(600, [&](StallSigns& signs) {
+      forget_everything(signs);
+      signs.storage_bytes_s = bytes_s;
+      signs.ranks = 8;
+      signs.asleep_share = 1 - awake / 8.0;
+    });
+    return job.confirmed_after_s;
+  };
+  EXPECT_GT(confirmed_after(1e6, 0), 60);
+  EXPECT_LE(confirmed_after(1e6, 0), 180);
+  EXPECT_GT(confirmed_after(std::nullopt, 0), 180);
+  EXPECT_LE(confirmed_after(std::nullopt, 0), 300);
+  EXPECT_GT(confirmed_after(1e6, 1), 0);
+  EXPECT_EQ(confirmed_after(1e6, 2), -1) << "two ranks work";
+}
+
+// One rank of a job without GPUs may save or evaluate alone.
+TEST(Stall, a_process_that_works_alone_has_the_time_of_an_evaluation) {
+  StalledJob job;
+  const auto alone = [](StallSigns& signs) {
+    forget_everything(signs);
+    signs.storage_bytes_s = 1e6;
+    signs.ranks = 8;
+    signs.asleep_share = 7 / 8.0;
+    signs.working_share = 1 / 8.0;
+  };
+  EXPECT_EQ(job.stall(1190, alone).state, StallState::running);
+  EXPECT_EQ(job.detector.status().guard, StallGuard::host);
+  EXPECT_TRUE(job.detector.status().is_gap_explained);
+  EXPECT_EQ(job.stall(120, alone).state, StallState::confirmed);
+}
+
+TEST(Stall, processes_that_work_do_not_end_a_confirmed_hang) {
+  StalledJob job;
+  job.stall(300, [](StallSigns& signs) {
+    signs.gpus = signs.ranks = 8;
+    signs.quiet_share = 1;
+    signs.fabric_bytes_s = 0;
+    signs.collectives_frozen = true;
+    signs.asleep_share = signs.working_share = 0;
+  });
+  EXPECT_EQ(job.stall(60, [](StallSigns& signs) { signs.working_share = 1; }).state, StallState::confirmed);
+}
+
+TEST(Stall, a_compilation_between_steps_is_not_a_hang) {
+  StalledJob job;
+  const StallStatus& status = job.stall(1100, [](StallSigns& signs) {
+    signs.gpus = signs.ranks = 8;
+    signs.quiet_share = 1;
+    signs.fabric_bytes_s = 0;
+    signs.collectives_frozen = true;
+    signs.asleep_share = 0;
+    signs.working_share = 1;
+  });
+  EXPECT_EQ(status.state, StallState::running);
+  EXPECT_EQ(status.guard, StallGuard::host);
+}
+
+TEST(Stall, a_checkpoint_shows_in_the_bytes_of_processes_alone) {
+  StalledJob job;
+  const StallStatus& status = job.stall(500, [](StallSigns& signs) {
+    signs.storage_bytes_s = std::nullopt;
+    signs.process_bytes_s = 5e9;
+    signs.quiet_share = 1;
+    signs.fabric_bytes_s = 0;
+  });
+  EXPECT_EQ(status.guard, StallGuard::storage);
+  EXPECT_EQ(status.state, StallState::running);
 }
 
 TEST(Stall, a_stopped_process_confirms_where_no_gpu_is_known) {
