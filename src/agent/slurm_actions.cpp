@@ -2,8 +2,10 @@
 #include "agent/slurm_actions.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/parse.hpp"
+#include "host/process/child.hpp"
 #include "jobs/decision/alert_text.hpp"
 
 namespace autopilot::agent {
@@ -29,6 +31,15 @@ SlurmCommand drain(const jobs::JobFinding& finding) {
   const std::string reason = to_printable(
       "autopilot " + finding.id + ": " + jobs::to_string(finding.culprit) + ", " + finding.cause, kMaxReason);
   return {{"update", "NodeName=" + finding.culprit.node, "State=DRAIN", "Reason=" + reason}};
+}
+
+// SLURM_CONF names the configuration where it is not in the default place.
+std::vector<std::string> environment_of_scontrol() {
+  constexpr std::string_view kConfiguration = "SLURM_CONF=";
+  std::vector<std::string> environment{"LC_ALL=C"};
+  for (std::string& entry : host::own_environment())
+    if (entry.starts_with(kConfiguration)) environment.push_back(std::move(entry));
+  return environment;
 }
 
 std::string text_of(const SlurmCommand& command) {
@@ -78,9 +89,9 @@ Result<std::vector<SlurmCommand>> slurm_commands(const jobs::WantedAction& actio
 Status run_slurm_commands(host::ChildRunner& runner, const Clock& clock, const std::string& scontrol,
                           const std::vector<SlurmCommand>& commands, const std::stop_token& stop) {
   for (const SlurmCommand& command : commands) {
-    const host::ChildReport report =
-        TRY(runner.run({.program = scontrol, .arguments = command.arguments, .environment = {"LC_ALL=C"}},
-                       clock.now().mono + kSlurmDeadline, kLimits, stop));
+    const host::ChildReport report = TRY(runner.run(
+        {.program = scontrol, .arguments = command.arguments, .environment = environment_of_scontrol()},
+        clock.now().mono + kSlurmDeadline, kLimits, stop));
     if (report.end == host::ChildEnd::timed_out)
       return fail(Errc::timed_out, text_of(command) + ": no end within " + format_duration(kSlurmDeadline));
     if (report.end != host::ChildEnd::exited || report.status.code != 0)

@@ -31,9 +31,9 @@ struct SlurmCommand {
 // malformed: the job or the node has no name that Slurm accepts here; unsupported: nothing can be done. Pure.
 [[nodiscard]] Result<std::vector<SlurmCommand>> slurm_commands(const jobs::WantedAction& action);
 
-// Runs the commands one after the other; the first that fails ends it. scontrol: path of the program. Blocks
-// for at most kSlurmDeadline for each command. unavailable: it cannot be started, or failed; the text names
-// the command and what it printed.
+// Runs the commands one after the other; the first that fails ends it. scontrol: path of the program, which
+// gets SLURM_CONF of this process. Blocks for at most kSlurmDeadline for each command. unavailable: it cannot
+// be started, or failed; the text names the command and what it printed.
 inline constexpr Duration kSlurmDeadline = std::chrono::seconds{30};
 [[nodiscard]] Status run_slurm_commands(host::ChildRunner& runner, const Clock& clock,
                                         const std::string& scontrol,

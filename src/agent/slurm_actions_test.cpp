@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/slurm_actions.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -102,6 +103,18 @@ TEST_F(Scontrol, gets_each_argument_as_it_is) {
       log(),
       "update|NodeName=gpu-001|State=DRAIN|Reason=autopilot 00112233aabbccdd: GPU 3 of gpu-001, xid_79|\n"
       "requeue|1234|\n");
+}
+
+TEST_F(Scontrol, gets_the_place_of_the_configuration_and_no_other_variable) {
+  ::setenv("SLURM_CONF", "/opt/slurm/slurm.conf", 1);
+  ::setenv("SLURM_JOB_ID", "77", 1);
+  write("echo \"conf=$SLURM_CONF job=$SLURM_JOB_ID\" >&2; exit 1");
+  const Status done = run();
+  ::unsetenv("SLURM_CONF");
+  ::unsetenv("SLURM_JOB_ID");
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().what, HasSubstr("conf=/opt/slurm/slurm.conf job="));
+  EXPECT_THAT(done.error().what, ::testing::Not(HasSubstr("job=77")));
 }
 
 TEST_F(Scontrol, a_command_that_fails_ends_the_action_with_its_message) {

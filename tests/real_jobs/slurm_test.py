@@ -41,6 +41,7 @@ def setUpModule():
 class SlurmCase(unittest.TestCase):
     MODE = ""
     NODES = 2  # the job needs two
+    agents = {}
 
     @classmethod
     def setUpClass(cls):
@@ -63,10 +64,13 @@ class SlurmCase(unittest.TestCase):
         config = cls.lab.path(f"{name}.yaml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"node: {name}\nlisten: '127.0.0.1:3333'\npeers: {json.dumps(peers)}\ntls: {json.dumps(tls)}\n"
-                       f"jobs: {json.dumps(brain | {'search_every': '2s'})}\nping: {{every: 0s}}\n")
+                       f"jobs: {json.dumps(brain | {'search_every': '2s'})}\nping: {{every: 0s}}\n"
+                       # The nodes share the clock and the kernel log of this machine: all would become unhealthy at once.
+                       "checks: {host.clock: {enabled: false}, host.hung_tasks: {enabled: false}}\n")
         environment = cls.lab.environment | {"AUTOPILOT_STATE_DIR": cls.lab.path(f"state-{name}"), "AUTOPILOT_SOCKET": cls.socket(name)}
         agent = harness.Process([*cls.lab.on(name), harness.AUTOPILOT, "agent", "--config", config], environment)
         cls.addClassCleanup(cls.stop_agent, agent)
+        cls.agents[name] = agent
         agent.wait_says("agent ready")
 
     @staticmethod
@@ -145,8 +149,14 @@ class ActTest(SlurmCase):
             json.dump([{"step": 20, "do": "checkpoint", "seconds": 2}], file)
         number = self.start_job()
         found = self.stop_rank()
-        harness.wait_until(lambda: self.lab.run("squeue", "-h", "-t", "R", "-j", number, "-o", "%N").strip() == "n[1,3]",
-                           "the job runs again on the other nodes", 180)
+        try:
+            harness.wait_until(lambda: self.lab.run("squeue", "-h", "-t", "R", "-j", number, "-o", "%N").strip() == "n[1,3]",
+                               "the job runs again on the other nodes", 180)
+        except AssertionError as late:
+            late.add_note(json.dumps((self.job() or {}).get("findings"), indent=1))
+            late.add_note(self.lab.run("squeue", "-l"))
+            late.add_note("\n".join(self.agents["n1"].log[-30:]))
+            raise
         self.assertIn(found["id"], self.lab.run("scontrol", "show", "node", "n2"), "the reason of the drain names the finding")
 
 
