@@ -4,6 +4,7 @@
 #include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -99,16 +100,19 @@ TEST(RasSource, enters_the_network_namespace_of_the_rank) {
   EXPECT_TRUE(std::holds_alternative<jobs::CollectivesRecord>(records.front()));
 }
 
-// Counts the questions and answers at once.
+// Counts the questions and answers at once. The reader of a source may ask once more after the end of a test.
 class Asked {
  public:
   AskRas ask(Result<std::string> answer) {
-    return [this, answer](const host::RasTarget&, MonoTime) {
-      ++count;
+    return [count = count_, answer](const host::RasTarget&, MonoTime) {
+      ++*count;
       return answer;
     };
   }
-  std::atomic<int> count = 0;
+  [[nodiscard]] int count() const { return *count_; }
+
+ private:
+  std::shared_ptr<std::atomic<int>> count_ = std::make_shared<std::atomic<int>>(0);
 };
 
 EnvironmentOf no_environment() {
@@ -144,8 +148,8 @@ TEST(RasSource, only_the_node_with_the_lowest_rank_asks) {
   std::vector<jobs::Record> records;
   for (int i = 0; i < 60; ++i)
     source.poll(jobs_of(ras, 1), kStart + std::chrono::seconds(i), records);
-  EXPECT_EQ(asked.count, 0);
-  // Where nobody knows the lowest rank, every node asks, each at its own time within the interval.
+  EXPECT_EQ(asked.count(), 0);
+  // If no node knows the lowest rank, every node asks, each at its own time within the interval.
   SeenJobs unknown = jobs_of(ras, 1);
   unknown.jobs[0].world.reset();
   source.poll(unknown, kStart, records);
@@ -166,10 +170,10 @@ TEST(RasSource, complains_once_a_minute) {
     EXPECT_EQ(std::get<jobs::AnswerRecord>(first.front()).status, status);
     EXPECT_THAT(source.not_seen(), ElementsAre(HasSubstr("127.0.0.1:28028: why")));
     std::vector<jobs::Record> records;
-    for (const MonoTime until = host::mono_now() + 20s; asked.count < 3 && host::mono_now() < until;)
+    for (const MonoTime until = host::mono_now() + 20s; asked.count() < 3 && host::mono_now() < until;)
       for (int second = 1; second < 59; ++second)
         source.poll(jobs, kStart + std::chrono::seconds(second), records);
-    EXPECT_GE(asked.count, 2);
+    EXPECT_GE(asked.count(), 2);
     EXPECT_THAT(records, IsEmpty());
     EXPECT_THAT(poll_until_reply(source, jobs, kStart + 75s), SizeIs(1));
   }
@@ -186,7 +190,7 @@ TEST(RasSource, states_what_keeps_it_from_asking) {
   environment = {.ras_address = "10.0.0.1:28028"};
   source.poll(jobs_of(ras), kStart + 15s, records);
   EXPECT_THAT(source.not_seen(), ElementsAre(HasSubstr("only loopback")));
-  EXPECT_EQ(asked.count, 0);
+  EXPECT_EQ(asked.count(), 0);
   source.poll({}, kStart + 16s, records);
   EXPECT_THAT(source.not_seen(), IsEmpty()) << "the job has ended";
 }
