@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The alerts of a controller without the rest of it: alert_sender CONFIGURATION. Reads lines "raised|changed|
 // resolved FINDING info|ticket|page NODE GPU" and sends each as an alert about a hanging job, until its input
-// ends and nothing waits.
+// ends. The line "figures", and the end, print what each receiver got, up to an empty line.
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -57,6 +57,13 @@ void send_line(alerts::Sender& sender, const Clock& clock, const std::string& li
   sender.send(std::vector{alert}, std::vector{report});
 }
 
+void print_figures(const alerts::Sender& sender) {
+  for (const alerts::ReceiverFigures& figures : sender.figures())
+    std::cout << figures.name << " delivered " << figures.delivered << " failed " << figures.failed
+              << " dropped " << figures.dropped << " waiting " << figures.waiting << "\n";
+  std::cout << std::endl;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,13 +81,11 @@ int main(int argc, char** argv) {
       config->alerts);
   std::thread input([&] {
     for (std::string line; std::getline(std::cin, line);)
-      loop.post([&, line] { send_line(sender, clock, line); });
+      loop.post([&, line] { line == "figures" ? print_figures(sender) : send_line(sender, clock, line); });
     loop.post([&loop] { loop.stop(); });
   });
   loop.run();
   input.join();
-  for (const alerts::ReceiverFigures& figures : sender.figures())
-    std::cout << figures.name << " delivered " << figures.delivered << " failed " << figures.failed
-              << " dropped " << figures.dropped << " waiting " << figures.waiting << "\n";
+  print_figures(sender);
   return 0;
 }
