@@ -16,6 +16,8 @@ inline constexpr std::string_view kLeaf = "leaf";
 inline constexpr std::string_view kNic = "nic";
 inline constexpr std::string_view kHost = "host";
 inline constexpr std::string_view kStopped = "stopped";  // a process of a rank
+// A process waits for a processor although the host has free ones: the limit of its cgroup, or its affinity.
+inline constexpr std::string_view kProcessorWait = "processor_wait";
 inline constexpr std::string_view kPowerBrake = "power_brake";
 inline constexpr std::string_view kThermal = "thermal";
 inline constexpr std::string_view kHardwareSlowdown = "hw_slowdown";

@@ -35,6 +35,11 @@ bool is_of_attempt(const JobFinding& finding) {
   return finding.effect == Effect::hang || finding.effect == Effect::crash || finding.effect == Effect::none;
 }
 
+Situation situation_of(const SlowCase& found) {
+  if (found.is_fatal) return Situation::fatal;
+  return found.cause == kProcessorWait ? Situation::processor_wait : Situation::usual;
+}
+
 std::string text_of(double fraction) {
   return std::to_string(static_cast<int>(std::lround(100 * fraction))) + " %";
 }
@@ -267,7 +272,7 @@ void JobWatch::report_slow(const SlowCase& found, WallTime end) {
   finding.summary =
       to_string(found.culprit) + (slowdown ? " slows the job by " + text_of(*slowdown) : " is at fault");
   if (!found.evidence.empty()) finding.summary += ": " + found.evidence.front().text;
-  raise(std::move(finding), found.is_fatal ? Situation::fatal : Situation::usual, end);
+  raise(std::move(finding), situation_of(found), end);
 }
 
 void JobWatch::report_regression(WallTime end, bool is_explained) {

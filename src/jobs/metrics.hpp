@@ -42,6 +42,7 @@ enum class Metric : std::uint8_t {
   process_disk_sleep,
   process_stopped,
   process_io_bytes_s,
+  process_run_delay,
   nic_tx_bytes_s,
   nic_rx_bytes_s,
   nic_up,
@@ -69,7 +70,7 @@ struct MetricInfo {
   double max;  // a larger value is not a value: a share above 1, a power above 10 kW
 };
 
-inline constexpr std::array<MetricInfo, 41> kMetrics{{
+inline constexpr std::array<MetricInfo, 42> kMetrics{{
     {Metric::gpu_power_w, Table::gpu, "power_w", ValueKind::gauge, 1e4},
     {Metric::gpu_sm_clock_mhz, Table::gpu, "sm_clock_mhz", ValueKind::gauge, 1e4},
     {Metric::gpu_util, Table::gpu, "util", ValueKind::share, 1},
@@ -94,6 +95,7 @@ inline constexpr std::array<MetricInfo, 41> kMetrics{{
     {Metric::process_disk_sleep, Table::process, "disk_sleep", ValueKind::share, 1},
     {Metric::process_stopped, Table::process, "stopped", ValueKind::share, 1},
     {Metric::process_io_bytes_s, Table::process, "io_bytes_s", ValueKind::gauge, 1e13},
+    {Metric::process_run_delay, Table::process, "run_delay", ValueKind::share, 1},
     {Metric::nic_tx_bytes_s, Table::nic, "tx_bytes_s", ValueKind::gauge, 1e13},
     {Metric::nic_rx_bytes_s, Table::nic, "rx_bytes_s", ValueKind::gauge, 1e13},
     {Metric::nic_up, Table::nic, "up", ValueKind::share, 1},

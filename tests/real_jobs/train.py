@@ -77,7 +77,6 @@ def load(path):
 def collect(gpu, gradient):
     gpu.set(SPIN)
     dist.all_reduce(gradient)
-    gpu.set(BUSY)
 
 
 def carry_out(order, gpu, rank, world):
@@ -120,8 +119,9 @@ def main():
     step, begin = 0, time.monotonic()
     while True:
         load(words.data)
-        gpu.set(BUSY)
+        gpu.set(IDLE)
         compute(products)
+        gpu.set(BUSY)
         time.sleep(words.kernel_s)
         collect(gpu, gradient)
         step += 1

@@ -22,6 +22,12 @@ float grown_io(const TaskIo& before, const TaskIo& now) {
                 growth(before.storage_written_bytes, now.storage_written_bytes));
 }
 
+// Share of the time for which the main thread waited for a processor.
+float delayed_share(std::optional<Duration> before, std::optional<Duration> now, float seconds) {
+  if (!before || !now || *now < *before) return jobs::kMissing;
+  return std::min(1.0F, static_cast<float>(to_seconds(*now - *before)) / seconds);
+}
+
 MonoTime start_of(std::uint64_t started_ticks) {
   return MonoTime(std::chrono::milliseconds(started_ticks * 1000 / host::kTicksPerSecond));
 }
@@ -48,6 +54,7 @@ std::optional<ProcessTable::Used> ProcessTable::read_used(std::int64_t pid) cons
   auto io = host::read_task_io(files_, pid);
   if (!io && io.error().code == Errc::denied && reader_) io = reader_->io(pid, task->started_ticks);
   if (io) used.io = *io;
+  if (const auto delay = host::read_run_delay(files_, pid)) used.run_delay = *delay;
   used.is_io_denied = !io && io.error().code == Errc::denied;
   return used;
 }
@@ -108,6 +115,8 @@ ProcessTable::Rates ProcessTable::rates_of(const Row& row, const Usage& now, Mon
   }
   rates.cpu = ticks / static_cast<float>(host::kTicksPerSecond) / seconds;
   if (main->second.io) rates.io_bytes_s = bytes / seconds;
+  if (const auto before = row.usage.find(row.pid); before != row.usage.end())
+    rates.run_delay = delayed_share(before->second.run_delay, main->second.run_delay, seconds);
   return rates;
 }
 
@@ -116,6 +125,7 @@ void ProcessTable::close(const SeenJobs& jobs, MonoTime now, jobs::WindowRecord&
   jobs::Column disk_sleep{Metric::process_disk_sleep, {}};
   jobs::Column stopped{Metric::process_stopped, {}};
   jobs::Column io{Metric::process_io_bytes_s, {}};
+  jobs::Column run_delay{Metric::process_run_delay, {}};
   std::vector<Row> next;
   denied_io_ = 0;
   for (const SeenJob& job : jobs.jobs) {
@@ -132,6 +142,7 @@ void ProcessTable::close(const SeenJobs& jobs, MonoTime now, jobs::WindowRecord&
       disk_sleep.values.push_back(row->disk_sleep.value());
       stopped.values.push_back(row->stopped.value());
       io.values.push_back(rates.io_bytes_s);
+      run_delay.values.push_back(rates.run_delay);
       next.push_back(Row{.key = row->key,
                          .pid = row->pid,
                          .started_ticks = row->started_ticks,
@@ -143,7 +154,7 @@ void ProcessTable::close(const SeenJobs& jobs, MonoTime now, jobs::WindowRecord&
   }
   rows_ = std::move(next);
   if (window.processes.empty()) return;
-  for (jobs::Column* column : {&cpu, &disk_sleep, &stopped, &io})
+  for (jobs::Column* column : {&cpu, &disk_sleep, &stopped, &io, &run_delay})
     window.columns.push_back(std::move(*column));
 }
 

@@ -20,8 +20,8 @@
 namespace autopilot::collect {
 
 // The process columns of one window. Reads /proc, which the kernel answers from memory: one file of each main
-// process once a second, two of each process of a rank at the edges of a window. A process that ended, or
-// whose pid another process has now, has no row. For one thread.
+// process once a second, up to three of each process of a rank at the edges of a window. A process that
+// ended, or whose pid another process has now, has no row. For one thread.
 class ProcessTable {
  public:
   static constexpr std::size_t kMaxRows = 256;      // of a window; further ranks are left out
@@ -47,6 +47,7 @@ class ProcessTable {
     std::uint64_t started_ticks = 0;
     std::uint64_t cpu_ticks = 0;
     std::optional<host::TaskIo> io;
+    std::optional<Duration> run_delay;
     bool is_io_denied = false;
   };
   using Usage = std::map<std::int64_t, Used>;  // by pid
@@ -61,6 +62,7 @@ class ProcessTable {
   struct Rates {
     float cpu = jobs::kMissing;
     float io_bytes_s = jobs::kMissing;
+    float run_delay = jobs::kMissing;
   };
 
   [[nodiscard]] Row* find(const std::string& job, const RankProcess& process);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -93,6 +94,32 @@ TEST_F(SampledProcesses, a_busy_process_uses_a_core) {
   EXPECT_GT(value_of(window_, Metric::process_cpu), 0.07 / seconds);
   EXPECT_LT(value_of(window_, Metric::process_cpu), 1.2);
   EXPECT_EQ(value_of(window_, Metric::process_stopped), 0);
+}
+
+[[noreturn]] void occupy_processor(int number) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(number, &one);
+  ::sched_setaffinity(0, sizeof one, &one);
+  for (volatile unsigned turn = 0;; turn = turn + 1) {
+  }
+}
+
+TEST_F(SampledProcesses, a_process_that_shares_its_processor_waits_for_it) {
+  const int processor = ::sched_getcpu();
+  RealChild other([&] { occupy_processor(processor); });
+  RealChild child([&] { occupy_processor(processor); });
+  const SeenJobs jobs = jobs_of(child.pid());
+  const MonoTime begin = now();
+  table_.sample(jobs, begin);
+  const auto delay = [&] { return host::read_run_delay(files_, child.pid()).value_or(Duration{0}); };
+  const Duration before = delay();
+  while (delay() - before < 100ms && now() - begin < 10s)
+    std::this_thread::yield();
+  const MonoTime end = now();
+  table_.close(jobs, end, window_);
+  EXPECT_GE(value_of(window_, Metric::process_run_delay), 0.09 / to_seconds(end - begin));
+  EXPECT_LE(value_of(window_, Metric::process_run_delay), 1);
 }
 
 TEST_F(SampledProcesses, a_stopped_process_is_stopped) {

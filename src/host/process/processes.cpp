@@ -109,6 +109,19 @@ Result<TaskIo> read_task_io(const Files& files, std::int64_t pid) {
   return parse_task_io(text);
 }
 
+Result<Duration> parse_run_delay(std::string_view text) {
+  const auto words = split(trim(text), ' ');
+  const auto delay = words.size() == 3 ? parse_number<std::int64_t>(words[1]) : std::nullopt;
+  if (!delay || *delay < 0)
+    return fail(Errc::malformed, "schedstat: " + to_utf8(text.substr(0, 80)) + " is not three numbers");
+  return Duration(*delay);
+}
+
+Result<Duration> read_run_delay(const Files& files, std::int64_t pid) {
+  const std::string text = TRY(files.read(std::string(kProc) + "/" + std::to_string(pid) + "/schedstat"));
+  return parse_run_delay(text);
+}
+
 Result<Tasks> read_tasks(const Files& files) {
   Tasks tasks;
   std::optional<Error> problem;

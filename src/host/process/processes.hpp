@@ -53,6 +53,12 @@ struct TaskIo {
 [[nodiscard]] Result<TaskIo> read_task_io(const Files& files, std::int64_t pid);
 [[nodiscard]] Result<TaskIo> parse_task_io(std::string_view text);
 
+// How long the main thread of a process was ready to run and waited for a processor since its start: others
+// ran, or the limit of its cgroup was used up. /proc/<pid>/schedstat; readable for every user. not_found: the
+// process ended, or the kernel does not count it.
+[[nodiscard]] Result<Duration> read_run_delay(const Files& files, std::int64_t pid);
+[[nodiscard]] Result<Duration> parse_run_delay(std::string_view text);
+
 // A process in a sleep that no signal ends (D).
 struct BlockedTask {
   TaskState task;

@@ -56,6 +56,12 @@ TEST(Tasks, io_without_its_rows_is_malformed) {
     EXPECT_FALSE(parse_task_io(text)) << text;
 }
 
+TEST(Tasks, run_delay_is_the_second_of_three_numbers) {
+  EXPECT_EQ(parse_run_delay("30869949521 421247700949 21454\n"), Duration(421247700949));
+  for (const char* text : {"", "1 2\n", "1 -2 3\n", "1 x 3\n", "1 2 3 4\n", "1 99999999999999999999 3\n"})
+    EXPECT_FALSE(parse_run_delay(text)) << text;
+}
+
 TEST(Tasks, what_is_no_row_is_malformed) {
   for (const std::string& text :
        {std::string(), std::string("42"), std::string(")42("), std::string("42 (a) D"),

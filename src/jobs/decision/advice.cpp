@@ -35,6 +35,10 @@ std::vector<std::string> machine_commands(const JobFinding& finding) {
   if (has_signal(finding, "process_stopped"))
     commands.push_back("ps -eo pid,stat,args | awk '$2 ~ /^T/'   # on " + node +
                        "; continue one: kill -CONT PID");
+  if (finding.cause == kProcessorWait)
+    commands.push_back(
+        "systemd-cgtop   # on " + node +
+        "; the limit: nr_throttled in cpu.stat of the job's cgroup; the affinity: taskset -p PID");
   if (finding.culprit.kind == EntityKind::host)
     commands.push_back("autopilot check   # on " + node);
   else

@@ -162,6 +162,12 @@ bool decide_special(const DecisionInputs& inputs, const Policy& policy, Decision
       decision.choice = inputs.effect == Effect::crash ? Choice::restart_in_place : Choice::keep_running;
       decision.because = "The program caused the error: no node is cordoned";
       return true;
+    case Situation::processor_wait:
+      decision.because =
+          "A process waits for a processor although the host has free ones: check the CPU limit and the "
+          "affinity "
+          "of its pod or cgroup; the limit would follow the job to another node";
+      return true;
     case Situation::loss_not_a_number:
       decision.choice = Choice::stop_now;
       decision.is_recommendation = true;

@@ -28,6 +28,7 @@ enum class Situation : std::uint8_t {
   fatal,              // a part of the job's machine does not work any more
   contained,          // a contained memory error: one process ended, the GPU works
   application,        // an error of the program: no node is at fault
+  processor_wait,     // a limit of the job itself, which follows it to another node
   loss_not_a_number,  // what the job computes is wrong, for an unknown reason
 };
 

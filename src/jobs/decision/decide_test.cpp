@@ -203,6 +203,14 @@ TEST(Decide, an_application_error_takes_no_node) {
   EXPECT_EQ(decide(inputs, acting_policy()).choice, Choice::restart_in_place);
 }
 
+TEST(Decide, a_processor_limit_takes_no_node) {
+  DecisionInputs inputs = slow_job(64, 0.5);
+  inputs.situation = Situation::processor_wait;
+  const Decision decision = decide(inputs, acting_policy());
+  EXPECT_EQ(decision.choice, Choice::keep_running);
+  EXPECT_NE(decision.because.find("CPU limit"), std::string::npos);
+}
+
 TEST(Decide, a_loss_that_is_not_a_number_never_continues_silently) {
   for (const double probability : {0.0, 1.0, kUnknownHours}) {
     DecisionInputs inputs = slow_job(64, 0);

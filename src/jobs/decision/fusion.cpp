@@ -46,6 +46,7 @@ constexpr auto kLikelihoods = std::to_array<Likelihood>({
     {"process_disk_sleep", Family::host, 2.5},  // assumption: shared storage shows on all ranks instead
     {"disk_sleep", Family::host, 2.5},          // assumption: likewise
     {"process_cpu_low", Family::host, 3.0},     // assumption: others use the processors
+    {"run_delay_high", Family::host, 3.0},      // assumption: a limit, an affinity or others delay it
     {"host_cpu_high", Family::host, 2.0},       // assumption: job processes can cause it
     {"run_queue_high", Family::host, 2.0},      // assumption: likewise
     {"psi_cpu_high", Family::host, 2.5},        // assumption: likewise

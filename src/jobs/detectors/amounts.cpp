@@ -54,6 +54,7 @@ constexpr std::array<MetricTitle, kMetrics.size()> kMetricTitles{{
     {"time of the process in disk sleep", Unit::share},
     {"time of the process stopped", Unit::share},
     {"I/O of the process", Unit::rate},
+    {"time of the process waiting for a processor", Unit::share},
     {"NIC traffic sent", Unit::rate},
     {"NIC traffic received", Unit::rate},
     {"time of the port active", Unit::share},

@@ -173,13 +173,17 @@ std::optional<RankAccusation> accuse_host(const RankDeviations& signs, const Job
   const bool is_stopped = !found.empty();
   const bool idles =
       signs.shows(Sign::idle, {Table::gpu}) && signs.shows(Sign::hint, {Table::process, Table::host});
-  const bool starves =
-      job.is_slow && signs.shows(Sign::hint, {Table::process}) && signs.shows(Sign::hint, {Table::host});
+  const bool waits_for_processor = signs.has("run_delay_high");
+  const bool starves = job.is_slow && signs.shows(Sign::hint, {Table::process}) &&
+                       (waits_for_processor || signs.shows(Sign::hint, {Table::host}));
   if (!is_stopped && !(job.is_synchronous && (idles || starves))) return std::nullopt;
   append(found, signs.with(Sign::hint, {Table::process, Table::host}));
   append(found, signs.with(Sign::idle, {Table::gpu}));
-  return RankAccusation{BlameVerdict::culprit_host, std::move(found),
-                        std::string(is_stopped ? kStopped : kHost)};
+  const bool is_host_full = signs.has("host_cpu_high") || signs.has("run_queue_high");
+  const std::string_view cause = is_stopped                             ? kStopped
+                                 : waits_for_processor && !is_host_full ? kProcessorWait
+                                                                        : kHost;
+  return RankAccusation{BlameVerdict::culprit_host, std::move(found), std::string(cause)};
 }
 
 std::optional<RankAccusation> accuse_late_gpu(const RankDeviations& signs, const JobCondition& job) {

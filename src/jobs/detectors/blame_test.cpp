@@ -95,6 +95,14 @@ TEST(Blame, a_rank_held_up_by_its_host_accuses_the_host) {
   EXPECT_EQ(to_string(judge_signals({"util_low", "psi_cpu_high"}).culprit), "node gpu-001");
 }
 
+TEST(Blame, a_process_that_waits_for_a_processor_slows_the_job) {
+  EXPECT_EQ(judge_signals({"run_delay_high"}).cause, "processor_wait");
+  EXPECT_EQ(judge_signals({"run_delay_high"}).verdict, BlameVerdict::culprit_host);
+  EXPECT_EQ(judge_signals({"run_delay_high", "host_cpu_high"}).cause, "host");
+  EXPECT_EQ(judge_signals({"run_delay_high"}, {true, false, RoleSource::declared}).verdict,
+            BlameVerdict::none);
+}
+
 TEST(Blame, a_stopped_process_accuses_the_host_whatever_else_deviates) {
   const Blame blame = judge_signals({"sm_clock_low", "process_stopped", "util_low"});
   EXPECT_EQ(blame.verdict, BlameVerdict::culprit_host);
