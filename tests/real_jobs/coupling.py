@@ -13,7 +13,7 @@ import time
 import yaml
 
 # Of an L40S, plausible: watts, MHz, per cent.
-READINGS = {"b": (290, 2415, 98), "s": (118, 2490, 100), "i": (36, 210, 0)}
+READINGS = {"b": (290, 2415, 0.98), "s": (118, 2490, 1), "i": (36, 210, 0)}
 USED = 31 << 30
 
 
