@@ -42,8 +42,8 @@ struct CounterReading {
 
 using BothReadings = std::array<CounterReading, 2>;
 
-// Each part takes at most `part`; one that hung in the reading `before` (nullptr: there is none) is not read
-// again.
+// Each part takes at most `part`; a part that hung in the reading `before` (nullptr: no earlier one) is not
+// read again.
 [[nodiscard]] CounterReading read_counters(const std::shared_ptr<const host::Host>& host,
                                            const std::vector<RankProcess>& processes, DeadlineRunner& runner,
                                            Duration part, const CounterReading* before);
