@@ -54,6 +54,13 @@ const CheckResult* required_but_unknown(const NodeSnapshot& snapshot) {
   return nullptr;
 }
 
+std::string joined_states(const SlurmNode& node) {
+  std::string text;
+  for (const std::string& state : node.states)
+    text += (text.empty() ? "" : "+") + state;
+  return text;
+}
+
 std::string sentence(std::string text) {
   text = to_printable(trim(text), 300);
   if (text.ends_with('.')) text.pop_back();
@@ -120,8 +127,8 @@ SlurmDecision decide(const NodeFitness& fitness, const SlurmNode& node, bool may
     const bool is_drained_by_others = node.is_in("DRAIN") && !node.reason.empty();
     return {.why = is_drained_by_others ? "it stays drained: " + node.reason : std::string()};
   }
-  if (node.is_in("DOWN") || node.is_in("FAIL"))
-    return {.why = "it stays drained, because Slurm states that it is down"};
+  if (!node.is_only_drained())
+    return {.why = "it stays drained, because Slurm states more: " + joined_states(node)};
   if (!may_resume) return {.why = "it is drained; the health check resumes it"};
   return {.step = SlurmStep::resume};
 }

@@ -42,8 +42,8 @@ struct SlurmDecision {
 };
 
 // An unfit node is drained unless it is unavailable already: a reason of a person is never replaced. A fit
-// node that is drained with a reason of ours, and in no other state that a person or Slurm would have set, is
-// resumed. may_resume: false for a verb that only drains.
+// node that is only drained, with a reason of ours, is resumed. may_resume: false for a verb that only
+// drains.
 [[nodiscard]] SlurmDecision decide(const NodeFitness& fitness, const SlurmNode& node, bool may_resume);
 
 }  // namespace autopilot::cli

@@ -114,6 +114,9 @@ TEST(SlurmDecision, only_an_own_drain_ends_and_only_by_the_health_check) {
   // Of the in-flight engine: "autopilot FINDING: ...".
   EXPECT_EQ(decide(fit(), in({"IDLE", "DRAIN"}, "autopilot 0011: GPU 3"), true).step, SlurmStep::none);
   EXPECT_EQ(decide(fit(), in({"DOWN", "DRAIN"}, "autopilot: gpu_lost 1"), true).step, SlurmStep::none);
+  EXPECT_EQ(decide(fit(), in({"IDLE", "DRAIN", "REBOOT_REQUESTED"}, "autopilot: gpu_lost 1"), true).step,
+            SlurmStep::none)
+      << "a resume would end the request of a person";
   EXPECT_EQ(decide(fit(), in({"IDLE"}), true).step, SlurmStep::none);
 }
 

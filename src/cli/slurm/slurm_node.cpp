@@ -51,6 +51,15 @@ bool SlurmNode::is_unavailable() const {
   return std::ranges::any_of(kUnavailable, [this](std::string_view state) { return is_in(state); });
 }
 
+bool SlurmNode::is_only_drained() const {
+  constexpr std::array<std::string_view, 9> kHarmless{
+      "DRAIN", "DRAINED", "DRAINING", "IDLE", "ALLOCATED", "MIXED", "COMPLETING", "PLANNED", "RESERVED"};
+  const auto is_harmless = [&](const std::string& state) {
+    return std::ranges::find(kHarmless, state) != kHarmless.end();
+  };
+  return is_in("DRAIN") && std::ranges::all_of(states, is_harmless);
+}
+
 Result<SlurmNode> parse_slurm_node(std::string_view text, std::string_view name) {
   SlurmNode node;
   for (const std::string_view line : split(text, '\n')) {

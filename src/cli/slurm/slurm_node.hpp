@@ -21,6 +21,8 @@ struct SlurmNode {
   [[nodiscard]] bool is_in(std::string_view state) const;
   // Gets no new job: DRAIN, DOWN, FAIL, FAILING, or a state of a reboot or of power saving.
   [[nodiscard]] bool is_unavailable() const;
+  // Drained, and in no other state that a resume would end, such as DOWN or a reboot that waits.
+  [[nodiscard]] bool is_only_drained() const;
   [[nodiscard]] bool has_own_reason() const { return reason.starts_with(kOwnDrain); }
 };
 
