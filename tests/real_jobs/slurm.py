@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 
 import harness  # noqa: E402
-from network_lab import mount_own_names, run  # noqa: E402
+from network_lab import mount_own_names, run, try_to  # noqa: E402
 
 PROGRAMS = ["munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol", "ip", "nsenter", "unshare"]
 CONTROLLER = "10.9.0.254"
@@ -130,6 +130,10 @@ class SlurmLab:
             os.kill(init, signal.SIGTERM)
         for process in reversed(self.processes):
             process.stop()
+        for name in self.names:
+            try_to("ip", "link", "del", f"s-{name}")
+            try_to("ip", "netns", "del", name)
+        try_to("ip", "link", "del", "slurm")
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
