@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "core/parse.hpp"
-#include "host/process/child.hpp"
+#include "host/slurm/scontrol.hpp"
 #include "jobs/decision/alert_text.hpp"
 
 namespace autopilot::agent {
 namespace {
 
 constexpr std::size_t kMaxReason = 200;
-constexpr std::size_t kMaxShownOutput = 300;
-constexpr host::RunLimits kLimits{.output_bytes = 16 * 1024};
 
 bool is_number(std::string_view text) {
   constexpr std::size_t kMaxDigits = 10;
@@ -21,32 +19,10 @@ bool is_number(std::string_view text) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "n[1-3]" or "n1,n2" would name several nodes, and "ALL" every node.
-bool is_node_name(std::string_view name) {
-  constexpr std::size_t kMaxName = 253;
-  return name.size() <= kMaxName && jobs::is_safe_in_shell(name) && to_lower(name) != "all";
-}
-
 SlurmCommand drain(const jobs::JobFinding& finding) {
   const std::string reason = to_printable(
       "autopilot " + finding.id + ": " + jobs::to_string(finding.culprit) + ", " + finding.cause, kMaxReason);
   return {{"update", "NodeName=" + finding.culprit.node, "State=DRAIN", "Reason=" + reason}};
-}
-
-// SLURM_CONF names the configuration where it is not in the default place.
-std::vector<std::string> environment_of_scontrol() {
-  constexpr std::string_view kConfiguration = "SLURM_CONF=";
-  std::vector<std::string> environment{"LC_ALL=C"};
-  for (std::string& entry : host::own_environment())
-    if (entry.starts_with(kConfiguration)) environment.push_back(std::move(entry));
-  return environment;
-}
-
-std::string text_of(const SlurmCommand& command) {
-  std::string text = "scontrol";
-  for (const std::string& argument : command.arguments)
-    text += ' ' + argument;
-  return text;
 }
 
 }  // namespace
@@ -71,7 +47,7 @@ Result<std::vector<SlurmCommand>> slurm_commands(const jobs::WantedAction& actio
   const bool is_switch = finding.culprit.kind == jobs::EntityKind::leaf;
   std::vector<SlurmCommand> commands;
   if (is_drained && finding.culprit.is_accused() && !is_switch) {
-    if (!is_node_name(finding.culprit.node))
+    if (!host::is_slurm_node(finding.culprit.node))
       return fail(Errc::malformed, "the name of the accused node is not a name of one node of Slurm");
     commands.push_back(drain(finding));
   }
@@ -88,18 +64,9 @@ Result<std::vector<SlurmCommand>> slurm_commands(const jobs::WantedAction& actio
 
 Status run_slurm_commands(host::ChildRunner& runner, const Clock& clock, const std::string& scontrol,
                           const std::vector<SlurmCommand>& commands, const std::stop_token& stop) {
-  for (const SlurmCommand& command : commands) {
-    const host::ChildReport report = TRY(runner.run(
-        {.program = scontrol, .arguments = command.arguments, .environment = environment_of_scontrol()},
-        clock.now().mono + kSlurmDeadline, kLimits, stop));
-    if (report.end == host::ChildEnd::timed_out)
-      return fail(Errc::timed_out, text_of(command) + ": no end within " + format_duration(kSlurmDeadline));
-    if (report.end != host::ChildEnd::exited || report.status.code != 0)
-      return fail(
-          Errc::unavailable,
-          text_of(command) + ": " + host::to_string(report.status) + ", " +
-              to_printable(trim(report.errors.empty() ? report.output : report.errors), kMaxShownOutput));
-  }
+  for (const SlurmCommand& command : commands)
+    (void)TRY(
+        host::run_scontrol(runner, scontrol, command.arguments, clock.now().mono + kSlurmDeadline, stop));
   return {};
 }
 

@@ -29,7 +29,7 @@ std::unique_ptr<Receiver> make_receiver(const Surroundings& around, const config
 
 }  // namespace
 
-struct Sender::Told {
+struct Sender::Recipient {
   std::unique_ptr<Receiver> receiver;
   jobs::Severity least = jobs::Severity::info;
   std::set<std::string> findings{};
@@ -45,7 +45,7 @@ struct Sender::Told {
 
 Sender::Sender(const Surroundings& around, const std::vector<config::AlertReceiver>& receivers) {
   for (const config::AlertReceiver& receiver : receivers)
-    receivers_.push_back({make_receiver(around, receiver), severity_of(receiver.least)});
+    recipients_.push_back({make_receiver(around, receiver), severity_of(receiver.least)});
 }
 
 Sender::~Sender() = default;
@@ -53,23 +53,23 @@ Sender::~Sender() = default;
 void Sender::send(std::span<const jobs::Alert> alerts, std::span<const jobs::JobReport> reports) {
   for (const jobs::Alert& alert : alerts) {
     const Notice notice = make_notice(alert, reports);
-    for (Told& told : receivers_)
-      if (told.wants(alert)) told.receiver->send(notice);
+    for (Recipient& recipient : recipients_)
+      if (recipient.wants(alert)) recipient.receiver->send(notice);
   }
 }
 
 void Sender::resume(std::span<const jobs::Alert> alerts, std::span<const jobs::JobReport> reports) {
   for (const jobs::Alert& alert : alerts) {
     const Notice notice = make_notice(alert, reports);
-    for (Told& told : receivers_)
-      if (told.wants(alert)) told.receiver->resume(notice);
+    for (Recipient& recipient : recipients_)
+      if (recipient.wants(alert)) recipient.receiver->resume(notice);
   }
 }
 
 std::vector<ReceiverFigures> Sender::figures() const {
   std::vector<ReceiverFigures> figures;
-  for (const Told& told : receivers_)
-    figures.push_back(told.receiver->figures());
+  for (const Recipient& recipient : recipients_)
+    figures.push_back(recipient.receiver->figures());
   return figures;
 }
 

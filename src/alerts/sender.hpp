@@ -36,9 +36,9 @@ class Sender {
   [[nodiscard]] std::vector<ReceiverFigures> figures() const;
 
  private:
-  struct Told;
+  struct Recipient;
 
-  std::vector<Told> receivers_;
+  std::vector<Recipient> recipients_;
 };
 
 }  // namespace autopilot::alerts

@@ -28,4 +28,8 @@ void write_evidence(JsonWriter& json, const std::vector<jobs::Evidence>& evidenc
 [[nodiscard]] std::string_view to_string(jobs::EntityKind kind);
 [[nodiscard]] std::optional<jobs::EntityKind> parse_entity_kind(std::string_view word);
 
+// The words of jobs::to_string.
+[[nodiscard]] std::optional<jobs::Severity> parse_job_severity(std::string_view word);
+[[nodiscard]] std::optional<jobs::Choice> parse_job_choice(std::string_view word);
+
 }  // namespace autopilot::api

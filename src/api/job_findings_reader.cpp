@@ -21,19 +21,9 @@ std::optional<jobs::Effect> parse_effect(std::string_view word) {
   return find_word(std::array{none, slow, regression, hang, crash}, word);
 }
 
-std::optional<jobs::Severity> parse_job_severity(std::string_view word) {
-  using enum jobs::Severity;
-  return find_word(std::array{info, ticket, page}, word);
-}
-
 std::optional<jobs::Family> parse_family(std::string_view word) {
   using enum jobs::Family;
   return find_word(std::array{ecc, clock, pcie, nvlink, nic, host, progress, history}, word);
-}
-
-std::optional<jobs::Choice> parse_choice(std::string_view word) {
-  using enum jobs::Choice;
-  return find_word(std::array{keep_running, swap_at_checkpoint, stop_now, restart_in_place}, word);
 }
 
 std::optional<jobs::JobHealth> parse_job_health(std::string_view word) {
@@ -43,7 +33,7 @@ std::optional<jobs::JobHealth> parse_job_health(std::string_view word) {
 
 jobs::Decision read_decision(const JsonObject& object) {
   jobs::Decision decision;
-  decision.choice = object.choice("choice", parse_choice);
+  decision.choice = object.choice("choice", parse_job_choice);
   decision.is_recommendation = object.flag("recommendation");
   // A loss that is not finite is left out.
   decision.loss_continue = object.number_if_any("lossContinue").value_or(0);
@@ -60,6 +50,16 @@ jobs::Decision read_decision(const JsonObject& object) {
 }
 
 }  // namespace
+
+std::optional<jobs::Severity> parse_job_severity(std::string_view word) {
+  using enum jobs::Severity;
+  return find_word(std::array{info, ticket, page}, word);
+}
+
+std::optional<jobs::Choice> parse_job_choice(std::string_view word) {
+  using enum jobs::Choice;
+  return find_word(std::array{keep_running, swap_at_checkpoint, stop_now, restart_in_place}, word);
+}
 
 jobs::Entity read_culprit(const JsonObject& object) {
   jobs::Entity culprit;

@@ -211,6 +211,7 @@ void members(V& v, jobs::NodeFindingRecord& r) {
   v.text("check", r.check, kLongestText, Need::required);
   v.text("reason", r.reason, kLongestText, Need::required);
   v.word("health", r.health, kHealths, Need::required);
+  v.time("since", r.since, Need::optional);
 }
 
 template <class V>

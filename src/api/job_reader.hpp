@@ -127,7 +127,8 @@ class MemberReader {
       return true;
     });
   }
-  void time(std::string_view name, WallTime& time, Need need) {
+  template <class T>
+  void time(std::string_view name, T& time, Need need) {
     member(name, need, [&] {
       std::int64_t value = 0;
       if (!line_.read_nanoseconds(value, 0, kLatestTime)) return false;

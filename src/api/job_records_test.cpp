@@ -43,6 +43,8 @@ const std::vector<std::pair<JobFile, std::string_view>> kLines{
     {JobFile::events, R"({"type":"link","t":2,"node":"n","nic":"mlx5_0","edge":"down"})"},
     {JobFile::events,
      R"({"type":"finding","t":2,"node":"n","subject":"gpu/3","check":"gpu.ecc","reason":"ecc","health":"failed"})"},
+    {JobFile::events,
+     R"({"type":"finding","t":2,"node":"n","subject":"host","check":"host.kernel","reason":"old_kernel","health":"degraded","since":1.5})"},
     {JobFile::events, R"({"type":"node_state","t":2,"node":"n","state":"lost"})"},
     {JobFile::events, R"({"type":"exit","t":2,"job":"j","rank":0,"code":-1,"signal":9,"oom":true})"},
     {JobFile::events, R"({"type":"log","t":2,"job":"j","rank":0,"text":"line\u000aend \"quoted\" ü"})"},

@@ -75,7 +75,8 @@ class ObjectSchema {
   void seconds(std::string_view name, const T& /*duration*/, double low, double high, Need need) {
     add(name, number_schema(low, high), need);
   }
-  void time(std::string_view name, WallTime /*time*/, Need need) {
+  template <class T>
+  void time(std::string_view name, const T& /*time*/, Need need) {
     add(name, R"({"$ref":"#/$defs/time"})", need);
   }
   template <class E, std::size_t N>

@@ -69,6 +69,9 @@ class JobLineWriter {
     write_name(name);
     write_seconds(time.time_since_epoch());
   }
+  void time(std::string_view name, const std::optional<WallTime>& time, Need need) {
+    if (time) this->time(name, *time, need);
+  }
   template <class E, std::size_t N>
   void word(std::string_view name, E value, const WordTable<E, N>& table, Need /*need*/) {
     write_name(name);

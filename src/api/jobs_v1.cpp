@@ -87,34 +87,6 @@ void write_findings(JsonWriter& json, const std::vector<jobs::JobFinding>& findi
   json.end_list();
 }
 
-void write_people(JsonWriter& json, const jobs::JobReport& report) {
-  json.begin_list("feedback");
-  for (const jobs::Feedback& feedback : report.feedback) {
-    json.begin_object();
-    json.time("time", feedback.time);
-    json.word("finding", feedback.finding);
-    json.word("verdict", to_string(feedback.verdict));
-    json.word_if_any("by", feedback.by);
-    json.word_if_any("note", feedback.note);
-    json.end_object();
-  }
-  json.end_list();
-}
-
-jobs::Feedback read_feedback(const JsonObject& object) {
-  jobs::Feedback feedback;
-  feedback.time = object.time("time");
-  feedback.finding = object.word("finding");
-  feedback.verdict = object.choice("verdict", parse_job_verdict);
-  feedback.by = object.word_or_empty("by");
-  feedback.note = object.word_or_empty("note");
-  return feedback;
-}
-
-jobs::Acknowledgement read_job_acknowledgement(const JsonObject& object) {
-  return {.time = object.time("time"), .finding = object.word("finding"), .by = object.word_or_empty("by")};
-}
-
 void write_report(JsonWriter& json, const jobs::JobReport& report, bool is_listed) {
   write_members(json, report.state);
   json.word_if_any("owner", report.owner);
@@ -125,16 +97,8 @@ void write_report(JsonWriter& json, const jobs::JobReport& report, bool is_liste
   if (report.outcome) json.word("outcome", word_of(job_format::kOutcomes, *report.outcome));
   if (report.failure) write_failure(json, *report.failure);
   write_findings(json, report.findings, is_listed);
-  if (!is_listed) write_people(json, report);
-  json.begin_list("acknowledged");
-  for (const jobs::Acknowledgement& held : report.acknowledged) {
-    json.begin_object();
-    json.time("time", held.time);
-    json.word("finding", held.finding);
-    json.word_if_any("by", held.by);
-    json.end_object();
-  }
-  json.end_list();
+  if (!is_listed) write_feedback(json, report.feedback);
+  write_acknowledged(json, report.acknowledged);
   json.flag("muted", report.is_muted);
 }
 
@@ -150,7 +114,7 @@ jobs::JobReport read_report(const JsonObject& object) {
   if (object.has("failure")) report.failure = object.object("failure", read_failure);
   report.findings = object.list("findings", read_job_finding);
   if (object.has("feedback")) report.feedback = object.list("feedback", read_feedback);
-  report.acknowledged = object.list("acknowledged", read_job_acknowledgement);
+  report.acknowledged = object.list("acknowledged", read_acknowledgement);
   report.is_muted = object.flag("muted");
   return report;
 }
@@ -191,6 +155,44 @@ JobMuteRequest read_mute_request(const JsonObject& object) {
 }
 
 }  // namespace
+
+void write_feedback(JsonWriter& json, const std::vector<jobs::Feedback>& feedback) {
+  json.begin_list("feedback");
+  for (const jobs::Feedback& stated : feedback) {
+    json.begin_object();
+    json.time("time", stated.time);
+    json.word("finding", stated.finding);
+    json.word("verdict", to_string(stated.verdict));
+    json.word_if_any("by", stated.by);
+    json.word_if_any("note", stated.note);
+    json.end_object();
+  }
+  json.end_list();
+}
+
+void write_acknowledged(JsonWriter& json, const std::vector<jobs::Acknowledgement>& acknowledged) {
+  json.begin_list("acknowledged");
+  for (const jobs::Acknowledgement& held : acknowledged) {
+    json.begin_object();
+    json.time("time", held.time);
+    json.word("finding", held.finding);
+    json.word_if_any("by", held.by);
+    json.end_object();
+  }
+  json.end_list();
+}
+
+jobs::Feedback read_feedback(const JsonObject& object) {
+  return {.time = object.time("time"),
+          .finding = object.word("finding"),
+          .verdict = object.choice("verdict", parse_job_verdict),
+          .by = object.word_or_empty("by"),
+          .note = object.word_or_empty("note")};
+}
+
+jobs::Acknowledgement read_acknowledgement(const JsonObject& object) {
+  return {.time = object.time("time"), .finding = object.word("finding"), .by = object.word_or_empty("by")};
+}
 
 std::string_view to_string(JobBrain brain) {
   return word_of(kBrains, brain);

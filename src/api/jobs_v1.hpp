@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/json.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "jobs/brain.hpp"
@@ -64,6 +65,13 @@ struct JobMuteRequest {
 };
 [[nodiscard]] std::string to_json(const JobMuteRequest& request);
 [[nodiscard]] Result<JobMuteRequest> parse_job_mute(std::string_view json);
+
+// Members "feedback" and "acknowledged" of the open object: what people stated about the findings of a job;
+// and one element of these lists.
+void write_feedback(JsonWriter& json, const std::vector<jobs::Feedback>& feedback);
+void write_acknowledged(JsonWriter& json, const std::vector<jobs::Acknowledgement>& acknowledged);
+[[nodiscard]] jobs::Feedback read_feedback(const JsonObject& object);
+[[nodiscard]] jobs::Acknowledgement read_acknowledgement(const JsonObject& object);
 
 // "confirmed", "refuted", "unclear"
 [[nodiscard]] std::string_view to_string(jobs::Verdict verdict);

@@ -42,13 +42,14 @@ Result<std::string> AgentClient::exchange(const net::HttpRequest& request, Durat
 }
 
 Result<std::string> AgentClient::get(const std::string& path,
-                                     std::map<std::string, std::string, std::less<>> query) const {
+                                     std::map<std::string, std::string, std::less<>> query,
+                                     Duration deadline) const {
   net::HttpRequest request;
   request.method = "GET";
   request.path = path;
   request.query = std::move(query);
   request.headers["accept"] = "application/json";
-  return exchange(request, std::chrono::seconds{10});
+  return exchange(request, deadline);
 }
 
 Result<std::string> AgentClient::send(const std::string& method, const std::string& path, std::string body,
@@ -61,8 +62,8 @@ Result<std::string> AgentClient::send(const std::string& method, const std::stri
   return exchange(request, deadline);
 }
 
-Result<NodeSnapshot> AgentClient::node() const {
-  const auto body = TRY(get("/v1/node"));
+Result<NodeSnapshot> AgentClient::node(Duration deadline) const {
+  const auto body = TRY(get("/v1/node", {}, deadline));
   return api::parse_node(body);
 }
 

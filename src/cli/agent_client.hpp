@@ -21,10 +21,11 @@ class AgentClient {
   [[nodiscard]] bool is_ready() const;
   // Body of a 2xx response; any other response becomes the Error that it contains.
   [[nodiscard]] Result<std::string> get(const std::string& path,
-                                        std::map<std::string, std::string, std::less<>> query = {}) const;
+                                        std::map<std::string, std::string, std::less<>> query = {},
+                                        Duration deadline = std::chrono::seconds{10}) const;
   [[nodiscard]] Result<std::string> send(const std::string& method, const std::string& path, std::string body,
                                          Duration deadline = std::chrono::seconds{10}) const;
-  [[nodiscard]] Result<NodeSnapshot> node() const;
+  [[nodiscard]] Result<NodeSnapshot> node(Duration deadline = std::chrono::seconds{10}) const;
   [[nodiscard]] const net::HttpTarget& target() const { return target_; }
 
  private:

@@ -94,7 +94,7 @@ class Brain::State {
     else if (const auto* phase = std::get_if<PhaseRecord>(&record))
       take_phase(*phase);
     else if (const auto trouble = troubles_.add(record))
-      rails_.became_unhealthy(*trouble, time_of(record));
+      rails_.became_unhealthy(trouble->node, trouble->begin);
   }
 
   void advance(WallTime now) {

@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr WallTime kStart{std::chrono::hours(500000)};
@@ -326,6 +327,23 @@ TEST(Brain, the_breaker_stops_actions_and_pages_a_person) {
   EXPECT_THAT(page->body, HasSubstr("became unhealthy"));
 }
 
+TEST(Brain, findings_that_nodes_had_before_their_agents_started_do_not_open_the_breaker) {
+  BrainRun run(acting(20));
+  run.run(20);
+  checkpoint(run);
+  for (const char* node : {"n2", "n3", "n4", "n5"})
+    run.add(NodeFindingRecord{.time = run.now(),
+                              .node = node,
+                              .subject = "host",
+                              .check = "host.kernel",
+                              .reason = "old_kernel",
+                              .health = Health::degraded,
+                              .since = run.now() - 24h});
+  kill_gpu(run);
+  run.run(3, 0);
+  EXPECT_THAT(run.actions(), Not(IsEmpty()));
+}
+
 NodeFindingRecord finding_of(const char* check, Health health) {
   return {.time = kStart, .node = "n0", .subject = "gpu/0", .check = check, .health = health};
 }
@@ -333,13 +351,24 @@ NodeFindingRecord finding_of(const char* check, Health health) {
 TEST(NodeTroubles, a_node_becomes_unhealthy_once_until_all_troubles_end) {
   NodeTroubles troubles;
   EXPECT_FALSE(troubles.add(finding_of("a", Health::unknown)));
-  EXPECT_EQ(troubles.add(finding_of("a", Health::failed)), "n0");
+  EXPECT_EQ(troubles.add(finding_of("a", Health::failed)), (NodeTroubles::Trouble{"n0", kStart}));
   EXPECT_FALSE(troubles.add(finding_of("b", Health::degraded)));
   EXPECT_FALSE(troubles.add(finding_of("a", Health::healthy)));
   EXPECT_FALSE(troubles.add(finding_of("a", Health::failed)));
   EXPECT_FALSE(troubles.add(finding_of("a", Health::healthy)));
   EXPECT_FALSE(troubles.add(finding_of("b", Health::healthy)));
-  EXPECT_EQ(troubles.add(finding_of("b", Health::failed)), "n0");
+  EXPECT_EQ(troubles.add(finding_of("b", Health::failed)), (NodeTroubles::Trouble{"n0", kStart}));
+}
+
+TEST(NodeTroubles, a_trouble_begins_when_its_finding_begins_but_never_after_the_record) {
+  NodeTroubles troubles;
+  NodeFindingRecord old = finding_of("a", Health::failed);
+  old.since = kStart - 24h;
+  EXPECT_EQ(troubles.add(old), (NodeTroubles::Trouble{"n0", kStart - 24h}));
+  NodeFindingRecord later = finding_of("a", Health::failed);
+  later.node = "n1";
+  later.since = kStart + 24h;
+  EXPECT_EQ(troubles.add(later), (NodeTroubles::Trouble{"n1", kStart}));
 }
 
 }  // namespace

@@ -23,24 +23,24 @@ void NodeTroubles::end(std::string_view node, const std::string& trouble) {
   if (found->second.empty()) nodes_.erase(found);
 }
 
-std::optional<std::string> NodeTroubles::add(const Record& record) {
+std::optional<NodeTroubles::Trouble> NodeTroubles::add(const Record& record) {
   bool has_begun = false;
-  std::string node;
+  Trouble trouble;
   if (const auto* state = std::get_if<NodeStateRecord>(&record)) {
-    node = state->node;
+    trouble = {.node = state->node, .begin = state->time};
     if (state->is_lost)
-      has_begun = begin(node, "lost");
+      has_begun = begin(trouble.node, "lost");
     else
-      end(node, "lost");
+      end(trouble.node, "lost");
   } else if (const auto* finding = std::get_if<NodeFindingRecord>(&record)) {
-    node = finding->node;
-    const std::string trouble = finding->check + '\n' + finding->subject;
+    trouble = {.node = finding->node, .begin = begin_of(*finding)};
+    const std::string key = finding->check + '\n' + finding->subject;
     if (finding->health == Health::degraded || finding->health == Health::failed)
-      has_begun = begin(node, trouble);
+      has_begun = begin(trouble.node, key);
     else if (finding->health == Health::healthy)
-      end(node, trouble);
+      end(trouble.node, key);
   }
-  return has_begun ? std::optional(node) : std::nullopt;
+  return has_begun ? std::optional(std::move(trouble)) : std::nullopt;
 }
 
 }  // namespace autopilot::jobs

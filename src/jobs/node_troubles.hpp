@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/clock.hpp"
 #include "jobs/records.hpp"
 
 namespace autopilot::jobs {
@@ -19,8 +20,14 @@ class NodeTroubles {
   static constexpr std::size_t kMaxNodes = 32768;
   static constexpr std::size_t kMaxOfNode = 128;
 
+  struct Trouble {
+    std::string node;
+    WallTime begin{};  // of the finding, which may be long before its record
+    friend bool operator==(const Trouble&, const Trouble&) = default;
+  };
+
   // The node that was healthy before this record and is not now. An unknown health changes nothing.
-  [[nodiscard]] std::optional<std::string> add(const Record& record);
+  [[nodiscard]] std::optional<Trouble> add(const Record& record);
 
  private:
   [[nodiscard]] bool begin(std::string_view node, std::string trouble);

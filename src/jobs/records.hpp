@@ -183,7 +183,13 @@ struct NodeFindingRecord {
   std::string check;
   std::string reason;
   Health health = Health::unknown;
+  std::optional<WallTime> since = std::nullopt;  // its begin, if that is earlier than `time`
 };
+
+// A time after the record, as of a clock that was set back, counts as the time of the record.
+[[nodiscard]] inline WallTime begin_of(const NodeFindingRecord& finding) {
+  return finding.since && *finding.since < finding.time ? *finding.since : finding.time;
+}
 
 struct NodeStateRecord {
   WallTime time{};

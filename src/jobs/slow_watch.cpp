@@ -194,11 +194,12 @@ std::vector<SlowCase> SlowWatch::network(const JobContext& job, WallTime end) {
 }
 
 void SlowWatch::add_events(const JobContext& job, WallTime end, std::vector<SlowCase>& cases) const {
+  const EventMemory::UsualFindings usual = job.events.usual_findings(job.record);
   for (const std::uint32_t number : job.members.nodes()) {
     const std::string& name = job.fleet.node(number).record.node;
     for (const Event& event : job.events.of_node(name, end - kEventsBefore, end)) {
       const std::string_view signal = signal_of(event);
-      if (signal.empty() || event.cleared) continue;
+      if (signal.empty() || event.cleared || EventMemory::is_usual(event, usual, job.record)) continue;
       const Evidence evidence = make_evidence(signal, event.text, event.time);
       bool has_case = false;
       for (SlowCase& found : cases) {

@@ -37,6 +37,7 @@ class CompletionTest(unittest.TestCase):
             (("inject", "row_remap_p"), ["row_remap_pending"]),
             (("explain", "host.clo"), ["host.clock"]),
             (("completion", "z"), ["zsh"]),
+            (("slurm", "pro"), ["prolog"]),
             (("helper",), []),
         ):
             with self.subTest(words):

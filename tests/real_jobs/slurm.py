@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 
 import harness  # noqa: E402
-from network_lab import mount_own_names, run  # noqa: E402
+from network_lab import mount_own_names, run, try_to  # noqa: E402
 
 PROGRAMS = ["munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol", "ip", "nsenter", "unshare"]
 CONTROLLER = "10.9.0.254"
@@ -45,13 +45,14 @@ PartitionName=all Nodes={names} Default=YES MaxTime=INFINITE State=UP
 class SlurmLab:
     """To be used inside network, mount and host-name namespaces of its own."""
 
-    def __init__(self, nodes=2):
+    def __init__(self, nodes=2, more=""):
+        """more: lines for slurm.conf, in which {folder} is the folder of the laboratory."""
         self.folder = tempfile.mkdtemp(prefix="autopilot-slurm-")
         self.names = [f"n{number}" for number in range(1, nodes + 1)]
         self.processes = []
         mount_own_names()
         self._make_network()
-        self._write_files()
+        self._write_files(more)
         self.environment = os.environ | {"SLURM_CONF": self.path("slurm.conf")}
         run("hostname", "ctl")
         run("ip", "link", "set", "lo", "up")
@@ -91,7 +92,7 @@ class SlurmLab:
             run("ip", "-n", name, "link", "set", "eth0", "up")
             run("ip", "-n", name, "link", "set", "lo", "up")
 
-    def _write_files(self):
+    def _write_files(self, more):
         for name in ("munge", "state", *(f"spool-{name}" for name in self.names)):
             os.makedirs(self.path(name), mode=0o755)
         os.chmod(self.folder, 0o755)
@@ -100,7 +101,8 @@ class SlurmLab:
         nodes = "\n".join(f"NodeName={name} NodeAddr=10.9.0.{number} CPUs=4 RealMemory=1000 State=UNKNOWN"
                           for number, name in enumerate(self.names, 1))
         with open(self.path("slurm.conf"), "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(controller=CONTROLLER, folder=self.folder, nodes=nodes, names=",".join(self.names)))
+            file.write(CONFIG.format(controller=CONTROLLER, folder=self.folder, nodes=nodes, names=",".join(self.names)) +
+                       more.format(folder=self.folder))
         with open(self.path("cgroup.conf"), "w", encoding="utf-8") as file:
             file.write("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\nConstrainCores=no\n")
 
@@ -114,6 +116,10 @@ class SlurmLab:
             raise AssertionError(f"{' '.join(command)}: {done.stderr.strip()}")
         return done.stdout
 
+    def node(self, name):
+        """State and reason of a node, as Slurm states them."""
+        return tuple(self.run("sinfo", "-h", "-N", "-n", name, "-o", "%T|%E").strip().split("|", 1))
+
     def states(self):
         done = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], env=self.environment, capture_output=True, text=True, check=False, timeout=30)
         return set(done.stdout.split()) or {done.stderr.strip()}
@@ -124,6 +130,10 @@ class SlurmLab:
             os.kill(init, signal.SIGTERM)
         for process in reversed(self.processes):
             process.stop()
+        for name in self.names:
+            try_to("ip", "link", "del", f"s-{name}")
+            try_to("ip", "netns", "del", name)
+        try_to("ip", "link", "del", "slurm")
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

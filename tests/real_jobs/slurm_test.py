@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A training job in a real Slurm cluster of two nodes, watched by two agents. One rank is stopped: the agents name it, and in mode `act` the job
-runs again and the node is drained."""
+runs again and the node is drained. Then Slurm's Prolog, Epilog and HealthCheckProgram with agents of simulated machines."""
 
 import json
 import os
@@ -33,11 +33,6 @@ exec srun --output={folder}/rank-%t.log bash -c 'export RANK=$SLURM_PROCID; exec
 """
 
 
-def setUpModule():
-    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
-        raise unittest.SkipTest("python3-torch is not installed: tools/install-deps.sh jobs")
-
-
 class SlurmCase(unittest.TestCase):
     MODE = ""
     NODES = 2  # the job needs two
@@ -45,6 +40,8 @@ class SlurmCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+            raise unittest.SkipTest("python3-torch is not installed: tools/install-deps.sh jobs")
         cls.lab = slurm.SlurmLab(cls.NODES)
         cls.addClassCleanup(cls.lab.close)
         cls.state = cls.lab.path("job")
@@ -158,6 +155,131 @@ class ActTest(SlurmCase):
             late.add_note("\n".join(self.agents["n1"].log[-30:]))
             raise
         self.assertIn(found["id"], self.lab.run("scontrol", "show", "node", "n2"), "the reason of the drain names the finding")
+
+
+EXAMPLES = os.path.join(HERE, "..", "..", "deploy", "examples", "slurm")
+OWN_REASON = "autopilot: "
+
+
+class HealthCase(unittest.TestCase):
+    """Three nodes whose agents have simulated machines. The scripts are those of deploy/examples/slurm, with the programs of this build."""
+
+    MORE = ""
+    agents = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = slurm.SlurmLab(3, cls.MORE)
+        cls.addClassCleanup(cls.lab.close)
+        for name in cls.lab.names:
+            cls.start_agent(name)
+        for name in ("prolog", "epilog", "health-check"):
+            cls.write_script(name)
+
+    @classmethod
+    def start_agent(cls, name):
+        config = cls.lab.path(f"{name}.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"node: {name}\nlisten: '127.0.0.1:3333'\n")
+        environment = cls.lab.environment | {"AUTOPILOT_STATE_DIR": cls.lab.path(f"state-{name}"), "AUTOPILOT_SOCKET": cls.lab.path(f"{name}.sock")}
+        agent = harness.Process([*cls.lab.on(name), harness.AUTOPILOT, "agent", "--simulate", "l40s-4", "--config", config], environment)
+        cls.addClassCleanup(SlurmCase.stop_agent, agent)
+        cls.agents[name] = agent
+        agent.wait_says("agent ready")
+        harness.wait_until(lambda: cls.autopilot(name, "status", "--probe", "ready").returncode == 0, f"the agent of {name} has run every check", 60)
+
+    @classmethod
+    def autopilot(cls, name, *words):
+        return subprocess.run([harness.AUTOPILOT, *words, "--socket", cls.lab.path(f"{name}.sock")], capture_output=True, text=True, check=False,
+                              timeout=60)
+
+    @classmethod
+    def write_script(cls, name):
+        with open(os.path.join(EXAMPLES, f"{name}.sh"), encoding="utf-8") as file:
+            text = file.read()
+        own = f"SLURM_CONF={cls.lab.folder}/slurm.conf AUTOPILOT_SOCKET={cls.lab.folder}/$(hostname).sock {harness.AUTOPILOT} slurm {name} --allow-simulated"
+        for before, after in ((f"/usr/bin/autopilot slurm {name}", own),
+                              ("/usr/bin/logger -t autopilot-slurm --", f"printf '%s\\n' >> {cls.lab.folder}/$(hostname).log")):
+            assert before in text, text
+            text = text.replace(before, after)
+        path = cls.lab.path(f"{name}.sh")
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(f"{path}.new", 0o755)
+        os.replace(f"{path}.new", path)
+
+    def inject(self, name, fault):
+        done = self.autopilot(name, "inject", fault, "--subject", "gpu/0000:4a:00.0")
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def lines(self, name):
+        """What the scripts of a node logged."""
+        try:
+            with open(self.lab.path(f"{name}.log"), encoding="utf-8") as file:
+                return file.read().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def wait_node(self, name, condition, what, deadline=60):
+        try:
+            return harness.wait_until(lambda: condition(*self.lab.node(name)), f"{name} {what}", deadline)
+        except AssertionError as late:
+            late.add_note(f"{self.lab.node(name)}")
+            late.add_note("\n".join(self.lines(name)[-10:]))
+            raise
+
+    def start_job(self):
+        """A job on two nodes that does nothing, and its number."""
+        number = self.lab.run("sbatch", "--parsable", "--nodes=2", "--requeue", "--output=/dev/null", "--wrap", "srun sleep 600").strip()
+        self.addCleanup(subprocess.run, ["scancel", number], env=self.lab.environment, check=False)
+        return number
+
+    def nodes_of(self, number):
+        return self.lab.run("squeue", "-h", "-t", "R", "-j", number, "-o", "%N").strip()
+
+
+class HealthCheckTest(HealthCase):
+    MORE = """HealthCheckProgram={folder}/health-check.sh
+HealthCheckInterval=5
+"""
+
+    def test_an_unfit_node_is_drained_and_resumed_but_not_one_that_a_person_drained(self):
+        self.lab.run("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=bad fan")
+        for name in ("n2", "n3"):
+            self.inject(name, "reset_required")
+        self.wait_node("n2", lambda state, reason: state == "drained" and reason.startswith(OWN_REASON), "drains with our reason")
+        harness.wait_until(lambda: any("must not run jobs" in line and "bad fan" in line for line in self.lines("n3")), "n3 was checked")
+        self.assertEqual(("drained", "bad fan"), self.lab.node("n3"))
+        for name in ("n2", "n3"):
+            self.inject(name, "gpu_reset")
+        self.wait_node("n2", lambda state, reason: state == "idle" and reason == "none", "resumes")
+        harness.wait_until(lambda: "stays drained: bad fan" in self.lines("n3")[-1], "n3 was checked again")
+        self.assertEqual(("drained", "bad fan"), self.lab.node("n3"))
+        self.lab.run("scontrol", "update", "NodeName=n3", "State=RESUME")
+
+
+class PrologTest(HealthCase):
+    MORE = """Prolog={folder}/prolog.sh
+Epilog={folder}/epilog.sh
+PrologFlags=Alloc
+PrologEpilogTimeout=90
+BatchStartTimeout=120
+SchedulerParameters=nohold_on_prolog_fail
+"""
+
+    def test_a_job_goes_to_other_nodes_than_the_unfit_one(self):
+        self.inject("n1", "reset_required")
+        number = self.start_job()
+        harness.wait_until(lambda: self.nodes_of(number) == "n[2-3]", "the job runs on the other nodes", 300)
+        state, reason = self.lab.node("n1")
+        self.assertEqual("drained", state)
+        self.assertTrue(reason.startswith(OWN_REASON), reason)
+        self.assertTrue(any(f"job {number} does not start here" in line for line in self.lines("n1")), self.lines("n1"))
+        # A fault in the job: its node is drained after it.
+        self.inject("n2", "reset_required")
+        self.lab.run("scancel", number)
+        self.wait_node("n2", lambda state, reason: state == "drained" and reason.startswith(OWN_REASON), "drains after the job")
+        self.wait_node("n3", lambda state, _: state == "idle", "is free again")
 
 
 if __name__ == "__main__":

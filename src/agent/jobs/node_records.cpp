@@ -77,35 +77,50 @@ std::string NodeRecords::subject_of(const Subject& subject) const {
   return {};
 }
 
-std::vector<jobs::Record> NodeRecords::take(const NodeSnapshot& snapshot) {
-  learn_gpus(snapshot);
-  std::vector<jobs::Record> records;
-  std::map<Key, Health> now;
-  const auto state = [&](const Key& key, Health health) {
-    const auto& [check, subject, reason] = key;
-    records.emplace_back(jobs::NodeFindingRecord{.time = snapshot.time,
-                                                 .node = node_,
-                                                 .subject = subject,
-                                                 .check = check,
-                                                 .reason = reason,
-                                                 .health = health});
-    if (states_port_down(reason) && subject.starts_with("nic/"))
-      records.emplace_back(link_change(snapshot.time, node_, subject.substr(4), health == Health::healthy));
-  };
+NodeRecords::Findings NodeRecords::findings_of(const NodeSnapshot& snapshot) const {
+  Findings found;
   for (const CheckResult& result : snapshot.results)
     for (const Finding& finding : result.findings) {
       const bool is_bad = finding.health == Health::degraded || finding.health == Health::failed;
       std::string subject = is_bad && !finding.injected ? subject_of(finding.subject) : std::string();
-      if (subject.empty() || now.size() >= kMostFindings) continue;
-      const auto [held, is_new] =
-          now.emplace(Key{result.check, std::move(subject), finding.reason}, finding.health);
-      if (!is_new) held->second = std::max(held->second, finding.health);
+      if (subject.empty() || found.size() >= kMostFindings) continue;
+      const Open open{finding.health, finding.since};
+      Open& held =
+          found.try_emplace(Key{result.check, std::move(subject), finding.reason}, open).first->second;
+      if (held.health < open.health) held = open;
+      if (held.health == open.health) held.since = std::min(held.since, open.since);
     }
-  for (const auto& [key, health] : now)
-    if (const auto before = open_.find(key); before == open_.end() || before->second != health)
-      state(key, health);
-  for (const auto& [key, health] : open_)
-    if (!now.contains(key)) state(key, Health::healthy);
+  return found;
+}
+
+void NodeRecords::state(const Key& key, const Open& held, bool is_new, WallTime now,
+                        std::vector<jobs::Record>& records) const {
+  const auto& [check, subject, reason] = key;
+  const bool has_begin = is_new && held.since != WallTime{} && held.since < now;
+  records.emplace_back(
+      jobs::NodeFindingRecord{.time = now,
+                              .node = node_,
+                              .subject = subject,
+                              .check = check,
+                              .reason = reason,
+                              .health = held.health,
+                              .since = has_begin ? std::optional(held.since) : std::nullopt});
+  const bool was_down = has_begin && held.since < now - kLatePort;
+  if (states_port_down(reason) && subject.starts_with("nic/") && !was_down)
+    records.emplace_back(link_change(now, node_, subject.substr(4), held.health == Health::healthy));
+}
+
+std::vector<jobs::Record> NodeRecords::take(const NodeSnapshot& snapshot) {
+  learn_gpus(snapshot);
+  std::vector<jobs::Record> records;
+  Findings now = findings_of(snapshot);
+  for (const auto& [key, held] : now) {
+    const auto before = open_.find(key);
+    const bool is_new = before == open_.end();
+    if (is_new || before->second.health != held.health) state(key, held, is_new, snapshot.time, records);
+  }
+  for (const auto& [key, held] : open_)
+    if (!now.contains(key)) state(key, {.health = Health::healthy}, false, snapshot.time, records);
   open_ = std::move(now);
   return records;
 }

@@ -86,6 +86,28 @@ TEST(NodeRecords, a_port_that_is_down_is_a_change_of_its_link) {
   EXPECT_TRUE(std::get<jobs::LinkRecord>(records[1]).is_up);
 }
 
+TEST(NodeRecords, a_finding_that_the_node_had_before_has_its_own_begin_until_it_gets_worse) {
+  NodeRecords node("n0");
+  Finding old = finding(subject(SubjectKind::gpu, kGpu, 3), Health::degraded, "hot");
+  old.since = kTime - std::chrono::hours(24);
+  EXPECT_EQ(first_finding(node.take(snapshot({old}))).since, old.since);
+  old.health = Health::failed;
+  EXPECT_EQ(first_finding(node.take(snapshot({old}))).since, std::nullopt) << "it became worse just now";
+  old.since = kTime;
+  old.reason = "new";
+  EXPECT_EQ(first_finding(node.take(snapshot({old}))).since, std::nullopt) << "begins with this record";
+}
+
+TEST(NodeRecords, a_port_that_was_down_before_the_agent_started_did_not_go_down_now) {
+  NodeRecords node("n0");
+  Finding down = finding(subject(SubjectKind::nic_port, "mlx5_0/1"), Health::failed, "link_down");
+  down.since = kTime - std::chrono::hours(24);
+  EXPECT_THAT(node.take(snapshot({down})), SizeIs(1));
+  const auto records = node.take(snapshot({}));
+  ASSERT_THAT(records, SizeIs(2));
+  EXPECT_TRUE(std::get<jobs::LinkRecord>(records[1]).is_up);
+}
+
 TEST(NodeRecords, disks_and_mounts_belong_to_the_host_and_links_to_their_gpu) {
   NodeRecords node("n0");
   const auto records = node.take(

@@ -186,8 +186,9 @@ void EventMemory::add(const NodeFindingRecord& record) {
   if (record.health == Health::healthy) clear(record.node, entity, record.reason, record.time);
   if (record.health != Health::failed && record.health != Health::degraded) return;
   Event event;
-  event.time = event.last = record.time;
+  event.time = event.last = begin_of(record);
   event.entity = entity;
+  event.is_finding = true;
   event.event_class = record.health == Health::failed ? EventClass::hardware : EventClass::degraded;
   event.key = record.reason;
   event.text = record.check + " of " + to_string(entity) + " reports " + record.reason;
@@ -250,6 +251,7 @@ std::optional<Event> EventMemory::root_of(WallTime failure, const JobRecord& job
   std::map<std::string, std::set<int>, std::less<>> places;
   for (const RankRecord& rank : job.ranks)
     places[rank.node].insert(rank.gpu.value_or(-1));
+  const UsualFindings usual = usual_findings(job);
   std::vector<const Event*> faults;
   std::vector<const Event*> degraded;
   for (const auto& [node, gpus] : places) {
@@ -258,7 +260,7 @@ std::optional<Event> EventMemory::root_of(WallTime failure, const JobRecord& job
     for (const Event& event : place->second) {
       if (event.time < failure - kRootBefore || event.time > failure + kRootAfter) continue;
       if (event.cleared && *event.cleared < failure - kGoneBefore) continue;
-      if (!is_in_use(event.entity, places)) continue;
+      if (!is_in_use(event.entity, places) || is_usual(event, usual, job)) continue;
       if (states_a_fault(event.event_class)) faults.push_back(&event);
       if (event.event_class == EventClass::degraded) degraded.push_back(&event);
     }
@@ -273,6 +275,31 @@ std::optional<Event> EventMemory::root_of(WallTime failure, std::span<const std:
     rank.node = node;
   }
   return root_of(failure, job);
+}
+
+EventMemory::UsualFindings EventMemory::usual_findings(const JobRecord& job) const {
+  std::set<std::string_view> names;
+  for (const RankRecord& rank : job.ranks)
+    names.insert(rank.node);
+  std::map<std::pair<EntityKind, std::string>, std::size_t> counts;
+  for (const std::string_view name : names) {
+    const auto place = nodes_.find(name);
+    if (place == nodes_.end()) continue;
+    UsualFindings of_node;
+    for (const Event& event : place->second)
+      if (event.is_finding && !event.cleared && event.time < job.time)
+        of_node.emplace(event.entity.kind, event.key);
+    for (const auto& finding : of_node)
+      ++counts[finding];
+  }
+  UsualFindings usual;
+  for (const auto& [finding, count] : counts)
+    if (count >= 2 && 2 * count > names.size()) usual.insert(finding);
+  return usual;
+}
+
+bool EventMemory::is_usual(const Event& event, const UsualFindings& usual, const JobRecord& job) {
+  return event.is_finding && event.time < job.time && usual.contains({event.entity.kind, event.key});
 }
 
 std::vector<Event> EventMemory::of_node(std::string_view node, WallTime from, WallTime to) const {

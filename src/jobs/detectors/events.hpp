@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ struct Event {
   int distance = 0;
   Family family = Family::host;     // of the evidence
   std::optional<WallTime> cleared;  // the link is up again, the node is back, the check is healthy
+  bool is_finding = false;          // of the node's agent; it begins at `time` and lasts until `cleared`
 };
 
 // Key of the likelihood table for the event as evidence about its entity; empty: it states nothing.
@@ -72,6 +74,12 @@ class EventMemory {
   [[nodiscard]] std::optional<Event> root_of(WallTime failure, const JobRecord& job) const;
   // The same for all parts of these nodes.
   [[nodiscard]] std::optional<Event> root_of(WallTime failure, std::span<const std::string> nodes) const;
+
+  // Whether most nodes of the job, and at least two, have this finding about such a part since before the job
+  // (this attempt on these ranks) began: it distinguishes no node, so it is evidence against none.
+  using UsualFindings = std::set<std::pair<EntityKind, std::string>>;  // kinds of parts, keys of findings
+  [[nodiscard]] UsualFindings usual_findings(const JobRecord& job) const;
+  [[nodiscard]] static bool is_usual(const Event& event, const UsualFindings& usual, const JobRecord& job);
 
   // Events of a node that touch [from, to], oldest first.
   [[nodiscard]] std::vector<Event> of_node(std::string_view node, WallTime from, WallTime to) const;

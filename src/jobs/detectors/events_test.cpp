@@ -118,6 +118,40 @@ TEST(Events, a_degraded_part_is_the_root_only_if_nothing_failed) {
   EXPECT_EQ(to_string(memory.root_of(kEventsNow, std::vector<std::string>{"a", "b"})->entity), "mlx5_0 of b");
 }
 
+TEST(Events, a_finding_that_began_long_before_its_record_is_not_the_root) {
+  EventMemory memory;
+  NodeFindingRecord old{kEventsNow - 1min, "a", "gpu/2", "gpu.ecc", "ecc_high", Health::failed};
+  old.since = kEventsNow - 24h;
+  memory.add(old);
+  EXPECT_FALSE(memory.root_of(kEventsNow, std::vector<std::string>{"a"}));
+  old.since.reset();
+  memory.add(old);
+  EXPECT_TRUE(memory.root_of(kEventsNow, std::vector<std::string>{"a"})) << "old recordings";
+}
+
+TEST(Events, a_finding_that_most_nodes_had_before_the_job_is_evidence_against_none) {
+  EventMemory memory;
+  JobRecord job = job_on({{"a", 0}, {"b", 0}, {"c", 0}});
+  job.time = kEventsNow - 2min;
+  for (const char* node : {"a", "b"})
+    memory.add(
+        NodeFindingRecord{kEventsNow - 5min, node, "host", "host.kernel", "old_kernel", Health::failed});
+  EXPECT_FALSE(memory.root_of(kEventsNow, job));
+  // One node of three is not most of them, and a fault since the job began is evidence.
+  memory.add(NodeFindingRecord{kEventsNow - 5min, "c", "gpu/0", "gpu.ecc", "ecc_high", Health::failed});
+  EXPECT_EQ(memory.root_of(kEventsNow, job)->key, "ecc_high");
+}
+
+TEST(Events, a_finding_that_most_nodes_got_in_the_job_is_evidence) {
+  EventMemory memory;
+  JobRecord job = job_on({{"a", 0}, {"b", 0}, {"c", 0}});
+  job.time = kEventsNow - 6min;
+  for (const char* node : {"a", "b"})
+    memory.add(
+        NodeFindingRecord{kEventsNow - 5min, node, "host", "host.kernel", "old_kernel", Health::failed});
+  EXPECT_EQ(memory.root_of(kEventsNow, job)->key, "old_kernel");
+}
+
 TEST(Events, an_unknown_health_is_not_an_event) {
   EventMemory memory;
   memory.add(NodeFindingRecord{kEventsNow, "a", "gpu/2", "gpu.ecc", "no_access", Health::unknown});

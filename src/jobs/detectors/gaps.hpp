@@ -74,8 +74,8 @@ class GapModel {
   // the 99th percentile of the gaps, if that is longer. While too few gaps are known: default_s, or few_s
   // after some gaps if `knows_long_gaps`; or 5 times the longest gap up to cap_s, if that is longer. At least
   // default_s while the gaps cover less than learning_s and at most one is longer than floor_s, unless
-  // `knows_long_gaps`: the job reports its phases, its storage traffic or
-  // the bytes of its processes show them, or its GPUs wait as in no healthy gap.
+  // `knows_long_gaps`: the job reports its phases, its storage traffic or the bytes of its processes show
+  // them, or its GPUs wait as in no healthy gap.
   [[nodiscard]] double soft_timeout_s(bool knows_long_gaps = false) const;
 
  private:

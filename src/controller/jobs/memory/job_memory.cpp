@@ -26,21 +26,9 @@ constexpr std::size_t kMostAcknowledged = 64;
 
 constexpr WordTable<jobs::ActionPart, 2> kParts{
     {{jobs::ActionPart::whole, "whole"}, {jobs::ActionPart::after_checkpoint, "after_checkpoint"}}};
-constexpr WordTable<jobs::Severity, 3> kSeverities{
-    {{jobs::Severity::info, "info"}, {jobs::Severity::ticket, "ticket"}, {jobs::Severity::page, "page"}}};
-constexpr WordTable<jobs::Choice, 4> kChoices{{{jobs::Choice::keep_running, "continue"},
-                                               {jobs::Choice::swap_at_checkpoint, "swap_at_checkpoint"},
-                                               {jobs::Choice::stop_now, "stop_now"},
-                                               {jobs::Choice::restart_in_place, "restart_in_place"}}};
 
 std::optional<jobs::ActionPart> parse_part(std::string_view word) {
   return value_of(kParts, word);
-}
-std::optional<jobs::Severity> parse_severity(std::string_view word) {
-  return value_of(kSeverities, word);
-}
-std::optional<jobs::Choice> parse_done_choice(std::string_view word) {
-  return value_of(kChoices, word);
 }
 
 // What changes with every window is left out, so that equal facts give equal texts.
@@ -75,7 +63,7 @@ void write_sent(api::JsonWriter& json, const jobs::JobReport& report) {
     json.begin_object();
     json.word("finding", finding);
     json.time("time", alert.last);
-    json.word("severity", word_of(kSeverities, alert.severity));
+    json.word("severity", jobs::to_string(alert.severity));
     json.flag_if_set("end", alert.is_resolved);
     json.end_object();
   }
@@ -83,26 +71,8 @@ void write_sent(api::JsonWriter& json, const jobs::JobReport& report) {
 }
 
 void write_people(api::JsonWriter& json, const jobs::JobReport& report) {
-  json.begin_list("acknowledged");
-  for (const jobs::Acknowledgement& held : report.acknowledged) {
-    json.begin_object();
-    json.time("time", held.time);
-    json.word("finding", held.finding);
-    json.word_if_any("by", held.by);
-    json.end_object();
-  }
-  json.end_list();
-  json.begin_list("feedback");
-  for (const jobs::Feedback& held : report.feedback) {
-    json.begin_object();
-    json.time("time", held.time);
-    json.word("finding", held.finding);
-    json.word("verdict", api::to_string(held.verdict));
-    json.word_if_any("by", held.by);
-    json.word_if_any("note", held.note);
-    json.end_object();
-  }
-  json.end_list();
+  api::write_acknowledged(json, report.acknowledged);
+  api::write_feedback(json, report.feedback);
   if (report.muted_until) json.time("mutedUntil", *report.muted_until);
 }
 
@@ -112,7 +82,7 @@ void write_done(api::JsonWriter& json, const jobs::JobReport& report) {
     json.begin_object();
     json.time("time", action.time);
     json.word("finding", action.finding);
-    json.word("choice", word_of(kChoices, action.choice));
+    json.word("choice", jobs::to_string(action.choice));
     api::write_culprit(json, action.culprit);
     json.word_if_any("cause", action.cause);
     json.word("part", word_of(kParts, action.part));
@@ -169,28 +139,16 @@ SentEntry read_sent(const api::JsonObject& object) {
   SentEntry entry;
   entry.finding = object.word("finding");
   entry.alert.last = object.time("time");
-  entry.alert.severity = object.choice("severity", parse_severity);
+  entry.alert.severity = object.choice("severity", api::parse_job_severity);
   entry.alert.is_resolved = object.flag_or_false("end");
   return entry;
-}
-
-jobs::Acknowledgement read_acknowledged(const api::JsonObject& object) {
-  return {.time = object.time("time"), .finding = object.word("finding"), .by = object.word_or_empty("by")};
-}
-
-jobs::Feedback read_stated(const api::JsonObject& object) {
-  return {.time = object.time("time"),
-          .finding = object.word("finding"),
-          .verdict = object.choice("verdict", api::parse_job_verdict),
-          .by = object.word_or_empty("by"),
-          .note = object.word_or_empty("note")};
 }
 
 jobs::DoneAction read_done(const api::JsonObject& object) {
   jobs::DoneAction action;
   action.time = object.time("time");
   action.finding = object.word("finding");
-  action.choice = object.choice("choice", parse_done_choice);
+  action.choice = object.choice("choice", api::parse_job_choice);
   action.culprit = object.object("culprit", api::read_culprit);
   action.cause = object.word_or_empty("cause");
   action.part = object.choice("part", parse_part);
@@ -205,8 +163,8 @@ Memory read_memory(const api::JsonObject& object) {
   memory.version = object.small_integer("version");
   memory.report.findings = object.list("findings", api::read_job_finding);
   memory.sent = object.list("sent", read_sent);
-  memory.report.acknowledged = object.list("acknowledged", read_acknowledged);
-  memory.report.feedback = object.list("feedback", read_stated);
+  memory.report.acknowledged = object.list("acknowledged", api::read_acknowledgement);
+  memory.report.feedback = object.list("feedback", api::read_feedback);
   memory.report.muted_until = object.time_if_any("mutedUntil");
   memory.report.done = object.list("done", read_done);
   return memory;
