@@ -58,7 +58,7 @@ double begin_of(const std::vector<learning::FaultEvent>& events) {
 }
 
 struct Inputs {
-  std::vector<learning::ModelFit> models;
+  std::vector<learning::ModelFit> models;  // empty: to be fitted on the first part of `judged`
   Trace judged;
   double fit_until = 0;
 };
@@ -68,7 +68,6 @@ Result<Inputs> read_one_trace(const EvaluateOptions& options) {
   std::vector<learning::FaultEvent> events = TRY(read_fault_trace(options.trace));
   inputs.judged = TRY(make_trace(std::move(events), options, options.trace));
   inputs.fit_until = options.fit_until.value_or(inputs.judged.fleet.end_day / 2);
-  inputs.models = TRY(learning::fit_models(inputs.judged.fleet, inputs.fit_until));
   return inputs;
 }
 
@@ -97,7 +96,9 @@ int evaluate_trace(const EvaluateOptions& options) {
   settings.fit_until_day = inputs->fit_until;
   settings.horizon_days = options.horizon;
   settings.seed = options.seed;
-  const auto result = learning::evaluate_hazard(inputs->judged.fleet, std::move(inputs->models), settings);
+  const auto result = inputs->models.empty() ? learning::evaluate_hazard(inputs->judged.fleet, settings)
+                                             : learning::evaluate_hazard(inputs->judged.fleet,
+                                                                         std::move(inputs->models), settings);
   if (!result) return report(result.error());
   const TraceCounts counts{inputs->judged.events.size(), inputs->judged.paired.faults.size(),
                            inputs->judged.paired.problems};
@@ -137,9 +138,10 @@ void add_learn_evaluate(CLI::App& learn, int& exit_code) {
   auto* verb = learn.add_subcommand("evaluate", "Judge hazard, probation and lemon score on a fault trace");
   add_evaluate_options(*verb, *options);
   verb->footer(
-      "Fits on one part of the trace and judges the other: the lift of a probation after\n"
-      "a return to service, the nodes that rank first, and the 7-day hazard. Intervals\n"
-      "are of 95 %, by bootstrap over nodes; the same seed gives the same output.\n\n"
+      "Fits on one part of the trace and judges the other: the lift of a probation\n"
+      "after a return to service, the nodes that rank first, and the 7-day hazard.\n"
+      "Intervals are of 95 %, by bootstrap over nodes. The same seed gives the same\n"
+      "output.\n\n"
       "Exit status: 0 for any result, 64 usage, 70 or 78 a trace cannot be used.\n\n"
       "Examples:\n"
       "  autopilot learn evaluate --trace faults.json --nodes 400\n"

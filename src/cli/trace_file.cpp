@@ -52,15 +52,15 @@ Result<std::vector<learning::FaultEvent>> read_fault_trace(const std::string& pa
 
 void tell_trace_problems(const std::string& path, const learning::TraceProblems& problems) {
   const std::array<std::pair<std::size_t, std::string_view>, 4> counts{{
-      {problems.out_of_order, "entries are earlier than the entry before; sorted by time"},
-      {problems.repeated_begins, "faults begin again before their end; the second begin is left out"},
-      {problems.ends_without_begin, "ends have no begin before them; left out"},
-      {problems.unknown_levels, "faults have a level that is not known; used as class unknown"},
+      {problems.out_of_order, "entries earlier than the entry before (sorted by time)"},
+      {problems.repeated_begins, "faults that begin again before their end (second begin left out)"},
+      {problems.ends_without_begin, "ends without a begin before them (left out)"},
+      {problems.unknown_levels, "faults of a level that is not known (used as class unknown)"},
   }};
   for (const std::string& example : problems.examples)
     tell(path + ": " + example);
   for (const auto& [count, what] : counts)
-    if (count > 0) tell(path + ": " + std::to_string(count) + " " + std::string(what));
+    if (count > 0) tell(path + ": " + std::string(what) + ": " + std::to_string(count));
 }
 
 }  // namespace autopilot::cli

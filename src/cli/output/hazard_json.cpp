@@ -80,6 +80,7 @@ void write_windows(api::JsonWriter& json, std::string_view name,
 }
 
 void write_ranking(api::JsonWriter& json, const learning::HazardEvaluation& result) {
+  json.number("rankingHorizonDays", result.horizon_days);
   json.begin_list("ranking");
   for (const learning::RankingResult& one : result.rankings) {
     json.begin_object();

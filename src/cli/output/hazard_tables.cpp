@@ -99,15 +99,15 @@ std::string ranking_text(const learning::HazardEvaluation& result, const TableSt
                     {decimal(one.lift.value, 2)},
                     {decimal(one.auc.value, 3)}});
   const double base_rate = result.rankings.empty() ? 0 : result.rankings.front().base_rate;
+  const std::string horizon = decimal(result.horizon_days, 0) + " days";
   std::string out = "\nRanking: top 5 % of the nodes in service, on " + std::to_string(result.ranking_days) +
-                    " days a week apart. " + percent(base_rate, 1) +
-                    " of all nodes\nfail within the horizon.\n\n";
+                    " days a week apart.\nOf all nodes in service, " + percent(base_rate, 1) +
+                    " fail within " + horizon + ".\n\n";
   out += render_columns({"SCORE", "TOP 5 % THAT FAIL", "LIFT", "AUC"}, rows, style);
   const learning::LemonCount& lemons = result.lemons;
   if (lemons.named == 0) return out + "Lemons: none is named on these days.\n";
   return out + "Lemons, at most 1.5 % of the fleet: " + std::to_string(lemons.with_fault) + " of " +
-         std::to_string(lemons.named) + " named fail within the horizon (" +
-         share_text(static_cast<double>(lemons.with_fault), static_cast<double>(lemons.named), 1) + ").\n";
+         std::to_string(lemons.named) + " fail within " + horizon + ".\n";
 }
 
 std::string calibration_text(const learning::Calibration& calibration, const TableStyle& style) {
@@ -118,9 +118,9 @@ std::string calibration_text(const learning::Calibration& calibration, const Tab
                     {decimal(one.expected, 1)},
                     {decimal(one.observed, 1)}});
   std::string out = "\nCalibration of the " + decimal(calibration.horizon_days, 0) +
-                    "-day hazard: " + decimal(calibration.expected, 1) + " nodes with a fault expected, " +
+                    "-day hazard: " + decimal(calibration.expected, 1) + " faults expected, " +
                     decimal(calibration.observed, 0) + " observed";
-  if (calibration.observed > 0) out += ",\nratio " + with_bounds(calibration.ratio, 2);
+  if (calibration.observed > 0) out += ", ratio\n" + with_bounds(calibration.ratio, 2);
   return out + ".\n\n" + render_columns({"NODES", "PROBABILITY", "EXPECTED", "OBSERVED"}, rows, style);
 }
 

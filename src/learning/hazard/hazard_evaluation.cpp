@@ -160,6 +160,7 @@ Result<HazardEvaluation> evaluate_hazard(const FleetHistory& fleet, std::vector<
   judge_models(fleet, options.fit_until_day, result.models);
   const RankingPlan plan = plan_of(fleet, options);
   const double rate_of_kind = result.models.back().model.base_per_day;
+  result.horizon_days = options.horizon_days;
   result.ranking_days = plan.days.size();
   for (const NodeScore& score : scores_of(model, rate_of_kind, options.horizon_days))
     result.rankings.push_back(judge_ranking(fleet, score, plan));

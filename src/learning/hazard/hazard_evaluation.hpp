@@ -57,6 +57,7 @@ struct HazardEvaluation {
   double learned_probation_days = 0;
   std::vector<ReturnWindow> windows;        // of the judged part; the last has the learned length
   std::vector<ReturnWindow> whole_windows;  // of the whole history, of the same lengths
+  double horizon_days = 0;                  // of the ranking and the lemons
   std::size_t ranking_days = 0;
   std::vector<RankingResult> rankings;  // by the hazard, the lemon score and the baselines
   LemonCount lemons;
