@@ -6,9 +6,10 @@
 
 namespace autopilot::learning {
 
-// How many times more faults than the model expects the fleet has now: (20 + faults) / (20 + expected
-// faults), both with a half-life of 60 days. It follows bursts and slow drifts of the whole fleet, and keeps
-// the hazard calibrated after the fit. Uses nothing after `day`. Greater than 0; 1 at day 0.
+// How many times more nodes fail than the model predicts: (20 + nodes that failed) / (20 + nodes predicted to
+// fail), over the weeks until `day`, with a half-life of 60 days. It follows bursts and slow drifts of the
+// whole fleet, and keeps the hazard calibrated after the fit. Uses nothing after `day`. Greater than 0; 1 at
+// day 0.
 [[nodiscard]] double fleet_level(const HazardModel& model, const FleetHistory& fleet, double day);
 
 }  // namespace autopilot::learning

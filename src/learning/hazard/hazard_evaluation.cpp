@@ -155,11 +155,11 @@ Result<HazardEvaluation> evaluate_hazard(const FleetHistory& fleet, std::vector<
   result.open_at_end = static_cast<std::size_t>(std::ranges::count_if(
       fleet.nodes, [](const NodeHistory& node) { return !node.episodes.back().end_day; }));
   const HazardModel& model = result.models.front().model;
-  result.learned_probation_days = learned_probation_days(model);
+  const double rate_of_kind = result.models.back().model.base_per_day;
+  result.learned_probation_days = learned_probation_days(model, rate_of_kind);
   judge_windows(fleet, options, result);
   judge_models(fleet, options.fit_until_day, result.models);
   const RankingPlan plan = plan_of(fleet, options);
-  const double rate_of_kind = result.models.back().model.base_per_day;
   result.horizon_days = options.horizon_days;
   result.ranking_days = plan.days.size();
   for (const NodeScore& score : scores_of(model, rate_of_kind, options.horizon_days))

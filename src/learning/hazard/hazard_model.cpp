@@ -157,11 +157,9 @@ double log_likelihood(const HazardModel& model, const FleetHistory& fleet, doubl
   return sum;
 }
 
-double days_above(const HazardModel& model, double ratio, double longest_days) {
+double days_above(const HazardModel& model, double per_day, double longest_days) {
   const NodeHistory returned{"", {{0, 0.0, FaultClass::unknown, false, {}}}};
-  const auto is_above = [&](double day) {
-    return hazard_at(model, returned, day) > ratio * model.base_per_day;
-  };
+  const auto is_above = [&](double day) { return hazard_at(model, returned, day) > per_day; };
   if (is_above(longest_days)) return longest_days;
   if (!is_above(0)) return 0;
   double low = 0;

@@ -57,7 +57,7 @@ inline constexpr std::size_t kFewestEpisodes = 20;
 [[nodiscard]] double log_likelihood(const HazardModel& model, const FleetHistory& fleet, double from_day,
                                     double to_day);
 
-// Days after the first return of a node until its hazard is `ratio` times the base, at most `longest_days`.
-[[nodiscard]] double days_above(const HazardModel& model, double ratio, double longest_days);
+// Days after the first return of a node until its hazard is `per_day` faults, at most `longest_days`.
+[[nodiscard]] double days_above(const HazardModel& model, double per_day, double longest_days);
 
 }  // namespace autopilot::learning

@@ -99,11 +99,11 @@ TEST(HazardOfNode, a_probability_is_between_0_and_1) {
   EXPECT_EQ(probability_of_fault(std::numeric_limits<double>::infinity()), 1);
 }
 
-TEST(HazardOfNode, the_time_above_a_ratio_ends_where_the_hazard_crosses_it) {
-  const HazardModel model{0.01, {{3, 0.6}}};  // 21 times the base at the return
-  EXPECT_NEAR(days_above(model, 11, 10), 3 * std::log(2.0), 1e-6);
-  EXPECT_EQ(days_above(model, 11, 1), 1);
-  EXPECT_EQ(days_above(model, 30, 10), 0);
+TEST(HazardOfNode, the_time_above_a_rate_ends_where_the_hazard_crosses_it) {
+  const HazardModel model{0.01, {{3, 0.6}}};  // 0.21 at the return
+  EXPECT_NEAR(days_above(model, 0.11, 10), 3 * std::log(2.0), 1e-6);
+  EXPECT_EQ(days_above(model, 0.11, 1), 1);
+  EXPECT_EQ(days_above(model, 0.3, 10), 0);
 }
 
 TEST(FleetLevel, is_1_where_the_faults_follow_the_model_and_rises_with_a_burst) {

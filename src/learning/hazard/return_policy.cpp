@@ -96,10 +96,10 @@ void apply_lemon_budget(std::vector<NodePlan>& plans, std::size_t nodes, const R
   }
 }
 
-double learned_probation_days(const HazardModel& model) {
+double learned_probation_days(const HazardModel& model, double rate_of_kind) {
   constexpr double ratio = 10;
   constexpr double longest_days = 3;
-  return days_above(model, ratio, longest_days);
+  return days_above(model, ratio * rate_of_kind, longest_days);
 }
 
 }  // namespace autopilot::learning

@@ -51,7 +51,7 @@ struct NodePlan {
 // probation, and the reason states it. A lemon that is not in service does not use the budget up.
 void apply_lemon_budget(std::vector<NodePlan>& plans, std::size_t nodes, const ReturnPolicy& policy = {});
 
-// Days until the hazard after a return is below 10 times the base, at most 3 days.
-[[nodiscard]] double learned_probation_days(const HazardModel& model);
+// Days until the hazard after the first return of a node is below 10 times `rate_of_kind`, at most 3 days.
+[[nodiscard]] double learned_probation_days(const HazardModel& model, double rate_of_kind);
 
 }  // namespace autopilot::learning

@@ -99,9 +99,9 @@ TEST(ReturnPlan, the_budget_is_a_small_share_of_the_fleet) {
 }
 
 TEST(ReturnPlan, a_probation_is_learned_from_the_hazard) {
-  EXPECT_EQ(learned_probation_days({0.003, {}}), 0);
-  EXPECT_EQ(learned_probation_days({0.001, {{30, 10}}}), 3);
-  const double days = learned_probation_days({0.0026, {{0.05, 0.2}, {3, 0.1}}});
+  EXPECT_EQ(learned_probation_days({0.003, {}}, kPolicyRate), 0);
+  EXPECT_EQ(learned_probation_days({0.001, {{30, 10}}}, kPolicyRate), 3);
+  const double days = learned_probation_days({0.0026, {{0.05, 0.2}, {3, 0.1}}}, kPolicyRate);
   EXPECT_GT(days, 0.1);
   EXPECT_LT(days, 3);
 }
