@@ -12,7 +12,7 @@ std::string trace_entry(const std::string& day, const std::string& type = "fault
          R"(","fault_type":{"Level":"Hardware Failure","Class":"GPU","Desc":"GPU Lost"}})";
 }
 
-std::string problem_of(const std::string& text) {
+std::string trace_problem_of(const std::string& text) {
   const auto events = parse_fault_trace(text);
   return events ? "" : events.error().what;
 }
@@ -33,19 +33,22 @@ TEST(FaultTrace, entries_are_read) {
 
 TEST(FaultTrace, a_problem_names_the_entry_and_the_member) {
   const std::string good = "[" + trace_entry("1") + ",";
-  EXPECT_EQ(problem_of(good + trace_entry("NaN") + "]"), "entry 1: event_time: expected a number");
-  EXPECT_EQ(problem_of(good + trace_entry("-1") + "]"), "entry 1: event_time: expected 0 to 36500 days");
-  EXPECT_EQ(problem_of(good + trace_entry("36501") + "]"), "entry 1: event_time: expected 0 to 36500 days");
-  EXPECT_EQ(problem_of(good + trace_entry("1e999") + "]"), "entry 1: event_time: the number is too large");
-  EXPECT_EQ(problem_of(good + trace_entry("\"2\"") + "]"), "entry 1: event_time: expected a number");
-  EXPECT_EQ(problem_of(good + trace_entry("1", "fault_pause") + "]"),
+  EXPECT_EQ(trace_problem_of(good + trace_entry("NaN") + "]"), "entry 1: event_time: expected a number");
+  EXPECT_EQ(trace_problem_of(good + trace_entry("-1") + "]"),
+            "entry 1: event_time: expected 0 to 36500 days");
+  EXPECT_EQ(trace_problem_of(good + trace_entry("36501") + "]"),
+            "entry 1: event_time: expected 0 to 36500 days");
+  EXPECT_EQ(trace_problem_of(good + trace_entry("1e999") + "]"),
+            "entry 1: event_time: the number is too large");
+  EXPECT_EQ(trace_problem_of(good + trace_entry("\"2\"") + "]"), "entry 1: event_time: expected a number");
+  EXPECT_EQ(trace_problem_of(good + trace_entry("1", "fault_pause") + "]"),
             "entry 1: event_type: 'fault_pause' is not valid; expected fault_start or fault_end");
-  EXPECT_EQ(problem_of(good + R"({"node_id":""}])"), "entry 1: node_id: is empty");
-  EXPECT_EQ(problem_of(good + R"({"node_id":"a"}])"), "entry 1: event_time: is missing");
-  EXPECT_EQ(problem_of(good + R"({"node_id":"a","node_id":"a"}])"), "entry 1: node_id: appears twice");
-  EXPECT_EQ(problem_of(good + R"({"nodeid":"a"}])"), "entry 1: nodeid: is not a member of the format");
-  EXPECT_EQ(problem_of(good + R"({"fault_type":{"Level":"x"}}])"), "entry 1: Class: is missing");
-  EXPECT_EQ(problem_of(good + "7]"), "entry 1: expected an object");
+  EXPECT_EQ(trace_problem_of(good + R"({"node_id":""}])"), "entry 1: node_id: is empty");
+  EXPECT_EQ(trace_problem_of(good + R"({"node_id":"a"}])"), "entry 1: event_time: is missing");
+  EXPECT_EQ(trace_problem_of(good + R"({"node_id":"a","node_id":"a"}])"), "entry 1: node_id: appears twice");
+  EXPECT_EQ(trace_problem_of(good + R"({"nodeid":"a"}])"), "entry 1: nodeid: is not a member of the format");
+  EXPECT_EQ(trace_problem_of(good + R"({"fault_type":{"Level":"x"}}])"), "entry 1: Class: is missing");
+  EXPECT_EQ(trace_problem_of(good + "7]"), "entry 1: expected an object");
 }
 
 TEST(FaultTrace, what_is_not_a_list_of_entries_is_refused) {
@@ -55,7 +58,7 @@ TEST(FaultTrace, what_is_not_a_list_of_entries_is_refused) {
     EXPECT_EQ(events.error().code, Errc::malformed);
     EXPECT_FALSE(events.error().what.empty());
   }
-  EXPECT_FALSE(problem_of("[" + trace_entry("1") + "] trailing").empty());
+  EXPECT_FALSE(trace_problem_of("[" + trace_entry("1") + "] trailing").empty());
   const std::string whole = "[" + trace_entry("1") + "]";
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_FALSE(parse_fault_trace(whole.substr(0, size))) << size;
@@ -63,9 +66,9 @@ TEST(FaultTrace, what_is_not_a_list_of_entries_is_refused) {
 
 TEST(FaultTrace, limits_are_errors) {
   const std::string longest(kLongestTraceText, 'n');
-  EXPECT_TRUE(
-      problem_of("[" + trace_entry("1") + R"(,{"node_id":")" + longest + R"("}])").ends_with("is missing"));
-  EXPECT_EQ(problem_of("[" + trace_entry("1") + R"(,{"node_id":"n)" + longest + R"("}])"),
+  EXPECT_TRUE(trace_problem_of("[" + trace_entry("1") + R"(,{"node_id":")" + longest + R"("}])")
+                  .ends_with("is missing"));
+  EXPECT_EQ(trace_problem_of("[" + trace_entry("1") + R"(,{"node_id":"n)" + longest + R"("}])"),
             "entry 1: node_id: longer than 256 bytes");
   EXPECT_EQ(parse_fault_trace(std::string(kLargestTrace + 1, ' ')).error().code, Errc::exhausted);
 }
