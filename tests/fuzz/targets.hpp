@@ -34,6 +34,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace duration_and_time_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace fault_trace_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace flight_dump_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -145,6 +148,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"deep_test_fuzz", deep_test_fuzz::run},
     FuzzTarget{"dns_fuzz", dns_fuzz::run},
     FuzzTarget{"duration_and_time_fuzz", duration_and_time_fuzz::run},
+    FuzzTarget{"fault_trace_fuzz", fault_trace_fuzz::run},
     FuzzTarget{"flight_dump_fuzz", flight_dump_fuzz::run},
     FuzzTarget{"frame_fuzz", frame_fuzz::run},
     FuzzTarget{"gpu_probe_report_fuzz", gpu_probe_report_fuzz::run},
