@@ -23,6 +23,8 @@ class RecordProblem {
   void text(std::string_view name, const std::string& text, std::size_t limit, Need need) {
     if (need == Need::required && text.empty()) return note(name, "missing");
     if (text.size() > limit) return note(name, "longer than " + std::to_string(limit) + " bytes");
+    // Databases do not store U+0000 in a text.
+    if (text.find('\0') != std::string::npos) return note(name, "contains U+0000");
     if (to_utf8(text) != text) note(name, "not valid UTF-8");
   }
   void time(std::string_view name, WallTime time, Need need) {
@@ -80,6 +82,7 @@ class RecordFitter {
  public:
   void text(std::string_view name, std::string& text, std::size_t limit, Need /*need*/) {
     if (name == "id") return;
+    std::ranges::replace(text, '\0', ' ');
     text = cut_utf8(to_utf8(text), limit);
   }
   template <class T>

@@ -47,6 +47,8 @@ TEST(RecordCheck, refuses_what_is_too_long_too_many_or_no_number) {
   EXPECT_EQ(problem_of(label), "note: longer than 4096 bytes");
   label.note = "\xff";
   EXPECT_EQ(problem_of(label), "note: not valid UTF-8");
+  label.note = std::string("a\0b", 3);
+  EXPECT_EQ(problem_of(label), "note: contains U+0000");
   Validation validation = testing::validation();
   validation.checks.at(1).check.clear();
   EXPECT_EQ(problem_of(validation), "checks[1].check: missing");
