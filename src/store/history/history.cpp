@@ -275,9 +275,13 @@ Result<bool> History::has(std::string_view type, std::string_view id) const {
   return statement.step();
 }
 
+std::uint64_t History::size_bytes() const {
+  return bytes_of(database_->path);
+}
+
 Result<HistoryStatus> History::status() const {
   HistoryStatus status;
-  status.bytes = bytes_of(database_->path);
+  status.bytes = size_bytes();
   auto counted =
       TRY(database_->connection.prepare("SELECT type, count(*) FROM records GROUP BY type ORDER BY type"));
   status.records = TRY(database_->counts(counted));

@@ -102,6 +102,8 @@ class History {
                                                                          std::size_t limit) const;
   [[nodiscard]] Result<bool> has(std::string_view type, std::string_view id) const;
   [[nodiscard]] Result<HistoryStatus> status() const;
+  // Of the file and its log; 0 if the file is gone.
+  [[nodiscard]] std::uint64_t size_bytes() const;
 
   // Deletes records that began before the age limit, then the oldest until the file fits. In short
   // transactions: other writers get in between.
