@@ -64,7 +64,7 @@ std::string script(const CLI::App& app) {
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
          "  case $previous in\n"
          "    -o|--output) COMPREPLY=($(compgen -W 'table json yaml' -- \"$current\")); return ;;\n"
-         "    --all|--config|--events|--policy|--root|--rules|--socket) COMPREPLY=($(compgen -f -- "
+         "    --all|--config|--events|--history|--policy|--root|--rules|--socket) COMPREPLY=($(compgen -f -- "
          "\"$current\")); "
          "return ;;\n"
          "    --simulate) COMPREPLY=($(compgen -f -W \"$(_autopilot_sim machines)\" -- \"$current\")); "
