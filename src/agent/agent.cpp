@@ -110,8 +110,7 @@ class Agent {
   AgentJournal journal_;
   std::string pod_resources_problem_;  // the problem that was logged last
   std::optional<ClusterLink> cluster_;
-  std::unique_ptr<HistoryPart>
-      history_;  // null: history.enabled is false; before the runtime, which tells it
+  std::unique_ptr<HistoryPart> history_;  // null: history.enabled is false; before the runtime, which uses it
   runtime::Runtime runtime_;
   MetricsExporter metrics_;
   EventStreams streams_;

@@ -31,16 +31,16 @@ class GpuNames {
   std::map<int, std::string> by_index_;
 };
 
-// Version of the driver that its check found; nullopt: the check has not run, or could not; empty: there is no
-// driver, or no such check.
+// Version of the driver that its check found; nullopt: the check has not run, or could not; empty: there is
+// no driver, or no such check.
 [[nodiscard]] std::optional<std::string> driver_version_in(const NodeSnapshot& snapshot);
 
 // The id is that of the incident, with the node. An incident that was merged into another one has the
 // confidence 0, and the text names the other one.
 [[nodiscard]] learning::Fault fault_of(const Incident& incident, const std::string& node,
                                        const GpuNames& gpus);
-// Of the acknowledgement: somebody has seen it, and left a note; the answer is unclear. nullopt: there is
-// none.
+// Of the acknowledgement: a person has seen the incident, and left a note; the answer is unclear. nullopt:
+// there is none.
 [[nodiscard]] std::optional<learning::Label> acknowledgement_of(const Incident& incident,
                                                                 const std::string& node,
                                                                 const GpuNames& gpus);

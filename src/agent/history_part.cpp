@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "agent/history_facts.hpp"
-#include "core/parse.hpp"
+#include "host/boot/kernel_release.hpp"
 #include "logging/build_info.hpp"
 #include "logging/log.hpp"
 #include "logging/metrics_text.hpp"
@@ -58,8 +58,7 @@ store::HistoryWriter::Make continue_job(learning::NodeJob job) {
 store::HistoryWriter::Make changed_versions(learning::Versions now, std::shared_ptr<const host::Host> host) {
   return [now = std::move(now), host = std::move(host)](const History& history) -> Result<Records> {
     learning::Versions next = now;
-    if (const auto release = host->files.read("/proc/sys/kernel/osrelease", 256))
-      next.kernel = std::string(trim(*release));
+    next.kernel = host::read_kernel_release(host->files).value_or("");
     const auto found = TRY(history.records({.types = {"versions"}, .node = next.place.node, .limit = 1}));
     if (!found.empty()) {
       const auto& last = std::get<learning::Versions>(found.front());

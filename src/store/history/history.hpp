@@ -87,7 +87,7 @@ class History {
   // Number of rows that queries have skipped because their text is damaged.
   [[nodiscard]] std::size_t unreadable_rows() const;
 
-  // Newest first, unless the query says otherwise. Questions and their form:
+  // Newest first, unless the query states otherwise. Questions and their form:
   //   all of a node: {.node}; of a card, also after it moved: {.gpu}; jobs on a node in an interval:
   //   {.types = {"job"}, .node, .since, .until}; validations that failed: {.types = {"validation"},
   //   .outcome = "failed", .since}.
