@@ -25,6 +25,10 @@ namespace {
 // Records of one transaction of an import: an agent that writes the same file waits for less than a second.
 constexpr std::size_t kImportedAtOnce = 1000;
 
+std::string counted(std::uint64_t number, const std::string& noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
 WallTime wall_now() {
   return host::SystemClock{}.now().wall;
 }
@@ -113,9 +117,8 @@ struct ImportOptions {
 int report_malformed(const ImportOptions& options, const HistoryLines& lines) {
   for (const std::string& problem : lines.problems)
     tell(problem);
-  tell(options.file + ": " + std::to_string(lines.malformed) +
-       " lines are malformed; nothing was imported. Correct them (docs/reference/history.md) and import the "
-       "file again");
+  tell(options.file + ": " + counted(lines.malformed, "malformed line") +
+       "; nothing was imported. Correct the file (docs/reference/history.md) and import it again");
   return kExitConfiguration;
 }
 
@@ -135,9 +138,9 @@ int import_history(const ImportOptions& options) {
   const auto lines = read_history_lines(options.file);
   if (!lines) return report(lines.error());
   if (lines->malformed > 0) return report_malformed(options, *lines);
-  const std::string count = std::to_string(lines->records.size()) + " records";
+  const std::string count = counted(lines->records.size(), "record");
   if (options.is_dry) {
-    std::cout << count << " are valid; nothing was imported\n";
+    std::cout << count << " checked, none malformed; nothing was imported\n";
     return kExitHealthy;
   }
   const auto history = open_history_to_write(options.history, wall_now());

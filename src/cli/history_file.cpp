@@ -68,6 +68,8 @@ Result<std::unique_ptr<store::History>> open_history_to_write(const std::string&
   if (file.empty() && !std::filesystem::exists(path, ignored))
     return fail(with_cure({Errc::not_found, path}, path));
   auto opened = store::History::open(path, now, store::History::IfUnusable::fail);
+  // A folder that cannot be made is not a history that is missing.
+  if (!opened && opened.error().code == Errc::not_found) return fail(std::move(opened.error()));
   if (!opened) return fail(with_cure(std::move(opened.error()), path));
   return std::move(opened->history);
 }

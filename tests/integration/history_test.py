@@ -94,7 +94,7 @@ class HistoryTest(unittest.TestCase):
             self.assertIn("nothing was imported", self.run_verb("history", "import", "--dry-run", tickets)[1])
             self.assertEqual(self.records("repair"), [])
             for _ in range(2):
-                self.assertIn("1 records imported", self.run_verb("history", "import", tickets)[1])
+                self.assertIn("1 record imported", self.run_verb("history", "import", tickets)[1])
             self.assertEqual([record["ticket"] for record in self.records("repair")], ["OPS-4711"])
 
     def test_an_export_can_be_imported_into_a_second_file(self):
