@@ -91,7 +91,7 @@ struct Summary {
   }
 };
 
-std::string quoted(std::string_view text) {
+std::string csv_cell(std::string_view text) {
   std::string cell(text);
   if (!cell.empty() && std::string_view("=+-@\t\r").find(cell.front()) != std::string_view::npos)
     cell.insert(0, 1, '\'');
@@ -107,7 +107,7 @@ std::string quoted(std::string_view text) {
 std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i)
-    line += (i == 0 ? "" : ",") + quoted(cells[i]);
+    line += (i == 0 ? "" : ",") + csv_cell(cells[i]);
   return line + "\r\n";
 }
 
