@@ -12,8 +12,6 @@
 namespace autopilot::learning {
 namespace {
 
-using Position = std::size_t;
-
 template <class T>
 constexpr bool is_span = requires(T t) { t.end; };
 

@@ -61,7 +61,7 @@ class HistoryTest(unittest.TestCase):
             label = self.wait_for("label", lambda one: one["fault"] == fault["id"], "the acknowledgement is in history")
             self.assertEqual((label["answer"], label["source"], label["note"]), ("unclear", "user", "card ordered"))
             versions = self.wait_for("versions", lambda one: one.get("driver"), "the versions are in history")
-            self.assertTrue(versions["agent"])
+            self.assertTrue(versions["agent"] and versions["kernel"])
             self.assertRegex(agent.get("/metrics"), r"autopilot_history_written_total [1-9]")
             self.assertIn("autopilot_history_dropped_total 0", agent.get("/metrics"))
         finally:
