@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What an agent remembers of its node for years: faults and acknowledgements, over kill -9; tickets, export and import."""
 import json
