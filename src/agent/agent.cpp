@@ -17,6 +17,7 @@
 #include "agent/gang_client.hpp"
 #include "agent/gate_machine.hpp"
 #include "agent/gpu_test_doors.hpp"
+#include "agent/history_part.hpp"
 #include "agent/job_uplink.hpp"
 #include "agent/jobs/jobs_metrics.hpp"
 #include "agent/jobs/jobs_part.hpp"
@@ -93,7 +94,7 @@ class Agent {
   Status offer_network_tests();
   Status watch_jobs();
   [[nodiscard]] bool lists_pods() const;
-  [[nodiscard]] std::string jobs_metrics() const;
+  [[nodiscard]] std::string further_metrics() const;
   [[nodiscard]] preflight::GateContext gate_context();
   void tell_start(const std::string& moved_aside);
   [[nodiscard]] AgentJournal::Context journal_context();
@@ -109,6 +110,7 @@ class Agent {
   AgentJournal journal_;
   std::string pod_resources_problem_;  // the problem that was logged last
   std::optional<ClusterLink> cluster_;
+  std::unique_ptr<HistoryPart> history_;  // null: history.enabled is false; before the runtime, which uses it
   runtime::Runtime runtime_;
   MetricsExporter metrics_;
   EventStreams streams_;
@@ -155,10 +157,23 @@ std::string cpu_model_of(const Machine& machine) {
   return compat::ibm_autopilot::cpu_model(host::read_processor_model(machine.host->files).value_or(""));
 }
 
+std::unique_ptr<HistoryPart> make_history(const config::Config& config, const Machine& machine,
+                                          net::EventLoop& loop) {
+  if (!config.history.enabled) return nullptr;
+  return std::make_unique<HistoryPart>(
+      config.history, HistoryPartContext{.loop = loop,
+                                         .host = machine.host,
+                                         .node = machine.node,
+                                         .is_simulated = machine.simulated,
+                                         .path = history_path(config, machine.node, machine.simulated),
+                                         .journal = journal_path(config, machine)});
+}
+
 Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
     : options_(std::move(options)),
       machine_(std::move(machine)),
       journal_(journal, journal_context()),
+      history_(make_history(options_.config, machine_, loop_)),
       runtime_(machine_.host, *machine_.facts, machine_.checks, runtime_options(options_.config, machine_),
                runtime_settings(options_.config, machine_), outlets(), std::move(journal.remembered)),
       metrics_(cpu_model_of(machine_)),
@@ -190,6 +205,9 @@ runtime::Outlets Agent::outlets() {
   runtime::Outlets outlets;
   outlets.wake = [this] { poll_soon(); };
   outlets.commit = journal_.commit();
+  outlets.on_incidents = [this](const std::vector<Incident>& incidents) {
+    if (history_) history_->note(incidents);
+  };
   outlets.complete_self = [this](SelfStatus& self) {
     if (machine_.complete_self) machine_.complete_self(self);
     say_pod_resources_problem(self.pod_resources_problem);
@@ -290,6 +308,7 @@ void Agent::poll() {
   if (network_tests_) network_tests_->note_job();
   if (gate_) gate_->note();
   if (jobs_) jobs_->note(*runtime_.snapshot());
+  if (history_) history_->note(*runtime_.snapshot());
   next_poll_ = loop_.at(next, [this] { poll(); });
 }
 
@@ -427,6 +446,10 @@ Status Agent::watch_jobs() {
   if (options_.config.jobs.enabled && lists_pods()) node_pods_ = std::make_shared<NodePods>();
   context.machine.pods = node_pods_;
   context.is_simulated = machine_.simulated;
+  if (history_) {
+    context.on_own_records = history_->job_sink();
+    context.on_reports = history_->report_sink();
+  }
   context.has_controller = options_.cluster && (!options_.config.tls.controller.empty() ||
                                                 !options_.config.jobs.controller.empty());
   context.rights = caller_rights();
@@ -452,9 +475,11 @@ Status Agent::watch_jobs() {
   return {};
 }
 
-std::string Agent::jobs_metrics() const {
-  if (!jobs_) return {};
-  return jobs_->metrics() + (job_uplink_ ? render_uplink_metrics(job_uplink_->stats()) : std::string());
+std::string Agent::further_metrics() const {
+  std::string metrics = history_ ? history_->metrics() : std::string();
+  if (jobs_) metrics += jobs_->metrics();
+  if (job_uplink_) metrics += render_uplink_metrics(job_uplink_->stats());
+  return metrics;
 }
 
 // The controller knows the other pods of a job. Without a controller no pod waits for them.
@@ -630,7 +655,7 @@ Status Agent::listen() {
                              .poll_soon = [this] { poll_soon(); },
                              .inject = machine_.inject,
                              .rights = caller_rights(),
-                             .jobs_metrics = [this] { return jobs_metrics(); }};
+                             .further_metrics = [this] { return further_metrics(); }};
   add_node_routes(server_, context);
   add_operation_routes(server_, {operations_, runtime_, [this] { note_operations(); },
                                  [this] { poll_soon(); }, caller_rights()});
@@ -668,6 +693,7 @@ Status Agent::run() {
     watchdog_ = loop_.every(*period, [&manager] { (void)manager.notify("WATCHDOG=1"); });
   reload_.start();
   journal_.start();
+  if (history_) history_->start();
   memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
   code_return_ = loop_.after(kStartIsOver, host::unmap_own_code);
   join_cluster();
@@ -709,6 +735,7 @@ void Agent::begin_stop(int signal) {
 void Agent::end_stop() {
   if (jobs_) jobs_->stop();
   journal_.stop(kStopGrace);
+  if (history_) history_->stop(kStopGrace);
   loop_.stop();
 }
 

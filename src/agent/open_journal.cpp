@@ -20,16 +20,6 @@ store::Retention retention_of(const config::Config& config) {
   return {config.journal.age, config.journal.bytes};
 }
 
-// What happened to a machine that does not exist, or to a recorded one, is not remembered of this one: each
-// of them has a journal of its own, by its name.
-std::string journal_path(const config::Config& config, const Machine& machine) {
-  if (!machine.simulated) return config.journal_path();
-  std::string name = machine.node;
-  for (char& c : name)
-    if (c == '/' || c == '\0') c = '_';
-  return config.state_dir + "/simulated/" + name + ".db";
-}
-
 // What is in the cluster for an agent that remembers nothing: it starts all the same.
 struct Told {
   std::optional<report::NodeReport> report;
@@ -217,6 +207,15 @@ ReadJournal open_and_read(const config::Config& config, const Machine& machine,
 }
 
 }  // namespace
+
+// What happened to a machine that does not exist, or to a recorded one, is not remembered of this one.
+std::string journal_path(const config::Config& config, const Machine& machine) {
+  if (!machine.simulated) return config.journal_path();
+  std::string name = machine.node;
+  for (char& c : name)
+    if (c == '/' || c == '\0') c = '_';
+  return config.state_dir + "/simulated/" + name + ".db";
+}
 
 JournalOpening::JournalOpening(const config::Config& config, const Machine& machine,
                                const std::optional<kube::ClusterDoor>& cluster)

@@ -25,6 +25,9 @@ struct OpenedJournal {
   bool is_read = false;       // it remembers the previous journal, as far as that can be read
 };
 
+// A simulated or recorded machine has a journal of its own, by its name.
+[[nodiscard]] std::string journal_path(const config::Config& config, const Machine& machine);
+
 // A journal that has been read, and is not written yet.
 struct ReadJournal {
   OpenedJournal opened;

@@ -201,7 +201,7 @@ void add_service(HttpServer& server, const RouteContext& context) {
                        std::string(logging::MetricsText::kContentType),
                        context.metrics.render(context.runtime.snapshot(), server.stats(), context.tls(),
                                               context.gate_stats(), context.clock.now().wall) +
-                           context.jobs_metrics(),
+                           context.further_metrics(),
                        {}});
   });
   server.route("GET", "/healthz", [](const HttpRequest&, Responder responder) {

@@ -28,7 +28,7 @@ struct RouteContext {
   // Injects a fault; an error states why it cannot.
   std::function<Status(const api::InjectRequest& request)> inject;
   kube::CallerRights rights;
-  std::function<std::string()> jobs_metrics;  // as Prometheus text; may be empty
+  std::function<std::string()> further_metrics;  // of jobs and history, as Prometheus text; may be empty
 };
 
 // Every path of api/openapi.yaml except those of operations (operation_routes.hpp) and jobs (jobs/).

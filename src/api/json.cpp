@@ -469,6 +469,15 @@ void JsonWriter::integers(std::string_view name, const std::vector<int>& numbers
   end_list();
 }
 
+void JsonWriter::numbers(std::string_view name, const std::vector<double>& numbers) {
+  begin_list(name);
+  for (const double number : numbers) {
+    item();
+    append_number(out_, number);
+  }
+  end_list();
+}
+
 void JsonWriter::value(std::string_view name, const Value& value) {
   std::visit(
       [&](const auto& held) {

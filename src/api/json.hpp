@@ -155,6 +155,8 @@ class JsonWriter {
   void time_if_any(std::string_view name, WallTime time);
   void words(std::string_view name, const std::vector<std::string>& words);
   void integers(std::string_view name, const std::vector<int>& numbers);
+  // All of them are finite.
+  void numbers(std::string_view name, const std::vector<double>& numbers);
   void value(std::string_view name, const Value& value);
   void attributes(std::string_view name, const Attributes& attributes);
 

@@ -56,6 +56,14 @@ struct Journal {
   std::uint64_t bytes = std::uint64_t{64} << 20;
 };
 
+// What post-flight remembers about this node.
+struct History {
+  bool enabled = true;
+  std::string path;  // empty: history.db in state_dir
+  Duration age = std::chrono::hours{24 * 730};
+  std::uint64_t bytes = std::uint64_t{256} << 20;
+};
+
 // The cluster of this node.
 struct Kubernetes {
   bool write_node = false;                         // label, conditions and annotations of the Node object
@@ -207,6 +215,7 @@ struct Config {
   KernelLog kernel_log;
   Kubelet kubelet;
   Journal journal;
+  History history;
   Kubernetes kubernetes;
   std::vector<AlertReceiver> alerts;  // about jobs, if this agent runs the in-flight engine
   Pvc pvc;
@@ -224,6 +233,9 @@ struct Config {
   Jobs jobs;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
+  [[nodiscard]] std::string history_path() const {
+    return history.path.empty() ? state_dir + "/history.db" : history.path;
+  }
   [[nodiscard]] std::string jobs_dir() const {
     return jobs.state_dir.empty() ? state_dir + "/jobs" : jobs.state_dir;
   }

@@ -90,6 +90,7 @@ kernel_log: {helper_socket: /run/autopilot/kmsg.sock}
 kubelet: {helper_socket: /run/autopilot/kubelet.sock}
 jobs: {helper_socket: /run/autopilot/ras.sock}
 journal: {age: 7d, bytes: 1GiB}
+history: {enabled: false, path: /data/history.db, age: 365d, bytes: 1GiB}
 kubernetes: {write_node: true, kubeconfig: /etc/k, label_prefix: a.example, namespace: gpu-health}
 pvc:
   storage_classes: {fast: [ReadWriteOnce], shared.example: [ReadWriteOnce, ReadWriteMany]}
@@ -169,6 +170,10 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_EQ(config->jobs.helper_socket, "/run/autopilot/ras.sock");
   EXPECT_EQ(config->journal.age, hours{24 * 7});
   EXPECT_EQ(config->journal.bytes, std::uint64_t{1} << 30);
+  EXPECT_FALSE(config->history.enabled);
+  EXPECT_EQ(config->history_path(), "/data/history.db");
+  EXPECT_EQ(config->history.age, hours{24 * 365});
+  EXPECT_EQ(config->history.bytes, std::uint64_t{1} << 30);
   EXPECT_EQ(config->deep_test.every, hours{4});
   EXPECT_EQ(config->deep_test.deadline, hours{1});
   EXPECT_EQ(config->deep_test.level, 2);

@@ -345,6 +345,7 @@ void Runtime::apply_changes(const incidents::Changes& changes, Instant now) {
   for (Event& event : incidents::to_events(changes, now.wall, options_.boot_id, options_.simulated))
     (void)tell(std::move(event));
   ledger_.add(changes.incidents);
+  if (outlets_.on_incidents && !changes.incidents.empty()) outlets_.on_incidents(changes.incidents);
   findings_changed_ = true;
   changed_ = true;
   show_findings();

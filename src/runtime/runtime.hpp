@@ -83,6 +83,7 @@ struct Outlets {
   std::function<void()> wake;                           // from any thread: call poll() soon
   Ledger::Commit commit;                                // not set: there is no journal
   std::function<void(SelfStatus& self)> complete_self;  // adds the status of other parts: helpers, journal
+  std::function<void(const std::vector<Incident>&)> on_incidents{};  // that opened, changed or closed
 };
 
 // Runs the checks of one machine and maintains its state. One thread drives it by poll(); checks run on

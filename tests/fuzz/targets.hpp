@@ -52,6 +52,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace heartbeat_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace history_records_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace http_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -154,6 +157,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"gpu_probe_report_fuzz", gpu_probe_report_fuzz::run},
     FuzzTarget{"gpu_report_fuzz", gpu_report_fuzz::run},
     FuzzTarget{"heartbeat_fuzz", heartbeat_fuzz::run},
+    FuzzTarget{"history_records_fuzz", history_records_fuzz::run},
     FuzzTarget{"http_fuzz", http_fuzz::run},
     FuzzTarget{"ibm_status_fuzz", ibm_status_fuzz::run},
     FuzzTarget{"iperf_result_fuzz", iperf_result_fuzz::run},

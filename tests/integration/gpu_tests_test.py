@@ -115,7 +115,7 @@ class GpuTests(unittest.TestCase):
 
     def proven(self, agent, check):
         """The UUIDs of the GPUs with a pass record of it, as the next agent reads them from the journal."""
-        [path] = glob.glob(f"{agent.folder}/state/simulated/*.db")
+        [path] = [path for path in glob.glob(f"{agent.folder}/state/simulated/*.db") if not path.endswith("-history.db")]
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as journal:
             return {uuid for [uuid] in journal.execute("SELECT gpu_uuid FROM pass_records WHERE test = ?", (check,))}
 

@@ -49,7 +49,8 @@ class JournalDamageTest(unittest.TestCase):
         folder = tempfile.mkdtemp(prefix="autopilot-test-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         shutil.copytree(self.folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.sock*"))
-        [journal] = [os.path.join(path, name) for path, _, names in os.walk(folder) for name in names if name.endswith(".db")]
+        [journal] = [os.path.join(path, name) for path, _, names in os.walk(folder) for name in names
+                     if name.endswith(".db") and not name.endswith("-history.db")]
         damage(journal)
         with harness.Agent("--simulate", "hgx-h100-8", folder=folder) as agent:
             agent.wait_ready()

@@ -54,10 +54,13 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
   options.brain.policy.mode = mode_of(config.jobs.mode);
   options.search_every = config.jobs.search_every;
   evidence_ = std::make_shared<JobEvidence>(config.jobs_dir(), open_evidence_sources(context_.machine));
-  options.send = [evidence = evidence_, send = context_.send](const std::vector<jobs::Record>& records) {
+  options.send = [evidence = evidence_, send = context_.send,
+                  on_own = context_.on_own_records](const std::vector<jobs::Record>& records) {
     evidence->note(records);
+    if (on_own) on_own(records);
     if (send) send(records);
   };
+  options.on_changed = context_.on_reports;
   options.on_suspected = [evidence = evidence_](const std::vector<api::SuspectedJob>& suspected,
                                                 const collect::SeenJobs& seen,
                                                 Instant now) { evidence->look(suspected, seen, now); };

@@ -33,6 +33,10 @@ struct JobsPartContext {
   bool has_controller = false;  // the agent has a controller that takes records
   // Sends records to the receiver that job_brain_of() names; called on the thread of the runner.
   std::function<void(const std::vector<jobs::Record>&)> send;
+  // Gets what this node sees of its jobs, and the reports of jobs that are evaluated here; on the thread of
+  // the runner, which may outlive everything else. Empty: nothing gets them.
+  std::function<void(const std::vector<jobs::Record>&)> on_own_records;
+  std::function<void(const std::vector<jobs::JobReport>&)> on_reports;
   kube::CallerRights rights;
   // On a coordinator: refuses a node that has no agent.
   std::function<Status(const std::string& node)> is_agent;

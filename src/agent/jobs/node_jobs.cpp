@@ -165,6 +165,7 @@ void NodeJobs::publish() {
   for (const std::string& job : brain_.take_changed())
     if (auto report = brain_.report(job)) changed.push_back(*std::move(report));
   suspects_.note(changed);
+  if (options_.on_changed && !changed.empty()) options_.on_changed(changed);
   if (!options_.on_news || (news.alerts.empty() && news.actions.empty())) return;
   std::set<std::string> names;
   for (const jobs::Alert& alert : news.alerts)

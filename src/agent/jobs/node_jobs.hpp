@@ -48,6 +48,8 @@ struct NodeJobsOptions {
   std::function<void(const std::vector<jobs::Record>&)> on_records;
   // Gets alerts and actions. Called by run().
   std::function<void(JobNews news)> on_news;
+  // Gets the reports that changed, of jobs that are evaluated here. Called by run().
+  std::function<void(const std::vector<jobs::JobReport>&)> on_changed;
   // Gets the jobs that are suspected to hang, here or by suspect(), also if there are none. Called by run().
   std::function<void(const std::vector<api::SuspectedJob>&, const collect::SeenJobs&, Instant now)>
       on_suspected;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/incident.hpp"
+#include "core/snapshot.hpp"
+#include "jobs/brain.hpp"
+#include "jobs/records.hpp"
+#include "learning/records.hpp"
+
+// What the agent knows, as records of history. Pure.
+namespace autopilot::agent {
+
+// Serial numbers, else UUIDs, of the GPUs of this node.
+class GpuNames {
+ public:
+  static constexpr std::size_t kMost = 64;
+
+  // Keeps what it knows of a GPU that no longer answers. True if something is new.
+  bool learn(const NodeSnapshot& snapshot);
+  // Of a GPU or a part of it; empty: another subject, or unknown.
+  [[nodiscard]] std::string of(const Subject& subject) const;
+  [[nodiscard]] std::string at(int index) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> by_address_;
+  std::map<int, std::string> by_index_;
+};
+
+// Version of the driver that its check found; nullopt: the check has not run, or could not; empty: there is
+// no driver, or no such check.
+[[nodiscard]] std::optional<std::string> driver_version_in(const NodeSnapshot& snapshot);
+
+// The id is that of the incident, with the node. An incident that was merged into another one has the
+// confidence 0, and the text names the other one.
+[[nodiscard]] learning::Fault fault_of(const Incident& incident, const std::string& node,
+                                       const GpuNames& gpus);
+// Of the acknowledgement: a person has seen the incident, and left a note; the answer is unclear. nullopt:
+// there is none.
+[[nodiscard]] std::optional<learning::Label> acknowledgement_of(const Incident& incident,
+                                                                const std::string& node,
+                                                                const GpuNames& gpus);
+
+// A finding about a job that names a GPU, a NIC or a host. nullopt: it names nothing of a node. `gpus` are
+// those of `node`; a GPU of another node has no name here.
+[[nodiscard]] std::optional<learning::Fault> fault_of(const jobs::JobFinding& finding,
+                                                      const std::string& node, const GpuNames& gpus);
+// What a person stated about a finding of the report. nullopt: the finding names nothing of a node, or is
+// forgotten.
+[[nodiscard]] std::optional<learning::Label> label_of(const jobs::Feedback& feedback,
+                                                      const jobs::JobReport& report, const std::string& node,
+                                                      const GpuNames& gpus);
+
+// Without an id: it follows from what is stored. `record` has ranks of this node only.
+[[nodiscard]] learning::NodeJob node_job_of(const jobs::JobRecord& record, const std::string& node,
+                                            const GpuNames& gpus);
+[[nodiscard]] learning::NodeJob node_job_of(const jobs::JobEndRecord& record, const std::string& node);
+
+// Joins what is known now with the newest stored record of the job on this node, which continues unless it is
+// over. nullopt: nothing new, or an end without a begin.
+[[nodiscard]] std::optional<learning::NodeJob> continued(std::optional<learning::NodeJob> stored,
+                                                         learning::NodeJob now);
+
+}  // namespace autopilot::agent

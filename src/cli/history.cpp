@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/history_records.hpp"
+#include "api/json.hpp"
+#include "cli/cli.hpp"
+#include "cli/history_file.hpp"
+#include "cli/output/history_tables.hpp"
+#include "cli/output/print.hpp"
+#include "cli/verbs.hpp"
+#include "host/clock/system_clock.hpp"
+#include "learning/record_check.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+// Records of one transaction of an import: an agent that writes the same file waits for less than a second.
+constexpr std::size_t kImportedAtOnce = 1000;
+
+std::string counted(std::uint64_t number, const std::string& noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+WallTime wall_now() {
+  return host::SystemClock{}.now().wall;
+}
+
+struct ExportOptions {
+  std::string history;
+  std::string since;
+  std::string node;
+  std::vector<std::string> types;
+  std::string format = "jsonl";
+  std::string file;  // empty: standard output
+};
+
+Status write_records(const store::History& history, const store::HistoryQuery& query,
+                     const ExportOptions& options, std::ostream& out) {
+  const bool is_csv = options.format == "csv";
+  if (is_csv) out << history_csv_titles();
+  TRY_STATUS(history.visit(query, [&](const learning::HistoryRecord& record) {
+    out << (is_csv ? to_csv(record) : api::to_history_line(record));
+    return out.good();
+  }));
+  out.flush();
+  if (!out.good())
+    return fail(Errc::exhausted, (options.file.empty() ? "standard output" : options.file) +
+                                     ": cannot be written; check that the disk has room");
+  return {};
+}
+
+Status export_to_file(const store::History& history, const store::HistoryQuery& query,
+                      const ExportOptions& options) {
+  std::ofstream out(options.file, std::ios::binary | std::ios::trunc);
+  if (!out) return fail_errno(errno, options.file);
+  return write_records(history, query, options, out);
+}
+
+int export_history(const ExportOptions& options) {
+  const auto since = parse_since(options.since, wall_now());
+  if (!since) return report_usage(since.error().what);
+  const auto history = open_history(options.history);
+  if (!history) return report(history.error());
+  const store::HistoryQuery query{
+      .types = options.types, .node = options.node, .since = *since, .is_oldest_first = true};
+  const Status written = options.file.empty() ? write_records(**history, query, options, std::cout)
+                                              : export_to_file(**history, query, options);
+  if (!written) return report(written.error());
+  if (const auto skipped = (*history)->unreadable_rows(); skipped > 0)
+    tell(std::to_string(skipped) + " records are damaged and left out");
+  return kExitHealthy;
+}
+
+void add_history_export(CLI::App& history, int& exit_code) {
+  auto options = std::make_shared<ExportOptions>();
+  auto* verb = history.add_subcommand("export", "Write records of history as lines");
+  verb->add_option("FILE", options->file, "File to write (default: standard output)");
+  verb->add_option("--since", options->since,
+                   "Only records that ended later, or are not over: 30d, 12h or a time")
+      ->type_name("WHEN");
+  verb->add_option("--node", options->node, "Only records of this node");
+  verb->add_option("--type", options->types,
+                   "Only this type; may be repeated: job, validation, measurement, fault, label, repair, "
+                   "versions")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(learning::kRecordTypes.begin(), learning::kRecordTypes.end())));
+  verb->add_option("-o,--output", options->format, "jsonl: one object a line; csv: common columns only")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"jsonl", "csv"}));
+  add_history_option(*verb, options->history);
+  verb->footer(
+      "The lines are those of docs/reference/history.md, oldest first; import reads\n"
+      "them. A running agent is not disturbed.\n\n"
+      "Exit status: 0 written, 64 usage, 70 or 78 the history cannot be read.\n\n"
+      "Examples:\n"
+      "  autopilot history export --since 30d faults.jsonl --type fault\n"
+      "  autopilot history export -o csv > history.csv\n"
+      "  autopilot history export | jq -c 'select(.class == \"hardware\")'");
+  verb->callback([options, &exit_code] { exit_code = export_history(*options); });
+}
+
+struct ImportOptions {
+  std::string history;
+  std::string file;
+  bool is_dry = false;
+};
+
+int report_malformed(const ImportOptions& options, const HistoryLines& lines) {
+  for (const std::string& problem : lines.problems)
+    tell(problem);
+  tell(options.file + ": " + counted(lines.malformed, "malformed line") +
+       "; nothing was imported. Correct the file (docs/reference/history.md) and import it again");
+  return kExitConfiguration;
+}
+
+Status put_all(store::History& history, std::span<const learning::HistoryRecord> records) {
+  for (std::size_t done = 0; done < records.size(); done += kImportedAtOnce) {
+    const auto next = records.subspan(done, std::min(kImportedAtOnce, records.size() - done));
+    if (Status put = history.put(next); !put)
+      return fail(put.error().code, put.error().what + "; " + std::to_string(done) + " of " +
+                                        std::to_string(records.size()) +
+                                        " records were imported. Import the file again: a record that is "
+                                        "there is replaced by itself");
+  }
+  return {};
+}
+
+int import_history(const ImportOptions& options) {
+  const auto lines = read_history_lines(options.file);
+  if (!lines) return report(lines.error());
+  if (lines->malformed > 0) return report_malformed(options, *lines);
+  const std::string count = counted(lines->records.size(), "record");
+  if (options.is_dry) {
+    std::cout << count << " checked, none malformed; nothing was imported\n";
+    return kExitHealthy;
+  }
+  const auto history = open_history_to_write(options.history, wall_now());
+  if (!history) return report(history.error());
+  if (const Status put = put_all(**history, lines->records); !put) return report(put.error());
+  std::cout << count << " imported into " << printable((*history)->path()) << "\n";
+  return kExitHealthy;
+}
+
+void add_history_import(CLI::App& history, int& exit_code) {
+  auto options = std::make_shared<ImportOptions>();
+  auto* verb = history.add_subcommand("import", "Add records of history from a file of lines");
+  verb->add_option("FILE", options->file, "Lines as in docs/reference/history.md")->required();
+  verb->add_flag("--dry-run", options->is_dry, "Check the file and import nothing");
+  add_history_option(*verb, options->history);
+  verb->footer(
+      "The whole file is checked before anything is imported. A record replaces the\n"
+      "one of its type and id: importing twice changes nothing. Tickets become records\n"
+      "of the types repair and label. A running agent goes on writing meanwhile.\n\n"
+      "Exit status: 0 imported, 64 usage, 70 the history cannot be written, 78 a line\n"
+      "is malformed.\n\n"
+      "Examples:\n"
+      "  autopilot history import --dry-run tickets.jsonl\n"
+      "  sudo autopilot history import tickets.jsonl");
+  verb->callback([options, &exit_code] { exit_code = import_history(*options); });
+}
+
+struct StatusOfHistoryOptions {
+  std::string history;
+  OutputFormat format = OutputFormat::table;
+};
+
+std::string history_status_json(const std::string& path, const store::HistoryStatus& status) {
+  api::JsonWriter json;
+  json.begin_object();
+  json.word("file", path);
+  json.count("bytes", status.bytes);
+  if (status.oldest) json.time("oldest", *status.oldest);
+  if (status.newest) json.time("newest", *status.newest);
+  json.begin_object("records");
+  for (const store::HistoryCount& count : status.records)
+    json.count(count.key, count.count);
+  json.end_object();
+  json.end_object();
+  return json.take();
+}
+
+int show_history_status(const StatusOfHistoryOptions& options) {
+  const auto history = open_history(options.history);
+  if (!history) return report(history.error());
+  const auto status = (*history)->status();
+  if (!status) return report(status.error());
+  if (options.format == OutputFormat::table)
+    std::cout << render_history_status((*history)->path(), *status, terminal_style());
+  else
+    print_json(history_status_json((*history)->path(), *status), options.format);
+  return kExitHealthy;
+}
+
+void add_history_status(CLI::App& history, int& exit_code) {
+  auto options = std::make_shared<StatusOfHistoryOptions>();
+  auto* verb = history.add_subcommand("status", "Show the file of history, its size and what it holds");
+  add_format_option(*verb, options->format);
+  add_history_option(*verb, options->history);
+  verb->footer(
+      "Examples:\n  autopilot history status\n  autopilot history status -o json | jq .records.fault");
+  verb->callback([options, &exit_code] { exit_code = show_history_status(*options); });
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, int& exit_code) {
+  auto* verb = app.add_subcommand("history", "Export and import what is remembered of nodes");
+  verb->require_subcommand(1);
+  add_history_export(*verb, exit_code);
+  add_history_import(*verb, exit_code);
+  add_history_status(*verb, exit_code);
+}
+
+}  // namespace autopilot::cli

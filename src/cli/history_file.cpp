@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/history_file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "api/history_records.hpp"
+#include "cli/settings.hpp"
+
+namespace autopilot::cli {
+namespace {
+
+constexpr std::string_view kGzip = "\x1f\x8b";
+
+Error with_cure(Error error, const std::string& path) {
+  if (error.code == Errc::not_found)
+    return {Errc::not_found, "no history at " + path +
+                                 ": no agent has written one yet. Start the agent (history.enabled must be "
+                                 "true), or name another file with --history"};
+  if (error.code == Errc::denied)
+    error.what += "; the file belongs to the user of the agent: use sudo, or run as that user";
+  if (error.code == Errc::unavailable) error.what += "; try again";
+  return error;
+}
+
+bool is_empty_line(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+// Without the line end. False at the end of the file. A longer line is cut after the limit, which the parser
+// refuses.
+bool next_line(std::istream& in, std::string& line) {
+  line.clear();
+  for (int c = in.get(); c != std::istream::traits_type::eof(); c = in.get()) {
+    if (c == '\n') return true;
+    if (line.size() <= api::kLongestHistoryLine) line += static_cast<char>(c);
+  }
+  return !line.empty();
+}
+
+}  // namespace
+
+void add_history_option(CLI::App& verb, std::string& file) {
+  verb.add_option("--history", file, "File of history (default: that of this machine's agent)")
+      ->type_name("FILE");
+}
+
+Result<std::string> history_file(const std::string& file) {
+  if (!file.empty()) return file;
+  return TRY(load_settings("")).history_path();
+}
+
+Result<std::unique_ptr<store::History>> open_history(const std::string& file) {
+  const std::string path = TRY(history_file(file));
+  auto opened = store::History::open_read_only(path);
+  if (!opened) return fail(with_cure(std::move(opened.error()), path));
+  return opened;
+}
+
+Result<std::unique_ptr<store::History>> open_history_to_write(const std::string& file, WallTime now) {
+  const std::string path = TRY(history_file(file));
+  std::error_code ignored;
+  if (file.empty() && !std::filesystem::exists(path, ignored))
+    return fail(with_cure({Errc::not_found, path}, path));
+  auto opened = store::History::open(path, now, store::History::IfUnusable::fail);
+  // A folder that cannot be made is not a history that is missing.
+  if (!opened && opened.error().code == Errc::not_found) return fail(std::move(opened.error()));
+  if (!opened) return fail(with_cure(std::move(opened.error()), path));
+  return std::move(opened->history);
+}
+
+Result<std::optional<WallTime>> parse_since(const std::string& text, WallTime now) {
+  if (text.empty()) return std::optional<WallTime>{};
+  if (const auto ago = parse_duration(text)) return std::optional<WallTime>{now - *ago};
+  if (const auto time = parse_time(text)) return std::optional<WallTime>{*time};
+  return fail(Errc::malformed,
+              "--since: expected a duration such as 30d or a time such as "
+              "2026-11-21T03:04:05Z, not '" +
+                  text + "'");
+}
+
+Result<HistoryLines> read_history_lines(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return fail(Errc::malformed, path + " is a folder; name a file in it");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return fail_errno(errno, path);
+  HistoryLines lines;
+  std::string line;
+  for (std::uint64_t number = 1; next_line(in, line); ++number) {
+    if (number == 1 && line.starts_with(kGzip))
+      return fail(Errc::malformed, path + " is compressed; unpack it first: gunzip " + path);
+    if (is_empty_line(line)) continue;
+    auto record = api::parse_history_line(line);
+    if (record && lines.records.size() == HistoryLines::kMostRecords)
+      return fail(Errc::exhausted, path + " has more than " + std::to_string(HistoryLines::kMostRecords) +
+                                       " records; split it");
+    if (record) {
+      lines.records.push_back(std::move(*record));
+    } else if (++lines.malformed <= HistoryLines::kMostProblems) {
+      lines.problems.push_back(path + ":" + std::to_string(number) + ": " + record.error().what);
+    }
+  }
+  if (in.bad()) return fail(Errc::unavailable, path + ": cannot be read any further");
+  return lines;
+}
+
+}  // namespace autopilot::cli

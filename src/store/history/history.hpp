@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+#include "learning/records.hpp"
+
+namespace autopilot::store {
+
+struct HistoryRetention {
+  Duration age = std::chrono::hours{24 * 730};
+  std::uint64_t bytes = std::uint64_t{256} << 20;
+};
+
+// An empty member selects everything.
+struct HistoryQuery {
+  std::vector<std::string> types;  // words of learning::kRecordTypes
+  std::optional<std::string> cluster;
+  std::string node;
+  std::string gpu;      // serial or UUID, on any node
+  std::string job;      // that ran, was hit, or caused a validation
+  std::string outcome;  // learning::outcome_of
+  // Records that overlap [since, until); a record that is not over has no end.
+  std::optional<WallTime> since, until;
+  bool is_oldest_first = false;  // by their begin
+  std::size_t limit = 1000;      // at most History::kMaxRows; visit() ignores it
+};
+
+struct HistoryCount {
+  std::string key;
+  std::uint64_t count = 0;
+};
+
+struct HistoryStatus {
+  std::uint64_t bytes = 0;                 // file and log
+  std::vector<HistoryCount> records;       // by type
+  std::optional<WallTime> oldest, newest;  // begin
+};
+
+// What post-flight remembers: SQLite in WAL mode, synchronous=FULL. Several processes can read and write one
+// file; a writer waits two seconds for another one. Every call can block on the disk: use it on a worker
+// thread. Not thread-safe; one owner.
+//
+// The statements are portable to PostgreSQL: standard SQL, texts and 64-bit integers, and the form of upsert
+// that both have.
+class History {
+ public:
+  static constexpr int kSchemaVersion = 1;
+  static constexpr std::size_t kMaxRows = 100'000;
+
+  struct Opened {
+    std::unique_ptr<History> history;
+    std::string moved_aside;  // not empty: the old file was unusable and now has this name
+    std::string reason;       // why the old file was unusable
+  };
+  enum class IfUnusable : std::uint8_t { move_aside, fail };
+  // Creates (file 0600, missing folders 0700), migrates and checks the file. A file that is not a history, is
+  // corrupt or has a newer schema is renamed to `<path>.unusable-<time>`, or refused: malformed, unsupported.
+  // Other errors: exhausted on a full disk; denied; unavailable: another process opens it, or the disk does
+  // not answer.
+  [[nodiscard]] static Result<Opened> open(const std::string& path, WallTime now,
+                                           IfUnusable if_unusable = IfUnusable::move_aside);
+  // For commands while an agent can be writing. not_found: there is no file, or it has no content yet.
+  [[nodiscard]] static Result<std::unique_ptr<History>> open_read_only(const std::string& path);
+
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
+  ~History();
+
+  // Stores all records or none; durable when it returns. A record replaces the one of its type and id.
+  // Errors: conflict (a record is outside the limits of learning::check), exhausted (disk full), unavailable
+  // (the disk does not answer, or another process writes), malformed (the file is damaged, or was removed
+  // while open), denied (read-only).
+  [[nodiscard]] Status put(std::span<const learning::HistoryRecord> records);
+
+  [[nodiscard]] const std::string& path() const;
+  // Number of rows that queries have skipped because their text is damaged.
+  [[nodiscard]] std::size_t unreadable_rows() const;
+
+  // Newest first, unless the query states otherwise. Questions and their form:
+  //   all of a node: {.node}; of a card, also after it moved: {.gpu}; jobs on a node in an interval:
+  //   {.types = {"job"}, .node, .since, .until}; validations that failed: {.types = {"validation"},
+  //   .outcome = "failed", .since}.
+  [[nodiscard]] Result<std::vector<learning::HistoryRecord>> records(const HistoryQuery& query) const;
+  // The same, one by one and without limit, until `take` returns false.
+  [[nodiscard]] Status visit(const HistoryQuery& query,
+                             const std::function<bool(learning::HistoryRecord record)>& take) const;
+  // Faults that began at or after that time, by class, most first.
+  [[nodiscard]] Result<std::vector<HistoryCount>> faults_by_class(WallTime since) const;
+  // Nodes with most faults that began at or after that time.
+  [[nodiscard]] Result<std::vector<HistoryCount>> nodes_with_most_faults(WallTime since,
+                                                                         std::size_t limit) const;
+  [[nodiscard]] Result<bool> has(std::string_view type, std::string_view id) const;
+  [[nodiscard]] Result<HistoryStatus> status() const;
+  // Of the file and its log; 0 if the file is gone.
+  [[nodiscard]] std::uint64_t size_bytes() const;
+
+  // Deletes records that began before the age limit, then the oldest until the file fits. In short
+  // transactions: other writers get in between.
+  [[nodiscard]] Status retain(const HistoryRetention& retention, WallTime now);
+
+ private:
+  struct Database;
+  explicit History(std::unique_ptr<Database> database);
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace autopilot::store
