@@ -289,10 +289,6 @@ void Validator::yield(const std::string& why) {
   if (!run.operation.empty()) doors_.cancel(run.operation, why);
 }
 
-void Validator::make_room(const std::string& why) {
-  if (run_ && run_->has_plan && !run_->plan.diagnostics.empty() && run_->stopped.empty()) yield(why);
-}
-
 void Validator::finish(Instant now) {
   const std::unique_ptr<Run> ended = std::move(run_);
   Run& run = *ended;

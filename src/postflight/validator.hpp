@@ -98,8 +98,6 @@ class Validator {
   void end_job(EndedJob job);
   // Takes an operation that began or ended.
   void note(const Operation& operation);
-  // Another user wants GPUs now: a running diagnostic ends, and is tried again later. `why`: a sentence.
-  void make_room(const std::string& why);
 
   // Does what is due. Returns when to call again, unless something is called before.
   MonoTime poll();

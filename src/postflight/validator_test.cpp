@@ -266,8 +266,9 @@ TEST_F(ValidatorOfANode, yields_within_two_seconds_and_tries_again) {
 TEST_F(ValidatorOfANode, yields_to_the_gate_at_once) {
   run_job("a");
   pass(25s, false);
-  validator_->make_room("the pre-flight gate tests the GPUs for the next pod");
-  ASSERT_THAT(cancelled_, SizeIs(1));
+  wanted_by_ = "a pod waits at the pre-flight gate";
+  pass(1s, false);
+  ASSERT_THAT(cancelled_, ElementsAre("a pod waits at the pre-flight gate"));
   end(OperationState::cancelled);
   pass(1s);
   EXPECT_EQ(finished_.at(0).record.verdict, Verdict::unknown);
