@@ -166,6 +166,7 @@ int run_autopilot(int argc, char** argv) {
   add_record(app, exit_code);
   add_replay(app, exit_code);
   add_jobs(app, exit_code);
+  add_validations(app, exit_code);
   add_completion(app, exit_code);
   add_version(app, exit_code);
   add_decode(app, exit_code);

@@ -30,6 +30,7 @@ void add_cluster_jobs(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_plan(CLI::App& app, ClusterOptions& cluster, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_jobs(CLI::App& app, int& exit_code);
+void add_validations(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
 
 // Completions after a verb: its options, and for `check` and `explain` the ids of all checks.
