@@ -188,9 +188,10 @@ postflight::ValidatorDoors ValidationPart::doors() {
   doors.cancel = [this](const std::string& id, const std::string& why) {
     (void)parts_.operations.cancel(id, std::string(postflight::kValidationOwner) + ": " + why);
   };
-  doors.ask = [this](const std::string& job, std::function<void(JobFacts)> done) {
+  doors.ask = [this](const std::string& job, std::function<void(std::optional<JobFacts>)> done) {
     parts_.ask(job,
                [node = parts_.node, done = std::move(done)](const std::optional<jobs::JobReport>& report) {
+                 if (report && !report->ended) return done(std::nullopt);
                  done(report ? facts_of(*report, node) : JobFacts{});
                });
   };

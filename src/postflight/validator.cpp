@@ -97,23 +97,28 @@ void Validator::take_passive(std::uint64_t number, const CheckResult& result) {
 bool Validator::is_ready(const Work& work, MonoTime now) const {
   if (!work.has_begun || now < work.begun + kSettle) return false;
   if (!work.pending.empty() && now < work.begun + kPassive) return false;
-  return work.has_facts || (work.asked && now >= *work.asked + kAnswer);
+  return work.has_facts || now >= work.begun + kMostSettle;
+}
+
+void Validator::ask_due(MonoTime now) {
+  for (Work& work : queue_) {
+    const bool is_early = !work.has_begun || now < work.begun + kSettle;
+    if (is_early || work.has_facts || (work.asked && now < *work.asked + kAskAgain)) continue;
+    work.asked = now;
+    doors_.ask(work.job.job, [this, number = work.number](std::optional<JobFacts> facts) {
+      const auto found = std::ranges::find(queue_, number, &Work::number);
+      if (!facts || found == queue_.end()) return;
+      found->facts = *std::move(facts);
+      found->has_facts = true;
+    });
+  }
 }
 
 MonoTime Validator::poll() {
   const Instant now = clock_.now();
   if (stopping_) return now.mono + kIdle;
   begin_due(now);
-  for (Work& work : queue_) {
-    if (work.asked || !work.has_begun || now.mono < work.begun + kSettle) continue;
-    work.asked = now.mono;
-    doors_.ask(work.job.job, [this, number = work.number](JobFacts facts) {
-      const auto found = std::ranges::find(queue_, number, &Work::number);
-      if (found == queue_.end()) return;
-      found->facts = std::move(facts);
-      found->has_facts = true;
-    });
-  }
+  ask_due(now.mono);
   if (!run_) begin_next(now.mono);
   if (run_) advance(now);
   if (run_) return now.mono + kSoon;

@@ -55,8 +55,9 @@ struct ValidatorDoors {
   std::function<Result<Operation>(const std::string& check, const std::vector<Subject>& gpus, Duration most)>
       start;
   std::function<void(const std::string& id, const std::string& why)> cancel;
-  // Asks what in-flight monitoring knows about the job; `done` is called later, or never.
-  std::function<void(const std::string& job, std::function<void(JobFacts)> done)> ask;
+  // Asks what in-flight monitoring knows about the job; `done` is called later, or never. nullopt: it has not
+  // evaluated the end yet.
+  std::function<void(const std::string& job, std::function<void(std::optional<JobFacts>)> done)> ask;
   std::function<void(std::string value)> remember_open;  // for the journal
   std::function<void(learning::HistoryRecord)> sink;     // history; empty: none
   std::function<void(const learning::ValidationResult&)> on_finished;
@@ -78,10 +79,13 @@ class Validator {
   static constexpr std::size_t kMostRunning = 64;  // jobs whose state before is kept: JobFinder::kMostJobs
   static constexpr std::size_t kKept = 64;         // results; the oldest are removed first
   static constexpr Duration kPassive = std::chrono::seconds{90};  // until a check without an answer is left
-  // What in-flight monitoring knows about an end arrives within this time: exit codes, last words, Xids.
+  // What explains the end of a job arrives within this time: exit codes, last words, Xids.
   static constexpr Duration kSettle = std::chrono::seconds{20};
-  static constexpr Duration kAnswer = std::chrono::seconds{5};  // of in-flight monitoring
-  static constexpr Duration kWatch = std::chrono::seconds{1};   // between two reads of the users of the GPUs
+  // In-flight monitoring is asked until then.
+  static constexpr Duration kMostSettle = std::chrono::seconds{60};
+  static constexpr Duration kAskAgain = std::chrono::seconds{5};
+  static constexpr Duration kWatch =
+      std::chrono::milliseconds{500};  // between two reads of the users of the GPUs
   static constexpr int kMostTries = 3;
   static constexpr Duration kRetryWithin = std::chrono::hours{6};  // after the end of the job
 
@@ -122,7 +126,7 @@ class Validator {
     MonoTime begun{};
     std::set<std::string> pending;  // passive checks without an answer
     std::vector<CheckResult> passive;
-    std::optional<MonoTime> asked;
+    std::optional<MonoTime> asked;  // the last time
     bool has_facts = false;
   };
   // The diagnostics of one of them.
@@ -143,6 +147,7 @@ class Validator {
   void begin_passive(Work& work, Instant now);
   void take_passive(std::uint64_t number, const CheckResult& result);
   void begin_due(Instant now);
+  void ask_due(MonoTime now);
   [[nodiscard]] bool is_ready(const Work& work, MonoTime now) const;
   void begin_next(MonoTime now);
   void advance(Instant now);

@@ -9,13 +9,16 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
+from gpu_tests_test import probes_of
 from simulated_gpus import GPUS, make_machine
 
 WORLD = 2
 IDLE = "processes.count: 0"
+HANGS = {"cuInit": {"result": "hang"}}
 
 
 def free_port():
@@ -31,7 +34,7 @@ class Job:
         port = free_port()
         self.ranks = [subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdin=subprocess.DEVNULL,
                                        env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(WORLD),
-                                            "LOCAL_WORLD_SIZE": str(WORLD), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
+                                            "LOCAL_WORLD_SIZE": str(WORLD), "CUDA_VISIBLE_DEVICES": "0,1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)})
                       for rank in range(WORLD)]
 
     def close(self):
@@ -42,12 +45,13 @@ class Job:
 
 
 class ValidationTest(unittest.TestCase):
-    def agent(self, settings, time="100ms", state=None):
+    def agent(self, settings, calls=None, state=None):
+        """`calls`: of CUDA's driver, see make_machine."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-validation-"))
-        self.tree = make_machine(self.folder)
+        self.tree = make_machine(self.folder, calls=calls)
         self.config = os.path.join(self.folder, "config.yaml")
         with open(self.config, "w", encoding="utf-8") as file:
-            json.dump({"jobs": {"search_every": "1s"}, "gpu_probe": {"time": time}, "validation": settings,
+            json.dump({"jobs": {"search_every": "1s"}, "gpu_probe": {"time": "100ms"}, "validation": settings,
                        "gpu_tests": {"checks": ["gpu.pcie_bandwidth", "gpu.sdc"]}}, file)
         return self.start(state)
 
@@ -101,8 +105,8 @@ class ValidationTest(unittest.TestCase):
         self.assertIn("as good as before the job", " ".join(out.split()))
         code, out, errors = harness.run("validations", key, "-o", "json", "--socket", agent.socket)
         self.assertEqual([one["id"] for one in json.loads(out)["validations"]], [seen["id"]], errors)
-        _, out, errors = harness.run("jobs", "why", key, "--socket", agent.socket)
-        self.assertIn("Afterwards passed:", out, errors)
+        harness.wait_until(lambda: "Afterwards passed:" in harness.run("jobs", "why", key, "--socket", agent.socket)[1],
+                           "the answer about the job has the validation", 60)
         self.assertIn('autopilot_validations_total{verdict="passed"} 1', agent.get("/metrics"))
         harness.wait_until(lambda: [one for one in json.loads(agent.request("GET", "/v1/events", headers={"Accept": "application/json"})[1])["items"]
                                     if one["kind"] == "validation_finished" and one["subject"]["key"] == key], "the event is stored")
@@ -121,12 +125,15 @@ class ValidationTest(unittest.TestCase):
         self.assertIn("not as good as before the job", " ".join(out.split()))
 
     def test_a_diagnostic_yields_to_the_next_user_of_its_gpus(self):
-        agent = self.agent({"on_job_end": "quick", "retry": "0s"}, time="20s")
+        agent = self.agent({"on_job_end": "quick", "retry": "0s"}, calls=HANGS)
         job, key = self.job(agent)
         job.close()
-        harness.wait_until(lambda: [one for one in self.operations(agent) if one["state"] == "running"], "a diagnostic runs", 60)
+        harness.wait_until(lambda: probes_of(agent.pid), "a diagnostic runs", 90)
         self.driver(IDLE, "processes.count: 2")
-        harness.wait_until(lambda: [one for one in self.operations(agent) if one["state"] == "cancelled"], "it has yielded", 10)
+        came = time.time()
+        [ended] = harness.wait_until(lambda: [one for one in self.operations(agent) if one["state"] == "cancelled"], "it has yielded", 10)
+        print(f"yielded {time.time() - came:.1f} s after another process came", file=sys.stderr)
+        self.assertIn("in use by another process", ended["message"])
         seen = self.validation(agent, key)
         self.assertEqual(seen["verdict"], "unknown", seen)
         self.assertIn("in use by another process", seen["cause"])
@@ -134,10 +141,10 @@ class ValidationTest(unittest.TestCase):
 
     def test_a_killed_agent_loses_no_job_silently(self):
         state = self.enterContext(tempfile.TemporaryDirectory())
-        agent = self.agent({"on_job_end": "quick"}, time="20s", state=state)
+        agent = self.agent({"on_job_end": "quick"}, calls=HANGS, state=state)
         job, key = self.job(agent)
         job.close()
-        harness.wait_until(lambda: [one for one in self.operations(agent) if one["state"] == "running"], "a diagnostic runs", 60)
+        harness.wait_until(lambda: probes_of(agent.pid), "a diagnostic runs", 90)
         agent.process.stop(signal.SIGKILL)
         agent.close()
         agent = self.start(state)
