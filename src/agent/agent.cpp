@@ -29,6 +29,7 @@
 #include "agent/routes.hpp"
 #include "agent/runtime_setup.hpp"
 #include "agent/tls/agent_keys.hpp"
+#include "agent/validation_part.hpp"
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
 #include "compat/ibm_autopilot/service/ibm_routes.hpp"
@@ -91,6 +92,7 @@ class Agent {
   void join_cluster();
   void open_gate();
   void begin_schedule();
+  [[nodiscard]] ValidationParts validation_parts();
   Status offer_network_tests();
   Status watch_jobs();
   [[nodiscard]] bool lists_pods() const;
@@ -108,7 +110,8 @@ class Agent {
   const host::Files this_machine_;  // whatever machine_ is
   net::EventLoop loop_;
   AgentJournal journal_;
-  std::string pod_resources_problem_;  // the problem that was logged last
+  std::string pod_resources_problem_;   // the problem that was logged last
+  const std::string open_validations_;  // of an earlier agent
   std::optional<ClusterLink> cluster_;
   std::unique_ptr<HistoryPart> history_;  // null: history.enabled is false; before the runtime, which uses it
   runtime::Runtime runtime_;
@@ -123,6 +126,7 @@ class Agent {
   std::optional<JobUplink> job_uplink_;  // where another program evaluates the jobs of this node
   std::shared_ptr<NodePods> node_pods_;  // null: nothing needs them, or no cluster is asked
   std::optional<JobsPart> jobs_;
+  std::optional<ValidationPart> validation_;
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop has to read
@@ -173,6 +177,7 @@ Agent::Agent(AgentOptions options, Machine machine, OpenedJournal journal)
     : options_(std::move(options)),
       machine_(std::move(machine)),
       journal_(journal, journal_context()),
+      open_validations_(journal.remembered.facts.value(postflight::kOpenValidations)),
       history_(make_history(options_.config, machine_, loop_)),
       runtime_(machine_.host, *machine_.facts, machine_.checks, runtime_options(options_.config, machine_),
                runtime_settings(options_.config, machine_), outlets(), std::move(journal.remembered)),
@@ -286,6 +291,7 @@ void Agent::note_operations() {
     tests_.note(operation);
     if (operation.is_over()) tell_gate(operation, verdict);
     if (schedule_) schedule_->note(operation);
+    if (validation_) validation_->note(operation);
   }
 }
 
@@ -401,6 +407,22 @@ void Agent::begin_schedule() {
   schedule_->start();
 }
 
+ValidationParts Agent::validation_parts() {
+  return {.loop = loop_,
+          .clock = machine_.host->clock,
+          .node = machine_.node,
+          .runtime = runtime_,
+          .operations = operations_,
+          .passes = passes_,
+          .cluster = [this] { return cluster_ ? &*cluster_ : nullptr; },
+          .config = [this]() -> const config::Config& { return options_.config; },
+          .is_gate_waiting = [this] { return gate_ && gate_->stats().waiting > 0; },
+          .ask = [this](const std::string& job, auto done) { jobs_->ask(job, std::move(done)); },
+          .sink = history_ ? history_->sink() : nullptr,
+          .note_changes = [this] { note_operations(); },
+          .poll_soon = [this] { poll_soon(); }};
+}
+
 // A simulated machine is reachable only through interfaces of this machine that the configuration names.
 Status Agent::offer_network_tests() {
   if (machine_.simulated && options_.config.network.interfaces.empty()) return {};
@@ -470,14 +492,19 @@ Status Agent::watch_jobs() {
     job_uplink_->on_suspected(
         [this](std::vector<api::SuspectedJob> suspected) { jobs_->suspect(std::move(suspected)); });
   }
+  validation_.emplace(validation_parts());
+  context.on_begin = validation_->begin_listener();
+  context.on_end = validation_->end_listener();
   jobs_.emplace(options_.config, std::move(context));
   jobs_->add_to(server_);
+  add_validation_routes(server_, *validation_);
   return {};
 }
 
 std::string Agent::further_metrics() const {
   std::string metrics = history_ ? history_->metrics() : std::string();
   if (jobs_) metrics += jobs_->metrics();
+  if (validation_) metrics += validation_->metrics();
   if (job_uplink_) metrics += render_uplink_metrics(job_uplink_->stats());
   return metrics;
 }
@@ -699,6 +726,7 @@ Status Agent::run() {
   join_cluster();
   open_gate();
   begin_schedule();
+  validation_->start(open_validations_);
   if (network_tests_) network_tests_->start();
   if (job_uplink_) job_uplink_->start();
   if (jobs_) jobs_->start();
@@ -721,6 +749,7 @@ void Agent::begin_stop(int signal) {
   log_info("stopping", {{"signal", std::to_string(signal)}});
   if (gate_) gate_->stop();
   if (network_tests_) network_tests_->stop();
+  validation_->stop();
   operations_.stop();
   note_operations();
   Event stopped;

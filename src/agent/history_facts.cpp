@@ -313,4 +313,17 @@ std::optional<learning::NodeJob> continued(std::optional<learning::NodeJob> stor
   return now;
 }
 
+learning::NodeJob explained(const std::optional<learning::NodeJob>& stored, learning::NodeJob ended) {
+  if (!stored) {
+    ended.id = id_at_node(ended.place.node, time_key(ended.start) + "/" + ended.job);
+    return ended;
+  }
+  learning::NodeJob job = *stored;
+  if (!job.end) job.end = end_after(job.start, ended.end);
+  if (job.gpus.empty()) job.gpus = std::move(ended.gpus);
+  if (ended.outcome != learning::JobOutcome::unknown) job.outcome = ended.outcome;
+  job.failure = std::move(ended.failure);
+  return job;
+}
+
 }  // namespace autopilot::agent

@@ -65,4 +65,8 @@ class GpuNames {
 [[nodiscard]] std::optional<learning::NodeJob> continued(std::optional<learning::NodeJob> stored,
                                                          learning::NodeJob now);
 
+// What a validation knows of a job that ended, joined with the newest stored record of the job on this node.
+[[nodiscard]] learning::NodeJob explained(const std::optional<learning::NodeJob>& stored,
+                                          learning::NodeJob ended);
+
 }  // namespace autopilot::agent

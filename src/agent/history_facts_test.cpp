@@ -208,5 +208,31 @@ TEST(HistoryFacts, a_job_continues_over_a_restart_of_the_agent) {
       << "an end without a begin";
 }
 
+TEST(HistoryFacts, a_validation_explains_the_job_that_history_has) {
+  jobs::JobRecord record;
+  record.time = kTime;
+  record.job = "ml/train";
+  const auto running = continued(std::nullopt, node_job_of(record, "n1", {}));
+  learning::NodeJob ended;
+  ended.id = "of the validation";
+  ended.place.node = "n1";
+  ended.job = "ml/train";
+  ended.start = kTime + std::chrono::seconds(9);
+  ended.end = kTime + hours{1};
+  ended.gpus = {"GPU-0"};
+  ended.outcome = learning::JobOutcome::failed;
+  ended.failure = "application";
+  const learning::NodeJob job = explained(running, ended);
+  EXPECT_EQ(job.id, running->id);
+  EXPECT_EQ(job.start, kTime);
+  EXPECT_EQ(job.end, kTime + hours{1});
+  EXPECT_THAT(job.gpus, testing::ElementsAre("GPU-0"));
+  EXPECT_EQ(job.failure, "application");
+  EXPECT_EQ(job.outcome, learning::JobOutcome::failed);
+  const learning::NodeJob unknown = explained(std::nullopt, ended);
+  EXPECT_NE(unknown.id, ended.id);
+  EXPECT_EQ(unknown.failure, "application");
+}
+
 }  // namespace
 }  // namespace autopilot::agent::history_facts_test

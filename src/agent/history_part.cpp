@@ -54,6 +54,16 @@ store::HistoryWriter::Make continue_job(learning::NodeJob job) {
   };
 }
 
+store::HistoryWriter::Make explain_job(learning::NodeJob job) {
+  return [job = std::move(job)](const History& history) -> Result<Records> {
+    const auto found =
+        TRY(history.records({.types = {"job"}, .node = job.place.node, .job = job.job, .limit = 1}));
+    std::optional<learning::NodeJob> stored;
+    if (!found.empty()) stored = std::get<learning::NodeJob>(found.front());
+    return Records{explained(stored, job)};
+  };
+}
+
 // A record only if something differs from the newest one.
 store::HistoryWriter::Make changed_versions(learning::Versions now, std::shared_ptr<const host::Host> host) {
   return [now = std::move(now), host = std::move(host)](const History& history) -> Result<Records> {
@@ -207,7 +217,12 @@ void HistoryPart::end_absent_jobs() {
 }
 
 std::function<void(learning::HistoryRecord record)> HistoryPart::sink() const {
-  return [shared = shared_](learning::HistoryRecord record) { shared->writer.put(std::move(record)); };
+  return [shared = shared_](learning::HistoryRecord record) {
+    if (auto* job = std::get_if<learning::NodeJob>(&record))
+      shared->writer.put(explain_job(std::move(*job)));
+    else
+      shared->writer.put(std::move(record));
+  };
 }
 
 std::function<void(const std::vector<jobs::Record>& records)> HistoryPart::job_sink() const {

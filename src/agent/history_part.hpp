@@ -55,6 +55,7 @@ class HistoryPart {
 
   // The following may be called from any thread, and after this object is gone.
 
+  // A job that ended is joined with the record that history has of it.
   [[nodiscard]] std::function<void(learning::HistoryRecord record)> sink() const;
   // What this node saw of its jobs.
   [[nodiscard]] std::function<void(const std::vector<jobs::Record>& records)> job_sink() const;

@@ -8,6 +8,7 @@
 
 #include "diagnostics/operations/operations.hpp"
 #include "logging/log.hpp"
+#include "postflight/validator.hpp"
 #include "report/report_recall.hpp"
 #include "runtime/runtime.hpp"
 
@@ -83,6 +84,8 @@ void remember_told(OpenedJournal& opened, Told told, const Machine& machine) {
 // Everything that this journal remembers.
 Status read(const store::Journal& journal, const Machine& machine, OpenedJournal& opened) {
   opened.remembered = TRY(report::recall(journal, machine.boot_id, machine.checks));
+  if (auto unfinished = TRY(journal.value(postflight::kOpenValidations)))
+    opened.remembered.facts.values.emplace(postflight::kOpenValidations, std::move(*unfinished));
   opened.for_cluster = report::cluster_memory(opened.remembered.facts);
   opened.operations = TRY(journal.operations(diagnostics::Operations::kKept));
   if (opened.remembered.lost.empty() && journal.unreadable_rows() > 0)

@@ -11,12 +11,14 @@
 
 #include "api/job_evidence.hpp"
 #include "api/jobs_v1.hpp"
+#include "api/validations.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
 #include "cli/job_evidence.hpp"
 #include "cli/output/job_pages.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/print.hpp"
+#include "cli/output/validation_tables.hpp"
 #include "cli/settings.hpp"
 #include "host/clock/system_clock.hpp"
 
@@ -71,6 +73,15 @@ std::vector<std::string> evidence_of(const AgentClient& agent, const std::string
   return folders;
 }
 
+// After the job ended; empty before that, and if this agent has not validated its node.
+std::vector<std::string> validation_of(const AgentClient& agent, const jobs::JobReport& job) {
+  if (!job.ended) return {};
+  const auto body = agent.get(api::kValidationsPath, {{"job", job.state.job}});
+  const auto list = body ? api::parse_validations(*body) : fail(body.error());
+  if (!list || list->validations.empty()) return {};
+  return sentences_of(list->validations.front());
+}
+
 using RenderJob = std::string (*)(const jobs::JobReport&, const JobPageContext&, const TableStyle&);
 
 int show_job(const AgentClient& agent, const LiveOptions& options, RenderJob render) {
@@ -90,6 +101,7 @@ int show_job(const AgentClient& agent, const LiveOptions& options, RenderJob ren
       context.not_seen = list->not_seen;
       is_simulated = list->is_simulated;
     }
+  context.validation = validation_of(agent, *job);
   if (render == &render_job_page) context.evidence = evidence_of(agent, job->state.job);
   const TableStyle style = terminal_style();
   std::cout << simulated_line(is_simulated, style) << render(*job, context, style);

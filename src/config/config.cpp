@@ -174,6 +174,7 @@ Config merge_live(const Config& old, const Config& next) {
   merged.preflight = next.preflight;
   merged.gpu_tests = next.gpu_tests;
   merged.ping = next.ping;
+  merged.validation = next.validation;
   return merged;
 }
 

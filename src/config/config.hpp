@@ -193,6 +193,14 @@ struct Jobs {
   std::string helper_socket;                   // of `autopilot helper ras`; empty: the agent starts its own
 };
 
+// Validation of this node when a job ends (docs/validation.md).
+struct Validation {
+  std::string on_job_end =
+      "auto";            // off, passive, quick; auto: quick if gpu_tests.every is set, else passive
+  int max_minutes = 10;  // of all diagnostics of one validation
+  Duration retry = std::chrono::minutes{5};  // after diagnostics that yielded; 0: never
+};
+
 // All settings. Defaults are those of a service or of a user, see default_config.
 struct Config {
   std::string listen = "127.0.0.1:3333";  // empty: no TCP
@@ -231,6 +239,7 @@ struct Config {
   Compat compat;
   Tls tls;
   Jobs jobs;
+  Validation validation;
 
   [[nodiscard]] std::string journal_path() const { return state_dir + "/journal.db"; }
   [[nodiscard]] std::string history_path() const {

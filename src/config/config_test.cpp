@@ -406,11 +406,13 @@ TEST(Diff, a_live_merge_keeps_what_needs_a_restart) {
   next.expectation.gpu_count = 3;
   next.preflight.deadline = minutes{2};
   next.gpu_tests.every = std::chrono::hours{1};
+  next.validation.on_job_end = "quick";
   const Config merged = merge_live(base(), next);
   EXPECT_EQ(merged.listen, base().listen);
   EXPECT_EQ(merged.limits.lanes, base().limits.lanes);
   EXPECT_EQ(merged.checks.at("gpu.ecc").period, minutes{1});
   EXPECT_EQ(merged.gpu_tests.every, std::chrono::hours{1});
+  EXPECT_EQ(merged.validation.on_job_end, "quick");
   for (const Change& change : diff(merged, next))
     EXPECT_FALSE(change.is_live) << change.key;
   for (const Change& change : diff(base(), merged))

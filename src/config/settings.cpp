@@ -67,6 +67,10 @@ bool is_job_mode(std::string_view word) {
   return word == "observe" || word == "recommend" || word == "act";
 }
 
+bool is_validation_mode(std::string_view word) {
+  return word == "auto" || word == "off" || word == "passive" || word == "quick";
+}
+
 bool is_job_brain(std::string_view word) {
   return word == "auto" || word == "local" || word == "controller" || word == "coordinator";
 }
@@ -692,6 +696,22 @@ constexpr std::array kSettings{
             "Tests to run, in this order; a test that this machine does not support is skipped.",
             AUTOPILOT_READ(read_words(m, s, &is_gpu_test, c.gpu_tests.checks)),
             AUTOPILOT_SHOW(join(c.gpu_tests.checks))},
+    Setting{"validation.on_job_end", "one of auto, off, passive, quick", kLive, kNoVariable,
+            "What this node checks when a job on it ends (docs/validation.md). passive: the passive checks. "
+            "quick: also the diagnostics of `gpu_tests.checks` on idle GPUs that the job held, and deeper "
+            "ones if the job failed without a known cause or the node was suspected. auto: quick if "
+            "`gpu_tests.every` allows diagnostics of idle GPUs, else passive.",
+            AUTOPILOT_READ(read_word(m, s, &is_validation_mode, c.validation.on_job_end)),
+            AUTOPILOT_SHOW(c.validation.on_job_end)},
+    Setting{"validation.max_minutes", "1 to 60", kLive, kNoVariable,
+            "Longest time of all diagnostics of one validation.",
+            AUTOPILOT_READ(read_integer(m, s, 1, 60, c.validation.max_minutes)),
+            AUTOPILOT_SHOW(std::to_string(c.validation.max_minutes))},
+    Setting{"validation.retry", "0s, or 1m to 6h", kLive, kNoVariable,
+            "Time after which diagnostics that yielded to another user of the GPUs run again, at most three "
+            "times within 6 hours of the end of the job. 0s: never.",
+            AUTOPILOT_READ(read_every(m, s, minutes{1}, hours{6}, c.validation.retry)),
+            AUTOPILOT_SHOW(format_duration(c.validation.retry))},
     Setting{"peers", "a list of names and addresses such as node-b=10.0.0.2:3333", kAtStart, kNoVariable,
             "Agents of other nodes, if no cluster lists them, for /status and network tests "
             "(docs/network-tests.md). With TLS, use the TLS port.",

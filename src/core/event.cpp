@@ -6,7 +6,7 @@
 namespace autopilot {
 namespace {
 
-constexpr WordTable<EventKind, 17> kEventKindWords{{
+constexpr WordTable<EventKind, 18> kEventKindWords{{
     {EventKind::agent_started, "agent_started"},
     {EventKind::agent_stopped, "agent_stopped"},
     {EventKind::finding_raised, "finding_raised"},
@@ -24,6 +24,7 @@ constexpr WordTable<EventKind, 17> kEventKindWords{{
     {EventKind::fault_injected, "fault_injected"},
     {EventKind::acknowledged, "acknowledged"},
     {EventKind::journal_moved_aside, "journal_moved_aside"},
+    {EventKind::validation_finished, "validation_finished"},
 }};
 
 }  // namespace

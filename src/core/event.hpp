@@ -28,6 +28,7 @@ enum class EventKind : std::uint8_t {
   fault_injected,
   acknowledged,
   journal_moved_aside,
+  validation_finished,
 };
 
 [[nodiscard]] std::string_view to_string(EventKind kind);

@@ -31,7 +31,7 @@ TEST(Words, of_actions_read_back) {
 }
 
 TEST(Words, of_events_read_back) {
-  expect_words_read_back(EventKind::journal_moved_aside, parse_event_kind);
+  expect_words_read_back(EventKind::validation_finished, parse_event_kind);
 }
 
 TEST(Words, of_incidents_read_back) {

@@ -10,9 +10,11 @@
 #include "api/jobs_v1.hpp"
 #include "api/network.hpp"
 #include "api/v1.hpp"
+#include "api/validations.hpp"
 #include "net/http.hpp"
 #include "tests/support/api/job_samples.hpp"
 #include "tests/support/api/test_samples.hpp"
+#include "tests/support/api/validation_samples.hpp"
 
 int main() {
   using namespace autopilot;
@@ -41,6 +43,8 @@ int main() {
              .items =
                  {{.name = "ras", .file = "ras-rank0.txt", .bytes = 7, .took_s = 0.5, .problem = {}},
                   {.name = "counters", .file = {}, .bytes = 0, .took_s = 0, .problem = "no window"}}}}})},
+      {"ValidationList", to_json(sample_validations())},
+      {"ValidationList", to_json(ValidationList{.node = "n0", .validations = {}})},
       {"JobFeedbackRequest", to_json(JobFeedbackRequest{"00c0ffee00c0ffee", jobs::Verdict::confirmed, "x"})},
       {"JobAckRequest", to_json(JobAckRequest{"00c0ffee00c0ffee"})},
       {"JobMuteRequest", to_json(JobMuteRequest{"ml/llama", std::chrono::hours(1)})},

@@ -46,7 +46,8 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
     : context_(std::move(context)),
       brain_at_(job_brain_of(config, context_.has_controller)),
       node_records_(context_.machine.node),
-      feed_(std::make_shared<RecordFeed>()) {
+      feed_(std::make_shared<RecordFeed>()),
+      way_back_(context_.loop) {
   if (!config.jobs.enabled) return;
   NodeJobsOptions options;
   options.node = context_.machine.node;
@@ -65,6 +66,8 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
                                                 const collect::SeenJobs& seen,
                                                 Instant now) { evidence->look(suspected, seen, now); };
   options.on_records = [feed = feed_](const std::vector<jobs::Record>& records) { feed->add(records); };
+  options.on_begin = context_.on_begin;
+  options.on_end = context_.on_end;
   options.brain.cluster_nodes = context_.nodes;
   if (brain_at_ != api::JobBrain::controller) {
     open_outlets(config);
@@ -150,6 +153,19 @@ void JobsPart::suspect(std::vector<api::SuspectedJob> suspected) {
   // If too many wait, the next batch states it again.
   if (runner_->post([suspected = std::move(suspected)](NodeJobs& jobs) { jobs.suspect(suspected); }))
     has_suspects_ = has_some;
+}
+
+void JobsPart::ask(const std::string& job, std::function<void(std::optional<jobs::JobReport>)> done) {
+  const auto answer = [post = way_back_.post(),
+                       done = std::move(done)](std::optional<jobs::JobReport> report) {
+    post([done, report = std::move(report)] { done(report); });
+  };
+  if (!runner_ || brain_at_ == api::JobBrain::controller) return answer(std::nullopt);
+  const Status posted = runner_->post([job, answer](NodeJobs& jobs) {
+    auto report = jobs.brain().report(job);
+    answer(report ? std::optional(*std::move(report)) : std::nullopt);
+  });
+  if (!posted) answer(std::nullopt);
 }
 
 std::string JobsPart::metrics() const {

@@ -23,6 +23,7 @@
 #include "net/event_loop.hpp"
 #include "net/key_files.hpp"
 #include "net/url.hpp"
+#include "nettest/run/way_back.hpp"
 
 namespace autopilot::agent {
 
@@ -43,7 +44,9 @@ struct JobsPartContext {
   // Where the jobs are evaluated here: nodes whose jobs those are, this one included.
   std::size_t nodes = 1;
   net::ReadFile read_file;  // of receivers of alerts
-  Status may_act;           // an error: why this agent acts on no job, whatever `jobs.mode` is
+  // Jobs of this node that began and ended; called on the thread of the runner.
+  std::function<void(const JobSpan&)> on_begin, on_end;
+  Status may_act;  // an error: why this agent acts on no job, whatever `jobs.mode` is
 };
 
 // Where the records of this agent are evaluated.
@@ -66,6 +69,9 @@ class JobsPart {
   void note(const std::vector<Event>& events);
   // The jobs of this node that its controller or coordinator suspects to hang, from now on.
   void suspect(std::vector<api::SuspectedJob> suspected);
+  // What this agent knows about a job. `done` is called once, on the loop; nullopt: the controller evaluates
+  // it, or it is unknown.
+  void ask(const std::string& job, std::function<void(std::optional<jobs::JobReport>)> done);
   // Empty: jobs are not watched.
   [[nodiscard]] std::string metrics() const;
 
@@ -83,6 +89,7 @@ class JobsPart {
   std::unique_ptr<JobsRunner> runner_;
   std::optional<JobOutlets> outlets_;             // where the jobs are evaluated here
   std::optional<job_hub::JobReceiver> receiver_;  // of a coordinator
+  nettest::WayBack way_back_;
 };
 
 }  // namespace autopilot::agent

@@ -71,6 +71,8 @@ void NodeJobs::search(Instant now, std::vector<jobs::Record>& records) {
   }
   search_problem_.clear();
   seen_ = std::move(*seen);
+  for (const JobSpan& begun : spans_.note(seen_))
+    if (options_.on_begin) options_.on_begin(begun);
   for (const collect::SeenJob& job : seen_.jobs) {
     const auto stated = stated_.find(job.record.job);
     if (stated != stated_.end() && is_equal_job(stated->second, job.record)) continue;
@@ -79,6 +81,8 @@ void NodeJobs::search(Instant now, std::vector<jobs::Record>& records) {
   }
   for (jobs::JobEndRecord& end : search_->take_ended()) {
     stated_.erase(end.job);
+    const JobSpan ended = spans_.end(end);
+    if (options_.on_end) options_.on_end(ended);
     records.emplace_back(std::move(end));
   }
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/jobs/job_search.hpp"
+#include "agent/jobs/job_spans.hpp"
 #include "api/job_batch.hpp"
 #include "api/jobs_v1.hpp"
 #include "collect/source.hpp"
@@ -53,6 +54,8 @@ struct NodeJobsOptions {
   // Gets the jobs that are suspected to hang, here or by suspect(), also if there are none. Called by run().
   std::function<void(const std::vector<api::SuspectedJob>&, const collect::SeenJobs&, Instant now)>
       on_suspected;
+  // Get jobs of this node that began, and that ended. Called by run(); may be empty.
+  std::function<void(const JobSpan&)> on_begin, on_end;
 };
 
 struct NodeJobsCounts {
@@ -121,6 +124,7 @@ class NodeJobs {
   std::unique_ptr<JobSearch> search_;
   std::vector<JobSource> sources_;
   std::map<std::string, std::string> source_problems_;  // by name
+  JobSpans spans_;
   jobs::Assembly assembly_;
   jobs::Brain brain_;
   job_hub::Suspects suspects_;                // of the brain

@@ -279,6 +279,26 @@ TEST_F(NodeJobsTest, a_suspicion_of_the_controller_counts_until_it_takes_it_back
   EXPECT_THAT(now, IsEmpty());
 }
 
+TEST_F(NodeJobsTest, begin_and_end_of_a_job_are_told_with_its_gpus) {
+  std::vector<JobSpan> begun, ended;
+  NodeJobsOptions options;
+  options.on_begin = [&begun](const JobSpan& span) { begun.push_back(span); };
+  options.on_end = [&ended](const JobSpan& span) { ended.push_back(span); };
+  machine_.jobs = {job_of("a")};
+  machine_.jobs[0].processes[1].gpus = {1};
+  NodeJobs jobs = make(options);
+  run(jobs, 1min);
+  ASSERT_THAT(begun, SizeIs(1));
+  EXPECT_THAT(ended, IsEmpty());
+  machine_.jobs.clear();
+  machine_.ended = {{.time = machine_.clock.now().wall, .job = "a"}};
+  run(jobs, 10s);
+  ASSERT_THAT(ended, SizeIs(1));
+  EXPECT_EQ(ended[0].job, "a");
+  EXPECT_EQ(ended[0].begin, kBegin);
+  EXPECT_THAT(ended[0].gpus, testing::ElementsAre(1));
+}
+
 TEST_F(NodeJobsTest, a_search_that_fails_ends_no_job_and_is_stated) {
   machine_.jobs = {job_of("a")};
   NodeJobs jobs = make();

@@ -198,6 +198,11 @@ void why_of_finding(LabelledPage& page, const jobs::JobReport& report, const job
   page.command(label, context.command + " jobs ack " + finding.id + "   # no more messages about it");
 }
 
+void add_validation(LabelledPage& page, const JobPageContext& context, std::size_t most, std::size_t lines) {
+  for (std::size_t at = 0; at < std::min(context.validation.size(), most); ++at)
+    page.section(at == 0 ? "Afterwards" : "", context.validation[at], lines);
+}
+
 void why_of_end(LabelledPage& page, const jobs::JobReport& report, const JobPageContext& context) {
   page.line(report.state.job + " ended " + outcome_text(report), 2, color_of_report(report));
   page.gap();
@@ -216,6 +221,7 @@ void why_of_end(LabelledPage& page, const jobs::JobReport& report, const JobPage
   });
   if (ended != report.findings.end())
     page.section("Before", jobs::title_of(*ended, report.state) + ": " + ended->summary, 3);
+  add_validation(page, context, 1, 3);
 }
 
 void why_of_health(LabelledPage& page, const jobs::JobReport& report, const JobPageContext& context) {
@@ -363,6 +369,8 @@ std::string render_job_page(const jobs::JobReport& report, const JobPageContext&
     if (!report.failure->not_available.empty())
       page.section("Not read", joined(report.failure->not_available));
   }
+  if (!context.validation.empty()) page.gap();
+  add_validation(page, context, 99, 99);
   for (const jobs::JobFinding& finding : report.findings)
     add_finding(page, finding, report, context);
   if (report.findings.empty()) {

@@ -21,9 +21,10 @@ namespace autopilot::cli {
 // What a page about one job rests on, beside its report.
 struct JobPageContext {
   WallTime now{};
-  std::vector<std::string> sources;   // what is read
-  std::vector<std::string> not_seen;  // what cannot be read, each a sentence with the cure
-  std::vector<std::string> evidence;  // of the job: folders on this machine, the newest first
+  std::vector<std::string> sources;     // what is read
+  std::vector<std::string> not_seen;    // what cannot be read, each a sentence with the cure
+  std::vector<std::string> evidence;    // of the job: folders on this machine, the newest first
+  std::vector<std::string> validation;  // of this machine after the job: sentences, the result first
   jobs::CommandPlace place = jobs::CommandPlace::machine;
   std::string command = "autopilot";  // "kubectl autopilot": begins the commands that follow up
 };

@@ -67,7 +67,9 @@ TEST(JobPages, why_fits_a_screen_whatever_the_texts_are) {
       report.findings[1].summary = endless;
       report.state.not_seen.assign(30, endless);
     }
-    const std::string page = render_job_why(report, context(), {});
+    JobPageContext validated = context();
+    validated.validation.assign(2, endless + " " + endless);
+    const std::string page = render_job_why(report, validated, {});
     EXPECT_LE(lines_of(page), kWhyLines) << page;
   }
 }
@@ -77,6 +79,14 @@ TEST(JobPages, why_of_a_job_that_failed_states_the_kind_of_failure) {
   EXPECT_THAT(page, HasSubstr("ended with an error"));
   EXPECT_THAT(page, HasSubstr("hardware: GPU 3 of gpu-001 fell off the bus"));
   EXPECT_THAT(page, HasSubstr("it began at rank 3"));
+}
+
+TEST(JobPages, a_job_that_ended_has_the_validation_of_this_machine) {
+  JobPageContext validated = context();
+  validated.validation = {"failed: gpu.ecc is not as good as before the job", "quick diagnostics of 2 GPUs"};
+  const std::string why = render_job_why(sample_job(), validated, {});
+  EXPECT_THAT(why, HasSubstr("Afterwards failed: gpu.ecc is not as good as before the job"));
+  EXPECT_THAT(render_job_page(sample_job(), validated, {}), HasSubstr("quick diagnostics of 2 GPUs"));
 }
 
 TEST(JobPages, why_of_a_healthy_job_states_what_was_read) {

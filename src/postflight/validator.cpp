@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "postflight/validator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "diagnostics/cluster/deep_test_words.hpp"
+#include "diagnostics/schedule/idle_now.hpp"
+#include "logging/log.hpp"
+#include "postflight/comparison.hpp"
+
+namespace autopilot::postflight {
+namespace {
+
+using learning::ValidationResult;
+using learning::Verdict;
+
+constexpr Duration kIdle = std::chrono::hours{1};
+constexpr Duration kSoon = std::chrono::milliseconds{200};
+
+// The GPUs with these indexes of the driver.
+std::vector<Subject> gpus_with(const NodeSnapshot& snapshot, const std::vector<int>& indexes) {
+  std::vector<Subject> held;
+  for (const Subject& gpu : diagnostics::gpus_in(snapshot))
+    if (gpu.index && std::ranges::find(indexes, *gpu.index) != indexes.end()) held.push_back(gpu);
+  return held;
+}
+
+}  // namespace
+
+Validator::Validator(std::string node, const Clock& clock, ValidatorDoors doors)
+    : node_(std::move(node)), clock_(clock), doors_(std::move(doors)) {}
+
+void Validator::restore(std::string_view open_jobs) {
+  journaled_ = open_jobs;
+  const auto jobs = parse_open_jobs(open_jobs);
+  if (!jobs) {
+    logging::log_warning("jobs that an earlier agent did not validate are not known",
+                         {{"cause", jobs.error().what}});
+    return journal();
+  }
+  for (const EndedJob& job : *jobs)
+    keep(not_validated(node_, job, "the agent ended before the validation was complete", clock_.now().wall));
+  journal();
+}
+
+void Validator::begin_job(const std::string& job) {
+  if (running_.size() >= kMostRunning || running_.contains(job)) return;
+  running_.emplace(job, doors_.snapshot()->results);
+}
+
+void Validator::end_job(EndedJob job) {
+  auto before = running_.extract(job.job);
+  if (stopping_ || doors_.settings().allowed == Allowed::off) return;
+  if (queue_.size() + (run_ ? 1 : 0) >= kMostQueued) {
+    ++counts_.dropped;
+    logging::log_warning("a job is not validated, because too many validations wait", {{"job", job.job}});
+    return;
+  }
+  Work work;
+  work.number = next_number_++;
+  work.gpus = gpus_with(*doors_.snapshot(), job.gpus);
+  if (before) work.before = std::move(before.mapped());
+  work.job = std::move(job);
+  work.ready_at = clock_.now().mono;
+  queue_.push_back(std::move(work));
+  journal();
+  begin_due(clock_.now());
+}
+
+// Passive checks of all jobs run at once, also while another job has its diagnostics.
+void Validator::begin_due(Instant now) {
+  for (Work& work : queue_)
+    if (!work.has_begun && now.mono >= work.ready_at) begin_passive(work, now);
+}
+
+void Validator::begin_passive(Work& work, Instant now) {
+  work.has_begun = true;
+  work.start = now.wall;
+  work.begun = now.mono;
+  const std::vector<std::string> checks = doors_.passive_checks();
+  work.pending = {checks.begin(), checks.end()};
+  const std::uint64_t number = work.number;
+  for (const std::string& check : checks) {
+    const bool is_asked =
+        doors_.run_check(check, [this, number](const CheckResult& result) { take_passive(number, result); });
+    if (!is_asked) work.pending.erase(check);
+  }
+}
+
+void Validator::take_passive(std::uint64_t number, const CheckResult& result) {
+  const auto work = std::ranges::find(queue_, number, &Work::number);
+  if (work == queue_.end() || work->pending.erase(result.check) == 0) return;
+  if (result.health != Health::unsupported) work->passive.push_back(result);
+}
+
+bool Validator::is_ready(const Work& work, MonoTime now) const {
+  if (!work.has_begun || now < work.begun + kSettle) return false;
+  if (!work.pending.empty() && now < work.begun + kPassive) return false;
+  return work.has_facts || now >= work.begun + kMostSettle;
+}
+
+void Validator::ask_due(MonoTime now) {
+  for (Work& work : queue_) {
+    const bool is_early = !work.has_begun || now < work.begun + kSettle;
+    if (is_early || work.has_facts || (work.asked && now < *work.asked + kAskAgain)) continue;
+    work.asked = now;
+    doors_.ask(work.job.job, [this, number = work.number](std::optional<JobFacts> facts) {
+      const auto found = std::ranges::find(queue_, number, &Work::number);
+      if (!facts || found == queue_.end()) return;
+      found->facts = *std::move(facts);
+      found->has_facts = true;
+    });
+  }
+}
+
+MonoTime Validator::poll() {
+  const Instant now = clock_.now();
+  if (stopping_) return now.mono + kIdle;
+  begin_due(now);
+  ask_due(now.mono);
+  if (!run_) begin_next(now.mono);
+  if (run_) advance(now);
+  if (run_) return now.mono + kSoon;
+  MonoTime next = now.mono + kIdle;
+  for (const Work& work : queue_)
+    next = std::min(next, work.has_begun ? std::max(work.begun + kSettle, now.mono + kSoon) : work.ready_at);
+  return next;
+}
+
+void Validator::begin_next(MonoTime now) {
+  auto best = queue_.end();
+  for (auto work = queue_.begin(); work != queue_.end(); ++work)
+    if (is_ready(*work, now) && (best == queue_.end() || is_more_urgent(work->facts, best->facts)))
+      best = work;
+  if (best == queue_.end()) return;
+  run_ = std::make_unique<Run>();
+  run_->work = std::move(*best);
+  queue_.erase(best);
+  for (const std::string& check : run_->work.pending)
+    run_->missing.push_back({check, "no answer within " + format_duration(kPassive)});
+  users_.reset();
+  next_look_ = now;
+}
+
+void Validator::advance(Instant now) {
+  Run& run = *run_;
+  const bool tests_gpus = doors_.settings().allowed == Allowed::quick && !run.work.gpus.empty();
+  if (!run.has_plan) {
+    if (!tests_gpus || users_) return make_plan(now.mono);
+    return look(now.mono);
+  }
+  if (run.judging) {
+    if (now.mono < *run.judging + kPassive) return;
+    run.judging.reset();
+    run.missing.push_back({run.plan.diagnostics[run.next - 1], "its check has no result"});
+  }
+  if (run.operation.empty()) return start_next(now);
+  if (const std::string why = doors_.wanted_by(); !why.empty() && run.stopped.empty()) yield(why);
+  if (now.mono >= next_look_) look(now.mono);
+}
+
+void Validator::look(MonoTime now) {
+  if (is_looking_ || now < next_look_) return;
+  next_look_ = now + kWatch;
+  is_looking_ = true;
+  const bool is_asked =
+      doors_.run_check(std::string(diagnostics::kProcesses), [this](const CheckResult& result) {
+        is_looking_ = false;
+        take_look(result);
+      });
+  if (is_asked) return;
+  is_looking_ = false;
+  if (run_ && !run_->has_plan) make_plan(now);
+}
+
+void Validator::take_look(const CheckResult& look) {
+  users_ = look;
+  if (!run_ || run_->operation.empty() || !run_->stopped.empty()) return;
+  const auto all = diagnostics::gpus_in(*doors_.snapshot());
+  const diagnostics::GpuSight sight{.gpus = all, .look = &*users_, .holder = doors_.holder()};
+  if (const std::string why = diagnostics::newcomer(sight, run_->plan.gpus); !why.empty()) yield(why);
+}
+
+std::optional<Duration> Validator::last_pass(const std::vector<Subject>& gpus,
+                                             const std::vector<std::string>& checks) const {
+  const auto passes = doors_.passes();
+  const WallTime now = clock_.now().wall;
+  Duration oldest{0};
+  for (const std::string& check : checks)
+    for (const Subject& gpu : gpus) {
+      const auto pass = std::ranges::find_if(passes, [&](const PassRecord& one) {
+        return one.test == check && !gpu.uuid.empty() && gpu.uuid == one.gpu_uuid && one.time <= now;
+      });
+      if (pass == passes.end()) return std::nullopt;
+      oldest = std::max(oldest, Duration(now - pass->time));
+    }
+  return oldest;
+}
+
+void Validator::make_plan(MonoTime now) {
+  Run& run = *run_;
+  const ValidatorSettings settings = doors_.settings();
+  PlanInput input{.allowed = settings.allowed,
+                  .job = run.work.facts,
+                  .held = run.work.gpus,
+                  .idle = {},
+                  .busy = {},
+                  .wanted_by = doors_.wanted_by(),
+                  .last_pass = last_pass(run.work.gpus, settings.quick),
+                  .quick = settings.quick,
+                  .deep = settings.deep,
+                  .most = settings.most};
+  const diagnostics::GpuSight sight{
+      .gpus = run.work.gpus, .look = users_ ? &*users_ : nullptr, .holder = doors_.holder()};
+  diagnostics::IdleGpus idle = diagnostics::idle_gpus(sight);
+  input.idle = std::move(idle.idle);
+  input.busy = std::move(idle.busy);
+  run.plan = plan_validation(input);
+  run.has_plan = true;
+  run.has_yielded = run.plan.yields;
+  run.deadline = now + run.plan.deadline;
+  if (run.plan.diagnostics.empty()) finish(clock_.now());
+}
+
+void Validator::start_next(Instant now) {
+  Run& run = *run_;
+  if (!run.stopped.empty() || run.next >= run.plan.diagnostics.size()) return finish(now);
+  const Duration left = run.deadline - now.mono;
+  if (left <= Duration{0}) {
+    run.stopped = "the diagnostics took longer than `validation.max_minutes` allows";
+    return finish(now);
+  }
+  if (const std::string why = doors_.wanted_by(); !why.empty()) {
+    yield(why);
+    return finish(now);
+  }
+  const std::string& check = run.plan.diagnostics[run.next++];
+  const auto operation = doors_.start(check, run.plan.gpus, left);
+  if (!operation) {
+    yield(check + " did not start: " + operation.error().what);
+    return finish(now);
+  }
+  run.operation = operation->id;
+  next_look_ = now.mono;
+  if (operation->is_over()) note(*operation);
+}
+
+void Validator::note(const Operation& operation) {
+  if (!run_ || run_->operation != operation.id || run_->operation.empty() || !operation.is_over()) return;
+  Run& run = *run_;
+  run.operation.clear();
+  switch (operation.state) {
+    case OperationState::succeeded:
+      return judge(operation);
+    case OperationState::skipped:
+    case OperationState::cancelled:
+      return yield(operation.message);
+    default:
+      run.missing.push_back({operation.kind, operation.message});
+  }
+}
+
+// The check of the same id judges what the diagnostic measured.
+void Validator::judge(const Operation& operation) {
+  Run& run = *run_;
+  run.judging = clock_.now().mono;
+  const std::uint64_t number = run.work.number;
+  const bool is_asked = doors_.run_check(operation.kind, [this, number](const CheckResult& result) {
+    if (!run_ || run_->work.number != number || !run_->judging) return;
+    run_->judging.reset();
+    run_->measured.push_back(result);
+  });
+  if (doors_.sink) {
+    auto measurements = measurements_of(operation.kind, operation.observations, node_, operation.created);
+    for (learning::Measurement& one : measurements) {
+      one.id = operation.id + "/" + one.metric + "/" + one.place.gpu;
+      doors_.sink(std::move(one));
+    }
+  }
+  if (is_asked) return;
+  run.judging.reset();
+  run.missing.push_back({operation.kind, "its check is disabled"});
+}
+
+// A running diagnostic ends soon; its end comes to note().
+void Validator::yield(const std::string& why) {
+  Run& run = *run_;
+  if (run.stopped.empty()) {
+    run.stopped = why;
+    run.has_yielded = true;
+    ++counts_.yielded;
+  }
+  if (!run.operation.empty()) doors_.cancel(run.operation, why);
+}
+
+void Validator::finish(Instant now) {
+  const std::unique_ptr<Run> ended = std::move(run_);
+  Run& run = *ended;
+  const ValidationResult result = conclude({.node = node_,
+                                            .job = run.work.job,
+                                            .facts = run.work.facts,
+                                            .plan = run.plan,
+                                            .tries = run.work.tries,
+                                            .start = run.work.start,
+                                            .end = now.wall,
+                                            .gpus = run.work.gpus,
+                                            .before = run.work.before,
+                                            .passive = std::move(run.work.passive),
+                                            .measured = std::move(run.measured),
+                                            .missing = std::move(run.missing),
+                                            .stopped = run.stopped});
+  if (doors_.sink) doors_.sink(node_job_of(node_, run.work.job, run.work.facts, run.work.gpus));
+  keep(result);
+  if (run.has_yielded) retry(std::move(run.work), result, now);
+  journal();
+}
+
+// The GPUs of a node that did not pass need no further proof.
+void Validator::retry(Work work, const ValidationResult& result, Instant now) {
+  const Duration pause = doors_.settings().retry;
+  const bool is_late = now.wall + pause - work.job.end > kRetryWithin;
+  if (pause == Duration{0} || is_late || work.tries >= kMostTries || result.record.verdict == Verdict::failed)
+    return;
+  if (queue_.size() >= kMostQueued) return;
+  Work again;
+  again.number = next_number_++;
+  again.job = std::move(work.job);
+  again.before = std::move(work.before);
+  again.gpus = std::move(work.gpus);
+  again.tries = work.tries + 1;
+  again.ready_at = now.mono + pause;
+  queue_.push_back(std::move(again));
+}
+
+// A repeated validation replaces the one before.
+void Validator::keep(ValidationResult result) {
+  switch (result.record.verdict) {
+    case Verdict::passed:
+      ++counts_.passed;
+      break;
+    case Verdict::failed:
+      ++counts_.failed;
+      break;
+    case Verdict::unknown:
+      ++counts_.unknown;
+      break;
+  }
+  if (doors_.sink) doors_.sink(result.record);
+  if (doors_.on_finished) doors_.on_finished(result);
+  std::erase_if(results_, [&](const ValidationResult& one) { return one.record.id == result.record.id; });
+  results_.push_back(std::move(result));
+  if (results_.size() > kKept) results_.pop_front();
+}
+
+// First tries only: what yielded has a record already.
+void Validator::journal() {
+  std::vector<EndedJob> open;
+  if (run_ && run_->work.tries == 1) open.push_back(run_->work.job);
+  for (const Work& work : queue_)
+    if (work.tries == 1) open.push_back(work.job);
+  if (auto text = to_text(open); text != journaled_) {
+    journaled_ = text;
+    doors_.remember_open(std::move(text));
+  }
+}
+
+void Validator::stop() {
+  if (run_ && !run_->operation.empty()) doors_.cancel(run_->operation, "the agent stops");
+  stopping_ = true;
+}
+
+std::vector<ValidationResult> Validator::results() const {
+  return {results_.rbegin(), results_.rend()};
+}
+
+ValidatorCounts Validator::counts() const {
+  ValidatorCounts counts = counts_;
+  counts.waiting = queue_.size() + (run_ ? 1 : 0);
+  return counts;
+}
+
+}  // namespace autopilot::postflight

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "postflight/validator.hpp"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tests/support/diagnostics/gpu_fixture.hpp"
+
+namespace autopilot::postflight {
+namespace {
+
+using namespace std::chrono_literals;
+using diagnostics::testing::gpu;
+using learning::Depth;
+using learning::JobOutcome;
+using learning::ValidationResult;
+using learning::Verdict;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class SteppedClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return now_; }
+  void move(Duration by) {
+    now_.wall += by;
+    now_.mono += by;
+  }
+
+ private:
+  Instant now_{WallTime(std::chrono::hours(500000)), MonoTime(1h)};
+};
+
+Observation seen_on(const Subject& subject, std::string_view name, Value value) {
+  Observation one;
+  one.name = name;
+  one.subject = subject;
+  one.source = "nvml";
+  one.value = std::move(value);
+  return one;
+}
+
+// A machine of two GPUs. Its checks answer at once, unless they are silent; its diagnostics end when the test
+// says so.
+class ValidatorOfANode : public testing::Test {
+ protected:
+  ValidatorOfANode() {
+    settings_ = {.allowed = Allowed::quick,
+                 .most = 10min,
+                 .retry = 5min,
+                 .quick = {"gpu.pcie_bandwidth", "gpu.sdc"},
+                 .deep = {"gpu.memory_test"}};
+    results_["gpu.present"].observations =
+        Observations{seen_on(gpu(0), "gpu.state", Value(std::string("ok"))),
+                     seen_on(gpu(1), "gpu.state", Value(std::string("ok")))};
+    for (const char* check : {"gpu.present", "gpu.ecc", "gpu.pcie_bandwidth", "gpu.sdc", "gpu.memory_test"})
+      set(check, Health::healthy);
+    set_processes(0);
+    validator_ = make();
+  }
+
+  std::unique_ptr<Validator> make() {
+    ValidatorDoors doors;
+    doors.settings = [this] { return settings_; };
+    doors.snapshot = [this] { return snapshot(); };
+    doors.passive_checks = [] { return std::vector<std::string>{"gpu.present", "gpu.ecc"}; };
+    doors.run_check = [this](const std::string& check, const auto& done) {
+      ++looks_[check];
+      if (check != silent_) done(results_[check]);
+      return true;
+    };
+    doors.holder = [] { return std::optional<Result<std::string>>{}; };
+    doors.passes = [this] { return passes_; };
+    doors.wanted_by = [this] { return wanted_by_; };
+    doors.start = [this](const std::string& check, const std::vector<Subject>& gpus, Duration) {
+      return start(check, gpus);
+    };
+    doors.cancel = [this](const std::string& id, const std::string& why) {
+      cancelled_.push_back(why);
+      EXPECT_EQ(id, running_.id);
+    };
+    doors.ask = [this](const std::string& job, const auto& done) {
+      ++asked_;
+      if (answers_) done(facts_[job]);
+    };
+    doors.remember_open = [this](std::string value) { open_ = std::move(value); };
+    doors.sink = [this](learning::HistoryRecord record) { history_.push_back(std::move(record)); };
+    doors.on_finished = [this](const ValidationResult& result) { finished_.push_back(result); };
+    return std::make_unique<Validator>("n0", clock_, std::move(doors));
+  }
+
+  SnapshotPtr snapshot() {
+    auto snapshot = std::make_shared<NodeSnapshot>();
+    for (const auto& [check, result] : results_)
+      snapshot->results.push_back(result);
+    return snapshot;
+  }
+
+  void set(const std::string& check, Health health) {
+    CheckResult& result = results_[check];
+    result.check = check;
+    result.health = health;
+    result.completed = clock_.now().wall;
+    result.required = check == "gpu.ecc";
+    result.findings.clear();
+    if (health == Health::healthy) return;
+    Finding& finding = result.findings.emplace_back();
+    finding.subject = gpu(1);
+    finding.health = health;
+    finding.message = "something is wrong";
+  }
+
+  void set_processes(std::int64_t count) {
+    CheckResult& users = results_["gpu.processes"];
+    users.check = "gpu.processes";
+    users.health = Health::healthy;
+    users.observations = Observations{seen_on(host_subject(), "processes.all_visible", Value(true)),
+                                      seen_on(gpu(0), "processes.count", Value(count)),
+                                      seen_on(gpu(1), "processes.count", Value(count))};
+  }
+
+  Result<Operation> start(const std::string& check, const std::vector<Subject>& gpus) {
+    if (!refusal_.empty()) return fail(Errc::conflict, refusal_);
+    running_ = {};
+    running_.id = "op-" + std::to_string(++started_count_);
+    running_.kind = check;
+    running_.state = OperationState::running;
+    running_.reservation = gpus;
+    started_.push_back(check);
+    set_processes(1);  // its own
+    return running_;
+  }
+
+  void end(OperationState state, const std::string& message = {}) {
+    running_.state = state;
+    running_.message = message;
+    set_processes(0);
+    validator_->note(running_);
+  }
+
+  // Lets the time pass; diagnostics that begin pass at once if `passes`.
+  void pass(Duration time, bool passes = true) {
+    for (Duration gone{0}; gone < time; gone += 1s) {
+      clock_.move(1s);
+      validator_->poll();
+      if (passes && running_.state == OperationState::running) end(OperationState::succeeded);
+    }
+  }
+
+  void run_job(const std::string& job, std::vector<int> gpus = {0, 1}) {
+    validator_->begin_job(job);
+    clock_.move(60s);
+    validator_->end_job({.job = job,
+                         .name = job,
+                         .start = clock_.now().wall - 60s,
+                         .end = clock_.now().wall,
+                         .gpus = std::move(gpus)});
+  }
+
+  SteppedClock clock_;
+  ValidatorSettings settings_;
+  std::map<std::string, CheckResult> results_;
+  std::map<std::string, int> looks_;
+  std::map<std::string, JobFacts> facts_;
+  std::vector<PassRecord> passes_;
+  std::string silent_, wanted_by_, refusal_, open_;
+  bool answers_ = true;
+  int asked_ = 0;
+  Operation running_;
+  int started_count_ = 0;
+  std::vector<std::string> started_, cancelled_;
+  std::vector<learning::HistoryRecord> history_;
+  std::vector<ValidationResult> finished_;
+  std::unique_ptr<Validator> validator_;
+};
+
+TEST_F(ValidatorOfANode, checks_at_once_and_then_tests_the_idle_gpus_of_a_job) {
+  run_job("a");
+  EXPECT_EQ(looks_["gpu.ecc"], 1) << "passive checks do not wait";
+  EXPECT_THAT(started_, IsEmpty());
+  pass(60s);
+  EXPECT_THAT(started_, ElementsAre("gpu.pcie_bandwidth", "gpu.sdc"));
+  ASSERT_THAT(finished_, SizeIs(1));
+  const ValidationResult& result = finished_[0];
+  EXPECT_EQ(result.record.verdict, Verdict::passed) << result.summary;
+  EXPECT_EQ(result.record.depth, Depth::quick);
+  EXPECT_EQ(result.record.job, "a");
+  EXPECT_EQ(result.compared, 4);
+  EXPECT_EQ(result.summary, "2 checks and 2 diagnostics ran; all of 4 checks are as good as before the job");
+  EXPECT_THAT(validator_->results(), SizeIs(1));
+  EXPECT_EQ(validator_->counts().passed, 1);
+  EXPECT_EQ(validator_->counts().waiting, 0);
+}
+
+TEST_F(ValidatorOfANode, writes_the_job_and_the_validation_to_history) {
+  run_job("a");
+  pass(60s);
+  ASSERT_THAT(history_, SizeIs(2));
+  EXPECT_EQ(std::get<learning::NodeJob>(history_[0]).id, "a@n0");
+  EXPECT_THAT(std::get<learning::NodeJob>(history_[0]).gpus, ElementsAre("GPU-0", "GPU-1"));
+  EXPECT_EQ(std::get<learning::Validation>(history_[1]).verdict, Verdict::passed);
+}
+
+TEST_F(ValidatorOfANode, a_check_that_fails_after_the_job_is_worse_than_before) {
+  validator_->begin_job("a");
+  set("gpu.ecc", Health::degraded);
+  validator_->end_job({.job = "a", .name = "a", .start = {}, .end = clock_.now().wall, .gpus = {1}});
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::failed);
+  EXPECT_EQ(finished_[0].worse_checks, 1);
+  EXPECT_THAT(finished_[0].worse,
+              ElementsAre(HasSubstr("gpu.ecc: healthy before the job, degraded after it")));
+}
+
+TEST_F(ValidatorOfANode, a_gpu_that_fails_its_diagnostic_fails_the_validation) {
+  run_job("a");
+  pass(25s, false);
+  ASSERT_THAT(started_, SizeIs(1));
+  set("gpu.pcie_bandwidth", Health::degraded);
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::failed);
+}
+
+TEST_F(ValidatorOfANode, without_permission_for_load_nothing_is_started) {
+  settings_.allowed = Allowed::passive;
+  run_job("a");
+  pass(60s);
+  EXPECT_THAT(started_, IsEmpty());
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.depth, Depth::passive);
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::passed);
+  settings_.allowed = Allowed::off;
+  run_job("b");
+  pass(60s);
+  EXPECT_THAT(finished_, SizeIs(1));
+}
+
+TEST_F(ValidatorOfANode, yields_within_two_seconds_and_tries_again) {
+  run_job("a");
+  pass(25s, false);
+  ASSERT_THAT(started_, SizeIs(1));
+  set_processes(2);
+  pass(2s, false);
+  ASSERT_THAT(cancelled_, SizeIs(1));
+  EXPECT_THAT(cancelled_[0], HasSubstr("in use by another process"));
+  end(OperationState::cancelled, "cancelled by validation");
+  pass(1s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::unknown);
+  EXPECT_THAT(finished_[0].record.cause, HasSubstr("in use by another process"));
+  pass(6min);
+  ASSERT_THAT(finished_, SizeIs(2));
+  EXPECT_EQ(finished_[1].record.id, finished_[0].record.id) << "it replaces the first record";
+  EXPECT_EQ(finished_[1].record.verdict, Verdict::passed);
+  EXPECT_EQ(finished_[1].tries, 2);
+  EXPECT_THAT(validator_->results(), SizeIs(1));
+}
+
+TEST_F(ValidatorOfANode, yields_to_the_gate_at_once) {
+  run_job("a");
+  pass(25s, false);
+  wanted_by_ = "a pod waits at the pre-flight gate";
+  pass(1s, false);
+  ASSERT_THAT(cancelled_, ElementsAre("a pod waits at the pre-flight gate"));
+  end(OperationState::cancelled);
+  pass(1s);
+  EXPECT_EQ(finished_.at(0).record.verdict, Verdict::unknown);
+  EXPECT_EQ(validator_->counts().yielded, 1);
+}
+
+TEST_F(ValidatorOfANode, tries_three_times_and_within_six_hours_only) {
+  refusal_ = "another test of GPUs runs";
+  run_job("a");
+  pass(30min);
+  EXPECT_THAT(finished_, SizeIs(3));
+  EXPECT_EQ(finished_.back().tries, 3);
+  settings_.retry = 7h;
+  run_job("b");
+  pass(60s);
+  EXPECT_THAT(finished_, SizeIs(4));
+  EXPECT_EQ(validator_->counts().waiting, 0);
+}
+
+TEST_F(ValidatorOfANode, the_state_of_busy_gpus_is_the_state_of_the_checks) {
+  set_processes(1);
+  run_job("a");
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_THAT(started_, IsEmpty());
+  EXPECT_EQ(finished_[0].record.depth, Depth::passive);
+  EXPECT_THAT(finished_[0].record.cause, HasSubstr("is in use by 1 process"));
+  EXPECT_EQ(validator_->counts().waiting, 1) << "diagnostics are tried again";
+}
+
+TEST_F(ValidatorOfANode, failed_jobs_come_first) {
+  facts_["b"] = {
+      .outcome = JobOutcome::failed, .failure = "application", .failure_text = "CUDA ran out of memory"};
+  run_job("a");
+  validator_->end_job({.job = "b", .name = "b", .start = {}, .end = clock_.now().wall, .gpus = {1}});
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(2));
+  EXPECT_EQ(finished_[0].record.job, "b");
+  EXPECT_EQ(finished_[0].failure_text, "CUDA ran out of memory");
+}
+
+TEST_F(ValidatorOfANode, a_suspected_node_gets_deeper_diagnostics) {
+  facts_["a"] = {.suspects_node = true};
+  run_job("a");
+  pass(60s);
+  EXPECT_THAT(started_, ElementsAre("gpu.pcie_bandwidth", "gpu.sdc", "gpu.memory_test"));
+  EXPECT_EQ(finished_.at(0).record.depth, Depth::deep);
+}
+
+TEST_F(ValidatorOfANode, does_not_wait_for_in_flight_for_ever) {
+  answers_ = false;
+  run_job("a");
+  pass(50s);
+  EXPECT_THAT(finished_, IsEmpty());
+  EXPECT_GT(asked_, 5);
+  pass(20s);
+  EXPECT_THAT(finished_, SizeIs(1));
+}
+
+TEST_F(ValidatorOfANode, a_check_without_an_answer_is_unknown) {
+  silent_ = "gpu.ecc";
+  run_job("a");
+  pass(60s);
+  EXPECT_THAT(finished_, IsEmpty());
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::unknown);
+  EXPECT_THAT(finished_[0].summary, HasSubstr("gpu.ecc has no result: no answer within 1m30s"));
+}
+
+TEST_F(ValidatorOfANode, a_diagnostic_that_cannot_run_is_unknown_and_the_next_one_runs) {
+  run_job("a");
+  pass(25s, false);
+  end(OperationState::failed, "the probe was not found");
+  pass(10s);
+  EXPECT_THAT(started_, ElementsAre("gpu.pcie_bandwidth", "gpu.sdc"));
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::unknown);
+  EXPECT_THAT(finished_[0].summary, HasSubstr("the probe was not found"));
+  EXPECT_EQ(validator_->counts().waiting, 0) << "it is not repeated";
+}
+
+TEST_F(ValidatorOfANode, jobs_beyond_the_limit_are_counted) {
+  for (int at = 0; at < 40; ++at)
+    validator_->end_job({.job = "j" + std::to_string(at), .name = {}, .start = {}, .end = {}, .gpus = {}});
+  EXPECT_EQ(validator_->counts().waiting, Validator::kMostQueued);
+  EXPECT_EQ(validator_->counts().dropped, 8);
+  pass(10min);
+  EXPECT_EQ(validator_->counts().waiting, 0);
+  EXPECT_THAT(validator_->results(), SizeIs(32));
+}
+
+TEST_F(ValidatorOfANode, what_a_killed_agent_left_is_recorded_as_unknown) {
+  run_job("a");
+  pass(25s, false);
+  const std::string left = open_;
+  EXPECT_THAT(left, HasSubstr("a\t"));
+  validator_ = make();
+  validator_->restore(left);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::unknown);
+  EXPECT_EQ(finished_[0].record.job, "a");
+  EXPECT_THAT(finished_[0].summary, HasSubstr("the agent ended before the validation was complete"));
+  EXPECT_THAT(open_, IsEmpty());
+}
+
+TEST_F(ValidatorOfANode, an_end_in_order_leaves_the_job_in_the_journal) {
+  run_job("a");
+  pass(25s, false);
+  validator_->stop();
+  EXPECT_THAT(cancelled_, ElementsAre("the agent stops"));
+  end(OperationState::cancelled);
+  pass(5s);
+  EXPECT_THAT(finished_, IsEmpty());
+  EXPECT_THAT(open_, HasSubstr("a\t"));
+}
+
+TEST_F(ValidatorOfANode, gpus_that_passed_within_the_hour_are_left_alone) {
+  for (const char* test : {"gpu.pcie_bandwidth", "gpu.sdc"})
+    for (const char* uuid : {"GPU-0", "GPU-1"})
+      passes_.push_back({uuid, test, clock_.now().wall, "boot", "op"});
+  run_job("a");
+  pass(60s);
+  EXPECT_THAT(started_, IsEmpty());
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::passed);
+}
+
+}  // namespace
+}  // namespace autopilot::postflight
