@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "learning/baseline/baseline_fleets.hpp"
+#include "tests/support/learning/test_fleets.hpp"
 
 namespace autopilot::learning {
 namespace {

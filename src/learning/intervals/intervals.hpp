@@ -22,7 +22,7 @@ struct Interval {
 // The share that lies above with probability 1 - p; 0 < p < 1.
 [[nodiscard]] double beta_quantile(double hits, double misses, double p);
 
-// Upper bound of 95 % of a share of which `trials` trials had no event: 3 / trials (rule of three), at most 1.
+// Upper bound of 95 % of a share of which `trials` trials had no event: 3 / trials, at most 1.
 [[nodiscard]] double rule_of_three(std::uint64_t trials);
 
 }  // namespace autopilot::learning
