@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release release-binaries run test check verify lint format bench bench-build bench-cluster bench-fleet bench-jobs test-jobs fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
+.PHONY: release release-binaries run test check verify lint format bench bench-build bench-cluster bench-fleet bench-jobs bench-learning test-jobs fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## build the optimised release into build/bin (the default)
@@ -53,6 +53,10 @@ bench-fleet: ## measure one request to a thousand agents, over plain HTTP and in
 bench-jobs: ## measure the in-flight engine on simulated jobs: recall, false accusations, delays, cost, beside other methods (BENCH_LONG=1: more seeds; BENCH_RECORD=1)
 	@tools/install-deps.sh build test
 	@tools/bench.sh $(JOBS) jobs
+
+bench-learning: ## measure post-flight learning on simulated fleets: baselines, thresholds, choice of diagnostics, beside other rules (BENCH_LONG=1: more seeds; BENCH_RECORD=1)
+	@tools/install-deps.sh build test
+	@tools/bench.sh $(JOBS) learning
 
 test-jobs: deps ## an hour: real training jobs with real faults, on nodes that are namespaces, and in a real Slurm
 	@tools/install-deps.sh jobs
