@@ -62,7 +62,7 @@ class Exclusions {
 
 using Chosen = std::map<std::string, std::vector<const Measurement*>>;
 
-// The latest values of a place, up to kMostValues. Of equal times, the id decides.
+// The latest values of a place, up to kMostValuesOfNode. Of equal times, the id decides.
 std::vector<double> pooled_values(std::vector<const Measurement*> measurements) {
   std::ranges::sort(measurements, [](const Measurement* a, const Measurement* b) {
     return std::tie(b->time, b->id) < std::tie(a->time, a->id);
@@ -70,7 +70,7 @@ std::vector<double> pooled_values(std::vector<const Measurement*> measurements) 
   std::vector<double> values;
   for (const Measurement* measurement : measurements)
     for (const double value : measurement->values)
-      if (values.size() < kMostValues) values.push_back(value);
+      if (values.size() < kMostValuesOfNode) values.push_back(value);
   return values;
 }
 

@@ -26,7 +26,7 @@ struct Contributions {
   WallTime first{}, last{};        // of the measurements that count
 };
 
-// A place contributes with at least so many values; of more than kMostValues, the latest count.
+// A place contributes with at least so many values; of more than kMostValuesOfNode, the latest count.
 inline constexpr std::size_t kLeastValues = 3;
 
 // Measurements of the metric on machines of the kind, at the most specific level at which at least

@@ -38,9 +38,9 @@ bool is_lower(const Distribution::Step& a, const Distribution::Step& b) {
 
 Result<Distribution> Distribution::of(std::vector<double> values) {
   if (values.empty()) return fail(Errc::malformed, "a distribution needs at least one value");
-  if (values.size() > kMostValues)
-    return fail(Errc::exhausted,
-                std::to_string(values.size()) + " values; a node has at most " + std::to_string(kMostValues));
+  if (values.size() > kMostValuesOfNode)
+    return fail(Errc::exhausted, std::to_string(values.size()) + " values; a node has at most " +
+                                     std::to_string(kMostValuesOfNode));
   for (const double value : values)
     if (!std::isfinite(value) || value <= 0)
       return fail(Errc::malformed, "a value of a metric must be finite and above 0; it is " +

@@ -15,7 +15,7 @@ namespace autopilot::learning {
 enum class Worse : std::uint8_t { lower, higher };
 
 // Most values of one node, and of a baseline.
-inline constexpr std::size_t kMostValues = 4096;
+inline constexpr std::size_t kMostValuesOfNode = 4096;
 
 // A distribution of positive values, in the unit of the metric. Immutable.
 class Distribution {
@@ -26,7 +26,7 @@ class Distribution {
   };
 
   // Equal shares for all values; their order has no influence. `malformed`: no value, or a value that is not
-  // finite or not above 0. `exhausted`: more than kMostValues.
+  // finite or not above 0. `exhausted`: more than kMostValuesOfNode.
   [[nodiscard]] static Result<Distribution> of(std::vector<double> values);
   // Equal shares for all parts, however many values each has. At least one part.
   [[nodiscard]] static Distribution pooled(std::span<const Distribution* const> parts);

@@ -54,8 +54,8 @@ TEST(Distributions, values_that_cannot_be_compared_are_refused) {
   EXPECT_EQ(Distribution::of({1, -1}).error().code, Errc::malformed);
   EXPECT_EQ(Distribution::of({std::numeric_limits<double>::quiet_NaN()}).error().code, Errc::malformed);
   EXPECT_EQ(Distribution::of({std::numeric_limits<double>::infinity()}).error().code, Errc::malformed);
-  EXPECT_TRUE(Distribution::of(std::vector<double>(kMostValues, 1)));
-  EXPECT_EQ(Distribution::of(std::vector<double>(kMostValues + 1, 1)).error().code, Errc::exhausted);
+  EXPECT_TRUE(Distribution::of(std::vector<double>(kMostValuesOfNode, 1)));
+  EXPECT_EQ(Distribution::of(std::vector<double>(kMostValuesOfNode + 1, 1)).error().code, Errc::exhausted);
 }
 
 }  // namespace
