@@ -19,6 +19,9 @@ constexpr double kVerifiedPart =
 constexpr double kEarlyScore = 6;  // standard errors
 constexpr double kEarlyRho = 0.5;  // assumed until it can be estimated
 constexpr std::size_t kLeastBefore = 10;
+// Few values are enough before a change that no start of a job explains: jobs get faster as they warm up.
+constexpr std::size_t kFewBefore = 3;
+constexpr double kLargeChange = 0.5;
 constexpr std::size_t kLeastAfter = 5;
 constexpr std::size_t kEnoughAfter = 10;  // reference 2a.4
 constexpr std::size_t kRecentValues = 10;
@@ -158,13 +161,13 @@ std::optional<RegressionDetector::Split> RegressionDetector::best_split(double l
   std::optional<Split> best;
   std::vector<double> part;
   std::vector<double> rest;
-  for (std::size_t cut = kLeastBefore; cut + kLeastAfter <= values.size(); ++cut) {
+  for (std::size_t cut = kFewBefore; cut + kLeastAfter <= values.size(); ++cut) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(cut);
     part.assign(values.begin(), middle);
     const double before = *series_median(part);
     part.assign(middle, values.end());
     const double after = *series_median(part);
-    if (after - before < std::log1p(least_change)) continue;
+    if (after - before < std::log1p(cut < kLeastBefore ? kLargeChange : least_change)) continue;
     rest.clear();
     for (std::size_t i = 0; i < values.size(); ++i)
       rest.push_back(values[i] - (i < cut ? before : after));

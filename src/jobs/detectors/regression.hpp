@@ -45,7 +45,8 @@ struct RegressionFinding {
 
 // Detector of one job; feed it once a minute, in order of time.
 //
-// From 15 values on, a change of early_change is found by comparing each part of the values with the rest.
+// From 15 values on, a change of early_change is found by comparing each part of the values with the rest; a
+// change of a half also if it came after fewer than ten values.
 // From 60 values on, a one-sided CUSUM of whitened values (lag 1) runs against the median of the values so
 // far: it alarms at h. The alarm is reported if the change has lasted least_length and the medians before and
 // after it differ by 0.8 of least_change, after 5 values with three standard errors to spare, after 10 values

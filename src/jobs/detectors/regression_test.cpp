@@ -163,6 +163,19 @@ TEST(Regression, a_large_change_is_found_in_the_first_hour) {
   }
 }
 
+TEST(Regression, a_job_that_slows_by_half_after_a_few_minutes_is_reported) {
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    NoisyJob job(0.02, 0.5, seed);
+    job.run(4);
+    EXPECT_LE(job.delay(1.8, 30), 11) << seed;
+    EXPECT_NEAR(job.detector.present()->before_s, 5, 0.3);
+    NoisyJob slower(0.02, 0.5, seed);
+    slower.run(4);
+    slower.run(60, 1.2);
+    EXPECT_EQ(slower.raised, 0) << "a warm-up of a few minutes explains a smaller change; seed " << seed;
+  }
+}
+
 TEST(Regression, a_change_within_the_first_hour_does_not_become_the_baseline) {
   NoisyJob job(0.01, 0.3);
   job.run(40);
