@@ -2,11 +2,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
+#include <unistd.h>
 #include <vector>
 
 #include "api/history_records.hpp"
@@ -57,9 +62,42 @@ Status write_records(const store::History& history, const store::HistoryQuery& q
   return {};
 }
 
+// Only another export, or a file that is empty, is replaced.
+Status may_replace(const std::string& file) {
+  std::ifstream old(file, std::ios::binary);
+  std::string begin(16, '\0');
+  old.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (!old && old.gcount() == 0) return {};
+  if (begin[0] == '{' || begin.starts_with("type,id,")) return {};
+  return fail(Errc::conflict, file + ": exists and is not an export; name a new file");
+}
+
+// Complete or not at all: the records are written beside the file and take its name at the end. Readable for
+// the user only, as history is.
+Status export_to_new_file(const store::History& history, const store::HistoryQuery& query,
+                          const ExportOptions& options) {
+  TRY_STATUS(may_replace(options.file));
+  const std::string next = options.file + ".new-" + std::to_string(::getpid());
+  const int created = ::open(next.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (created < 0) return fail_errno(errno, next);
+  ::close(created);
+  std::ofstream out(next, std::ios::binary | std::ios::trunc);
+  Status written = out ? write_records(history, query, options, out) : fail_errno(errno, next);
+  out.close();
+  if (written && std::rename(next.c_str(), options.file.c_str()) != 0)
+    written = fail_errno(errno, options.file);
+  if (!written) ::unlink(next.c_str());
+  return written;
+}
+
 Status export_to_file(const store::History& history, const store::HistoryQuery& query,
                       const ExportOptions& options) {
-  std::ofstream out(options.file, std::ios::binary | std::ios::trunc);
+  std::error_code ignored;
+  const auto status = std::filesystem::status(options.file, ignored);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status))
+    return export_to_new_file(history, query, options);
+  // A pipe or a device.
+  std::ofstream out(options.file, std::ios::binary);
   if (!out) return fail_errno(errno, options.file);
   return write_records(history, query, options, out);
 }
@@ -99,7 +137,8 @@ void add_history_export(CLI::App& history, int& exit_code) {
   add_history_option(*verb, options->history);
   verb->footer(
       "The lines are those of docs/reference/history.md, oldest first; import reads\n"
-      "them. A running agent is not disturbed.\n\n"
+      "them. A running agent is not disturbed. Only the user that exports can read\n"
+      "FILE; it replaces an earlier export when it is complete.\n\n"
       "Exit status: 0 written, 64 usage, 70 or 78 the history cannot be read.\n\n"
       "Examples:\n"
       "  autopilot history export --since 30d faults.jsonl --type fault\n"
@@ -134,10 +173,24 @@ Status put_all(store::History& history, std::span<const learning::HistoryRecord>
   return {};
 }
 
+// A record of the future would never be old enough to be deleted, and would hide what is new.
+Status check_times(const ImportOptions& options, const HistoryLines& lines) {
+  const WallTime latest = wall_now() + std::chrono::hours{24};
+  for (const learning::HistoryRecord& record : lines.records)
+    if (learning::begin_of(record) > latest)
+      return fail(Errc::malformed,
+                  options.file + ": " + std::string(learning::type_of(record)) + " '" +
+                      learning::id_of(record) + "' begins in the future, at " +
+                      api::format_exact_time(learning::begin_of(record)) +
+                      "; nothing was imported. Correct its time, or the clock of this machine");
+  return {};
+}
+
 int import_history(const ImportOptions& options) {
   const auto lines = read_history_lines(options.file);
   if (!lines) return report(lines.error());
   if (lines->malformed > 0) return report_malformed(options, *lines);
+  if (const Status times = check_times(options, *lines); !times) return report(times.error());
   const std::string count = counted(lines->records.size(), "record");
   if (options.is_dry) {
     std::cout << count << " checked, none malformed; nothing was imported\n";

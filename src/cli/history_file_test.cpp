@@ -72,6 +72,8 @@ TEST(HistoryTables, csv_quotes_and_holds_no_formula) {
   EXPECT_EQ(to_csv(repair),
             "repair,'=cmd(),prod,gpu-017,S1,,2025-11-24T16:00:00.000Z,2025-11-26T16:00:00.000Z,,"
             "\"replace; part GPU; ticket OPS-4711; a, \"\"b\"\"; lasted 2d\"\r\n");
+  repair.note = "\x1b]0;title\x07";
+  EXPECT_EQ(to_csv(repair).find('\x1b'), std::string::npos);
 }
 
 }  // namespace

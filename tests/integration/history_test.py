@@ -114,6 +114,19 @@ class HistoryTest(unittest.TestCase):
         self.assertGreater(len(csv), 1)
         status = json.loads(self.run_verb("history", "status", "-o", "json")[1])
         self.assertGreater(status["records"]["fault"], 0)
+        self.assertEqual(os.stat(first).st_mode & 0o777, 0o600)
+        code, _, errors = harness.run("history", "export", second, "--history", second)
+        self.assertNotEqual(code, 0)
+        self.assertIn("is not an export", errors)
+        self.assertEqual(harness.run("history", "export", "--history", second)[1], text, "the history is unharmed")
+        self.assertEqual(harness.run("history", "export", first, "--history", second)[0], 0, "an export replaces an export")
+
+    def test_a_record_of_the_future_is_refused(self):
+        late = os.path.join(self.folder, "late.jsonl")
+        write_lines(late, {**TICKET, "begin": "2226-01-01T00:00:00Z", "end": "2226-01-02T00:00:00Z"})
+        code, _, errors = harness.run("history", "import", late, "--history", os.path.join(self.folder, "new.db"))
+        self.assertNotEqual(code, 0)
+        self.assertIn("in the future", errors)
 
     def test_a_missing_file_names_the_cure(self):
         code, _, errors = harness.run("nodes", "history", NODE, "--history", os.path.join(self.folder, "none.db"))

@@ -10,6 +10,7 @@
 
 #include "api/history_records.hpp"
 #include "cli/output/layout.hpp"
+#include "cli/output/table.hpp"
 #include "core/action.hpp"
 #include "learning/record_check.hpp"
 #include "learning/record_words.hpp"
@@ -92,7 +93,8 @@ struct Summary {
 };
 
 std::string csv_cell(std::string_view text) {
-  std::string cell(text);
+  // A terminal may show it: no escape sequences.
+  std::string cell = printable(text);
   if (!cell.empty() && std::string_view("=+-@\t\r").find(cell.front()) != std::string_view::npos)
     cell.insert(0, 1, '\'');
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;

@@ -2,9 +2,11 @@
 #include "store/history/history.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -116,12 +118,19 @@ Result<std::int64_t> used_history_bytes(const Connection& connection) {
   return (pages - unused) * TRY(connection.integer("PRAGMA page_size")).value_or(0);
 }
 
-Status delete_history_before(const Connection& connection, std::int64_t begin) {
+// Records that many jobs fill quickly go before those that people and faults write, whatever their age.
+constexpr std::array<std::string_view, 4> kEvictedFirst{"job", "measurement", "validation", "versions"};
+// By age, at most so much of the oldest time in one call: a clock that is years ahead for a while, which
+// makes all records old, costs days and not all of history.
+constexpr Duration kMostOfTime = std::chrono::hours{24};
+
+Status delete_history_before(const Connection& connection, std::int64_t begin,
+                             std::span<const std::string_view> types) {
   // Portable, and with an index: the rows of one type in the order of their begin.
   auto statement = TRY(connection.prepare(
       "DELETE FROM records WHERE type = ? AND id IN (SELECT id FROM records WHERE type = ? AND begin_ns < ? "
       "ORDER BY begin_ns LIMIT ?)"));
-  for (const std::string_view type : learning::kRecordTypes) {
+  for (const std::string_view type : types) {
     do {
       statement.bind(1, type).bind(2, type).bind(3, begin).bind(4, kDeletedAtOnce);
       TRY_STATUS(statement.run());
@@ -130,11 +139,35 @@ Status delete_history_before(const Connection& connection, std::int64_t begin) {
   return {};
 }
 
-// Begin of the record after the oldest tenth; nullopt: no record.
-Result<std::optional<std::int64_t>> end_of_oldest_tenth(const Connection& connection) {
-  return connection.integer(
-      "SELECT begin_ns + 1 FROM records ORDER BY begin_ns "
-      "LIMIT 1 OFFSET (SELECT count(*) / 10 FROM records)");
+// Begin of the record after the oldest tenth of those types; nullopt: no record.
+Result<std::optional<std::int64_t>> end_of_oldest_tenth(const Connection& connection,
+                                                        std::span<const std::string_view> types) {
+  std::string list;
+  for (const std::string_view type : types)
+    list.append(list.empty() ? "'" : ", '").append(type).append("'");
+  const std::string rows = " FROM records WHERE type IN (" + list + ")";
+  return connection.integer("SELECT begin_ns + 1" + rows +
+                            " ORDER BY begin_ns LIMIT 1 OFFSET (SELECT count(*) / 10" + rows + ")");
+}
+
+Status delete_by_age(const Connection& connection, std::int64_t limit) {
+  const auto oldest = TRY(connection.integer("SELECT min(begin_ns) FROM records"));
+  if (!oldest || *oldest >= limit) return {};
+  const std::int64_t most = Duration{kMostOfTime}.count();
+  const bool is_near = limit - *oldest <= most;
+  return delete_history_before(connection, is_near ? limit : *oldest + most, learning::kRecordTypes);
+}
+
+Status delete_by_size(const Connection& connection, std::int64_t limit) {
+  for (const std::span<const std::string_view> types :
+       {std::span<const std::string_view>(kEvictedFirst),
+        std::span<const std::string_view>(learning::kRecordTypes)})
+    while (TRY(used_history_bytes(connection)) > limit) {
+      const auto until = TRY(end_of_oldest_tenth(connection, types));
+      if (!until) break;
+      TRY_STATUS(delete_history_before(connection, *until, types));
+    }
+  return {};
 }
 
 }  // namespace
@@ -302,14 +335,10 @@ Result<HistoryStatus> History::status() const {
 Status History::retain(const HistoryRetention& retention, WallTime now) {
   if (!database_->is_writable) return fail(Errc::denied, database_->path + ": open in read-only mode");
   auto& connection = database_->connection;
-  TRY_STATUS(delete_history_before(connection, to_column(now - retention.age)));
+  TRY_STATUS(delete_by_age(connection, to_column(now - retention.age)));
   const auto limit = static_cast<std::int64_t>(
       std::min(retention.bytes, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
-  while (TRY(used_history_bytes(connection)) > limit) {
-    const auto until = TRY(end_of_oldest_tenth(connection));
-    if (!until) break;
-    TRY_STATUS(delete_history_before(connection, *until));
-  }
+  TRY_STATUS(delete_by_size(connection, limit));
   TRY_STATUS(connection.execute("PRAGMA incremental_vacuum"));
   return cut_log(connection);
 }

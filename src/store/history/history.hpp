@@ -105,8 +105,9 @@ class History {
   // Of the file and its log; 0 if the file is gone.
   [[nodiscard]] std::uint64_t size_bytes() const;
 
-  // Deletes records that began before the age limit, then the oldest until the file fits. In short
-  // transactions: other writers get in between.
+  // Deletes records that began before the age limit, in one call at most the oldest day of them: a clock that
+  // is wrong for a while does not delete all. Then the oldest until the file fits: first jobs, validations,
+  // measurements and versions, then all types. In short transactions: other writers get in between.
   [[nodiscard]] Status retain(const HistoryRetention& retention, WallTime now);
 
  private:

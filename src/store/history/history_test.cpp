@@ -216,6 +216,31 @@ TEST_F(HistoryTest, forgets_what_is_older_than_the_age) {
   EXPECT_THAT(ids(*history), ElementsAre("new"));
 }
 
+TEST_F(HistoryTest, a_clock_that_is_years_ahead_deletes_one_day) {
+  const auto history = open();
+  ASSERT_TRUE(history->put(std::vector<learning::HistoryRecord>{
+      samples::fault("first", samples::kBegin), samples::fault("second", samples::kBegin + hours{25}),
+      samples::fault("third", samples::kBegin + hours{100})}));
+  ASSERT_TRUE(history->retain({.age = hours{48}}, samples::kBegin + hours{30'000}));
+  EXPECT_THAT(ids(*history), ElementsAre("third", "second"));
+}
+
+TEST_F(HistoryTest, many_jobs_evict_no_ticket) {
+  const auto history = open();
+  std::vector<learning::HistoryRecord> records{samples::label("rma", samples::kBegin - hours{1})};
+  for (int i = 0; i < 2000; ++i) {
+    learning::Validation validation =
+        samples::validation("v" + std::to_string(i), samples::kBegin + minutes{i});
+    validation.cause = std::string(2000, 'x');
+    records.emplace_back(validation);
+  }
+  ASSERT_TRUE(history->put(records));
+  ASSERT_TRUE(history->retain({.bytes = std::uint64_t{1} << 20}, samples::kBegin));
+  const auto left = ids(*history);
+  EXPECT_LT(left.size(), 1000U);
+  EXPECT_EQ(left.back(), "rma");
+}
+
 TEST_F(HistoryTest, forgets_the_oldest_until_the_file_fits) {
   const auto history = open();
   std::vector<learning::HistoryRecord> records;

@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "learning/record_check.hpp"
+#include "store/journal.hpp"
 
 namespace autopilot::store {
 namespace {
@@ -22,6 +23,10 @@ using HistoryItem = std::variant<learning::HistoryRecord, HistoryWriter::Make>;
 
 // Time limit of the destructor if stop() was not called.
 constexpr Duration kHistoryPatience = std::chrono::seconds{2};
+
+bool is_problem_of_file(Errc code) {
+  return code == Errc::malformed || code == Errc::unavailable || code == Errc::exhausted;
+}
 
 }  // namespace
 
@@ -42,6 +47,7 @@ struct HistoryWriter::Shared {
   std::uint64_t accepted = 0;
   std::uint64_t settled = 0;
   std::optional<MonoTime> next_retention;
+  bool has_reopened = false;  // used by the thread only: because of damage, and nothing was written since
   bool stopping = false;
   bool abandoned = false;
   bool ended = false;
@@ -60,8 +66,19 @@ struct HistoryWriter::Shared {
   [[nodiscard]] std::deque<HistoryItem> next_items() const;
   // On the thread, without the lock.
   Status open_if_closed();
-  Result<Records> records_of(const std::deque<HistoryItem>& items) const;
-  Status write(const Records& records);
+  // What the items become. `refused`: records that history does not take; `problem`: of the last of them.
+  struct Prepared {
+    Records records;
+    std::size_t refused = 0;
+    std::string problem;
+
+    void add(learning::HistoryRecord record);
+  };
+  Status try_items(const std::deque<HistoryItem>& items, Prepared& prepared);
+  Result<Prepared> prepare(const std::deque<HistoryItem>& items) const;
+  // The file is damaged: opens it again, which keeps an unusable file aside. A file that seems usable but is
+  // damaged still is moved aside the second time.
+  void leave_damaged_file();
 };
 
 void HistoryWriter::Shared::accept(HistoryItem item) {
@@ -97,31 +114,48 @@ Status HistoryWriter::Shared::open_if_closed() {
   return {};
 }
 
-Result<HistoryWriter::Records> HistoryWriter::Shared::records_of(const std::deque<HistoryItem>& items) const {
-  Records records;
-  for (const HistoryItem& item : items) {
-    if (const auto* record = std::get_if<learning::HistoryRecord>(&item)) {
-      records.push_back(*record);
-      continue;
-    }
-    for (learning::HistoryRecord& made : TRY(std::get<Make>(item)(*history))) {
-      learning::fit(made);
-      TRY_STATUS(learning::check(made));
-      records.push_back(std::move(made));
-    }
+void HistoryWriter::Shared::Prepared::add(learning::HistoryRecord record) {
+  learning::fit(record);
+  if (const Status valid = learning::check(record); !valid) {
+    ++refused;
+    problem = std::string(learning::type_of(record)) + " '" + learning::id_of(record) +
+              "' is not stored: " + valid.error().what;
+    return;
   }
-  return records;
+  records.push_back(std::move(record));
 }
 
-Status HistoryWriter::Shared::write(const Records& records) {
-  Status done = history->put(records);
-  // Damaged, or removed by another process: begin with a new file.
-  if (!done && done.error().code == Errc::malformed) {
-    history.reset();
-    TRY_STATUS(open_if_closed());
-    done = history->put(records);
+Result<HistoryWriter::Shared::Prepared> HistoryWriter::Shared::prepare(
+    const std::deque<HistoryItem>& items) const {
+  Prepared prepared;
+  for (const HistoryItem& item : items) {
+    if (const auto* record = std::get_if<learning::HistoryRecord>(&item)) {
+      prepared.add(*record);
+      continue;
+    }
+    for (learning::HistoryRecord& made : TRY(std::get<Make>(item)(*history)))
+      prepared.add(std::move(made));
   }
-  return done;
+  return prepared;
+}
+
+Status HistoryWriter::Shared::try_items(const std::deque<HistoryItem>& items, Prepared& prepared) {
+  TRY_STATUS(open_if_closed());
+  auto made = prepare(items);
+  // Another attempt helps only against problems of the file and the disk.
+  if (!made && !is_problem_of_file(made.error().code)) return fail(Errc::conflict, made.error().what);
+  prepared = TRY(std::move(made));
+  return history->put(prepared.records);
+}
+
+void HistoryWriter::Shared::leave_damaged_file() {
+  history.reset();
+  if (!std::exchange(has_reopened, true)) return;
+  auto aside = Journal::move_aside(path, clock->now().wall);
+  if (!aside) return;
+  has_reopened = false;
+  const HistoryLock lock(mutex);
+  counters.moved_aside = std::move(*aside);
 }
 
 void HistoryWriter::Shared::settle(std::size_t items, std::size_t written, std::size_t dropped) {
@@ -142,22 +176,20 @@ void HistoryWriter::Shared::pause(HistoryLock& lock, std::string problem) {
 void HistoryWriter::Shared::write_next(HistoryLock& lock) {
   const auto items = next_items();
   lock.unlock();
-  Status done = open_if_closed();
-  std::size_t written = 0;
-  bool is_refused = false;
-  if (done) {
-    const auto records = records_of(items);
-    is_refused = !records.has_value();
-    done = records ? write(*records) : fail(records.error());
-    if (done) written = records->size();
+  Prepared prepared;
+  Status done = try_items(items, prepared);
+  // Damaged, or removed by another process.
+  for (int again = 0; again < 2 && !done && done.error().code == Errc::malformed; ++again) {
+    leave_damaged_file();
+    done = try_items(items, prepared);
   }
   lock.lock();
   if (done) {
-    counters.problem.clear();
-    return settle(items.size(), written, 0);
+    has_reopened = false;
+    counters.problem = prepared.problem;
+    return settle(items.size(), prepared.records.size(), prepared.refused);
   }
-  is_refused = is_refused || done.error().code == Errc::conflict;
-  if (is_refused) {
+  if (done.error().code == Errc::conflict) {
     counters.problem = done.error().what;
     return settle(items.size(), 0, items.size());
   }

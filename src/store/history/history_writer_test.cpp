@@ -104,6 +104,28 @@ TEST_F(HistoryWriterTest, shortens_what_is_too_long_and_drops_what_is_invalid) {
   EXPECT_EQ(writer_->status().dropped, 1U);
 }
 
+TEST_F(HistoryWriterTest, an_invalid_record_takes_no_other_one_with_it) {
+  open();
+  writer_->put([](const History&) -> Result<HistoryWriter::Records> {
+    return HistoryWriter::Records{samples::fault("f1"), samples::fault(""), samples::fault("f2")};
+  });
+  ASSERT_TRUE(writer_->flush(kHistoryWait));
+  EXPECT_THAT(stored(), ::testing::UnorderedElementsAre("f1", "f2"));
+  EXPECT_EQ(writer_->status().dropped, 1U);
+  EXPECT_THAT(writer_->status().problem, HasSubstr("is not stored"));
+}
+
+TEST_F(HistoryWriterTest, a_file_that_is_damaged_while_open_is_moved_aside) {
+  open();
+  writer_->put(samples::node_job("j1/a"));
+  ASSERT_TRUE(writer_->flush(kHistoryWait));
+  writer_->put([](const History&) -> Result<HistoryWriter::Records> {
+    return fail(Errc::malformed, "database disk image is malformed");
+  });
+  EXPECT_TRUE(wait_for([](const auto& status) { return !status.moved_aside.empty(); }));
+  EXPECT_TRUE(std::filesystem::exists(writer_->status().moved_aside));
+}
+
 TEST_F(HistoryWriterTest, tries_again_until_the_folder_can_be_used) {
   folder_.write("/state", "a file where the folder must be");
   open({.waiting = 3, .retry = milliseconds{5}});
