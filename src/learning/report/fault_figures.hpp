@@ -13,7 +13,7 @@
 
 namespace autopilot::learning {
 
-// Faults of one class that begin in the interval, without those that are labelled healthy.
+// Faults of one class that begin in the interval. Faults that are labelled healthy do not count.
 struct ClassFigures {
   FaultClass kind = FaultClass::unknown;
   std::size_t faults = 0;

@@ -52,8 +52,8 @@ void finish(TrustedPrecision& precision) {
   const auto right = static_cast<double>(precision.right);
   const auto wrong = static_cast<double>(precision.wrong);
   if (precision.right + precision.wrong > 0) precision.precision = right / (right + wrong);
-  precision.bounds = {beta_quantile(1 + right, 1 + wrong, kSide),
-                      beta_quantile(1 + right, 1 + wrong, 1 - kSide)};
+  if (precision.right > 0) precision.bounds.low = beta_quantile(right, wrong + 1, kSide);
+  if (precision.wrong > 0) precision.bounds.high = beta_quantile(right + 1, wrong, 1 - kSide);
 }
 
 using FindsByCheck = std::map<std::string, CheckFinds, std::less<>>;

@@ -20,7 +20,7 @@ struct TrustedPrecision {
   std::size_t right = 0;            // findings labelled faulty
   std::size_t wrong = 0;            // findings labelled healthy
   std::optional<double> precision;  // right / (right + wrong); nullopt: no label
-  Interval bounds{0, 1};            // 95 % of the posterior Beta(1 + right, 1 + wrong)
+  Interval bounds{0, 1};            // exact bounds of 95 % (Clopper and Pearson); 0 to 1 without a label
 };
 
 // What one check found.

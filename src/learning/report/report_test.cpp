@@ -180,12 +180,14 @@ TEST(FleetReports, precision_comes_from_labels_by_trust_and_a_missing_label_is_n
   EXPECT_EQ(report.findings.all.right, 3U);
   EXPECT_EQ(report.findings.all.wrong, 1U);
   EXPECT_DOUBLE_EQ(*report.findings.all.precision, 0.75);
-  // Posterior Beta(4, 2): its 2.5 % and 97.5 % quantiles.
-  EXPECT_NEAR(report.findings.all.bounds.low, 0.2836, 1e-3);
-  EXPECT_NEAR(report.findings.all.bounds.high, 0.9473, 1e-3);
+  // Exact bounds of 3 of 4.
+  EXPECT_NEAR(report.findings.all.bounds.low, 0.1941, 1e-4);
+  EXPECT_NEAR(report.findings.all.bounds.high, 0.9937, 1e-4);
   ASSERT_EQ(report.findings.by_trust.size(), 2U);
   EXPECT_DOUBLE_EQ(report.findings.by_trust[0].trust, 0.95);
   EXPECT_EQ(report.findings.by_trust[0].right, 3U);
+  EXPECT_NEAR(report.findings.by_trust[0].bounds.low, 0.2924, 1e-4);  // 0.025^(1/3)
+  EXPECT_DOUBLE_EQ(report.findings.by_trust[0].bounds.high, 1);
   EXPECT_DOUBLE_EQ(report.findings.by_trust[1].trust, 0.7);
   EXPECT_EQ(report.findings.by_trust[1].wrong, 1U);
   EXPECT_EQ(report.faults.labelled_healthy, 1U);
