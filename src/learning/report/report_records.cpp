@@ -65,6 +65,9 @@ Status add_record(ReportRecords& records, HistoryRecord record) {
                 "more than " + std::to_string(ReportRecords::kMostRecords) + " records of history");
   const WallTime begin = begin_of(record);
   const auto [seen, is_new] = records.first_seen.emplace(node_key(place_of(record)), begin);
+  if (records.first_seen.size() > ReportRecords::kMostKnownNodes)
+    return fail(Errc::exhausted,
+                "more than " + std::to_string(ReportRecords::kMostKnownNodes) + " nodes in history");
   if (!is_new) seen->second = std::min(seen->second, begin);
   std::visit(Adder{records}, std::move(record));
   return {};

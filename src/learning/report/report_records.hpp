@@ -16,6 +16,7 @@ namespace autopilot::learning {
 
 struct ReportRecords {
   static constexpr std::size_t kMostRecords = 1'000'000;
+  static constexpr std::size_t kMostKnownNodes = 100'000;
 
   std::vector<NodeJob> jobs;
   std::vector<Validation> validations;
@@ -31,7 +32,7 @@ struct ReportRecords {
 // "cluster/node", or the node if its cluster is unknown.
 [[nodiscard]] std::string node_key(const Place& place);
 
-// exhausted: kMostRecords records are there.
+// exhausted: kMostRecords records are there, or more nodes than kMostKnownNodes.
 [[nodiscard]] Status add_record(ReportRecords& records, HistoryRecord record);
 
 // Sorts by id, and leaves one record of each type and id: the one with the latest end, then begin, then text.

@@ -411,5 +411,15 @@ TEST(ReportRecordLimits, one_record_too_many_is_refused) {
   EXPECT_EQ(added.error().code, Errc::exhausted);
 }
 
+TEST(ReportRecordLimits, one_node_too_many_is_refused) {
+  ReportRecords records;
+  for (std::size_t i = 0; i < ReportRecords::kMostKnownNodes; ++i)
+    records.first_seen.emplace("n" + std::to_string(i), kReportSince);
+  EXPECT_TRUE(add_record(records, versions_of("n1")));
+  const auto added = add_record(records, versions_of("another"));
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, Errc::exhausted);
+}
+
 }  // namespace
 }  // namespace autopilot::learning
