@@ -40,6 +40,7 @@ class CompletionTest(unittest.TestCase):
             (("slurm", "pro"), ["prolog"]),
             (("nodes", "lem"), ["lemons"]),
             (("report", "--gpu"), ["--gpu-hour-price"]),
+            (("report", "-o", "h"), ["html"]),
             (("helper",), []),
         ):
             with self.subTest(words):
