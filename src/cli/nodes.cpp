@@ -9,6 +9,7 @@
 #include "api/json.hpp"
 #include "cli/cli.hpp"
 #include "cli/history_file.hpp"
+#include "cli/nodes_lemons.hpp"
 #include "cli/output/history_tables.hpp"
 #include "cli/output/print.hpp"
 #include "cli/verbs.hpp"
@@ -87,9 +88,10 @@ void add_nodes_history(CLI::App& nodes, int& exit_code) {
 }  // namespace
 
 void add_nodes(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("nodes", "Show what is remembered of a node");
+  auto* verb = app.add_subcommand("nodes", "Show what is remembered of nodes");
   verb->require_subcommand(1);
   add_nodes_history(*verb, exit_code);
+  add_nodes_lemons(*verb, exit_code);
 }
 
 }  // namespace autopilot::cli

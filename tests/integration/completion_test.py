@@ -38,6 +38,9 @@ class CompletionTest(unittest.TestCase):
             (("explain", "host.clo"), ["host.clock"]),
             (("completion", "z"), ["zsh"]),
             (("slurm", "pro"), ["prolog"]),
+            (("nodes", "lem"), ["lemons"]),
+            (("report", "--gpu"), ["--gpu-hour-price"]),
+            (("report", "-o", "h"), ["html"]),
             (("helper",), []),
         ):
             with self.subTest(words):

@@ -127,7 +127,8 @@ class UsageTest(unittest.TestCase):
 
     def test_every_verb_explains_itself_with_examples_in_80_columns(self):
         overview = autopilot("--help").stdout
-        for verb in ("check", "status", "snapshot", "events", "explain", "ack", "agent", "inject", "record", "replay", "decode"):
+        for verb in ("check", "status", "snapshot", "events", "explain", "ack", "agent", "inject", "record", "replay", "decode",
+                     "report"):
             with self.subTest(verb):
                 self.assertIn(f"  {verb} ", overview)
                 answer = autopilot(verb, "--help")
