@@ -118,7 +118,7 @@ Result<std::int64_t> used_history_bytes(const Connection& connection) {
   return (pages - unused) * TRY(connection.integer("PRAGMA page_size")).value_or(0);
 }
 
-// Records that many jobs fill quickly go before those that people and faults write, whatever their age.
+// Types of which jobs make many records. Faults, and what people write, stay longer, whatever their age.
 constexpr std::array<std::string_view, 4> kEvictedFirst{"job", "measurement", "validation", "versions"};
 // By age, at most so much of the oldest time in one call: a clock that is years ahead for a while, which
 // makes all records old, costs days and not all of history.
