@@ -313,6 +313,26 @@ std::optional<learning::NodeJob> continued(std::optional<learning::NodeJob> stor
   return now;
 }
 
+std::optional<learning::NodeJob> run_of(std::span<const learning::NodeJob> runs,
+                                        const learning::NodeJob& ended) {
+  const WallTime end = ended.end.value_or(WallTime::max());
+  const learning::NodeJob* best = nullptr;
+  Duration best_overlap{};
+  Duration best_distance{};
+  for (const learning::NodeJob& run : runs) {
+    if (run.job != ended.job || run.place.node != ended.place.node || run.start > end) continue;
+    const Duration overlap =
+        std::min(end, run.end.value_or(WallTime::max())) - std::max(ended.start, run.start);
+    const Duration distance = std::max(run.start, ended.start) - std::min(run.start, ended.start);
+    if (distance > kStartTolerance && (overlap <= Duration{} || overlap < (end - ended.start) / 2)) continue;
+    if (best != nullptr && std::pair(overlap, -distance) <= std::pair(best_overlap, -best_distance)) continue;
+    best = &run;
+    best_overlap = overlap;
+    best_distance = distance;
+  }
+  return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
 learning::NodeJob explained(const std::optional<learning::NodeJob>& stored, learning::NodeJob ended) {
   if (!stored) {
     ended.id = id_at_node(ended.place.node, time_key(ended.start) + "/" + ended.job);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "core/clock.hpp"
 #include "core/incident.hpp"
 #include "core/snapshot.hpp"
 #include "jobs/brain.hpp"
@@ -65,7 +68,15 @@ class GpuNames {
 [[nodiscard]] std::optional<learning::NodeJob> continued(std::optional<learning::NodeJob> stored,
                                                          learning::NodeJob now);
 
-// What a validation knows of a job that ended, joined with the newest stored record of the job on this node.
+// Two parts of the agent see the begin of one run at different times, which differ by less than this.
+inline constexpr Duration kStartTolerance = std::chrono::minutes{1};
+// The run that ended, among records of its job on its node: the one that overlaps it most. A run overlaps at
+// least half of it, or began within kStartTolerance of its begin, and never began after its end. nullopt: its
+// record is missing.
+[[nodiscard]] std::optional<learning::NodeJob> run_of(std::span<const learning::NodeJob> runs,
+                                                      const learning::NodeJob& ended);
+
+// What a validation knows of a job that ended, joined with the stored record of that run.
 [[nodiscard]] learning::NodeJob explained(const std::optional<learning::NodeJob>& stored,
                                           learning::NodeJob ended);
 

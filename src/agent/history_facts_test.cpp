@@ -234,5 +234,45 @@ TEST(HistoryFacts, a_validation_explains_the_job_that_history_has) {
   EXPECT_EQ(unknown.failure, "application");
 }
 
+learning::NodeJob job_run(const std::string& id, Duration start, std::optional<Duration> end) {
+  learning::NodeJob run;
+  run.id = id;
+  run.place.node = "n1";
+  run.job = "slurm/17";
+  run.start = kTime + start;
+  if (end) run.end = kTime + *end;
+  return run;
+}
+
+std::string id_of_run(const std::vector<learning::NodeJob>& runs, const learning::NodeJob& ended) {
+  const auto run = run_of(runs, ended);
+  return run ? run->id : "none";
+}
+
+TEST(HistoryFacts, the_end_of_a_run_is_not_that_of_the_next_one) {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  const learning::NodeJob ended = job_run("", seconds{9}, hours{1});
+  const learning::NodeJob next = job_run("second", hours{1} + seconds{1}, std::nullopt);
+  EXPECT_EQ(id_of_run({next, job_run("first", {}, std::nullopt)}, ended), "first");
+  EXPECT_EQ(id_of_run({next}, ended), "none") << "it began after the end";
+  const learning::NodeJob late = job_run("", seconds{9}, hours{1} + seconds{20});
+  EXPECT_EQ(id_of_run({next, job_run("first", {}, hours{1})}, late), "first");
+  EXPECT_EQ(id_of_run({next}, late), "none") << "the end was seen after the next run began";
+  const learning::NodeJob after_restart = job_run("", minutes{55}, hours{1} + seconds{20});
+  EXPECT_EQ(id_of_run({next, job_run("first", {}, hours{1})}, after_restart), "first")
+      << "an agent that starts sees a job that runs for an hour";
+}
+
+TEST(HistoryFacts, runs_of_seconds_are_distinguished) {
+  using std::chrono::seconds;
+  const std::vector runs{job_run("third", seconds{20}, std::nullopt),
+                         job_run("second", seconds{10}, seconds{17}), job_run("first", {}, seconds{8})};
+  EXPECT_EQ(id_of_run(runs, job_run("", seconds{1}, seconds{9})), "first");
+  EXPECT_EQ(id_of_run(runs, job_run("", seconds{11}, seconds{18})), "second");
+  EXPECT_EQ(id_of_run(runs, job_run("", seconds{9}, seconds{9})), "first") << "it was seen at its end only";
+  EXPECT_EQ(id_of_run({}, job_run("", seconds{1}, seconds{9})), "none");
+}
+
 }  // namespace
 }  // namespace autopilot::agent::history_facts_test

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "agent/history_facts.hpp"
+#include "agent/history_makers.hpp"
 #include "host/boot/kernel_release.hpp"
 #include "logging/build_info.hpp"
 #include "logging/log.hpp"
@@ -39,28 +40,6 @@ store::HistoryWriter::Make from_journal(const std::string& journal, const std::s
     for (const Incident& incident : TRY((*opened)->incidents(true, kMostTakenOver)))
       if (is_simulated || !incident.injected) records.emplace_back(fault_of(incident, node, {}));
     return records;
-  };
-}
-
-store::HistoryWriter::Make continue_job(learning::NodeJob job) {
-  return [job = std::move(job)](const History& history) -> Result<Records> {
-    const auto found =
-        TRY(history.records({.types = {"job"}, .node = job.place.node, .job = job.job, .limit = 1}));
-    std::optional<learning::NodeJob> stored;
-    if (!found.empty()) stored = std::get<learning::NodeJob>(found.front());
-    Records records;
-    if (auto next = continued(std::move(stored), job)) records.emplace_back(*std::move(next));
-    return records;
-  };
-}
-
-store::HistoryWriter::Make explain_job(learning::NodeJob job) {
-  return [job = std::move(job)](const History& history) -> Result<Records> {
-    const auto found =
-        TRY(history.records({.types = {"job"}, .node = job.place.node, .job = job.job, .limit = 1}));
-    std::optional<learning::NodeJob> stored;
-    if (!found.empty()) stored = std::get<learning::NodeJob>(found.front());
-    return Records{explained(stored, job)};
   };
 }
 
