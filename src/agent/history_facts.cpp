@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/stable_hash.hpp"
+#include "learning/record_check.hpp"
 #include "learning/record_members.hpp"
 
 namespace autopilot::agent {
@@ -55,6 +57,10 @@ FaultClass class_of_subject(SubjectKind kind) {
       break;
   }
   return FaultClass::unknown;
+}
+
+bool is_of_card(SubjectKind kind) {
+  return kind == SubjectKind::gpu || kind == SubjectKind::gpu_instance || kind == SubjectKind::nvlink;
 }
 
 bool is_of_software(Action action) {
@@ -162,9 +168,7 @@ bool GpuNames::learn(const NodeSnapshot& snapshot) {
 }
 
 std::string GpuNames::of(const Subject& subject) const {
-  if (subject.kind != SubjectKind::gpu && subject.kind != SubjectKind::gpu_instance &&
-      subject.kind != SubjectKind::nvlink)
-    return {};
+  if (!is_of_card(subject.kind)) return {};
   if (subject.kind == SubjectKind::gpu && !subject.serial.empty()) return subject.serial;
   const auto known = by_address_.find(subject.key.substr(0, subject.key.find('/')));
   if (known != by_address_.end()) return known->second;
@@ -191,7 +195,7 @@ std::optional<std::string> driver_version_in(const NodeSnapshot& snapshot) {
   return std::string();
 }
 
-learning::Fault fault_of(const Incident& incident, const std::string& node, const GpuNames& gpus) {
+SeenFault fault_of(const Incident& incident, const std::string& node, const GpuNames& gpus) {
   learning::Fault fault{.id = id_at_node(node, incident.id),
                         .place = place_of(incident.blamed, node, gpus),
                         .begin = begin_of(incident),
@@ -211,7 +215,8 @@ learning::Fault fault_of(const Incident& incident, const std::string& node, cons
     fault.confidence = 0;
     fault.text = "part of " + id_at_node(node, incident.closed_by.substr(kMergedInto.size()));
   }
-  return fault;
+  const bool is_card_unknown = fault.place.gpu.empty() && is_of_card(incident.blamed.kind);
+  return {.fault = std::move(fault), .is_card_unknown = is_card_unknown};
 }
 
 std::optional<learning::Label> acknowledgement_of(const Incident& incident, const std::string& node,
@@ -229,24 +234,44 @@ std::optional<learning::Label> acknowledgement_of(const Incident& incident, cons
                          .note = incident.acknowledged->reason};
 }
 
-std::optional<learning::Fault> fault_of(const jobs::JobFinding& finding, const std::string& node,
-                                        const GpuNames& gpus) {
+std::optional<SeenFault> fault_of(const jobs::JobFinding& finding, const std::string& node,
+                                  const GpuNames& gpus) {
   const auto place = place_of(finding.culprit, node, gpus);
   if (!place || !finding.is_confirmed) return std::nullopt;
-  return learning::Fault{.id = id_at_node(place->node, "job-finding/" + finding.id),
-                         .place = *place,
-                         .begin = finding.onset,
-                         .detected = std::max(finding.onset, finding.detected),
-                         .end = end_after(finding.onset, finding.resolved),
-                         .kind = class_of(finding.culprit.kind),
-                         .check = {},
-                         .cause = finding.cause,
-                         .text = finding.summary,
-                         .health = health_of(finding.effect),
-                         .confidence = finding.probability,
-                         .job = finding.job,
-                         .versions = {},
-                         .action = {}};
+  learning::Fault fault{.id = id_at_node(place->node, "job-finding/" + finding.id),
+                        .place = *place,
+                        .begin = finding.onset,
+                        .detected = std::max(finding.onset, finding.detected),
+                        .end = end_after(finding.onset, finding.resolved),
+                        .kind = class_of(finding.culprit.kind),
+                        .check = {},
+                        .cause = finding.cause,
+                        .text = finding.summary,
+                        .health = health_of(finding.effect),
+                        .confidence = finding.probability,
+                        .job = finding.job,
+                        .versions = {},
+                        .action = {}};
+  return SeenFault{.fault = std::move(fault),
+                   .is_card_unknown = place->gpu.empty() && finding.culprit.kind == jobs::EntityKind::gpu};
+}
+
+std::optional<learning::Fault> joined(const std::optional<learning::Fault>& stored, SeenFault now) {
+  learning::Fault& fault = now.fault;
+  if (!stored) return std::move(fault);
+  const auto keep = [&](std::string& text, const std::string& known) {
+    if (text.empty()) text = known;
+  };
+  if (now.is_card_unknown) keep(fault.place.gpu, stored->place.gpu);
+  keep(fault.check, stored->check);
+  keep(fault.cause, stored->cause);
+  keep(fault.text, stored->text);
+  keep(fault.job, stored->job);
+  keep(fault.versions, stored->versions);
+  learning::HistoryRecord as_stored = fault;
+  learning::fit(as_stored);
+  if (std::get<learning::Fault>(as_stored) == *stored) return std::nullopt;
+  return std::move(fault);
 }
 
 std::optional<learning::Label> label_of(const jobs::Feedback& feedback, const jobs::JobReport& report,

@@ -38,10 +38,15 @@ class GpuNames {
 // no driver, or no such check.
 [[nodiscard]] std::optional<std::string> driver_version_in(const NodeSnapshot& snapshot);
 
+// A fault as the agent sees it now.
+struct SeenFault {
+  learning::Fault fault;
+  bool is_card_unknown = false;  // of a card whose name is not known now
+};
+
 // The id is that of the incident, with the node. An incident that was merged into another one has the
 // confidence 0, and the text names the other one.
-[[nodiscard]] learning::Fault fault_of(const Incident& incident, const std::string& node,
-                                       const GpuNames& gpus);
+[[nodiscard]] SeenFault fault_of(const Incident& incident, const std::string& node, const GpuNames& gpus);
 // Of the acknowledgement: a person has seen the incident, and left a note; the answer is unclear. nullopt:
 // there is none.
 [[nodiscard]] std::optional<learning::Label> acknowledgement_of(const Incident& incident,
@@ -50,13 +55,18 @@ class GpuNames {
 
 // A finding about a job that names a GPU, a NIC or a host. nullopt: it names nothing of a node. `gpus` are
 // those of `node`; a GPU of another node has no name here.
-[[nodiscard]] std::optional<learning::Fault> fault_of(const jobs::JobFinding& finding,
-                                                      const std::string& node, const GpuNames& gpus);
+[[nodiscard]] std::optional<SeenFault> fault_of(const jobs::JobFinding& finding, const std::string& node,
+                                                const GpuNames& gpus);
 // What a person stated about a finding of the report. nullopt: the finding names nothing of a node, or is
 // forgotten.
 [[nodiscard]] std::optional<learning::Label> label_of(const jobs::Feedback& feedback,
                                                       const jobs::JobReport& report, const std::string& node,
                                                       const GpuNames& gpus);
+
+// Joined with the record of the same fault: what is unknown now keeps its card and its texts. nullopt: the
+// record is the same.
+[[nodiscard]] std::optional<learning::Fault> joined(const std::optional<learning::Fault>& stored,
+                                                    SeenFault now);
 
 // Without an id: it follows from what is stored. `record` has ranks of this node only.
 [[nodiscard]] learning::NodeJob node_job_of(const jobs::JobRecord& record, const std::string& node,

@@ -69,7 +69,8 @@ Incident incident_of(const Subject& blamed) {
 }
 
 TEST(HistoryFacts, an_incident_of_a_gpu_is_a_fault_of_its_card) {
-  const auto fault = fault_of(incident_of(subject_of(SubjectKind::gpu, "0000:3b:00.0")), "n1", two_gpus());
+  const auto fault =
+      fault_of(incident_of(subject_of(SubjectKind::gpu, "0000:3b:00.0")), "n1", two_gpus()).fault;
   EXPECT_EQ(fault.id, "n1/0123abcd-12");
   EXPECT_EQ(fault.place.node, "n1");
   EXPECT_EQ(fault.place.gpu, "S1");
@@ -85,7 +86,7 @@ TEST(HistoryFacts, a_closed_incident_keeps_the_worst_health) {
   Incident incident = incident_of(host_subject());
   incident.health = Health::healthy;
   incident.closed = kTime + hours{1};
-  const auto fault = fault_of(incident, "n1", {});
+  const auto fault = fault_of(incident, "n1", {}).fault;
   EXPECT_EQ(fault.health, Health::failed);
   EXPECT_EQ(fault.end, kTime + hours{1});
 }
@@ -93,7 +94,7 @@ TEST(HistoryFacts, a_closed_incident_keeps_the_worst_health) {
 TEST(HistoryFacts, a_clock_that_is_set_back_does_not_end_a_fault_before_its_begin) {
   Incident incident = incident_of(host_subject());
   incident.closed = kTime - hours{1};
-  EXPECT_TRUE(learning::check(fault_of(incident, "n1", {})));
+  EXPECT_TRUE(learning::check(fault_of(incident, "n1", {}).fault));
 }
 
 TEST(HistoryFacts, the_class_follows_the_culprit) {
@@ -101,7 +102,7 @@ TEST(HistoryFacts, the_class_follows_the_culprit) {
     Incident incident = incident_of(subject_of(kind, "x"));
     incident.end = end;
     incident.action = action;
-    return fault_of(incident, "n1", {}).kind;
+    return fault_of(incident, "n1", {}).fault.kind;
   };
   EXPECT_EQ(class_of(SubjectKind::gpu, FaultEnd::hardware, Action::replace), FaultClass::hardware);
   EXPECT_EQ(class_of(SubjectKind::gpu, FaultEnd::application, Action::restart_app), FaultClass::application);
@@ -115,7 +116,7 @@ TEST(HistoryFacts, a_merged_incident_does_not_count_twice) {
   Incident incident = incident_of(host_subject());
   incident.closed = kTime;
   incident.closed_by = "merged_into:0123abcd-9";
-  const auto fault = fault_of(incident, "n1", {});
+  const auto fault = fault_of(incident, "n1", {}).fault;
   EXPECT_EQ(fault.confidence, 0);
   EXPECT_EQ(fault.text, "part of n1/0123abcd-9");
 }
@@ -147,16 +148,17 @@ jobs::JobFinding finding_about(jobs::EntityKind kind, const std::string& node) {
 }
 
 TEST(HistoryFacts, a_finding_about_a_job_is_a_fault_of_what_it_names) {
-  const auto fault = fault_of(finding_about(jobs::EntityKind::gpu, "n1"), "n1", two_gpus());
-  ASSERT_TRUE(fault);
+  const auto seen = fault_of(finding_about(jobs::EntityKind::gpu, "n1"), "n1", two_gpus());
+  ASSERT_TRUE(seen);
+  const auto* fault = &seen->fault;
   EXPECT_EQ(fault->place.gpu, "S1");
   EXPECT_EQ(fault->kind, FaultClass::hardware);
   EXPECT_EQ(fault->health, Health::failed);
   EXPECT_TRUE(learning::check(*fault));
   const auto other = fault_of(finding_about(jobs::EntityKind::gpu, "n2"), "n1", two_gpus());
   ASSERT_TRUE(other);
-  EXPECT_EQ(other->place.node, "n2");
-  EXPECT_EQ(other->place.gpu, "") << "the serial of a card of another node is not known here";
+  EXPECT_EQ(other->fault.place.node, "n2");
+  EXPECT_EQ(other->fault.place.gpu, "") << "the serial of a card of another node is not known here";
   EXPECT_FALSE(fault_of(finding_about(jobs::EntityKind::program, ""), "n1", {}));
   EXPECT_FALSE(fault_of(finding_about(jobs::EntityKind::leaf, "leaf-1"), "n1", {}));
 }
@@ -169,7 +171,7 @@ TEST(HistoryFacts, feedback_is_a_label) {
   const auto label = label_of(feedback, report, "n1", two_gpus());
   ASSERT_TRUE(label);
   EXPECT_EQ(label->answer, learning::LabelAnswer::healthy);
-  EXPECT_EQ(label->fault, fault_of(report.findings.front(), "n1", {})->id);
+  EXPECT_EQ(label->fault, fault_of(report.findings.front(), "n1", {})->fault.id);
   EXPECT_FALSE(label_of({.time = kTime, .finding = "other"}, report, "n1", {}));
 }
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/history_makers.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "agent/history_facts.hpp"
+#include "store/journal.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -16,6 +21,42 @@ using store::History;
 
 // Runs of one job that can lie near the end of one of them.
 constexpr std::size_t kMostRuns = 8;
+
+// Incidents of the journal that are taken over, the newest.
+constexpr std::size_t kMostTakenOver = 1000;
+
+using StoredFaults = std::map<std::string, learning::Fault, std::less<>>;
+
+// The records of those faults that history has.
+Result<StoredFaults> stored_of(const History& history, const std::vector<SeenFault>& faults) {
+  std::set<std::string, std::less<>> ids;
+  store::HistoryQuery query{.types = {"fault"}};
+  for (const SeenFault& seen : faults) {
+    if (!TRY(history.has("fault", seen.fault.id))) continue;
+    ids.insert(seen.fault.id);
+    query.since = std::min(query.since.value_or(seen.fault.begin), seen.fault.begin);
+  }
+  StoredFaults stored;
+  if (ids.empty()) return stored;
+  TRY_STATUS(history.visit(query, [&](learning::HistoryRecord record) {
+    auto& fault = std::get<learning::Fault>(record);
+    std::string id = fault.id;
+    if (ids.contains(id)) stored.emplace(std::move(id), std::move(fault));
+    return stored.size() < ids.size();
+  }));
+  return stored;
+}
+
+Result<Records> join_faults(const History& history, const std::vector<SeenFault>& faults) {
+  const StoredFaults stored = TRY(stored_of(history, faults));
+  Records records;
+  for (const SeenFault& seen : faults) {
+    const auto found = stored.find(seen.fault.id);
+    auto fault = joined(found == stored.end() ? std::nullopt : std::optional(found->second), seen);
+    if (fault) records.emplace_back(*std::move(fault));
+  }
+  return records;
+}
 
 Result<std::vector<learning::NodeJob>> runs_in(const History& history, const store::HistoryQuery& query) {
   std::vector<learning::NodeJob> runs;
@@ -46,6 +87,22 @@ store::HistoryWriter::Make explain_job(learning::NodeJob ended) {
     if (ended.end) query.until = *ended.end + Duration{1};
     const auto runs = TRY(runs_in(history, query));
     return Records{explained(run_of(runs, ended), ended)};
+  };
+}
+
+store::HistoryWriter::Make note_faults(std::vector<SeenFault> faults) {
+  return [faults = std::move(faults)](const History& history) { return join_faults(history, faults); };
+}
+
+store::HistoryWriter::Make take_over_incidents(std::string journal, std::string node, bool is_simulated) {
+  return [journal = std::move(journal), node = std::move(node),
+          is_simulated](const History& history) -> Result<Records> {
+    const auto opened = store::Journal::open_read_only(journal);
+    if (!opened) return Records{};
+    std::vector<SeenFault> faults;
+    for (const Incident& incident : TRY((*opened)->incidents(true, kMostTakenOver)))
+      if (is_simulated || !incident.injected) faults.push_back(fault_of(incident, node, {}));
+    return join_faults(history, faults);
   };
 }
 

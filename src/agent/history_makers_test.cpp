@@ -6,6 +6,7 @@
 
 #include "agent/history_facts.hpp"
 #include "store/history/history.hpp"
+#include "store/journal.hpp"
 #include "tests/support/host/test_folder.hpp"
 
 namespace autopilot::agent::history_makers_test {
@@ -70,6 +71,63 @@ TEST_F(HistoryMakers, a_job_that_runs_again_is_not_ended_by_the_validation_of_it
   EXPECT_EQ(jobs[0].failure, "hardware");
   EXPECT_EQ(jobs[1].end, std::nullopt) << "it still runs";
   EXPECT_EQ(jobs[1].failure, "");
+}
+
+Incident incident_of_gpu(const std::string& id, const std::string& serial) {
+  Incident incident;
+  incident.id = id;
+  incident.check = "gpu.xid";
+  incident.reason = "xid_79";
+  incident.blamed.kind = SubjectKind::gpu;
+  incident.blamed.key = "0000:3b:00.0";
+  incident.blamed.serial = serial;
+  incident.health = Health::failed;
+  incident.summary = "GPU 1 has fallen off the bus";
+  incident.opened = kTime;
+  return incident;
+}
+
+TEST_F(HistoryMakers, a_fault_keeps_its_card_when_the_card_no_longer_answers) {
+  Incident incident = incident_of_gpu("a-1", "S1");
+  apply(note_faults({fault_of(incident, "n1", {})}));
+  incident.blamed.serial = std::string();
+  incident.summary.clear();
+  EXPECT_EQ(apply(note_faults({fault_of(incident, "n1", {})})), 0U) << "nothing new is known";
+  incident.closed = kTime + hours{2};
+  EXPECT_EQ(apply(note_faults({fault_of(incident, "n1", {})})), 1U);
+  const auto faults = stored<learning::Fault>("fault");
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].place.gpu, "S1");
+  EXPECT_EQ(faults[0].text, "GPU 1 has fallen off the bus");
+  EXPECT_EQ(faults[0].end, kTime + hours{2});
+}
+
+TEST_F(HistoryMakers, a_fault_whose_culprit_becomes_the_host_loses_the_card) {
+  Incident incident = incident_of_gpu("a-1", "S1");
+  apply(note_faults({fault_of(incident, "n1", {})}));
+  incident.blamed = host_subject();
+  apply(note_faults({fault_of(incident, "n1", {})}));
+  EXPECT_EQ(stored<learning::Fault>("fault").at(0).place.gpu, "");
+}
+
+TEST_F(HistoryMakers, an_agent_that_starts_takes_over_only_what_history_lacks) {
+  Incident known = incident_of_gpu("a-1", "S1");
+  apply(note_faults({fault_of(known, "n1", {})}));
+  const std::string path = folder_ / "journal.db";
+  {
+    auto journal = store::Journal::open(path, kTime);
+    ASSERT_TRUE(journal) << journal.error().what;
+    known.blamed.serial = std::string();
+    store::Batch batch;
+    batch.incidents = {known, incident_of_gpu("a-2", "S2")};
+    ASSERT_TRUE(journal->journal->commit(batch));
+  }
+  EXPECT_EQ(apply(take_over_incidents(path, "n1", false)), 1U);
+  const auto faults = stored<learning::Fault>("fault");
+  ASSERT_EQ(faults.size(), 2U);
+  EXPECT_EQ(faults[0].place.gpu, "S1");
+  EXPECT_EQ(faults[1].place.gpu, "S2");
+  EXPECT_EQ(apply(take_over_incidents(path, "n1", false)), 0U);
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "logging/log.hpp"
 #include "logging/metrics_text.hpp"
 #include "store/history/history_writer.hpp"
-#include "store/journal.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -23,25 +22,10 @@ using Records = store::HistoryWriter::Records;
 using store::History;
 
 constexpr Duration kLookAtHistory = std::chrono::seconds{5};
-// Incidents of the journal that are taken over, the newest.
-constexpr std::size_t kMostTakenOver = 1000;
 // Jobs that this run saw; beyond, jobs that are absent are not ended.
 constexpr std::size_t kMostSeenJobs = 65536;
 // Reports whose state is remembered, so that what did not change is not written again.
 constexpr std::size_t kMostKnownFindings = 4096;
-
-// Incidents that the journal knows and history may lack: history was full, or is new.
-store::HistoryWriter::Make from_journal(const std::string& journal, const std::string& node,
-                                        bool is_simulated) {
-  return [journal, node, is_simulated](const History&) -> Result<Records> {
-    Records records;
-    const auto opened = store::Journal::open_read_only(journal);
-    if (!opened) return records;
-    for (const Incident& incident : TRY((*opened)->incidents(true, kMostTakenOver)))
-      if (is_simulated || !incident.injected) records.emplace_back(fault_of(incident, node, {}));
-    return records;
-  };
-}
 
 // A record only if something differs from the newest one.
 store::HistoryWriter::Make changed_versions(learning::Versions now, std::shared_ptr<const host::Host> host) {
@@ -94,14 +78,16 @@ void HistoryPart::Shared::note_report(const jobs::JobReport& report) {
     findings.clear();
     labels.clear();
   }
+  std::vector<SeenFault> faults;
   for (const jobs::JobFinding& finding : report.findings) {
-    auto fault = fault_of(finding, node, gpus);
-    if (!fault) continue;
-    const auto known = findings.find(fault->id);
-    if (known != findings.end() && known->second == fault->end) continue;
-    findings[fault->id] = fault->end;
-    writer.put(*std::move(fault));
+    auto seen = fault_of(finding, node, gpus);
+    if (!seen) continue;
+    const auto known = findings.find(seen->fault.id);
+    if (known != findings.end() && known->second == seen->fault.end) continue;
+    findings[seen->fault.id] = seen->fault.end;
+    faults.push_back(*std::move(seen));
   }
+  if (!faults.empty()) writer.put(note_faults(std::move(faults)));
   for (const jobs::Feedback& feedback : report.feedback)
     if (auto label = label_of(feedback, report, node, gpus); label && labels.insert(label->id).second)
       writer.put(*std::move(label));
@@ -120,7 +106,7 @@ HistoryPart::HistoryPart(const config::History& settings, HistoryPartContext con
       shared_(std::make_shared<Shared>(
           context_.node, context_.path, std::shared_ptr<const Clock>(context_.host, &context_.host->clock),
           store::HistoryRetention{.age = settings.age, .bytes = settings.bytes})) {
-  shared_->writer.put(from_journal(context_.journal, context_.node, context_.is_simulated));
+  shared_->writer.put(take_over_incidents(context_.journal, context_.node, context_.is_simulated));
 }
 
 HistoryPart::~HistoryPart() = default;
@@ -137,12 +123,17 @@ void HistoryPart::stop(Duration patience) {
 
 void HistoryPart::note(const std::vector<Incident>& incidents) {
   const std::lock_guard lock(shared_->mutex);
+  std::vector<SeenFault> faults;
+  std::vector<learning::Label> labels;
   for (const Incident& incident : incidents) {
     if (incident.injected && !context_.is_simulated) continue;
-    shared_->writer.put(fault_of(incident, context_.node, shared_->gpus));
+    faults.push_back(fault_of(incident, context_.node, shared_->gpus));
     if (auto label = acknowledgement_of(incident, context_.node, shared_->gpus))
-      shared_->writer.put(*std::move(label));
+      labels.push_back(*std::move(label));
   }
+  if (!faults.empty()) shared_->writer.put(note_faults(std::move(faults)));
+  for (learning::Label& label : labels)
+    shared_->writer.put(std::move(label));
 }
 
 void HistoryPart::note(const NodeSnapshot& snapshot) {

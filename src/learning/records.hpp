@@ -23,6 +23,8 @@ struct Place {
   std::string cluster;  // two clusters can have nodes of one name
   std::string node;
   std::string gpu;  // serial number, else UUID; empty: the node
+
+  bool operator==(const Place&) const = default;
 };
 
 // How a job that ended on a node ended.
@@ -98,6 +100,8 @@ struct Fault {
   std::string job;               // the job that it hit; empty: none
   std::string versions;          // of model, thresholds and baselines that the decision was made with
   std::optional<Action> action;  // suggested
+
+  bool operator==(const Fault&) const = default;
 };
 
 enum class LabelSource : std::uint8_t { rma, vendor_diagnosis, repeat_test, exclusion, user, agreement };
