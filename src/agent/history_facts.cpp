@@ -17,6 +17,7 @@ namespace {
 using learning::FaultClass;
 
 constexpr std::string_view kMergedInto = "merged_into:";
+constexpr std::string_view kJobFinding = "job-finding/";  // begin of an id
 constexpr std::string_view kDriverCheck = "gpu.driver";
 // Observations of that check.
 constexpr std::string_view kDriverVersion = "driver.version";
@@ -238,7 +239,7 @@ std::optional<SeenFault> fault_of(const jobs::JobFinding& finding, const std::st
                                   const GpuNames& gpus) {
   const auto place = place_of(finding.culprit, node, gpus);
   if (!place || !finding.is_confirmed) return std::nullopt;
-  learning::Fault fault{.id = id_at_node(place->node, "job-finding/" + finding.id),
+  learning::Fault fault{.id = id_at_node(place->node, std::string(kJobFinding) + finding.id),
                         .place = *place,
                         .begin = finding.onset,
                         .detected = std::max(finding.onset, finding.detected),
@@ -274,13 +275,18 @@ std::optional<learning::Fault> joined(const std::optional<learning::Fault>& stor
   return std::move(fault);
 }
 
+bool is_of_finding(const learning::Fault& fault) {
+  const std::string prefix = fault.place.node + "/" + std::string(kJobFinding);
+  return learning::is_of_job(fault) && fault.place.cluster.empty() && fault.id.starts_with(prefix);
+}
+
 std::optional<learning::Label> label_of(const jobs::Feedback& feedback, const jobs::JobReport& report,
                                         const std::string& node, const GpuNames& gpus) {
   const auto finding = std::ranges::find(report.findings, feedback.finding, &jobs::JobFinding::id);
   if (finding == report.findings.end()) return std::nullopt;
   const auto place = place_of(finding->culprit, node, gpus);
   if (!place) return std::nullopt;
-  const std::string fault = id_at_node(place->node, "job-finding/" + finding->id);
+  const std::string fault = id_at_node(place->node, std::string(kJobFinding) + finding->id);
   return learning::Label{.id = id_at_node(fault, time_key(feedback.time)),
                          .place = *place,
                          .time = feedback.time,

@@ -57,6 +57,8 @@ struct SeenFault {
 // those of `node`; a GPU of another node has no name here.
 [[nodiscard]] std::optional<SeenFault> fault_of(const jobs::JobFinding& finding, const std::string& node,
                                                 const GpuNames& gpus);
+// True if an agent wrote it of a finding about a job.
+[[nodiscard]] bool is_of_finding(const learning::Fault& fault);
 // What a person stated about a finding of the report. nullopt: the finding names nothing of a node, or is
 // forgotten.
 [[nodiscard]] std::optional<learning::Label> label_of(const jobs::Feedback& feedback,
@@ -80,9 +82,9 @@ struct SeenFault {
 
 // Two parts of the agent see the begin of one run at different times, which differ by less than this.
 inline constexpr Duration kStartTolerance = std::chrono::minutes{1};
-// The run that ended, among records of its job on its node: the one that overlaps it most. A run overlaps at
-// least half of it, or began within kStartTolerance of its begin, and never began after its end. nullopt: its
-// record is missing.
+// The run that ended, among records of its job on its node: the record that overlaps it most. A run overlaps
+// at least half of it, or began within kStartTolerance of its begin, and never began after its end. nullopt:
+// its record is missing.
 [[nodiscard]] std::optional<learning::NodeJob> run_of(std::span<const learning::NodeJob> runs,
                                                       const learning::NodeJob& ended);
 

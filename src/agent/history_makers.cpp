@@ -65,6 +65,41 @@ Result<std::vector<learning::NodeJob>> runs_in(const History& history, const sto
   return runs;
 }
 
+Status end_jobs(const History& history, const SeenInRun& seen, Records& records) {
+  const store::HistoryQuery query{.types = {"job"}, .node = seen.node, .since = seen.begin};
+  return history.visit(query, [&](learning::HistoryRecord record) {
+    auto& job = std::get<learning::NodeJob>(record);
+    if (job.end || job.start >= seen.begin || seen.jobs.contains(job.job)) return true;
+    job.end = seen.begin;
+    records.push_back(std::move(record));
+    return true;
+  });
+}
+
+// Only what an agent of this node wrote: history can have imported records of other nodes, whose agents run.
+Status end_findings(const History& history, const SeenInRun& seen, Records& records) {
+  std::vector<learning::Fault> open;
+  TRY_STATUS(history.visit({.types = {"fault"}, .since = seen.begin}, [&](learning::HistoryRecord record) {
+    auto& fault = std::get<learning::Fault>(record);
+    const bool is_left = !fault.end && fault.begin < seen.begin && !seen.faults.contains(fault.id);
+    if (is_left && is_of_finding(fault)) open.push_back(std::move(fault));
+    return true;
+  }));
+  for (learning::Fault& fault : open) {
+    const auto runs = TRY(runs_in(history, {.types = {"job"},
+                                            .node = seen.node,
+                                            .job = fault.job,
+                                            .since = fault.begin,
+                                            .is_oldest_first = true,
+                                            .limit = 1}));
+    if (runs.empty() && fault.place.node != seen.node) continue;
+    const auto end = runs.empty() ? std::nullopt : runs.front().end;
+    fault.end = std::max(fault.begin, std::min(seen.begin, end.value_or(seen.begin)));
+    records.emplace_back(std::move(fault));
+  }
+  return {};
+}
+
 }  // namespace
 
 store::HistoryWriter::Make continue_job(learning::NodeJob job) {
@@ -103,6 +138,15 @@ store::HistoryWriter::Make take_over_incidents(std::string journal, std::string 
     for (const Incident& incident : TRY((*opened)->incidents(true, kMostTakenOver)))
       if (is_simulated || !incident.injected) faults.push_back(fault_of(incident, node, {}));
     return join_faults(history, faults);
+  };
+}
+
+store::HistoryWriter::Make end_absent(SeenInRun seen) {
+  return [seen = std::move(seen)](const History& history) -> Result<Records> {
+    Records records;
+    TRY_STATUS(end_jobs(history, seen, records));
+    if (seen.are_faults_complete) TRY_STATUS(end_findings(history, seen, records));
+    return records;
   };
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "agent/history_facts.hpp"
+#include "core/clock.hpp"
 #include "learning/records.hpp"
 #include "store/history/history_writer.hpp"
 
@@ -21,5 +23,17 @@ namespace autopilot::agent {
 // Incidents that the journal has and history lacks, because it was full or is new.
 [[nodiscard]] store::HistoryWriter::Make take_over_incidents(std::string journal, std::string node,
                                                              bool is_simulated);
+
+// What this run of the agent has seen.
+struct SeenInRun {
+  std::string node;
+  WallTime begin{};                 // of the run
+  std::set<std::string> jobs;       // keys
+  std::set<std::string> faults;     // ids of findings about jobs
+  bool are_faults_complete = true;  // false: others were seen too
+};
+// Ends what earlier runs left open and this run has not seen: jobs at the begin of the run, because their
+// true end is not known; findings about jobs of this node with the job, else also at the begin of the run.
+[[nodiscard]] store::HistoryWriter::Make end_absent(SeenInRun seen);
 
 }  // namespace autopilot::agent

@@ -130,5 +130,49 @@ TEST_F(HistoryMakers, an_agent_that_starts_takes_over_only_what_history_lacks) {
   EXPECT_EQ(apply(take_over_incidents(path, "n1", false)), 0U);
 }
 
+SeenFault hit_of(const std::string& id, const std::string& job, const std::string& node = "n1") {
+  jobs::JobFinding finding;
+  finding.id = id;
+  finding.job = job;
+  finding.effect = jobs::Effect::hang;
+  finding.culprit = {jobs::EntityKind::gpu, node, 1, ""};
+  finding.is_confirmed = true;
+  finding.onset = finding.detected = kTime + minutes{30};
+  finding.summary = "GPU 1 hangs";
+  return fault_of(finding, "n1", {}).value_or(SeenFault{});
+}
+
+TEST_F(HistoryMakers, a_finding_that_an_earlier_agent_left_open_ends_with_its_job) {
+  apply(continue_job(requeued({})));
+  apply(continue_job(requeued(hours{1}, hours{1})));
+  apply(note_faults({hit_of("0", "slurm/17"), hit_of("1", "gone"), hit_of("2", "runs")}));
+  EXPECT_EQ(apply(end_absent(
+                {.node = "n1", .begin = kTime + hours{5}, .jobs = {"runs"}, .faults = {"n1/job-finding/2"}})),
+            2U);
+  const auto faults = stored<learning::Fault>("fault");
+  ASSERT_EQ(faults.size(), 3U);
+  for (const learning::Fault& fault : faults) {
+    if (fault.job == "slurm/17") EXPECT_EQ(fault.end, kTime + hours{1});
+    if (fault.job == "gone") EXPECT_EQ(fault.end, kTime + hours{5}) << "not known better";
+    if (fault.job == "runs") EXPECT_EQ(fault.end, std::nullopt) << "this agent reports it";
+  }
+}
+
+TEST_F(HistoryMakers, an_agent_that_starts_ends_no_other_faults) {
+  const Incident incident = incident_of_gpu("a-1", "S1");
+  apply(note_faults({fault_of(incident, "n1", {}), hit_of("0", "elsewhere", "n2")}));
+  EXPECT_EQ(apply(end_absent({.node = "n1", .begin = kTime + hours{5}})), 0U)
+      << "an incident of this node, and a fault that was imported from another one";
+  apply(note_faults({hit_of("1", "here")}));
+  EXPECT_EQ(apply(end_absent({.node = "n1", .begin = kTime + hours{5}, .are_faults_complete = false})), 0U);
+}
+
+TEST_F(HistoryMakers, a_job_that_no_agent_saw_end_ends_at_the_start_of_the_next_one) {
+  apply(continue_job(requeued({})));
+  EXPECT_EQ(apply(end_absent({.node = "n1", .begin = kTime + hours{5}, .jobs = {"slurm/17"}})), 0U);
+  EXPECT_EQ(apply(end_absent({.node = "n1", .begin = kTime + hours{5}})), 1U);
+  EXPECT_EQ(stored<learning::NodeJob>("job").at(0).end, kTime + hours{5});
+}
+
 }  // namespace
 }  // namespace autopilot::agent::history_makers_test

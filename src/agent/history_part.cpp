@@ -22,7 +22,7 @@ using Records = store::HistoryWriter::Records;
 using store::History;
 
 constexpr Duration kLookAtHistory = std::chrono::seconds{5};
-// Jobs that this run saw; beyond, jobs that are absent are not ended.
+// Jobs that this run saw; beyond, what is absent is not ended.
 constexpr std::size_t kMostSeenJobs = 65536;
 // Reports whose state is remembered, so that what did not change is not written again.
 constexpr std::size_t kMostKnownFindings = 4096;
@@ -53,6 +53,7 @@ struct HistoryPart::Shared {
   std::set<std::string> seen_jobs;
   std::map<std::string, std::optional<WallTime>> findings;  // written, with their end
   std::set<std::string> labels;                             // written
+  bool has_forgotten = false;                               // some of them
 
   Shared(std::string name, std::string path, std::shared_ptr<const Clock> clock,
          store::HistoryRetention retention)
@@ -77,6 +78,7 @@ void HistoryPart::Shared::note_report(const jobs::JobReport& report) {
   if (findings.size() + labels.size() > kMostKnownFindings) {
     findings.clear();
     labels.clear();
+    has_forgotten = true;
   }
   std::vector<SeenFault> faults;
   for (const jobs::JobFinding& finding : report.findings) {
@@ -113,7 +115,7 @@ HistoryPart::~HistoryPart() = default;
 
 void HistoryPart::start() {
   watch_ = context_.loop.every(kLookAtHistory, [this] { note_problem(); });
-  absent_ = context_.loop.after(kJobsAreFound, [this] { end_absent_jobs(); });
+  absent_ = context_.loop.after(kJobsAreFound, [this] { end_absent_records(); });
 }
 
 void HistoryPart::stop(Duration patience) {
@@ -163,27 +165,17 @@ void HistoryPart::put_versions(std::string driver) {
   shared_->writer.put(changed_versions(std::move(versions), context_.host));
 }
 
-// Their end is not known better than that: this run began after it.
-void HistoryPart::end_absent_jobs() {
-  std::set<std::string> seen;
+void HistoryPart::end_absent_records() {
+  SeenInRun seen{.node = context_.node, .begin = context_.host->clock.now().wall - kJobsAreFound};
   {
     const std::lock_guard lock(shared_->mutex);
-    seen = shared_->seen_jobs;
+    seen.jobs = shared_->seen_jobs;
+    for (const auto& [id, end] : shared_->findings)
+      seen.faults.insert(id);
+    seen.are_faults_complete = !shared_->has_forgotten;
   }
-  if (seen.size() >= kMostSeenJobs) return;
-  const WallTime begin = context_.host->clock.now().wall - kJobsAreFound;
-  shared_->writer.put(
-      [seen = std::move(seen), node = context_.node, begin](const History& history) -> Result<Records> {
-        Records records;
-        const store::HistoryQuery query{.types = {"job"}, .node = node, .since = begin};
-        for (learning::HistoryRecord& record : TRY(history.records(query))) {
-          auto& job = std::get<learning::NodeJob>(record);
-          if (job.end || job.start >= begin || seen.contains(job.job)) continue;
-          job.end = begin;
-          records.push_back(std::move(record));
-        }
-        return records;
-      });
+  if (seen.jobs.size() >= kMostSeenJobs) return;
+  shared_->writer.put(end_absent(std::move(seen)));
 }
 
 std::function<void(learning::HistoryRecord record)> HistoryPart::sink() const {
