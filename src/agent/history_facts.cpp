@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/stable_hash.hpp"
+#include "learning/record_check.hpp"
 #include "learning/record_members.hpp"
 
 namespace autopilot::agent {
@@ -15,6 +17,7 @@ namespace {
 using learning::FaultClass;
 
 constexpr std::string_view kMergedInto = "merged_into:";
+constexpr std::string_view kJobFinding = "job-finding/";  // begin of an id
 constexpr std::string_view kDriverCheck = "gpu.driver";
 // Observations of that check.
 constexpr std::string_view kDriverVersion = "driver.version";
@@ -55,6 +58,10 @@ FaultClass class_of_subject(SubjectKind kind) {
       break;
   }
   return FaultClass::unknown;
+}
+
+bool is_of_card(SubjectKind kind) {
+  return kind == SubjectKind::gpu || kind == SubjectKind::gpu_instance || kind == SubjectKind::nvlink;
 }
 
 bool is_of_software(Action action) {
@@ -162,9 +169,7 @@ bool GpuNames::learn(const NodeSnapshot& snapshot) {
 }
 
 std::string GpuNames::of(const Subject& subject) const {
-  if (subject.kind != SubjectKind::gpu && subject.kind != SubjectKind::gpu_instance &&
-      subject.kind != SubjectKind::nvlink)
-    return {};
+  if (!is_of_card(subject.kind)) return {};
   if (subject.kind == SubjectKind::gpu && !subject.serial.empty()) return subject.serial;
   const auto known = by_address_.find(subject.key.substr(0, subject.key.find('/')));
   if (known != by_address_.end()) return known->second;
@@ -191,7 +196,7 @@ std::optional<std::string> driver_version_in(const NodeSnapshot& snapshot) {
   return std::string();
 }
 
-learning::Fault fault_of(const Incident& incident, const std::string& node, const GpuNames& gpus) {
+SeenFault fault_of(const Incident& incident, const std::string& node, const GpuNames& gpus) {
   learning::Fault fault{.id = id_at_node(node, incident.id),
                         .place = place_of(incident.blamed, node, gpus),
                         .begin = begin_of(incident),
@@ -211,7 +216,8 @@ learning::Fault fault_of(const Incident& incident, const std::string& node, cons
     fault.confidence = 0;
     fault.text = "part of " + id_at_node(node, incident.closed_by.substr(kMergedInto.size()));
   }
-  return fault;
+  const bool is_card_unknown = fault.place.gpu.empty() && is_of_card(incident.blamed.kind);
+  return {.fault = std::move(fault), .is_card_unknown = is_card_unknown};
 }
 
 std::optional<learning::Label> acknowledgement_of(const Incident& incident, const std::string& node,
@@ -229,24 +235,49 @@ std::optional<learning::Label> acknowledgement_of(const Incident& incident, cons
                          .note = incident.acknowledged->reason};
 }
 
-std::optional<learning::Fault> fault_of(const jobs::JobFinding& finding, const std::string& node,
-                                        const GpuNames& gpus) {
+std::optional<SeenFault> fault_of(const jobs::JobFinding& finding, const std::string& node,
+                                  const GpuNames& gpus) {
   const auto place = place_of(finding.culprit, node, gpus);
   if (!place || !finding.is_confirmed) return std::nullopt;
-  return learning::Fault{.id = id_at_node(place->node, "job-finding/" + finding.id),
-                         .place = *place,
-                         .begin = finding.onset,
-                         .detected = std::max(finding.onset, finding.detected),
-                         .end = end_after(finding.onset, finding.resolved),
-                         .kind = class_of(finding.culprit.kind),
-                         .check = {},
-                         .cause = finding.cause,
-                         .text = finding.summary,
-                         .health = health_of(finding.effect),
-                         .confidence = finding.probability,
-                         .job = finding.job,
-                         .versions = {},
-                         .action = {}};
+  learning::Fault fault{.id = id_at_node(place->node, std::string(kJobFinding) + finding.id),
+                        .place = *place,
+                        .begin = finding.onset,
+                        .detected = std::max(finding.onset, finding.detected),
+                        .end = end_after(finding.onset, finding.resolved),
+                        .kind = class_of(finding.culprit.kind),
+                        .check = {},
+                        .cause = finding.cause,
+                        .text = finding.summary,
+                        .health = health_of(finding.effect),
+                        .confidence = finding.probability,
+                        .job = finding.job,
+                        .versions = {},
+                        .action = {}};
+  return SeenFault{.fault = std::move(fault),
+                   .is_card_unknown = place->gpu.empty() && finding.culprit.kind == jobs::EntityKind::gpu};
+}
+
+std::optional<learning::Fault> joined(const std::optional<learning::Fault>& stored, SeenFault now) {
+  learning::Fault& fault = now.fault;
+  if (!stored) return std::move(fault);
+  const auto keep = [&](std::string& text, const std::string& known) {
+    if (text.empty()) text = known;
+  };
+  if (now.is_card_unknown) keep(fault.place.gpu, stored->place.gpu);
+  keep(fault.check, stored->check);
+  keep(fault.cause, stored->cause);
+  keep(fault.text, stored->text);
+  keep(fault.job, stored->job);
+  keep(fault.versions, stored->versions);
+  learning::HistoryRecord as_stored = fault;
+  learning::fit(as_stored);
+  if (std::get<learning::Fault>(as_stored) == *stored) return std::nullopt;
+  return std::move(fault);
+}
+
+bool is_of_finding(const learning::Fault& fault) {
+  const std::string prefix = fault.place.node + "/" + std::string(kJobFinding);
+  return learning::is_of_job(fault) && fault.place.cluster.empty() && fault.id.starts_with(prefix);
 }
 
 std::optional<learning::Label> label_of(const jobs::Feedback& feedback, const jobs::JobReport& report,
@@ -255,7 +286,7 @@ std::optional<learning::Label> label_of(const jobs::Feedback& feedback, const jo
   if (finding == report.findings.end()) return std::nullopt;
   const auto place = place_of(finding->culprit, node, gpus);
   if (!place) return std::nullopt;
-  const std::string fault = id_at_node(place->node, "job-finding/" + finding->id);
+  const std::string fault = id_at_node(place->node, std::string(kJobFinding) + finding->id);
   return learning::Label{.id = id_at_node(fault, time_key(feedback.time)),
                          .place = *place,
                          .time = feedback.time,
@@ -311,6 +342,26 @@ std::optional<learning::NodeJob> continued(std::optional<learning::NodeJob> stor
   if (now.gpus.empty()) now.gpus = stored->gpus;
   if (now.job_gpus == 0) now.job_gpus = stored->job_gpus;
   return now;
+}
+
+std::optional<learning::NodeJob> run_of(std::span<const learning::NodeJob> runs,
+                                        const learning::NodeJob& ended) {
+  const WallTime end = ended.end.value_or(WallTime::max());
+  const learning::NodeJob* best = nullptr;
+  Duration best_overlap{};
+  Duration best_distance{};
+  for (const learning::NodeJob& run : runs) {
+    if (run.job != ended.job || run.place.node != ended.place.node || run.start > end) continue;
+    const Duration overlap =
+        std::min(end, run.end.value_or(WallTime::max())) - std::max(ended.start, run.start);
+    const Duration distance = std::max(run.start, ended.start) - std::min(run.start, ended.start);
+    if (distance > kStartTolerance && (overlap <= Duration{} || overlap < (end - ended.start) / 2)) continue;
+    if (best != nullptr && std::pair(overlap, -distance) <= std::pair(best_overlap, -best_distance)) continue;
+    best = &run;
+    best_overlap = overlap;
+    best_distance = distance;
+  }
+  return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
 learning::NodeJob explained(const std::optional<learning::NodeJob>& stored, learning::NodeJob ended) {

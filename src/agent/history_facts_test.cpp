@@ -69,7 +69,8 @@ Incident incident_of(const Subject& blamed) {
 }
 
 TEST(HistoryFacts, an_incident_of_a_gpu_is_a_fault_of_its_card) {
-  const auto fault = fault_of(incident_of(subject_of(SubjectKind::gpu, "0000:3b:00.0")), "n1", two_gpus());
+  const auto fault =
+      fault_of(incident_of(subject_of(SubjectKind::gpu, "0000:3b:00.0")), "n1", two_gpus()).fault;
   EXPECT_EQ(fault.id, "n1/0123abcd-12");
   EXPECT_EQ(fault.place.node, "n1");
   EXPECT_EQ(fault.place.gpu, "S1");
@@ -85,7 +86,7 @@ TEST(HistoryFacts, a_closed_incident_keeps_the_worst_health) {
   Incident incident = incident_of(host_subject());
   incident.health = Health::healthy;
   incident.closed = kTime + hours{1};
-  const auto fault = fault_of(incident, "n1", {});
+  const auto fault = fault_of(incident, "n1", {}).fault;
   EXPECT_EQ(fault.health, Health::failed);
   EXPECT_EQ(fault.end, kTime + hours{1});
 }
@@ -93,7 +94,7 @@ TEST(HistoryFacts, a_closed_incident_keeps_the_worst_health) {
 TEST(HistoryFacts, a_clock_that_is_set_back_does_not_end_a_fault_before_its_begin) {
   Incident incident = incident_of(host_subject());
   incident.closed = kTime - hours{1};
-  EXPECT_TRUE(learning::check(fault_of(incident, "n1", {})));
+  EXPECT_TRUE(learning::check(fault_of(incident, "n1", {}).fault));
 }
 
 TEST(HistoryFacts, the_class_follows_the_culprit) {
@@ -101,7 +102,7 @@ TEST(HistoryFacts, the_class_follows_the_culprit) {
     Incident incident = incident_of(subject_of(kind, "x"));
     incident.end = end;
     incident.action = action;
-    return fault_of(incident, "n1", {}).kind;
+    return fault_of(incident, "n1", {}).fault.kind;
   };
   EXPECT_EQ(class_of(SubjectKind::gpu, FaultEnd::hardware, Action::replace), FaultClass::hardware);
   EXPECT_EQ(class_of(SubjectKind::gpu, FaultEnd::application, Action::restart_app), FaultClass::application);
@@ -115,7 +116,7 @@ TEST(HistoryFacts, a_merged_incident_does_not_count_twice) {
   Incident incident = incident_of(host_subject());
   incident.closed = kTime;
   incident.closed_by = "merged_into:0123abcd-9";
-  const auto fault = fault_of(incident, "n1", {});
+  const auto fault = fault_of(incident, "n1", {}).fault;
   EXPECT_EQ(fault.confidence, 0);
   EXPECT_EQ(fault.text, "part of n1/0123abcd-9");
 }
@@ -147,16 +148,17 @@ jobs::JobFinding finding_about(jobs::EntityKind kind, const std::string& node) {
 }
 
 TEST(HistoryFacts, a_finding_about_a_job_is_a_fault_of_what_it_names) {
-  const auto fault = fault_of(finding_about(jobs::EntityKind::gpu, "n1"), "n1", two_gpus());
-  ASSERT_TRUE(fault);
+  const auto seen = fault_of(finding_about(jobs::EntityKind::gpu, "n1"), "n1", two_gpus());
+  ASSERT_TRUE(seen);
+  const auto* fault = &seen->fault;
   EXPECT_EQ(fault->place.gpu, "S1");
   EXPECT_EQ(fault->kind, FaultClass::hardware);
   EXPECT_EQ(fault->health, Health::failed);
   EXPECT_TRUE(learning::check(*fault));
   const auto other = fault_of(finding_about(jobs::EntityKind::gpu, "n2"), "n1", two_gpus());
   ASSERT_TRUE(other);
-  EXPECT_EQ(other->place.node, "n2");
-  EXPECT_EQ(other->place.gpu, "") << "the serial of a card of another node is not known here";
+  EXPECT_EQ(other->fault.place.node, "n2");
+  EXPECT_EQ(other->fault.place.gpu, "") << "the serial of a card of another node is not known here";
   EXPECT_FALSE(fault_of(finding_about(jobs::EntityKind::program, ""), "n1", {}));
   EXPECT_FALSE(fault_of(finding_about(jobs::EntityKind::leaf, "leaf-1"), "n1", {}));
 }
@@ -169,7 +171,7 @@ TEST(HistoryFacts, feedback_is_a_label) {
   const auto label = label_of(feedback, report, "n1", two_gpus());
   ASSERT_TRUE(label);
   EXPECT_EQ(label->answer, learning::LabelAnswer::healthy);
-  EXPECT_EQ(label->fault, fault_of(report.findings.front(), "n1", {})->id);
+  EXPECT_EQ(label->fault, fault_of(report.findings.front(), "n1", {})->fault.id);
   EXPECT_FALSE(label_of({.time = kTime, .finding = "other"}, report, "n1", {}));
 }
 
@@ -232,6 +234,46 @@ TEST(HistoryFacts, a_validation_explains_the_job_that_history_has) {
   const learning::NodeJob unknown = explained(std::nullopt, ended);
   EXPECT_NE(unknown.id, ended.id);
   EXPECT_EQ(unknown.failure, "application");
+}
+
+learning::NodeJob job_run(const std::string& id, Duration start, std::optional<Duration> end) {
+  learning::NodeJob run;
+  run.id = id;
+  run.place.node = "n1";
+  run.job = "slurm/17";
+  run.start = kTime + start;
+  if (end) run.end = kTime + *end;
+  return run;
+}
+
+std::string id_of_run(const std::vector<learning::NodeJob>& runs, const learning::NodeJob& ended) {
+  const auto run = run_of(runs, ended);
+  return run ? run->id : "none";
+}
+
+TEST(HistoryFacts, the_end_of_a_run_is_not_that_of_the_next_one) {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  const learning::NodeJob ended = job_run("", seconds{9}, hours{1});
+  const learning::NodeJob next = job_run("second", hours{1} + seconds{1}, std::nullopt);
+  EXPECT_EQ(id_of_run({next, job_run("first", {}, std::nullopt)}, ended), "first");
+  EXPECT_EQ(id_of_run({next}, ended), "none") << "it began after the end";
+  const learning::NodeJob late = job_run("", seconds{9}, hours{1} + seconds{20});
+  EXPECT_EQ(id_of_run({next, job_run("first", {}, hours{1})}, late), "first");
+  EXPECT_EQ(id_of_run({next}, late), "none") << "the end was seen after the next run began";
+  const learning::NodeJob after_restart = job_run("", minutes{55}, hours{1} + seconds{20});
+  EXPECT_EQ(id_of_run({next, job_run("first", {}, hours{1})}, after_restart), "first")
+      << "an agent that starts sees a job that runs for an hour";
+}
+
+TEST(HistoryFacts, runs_of_seconds_are_distinguished) {
+  using std::chrono::seconds;
+  const std::vector runs{job_run("third", seconds{20}, std::nullopt),
+                         job_run("second", seconds{10}, seconds{17}), job_run("first", {}, seconds{8})};
+  EXPECT_EQ(id_of_run(runs, job_run("", seconds{1}, seconds{9})), "first");
+  EXPECT_EQ(id_of_run(runs, job_run("", seconds{11}, seconds{18})), "second");
+  EXPECT_EQ(id_of_run(runs, job_run("", seconds{9}, seconds{9})), "first") << "it was seen at its end only";
+  EXPECT_EQ(id_of_run({}, job_run("", seconds{1}, seconds{9})), "none");
 }
 
 }  // namespace

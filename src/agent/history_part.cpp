@@ -8,12 +8,12 @@
 #include <variant>
 
 #include "agent/history_facts.hpp"
+#include "agent/history_makers.hpp"
 #include "host/boot/kernel_release.hpp"
 #include "logging/build_info.hpp"
 #include "logging/log.hpp"
 #include "logging/metrics_text.hpp"
 #include "store/history/history_writer.hpp"
-#include "store/journal.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -22,47 +22,10 @@ using Records = store::HistoryWriter::Records;
 using store::History;
 
 constexpr Duration kLookAtHistory = std::chrono::seconds{5};
-// Incidents of the journal that are taken over, the newest.
-constexpr std::size_t kMostTakenOver = 1000;
-// Jobs that this run saw; beyond, jobs that are absent are not ended.
+// Jobs that this run saw; beyond, what is absent is not ended.
 constexpr std::size_t kMostSeenJobs = 65536;
 // Reports whose state is remembered, so that what did not change is not written again.
 constexpr std::size_t kMostKnownFindings = 4096;
-
-// Incidents that the journal knows and history may lack: history was full, or is new.
-store::HistoryWriter::Make from_journal(const std::string& journal, const std::string& node,
-                                        bool is_simulated) {
-  return [journal, node, is_simulated](const History&) -> Result<Records> {
-    Records records;
-    const auto opened = store::Journal::open_read_only(journal);
-    if (!opened) return records;
-    for (const Incident& incident : TRY((*opened)->incidents(true, kMostTakenOver)))
-      if (is_simulated || !incident.injected) records.emplace_back(fault_of(incident, node, {}));
-    return records;
-  };
-}
-
-store::HistoryWriter::Make continue_job(learning::NodeJob job) {
-  return [job = std::move(job)](const History& history) -> Result<Records> {
-    const auto found =
-        TRY(history.records({.types = {"job"}, .node = job.place.node, .job = job.job, .limit = 1}));
-    std::optional<learning::NodeJob> stored;
-    if (!found.empty()) stored = std::get<learning::NodeJob>(found.front());
-    Records records;
-    if (auto next = continued(std::move(stored), job)) records.emplace_back(*std::move(next));
-    return records;
-  };
-}
-
-store::HistoryWriter::Make explain_job(learning::NodeJob job) {
-  return [job = std::move(job)](const History& history) -> Result<Records> {
-    const auto found =
-        TRY(history.records({.types = {"job"}, .node = job.place.node, .job = job.job, .limit = 1}));
-    std::optional<learning::NodeJob> stored;
-    if (!found.empty()) stored = std::get<learning::NodeJob>(found.front());
-    return Records{explained(stored, job)};
-  };
-}
 
 // A record only if something differs from the newest one.
 store::HistoryWriter::Make changed_versions(learning::Versions now, std::shared_ptr<const host::Host> host) {
@@ -90,6 +53,7 @@ struct HistoryPart::Shared {
   std::set<std::string> seen_jobs;
   std::map<std::string, std::optional<WallTime>> findings;  // written, with their end
   std::set<std::string> labels;                             // written
+  bool has_forgotten = false;                               // some of them
 
   Shared(std::string name, std::string path, std::shared_ptr<const Clock> clock,
          store::HistoryRetention retention)
@@ -114,15 +78,18 @@ void HistoryPart::Shared::note_report(const jobs::JobReport& report) {
   if (findings.size() + labels.size() > kMostKnownFindings) {
     findings.clear();
     labels.clear();
+    has_forgotten = true;
   }
+  std::vector<SeenFault> faults;
   for (const jobs::JobFinding& finding : report.findings) {
-    auto fault = fault_of(finding, node, gpus);
-    if (!fault) continue;
-    const auto known = findings.find(fault->id);
-    if (known != findings.end() && known->second == fault->end) continue;
-    findings[fault->id] = fault->end;
-    writer.put(*std::move(fault));
+    auto seen = fault_of(finding, node, gpus);
+    if (!seen) continue;
+    const auto known = findings.find(seen->fault.id);
+    if (known != findings.end() && known->second == seen->fault.end) continue;
+    findings[seen->fault.id] = seen->fault.end;
+    faults.push_back(*std::move(seen));
   }
+  if (!faults.empty()) writer.put(note_faults(std::move(faults)));
   for (const jobs::Feedback& feedback : report.feedback)
     if (auto label = label_of(feedback, report, node, gpus); label && labels.insert(label->id).second)
       writer.put(*std::move(label));
@@ -141,14 +108,14 @@ HistoryPart::HistoryPart(const config::History& settings, HistoryPartContext con
       shared_(std::make_shared<Shared>(
           context_.node, context_.path, std::shared_ptr<const Clock>(context_.host, &context_.host->clock),
           store::HistoryRetention{.age = settings.age, .bytes = settings.bytes})) {
-  shared_->writer.put(from_journal(context_.journal, context_.node, context_.is_simulated));
+  shared_->writer.put(take_over_incidents(context_.journal, context_.node, context_.is_simulated));
 }
 
 HistoryPart::~HistoryPart() = default;
 
 void HistoryPart::start() {
   watch_ = context_.loop.every(kLookAtHistory, [this] { note_problem(); });
-  absent_ = context_.loop.after(kJobsAreFound, [this] { end_absent_jobs(); });
+  absent_ = context_.loop.after(kJobsAreFound, [this] { end_absent_records(); });
 }
 
 void HistoryPart::stop(Duration patience) {
@@ -158,12 +125,17 @@ void HistoryPart::stop(Duration patience) {
 
 void HistoryPart::note(const std::vector<Incident>& incidents) {
   const std::lock_guard lock(shared_->mutex);
+  std::vector<SeenFault> faults;
+  std::vector<learning::Label> labels;
   for (const Incident& incident : incidents) {
     if (incident.injected && !context_.is_simulated) continue;
-    shared_->writer.put(fault_of(incident, context_.node, shared_->gpus));
+    faults.push_back(fault_of(incident, context_.node, shared_->gpus));
     if (auto label = acknowledgement_of(incident, context_.node, shared_->gpus))
-      shared_->writer.put(*std::move(label));
+      labels.push_back(*std::move(label));
   }
+  if (!faults.empty()) shared_->writer.put(note_faults(std::move(faults)));
+  for (learning::Label& label : labels)
+    shared_->writer.put(std::move(label));
 }
 
 void HistoryPart::note(const NodeSnapshot& snapshot) {
@@ -193,27 +165,17 @@ void HistoryPart::put_versions(std::string driver) {
   shared_->writer.put(changed_versions(std::move(versions), context_.host));
 }
 
-// Their end is not known better than that: this run began after it.
-void HistoryPart::end_absent_jobs() {
-  std::set<std::string> seen;
+void HistoryPart::end_absent_records() {
+  SeenInRun seen{.node = context_.node, .begin = context_.host->clock.now().wall - kJobsAreFound};
   {
     const std::lock_guard lock(shared_->mutex);
-    seen = shared_->seen_jobs;
+    seen.jobs = shared_->seen_jobs;
+    for (const auto& [id, end] : shared_->findings)
+      seen.faults.insert(id);
+    seen.are_faults_complete = !shared_->has_forgotten;
   }
-  if (seen.size() >= kMostSeenJobs) return;
-  const WallTime begin = context_.host->clock.now().wall - kJobsAreFound;
-  shared_->writer.put(
-      [seen = std::move(seen), node = context_.node, begin](const History& history) -> Result<Records> {
-        Records records;
-        const store::HistoryQuery query{.types = {"job"}, .node = node, .since = begin};
-        for (learning::HistoryRecord& record : TRY(history.records(query))) {
-          auto& job = std::get<learning::NodeJob>(record);
-          if (job.end || job.start >= begin || seen.contains(job.job)) continue;
-          job.end = begin;
-          records.push_back(std::move(record));
-        }
-        return records;
-      });
+  if (seen.jobs.size() >= kMostSeenJobs) return;
+  shared_->writer.put(end_absent(std::move(seen)));
 }
 
 std::function<void(learning::HistoryRecord record)> HistoryPart::sink() const {

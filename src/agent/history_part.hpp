@@ -36,7 +36,7 @@ struct HistoryPartContext {
 // the loop's thread, unless stated otherwise; nothing waits for the disk, except stop().
 class HistoryPart {
  public:
-  // A job that this run has not found by then has ended while no agent ran.
+  // A job, or a finding about one, that this run has not found by then has ended while no agent ran.
   static constexpr Duration kJobsAreFound = std::chrono::minutes{15};
 
   HistoryPart(const config::History& settings, HistoryPartContext context);
@@ -69,7 +69,7 @@ class HistoryPart {
   struct Shared;
   void note_problem();
   void put_versions(std::string driver);
-  void end_absent_jobs();
+  void end_absent_records();
 
   HistoryPartContext context_;
   std::shared_ptr<Shared> shared_;

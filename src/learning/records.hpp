@@ -23,6 +23,8 @@ struct Place {
   std::string cluster;  // two clusters can have nodes of one name
   std::string node;
   std::string gpu;  // serial number, else UUID; empty: the node
+
+  bool operator==(const Place&) const = default;
 };
 
 // How a job that ended on a node ended.
@@ -88,9 +90,9 @@ struct Fault {
   Place place;
   WallTime begin{};
   std::optional<WallTime> detected;
-  std::optional<WallTime> end;  // in service again
+  std::optional<WallTime> end;  // in service again; of a finding about a job: the job is no longer hit
   FaultClass kind = FaultClass::unknown;
-  std::string check;
+  std::string check;  // empty: a finding about `job`
   std::string cause;  // key of the catalog
   std::string text;
   Health health = Health::unknown;
@@ -98,7 +100,15 @@ struct Fault {
   std::string job;               // the job that it hit; empty: none
   std::string versions;          // of model, thresholds and baselines that the decision was made with
   std::optional<Action> action;  // suggested
+
+  bool operator==(const Fault&) const = default;
 };
+
+// A finding about a job. Its end is not a return to service: the place can have the defect still, and hit the
+// next job.
+[[nodiscard]] inline bool is_of_job(const Fault& fault) {
+  return fault.check.empty() && !fault.job.empty();
+}
 
 enum class LabelSource : std::uint8_t { rma, vendor_diagnosis, repeat_test, exclusion, user, agreement };
 enum class LabelAnswer : std::uint8_t { faulty, healthy, unclear };

@@ -124,7 +124,7 @@ std::vector<NodeFault> node_faults(std::span<const Fault> faults, std::span<cons
     if (!label.fault.empty() && label.answer == LabelAnswer::healthy) cleared.insert(label.fault);
   std::vector<NodeFault> found;
   for (const Fault& fault : faults) {
-    if (fault.end && *fault.end < origin) continue;
+    if (is_of_job(fault) || (fault.end && *fault.end < origin)) continue;
     const std::string node =
         fault.place.cluster.empty() ? fault.place.node : fault.place.cluster + "/" + fault.place.node;
     found.push_back({node, std::max(0.0, day_of(fault.begin, origin)),

@@ -60,8 +60,8 @@ inline constexpr std::size_t kMostEpisodesOfNode = 2'000;
 [[nodiscard]] double day_of(WallTime time, WallTime origin);
 [[nodiscard]] WallTime time_of(double day, WallTime origin);
 
-// The faults of nodes, with their labels. A fault of a card is a fault of its node. Leaves out faults that
-// end before `origin`; a fault that begins before it begins at day 0.
+// The faults of nodes, with their labels. A fault of a card is a fault of its node. Leaves out findings about
+// jobs (is_of_job), and faults that end before `origin`; a fault that begins before it begins at day 0.
 [[nodiscard]] std::vector<NodeFault> node_faults(std::span<const Fault> faults, std::span<const Label> labels,
                                                  WallTime origin);
 

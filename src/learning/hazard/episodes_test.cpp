@@ -112,6 +112,7 @@ TEST(HazardEpisodes, records_of_history_become_faults_of_their_nodes) {
   fault.begin = origin + hours{36};
   fault.end = origin + hours{48};
   fault.kind = FaultClass::network;
+  fault.check = "net.link";
   fault.job = "job-1";
   Fault old = fault;
   old.begin = origin - hours{48};
@@ -131,6 +132,32 @@ TEST(HazardEpisodes, records_of_history_become_faults_of_their_nodes) {
   EXPECT_EQ(found[0].job, "job-1");
   EXPECT_EQ(found[1].begin_day, 0);
   EXPECT_EQ(time_of(1.5, origin), fault.begin);
+}
+
+TEST(HazardEpisodes, jobs_that_a_standing_fault_hits_are_not_further_faults) {
+  const WallTime origin{std::chrono::sys_days{std::chrono::year{2026} / 3 / 1}};
+  Fault lost;
+  lost.id = "xid 79";
+  lost.place = {"", "gpu-1", "serial"};
+  lost.begin = origin + hours{24};
+  lost.end = origin + hours{48};
+  lost.kind = FaultClass::hardware;
+  lost.check = "gpu.xid";
+  std::vector<Fault> faults{lost};
+  for (int hour : {0, 10, 20, 30}) {  // the last one after the node is in service again
+    Fault hit = lost;
+    hit.id = "hit " + std::to_string(hour);
+    hit.begin = lost.begin + hours{hour};
+    hit.end = hit.begin + std::chrono::seconds{2};
+    hit.check = "";
+    hit.job = "job " + std::to_string(hour);
+    faults.push_back(hit);
+  }
+  const auto fleet = make_fleet_history(node_faults(faults, {}, origin), 1, 20);
+  ASSERT_TRUE(fleet) << fleet.error().what;
+  ASSERT_EQ(fleet->nodes.size(), 1U);
+  ASSERT_EQ(fleet->nodes[0].episodes.size(), 1U);
+  EXPECT_DOUBLE_EQ(last_return(fleet->nodes[0], 20).value_or(0), 2);
 }
 
 }  // namespace
