@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -121,14 +122,15 @@ Status check_split(const EvaluateOptions& options, const Inputs& inputs) {
   const double end = inputs.judged.fleet.end_day;
   const std::string trace = options.trace + " ends on day " + day_text(end);
   const std::string split =
-      (options.fit_until ? "--fit-until: day " : "the fit ends on day ") + day_text(inputs.fit_until);
+      (options.fit_until ? "--fit-until: day " : "a fit until day ") + day_text(inputs.fit_until);
   if (inputs.fit_until >= end)
     return fail(Errc::malformed,
                 split + " leaves nothing to judge: " + trace + "; choose an earlier day with --fit-until");
   if (end - inputs.fit_until >= options.horizon) return {};
-  const std::string remedy = end > options.horizon ? "fit until day " + day_text(end - options.horizon) +
-                                                         " at most, or shorten the --horizon"
-                                                   : "shorten the --horizon";
+  const std::string remedy =
+      end > options.horizon ? "fit until day " + day_text(std::floor((end - options.horizon) * 1000) / 1000) +
+                                  " at most, or shorten the --horizon"
+                            : "shorten the --horizon";
   return fail(Errc::malformed, split + " leaves " + day_text(end - inputs.fit_until) +
                                    " days to judge, less than the horizon of " + day_text(options.horizon) +
                                    " days: " + trace + "; " + remedy);
