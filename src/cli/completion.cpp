@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -37,6 +38,44 @@ std::string words_of(const CLI::App& verb) {
   return words;
 }
 
+// The words of "FORMAT:{jsonl,csv}"; empty: the option takes any text.
+std::string values_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find('{');
+  const std::size_t end = type.find('}');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
+  std::string words = type.substr(begin + 1, end - begin - 1);
+  std::ranges::replace(words, ',', ' ');
+  return words;
+}
+
+// Matches the words of a line that ends with the option: "history export "*--output.
+std::string patterns_of(const std::string& verbs, const CLI::Option& option) {
+  std::string patterns;
+  const auto add = [&](const std::string& name) {
+    patterns += (patterns.empty() ? "" : "|") + ("\"" + verbs + " \"*") + name;
+  };
+  for (const std::string& name : option.get_lnames())
+    add("--" + name);
+  for (const std::string& name : option.get_snames())
+    add("-" + name);
+  return patterns;
+}
+
+// A case for each option that takes one of several words, of the verb and the verbs in it.
+std::string value_cases(const std::string& verbs, const CLI::App& verb) {
+  std::string cases;
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::string words = values_of(*option);
+    const std::string patterns = patterns_of(verbs, *option);
+    if (words.empty() || patterns.empty()) continue;
+    cases += "    " + patterns + ") COMPREPLY=($(compgen -W '" + words + "' -- \"$current\")); return ;;\n";
+  }
+  for (const CLI::App* inner : verb.get_subcommands([](const CLI::App*) { return true; }))
+    cases += value_cases(verbs + " " + inner->get_name(), *inner);
+  return cases;
+}
+
 std::string tags() {
   std::set<std::string> tags;
   for (const auto& check : checks::builtin_checks())
@@ -50,11 +89,13 @@ std::string tags() {
 std::string script(const CLI::App& app) {
   std::string verbs;
   std::string cases;
+  std::string values;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     // An empty group hides a verb.
     if (verb->get_group().empty()) continue;
     verbs += " " + verb->get_name();
     cases += "    " + verb->get_name() + ") words=\"" + words_of(*verb) + "\" ;;\n";
+    values += value_cases(verb->get_name(), *verb);
   }
   return "_autopilot_sim() {\n"
          "  \"$(dirname \"$(command -v autopilot)\")/autopilot-sim\" \"$1\" 2>/dev/null |"
@@ -62,6 +103,9 @@ std::string script(const CLI::App& app) {
          "}\n"
          "_autopilot() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+         "  case ${COMP_WORDS[*]:1:COMP_CWORD-1} in\n" +
+         values +
+         "  esac\n"
          "  case $previous in\n"
          "    -o|--output) words='table json yaml'\n"
          "      [ \"${COMP_WORDS[1]}\" = report ] && words='text json html'\n"

@@ -22,7 +22,6 @@
 #include "cli/output/print.hpp"
 #include "cli/verbs.hpp"
 #include "host/clock/system_clock.hpp"
-#include "learning/record_check.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -125,12 +124,7 @@ void add_history_export(CLI::App& history, int& exit_code) {
                    "Only records that ended later, or are not over: 30d, 12h or a time")
       ->type_name("WHEN");
   verb->add_option("--node", options->node, "Only records of this node");
-  verb->add_option("--type", options->types,
-                   "Only this type; may be repeated: job, validation, measurement, fault, label, repair, "
-                   "versions")
-      ->type_name("TYPE")
-      ->check(CLI::IsMember(
-          std::vector<std::string>(learning::kRecordTypes.begin(), learning::kRecordTypes.end())));
+  add_record_type_option(*verb, options->types);
   verb->add_option("-o,--output", options->format, "jsonl: one object a line; csv: common columns only")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"jsonl", "csv"}));

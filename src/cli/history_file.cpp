@@ -11,6 +11,7 @@
 
 #include "api/history_records.hpp"
 #include "cli/settings.hpp"
+#include "learning/record_check.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -48,6 +49,16 @@ bool next_line(std::istream& in, std::string& line) {
 void add_history_option(CLI::App& verb, std::string& file) {
   verb.add_option("--history", file, "File of history (default: that of this machine's agent)")
       ->type_name("FILE");
+}
+
+void add_record_type_option(CLI::App& verb, std::vector<std::string>& types) {
+  verb.add_option("--type", types,
+                  "Only this type; may be repeated: job, validation, measurement, fault, label, repair, "
+                  "versions")
+      ->type_name("TYPE")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(
+          std::vector<std::string>(learning::kRecordTypes.begin(), learning::kRecordTypes.end())));
 }
 
 Result<std::string> history_file(const std::string& file) {

@@ -19,6 +19,8 @@ namespace autopilot::cli {
 
 // --history FILE
 void add_history_option(CLI::App& verb, std::string& file);
+// --type TYPE, which may be repeated
+void add_record_type_option(CLI::App& verb, std::vector<std::string>& types);
 // The file; if empty, that of this user's or machine's agent.
 [[nodiscard]] Result<std::string> history_file(const std::string& file);
 // Errors name the cure.

@@ -3,8 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -16,6 +19,8 @@
 #include "cli/output/hazard_tables.hpp"
 #include "cli/output/print.hpp"
 #include "cli/trace_file.hpp"
+#include "core/parse.hpp"
+#include "core/result.hpp"
 #include "learning/hazard/hazard_evaluation.hpp"
 
 namespace autopilot::cli {
@@ -30,6 +35,33 @@ struct EvaluateOptions {
   std::uint64_t seed = 1;
   std::string format = "table";
 };
+
+constexpr double kMostDays = 36500;  // as in a trace
+
+// "174.186"
+std::string day_text(double days) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.7g", days);
+  return text.data();
+}
+
+// Validators of CLI11: an empty text accepts the value.
+std::string check_horizon(const std::string& text) {
+  const auto days = parse_number<double>(text);
+  if (days && *days > 0 && *days <= kMostDays) return {};
+  return "expected more than 0 and at most " + day_text(kMostDays) + " days, not '" + text + "'";
+}
+
+std::string check_fit_until(const std::string& text) {
+  const auto day = parse_number<double>(text);
+  if (day && *day > 0 && *day <= kMostDays) return {};
+  return "expected a day after 0 and up to " + day_text(kMostDays) + ", not '" + text + "'";
+}
+
+std::string check_seed(const std::string& text) {
+  if (parse_number<std::uint64_t>(text)) return {};
+  return "expected a whole number from 0 to 18446744073709551615, not '" + text + "'";
+}
 
 struct Trace {
   std::vector<learning::FaultEvent> events;
@@ -85,9 +117,29 @@ Result<Inputs> read_two_traces(const EvaluateOptions& options) {
   return inputs;
 }
 
+// Days that are left to judge, before anything is computed.
+Status check_split(const EvaluateOptions& options, const Inputs& inputs) {
+  const double end = inputs.judged.fleet.end_day;
+  const std::string trace = options.trace + " ends on day " + day_text(end);
+  const std::string split =
+      (options.fit_until ? "--fit-until: day " : "a fit until day ") + day_text(inputs.fit_until);
+  if (inputs.fit_until >= end)
+    return fail(Errc::malformed,
+                split + " leaves nothing to judge: " + trace + "; choose an earlier day with --fit-until");
+  if (end - inputs.fit_until >= options.horizon) return {};
+  const std::string remedy =
+      end > options.horizon ? "fit until day " + day_text(std::floor((end - options.horizon) * 1000) / 1000) +
+                                  " at most, or shorten the --horizon"
+                            : "shorten the --horizon";
+  return fail(Errc::malformed, split + " leaves " + day_text(end - inputs.fit_until) +
+                                   " days to judge, less than the horizon of " + day_text(options.horizon) +
+                                   " days: " + trace + "; " + remedy);
+}
+
 int evaluate_trace(const EvaluateOptions& options) {
   auto inputs = options.fit.empty() ? read_one_trace(options) : read_two_traces(options);
   if (!inputs) return report(inputs.error());
+  if (const Status split = check_split(options, *inputs); !split) return report(split.error());
   if (!options.nodes)
     tell("--nodes is not set: the " + std::to_string(inputs->judged.fleet.node_count()) +
          " nodes with a fault count as the whole fleet. Rates are too high and lifts are wrong if there are "
@@ -121,11 +173,15 @@ void add_evaluate_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_option(
           "--fit-until", options.fit_until,
           "Fit until this day and judge the rest (default: half of the trace, or the last day of --fit)")
-      ->type_name("DAY");
+      ->type_name("DAY")
+      ->check(check_fit_until);
   verb.add_option("--horizon", options.horizon,
                   "Days within which a fault counts for the ranking (default: 28)")
-      ->type_name("DAYS");
-  verb.add_option("--seed", options.seed, "Seed of the bootstrap intervals (default: 1)")->type_name("N");
+      ->type_name("DAYS")
+      ->check(check_horizon);
+  verb.add_option("--seed", options.seed, "Seed of the bootstrap intervals (default: 1)")
+      ->type_name("N")
+      ->check(check_seed);
   verb.add_option("-o,--output", options.format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->type_name("FORMAT");
@@ -145,7 +201,7 @@ void add_learn_evaluate(CLI::App& learn, int& exit_code) {
       "Exit status: 0 for any result, 64 usage, 70 or 78 a trace cannot be used.\n\n"
       "Examples:\n"
       "  autopilot learn evaluate --trace faults.json --nodes 400\n"
-      "  autopilot learn evaluate --trace faults.json --nodes 400 --fit-until 174.5\n"
+      "  autopilot learn evaluate --trace faults.json --nodes 400 --fit-until 100\n"
       "  autopilot learn evaluate --fit first.json --trace second.json --nodes 400\n"
       "  autopilot learn evaluate --trace faults.json --nodes 400 -o json | jq .ranking");
   verb->callback([options, &exit_code] { exit_code = evaluate_trace(*options); });

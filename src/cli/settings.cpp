@@ -84,10 +84,10 @@ void add_machine_options(CLI::App& verb, MachineChoice& choice) {
       ->excludes(root);
 }
 
-Result<net::HttpTarget> agent_target(const std::string& socket) {
+Result<net::HttpTarget> agent_target(const std::string& socket, const std::string& config_file) {
   if (!socket.empty()) return net::parse_target(socket);
   net::HttpTarget target;
-  target.socket_path = TRY(load_settings("")).socket;
+  target.socket_path = TRY(load_settings(config_file)).socket;
   return target;
 }
 

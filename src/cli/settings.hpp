@@ -33,8 +33,10 @@ struct MachineChoice;
 
 // --socket PATH|HOST:PORT
 void add_socket_option(CLI::App& verb, std::string& socket);
-// The value of --socket; if empty, the configured socket of this user's or machine's agent.
-[[nodiscard]] Result<net::HttpTarget> agent_target(const std::string& socket);
+// The value of --socket; if empty, the socket of the configuration: of `config_file`, or of this user's or
+// machine's agent.
+[[nodiscard]] Result<net::HttpTarget> agent_target(const std::string& socket,
+                                                   const std::string& config_file = {});
 
 // --root TREE, --simulate SCENARIO
 void add_machine_options(CLI::App& verb, MachineChoice& choice);

@@ -133,7 +133,16 @@ class LearnTest(unittest.TestCase):
         self.assertIn("state the size of the whole fleet", errors)
         status, _, errors = self.evaluate("--trace", path, "--nodes", str(NODES), "--fit-until", "295")
         self.assertEqual(status, 78)
-        self.assertIn("less than the horizon", errors)
+        self.assertIn("--fit-until: day 295 leaves", errors)
+        self.assertIn("less than the horizon of 28 days", errors)
+        status, _, errors = self.evaluate("--trace", path, "--nodes", str(NODES), "--fit-until", "5000")
+        self.assertEqual(status, 78)
+        self.assertRegex(errors, r"--fit-until: day 5000 leaves nothing to judge: .*trace\.json ends on day \d+")
+        for option, value, expected in (("--horizon", "0", "more than 0"), ("--horizon", "-3", "more than 0"), ("--horizon", "nan", "more than 0"),
+                                        ("--seed", "-1", "a whole number from 0"), ("--fit-until", "-1", "a day after 0")):
+            status, _, errors = self.evaluate("--trace", path, "--nodes", str(NODES), f"{option}={value}")
+            self.assertEqual(status, 64, option)
+            self.assertIn(f"{option}: expected {expected}", errors)
 
 
 if __name__ == "__main__":

@@ -117,6 +117,17 @@ class SlurmVerbsTest(unittest.TestCase):
             self.assertEqual(expected, code)
             self.assertIn("could not be judged: no agent answers", out)
 
+    def test_the_configuration_names_the_agent(self):
+        environment = {"AUTOPILOT_STATE_DIR": self.folder}
+        config = self.path("config.yaml")
+        for socket, expected in ((self.agent.socket, "n1 may run jobs: the verdict is PASS\n"),
+                                 (self.path("none.sock"), f"no agent answers at unix:{self.path('none.sock')}, so the checks ran without it")):
+            with open(config, "w", encoding="utf-8") as file:
+                file.write(f"socket: {socket}\n")
+            code, out, err = harness.run("slurm", "prolog", "--config", config, "--node", "n1", environment=environment)
+            self.assertEqual((0, ""), (code, err))
+            self.assertIn(expected, out)
+
     def test_without_an_agent_the_checks_run(self):
         code, out = self.slurm("prolog", "--simulate", "l40s-4", "-o", "json")
         self.assertEqual(0, code)

@@ -70,39 +70,45 @@ Result<NodeFitness> of_agent(const AgentClient& agent, const FitnessSource& sour
 }
 
 // A driver that hangs ends with the child, and not with this process.
-Result<NodeFitness> of_own_checks(const MachineChoice& machine, MonoTime until) {
+Result<NodeFitness> of_own_checks(const FitnessSource& source, MonoTime until) {
+  const MachineChoice& machine = source.machine;
   host::Command command{.program = {},
                         .arguments = {"check", "--no-agent", "-o", "json"},
                         .environment = host::own_environment()};
   command.program = TRY(host::own_executable());
+  if (!source.config_file.empty())
+    command.arguments.insert(command.arguments.end(), {"--config", source.config_file});
   if (!machine.root.empty()) command.arguments.insert(command.arguments.end(), {"--root", machine.root});
   if (!machine.simulate.empty())
     command.arguments.insert(command.arguments.end(), {"--simulate", machine.simulate});
   host::ChildRunner runner;
   const host::ChildReport report = TRY(runner.run(command, until, kCheckLimits));
-  if (report.end == host::ChildEnd::timed_out)
-    return fail(Errc::timed_out, "no agent runs, and the checks did not end in time");
+  if (report.end == host::ChildEnd::timed_out) return fail(Errc::timed_out, "the checks did not end in time");
   if (report.end != host::ChildEnd::exited || report.status.code > kExitUnknown)
-    return fail(Errc::internal,
-                "no agent runs, and the checks failed: " + to_printable(trim(report.errors), 300));
+    return fail(Errc::internal, "the checks failed: " + to_printable(trim(report.errors), 300));
   const NodeSnapshot node = TRY(api::parse_node(report.output));
   return fitness_of(node);
 }
 
+NodeFitness or_unknown(Result<NodeFitness> fitness) {
+  return fitness ? *std::move(fitness) : unknown_fitness(fitness.error().what);
+}
+
 Result<NodeFitness> ask(const FitnessSource& source, MonoTime until) {
-  if (!source.machine.is_this_machine()) return of_own_checks(source.machine, until);
-  const AgentClient agent(TRY(agent_target(source.socket)));
+  if (!source.machine.is_this_machine()) return of_own_checks(source, until);
+  const AgentClient agent(TRY(agent_target(source.socket, source.config_file)));
   if (agent.answers()) return of_agent(agent, source, until);
-  if (!source.socket.empty())
-    return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()));
-  return of_own_checks(source.machine, until);
+  const std::string problem = "no agent answers at " + net::to_string(agent.target());
+  if (!source.socket.empty()) return fail(Errc::unavailable, problem);
+  NodeFitness fitness = or_unknown(of_own_checks(source, until));
+  fitness.why += "; " + problem + ", so the checks ran without it";
+  return fitness;
 }
 
 }  // namespace
 
 NodeFitness ask_fitness(const FitnessSource& source, MonoTime until) {
-  auto fitness = ask(source, until);
-  return fitness ? *std::move(fitness) : unknown_fitness(fitness.error().what);
+  return or_unknown(ask(source, until));
 }
 
 }  // namespace autopilot::cli

@@ -95,9 +95,11 @@ class SlurmRun {
   int run() {
     const MonoTime begin = host::mono_now();
     // The last third is for scontrol.
-    fitness_ = ask_fitness(
-        {.socket = options_.socket, .machine = options_.machine, .runs_checks = verb_ == SlurmVerb::epilog},
-        begin + time_ * 2 / 3);
+    fitness_ = ask_fitness({.socket = options_.socket,
+                            .config_file = options_.config_file,
+                            .machine = options_.machine,
+                            .runs_checks = verb_ == SlurmVerb::epilog},
+                           begin + time_ * 2 / 3);
     until_ = begin + time_;
     node_ = node_name();
     outcome_ = act();
@@ -271,7 +273,8 @@ void add_slurm_verb(CLI::App& slurm, SlurmVerb kind, const std::string& descript
       ->type_name("NAME");
   verb->add_option("--scontrol", options->scontrol, "Path of scontrol (default: jobs.scontrol)")
       ->type_name("PATH");
-  verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
+  verb->add_option("--config", options->config_file, "Configuration file: agent, checks and scontrol")
+      ->type_name("FILE");
   add_machine_options(*verb, options->machine);
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);

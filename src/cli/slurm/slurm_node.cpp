@@ -12,12 +12,41 @@ namespace {
 
 constexpr std::string_view kNodeName = "NodeName=";
 
-// "IDLE*+DRAIN" has the states IDLE and DRAIN. The marks: docs of sinfo, "NODE STATE CODES".
+// Man page of sinfo, "NODE STATE CODES".
+std::string_view state_of_mark(char mark) {
+  switch (mark) {
+    case '*':
+      return "NOT_RESPONDING";
+    case '~':
+      return "POWERED_DOWN";
+    case '#':
+      return "POWERING_UP";
+    case '!':
+      return "POWER_DOWN";
+    case '%':
+      return "POWERING_DOWN";
+    case '$':
+      return "MAINT";
+    case '@':
+      return "REBOOT_REQUESTED";
+    case '^':
+      return "REBOOT_ISSUED";
+    case '-':
+      return "PLANNED";
+    default:
+      return {};
+  }
+}
+
+// "IDLE*+DRAIN" has the states IDLE, NOT_RESPONDING and DRAIN.
 std::vector<std::string> slurm_states(std::string_view text) {
   std::vector<std::string> states;
   for (const std::string_view part : split(text, '+')) {
     const std::size_t end = part.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-    if (end != 0 && !part.empty()) states.emplace_back(part.substr(0, end));
+    if (end == 0 || part.empty()) continue;
+    states.emplace_back(part.substr(0, end));
+    if (end == std::string_view::npos) continue;
+    if (const std::string_view state = state_of_mark(part[end]); !state.empty()) states.emplace_back(state);
   }
   return states;
 }
@@ -52,8 +81,11 @@ bool SlurmNode::is_unavailable() const {
 }
 
 bool SlurmNode::is_only_drained() const {
-  constexpr std::array<std::string_view, 9> kHarmless{
-      "DRAIN", "DRAINED", "DRAINING", "IDLE", "ALLOCATED", "MIXED", "COMPLETING", "PLANNED", "RESERVED"};
+  // What the node does, which kind of node it is, and for whom it is kept. An unknown state blocks.
+  constexpr std::array<std::string_view, 15> kHarmless{
+      "DRAIN",   "DRAINED",    "DRAINING", "IDLE",         "ALLOCATED",
+      "MIXED",   "COMPLETING", "CLOUD",    "DYNAMIC_NORM", "DYNAMIC_FUTURE",
+      "DYNAMIC", "EXTERNAL",   "PLANNED",  "RESERVED",     "BLOCKED"};
   const auto is_harmless = [&](const std::string& state) {
     return std::ranges::find(kHarmless, state) != kHarmless.end();
   };

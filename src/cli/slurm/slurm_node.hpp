@@ -15,13 +15,14 @@ inline constexpr std::string_view kOwnDrain = "autopilot:";
 
 struct SlurmNode {
   std::string name;
-  std::vector<std::string> states;  // "IDLE", "DRAIN", "DOWN" ..., without the marks of Slurm such as "*"
+  std::vector<std::string> states;  // "IDLE", "DRAIN", "DOWN" ...; marks of Slurm such as "*" as states
   std::string reason;               // without its author and time; empty: none
 
   [[nodiscard]] bool is_in(std::string_view state) const;
   // Gets no new job: DRAIN, DOWN, FAIL, FAILING, or a state of a reboot or of power saving.
   [[nodiscard]] bool is_unavailable() const;
-  // Drained, and in no other state that a resume would end, such as DOWN or a reboot that waits.
+  // Drained, and besides only at work, of a lasting kind such as CLOUD, or kept for jobs. False in a state that
+  // a resume would end or that must end first, such as DOWN or a requested reboot, and in any unknown state.
   [[nodiscard]] bool is_only_drained() const;
   [[nodiscard]] bool has_own_reason() const { return reason.starts_with(kOwnDrain); }
 };

@@ -26,7 +26,7 @@ std::string shown(const std::string& state, const std::string& reason) {
 TEST(SlurmNode, has_states_and_a_reason_without_its_author) {
   const auto node = parse_slurm_node(shown("IDLE*+DRAIN", "autopilot: gpu_lost 0123abcd-12"), "n2");
   ASSERT_TRUE(node) << node.error().what;
-  EXPECT_THAT(node->states, ElementsAre("IDLE", "DRAIN"));
+  EXPECT_THAT(node->states, ElementsAre("IDLE", "NOT_RESPONDING", "DRAIN"));
   EXPECT_EQ(node->reason, "autopilot: gpu_lost 0123abcd-12");
   EXPECT_TRUE(node->has_own_reason());
   EXPECT_TRUE(node->is_unavailable());
@@ -40,8 +40,23 @@ TEST(SlurmNode, a_reason_of_a_person_is_not_ours) {
   EXPECT_FALSE(free->is_unavailable());
 }
 
+TEST(SlurmNode, a_node_of_a_cloud_that_is_only_drained_can_be_resumed) {
+  for (const char* state : {"IDLE+CLOUD+DRAIN", "MIXED+CLOUD+DYNAMIC_NORM+DRAIN", "IDLE+DRAIN+DYNAMIC_FUTURE",
+                            "ALLOCATED+DRAIN+RESERVED", "IDLE-+DRAIN", "IDLE+DRAIN+PLANNED"})
+    EXPECT_TRUE(parse_slurm_node(shown(state, "autopilot: gpu_lost 1"), "n2")->is_only_drained()) << state;
+}
+
+TEST(SlurmNode, a_condition_beside_the_drain_keeps_the_node_drained) {
+  for (const char* state :
+       {"DOWN+DRAIN", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "IDLE~+CLOUD+DRAIN", "IDLE*+DRAIN", "IDLE@+DRAIN",
+        "IDLE+DRAIN+NOT_RESPONDING", "IDLE+DRAIN+INVALID_REG", "IDLE+DRAIN+MAINTENANCE", "IDLE+DRAIN+MAINT",
+        "IDLE+DRAIN+REBOOT_REQUESTED", "IDLE+DRAIN+POWERING_UP", "IDLE+DRAIN+FAIL", "IDLE+DRAIN+NEW_STATE"})
+    EXPECT_FALSE(parse_slurm_node(shown(state, "autopilot: gpu_lost 1"), "n2")->is_only_drained()) << state;
+}
+
 TEST(SlurmNode, the_state_of_a_node_that_does_not_answer_has_a_mark) {
-  EXPECT_THAT(parse_slurm_node(shown("DOWN*", "Not responding"), "n2")->states, ElementsAre("DOWN"));
+  EXPECT_THAT(parse_slurm_node(shown("DOWN*", "Not responding"), "n2")->states,
+              ElementsAre("DOWN", "NOT_RESPONDING"));
   EXPECT_TRUE(parse_slurm_node(shown("DOWN*", "Not responding"), "n2")->is_unavailable());
 }
 
