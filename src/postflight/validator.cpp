@@ -6,6 +6,7 @@
 
 #include "diagnostics/cluster/deep_test_words.hpp"
 #include "diagnostics/schedule/idle_now.hpp"
+#include "learning/record_check.hpp"
 #include "logging/log.hpp"
 #include "postflight/comparison.hpp"
 
@@ -271,13 +272,10 @@ void Validator::judge(const Operation& operation) {
     run_->judging.reset();
     run_->measured.push_back(result);
   });
-  if (doors_.sink) {
-    auto measurements = measurements_of(operation.kind, operation.observations, node_, operation.created);
-    for (learning::Measurement& one : measurements) {
-      one.id = operation.id + "/" + one.metric + "/" + one.place.gpu;
-      doors_.sink(std::move(one));
-    }
-  }
+  for (learning::Measurement& one :
+       measurements_of(operation.kind, operation.observations, *doors_.snapshot(), node_, operation.id,
+                       operation.created))
+    write(std::move(one));
   if (is_asked) return;
   run.judging.reset();
   run.missing.push_back({operation.kind, "its check is disabled"});
@@ -310,7 +308,7 @@ void Validator::finish(Instant now) {
                                             .measured = std::move(run.measured),
                                             .missing = std::move(run.missing),
                                             .stopped = run.stopped});
-  if (doors_.sink) doors_.sink(node_job_of(node_, run.work.job, run.work.facts, run.work.gpus));
+  write(node_job_of(node_, run.work.job, run.work.facts, run.work.gpus));
   keep(result);
   if (run.has_yielded) retry(std::move(run.work), result, now);
   journal();
@@ -333,6 +331,12 @@ void Validator::retry(Work work, const ValidationResult& result, Instant now) {
   queue_.push_back(std::move(again));
 }
 
+void Validator::write(learning::HistoryRecord record) {
+  if (!doors_.sink) return;
+  learning::fit(record);
+  doors_.sink(std::move(record));
+}
+
 // A repeated validation replaces the one before.
 void Validator::keep(ValidationResult result) {
   switch (result.record.verdict) {
@@ -346,7 +350,7 @@ void Validator::keep(ValidationResult result) {
       ++counts_.unknown;
       break;
   }
-  if (doors_.sink) doors_.sink(result.record);
+  write(result.record);
   if (doors_.on_finished) doors_.on_finished(result);
   std::erase_if(results_, [&](const ValidationResult& one) { return one.record.id == result.record.id; });
   results_.push_back(std::move(result));

@@ -160,6 +160,7 @@ class Validator {
   void finish(Instant now);
   void retry(Work work, const learning::ValidationResult& result, Instant now);
   void keep(learning::ValidationResult result);
+  void write(learning::HistoryRecord record);
   void journal();
   [[nodiscard]] std::optional<Duration> last_pass(const std::vector<Subject>& gpus,
                                                   const std::vector<std::string>& checks) const;

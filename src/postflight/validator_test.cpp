@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "learning/record_check.hpp"
 #include "tests/support/diagnostics/gpu_fixture.hpp"
 
 namespace autopilot::postflight {
@@ -59,7 +60,9 @@ class ValidatorOfANode : public testing::Test {
                  .deep = {"gpu.memory_test"}};
     results_["gpu.present"].observations =
         Observations{seen_on(gpu(0), "gpu.state", Value(std::string("ok"))),
-                     seen_on(gpu(1), "gpu.state", Value(std::string("ok")))};
+                     seen_on(gpu(1), "gpu.state", Value(std::string("ok"))),
+                     seen_on(gpu(0), "gpu.model", Value(std::string("NVIDIA H100"))),
+                     seen_on(gpu(1), "gpu.model", Value(std::string("NVIDIA H100")))};
     for (const char* check : {"gpu.present", "gpu.ecc", "gpu.pcie_bandwidth", "gpu.sdc", "gpu.memory_test"})
       set(check, Health::healthy);
     set_processes(0);
@@ -91,7 +94,11 @@ class ValidatorOfANode : public testing::Test {
       if (answers_) done(facts_[job]);
     };
     doors.remember_open = [this](std::string value) { open_ = std::move(value); };
-    doors.sink = [this](learning::HistoryRecord record) { history_.push_back(std::move(record)); };
+    doors.sink = [this](learning::HistoryRecord record) {
+      const Status storable = learning::check(record);
+      EXPECT_TRUE(storable) << learning::type_of(record) << ": " << storable.error().what;
+      history_.push_back(std::move(record));
+    };
     doors.on_finished = [this](const ValidationResult& result) { finished_.push_back(result); };
     return std::make_unique<Validator>("n0", clock_, std::move(doors));
   }
@@ -131,6 +138,7 @@ class ValidatorOfANode : public testing::Test {
     running_ = {};
     running_.id = "op-" + std::to_string(++started_count_);
     running_.kind = check;
+    running_.created = clock_.now().wall;
     running_.state = OperationState::running;
     running_.reservation = gpus;
     started_.push_back(check);
@@ -208,10 +216,25 @@ TEST_F(ValidatorOfANode, writes_the_job_and_the_validation_to_history) {
   EXPECT_EQ(std::get<learning::Validation>(history_[1]).verdict, Verdict::passed);
 }
 
+TEST_F(ValidatorOfANode, what_a_diagnostic_measured_is_written_with_the_kind_of_machine) {
+  run_job("a");
+  pass(25s, false);
+  ASSERT_THAT(started_, SizeIs(1));
+  Observation rate = seen_on(gpu(1), "pcie_bandwidth.host_to_device", Value(25.0));
+  rate.unit = "gigabytes_per_second";
+  running_.observations = {rate};
+  end(OperationState::succeeded);
+  ASSERT_THAT(history_, SizeIs(1));
+  const auto& measurement = std::get<learning::Measurement>(history_[0]);
+  EXPECT_EQ(measurement.kind, "gpu=NVIDIA H100");
+  EXPECT_THAT(measurement.values, ElementsAre(25));
+}
+
 TEST_F(ValidatorOfANode, a_check_that_fails_after_the_job_is_worse_than_before) {
   validator_->begin_job("a");
   set("gpu.ecc", Health::degraded);
-  validator_->end_job({.job = "a", .name = "a", .start = {}, .end = clock_.now().wall, .gpus = {1}});
+  validator_->end_job(
+      {.job = "a", .name = "a", .start = clock_.now().wall, .end = clock_.now().wall, .gpus = {1}});
   pass(60s);
   ASSERT_THAT(finished_, SizeIs(1));
   EXPECT_EQ(finished_[0].record.verdict, Verdict::failed);
@@ -305,7 +328,8 @@ TEST_F(ValidatorOfANode, failed_jobs_come_first) {
   facts_["b"] = {
       .outcome = JobOutcome::failed, .failure = "application", .failure_text = "CUDA ran out of memory"};
   run_job("a");
-  validator_->end_job({.job = "b", .name = "b", .start = {}, .end = clock_.now().wall, .gpus = {1}});
+  validator_->end_job(
+      {.job = "b", .name = "b", .start = clock_.now().wall, .end = clock_.now().wall, .gpus = {1}});
   pass(60s);
   ASSERT_THAT(finished_, SizeIs(2));
   EXPECT_EQ(finished_[0].record.job, "b");
@@ -355,7 +379,11 @@ TEST_F(ValidatorOfANode, a_diagnostic_that_cannot_run_is_unknown_and_the_next_on
 
 TEST_F(ValidatorOfANode, jobs_beyond_the_limit_are_counted) {
   for (int at = 0; at < 40; ++at)
-    validator_->end_job({.job = "j" + std::to_string(at), .name = {}, .start = {}, .end = {}, .gpus = {}});
+    validator_->end_job({.job = "j" + std::to_string(at),
+                         .name = {},
+                         .start = clock_.now().wall,
+                         .end = clock_.now().wall,
+                         .gpus = {}});
   EXPECT_EQ(validator_->counts().waiting, Validator::kMostQueued);
   EXPECT_EQ(validator_->counts().dropped, 8);
   pass(10min);
