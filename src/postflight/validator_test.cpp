@@ -230,6 +230,17 @@ TEST_F(ValidatorOfANode, what_a_diagnostic_measured_is_written_with_the_kind_of_
   EXPECT_THAT(measurement.values, ElementsAre(25));
 }
 
+TEST_F(ValidatorOfANode, jobs_with_long_keys_reach_history_one_by_one) {
+  const std::string key(300, 'k');
+  run_job(key + "1");
+  run_job(key + "2");
+  pass(2min);
+  ASSERT_THAT(history_, SizeIs(4)) << "job and validation of each";
+  EXPECT_NE(learning::id_of(history_[0]), learning::id_of(history_[2]));
+  EXPECT_NE(learning::id_of(history_[1]), learning::id_of(history_[3]));
+  EXPECT_THAT(validator_->results(), SizeIs(2));
+}
+
 TEST_F(ValidatorOfANode, a_check_that_fails_after_the_job_is_worse_than_before) {
   validator_->begin_job("a");
   set("gpu.ecc", Health::degraded);
