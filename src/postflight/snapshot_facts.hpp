@@ -12,4 +12,10 @@ namespace autopilot::postflight {
 // the major version of NVIDIA's driver, as checks read them. Empty: no check has read the product name.
 [[nodiscard]] std::string kind_of(const NodeSnapshot& snapshot, const Subject& gpu);
 
+// True if a check found that NVIDIA's driver does not answer: its helper timed out or crashed.
+[[nodiscard]] bool is_driver_silent(const NodeSnapshot& snapshot);
+
+// Why `look`, a result of gpu.processes, states nothing about users of GPUs, in a sentence; empty: it does.
+[[nodiscard]] std::string why_users_unknown(const NodeSnapshot& snapshot, const CheckResult& look);
+
 }  // namespace autopilot::postflight

@@ -9,6 +9,7 @@
 #include "learning/record_check.hpp"
 #include "logging/log.hpp"
 #include "postflight/comparison.hpp"
+#include "postflight/snapshot_facts.hpp"
 
 namespace autopilot::postflight {
 namespace {
@@ -178,7 +179,9 @@ void Validator::look(MonoTime now) {
 void Validator::take_look(const CheckResult& look) {
   users_ = look;
   if (!run_ || run_->operation.empty() || !run_->stopped.empty()) return;
-  const auto all = diagnostics::gpus_in(*doors_.snapshot());
+  const SnapshotPtr snapshot = doors_.snapshot();
+  if (const std::string why = why_users_unknown(*snapshot, look); !why.empty()) return yield(why);
+  const auto all = diagnostics::gpus_in(*snapshot);
   const diagnostics::GpuSight sight{.gpus = all, .look = &*users_, .holder = doors_.holder()};
   if (const std::string why = diagnostics::newcomer(sight, run_->plan.gpus); !why.empty()) yield(why);
 }
@@ -202,21 +205,26 @@ std::optional<Duration> Validator::last_pass(const std::vector<Subject>& gpus,
 void Validator::make_plan(MonoTime now) {
   Run& run = *run_;
   const ValidatorSettings settings = doors_.settings();
+  const SnapshotPtr snapshot = doors_.snapshot();
   PlanInput input{.allowed = settings.allowed,
                   .job = run.work.facts,
                   .held = run.work.gpus,
                   .idle = {},
                   .busy = {},
+                  .is_driver_silent = is_driver_silent(*snapshot),
                   .wanted_by = doors_.wanted_by(),
                   .last_pass = last_pass(run.work.gpus, settings.quick),
                   .quick = settings.quick,
                   .deep = settings.deep,
                   .most = settings.most};
-  const diagnostics::GpuSight sight{
-      .gpus = run.work.gpus, .look = users_ ? &*users_ : nullptr, .holder = doors_.holder()};
-  diagnostics::IdleGpus idle = diagnostics::idle_gpus(sight);
-  input.idle = std::move(idle.idle);
-  input.busy = std::move(idle.busy);
+  if (users_) input.busy = why_users_unknown(*snapshot, *users_);
+  if (input.busy.empty()) {
+    const diagnostics::GpuSight sight{
+        .gpus = run.work.gpus, .look = users_ ? &*users_ : nullptr, .holder = doors_.holder()};
+    diagnostics::IdleGpus idle = diagnostics::idle_gpus(sight);
+    input.idle = std::move(idle.idle);
+    input.busy = std::move(idle.busy);
+  }
   run.plan = plan_validation(input);
   run.has_plan = true;
   run.has_yielded = run.plan.yields;

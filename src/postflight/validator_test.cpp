@@ -133,6 +133,15 @@ class ValidatorOfANode : public testing::Test {
                                       seen_on(gpu(1), "processes.count", Value(count))};
   }
 
+  // As gpu.present and gpu.processes answer then.
+  void hang_driver() {
+    results_["gpu.present"].observations =
+        Observations{seen_on(host_subject(), "driver.state", Value(std::string("unresponsive")))};
+    CheckResult& users = results_["gpu.processes"];
+    users.health = Health::unknown;
+    users.observations = {};
+  }
+
   Result<Operation> start(const std::string& check, const std::vector<Subject>& gpus) {
     if (!refusal_.empty()) return fail(Errc::conflict, refusal_);
     running_ = {};
@@ -333,6 +342,29 @@ TEST_F(ValidatorOfANode, the_state_of_busy_gpus_is_the_state_of_the_checks) {
   EXPECT_EQ(finished_[0].record.depth, Depth::passive);
   EXPECT_THAT(finished_[0].record.cause, HasSubstr("is in use by 1 process"));
   EXPECT_EQ(validator_->counts().waiting, 1) << "diagnostics are tried again";
+}
+
+TEST_F(ValidatorOfANode, a_driver_that_hangs_is_the_cause_that_is_stated) {
+  run_job("a");
+  hang_driver();
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_THAT(started_, IsEmpty());
+  EXPECT_THAT(finished_[0].record.cause, HasSubstr("because NVIDIA's driver does not answer"));
+  run_job("b");
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(2));
+  EXPECT_THAT(finished_[1].record.cause, HasSubstr("because NVIDIA's driver does not answer"))
+      << "the driver lists no GPU any more";
+}
+
+TEST_F(ValidatorOfANode, a_driver_that_hangs_ends_the_diagnostic) {
+  run_job("a");
+  pass(25s, false);
+  ASSERT_THAT(started_, SizeIs(1));
+  hang_driver();
+  pass(2s, false);
+  EXPECT_THAT(cancelled_, ElementsAre("NVIDIA's driver does not answer"));
 }
 
 TEST_F(ValidatorOfANode, failed_jobs_come_first) {
