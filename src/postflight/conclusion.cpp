@@ -80,9 +80,17 @@ std::string counts_text(const ConclusionInput& input) {
   return text + " ran";
 }
 
+// Why GPUs of the job were not tested; empty: they were, or a diagnostic ended early. Before the comparison:
+// pages show the beginning.
+std::string untested_text(const ConclusionInput& input) {
+  const bool is_untested = input.plan.depth == learning::Depth::passive || input.plan.yields;
+  return is_untested ? "; " + input.plan.reason : "";
+}
+
 std::string summary_of(const ConclusionInput& input, const ValidationResult& result,
                        const Comparison& comparison) {
   std::string text = counts_text(input);
+  text += untested_text(input);
   if (result.record.verdict == Verdict::failed && comparison.sentences.empty()) {
     std::string cause = first_text(result.record.checks, Health::failed);
     if (cause.empty()) cause = first_text(result.record.checks, Health::degraded);

@@ -303,31 +303,37 @@ void Validator::yield(const std::string& why) {
 void Validator::finish(Instant now) {
   const std::unique_ptr<Run> ended = std::move(run_);
   Run& run = *ended;
-  const ValidationResult result = conclude({.node = node_,
-                                            .job = run.work.job,
-                                            .facts = run.work.facts,
-                                            .plan = run.plan,
-                                            .tries = run.work.tries,
-                                            .start = run.work.start,
-                                            .end = now.wall,
-                                            .gpus = run.work.gpus,
-                                            .before = run.work.before,
-                                            .passive = std::move(run.work.passive),
-                                            .measured = std::move(run.measured),
-                                            .missing = std::move(run.missing),
-                                            .stopped = run.stopped});
+  ValidationResult result = conclude({.node = node_,
+                                      .job = run.work.job,
+                                      .facts = run.work.facts,
+                                      .plan = run.plan,
+                                      .tries = run.work.tries,
+                                      .start = run.work.start,
+                                      .end = now.wall,
+                                      .gpus = run.work.gpus,
+                                      .before = run.work.before,
+                                      .passive = std::move(run.work.passive),
+                                      .measured = std::move(run.measured),
+                                      .missing = std::move(run.missing),
+                                      .stopped = run.stopped});
   write(node_job_of(node_, run.work.job, run.work.facts, run.work.gpus));
-  keep(result);
-  if (run.has_yielded) retry(std::move(run.work), result, now);
+  const Duration pause = doors_.settings().retry;
+  const bool is_repeated = run.has_yielded && may_retry(run.work, result, now);
+  if (is_repeated) result.summary += "; the diagnostics are tried again in " + format_duration(pause);
+  keep(std::move(result));
+  if (is_repeated) retry(std::move(run.work), now);
   journal();
 }
 
 // The GPUs of a node that did not pass need no further proof.
-void Validator::retry(Work work, const ValidationResult& result, Instant now) {
+bool Validator::may_retry(const Work& work, const ValidationResult& result, Instant now) const {
   const Duration pause = doors_.settings().retry;
   const bool is_late = now.wall + pause - work.job.end > kRetryWithin;
-  if (pause == Duration{0} || is_late || work.tries >= kMostTries || result.record.verdict == Verdict::failed)
-    return;
+  return pause > Duration{0} && !is_late && work.tries < kMostTries &&
+         result.record.verdict != Verdict::failed;
+}
+
+void Validator::retry(Work work, Instant now) {
   if (queue_.size() >= kMostQueued) return;
   Work again;
   again.number = next_number_++;
@@ -335,7 +341,7 @@ void Validator::retry(Work work, const ValidationResult& result, Instant now) {
   again.before = std::move(work.before);
   again.gpus = std::move(work.gpus);
   again.tries = work.tries + 1;
-  again.ready_at = now.mono + pause;
+  again.ready_at = now.mono + doors_.settings().retry;
   queue_.push_back(std::move(again));
 }
 

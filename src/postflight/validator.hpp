@@ -158,7 +158,8 @@ class Validator {
   void judge(const Operation& operation);
   void yield(const std::string& why);
   void finish(Instant now);
-  void retry(Work work, const learning::ValidationResult& result, Instant now);
+  [[nodiscard]] bool may_retry(const Work& work, const learning::ValidationResult& result, Instant now) const;
+  void retry(Work work, Instant now);
   void keep(learning::ValidationResult result);
   void write(learning::HistoryRecord record);
   void journal();

@@ -25,6 +25,7 @@ using learning::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class SteppedClock final : public Clock {
@@ -342,6 +343,13 @@ TEST_F(ValidatorOfANode, the_state_of_busy_gpus_is_the_state_of_the_checks) {
   EXPECT_EQ(finished_[0].record.depth, Depth::passive);
   EXPECT_THAT(finished_[0].record.cause, HasSubstr("is in use by 1 process"));
   EXPECT_EQ(validator_->counts().waiting, 1) << "diagnostics are tried again";
+  EXPECT_EQ(
+      finished_[0].summary,
+      "2 checks ran; passive checks only, because gpu/0000:00:00.0 is in use by 1 process; all of 2 checks "
+      "are as good as before the job; the diagnostics are tried again in 5m");
+  pass(12min);
+  ASSERT_THAT(finished_, SizeIs(3));
+  EXPECT_THAT(finished_[2].summary, Not(HasSubstr("tried again"))) << "the third try is the last one";
 }
 
 TEST_F(ValidatorOfANode, a_driver_that_hangs_is_the_cause_that_is_stated) {
