@@ -28,6 +28,14 @@ std::vector<Subject> gpus_with(const NodeSnapshot& snapshot, const std::vector<i
   return held;
 }
 
+// Checks without an answer.
+std::vector<MissingResult> missing_of(const std::set<std::string>& pending) {
+  std::vector<MissingResult> missing;
+  for (const std::string& check : pending)
+    missing.push_back({check, "no answer within " + format_duration(Validator::kPassive)});
+  return missing;
+}
+
 }  // namespace
 
 Validator::Validator(std::string node, const Clock& clock, ValidatorDoors doors)
@@ -54,26 +62,89 @@ void Validator::begin_job(const std::string& job) {
 void Validator::end_job(EndedJob job) {
   auto before = running_.extract(job.job);
   if (stopping_ || doors_.settings().allowed == Allowed::off) return;
-  if (queue_.size() + (run_ ? 1 : 0) >= kMostQueued) {
-    ++counts_.dropped;
-    logging::log_warning("a job is not validated, because too many validations wait", {{"job", job.job}});
-    return;
-  }
   Work work;
   work.number = next_number_++;
   work.gpus = gpus_with(*doors_.snapshot(), job.gpus);
   if (before) work.before = std::move(before.mapped());
   work.job = std::move(job);
   work.ready_at = clock_.now().mono;
+  if (open_ends() >= kMostQueued) return join(std::move(work));
   queue_.push_back(std::move(work));
   journal();
   begin_due(clock_.now());
 }
 
+// First tries that have not ended.
+std::size_t Validator::open_ends() const {
+  return queue_.size() + (run_ && run_->work.tries == 1 ? 1 : 0);
+}
+
+Validator::Work* Validator::find_work(std::uint64_t number) {
+  for (auto* list : {&queue_, &retries_})
+    if (const auto found = std::ranges::find(*list, number, &Work::number); found != list->end())
+      return &*found;
+  return shared_ && shared_->work.number == number ? &shared_->work : nullptr;
+}
+
+void Validator::join(Work work) {
+  if (joined_.size() >= kMostJoined) return note_dropped(work.job.job);
+  ++counts_.joined;
+  joined_.push_back(std::move(work));
+  if (!shared_) begin_shared(clock_.now());
+}
+
+// Jobs that end from now on wait for the next run: these checks can be older than their end.
+void Validator::begin_shared(Instant now) {
+  shared_ = std::make_unique<Shared>();
+  shared_->ends = std::exchange(joined_, {});
+  shared_->work.number = next_number_++;
+  begin_passive(shared_->work, now);
+}
+
+void Validator::finish_shared(Instant now) {
+  const auto is_over = [&] {
+    return shared_->work.pending.empty() || now.mono >= shared_->work.begun + kPassive;
+  };
+  if (!shared_ || !is_over()) return;
+  const std::unique_ptr<Shared> ended = std::move(shared_);
+  for (Work& end : ended->ends)
+    conclude_joined(std::move(end), ended->work, now);
+  if (!joined_.empty()) begin_shared(now);
+}
+
+void Validator::conclude_joined(Work end, const Work& passive, Instant now) {
+  Plan plan;
+  plan.reason = "passive checks only, because too many validations wait";
+  write(node_job_of(node_, end.job, end.facts, end.gpus));
+  keep(conclude({.node = node_,
+                 .job = std::move(end.job),
+                 .facts = std::move(end.facts),
+                 .plan = std::move(plan),
+                 .tries = 1,
+                 .start = passive.start,
+                 .end = now.wall,
+                 .gpus = std::move(end.gpus),
+                 .before = std::move(end.before),
+                 .passive = passive.passive,
+                 .measured = {},
+                 .missing = missing_of(passive.pending),
+                 .stopped = {}}));
+}
+
+void Validator::note_dropped(const std::string& job) {
+  ++counts_.dropped;
+  const MonoTime now = clock_.now().mono;
+  if (warned_ && now < *warned_ + kWarnEvery) return;
+  warned_ = now;
+  logging::log_warning("jobs end faster than this node can be checked, so some are not validated",
+                       {{"job", job}, {"since_start", std::to_string(counts_.dropped)}});
+}
+
 // Passive checks of all jobs run at once, also while another job has its diagnostics.
 void Validator::begin_due(Instant now) {
-  for (Work& work : queue_)
-    if (!work.has_begun && now.mono >= work.ready_at) begin_passive(work, now);
+  for (auto* list : {&queue_, &retries_})
+    for (Work& work : *list)
+      if (!work.has_begun && now.mono >= work.ready_at) begin_passive(work, now);
 }
 
 void Validator::begin_passive(Work& work, Instant now) {
@@ -91,8 +162,8 @@ void Validator::begin_passive(Work& work, Instant now) {
 }
 
 void Validator::take_passive(std::uint64_t number, const CheckResult& result) {
-  const auto work = std::ranges::find(queue_, number, &Work::number);
-  if (work == queue_.end() || work->pending.erase(result.check) == 0) return;
+  Work* work = find_work(number);
+  if (work == nullptr || work->pending.erase(result.check) == 0) return;
   if (result.health != Health::unsupported) work->passive.push_back(result);
 }
 
@@ -103,17 +174,21 @@ bool Validator::is_ready(const Work& work, MonoTime now) const {
 }
 
 void Validator::ask_due(MonoTime now) {
-  for (Work& work : queue_) {
-    const bool is_early = !work.has_begun || now < work.begun + kSettle;
-    if (is_early || work.has_facts || (work.asked && now < *work.asked + kAskAgain)) continue;
-    work.asked = now;
-    doors_.ask(work.job.job, [this, number = work.number](std::optional<JobFacts> facts) {
-      const auto found = std::ranges::find(queue_, number, &Work::number);
-      if (!facts || found == queue_.end()) return;
-      found->facts = *std::move(facts);
-      found->has_facts = true;
-    });
-  }
+  for (auto* list : {&queue_, &retries_})
+    for (Work& work : *list)
+      ask_about(work, now);
+}
+
+void Validator::ask_about(Work& work, MonoTime now) {
+  const bool is_early = !work.has_begun || now < work.begun + kSettle;
+  if (is_early || work.has_facts || (work.asked && now < *work.asked + kAskAgain)) return;
+  work.asked = now;
+  doors_.ask(work.job.job, [this, number = work.number](std::optional<JobFacts> facts) {
+    Work* found = find_work(number);
+    if (!facts || found == nullptr) return;
+    found->facts = *std::move(facts);
+    found->has_facts = true;
+  });
 }
 
 MonoTime Validator::poll() {
@@ -121,26 +196,30 @@ MonoTime Validator::poll() {
   if (stopping_) return now.mono + kIdle;
   begin_due(now);
   ask_due(now.mono);
+  finish_shared(now);
   if (!run_) begin_next(now.mono);
   if (run_) advance(now);
-  if (run_) return now.mono + kSoon;
+  if (run_ || shared_) return now.mono + kSoon;
   MonoTime next = now.mono + kIdle;
-  for (const Work& work : queue_)
-    next = std::min(next, work.has_begun ? std::max(work.begun + kSettle, now.mono + kSoon) : work.ready_at);
+  for (const auto* list : {&queue_, &retries_})
+    for (const Work& work : *list)
+      next =
+          std::min(next, work.has_begun ? std::max(work.begun + kSettle, now.mono + kSoon) : work.ready_at);
   return next;
 }
 
 void Validator::begin_next(MonoTime now) {
-  auto best = queue_.end();
-  for (auto work = queue_.begin(); work != queue_.end(); ++work)
-    if (is_ready(*work, now) && (best == queue_.end() || is_more_urgent(work->facts, best->facts)))
-      best = work;
-  if (best == queue_.end()) return;
+  const Work* best = nullptr;  // of two that are as urgent, the first try
+  for (const auto* list : {&queue_, &retries_})
+    for (const Work& work : *list)
+      if (is_ready(work, now) && (best == nullptr || is_more_urgent(work.facts, best->facts))) best = &work;
+  if (best == nullptr) return;
+  const std::uint64_t number = best->number;
   run_ = std::make_unique<Run>();
-  run_->work = std::move(*best);
-  queue_.erase(best);
-  for (const std::string& check : run_->work.pending)
-    run_->missing.push_back({check, "no answer within " + format_duration(kPassive)});
+  run_->work = std::move(*find_work(number));
+  for (auto* list : {&queue_, &retries_})
+    std::erase_if(*list, [number](const Work& work) { return work.number == number; });
+  run_->missing = missing_of(run_->work.pending);
   users_.reset();
   next_look_ = now;
 }
@@ -334,7 +413,6 @@ bool Validator::may_retry(const Work& work, const ValidationResult& result, Inst
 }
 
 void Validator::retry(Work work, Instant now) {
-  if (queue_.size() >= kMostQueued) return;
   Work again;
   again.number = next_number_++;
   again.job = std::move(work.job);
@@ -342,7 +420,10 @@ void Validator::retry(Work work, Instant now) {
   again.gpus = std::move(work.gpus);
   again.tries = work.tries + 1;
   again.ready_at = now.mono + doors_.settings().retry;
-  queue_.push_back(std::move(again));
+  retries_.push_back(std::move(again));
+  if (retries_.size() <= kMostRetries) return;
+  retries_.pop_front();
+  ++counts_.dropped_retries;
 }
 
 void Validator::write(learning::HistoryRecord record) {
@@ -371,12 +452,12 @@ void Validator::keep(ValidationResult result) {
   if (results_.size() > kKept) results_.pop_front();
 }
 
-// First tries only: what yielded has a record already.
+// First tries only: a job whose diagnostics yielded has a record already, and a shared run ends soon.
 void Validator::journal() {
   std::vector<EndedJob> open;
   if (run_ && run_->work.tries == 1) open.push_back(run_->work.job);
   for (const Work& work : queue_)
-    if (work.tries == 1) open.push_back(work.job);
+    open.push_back(work.job);
   if (auto text = to_text(open); text != journaled_) {
     journaled_ = text;
     doors_.remember_open(std::move(text));
@@ -394,7 +475,8 @@ std::vector<ValidationResult> Validator::results() const {
 
 ValidatorCounts Validator::counts() const {
   ValidatorCounts counts = counts_;
-  counts.waiting = queue_.size() + (run_ ? 1 : 0);
+  counts.waiting = queue_.size() + retries_.size() + joined_.size() + (run_ ? 1 : 0) +
+                   (shared_ ? shared_->ends.size() : 0);
   return counts;
 }
 

@@ -428,18 +428,64 @@ TEST_F(ValidatorOfANode, a_diagnostic_that_cannot_run_is_unknown_and_the_next_on
   EXPECT_EQ(validator_->counts().waiting, 0) << "it is not repeated";
 }
 
-TEST_F(ValidatorOfANode, jobs_beyond_the_limit_are_counted) {
-  for (int at = 0; at < 40; ++at)
+TEST_F(ValidatorOfANode, jobs_beyond_the_limit_share_one_run_of_the_passive_checks) {
+  for (int at = 0; at < 32; ++at)
+    run_job("j" + std::to_string(at));
+  EXPECT_EQ(validator_->counts().waiting, Validator::kMostQueued);
+  silent_ = "gpu.ecc";
+  run_job("first");  // its run waits for gpu.ecc
+  const int runs = looks_["gpu.present"];
+  set("gpu.present", Health::degraded);
+  for (int at = 0; at < 20; ++at)
+    run_job("late" + std::to_string(at));
+  EXPECT_EQ(looks_["gpu.present"], runs) << "they wait for the run that begins after their end";
+  EXPECT_EQ(validator_->counts().joined, 21);
+  EXPECT_EQ(validator_->counts().dropped, 0);
+  silent_.clear();
+  validator_->poll();
+  EXPECT_EQ(looks_["gpu.present"], runs + 1) << "one run for all of them";
+  validator_->poll();
+  ASSERT_THAT(finished_, SizeIs(21));
+  EXPECT_EQ(finished_[20].record.job, "late19");
+  EXPECT_EQ(finished_[20].record.depth, Depth::passive);
+  EXPECT_THAT(finished_[20].summary, HasSubstr("because too many validations wait"));
+  EXPECT_THAT(finished_[0].summary, HasSubstr("gpu.ecc has no result"));
+  pass(40min);
+  EXPECT_THAT(finished_, SizeIs(53)) << "no job is left out";
+  EXPECT_EQ(validator_->counts().waiting, 0);
+}
+
+TEST_F(ValidatorOfANode, jobs_beyond_the_limit_of_one_run_are_counted) {
+  silent_ = "gpu.ecc";
+  for (std::size_t at = 0; at < Validator::kMostQueued + 1 + Validator::kMostJoined + 8; ++at)
     validator_->end_job({.job = "j" + std::to_string(at),
                          .name = {},
                          .start = clock_.now().wall,
                          .end = clock_.now().wall,
                          .gpus = {}});
-  EXPECT_EQ(validator_->counts().waiting, Validator::kMostQueued);
   EXPECT_EQ(validator_->counts().dropped, 8);
-  pass(10min);
+  pass(20min);
   EXPECT_EQ(validator_->counts().waiting, 0);
-  EXPECT_THAT(validator_->results(), SizeIs(32));
+  EXPECT_THAT(finished_, SizeIs(Validator::kMostQueued + 1 + Validator::kMostJoined));
+}
+
+TEST_F(ValidatorOfANode, repetitions_do_not_displace_a_job_that_ends) {
+  settings_.retry = 5h;
+  set_processes(1);
+  for (int at = 0; at < 40; ++at) {
+    run_job("busy" + std::to_string(at));
+    pass(30s);
+  }
+  EXPECT_THAT(finished_, SizeIs(40));
+  EXPECT_EQ(validator_->counts().waiting, Validator::kMostRetries);
+  EXPECT_EQ(validator_->counts().dropped_retries, 8) << "the oldest";
+  const int runs = looks_["gpu.ecc"];
+  set_processes(0);
+  run_job("new");
+  EXPECT_EQ(looks_["gpu.ecc"], runs + 1) << "passive checks at once";
+  pass(60s);
+  EXPECT_EQ(finished_.back().record.job, "new");
+  EXPECT_EQ(finished_.back().record.depth, Depth::quick);
 }
 
 TEST_F(ValidatorOfANode, what_a_killed_agent_left_is_recorded_as_unknown) {
