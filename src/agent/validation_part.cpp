@@ -261,6 +261,12 @@ std::string ValidationPart::metrics() const {
   add(logging::MetricType::counter, "autopilot_validations_dropped_total",
       "Jobs that were not validated, because too many validations waited.",
       static_cast<double>(counts.dropped));
+  add(logging::MetricType::counter, "autopilot_validations_joined_total",
+      "Jobs that share one run of the passive checks, because too many validations waited.",
+      static_cast<double>(counts.joined));
+  add(logging::MetricType::counter, "autopilot_validations_repetitions_dropped_total",
+      "Repetitions of validations that did not happen, because too many waited.",
+      static_cast<double>(counts.dropped_retries));
   add(logging::MetricType::gauge, "autopilot_validations_waiting", "Validations that have not ended.",
       static_cast<double>(counts.waiting));
   return std::move(metrics).take();

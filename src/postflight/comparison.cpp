@@ -9,6 +9,8 @@
 
 #include "core/parse.hpp"
 #include "core/text.hpp"
+#include "postflight/record_id.hpp"
+#include "postflight/snapshot_facts.hpp"
 
 namespace autopilot::postflight {
 namespace {
@@ -181,17 +183,21 @@ std::string to_sentence(const Comparison& comparison) {
 }
 
 std::vector<learning::Measurement> measurements_of(const std::string& check, const Observations& observations,
-                                                   const std::string& node, WallTime time) {
+                                                   const NodeSnapshot& snapshot, const std::string& node,
+                                                   const std::string& run, WallTime time) {
   std::vector<learning::Measurement> measurements;
   for (const Observation& one : observations) {
     const auto rate = rate_of(one);
     if (!rate) continue;
     learning::Measurement measurement;
+    measurement.kind = kind_of(snapshot, one.subject);
+    if (measurement.kind.empty()) continue;
     measurement.place = {.cluster = {}, .node = node, .gpu = card_of(one.subject)};
     measurement.time = time;
     measurement.check = check;
     measurement.metric = std::string(std::string_view(one.name));
     measurement.values = {*rate};
+    measurement.id = record_id(node + "/" + run + "/" + measurement.metric + "/" + measurement.place.gpu);
     measurements.push_back(std::move(measurement));
   }
   return measurements;

@@ -8,6 +8,7 @@
 
 #include "core/check_result.hpp"
 #include "core/observation.hpp"
+#include "core/snapshot.hpp"
 #include "core/subject.hpp"
 #include "learning/records.hpp"
 
@@ -46,9 +47,13 @@ inline constexpr double kWorseShare = 0.95;
 // "2 of 16 checks are not as good as before the job: ..."; empty: nothing was compared.
 [[nodiscard]] std::string to_sentence(const Comparison& comparison);
 
-// One measurement for each rate of a GPU. `cluster`, `kind` and `id` are for the caller.
+// One measurement for each rate of a GPU, with the kind of machine as `snapshot` has it; none for a GPU whose
+// kind is unknown, because a baseline is of one kind. `cluster` is for the caller. `run` is the id of the
+// diagnostic on this node.
 [[nodiscard]] std::vector<learning::Measurement> measurements_of(const std::string& check,
                                                                  const Observations& observations,
-                                                                 const std::string& node, WallTime time);
+                                                                 const NodeSnapshot& snapshot,
+                                                                 const std::string& node,
+                                                                 const std::string& run, WallTime time);
 
 }  // namespace autopilot::postflight

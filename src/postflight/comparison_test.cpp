@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "learning/baseline/kind.hpp"
+#include "learning/record_check.hpp"
 #include "tests/support/diagnostics/gpu_fixture.hpp"
 
 namespace autopilot::postflight {
@@ -49,6 +51,23 @@ CheckResult rated(double rate, const Subject& subject) {
   one.value = Value(rate);
   result.observations = Observations{one};
   return result;
+}
+
+Observation text_about(const Subject& subject, std::string_view name, const std::string& text) {
+  Observation one;
+  one.name = name;
+  one.subject = subject;
+  one.value = Value(text);
+  return one;
+}
+
+NodeSnapshot snapshot_of_h100(const Subject& subject) {
+  CheckResult driver = compared_result("gpu.driver");
+  driver.observations = Observations{text_about(host_subject(), "driver.version", "570.86.15"),
+                                     text_about(subject, "gpu.model", "NVIDIA H100 80GB HBM3")};
+  NodeSnapshot snapshot;
+  snapshot.results.push_back(std::move(driver));
+  return snapshot;
 }
 
 const std::vector<Subject> kHeld{gpu(0), gpu(1)};
@@ -128,13 +147,23 @@ TEST(ComparisonOfChecks, injected_findings_change_nothing) {
 }
 
 TEST(ComparisonOfChecks, rates_become_measurements_of_the_card) {
-  const auto measured =
-      measurements_of("gpu.pcie_bandwidth", rated(25, gpu(1)).observations.all(), "n0", kCompared);
+  const NodeSnapshot snapshot = snapshot_of_h100(gpu(1));
+  const Observations rates = rated(25, gpu(1)).observations.all();
+  const auto measured = measurements_of("gpu.pcie_bandwidth", rates, snapshot, "n0", "op-1", kCompared);
   ASSERT_THAT(measured, SizeIs(1));
+  EXPECT_TRUE(learning::check(measured[0])) << learning::check(measured[0]).error().what;
+  EXPECT_EQ(measured[0].kind, "gpu=NVIDIA H100 80GB HBM3;driver=570");
+  EXPECT_TRUE(learning::parse_kind(measured[0].kind));
   EXPECT_EQ(measured[0].place.gpu, "GPU-1");
   EXPECT_EQ(measured[0].place.node, "n0");
   EXPECT_EQ(measured[0].metric, "pcie_bandwidth.host_to_device");
   EXPECT_THAT(measured[0].values, ElementsAre(25));
+}
+
+TEST(ComparisonOfChecks, a_gpu_of_unknown_kind_has_no_measurement) {
+  const NodeSnapshot snapshot = snapshot_of_h100(gpu(0));
+  const Observations rates = rated(25, gpu(1)).observations.all();
+  EXPECT_THAT(measurements_of("gpu.pcie_bandwidth", rates, snapshot, "n0", "op-1", kCompared), IsEmpty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "postflight/comparison.hpp"
+#include "postflight/record_id.hpp"
 
 namespace autopilot::postflight {
 namespace {
@@ -18,7 +19,7 @@ using learning::Verdict;
 constexpr std::size_t kMostOutcomes = 256;
 
 std::string validation_id(const std::string& node, const EndedJob& job) {
-  return job.job + "@" + node + "@" + format_time(job.end);
+  return record_id(job.job + "@" + node + "@" + format_time(job.end));
 }
 
 void append(std::vector<CheckOutcome>& all, std::vector<CheckOutcome> more) {
@@ -79,9 +80,17 @@ std::string counts_text(const ConclusionInput& input) {
   return text + " ran";
 }
 
+// Why GPUs of the job were not tested; empty: they were, or a diagnostic ended early. Before the comparison:
+// pages show the beginning.
+std::string untested_text(const ConclusionInput& input) {
+  const bool is_untested = input.plan.depth == learning::Depth::passive || input.plan.yields;
+  return is_untested ? "; " + input.plan.reason : "";
+}
+
 std::string summary_of(const ConclusionInput& input, const ValidationResult& result,
                        const Comparison& comparison) {
   std::string text = counts_text(input);
+  text += untested_text(input);
   if (result.record.verdict == Verdict::failed && comparison.sentences.empty()) {
     std::string cause = first_text(result.record.checks, Health::failed);
     if (cause.empty()) cause = first_text(result.record.checks, Health::degraded);
@@ -115,7 +124,7 @@ ValidationResult conclude(const ConclusionInput& input) {
   Comparison comparison = compare(input.before, after, input.gpus);
   ValidationResult result = result_of_job(input.node, input.job);
   result.record.start = input.start;
-  result.record.end = input.end;
+  result.record.end = std::max(input.start, input.end);  // a clock may be set back
   result.record.depth = input.plan.depth;
   result.record.verdict = verdict_of(input, outcomes, comparison);
   result.record.cause =
@@ -150,14 +159,14 @@ ValidationResult not_validated(const std::string& node, const EndedJob& job, con
 learning::NodeJob node_job_of(const std::string& node, const EndedJob& job, const JobFacts& facts,
                               std::span<const Subject> gpus) {
   learning::NodeJob record;
-  record.id = job.job + "@" + node;
+  record.id = record_id(job.job + "@" + node);
   record.place.node = node;
   record.job = job.job;
   record.name = job.name;
   for (const Subject& gpu : gpus)
     record.gpus.push_back(card_of(gpu));
   record.start = job.start;
-  record.end = job.end;
+  record.end = std::max(job.start, job.end);  // a clock may be set back
   record.outcome = facts.outcome;
   record.failure = facts.failure;
   return record;

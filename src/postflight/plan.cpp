@@ -20,6 +20,7 @@ std::string count_of_gpus(std::size_t count) {
 // Why no diagnostic is due, independent of the users of the GPUs; empty: diagnostics are due.
 std::string why_only_passive(const PlanInput& input) {
   if (input.allowed != Allowed::quick) return "`validation.on_job_end` allows passive checks only";
+  if (input.held.empty() && input.is_driver_silent) return "NVIDIA's driver does not answer";
   if (input.held.empty()) return "the job held no GPU that the driver lists";
   if (input.quick.empty() && input.deep.empty()) return "this machine offers no diagnostic of GPUs";
   const bool is_fresh = input.last_pass && *input.last_pass < kFreshPass;

@@ -29,10 +29,11 @@ struct JobFacts {
 struct PlanInput {
   Allowed allowed = Allowed::passive;
   JobFacts job;
-  std::vector<Subject> held;  // GPUs that the job held
-  std::vector<Subject> idle;  // of `held`
-  std::string busy;           // why a GPU of `held` is not idle, in a sentence; empty: all are idle
-  std::string wanted_by;      // the next job, or a test of the gate, that waits for GPUs; empty: none
+  std::vector<Subject> held;      // GPUs that the job held
+  std::vector<Subject> idle;      // of `held`
+  std::string busy;               // why a GPU of `held` is not idle, in a sentence; empty: all are idle
+  bool is_driver_silent = false;  // NVIDIA's driver does not answer
+  std::string wanted_by;          // the next job, or a test of the gate, that waits for GPUs; empty: none
   // Age of the oldest pass record that counts: of each quick diagnostic on each GPU of `held`, the newest.
   // nullopt: one is missing.
   std::optional<Duration> last_pass;

@@ -6,8 +6,10 @@
 
 #include "diagnostics/cluster/deep_test_words.hpp"
 #include "diagnostics/schedule/idle_now.hpp"
+#include "learning/record_check.hpp"
 #include "logging/log.hpp"
 #include "postflight/comparison.hpp"
+#include "postflight/snapshot_facts.hpp"
 
 namespace autopilot::postflight {
 namespace {
@@ -24,6 +26,14 @@ std::vector<Subject> gpus_with(const NodeSnapshot& snapshot, const std::vector<i
   for (const Subject& gpu : diagnostics::gpus_in(snapshot))
     if (gpu.index && std::ranges::find(indexes, *gpu.index) != indexes.end()) held.push_back(gpu);
   return held;
+}
+
+// Checks without an answer.
+std::vector<MissingResult> missing_of(const std::set<std::string>& pending) {
+  std::vector<MissingResult> missing;
+  for (const std::string& check : pending)
+    missing.push_back({check, "no answer within " + format_duration(Validator::kPassive)});
+  return missing;
 }
 
 }  // namespace
@@ -52,26 +62,89 @@ void Validator::begin_job(const std::string& job) {
 void Validator::end_job(EndedJob job) {
   auto before = running_.extract(job.job);
   if (stopping_ || doors_.settings().allowed == Allowed::off) return;
-  if (queue_.size() + (run_ ? 1 : 0) >= kMostQueued) {
-    ++counts_.dropped;
-    logging::log_warning("a job is not validated, because too many validations wait", {{"job", job.job}});
-    return;
-  }
   Work work;
   work.number = next_number_++;
   work.gpus = gpus_with(*doors_.snapshot(), job.gpus);
   if (before) work.before = std::move(before.mapped());
   work.job = std::move(job);
   work.ready_at = clock_.now().mono;
+  if (open_ends() >= kMostQueued) return join(std::move(work));
   queue_.push_back(std::move(work));
   journal();
   begin_due(clock_.now());
 }
 
+// First tries that have not ended.
+std::size_t Validator::open_ends() const {
+  return queue_.size() + (run_ && run_->work.tries == 1 ? 1 : 0);
+}
+
+Validator::Work* Validator::find_work(std::uint64_t number) {
+  for (auto* list : {&queue_, &retries_})
+    if (const auto found = std::ranges::find(*list, number, &Work::number); found != list->end())
+      return &*found;
+  return shared_ && shared_->work.number == number ? &shared_->work : nullptr;
+}
+
+void Validator::join(Work work) {
+  if (joined_.size() >= kMostJoined) return note_dropped(work.job.job);
+  ++counts_.joined;
+  joined_.push_back(std::move(work));
+  if (!shared_) begin_shared(clock_.now());
+}
+
+// Jobs that end from now on wait for the next run: these checks can be older than their end.
+void Validator::begin_shared(Instant now) {
+  shared_ = std::make_unique<Shared>();
+  shared_->ends = std::exchange(joined_, {});
+  shared_->work.number = next_number_++;
+  begin_passive(shared_->work, now);
+}
+
+void Validator::finish_shared(Instant now) {
+  const auto is_over = [&] {
+    return shared_->work.pending.empty() || now.mono >= shared_->work.begun + kPassive;
+  };
+  if (!shared_ || !is_over()) return;
+  const std::unique_ptr<Shared> ended = std::move(shared_);
+  for (Work& end : ended->ends)
+    conclude_joined(std::move(end), ended->work, now);
+  if (!joined_.empty()) begin_shared(now);
+}
+
+void Validator::conclude_joined(Work end, const Work& passive, Instant now) {
+  Plan plan;
+  plan.reason = "passive checks only, because too many validations wait";
+  write(node_job_of(node_, end.job, end.facts, end.gpus));
+  keep(conclude({.node = node_,
+                 .job = std::move(end.job),
+                 .facts = std::move(end.facts),
+                 .plan = std::move(plan),
+                 .tries = 1,
+                 .start = passive.start,
+                 .end = now.wall,
+                 .gpus = std::move(end.gpus),
+                 .before = std::move(end.before),
+                 .passive = passive.passive,
+                 .measured = {},
+                 .missing = missing_of(passive.pending),
+                 .stopped = {}}));
+}
+
+void Validator::note_dropped(const std::string& job) {
+  ++counts_.dropped;
+  const MonoTime now = clock_.now().mono;
+  if (warned_ && now < *warned_ + kWarnEvery) return;
+  warned_ = now;
+  logging::log_warning("jobs end faster than this node can be checked, so some are not validated",
+                       {{"job", job}, {"since_start", std::to_string(counts_.dropped)}});
+}
+
 // Passive checks of all jobs run at once, also while another job has its diagnostics.
 void Validator::begin_due(Instant now) {
-  for (Work& work : queue_)
-    if (!work.has_begun && now.mono >= work.ready_at) begin_passive(work, now);
+  for (auto* list : {&queue_, &retries_})
+    for (Work& work : *list)
+      if (!work.has_begun && now.mono >= work.ready_at) begin_passive(work, now);
 }
 
 void Validator::begin_passive(Work& work, Instant now) {
@@ -89,8 +162,8 @@ void Validator::begin_passive(Work& work, Instant now) {
 }
 
 void Validator::take_passive(std::uint64_t number, const CheckResult& result) {
-  const auto work = std::ranges::find(queue_, number, &Work::number);
-  if (work == queue_.end() || work->pending.erase(result.check) == 0) return;
+  Work* work = find_work(number);
+  if (work == nullptr || work->pending.erase(result.check) == 0) return;
   if (result.health != Health::unsupported) work->passive.push_back(result);
 }
 
@@ -101,17 +174,21 @@ bool Validator::is_ready(const Work& work, MonoTime now) const {
 }
 
 void Validator::ask_due(MonoTime now) {
-  for (Work& work : queue_) {
-    const bool is_early = !work.has_begun || now < work.begun + kSettle;
-    if (is_early || work.has_facts || (work.asked && now < *work.asked + kAskAgain)) continue;
-    work.asked = now;
-    doors_.ask(work.job.job, [this, number = work.number](std::optional<JobFacts> facts) {
-      const auto found = std::ranges::find(queue_, number, &Work::number);
-      if (!facts || found == queue_.end()) return;
-      found->facts = *std::move(facts);
-      found->has_facts = true;
-    });
-  }
+  for (auto* list : {&queue_, &retries_})
+    for (Work& work : *list)
+      ask_about(work, now);
+}
+
+void Validator::ask_about(Work& work, MonoTime now) {
+  const bool is_early = !work.has_begun || now < work.begun + kSettle;
+  if (is_early || work.has_facts || (work.asked && now < *work.asked + kAskAgain)) return;
+  work.asked = now;
+  doors_.ask(work.job.job, [this, number = work.number](std::optional<JobFacts> facts) {
+    Work* found = find_work(number);
+    if (!facts || found == nullptr) return;
+    found->facts = *std::move(facts);
+    found->has_facts = true;
+  });
 }
 
 MonoTime Validator::poll() {
@@ -119,26 +196,30 @@ MonoTime Validator::poll() {
   if (stopping_) return now.mono + kIdle;
   begin_due(now);
   ask_due(now.mono);
+  finish_shared(now);
   if (!run_) begin_next(now.mono);
   if (run_) advance(now);
-  if (run_) return now.mono + kSoon;
+  if (run_ || shared_) return now.mono + kSoon;
   MonoTime next = now.mono + kIdle;
-  for (const Work& work : queue_)
-    next = std::min(next, work.has_begun ? std::max(work.begun + kSettle, now.mono + kSoon) : work.ready_at);
+  for (const auto* list : {&queue_, &retries_})
+    for (const Work& work : *list)
+      next =
+          std::min(next, work.has_begun ? std::max(work.begun + kSettle, now.mono + kSoon) : work.ready_at);
   return next;
 }
 
 void Validator::begin_next(MonoTime now) {
-  auto best = queue_.end();
-  for (auto work = queue_.begin(); work != queue_.end(); ++work)
-    if (is_ready(*work, now) && (best == queue_.end() || is_more_urgent(work->facts, best->facts)))
-      best = work;
-  if (best == queue_.end()) return;
+  const Work* best = nullptr;  // of two that are as urgent, the first try
+  for (const auto* list : {&queue_, &retries_})
+    for (const Work& work : *list)
+      if (is_ready(work, now) && (best == nullptr || is_more_urgent(work.facts, best->facts))) best = &work;
+  if (best == nullptr) return;
+  const std::uint64_t number = best->number;
   run_ = std::make_unique<Run>();
-  run_->work = std::move(*best);
-  queue_.erase(best);
-  for (const std::string& check : run_->work.pending)
-    run_->missing.push_back({check, "no answer within " + format_duration(kPassive)});
+  run_->work = std::move(*find_work(number));
+  for (auto* list : {&queue_, &retries_})
+    std::erase_if(*list, [number](const Work& work) { return work.number == number; });
+  run_->missing = missing_of(run_->work.pending);
   users_.reset();
   next_look_ = now;
 }
@@ -177,7 +258,9 @@ void Validator::look(MonoTime now) {
 void Validator::take_look(const CheckResult& look) {
   users_ = look;
   if (!run_ || run_->operation.empty() || !run_->stopped.empty()) return;
-  const auto all = diagnostics::gpus_in(*doors_.snapshot());
+  const SnapshotPtr snapshot = doors_.snapshot();
+  if (const std::string why = why_users_unknown(*snapshot, look); !why.empty()) return yield(why);
+  const auto all = diagnostics::gpus_in(*snapshot);
   const diagnostics::GpuSight sight{.gpus = all, .look = &*users_, .holder = doors_.holder()};
   if (const std::string why = diagnostics::newcomer(sight, run_->plan.gpus); !why.empty()) yield(why);
 }
@@ -201,21 +284,26 @@ std::optional<Duration> Validator::last_pass(const std::vector<Subject>& gpus,
 void Validator::make_plan(MonoTime now) {
   Run& run = *run_;
   const ValidatorSettings settings = doors_.settings();
+  const SnapshotPtr snapshot = doors_.snapshot();
   PlanInput input{.allowed = settings.allowed,
                   .job = run.work.facts,
                   .held = run.work.gpus,
                   .idle = {},
                   .busy = {},
+                  .is_driver_silent = is_driver_silent(*snapshot),
                   .wanted_by = doors_.wanted_by(),
                   .last_pass = last_pass(run.work.gpus, settings.quick),
                   .quick = settings.quick,
                   .deep = settings.deep,
                   .most = settings.most};
-  const diagnostics::GpuSight sight{
-      .gpus = run.work.gpus, .look = users_ ? &*users_ : nullptr, .holder = doors_.holder()};
-  diagnostics::IdleGpus idle = diagnostics::idle_gpus(sight);
-  input.idle = std::move(idle.idle);
-  input.busy = std::move(idle.busy);
+  if (users_) input.busy = why_users_unknown(*snapshot, *users_);
+  if (input.busy.empty()) {
+    const diagnostics::GpuSight sight{
+        .gpus = run.work.gpus, .look = users_ ? &*users_ : nullptr, .holder = doors_.holder()};
+    diagnostics::IdleGpus idle = diagnostics::idle_gpus(sight);
+    input.idle = std::move(idle.idle);
+    input.busy = std::move(idle.busy);
+  }
   run.plan = plan_validation(input);
   run.has_plan = true;
   run.has_yielded = run.plan.yields;
@@ -271,13 +359,10 @@ void Validator::judge(const Operation& operation) {
     run_->judging.reset();
     run_->measured.push_back(result);
   });
-  if (doors_.sink) {
-    auto measurements = measurements_of(operation.kind, operation.observations, node_, operation.created);
-    for (learning::Measurement& one : measurements) {
-      one.id = operation.id + "/" + one.metric + "/" + one.place.gpu;
-      doors_.sink(std::move(one));
-    }
-  }
+  for (learning::Measurement& one :
+       measurements_of(operation.kind, operation.observations, *doors_.snapshot(), node_, operation.id,
+                       operation.created))
+    write(std::move(one));
   if (is_asked) return;
   run.judging.reset();
   run.missing.push_back({operation.kind, "its check is disabled"});
@@ -297,40 +382,54 @@ void Validator::yield(const std::string& why) {
 void Validator::finish(Instant now) {
   const std::unique_ptr<Run> ended = std::move(run_);
   Run& run = *ended;
-  const ValidationResult result = conclude({.node = node_,
-                                            .job = run.work.job,
-                                            .facts = run.work.facts,
-                                            .plan = run.plan,
-                                            .tries = run.work.tries,
-                                            .start = run.work.start,
-                                            .end = now.wall,
-                                            .gpus = run.work.gpus,
-                                            .before = run.work.before,
-                                            .passive = std::move(run.work.passive),
-                                            .measured = std::move(run.measured),
-                                            .missing = std::move(run.missing),
-                                            .stopped = run.stopped});
-  if (doors_.sink) doors_.sink(node_job_of(node_, run.work.job, run.work.facts, run.work.gpus));
-  keep(result);
-  if (run.has_yielded) retry(std::move(run.work), result, now);
+  ValidationResult result = conclude({.node = node_,
+                                      .job = run.work.job,
+                                      .facts = run.work.facts,
+                                      .plan = run.plan,
+                                      .tries = run.work.tries,
+                                      .start = run.work.start,
+                                      .end = now.wall,
+                                      .gpus = run.work.gpus,
+                                      .before = run.work.before,
+                                      .passive = std::move(run.work.passive),
+                                      .measured = std::move(run.measured),
+                                      .missing = std::move(run.missing),
+                                      .stopped = run.stopped});
+  write(node_job_of(node_, run.work.job, run.work.facts, run.work.gpus));
+  const Duration pause = doors_.settings().retry;
+  const bool is_repeated = run.has_yielded && may_retry(run.work, result, now);
+  if (is_repeated) result.summary += "; the diagnostics are tried again in " + format_duration(pause);
+  keep(std::move(result));
+  if (is_repeated) retry(std::move(run.work), now);
   journal();
 }
 
 // The GPUs of a node that did not pass need no further proof.
-void Validator::retry(Work work, const ValidationResult& result, Instant now) {
+bool Validator::may_retry(const Work& work, const ValidationResult& result, Instant now) const {
   const Duration pause = doors_.settings().retry;
   const bool is_late = now.wall + pause - work.job.end > kRetryWithin;
-  if (pause == Duration{0} || is_late || work.tries >= kMostTries || result.record.verdict == Verdict::failed)
-    return;
-  if (queue_.size() >= kMostQueued) return;
+  return pause > Duration{0} && !is_late && work.tries < kMostTries &&
+         result.record.verdict != Verdict::failed;
+}
+
+void Validator::retry(Work work, Instant now) {
   Work again;
   again.number = next_number_++;
   again.job = std::move(work.job);
   again.before = std::move(work.before);
   again.gpus = std::move(work.gpus);
   again.tries = work.tries + 1;
-  again.ready_at = now.mono + pause;
-  queue_.push_back(std::move(again));
+  again.ready_at = now.mono + doors_.settings().retry;
+  retries_.push_back(std::move(again));
+  if (retries_.size() <= kMostRetries) return;
+  retries_.pop_front();
+  ++counts_.dropped_retries;
+}
+
+void Validator::write(learning::HistoryRecord record) {
+  if (!doors_.sink) return;
+  learning::fit(record);
+  doors_.sink(std::move(record));
 }
 
 // A repeated validation replaces the one before.
@@ -346,19 +445,19 @@ void Validator::keep(ValidationResult result) {
       ++counts_.unknown;
       break;
   }
-  if (doors_.sink) doors_.sink(result.record);
+  write(result.record);
   if (doors_.on_finished) doors_.on_finished(result);
   std::erase_if(results_, [&](const ValidationResult& one) { return one.record.id == result.record.id; });
   results_.push_back(std::move(result));
   if (results_.size() > kKept) results_.pop_front();
 }
 
-// First tries only: what yielded has a record already.
+// First tries only: a job whose diagnostics yielded has a record already, and a shared run ends soon.
 void Validator::journal() {
   std::vector<EndedJob> open;
   if (run_ && run_->work.tries == 1) open.push_back(run_->work.job);
   for (const Work& work : queue_)
-    if (work.tries == 1) open.push_back(work.job);
+    open.push_back(work.job);
   if (auto text = to_text(open); text != journaled_) {
     journaled_ = text;
     doors_.remember_open(std::move(text));
@@ -376,7 +475,8 @@ std::vector<ValidationResult> Validator::results() const {
 
 ValidatorCounts Validator::counts() const {
   ValidatorCounts counts = counts_;
-  counts.waiting = queue_.size() + (run_ ? 1 : 0);
+  counts.waiting = queue_.size() + retries_.size() + joined_.size() + (run_ ? 1 : 0) +
+                   (shared_ ? shared_->ends.size() : 0);
   return counts;
 }
 

@@ -66,16 +66,22 @@ struct ValidatorDoors {
 struct ValidatorCounts {
   std::uint64_t passed = 0, failed = 0, unknown = 0;  // validations that ended, repeated ones each time
   std::uint64_t yielded = 0;                          // diagnostics that ended for another user of the GPUs
-  std::uint64_t dropped = 0;                          // ended jobs beyond kMostQueued
+  std::uint64_t joined = 0;                           // ended jobs beyond kMostQueued: passive checks only
+  std::uint64_t dropped = 0;                          // ended jobs beyond kMostJoined
+  std::uint64_t dropped_retries = 0;                  // repetitions beyond kMostRetries, the oldest first
   std::size_t waiting = 0;                            // jobs whose validation has not ended, repeats included
 };
 
 // Validates this node whenever a job ends. Passive checks run at once; then diagnostics, of one job at a
-// time, failed jobs first. A diagnostic yields to the next user of its GPUs. On the thread of the loop;
-// driven by poll().
+// time, failed jobs first. While too many jobs wait for that, one run of the passive checks validates all
+// jobs that end before it begins. A diagnostic yields to the next user of its GPUs. On the thread of the
+// loop; driven by poll().
 class Validator {
  public:
-  static constexpr std::size_t kMostQueued = kMostOpenJobs;
+  static constexpr std::size_t kMostQueued = kMostOpenJobs;  // repetitions not counted
+  static constexpr std::size_t kMostRetries = 32;
+  static constexpr std::size_t kMostJoined = 256;  // that wait for one run of the passive checks
+  static constexpr Duration kWarnEvery = std::chrono::minutes{10};  // about dropped jobs
   static constexpr std::size_t kMostRunning = 64;  // jobs whose state before is kept: JobFinder::kMostJobs
   static constexpr std::size_t kKept = 64;         // results; the oldest are removed first
   static constexpr Duration kPassive = std::chrono::seconds{90};  // until a check without an answer is left
@@ -144,10 +150,24 @@ class Validator {
     bool has_yielded = false;
   };
 
+  // Ended jobs that one run of the passive checks validates.
+  struct Shared {
+    Work work;  // of the passive checks; has no job
+    std::vector<Work> ends;
+  };
+
+  [[nodiscard]] Work* find_work(std::uint64_t number);
+  [[nodiscard]] std::size_t open_ends() const;
+  void join(Work work);
+  void begin_shared(Instant now);
+  void finish_shared(Instant now);
+  void conclude_joined(Work end, const Work& passive, Instant now);
+  void note_dropped(const std::string& job);
   void begin_passive(Work& work, Instant now);
   void take_passive(std::uint64_t number, const CheckResult& result);
   void begin_due(Instant now);
   void ask_due(MonoTime now);
+  void ask_about(Work& work, MonoTime now);
   [[nodiscard]] bool is_ready(const Work& work, MonoTime now) const;
   void begin_next(MonoTime now);
   void advance(Instant now);
@@ -158,8 +178,10 @@ class Validator {
   void judge(const Operation& operation);
   void yield(const std::string& why);
   void finish(Instant now);
-  void retry(Work work, const learning::ValidationResult& result, Instant now);
+  [[nodiscard]] bool may_retry(const Work& work, const learning::ValidationResult& result, Instant now) const;
+  void retry(Work work, Instant now);
   void keep(learning::ValidationResult result);
+  void write(learning::HistoryRecord record);
   void journal();
   [[nodiscard]] std::optional<Duration> last_pass(const std::vector<Subject>& gpus,
                                                   const std::vector<std::string>& checks) const;
@@ -168,15 +190,19 @@ class Validator {
   const Clock& clock_;
   const ValidatorDoors doors_;
   std::map<std::string, CheckResults> running_;  // state before, by job
-  std::deque<Work> queue_;
-  std::unique_ptr<Run> run_;          // null: none
-  std::optional<CheckResult> users_;  // of gpu.processes
+  std::deque<Work> queue_;                       // first tries
+  std::deque<Work> retries_;                     // the oldest first
+  std::vector<Work> joined_;                     // ends that wait for the next shared run
+  std::unique_ptr<Shared> shared_;               // null: none
+  std::unique_ptr<Run> run_;                     // null: none
+  std::optional<CheckResult> users_;             // of gpu.processes
   bool is_looking_ = false;
   MonoTime next_look_{};
   std::deque<learning::ValidationResult> results_;  // oldest first
   ValidatorCounts counts_;
   std::uint64_t next_number_ = 1;
   std::string journaled_;
+  std::optional<MonoTime> warned_;  // about dropped jobs
   bool stopping_ = false;
 };
 

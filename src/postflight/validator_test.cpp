@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "learning/record_check.hpp"
 #include "tests/support/diagnostics/gpu_fixture.hpp"
 
 namespace autopilot::postflight {
@@ -24,6 +25,7 @@ using learning::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class SteppedClock final : public Clock {
@@ -59,7 +61,9 @@ class ValidatorOfANode : public testing::Test {
                  .deep = {"gpu.memory_test"}};
     results_["gpu.present"].observations =
         Observations{seen_on(gpu(0), "gpu.state", Value(std::string("ok"))),
-                     seen_on(gpu(1), "gpu.state", Value(std::string("ok")))};
+                     seen_on(gpu(1), "gpu.state", Value(std::string("ok"))),
+                     seen_on(gpu(0), "gpu.model", Value(std::string("NVIDIA H100"))),
+                     seen_on(gpu(1), "gpu.model", Value(std::string("NVIDIA H100")))};
     for (const char* check : {"gpu.present", "gpu.ecc", "gpu.pcie_bandwidth", "gpu.sdc", "gpu.memory_test"})
       set(check, Health::healthy);
     set_processes(0);
@@ -91,7 +95,11 @@ class ValidatorOfANode : public testing::Test {
       if (answers_) done(facts_[job]);
     };
     doors.remember_open = [this](std::string value) { open_ = std::move(value); };
-    doors.sink = [this](learning::HistoryRecord record) { history_.push_back(std::move(record)); };
+    doors.sink = [this](learning::HistoryRecord record) {
+      const Status storable = learning::check(record);
+      EXPECT_TRUE(storable) << learning::type_of(record) << ": " << storable.error().what;
+      history_.push_back(std::move(record));
+    };
     doors.on_finished = [this](const ValidationResult& result) { finished_.push_back(result); };
     return std::make_unique<Validator>("n0", clock_, std::move(doors));
   }
@@ -126,11 +134,21 @@ class ValidatorOfANode : public testing::Test {
                                       seen_on(gpu(1), "processes.count", Value(count))};
   }
 
+  // As gpu.present and gpu.processes answer then.
+  void hang_driver() {
+    results_["gpu.present"].observations =
+        Observations{seen_on(host_subject(), "driver.state", Value(std::string("unresponsive")))};
+    CheckResult& users = results_["gpu.processes"];
+    users.health = Health::unknown;
+    users.observations = {};
+  }
+
   Result<Operation> start(const std::string& check, const std::vector<Subject>& gpus) {
     if (!refusal_.empty()) return fail(Errc::conflict, refusal_);
     running_ = {};
     running_.id = "op-" + std::to_string(++started_count_);
     running_.kind = check;
+    running_.created = clock_.now().wall;
     running_.state = OperationState::running;
     running_.reservation = gpus;
     started_.push_back(check);
@@ -208,10 +226,36 @@ TEST_F(ValidatorOfANode, writes_the_job_and_the_validation_to_history) {
   EXPECT_EQ(std::get<learning::Validation>(history_[1]).verdict, Verdict::passed);
 }
 
+TEST_F(ValidatorOfANode, what_a_diagnostic_measured_is_written_with_the_kind_of_machine) {
+  run_job("a");
+  pass(25s, false);
+  ASSERT_THAT(started_, SizeIs(1));
+  Observation rate = seen_on(gpu(1), "pcie_bandwidth.host_to_device", Value(25.0));
+  rate.unit = "gigabytes_per_second";
+  running_.observations = {rate};
+  end(OperationState::succeeded);
+  ASSERT_THAT(history_, SizeIs(1));
+  const auto& measurement = std::get<learning::Measurement>(history_[0]);
+  EXPECT_EQ(measurement.kind, "gpu=NVIDIA H100");
+  EXPECT_THAT(measurement.values, ElementsAre(25));
+}
+
+TEST_F(ValidatorOfANode, jobs_with_long_keys_reach_history_one_by_one) {
+  const std::string key(300, 'k');
+  run_job(key + "1");
+  run_job(key + "2");
+  pass(2min);
+  ASSERT_THAT(history_, SizeIs(4)) << "job and validation of each";
+  EXPECT_NE(learning::id_of(history_[0]), learning::id_of(history_[2]));
+  EXPECT_NE(learning::id_of(history_[1]), learning::id_of(history_[3]));
+  EXPECT_THAT(validator_->results(), SizeIs(2));
+}
+
 TEST_F(ValidatorOfANode, a_check_that_fails_after_the_job_is_worse_than_before) {
   validator_->begin_job("a");
   set("gpu.ecc", Health::degraded);
-  validator_->end_job({.job = "a", .name = "a", .start = {}, .end = clock_.now().wall, .gpus = {1}});
+  validator_->end_job(
+      {.job = "a", .name = "a", .start = clock_.now().wall, .end = clock_.now().wall, .gpus = {1}});
   pass(60s);
   ASSERT_THAT(finished_, SizeIs(1));
   EXPECT_EQ(finished_[0].record.verdict, Verdict::failed);
@@ -299,13 +343,44 @@ TEST_F(ValidatorOfANode, the_state_of_busy_gpus_is_the_state_of_the_checks) {
   EXPECT_EQ(finished_[0].record.depth, Depth::passive);
   EXPECT_THAT(finished_[0].record.cause, HasSubstr("is in use by 1 process"));
   EXPECT_EQ(validator_->counts().waiting, 1) << "diagnostics are tried again";
+  EXPECT_EQ(
+      finished_[0].summary,
+      "2 checks ran; passive checks only, because gpu/0000:00:00.0 is in use by 1 process; all of 2 checks "
+      "are as good as before the job; the diagnostics are tried again in 5m");
+  pass(12min);
+  ASSERT_THAT(finished_, SizeIs(3));
+  EXPECT_THAT(finished_[2].summary, Not(HasSubstr("tried again"))) << "the third try is the last one";
+}
+
+TEST_F(ValidatorOfANode, a_driver_that_hangs_is_the_cause_that_is_stated) {
+  run_job("a");
+  hang_driver();
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_THAT(started_, IsEmpty());
+  EXPECT_THAT(finished_[0].record.cause, HasSubstr("because NVIDIA's driver does not answer"));
+  run_job("b");
+  pass(60s);
+  ASSERT_THAT(finished_, SizeIs(2));
+  EXPECT_THAT(finished_[1].record.cause, HasSubstr("because NVIDIA's driver does not answer"))
+      << "the driver lists no GPU any more";
+}
+
+TEST_F(ValidatorOfANode, a_driver_that_hangs_ends_the_diagnostic) {
+  run_job("a");
+  pass(25s, false);
+  ASSERT_THAT(started_, SizeIs(1));
+  hang_driver();
+  pass(2s, false);
+  EXPECT_THAT(cancelled_, ElementsAre("NVIDIA's driver does not answer"));
 }
 
 TEST_F(ValidatorOfANode, failed_jobs_come_first) {
   facts_["b"] = {
       .outcome = JobOutcome::failed, .failure = "application", .failure_text = "CUDA ran out of memory"};
   run_job("a");
-  validator_->end_job({.job = "b", .name = "b", .start = {}, .end = clock_.now().wall, .gpus = {1}});
+  validator_->end_job(
+      {.job = "b", .name = "b", .start = clock_.now().wall, .end = clock_.now().wall, .gpus = {1}});
   pass(60s);
   ASSERT_THAT(finished_, SizeIs(2));
   EXPECT_EQ(finished_[0].record.job, "b");
@@ -353,14 +428,64 @@ TEST_F(ValidatorOfANode, a_diagnostic_that_cannot_run_is_unknown_and_the_next_on
   EXPECT_EQ(validator_->counts().waiting, 0) << "it is not repeated";
 }
 
-TEST_F(ValidatorOfANode, jobs_beyond_the_limit_are_counted) {
-  for (int at = 0; at < 40; ++at)
-    validator_->end_job({.job = "j" + std::to_string(at), .name = {}, .start = {}, .end = {}, .gpus = {}});
+TEST_F(ValidatorOfANode, jobs_beyond_the_limit_share_one_run_of_the_passive_checks) {
+  for (int at = 0; at < 32; ++at)
+    run_job("j" + std::to_string(at));
   EXPECT_EQ(validator_->counts().waiting, Validator::kMostQueued);
-  EXPECT_EQ(validator_->counts().dropped, 8);
-  pass(10min);
+  silent_ = "gpu.ecc";
+  run_job("first");  // its run waits for gpu.ecc
+  const int runs = looks_["gpu.present"];
+  set("gpu.present", Health::degraded);
+  for (int at = 0; at < 20; ++at)
+    run_job("late" + std::to_string(at));
+  EXPECT_EQ(looks_["gpu.present"], runs) << "they wait for the run that begins after their end";
+  EXPECT_EQ(validator_->counts().joined, 21);
+  EXPECT_EQ(validator_->counts().dropped, 0);
+  silent_.clear();
+  validator_->poll();
+  EXPECT_EQ(looks_["gpu.present"], runs + 1) << "one run for all of them";
+  validator_->poll();
+  ASSERT_THAT(finished_, SizeIs(21));
+  EXPECT_EQ(finished_[20].record.job, "late19");
+  EXPECT_EQ(finished_[20].record.depth, Depth::passive);
+  EXPECT_THAT(finished_[20].summary, HasSubstr("because too many validations wait"));
+  EXPECT_THAT(finished_[0].summary, HasSubstr("gpu.ecc has no result"));
+  pass(40min);
+  EXPECT_THAT(finished_, SizeIs(53)) << "no job is left out";
   EXPECT_EQ(validator_->counts().waiting, 0);
-  EXPECT_THAT(validator_->results(), SizeIs(32));
+}
+
+TEST_F(ValidatorOfANode, jobs_beyond_the_limit_of_one_run_are_counted) {
+  silent_ = "gpu.ecc";
+  for (std::size_t at = 0; at < Validator::kMostQueued + 1 + Validator::kMostJoined + 8; ++at)
+    validator_->end_job({.job = "j" + std::to_string(at),
+                         .name = {},
+                         .start = clock_.now().wall,
+                         .end = clock_.now().wall,
+                         .gpus = {}});
+  EXPECT_EQ(validator_->counts().dropped, 8);
+  pass(20min);
+  EXPECT_EQ(validator_->counts().waiting, 0);
+  EXPECT_THAT(finished_, SizeIs(Validator::kMostQueued + 1 + Validator::kMostJoined));
+}
+
+TEST_F(ValidatorOfANode, repetitions_do_not_displace_a_job_that_ends) {
+  settings_.retry = 5h;
+  set_processes(1);
+  for (int at = 0; at < 40; ++at) {
+    run_job("busy" + std::to_string(at));
+    pass(30s);
+  }
+  EXPECT_THAT(finished_, SizeIs(40));
+  EXPECT_EQ(validator_->counts().waiting, Validator::kMostRetries);
+  EXPECT_EQ(validator_->counts().dropped_retries, 8) << "the oldest";
+  const int runs = looks_["gpu.ecc"];
+  set_processes(0);
+  run_job("new");
+  EXPECT_EQ(looks_["gpu.ecc"], runs + 1) << "passive checks at once";
+  pass(60s);
+  EXPECT_EQ(finished_.back().record.job, "new");
+  EXPECT_EQ(finished_.back().record.depth, Depth::quick);
 }
 
 TEST_F(ValidatorOfANode, what_a_killed_agent_left_is_recorded_as_unknown) {

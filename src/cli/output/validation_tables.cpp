@@ -42,14 +42,15 @@ std::string_view verdict_text(Verdict verdict) {
 std::string_view depth_text(learning::Depth depth) {
   switch (depth) {
     case learning::Depth::passive:
-      return "checks";
+      return "passive";
     case learning::Depth::quick:
       return "quick";
     case learning::Depth::deep:
+      return "deep";
     case learning::Depth::pair:
       break;
   }
-  return "deep";
+  return "pair";
 }
 
 std::string gpus_text(const std::vector<int>& gpus) {
@@ -81,6 +82,7 @@ std::string render_validations(const api::ValidationList& list, WallTime now, co
 
 std::vector<std::string> sentences_of(const learning::ValidationResult& result) {
   std::string first = std::string(verdict_text(result.record.verdict)) + ": " + result.summary;
+  if (result.summary.find(result.record.cause) != std::string::npos) return {std::move(first)};
   return {std::move(first), result.record.cause};
 }
 

@@ -10,6 +10,7 @@ namespace autopilot::cli {
 namespace {
 
 using api::testing::sample_validations;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -29,6 +30,20 @@ TEST(ValidationTable, an_empty_list_is_a_sentence) {
   EXPECT_THAT(table, HasSubstr("No validation has ended"));
   EXPECT_THAT(table, Not(HasSubstr("RESULT")));
   EXPECT_EQ(health_of(api::ValidationList{}), Health::healthy);
+}
+
+TEST(ValidationTable, a_validation_without_diagnostics_has_the_depth_passive_and_its_cause) {
+  api::ValidationList list = sample_validations();
+  learning::ValidationResult& result = list.validations[0];
+  result.record.depth = learning::Depth::passive;
+  result.record.verdict = learning::Verdict::passed;
+  result.record.cause = "passive checks only, because GPU 0 is in use";
+  result.summary = "31 checks ran; " + result.record.cause + "; the diagnostics are tried again in 5m";
+  const std::string table = render_validations(list, result.record.end, {});
+  EXPECT_THAT(table, HasSubstr("passed  passive  0,3"));
+  EXPECT_THAT(table, AllOf(HasSubstr("GPU 0 is in use; "), HasSubstr("the diagnostics are tried again")));
+  EXPECT_EQ(health_of(list), Health::healthy);
+  EXPECT_THAT(sentences_of(result), ElementsAre("passed: " + result.summary)) << "the cause is not repeated";
 }
 
 TEST(ValidationTable, a_page_about_the_job_has_result_and_reason) {
