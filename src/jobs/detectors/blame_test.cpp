@@ -189,8 +189,9 @@ TEST(Blame, replicas_with_different_load_are_not_accused) {
 }
 
 TEST(Blame, hints_alone_accuse_no_part) {
+  // A process that waits for a processor in a slow job says by itself what holds it up.
   for (const PeerRule& rule : peer_rules())
-    if (rule.sign == Sign::hint) {
+    if (rule.sign == Sign::hint && rule.signal != "run_delay_high") {
       EXPECT_EQ(judge_signals({rule.signal}).verdict, BlameVerdict::none) << rule.signal;
     }
 }
