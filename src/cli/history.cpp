@@ -22,6 +22,7 @@
 #include "cli/output/print.hpp"
 #include "cli/verbs.hpp"
 #include "host/clock/system_clock.hpp"
+#include "learning/record_check.hpp"
 
 namespace autopilot::cli {
 namespace {

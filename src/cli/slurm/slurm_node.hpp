@@ -21,8 +21,9 @@ struct SlurmNode {
   [[nodiscard]] bool is_in(std::string_view state) const;
   // Gets no new job: DRAIN, DOWN, FAIL, FAILING, or a state of a reboot or of power saving.
   [[nodiscard]] bool is_unavailable() const;
-  // Drained, and besides only at work, of a lasting kind such as CLOUD, or kept for jobs. False in a state that
-  // a resume would end or that must end first, such as DOWN or a requested reboot, and in any unknown state.
+  // Drained, and besides only at work, of a lasting kind such as CLOUD, or kept for jobs. False in a state
+  // that a resume would end or that must end first, such as DOWN or a requested reboot, and in any unknown
+  // state.
   [[nodiscard]] bool is_only_drained() const;
   [[nodiscard]] bool has_own_reason() const { return reason.starts_with(kOwnDrain); }
 };
