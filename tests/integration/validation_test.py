@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Validation of a simulated machine when a job ends: real processes with ranks, simulated GPUs, the real probe."""
 
+import glob
 import json
 import os
 import signal
@@ -89,6 +90,12 @@ class ValidationTest(unittest.TestCase):
     def operations(self, agent):
         return [one for one in json.loads(agent.get("/v1/operations"))["items"] if one["owner"] == "validation"]
 
+    def measurements(self, agent):
+        node = json.loads(agent.get("/v1/validations"))["node"]
+        [path] = glob.glob(f"{agent.folder}/state/simulated/*-history.db")
+        code, out, _ = harness.run("nodes", "history", node, "--history", path, "-o", "json")
+        return [one for one in json.loads(out)["records"] if one["type"] == "measurement"] if code == 0 else []
+
     def test_the_idle_gpus_of_a_job_that_ended_are_tested_and_people_see_it(self):
         agent = self.agent({"on_job_end": "quick"})
         job, key = self.job(agent)
@@ -110,6 +117,8 @@ class ValidationTest(unittest.TestCase):
         self.assertIn('autopilot_validations_total{verdict="passed"} 1', agent.get("/metrics"))
         harness.wait_until(lambda: [one for one in json.loads(agent.request("GET", "/v1/events", headers={"Accept": "application/json"})[1])["items"]
                                     if one["kind"] == "validation_finished" and one["subject"]["key"] == key], "the event is stored")
+        measured = harness.wait_until(lambda: self.measurements(agent), "what the diagnostics measured is in history")
+        self.assertRegex(measured[0]["kind"], "^gpu=.+;driver=[0-9]+$")
 
     def test_without_permission_for_load_a_fault_during_the_job_is_still_named(self):
         agent = self.agent({})
