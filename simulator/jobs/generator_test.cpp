@@ -15,7 +15,7 @@ namespace {
 
 using jobs::Metric;
 
-constexpr std::uint64_t kDigestOfSeed2 = 9781910737432469276ULL;
+constexpr std::uint64_t kDigestOfSeed2 = 6930388985436260440ULL;
 
 std::vector<jobs::Record> records_of(Scenario scenario, jobs::Labels* labels = nullptr) {
   Generator generator(std::move(scenario));
