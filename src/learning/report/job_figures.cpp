@@ -67,7 +67,7 @@ void add_lost(LostGpuHours& lost, const WholeJob& job) {
 }
 
 // The worst answer of each check and card; without answers that are unknown.
-using Answers = std::map<std::pair<std::string_view, std::string_view>, Health>;
+using Answers = std::map<std::pair<std::string, std::string>, Health>;
 
 int badness_of(Health health) {
   if (health == Health::failed) return 2;
