@@ -123,11 +123,14 @@ class JobFinder::State {
     const auto facts = pods_.find(process.owner.pod_uid);
     if (facts == pods_.end()) return std::nullopt;
     const PodFacts& pod = facts->second;
+    std::optional<JobIdentity> own;
+    if (!pod.name.empty()) own = identify_pod(pod);
+    // Pods of a rendezvous are one job, unless they have owners that say otherwise.
     const auto shared = rendezvous_.find(pod.uid);
-    if (unowned_.contains(pod.uid) && shared != rendezvous_.end())
+    if (shared != rendezvous_.end() && (unowned_.contains(pod.uid) || (own && own->owner.empty())))
       return JobIdentity{
           .key = bounded_key(pod.name_space + "/" + shared->second), .name = shared->second, .pod = pod.name};
-    if (!pod.name.empty()) return identify_pod(pod);
+    if (own) return own;
     return JobIdentity{.key = node_ + "/pod-" + pod.uid, .name = "pod " + pod.uid};
   }
 

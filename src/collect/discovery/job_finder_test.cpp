@@ -156,6 +156,19 @@ TEST_F(JobFinderTest, joins_pods_without_an_api_server_by_their_rendezvous) {
   EXPECT_THAT(seen.not_seen, Contains(HasSubstr("permission to list pods")));
 }
 
+TEST_F(JobFinderTest, joins_pods_without_owners_by_their_rendezvous) {
+  machine_.add({.pid = 51,
+                .name = "python3",
+                .environment = worker(3, 8, 0, "llama-master-0"),
+                .cgroup = pod_group()});
+  pods_[kUid] = {.uid = kUid, .name_space = "ml", .name = "llama-worker-0"};
+  const SeenJobs seen = look();
+  ASSERT_THAT(seen.jobs, SizeIs(1));
+  EXPECT_EQ(seen.jobs[0].record.job, "ml/llama-master-0:29500");
+  EXPECT_THAT(ranks_of(seen.jobs[0]), ElementsAre(3));
+  EXPECT_THAT(seen.not_seen, IsEmpty());
+}
+
 TEST_F(JobFinderTest, sees_servers_of_a_deployment_as_replicas) {
   machine_.add({.pid = 51,
                 .name = "python3",
