@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running jobs in a cluster: the agents of two real nodes see the ranks of one job, which the controller joins; the other replica sends
-agents to the leader; a new leader learns the jobs from the agents. The ranks are shells with the environment of a launcher."""
+agents to the leader; a new leader learns the jobs from the agents. The ranks are programs with the environment of a launcher."""
 
 import json
 import unittest
@@ -17,7 +17,7 @@ PATIENCE = 120
 def job(name, nodes):
     """One rank on each node."""
     def rank(number, node):
-        main = {"name": "main", "image": images.name_of("busybox"), "command": ["/bin/busybox", "sleep", "1000000"],
+        main = {"name": "main", "image": images.name_of("busybox"), "command": ["/bin/sleep", "1000000"],
                 "env": [{"name": key, "value": value} for key, value in {
                     "RANK": str(number), "WORLD_SIZE": str(len(nodes)), "MASTER_ADDR": "ring-0", "MASTER_PORT": "29500"}.items()]}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{name}-{number}", "namespace": TEAM, "labels": {"of": name}}, "spec": {
