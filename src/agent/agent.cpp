@@ -345,7 +345,6 @@ void Agent::join_cluster() {
   machine_.tests->put(
       std::string(diagnostics::kDeepTestCheck),
       fail(Errc::unavailable, "the Node object, which holds the deep diagnostics, was not read yet"));
-  // The kubelet knows each GPU of a pod, the cluster only that it has some.
   if (lists_pods()) {
     sources.note_holders = [this](const Observations& holders) {
       runtime_.note_users(holders);
@@ -450,8 +449,11 @@ Status Agent::offer_network_tests() {
 }
 
 // The cluster is asked for the pods of this node.
+// For the owners of jobs, and for the pods that hold GPUs where no kubelet is asked.
 bool Agent::lists_pods() const {
-  return options_.cluster && machine_.has_accelerator && options_.config.kubelet.helper_socket.empty();
+  const bool is_kubelet_asked = !options_.config.kubelet.helper_socket.empty();
+  return options_.cluster &&
+         (options_.config.jobs.enabled || (machine_.has_accelerator && !is_kubelet_asked));
 }
 
 Status Agent::watch_jobs() {
