@@ -461,11 +461,13 @@ Status Agent::watch_jobs() {
   JobsPartContext context{.loop = loop_};
   context.machine.host = machine_.simulated ? with_processes_of_this_machine(machine_.host) : machine_.host;
   context.machine.node = machine_.node;
-  // A recording has other processes than this machine.
-  const std::string& socket = options_.config.jobs.helper_socket;
-  if (!socket.empty() && !context.machine.host->files.is_tree()) {
-    context.machine.helper_socket = socket;
-    context.machine.processes = std::make_shared<host::HelperProcesses>(socket);
+  // A recording has other processes and files than this machine.
+  if (!context.machine.host->files.is_tree()) {
+    context.machine.kubelet_socket = options_.config.kubelet.helper_socket;
+    if (const std::string& socket = options_.config.jobs.helper_socket; !socket.empty()) {
+      context.machine.helper_socket = socket;
+      context.machine.processes = std::make_shared<host::HelperProcesses>(socket);
+    }
   }
   if (options_.config.jobs.enabled && lists_pods()) node_pods_ = std::make_shared<NodePods>();
   context.machine.pods = node_pods_;

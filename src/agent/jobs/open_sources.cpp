@@ -18,6 +18,7 @@
 #include "collect/telemetry/sampler.hpp"
 #include "core/log_parts.hpp"
 #include "host/helpers/helper_client.hpp"
+#include "host/kubelet/pod_logs.hpp"
 #include "host/nccl_ras/ras_helper.hpp"
 
 namespace autopilot::agent {
@@ -67,6 +68,18 @@ Result<std::string> read_kernel_log(const host::Host& host, MonoTime deadline) {
 std::function<std::optional<collect::PodEnd>(const std::string&)> pod_end_of(const JobsMachine& machine) {
   if (!machine.pods) return {};
   return [pods = machine.pods](const std::string& uid) { return pods->end(uid); };
+}
+
+// For the helper, which opens a log of a pod.
+constexpr Duration kLogPatience = std::chrono::seconds(1);
+
+collect::LogOptions log_options_of(const JobsMachine& machine, const config::Config& config) {
+  collect::LogOptions options{.step_pattern = config.jobs.step_pattern, .pod_end = pod_end_of(machine)};
+  if (!machine.kubelet_socket.empty())
+    options.open_log = [socket = machine.kubelet_socket](const std::string& path) {
+      return host::ask_pod_log(socket, path, host::mono_now() + kLogPatience);
+    };
+  return options;
 }
 
 collect::ServingOptions serving_options_of(const JobsMachine& machine, const config::Config& config) {
@@ -151,8 +164,7 @@ std::vector<JobSource> open_job_sources(const JobsMachine& machine, const config
                                                                             .spin_w = {},
                                                                             .busy_w = {},
                                                                             .reader = machine.processes})});
-  sources.push_back({"logs", std::make_unique<collect::LogSource>(collect::LogOptions{
-                                 .step_pattern = config.jobs.step_pattern, .pod_end = pod_end_of(machine)})});
+  sources.push_back({"logs", std::make_unique<collect::LogSource>(log_options_of(machine, config))});
   if (const std::string folder = config.heartbeat_path(); !folder.empty())
     sources.push_back({"heartbeats", std::make_unique<collect::HeartbeatSource>(
                                          collect::HeartbeatOptions{.folder = folder})});

@@ -21,6 +21,7 @@ struct JobsMachine {
   std::string node;
   std::shared_ptr<const NodePods> pods = {};  // null: the API server is not asked for them
   std::string helper_socket = {};             // jobs.helper_socket
+  std::string kubelet_socket = {};            // kubelet.helper_socket
   // Behind that socket; null: none.
   std::shared_ptr<const host::ProcessReader> processes = {};
 };

@@ -153,7 +153,7 @@ Result<std::string> LogReader::newest_file(const JobPod& pod) const {
 void LogReader::open(Log& log) const {
   const auto open_one = [&]() -> Result<host::LogFile> {
     if (!log.pod) return host::open_standard_output(log.process.pid);
-    return host::LogFile::open(TRY(newest_file(*log.pod)));
+    return host::LogFile::open(TRY(newest_file(*log.pod)), options_.open_log);
   };
   auto file = open_one();
   if (file) {
@@ -169,7 +169,9 @@ void LogReader::open(Log& log) const {
                   "(deploy/examples/autopilot_heartbeat.py)";
   else if (log.pod)
     log.problem = "Log of job " + where + " is not read (" + file.error().what + "); mount " +
-                  options_.pods_folder + " into the agent read-only and run the agent as root";
+                  options_.pods_folder +
+                  " into the agent read-only, and run the agent as root or give it a kubelet helper "
+                  "(docs/kubelet-helper.md)";
   else if (file.error().code != Errc::not_found)
     log.problem = "Output of job " + where + " is not read (" + file.error().what +
                   "); run the agent as root, or send heartbeats (deploy/examples/autopilot_heartbeat.py)";

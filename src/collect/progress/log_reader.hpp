@@ -24,6 +24,7 @@ inline constexpr std::string_view kStepPattern = "autopilot.ibm.com/step-pattern
 
 struct LogOptions {
   std::string pods_folder = "/var/log/pods";  // of the kubelet
+  host::LogFile::Opener open_log = {};        // of pods, where this process may not read them
   std::string step_pattern;                   // for pods without the annotation, and processes outside pods
   // What the API server states about the pod's container; nullopt: not ended, or not known yet. Called on the
   // reading thread; must not block.

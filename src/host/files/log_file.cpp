@@ -10,15 +10,16 @@
 
 namespace autopilot::host {
 
-Result<LogFile> LogFile::open(std::string path) {
+Result<LogFile> LogFile::open(std::string path, Opener opener) {
   struct stat status {};
   // Before it is opened: opening a device can have an effect.
   if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, path);
   if (!S_ISREG(status.st_mode)) return fail(Errc::unsupported, path + ": not a regular file");
   Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file && errno == EACCES && opener) file = TRY(opener(path));
   if (!file || ::fstat(file.get(), &status) != 0) return fail_errno(errno, path);
   if (!S_ISREG(status.st_mode)) return fail(Errc::unsupported, path + ": not a regular file");
-  return LogFile(std::move(path), std::move(file), status.st_dev, status.st_ino);
+  return LogFile(std::move(path), std::move(opener), std::move(file), status.st_dev, status.st_ino);
 }
 
 Result<std::uint64_t> LogFile::size() const {
@@ -52,7 +53,7 @@ bool LogFile::reopen() {
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) return false;
   if (status.st_dev == device_ && status.st_ino == inode_) return false;
-  auto other = open(path_);
+  auto other = open(path_, opener_);
   if (!other) return false;
   *this = *std::move(other);
   return true;

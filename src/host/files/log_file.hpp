@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "core/clock.hpp"
@@ -16,8 +17,11 @@ namespace autopilot::host {
 // may block where the disk or a file server does not answer. Not thread-safe.
 class LogFile {
  public:
-  // not_found; denied; unsupported: not a regular file, such as a pipe or a terminal.
-  [[nodiscard]] static Result<LogFile> open(std::string path);
+  // Opens the file at a path for reading where this process may not.
+  using Opener = std::function<Result<Fd>(const std::string& path)>;
+
+  // not_found; denied; unsupported: not a regular file, such as a pipe or a terminal; errors of the opener.
+  [[nodiscard]] static Result<LogFile> open(std::string path, Opener opener = {});
 
   // Continues `bytes` before the present end, or at the beginning of a shorter file. True: not at the
   // beginning.
@@ -39,8 +43,12 @@ class LogFile {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  LogFile(std::string path, Fd file, std::uint64_t device, std::uint64_t inode)
-      : path_(std::move(path)), file_(std::move(file)), device_(device), inode_(inode) {}
+  LogFile(std::string path, Opener opener, Fd file, std::uint64_t device, std::uint64_t inode)
+      : path_(std::move(path)),
+        opener_(std::move(opener)),
+        file_(std::move(file)),
+        device_(device),
+        inode_(inode) {}
 
   [[nodiscard]] Result<std::uint64_t> size() const;
   [[nodiscard]] Result<std::string> read_at(std::uint64_t offset, std::size_t limit) const;
@@ -48,6 +56,7 @@ class LogFile {
   [[nodiscard]] bool reopen();
 
   std::string path_;
+  Opener opener_;
   Fd file_;
   std::uint64_t device_ = 0, inode_ = 0;
   std::uint64_t offset_ = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <iterator>
 #include <optional>
@@ -82,6 +83,7 @@ Error error_of_subject(HelperError error) {
 
 HelperResult HelperStream::exchange(std::string_view method, std::string_view params, MonoTime deadline) {
   const std::uint64_t id = next_id_++;
+  descriptor_.reset();
   const HelperRequest request{.id = id,
                               .method = std::string(method),
                               .params = std::string(params),
@@ -116,6 +118,24 @@ tl::expected<void, HelperError> HelperStream::send(std::string_view frame, MonoT
   return {};
 }
 
+// With room for one descriptor: the kernel closes any other.
+ssize_t HelperStream::receive_bytes(std::span<char> buffer) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  iovec bytes{buffer.data(), buffer.size()};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const cmsghdr* const header = got < 0 ? nullptr : CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return got;
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+  descriptor_ = Fd(descriptor);
+  return got;
+}
+
 HelperResult HelperStream::receive(std::uint64_t id, MonoTime deadline) {
   std::array<char, 16 * 1024> buffer{};
   while (true) {
@@ -134,7 +154,7 @@ HelperResult HelperStream::receive(std::uint64_t id, MonoTime deadline) {
     }
     if (const Wait waited = wait(POLLIN, deadline); waited != Wait::ready)
       return tl::unexpected(late(waited, "no answer within the deadline"));
-    const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    const ssize_t got = receive_bytes(buffer);
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
       return tl::unexpected(failure(HelperFailure::crashed, Errc::unavailable, "closed its socket"));
     if (got > 0) reader_.add({buffer.data(), static_cast<std::size_t>(got)});

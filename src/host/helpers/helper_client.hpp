@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -76,6 +78,8 @@ class HelperStream {
 
   // params: JSON text. crashed: the helper closed the connection.
   [[nodiscard]] HelperResult exchange(std::string_view method, std::string_view params, MonoTime deadline);
+  // The descriptor that came with the last answer; empty: none did.
+  [[nodiscard]] Fd take_descriptor() { return std::exchange(descriptor_, Fd()); }
   void close() { socket_.reset(); }
 
  private:
@@ -84,6 +88,8 @@ class HelperStream {
   [[nodiscard]] Wait wait(short events, MonoTime deadline) const;
   [[nodiscard]] tl::expected<void, HelperError> send(std::string_view frame, MonoTime deadline);
   [[nodiscard]] HelperResult receive(std::uint64_t id, MonoTime deadline);
+  // As recv(2); keeps a descriptor that comes with the bytes.
+  [[nodiscard]] ssize_t receive_bytes(std::span<char> buffer);
   [[nodiscard]] HelperError failure(HelperFailure kind, Errc code, const std::string& what) const;
   [[nodiscard]] HelperError late(Wait wait, const std::string& what) const;
 
@@ -91,6 +97,7 @@ class HelperStream {
   Fd socket_;
   int wake_;
   FrameReader reader_;
+  Fd descriptor_;
   std::uint64_t next_id_ = 1;
 };
 

@@ -49,6 +49,29 @@ bool send_all(int fd, std::string_view bytes) {
   return true;
 }
 
+// With the first byte of the frame.
+bool send_with(int fd, std::string_view frame, const Fd& descriptor) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  char first = frame.front();
+  iovec bytes{&first, sizeof first};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  const int number = descriptor.get();
+  std::memcpy(CMSG_DATA(header), &number, sizeof number);
+  ssize_t sent = -1;
+  do {
+    sent = ::sendmsg(fd, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == 1 && send_all(fd, frame.substr(1));
+}
+
 HelperAnswer answer_to(const HelperRequest& request, const HelperMethods& methods) {
   const auto method = methods.find(request.method);
   if (method == methods.end())
@@ -63,19 +86,21 @@ Result<std::string> answer_frame(const HelperRequest& request, const HelperMetho
 }
 
 // Answers every complete request that has arrived.
-Status answer_all(int fd, FrameReader& reader, const HelperMethods& methods) {
+Status answer_all(int fd, FrameReader& reader, const HelperMethods& methods, Fd* descriptor) {
   while (true) {
     const auto body = TRY(reader.next());
     if (!body) return {};
     const HelperRequest request = TRY(decode_request(*body));
     const std::string frame = TRY(answer_frame(request, methods));
-    if (!send_all(fd, frame)) return fail_errno(errno, "answer to the agent");
+    const Fd passed = descriptor == nullptr ? Fd() : std::exchange(*descriptor, Fd());
+    if (passed ? !send_with(fd, frame, passed) : !send_all(fd, frame))
+      return fail_errno(errno, "answer to the agent");
   }
 }
 
 }  // namespace
 
-int serve(int fd, const HelperMethods& methods) {
+int serve(int fd, const HelperMethods& methods, Fd* descriptor) {
   end_with_agent(fd);
   FrameReader reader;
   std::array<char, 16 * 1024> buffer{};
@@ -86,7 +111,7 @@ int serve(int fd, const HelperMethods& methods) {
     if (got == 0) return 0;
     if (got < 0) return kExitProtocol;
     reader.add({buffer.data(), static_cast<std::size_t>(got)});
-    if (const Status status = answer_all(fd, reader, methods); !status) {
+    if (const Status status = answer_all(fd, reader, methods, descriptor); !status) {
       std::cerr << "autopilot helper: " << status.error().what << "\n";
       return kExitProtocol;
     }

@@ -25,8 +25,9 @@ using HelperMethod = std::function<Result<std::string>(std::string_view params, 
 using HelperMethods = std::map<std::string, HelperMethod, std::less<>>;
 
 // Answers requests one after the other until the agent closes the connection; returns the exit code of the
-// process. If the agent dies the process ends at once, even during a method that hangs in user space.
-[[nodiscard]] int serve(int fd, const HelperMethods& methods);
+// process. If the agent dies the process ends at once, even during a method that hangs in user space. What a
+// method puts into `descriptor` is sent with its answer, and closed here.
+[[nodiscard]] int serve(int fd, const HelperMethods& methods, Fd* descriptor = nullptr);
 
 // A helper with permissions that the agent lacks is not a child of the agent; it listens on a Unix socket.
 

@@ -21,6 +21,8 @@
 #include "host/files/fd.hpp"
 #include "host/helpers/helper_client.hpp"
 #include "host/helpers/helper_server.hpp"
+#include "host/helpers/message.hpp"
+#include "host/kubelet/pod_logs.hpp"
 
 namespace autopilot::host {
 namespace {
@@ -332,10 +334,23 @@ Result<std::string> answer_in(HelperResult result) {
   return *std::move(result);
 }
 
-int serve_pod_resources(int fd, const Files& files) {
-  return serve(fd, {{std::string(kPodResources), [&files](std::string_view, MonoTime deadline) {
-                       return answer_pod_resources(files, deadline);
-                     }}});
+Result<std::string> answer_pod_log(std::string_view params, const std::string& pods, Fd& descriptor) {
+  const auto path = text_in(params);
+  if (!path) return fail(Errc::malformed, "kubelet helper: the path of a log is missing");
+  descriptor = TRY(open_pod_log(*path, pods));
+  return "null";
+}
+
+int serve_kubelet(int fd, const Files& files) {
+  Fd descriptor;
+  const std::string pods = files.root() + std::string(kPodLogFolder);
+  return serve(
+      fd,
+      {{std::string(kPodResources),
+        [&](std::string_view, MonoTime deadline) { return answer_pod_resources(files, deadline); }},
+       {std::string(kOpenPodLog),
+        [&](std::string_view params, MonoTime) { return answer_pod_log(params, pods, descriptor); }}},
+      &descriptor);
 }
 
 }  // namespace
@@ -348,14 +363,14 @@ int run_kubelet_helper(int fd, const std::vector<std::string>& arguments) {
     rest.erase(rest.begin(), rest.begin() + 2);
   }
   const Files files(root);
-  if (rest.empty()) return serve_pod_resources(fd, files);
+  if (rest.empty()) return serve_kubelet(fd, files);
   const auto listening = parse_listening("autopilot helper kubelet", rest);
   if (!listening) {
     std::cerr << "autopilot helper kubelet: expected [--root DIR] [--listen /PATH [--allow-uid UID]...], "
                  "at most 16 users\n";
     return kExitUsage;
   }
-  return listen_for_agents(*listening, [&files](int agent) { return serve_pod_resources(agent, files); });
+  return listen_for_agents(*listening, [&files](int agent) { return serve_kubelet(agent, files); });
 }
 
 HelperKubelet::HelperKubelet(Command helper, const Clock& clock, const Files& files, std::string socket)

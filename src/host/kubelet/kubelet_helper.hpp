@@ -15,8 +15,9 @@
 namespace autopilot::host {
 
 // `autopilot helper kubelet [--root DIR] [--listen PATH [--allow-uid UID]...]`: queries the kubelet of this
-// machine, or its replacement in the tree at DIR, for the agent at the other end of `fd`; with --listen, for
-// agents without the permission. Returns the exit code of the process.
+// machine, or its replacement in the tree at DIR, and opens its logs of pods (pod_logs.hpp), for the agent at
+// the other end of `fd`; with --listen, for agents without the permission. Returns the exit code of the
+// process.
 [[nodiscard]] int run_kubelet_helper(int fd, const std::vector<std::string>& arguments);
 
 // Queries the kubelet through a helper, because the kubelet may hang or send malformed gRPC. The helper is a
