@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -44,13 +43,6 @@ bool is_worse(const JobFinding& a, const JobFinding& b) {
   return std::tuple(b.severity, b.probability, a.onset) < std::tuple(a.severity, a.probability, b.onset);
 }
 
-std::vector<std::string> nodes_of(const JobRecord& record) {
-  std::set<std::string> nodes;
-  for (const RankRecord& rank : record.ranks)
-    nodes.insert(rank.node);
-  return {nodes.begin(), nodes.end()};
-}
-
 bool has_changed(const JobState& before, const JobState& after) {
   const auto facts = [](const JobState& state) {
     return std::tie(state.name, state.health, state.attempt, state.ranks, state.nodes, state.progress_source,
@@ -86,6 +78,7 @@ class Brain::State {
   }
 
   void add(const Record& record) {
+    if (const auto* validation = std::get_if<ValidationRecord>(&record)) return take_validation(*validation);
     engine_.add(record);
     if (const auto* start = std::get_if<JobRecord>(&record))
       take_start(*start);
@@ -215,6 +208,7 @@ class Brain::State {
     JobReport& report = job.report;
     if (is_new || report.ended) report.started = record.time;
     if (is_new) take_over(job, record.job);
+    job.note_nodes(record);
     report.state = *state;
     report.owner = record.owner;
     report.kind = record.kind;
@@ -234,6 +228,11 @@ class Brain::State {
     found->second.report.ended = record.time;
     found->second.report.outcome = record.outcome;
     found->second.is_changed = true;
+  }
+
+  void take_validation(const ValidationRecord& record) {
+    const auto found = jobs_.find(record.job);
+    if (found != jobs_.end() && found->second.take_validation(record)) found->second.is_changed = true;
   }
 
   void take_phase(const PhaseRecord& record) {
@@ -433,6 +432,7 @@ class Brain::State {
     report.findings.insert(report.findings.end(), job.ended_findings.begin(), job.ended_findings.end());
     for (const JobFinding& finding : report.findings)
       if (const auto sent = alerts_.sent(finding.id)) report.sent.emplace(finding.id, *sent);
+    report.afterwards = job.afterwards();
     return report;
   }
 
