@@ -260,6 +260,8 @@ void members(V& v, jobs::ValidationRecord& r) {
   v.time("t", r.time, Need::required);
   v.name("node", r.node, Need::required);
   v.name("job", r.job, Need::required);
+  v.name("id", r.id, Need::optional);
+  v.word("depth", r.depth, kValidationDepths, Need::optional);
   v.word("verdict", r.verdict, kValidationVerdicts, Need::required);
   v.text("text", r.text, kLongestText, Need::optional);
   v.list("failed", r.failed, jobs::ValidationRecord::kMostFailed, Need::optional);

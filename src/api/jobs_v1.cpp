@@ -135,6 +135,7 @@ jobs::ValidationRecord read_validation_of_node(const JsonObject& object) {
   return {.time = object.time("time"),
           .node = object.word("node"),
           .job = {},
+          .id = {},
           .verdict = object.choice("verdict", parse_node_verdict),
           .text = object.word_or_empty("text"),
           .failed = object.list("failed", read_failed_check)};

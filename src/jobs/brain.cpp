@@ -115,6 +115,7 @@ class Brain::State {
 
   std::vector<Alert> take_alerts() { return std::exchange(new_alerts_, {}); }
   std::vector<WantedAction> take_actions() { return std::exchange(new_actions_, {}); }
+  std::vector<ValidationRecord> take_validations() { return std::exchange(new_validations_, {}); }
   std::vector<std::string> take_changed() {
     std::vector<std::string> changed;
     for (auto& [name, job] : jobs_)
@@ -232,7 +233,9 @@ class Brain::State {
 
   void take_validation(const ValidationRecord& record) {
     const auto found = jobs_.find(record.job);
-    if (found != jobs_.end() && found->second.take_validation(record)) found->second.is_changed = true;
+    if (found == jobs_.end() || !found->second.take_validation(record)) return;
+    found->second.is_changed = true;
+    if (new_validations_.size() < kMostValidations) new_validations_.push_back(record);
   }
 
   void take_phase(const PhaseRecord& record) {
@@ -480,6 +483,7 @@ class Brain::State {
   WallTime restored_{};
   std::vector<Alert> new_alerts_;
   std::vector<WantedAction> new_actions_;
+  std::vector<ValidationRecord> new_validations_;
   std::optional<WallTime> paged_rail_;
   WallTime now_{};
   WallTime refreshed_{};
@@ -517,6 +521,10 @@ std::vector<Alert> Brain::take_alerts() {
 
 std::vector<WantedAction> Brain::take_actions() {
   return state_->take_actions();
+}
+
+std::vector<ValidationRecord> Brain::take_validations() {
+  return state_->take_validations();
 }
 
 std::vector<std::string> Brain::take_changed() {

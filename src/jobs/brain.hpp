@@ -132,6 +132,9 @@ class Brain {
   // Since the last call.
   [[nodiscard]] std::vector<Alert> take_alerts();
   [[nodiscard]] std::vector<WantedAction> take_actions();
+  // Validations that count, at most kMostValidations; more are left out.
+  [[nodiscard]] std::vector<ValidationRecord> take_validations();
+  static constexpr std::size_t kMostValidations = 16'384;
   // Jobs whose report changed; steps alone do not count.
   [[nodiscard]] std::vector<std::string> take_changed();
   // An action was done: counts for the guard rails.

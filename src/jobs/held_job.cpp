@@ -97,6 +97,8 @@ bool HeldJob::take_validation(const ValidationRecord& record) {
                      : ValidationRecord{.time = record.time,
                                         .node = record.node,
                                         .job = record.job,
+                                        .id = record.id,
+                                        .depth = record.depth,
                                         .verdict = record.verdict,
                                         .text = {},
                                         .failed = {}};

@@ -224,6 +224,8 @@ struct PodRecord {
 };
 
 enum class ValidationVerdict : std::uint8_t { passed, failed, unknown };
+// What ran: checks without load; with quick, further or network diagnostics.
+enum class ValidationDepth : std::uint8_t { passive, quick, deep, pair };
 
 // What is wrong with a node after a job.
 struct FailedCheck {
@@ -239,6 +241,8 @@ struct ValidationRecord {
   WallTime time{};  // its end
   std::string node;
   std::string job;
+  std::string id;  // equal for a repetition
+  ValidationDepth depth = ValidationDepth::passive;
   ValidationVerdict verdict = ValidationVerdict::unknown;
   std::string text;                 // one sentence
   std::vector<FailedCheck> failed;  // the worst first

@@ -33,6 +33,20 @@ bool is_worse_than_before(const learning::ValidationResult& result, const CheckO
       result.worse, [&](std::string_view sentence) { return sentence.starts_with(outcome.check + ": "); });
 }
 
+jobs::ValidationDepth depth_of(learning::Depth depth) {
+  switch (depth) {
+    case learning::Depth::passive:
+      return jobs::ValidationDepth::passive;
+    case learning::Depth::quick:
+      return jobs::ValidationDepth::quick;
+    case learning::Depth::deep:
+      return jobs::ValidationDepth::deep;
+    case learning::Depth::pair:
+      break;
+  }
+  return jobs::ValidationDepth::pair;
+}
+
 void add_failed(jobs::ValidationRecord& record, const CheckOutcome& outcome) {
   if (record.failed.size() < jobs::ValidationRecord::kMostFailed)
     record.failed.push_back({.check = outcome.check,
@@ -60,6 +74,8 @@ jobs::ValidationRecord validation_record_of(const learning::ValidationResult& re
   record.time = result.record.end;
   record.node = result.record.place.node;
   record.job = result.record.job;
+  record.id = result.record.id;
+  record.depth = depth_of(result.record.depth);
   record.verdict = verdict_of(result.record.verdict);
   record.text = std::string(cut_utf8(result.summary, kLongestSummary));
   if (record.verdict == jobs::ValidationVerdict::failed) add_all_failed(record, result);

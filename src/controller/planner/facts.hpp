@@ -122,6 +122,14 @@ struct OpenCause {
   friend bool operator==(const OpenCause&, const OpenCause&) = default;
 };
 
+// A node that has several times the faults of its kind, according to the history of the cluster.
+struct Lemon {
+  std::string node;
+  WallTime last_fault{};  // begin of the last of them
+  std::string why;        // one sentence with the data that it is based on
+  friend bool operator==(const Lemon&, const Lemon&) = default;
+};
+
 struct Node {
   std::string name;
   std::string uid;
