@@ -119,8 +119,14 @@ struct OpenCause {
   // whatever the verdict of the node is.
   bool is_of_job = false;
   bool keeps_pods = false;  // the node is held, but its running pods stay: they wait for a checkpoint
+  // The node is a lemon according to the history of the cluster: `lemon` states why. It counts whatever the
+  // verdict of the node is.
+  std::string lemon = {};
   friend bool operator==(const OpenCause&, const OpenCause&) = default;
 };
+
+// Cause of the plan that holds a lemon.
+inline constexpr std::string_view kLemonCause = "lemon";
 
 // A node that has several times the faults of its kind, according to the history of the cluster.
 struct Lemon {
