@@ -24,7 +24,7 @@ struct HeldJob {
   std::deque<JobFinding> ended_findings;
   std::set<std::string> acted;  // ids of open findings
   std::map<std::string, WallTime> offered;
-  // Nodes of this attempt, also those that left it.
+  // Nodes of this attempt, also nodes that left it.
   std::set<std::string, std::less<>> nodes;
   std::map<std::string, ValidationRecord, std::less<>> validations;  // by node; see take_validation
   bool is_in_engine = false;

@@ -6,8 +6,8 @@
 
 namespace autopilot::agent {
 
-// A validation of this node, for those who evaluate the job. Of a failed one the record states what is wrong:
-// what failed, and what is degraded and was not so before the job. Pure.
+// A validation of this node, for the program that evaluates the job. Of a failed one the record states what
+// is wrong: what failed, and what is degraded and was not so before the job. Pure.
 [[nodiscard]] jobs::ValidationRecord validation_record_of(const learning::ValidationResult& result);
 
 }  // namespace autopilot::agent

@@ -31,7 +31,7 @@ struct ClusterHistoryOptions {
 // take is bounded, then dropped and counted. On the loop's thread.
 class ClusterHistory {
  public:
-  static constexpr Duration kLook = std::chrono::seconds{30};  // between looks at the cluster
+  static constexpr Duration kLook = std::chrono::seconds{30};  // between two calls of look()
   static constexpr Duration kLearn = std::chrono::hours{1};    // between searches for lemons
   static constexpr std::size_t kRecordsAtOnce = 64;            // of one item of the writer
   static constexpr std::size_t kMostItems = 512;               // that wait for the disk
@@ -76,7 +76,7 @@ class ClusterHistory {
   std::map<std::string, WallTime, std::less<>> ended_jobs_;                  // written, by key: their end
   std::map<std::string, std::optional<WallTime>, std::less<>> findings_;     // written, with their end
   std::optional<std::map<std::string, learning::Fault, std::less<>>> open_;  // nullopt: not read yet
-  WallTime returns_until_{};  // plans that changed earlier were looked at
+  WallTime returns_until_{};  // plans that changed earlier are recorded
   std::optional<MonoTime> learned_;
   bool has_new_fault_ = false;
   std::string problem_;  // that was logged last

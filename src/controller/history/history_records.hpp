@@ -59,7 +59,7 @@ class JobsOnNodes {
                                                       const JobsOnNodes& jobs);
 
 // The agent of the node states its health, later than `begin`, and the fault is not among its causes. An
-// unknown state is no evidence that the fault is over.
+// unknown state does not end a fault.
 [[nodiscard]] bool is_over(const learning::Fault& open, const Node& node);
 
 }  // namespace autopilot::controller

@@ -46,7 +46,9 @@ bool is_spent(const World& world, const Rules& rules, const Node& node, const Op
   const bool is_acted_on = rules.mode == Mode::act && rules.holds_lemons;
   return std::ranges::any_of(world.plans_on(node.name), [&](const std::string& name) {
     const LedgerEntry* plan = world.entry(name);
-    if (plan == nullptr || (open != nullptr && plan->name == open->name)) return false;
+    if (plan == nullptr) return false;
+    const bool is_own = open != nullptr && plan->name == open->name && plan->phase != Phase::probation;
+    if (is_own) return false;
     return has_evidence(*plan, lemon.incident) && (plan->phase != Phase::recorded || !is_acted_on);
   });
 }

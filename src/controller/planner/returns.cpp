@@ -96,7 +96,7 @@ std::optional<std::string> missing_proof(const Deliberation& all, const Draft& d
   if (node.verdict == Verdict::evict) return "its verdict is EVICT until a deep test has passed";
   if (node.verdict == Verdict::testing) return "a test is running";
   if (is_held_lemon(all, draft))
-    return "its history says that it will fail again, whatever a test finds; a person returns it (kubectl "
+    return "its history predicts further faults, whatever a test finds; a person returns it (kubectl "
            "uncordon)";
   const auto proof = last_proof(node, draft.entry, draft.rules);
   // A report without the failed tests is only disproven by a deep diagnostic.
