@@ -24,7 +24,8 @@ Result<Faults> open_faults_in(const store::History& history, WallTime now) {
   Faults open;
   TRY_STATUS(history.visit({.types = {"fault"}, .since = now}, [&](HistoryRecord record) {
     auto& fault = std::get<learning::Fault>(record);
-    if (!fault.end && !learning::is_of_job(fault)) open.emplace(fault.id, std::move(fault));
+    const bool is_own = fault.check == fault.cause;  // not imported from an agent
+    if (!fault.end && is_own && !learning::is_of_job(fault)) open.emplace(fault.id, std::move(fault));
     return open.size() < ClusterHistory::kMostKnown;
   }));
   return open;

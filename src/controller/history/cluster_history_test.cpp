@@ -126,8 +126,27 @@ TEST_F(ClusterHistories, a_validation_is_kept_and_a_repetition_replaces_it) {
   history_->note({.changed = {}, .alerts = {}, .actions = {}, .validations = {record}});
   const auto found = all<learning::Validation>("validation");
   ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].id, "n1/6f1c");
   EXPECT_EQ(found[0].verdict, learning::Verdict::failed);
   EXPECT_EQ(found[0].checks.at(0).gpu, "123");
+}
+
+TEST_F(ClusterHistories, a_node_does_not_replace_the_validation_of_another_one) {
+  jobs::ValidationRecord record{.time = now(),
+                                .node = "n1",
+                                .job = "ml/a",
+                                .id = "ml/a@n1@2026-11-21T03:04:05.000Z",
+                                .verdict = jobs::ValidationVerdict::failed,
+                                .text = {},
+                                .failed = {}};
+  history_->note({.changed = {}, .alerts = {}, .actions = {}, .validations = {record}});
+  record.node = "n2";
+  record.verdict = jobs::ValidationVerdict::passed;
+  history_->note({.changed = {}, .alerts = {}, .actions = {}, .validations = {record}});
+  const auto found = all<learning::Validation>("validation");
+  ASSERT_THAT(found, SizeIs(2));
+  for (const learning::Validation& validation : found)
+    EXPECT_EQ(validation.verdict == learning::Verdict::failed, validation.place.node == "n1");
 }
 
 TEST_F(ClusterHistories, a_fault_names_the_job_that_it_hit_and_ends_when_the_agent_states_health) {

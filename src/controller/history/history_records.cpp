@@ -75,6 +75,13 @@ std::string hit_key(WallTime time) {
   return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
 
+// The id of the agent names its node; another one could be that of another node.
+std::string validation_id_of(const jobs::ValidationRecord& record) {
+  const std::string place = "@" + record.node + "@";
+  if (record.id.empty()) return history_id(record.job + place + hit_key(record.time));
+  return record.id.find(place) == std::string::npos ? history_id(record.node + "/" + record.id) : record.id;
+}
+
 learning::Fault fault_of_finding(const jobs::JobFinding& finding) {
   const bool is_failed = finding.effect == jobs::Effect::hang || finding.effect == jobs::Effect::crash;
   learning::Fault fault;
@@ -101,8 +108,7 @@ std::string history_id(std::string whole) {
 
 learning::Validation validation_of(const jobs::ValidationRecord& record) {
   learning::Validation validation;
-  validation.id =
-      record.id.empty() ? history_id(record.job + "@" + record.node + "@" + hit_key(record.time)) : record.id;
+  validation.id = validation_id_of(record);
   validation.place = place_at(record.node);
   validation.start = validation.end = record.time;
   validation.reason = learning::Reason::job_end;
