@@ -90,9 +90,13 @@ class JobValidationsTest(unittest.TestCase):
         self.assertEqual(self.send("gpu-2", failed)[0], 200)
         self.assertEqual(self.send("gpu-1", {"type": "validation", "node": "gpu-1", "job": JOB, "id": "77aa", "verdict": "passed"})[0], 200)
         # Of another node, and of a job that did not run there.
-        self.send("gpu-1", {**failed, "id": "0001", "node": "gpu-2", "verdict": "passed"}, {**failed, "id": "0002", "job": "ml/other", "node": "gpu-1"})
-        seen = harness.wait_until(lambda: (found := self.job(controller).get("afterwards")) and found["passed"] and found["failed"] and found,
-                                  "both are known", 60)
+        self.send("gpu-1", {**failed, "id": "0001", "verdict": "passed"}, {**failed, "id": "0002", "job": "ml/other", "node": "gpu-1"})
+
+        def afterwards():
+            found = self.job(controller).get("afterwards")
+            return found and found["passed"] and found["failed"] and found
+
+        seen = harness.wait_until(afterwards, "both are known", 60)
         self.assertEqual(seen["text"], "1 of 2 nodes not as good as before: gpu-2 (network.rdma: mlx5_0 port 1: the port is down); "
                                        "restart without gpu-2")
         self.assertEqual([one["node"] for one in seen["notPassed"]], ["gpu-2"])
