@@ -418,6 +418,10 @@ ValidationParts Agent::validation_parts() {
           .is_gate_waiting = [this] { return gate_ && gate_->stats().waiting > 0; },
           .ask = [this](const std::string& job, auto done) { jobs_->ask(job, std::move(done)); },
           .sink = history_ ? history_->sink() : nullptr,
+          .on_result =
+              [this](const learning::ValidationResult& result) {
+                if (jobs_) jobs_->note(result);
+              },
           .note_changes = [this] { note_operations(); },
           .poll_soon = [this] { poll_soon(); }};
 }

@@ -202,6 +202,7 @@ postflight::ValidatorDoors ValidationPart::doors() {
   doors.sink = parts_.sink;
   doors.on_finished = [this](const learning::ValidationResult& result) {
     (void)parts_.runtime.tell(finished_event(result));
+    if (parts_.on_result) parts_.on_result(result);
     parts_.poll_soon();
   };
   return doors;

@@ -36,7 +36,9 @@ struct ValidationParts {
   // JobsPart::ask
   std::function<void(const std::string& job, std::function<void(std::optional<jobs::JobReport>)> done)> ask;
   std::function<void(learning::HistoryRecord)> sink;  // history; empty: none is kept
-  std::function<void()> note_changes;                 // writes starts to the journal and the events
+  // What a validation has found, for the program that evaluates the job.
+  std::function<void(const learning::ValidationResult& result)> on_result;
+  std::function<void()> note_changes;  // writes starts to the journal and the events
   std::function<void()> poll_soon;
 };
 

@@ -248,6 +248,26 @@ void members(V& v, jobs::PodRecord& r) {
 }
 
 template <class V>
+void members(V& v, jobs::FailedCheck& r) {
+  v.name("check", r.check, Need::required);
+  v.name("reason", r.reason, Need::optional);
+  v.name("gpu", r.gpu, Need::optional);
+  v.text("text", r.text, kLongestText, Need::optional);
+}
+
+template <class V>
+void members(V& v, jobs::ValidationRecord& r) {
+  v.time("t", r.time, Need::required);
+  v.name("node", r.node, Need::required);
+  v.name("job", r.job, Need::required);
+  v.name("id", r.id, Need::optional);
+  v.word("depth", r.depth, kValidationDepths, Need::optional);
+  v.word("verdict", r.verdict, kValidationVerdicts, Need::required);
+  v.text("text", r.text, kLongestText, Need::optional);
+  v.list("failed", r.failed, jobs::ValidationRecord::kMostFailed, Need::optional);
+}
+
+template <class V>
 void members(V& v, jobs::FaultLabel& r) {
   v.time("t", r.onset, Need::required);
   v.time("end", r.end, Need::required);
@@ -300,6 +320,7 @@ void for_each_line_type(F&& f) {
   f.template operator()<jobs::ExitRecord>("exit", JobFile::events);
   f.template operator()<jobs::LogRecord>("log", JobFile::events);
   f.template operator()<jobs::PodRecord>("pod", JobFile::events);
+  f.template operator()<jobs::ValidationRecord>("validation", JobFile::events);
   f.template operator()<jobs::FaultLabel>("fault", JobFile::labels);
   f.template operator()<jobs::ConfounderLabel>("confounder", JobFile::labels);
   f.template operator()<LabelledTime>("healthy", JobFile::labels);

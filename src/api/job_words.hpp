@@ -47,6 +47,15 @@ inline constexpr WordTable<jobs::PodReason, 4> kPodReasons{
      {jobs::PodReason::preempted, "preempted"},
      {jobs::PodReason::deleted, "deleted"},
      {jobs::PodReason::node_shutdown, "node_shutdown"}}};
+inline constexpr WordTable<jobs::ValidationVerdict, 3> kValidationVerdicts{
+    {{jobs::ValidationVerdict::passed, "passed"},
+     {jobs::ValidationVerdict::failed, "failed"},
+     {jobs::ValidationVerdict::unknown, "unknown"}}};
+inline constexpr WordTable<jobs::ValidationDepth, 4> kValidationDepths{
+    {{jobs::ValidationDepth::passive, "passive"},
+     {jobs::ValidationDepth::quick, "quick"},
+     {jobs::ValidationDepth::deep, "deep"},
+     {jobs::ValidationDepth::pair, "pair"}}};
 inline constexpr WordTable<jobs::Effect, 4> kFaultEffects{{{jobs::Effect::slow, "slow"},
                                                            {jobs::Effect::hang, "hang"},
                                                            {jobs::Effect::crash, "crash"},

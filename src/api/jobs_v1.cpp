@@ -33,6 +33,9 @@ std::optional<jobs::JobKind> parse_job_kind(std::string_view word) {
 std::optional<jobs::Outcome> parse_outcome(std::string_view word) {
   return value_of(job_format::kOutcomes, word);
 }
+std::optional<jobs::ValidationVerdict> parse_node_verdict(std::string_view word) {
+  return value_of(job_format::kValidationVerdicts, word);
+}
 std::optional<jobs::FailureKind> parse_failure_kind(std::string_view word) {
   using enum jobs::FailureKind;
   for (const jobs::FailureKind kind : {hardware, application, infrastructure, unclear})
@@ -87,6 +90,66 @@ void write_findings(JsonWriter& json, const std::vector<jobs::JobFinding>& findi
   json.end_list();
 }
 
+void write_validation_of_node(JsonWriter& json, const jobs::ValidationRecord& one) {
+  json.begin_object();
+  json.word("node", one.node);
+  json.time("time", one.time);
+  json.word("verdict", word_of(job_format::kValidationVerdicts, one.verdict));
+  json.word_if_any("text", one.text);
+  json.begin_list("failed");
+  for (const jobs::FailedCheck& failed : one.failed) {
+    json.begin_object();
+    json.word("check", failed.check);
+    json.word_if_any("reason", failed.reason);
+    json.word_if_any("gpu", failed.gpu);
+    json.word_if_any("text", failed.text);
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
+}
+
+void write_afterwards(JsonWriter& json, const jobs::Afterwards& afterwards) {
+  json.begin_object("afterwards");
+  json.word("text", jobs::sentence_of(afterwards));
+  json.integer("nodes", afterwards.nodes);
+  json.integer("passed", afterwards.passed);
+  json.integer("failed", afterwards.failed);
+  json.integer("unknown", afterwards.unknown);
+  json.begin_list("notPassed");
+  for (const jobs::ValidationRecord& one : afterwards.not_passed)
+    write_validation_of_node(json, one);
+  json.end_list();
+  json.word_if_any("cause", afterwards.cause);
+  json.end_object();
+}
+
+jobs::FailedCheck read_failed_check(const JsonObject& object) {
+  return {.check = object.word("check"),
+          .reason = object.word_or_empty("reason"),
+          .gpu = object.word_or_empty("gpu"),
+          .text = object.word_or_empty("text")};
+}
+
+jobs::ValidationRecord read_validation_of_node(const JsonObject& object) {
+  return {.time = object.time("time"),
+          .node = object.word("node"),
+          .job = {},
+          .id = {},
+          .verdict = object.choice("verdict", parse_node_verdict),
+          .text = object.word_or_empty("text"),
+          .failed = object.list("failed", read_failed_check)};
+}
+
+jobs::Afterwards read_afterwards(const JsonObject& object) {
+  return {.nodes = object.small_integer("nodes"),
+          .passed = object.small_integer("passed"),
+          .failed = object.small_integer("failed"),
+          .unknown = object.small_integer("unknown"),
+          .not_passed = object.list("notPassed", read_validation_of_node),
+          .cause = object.word_or_empty("cause")};
+}
+
 void write_report(JsonWriter& json, const jobs::JobReport& report, bool is_listed) {
   write_members(json, report.state);
   json.word_if_any("owner", report.owner);
@@ -96,6 +159,7 @@ void write_report(JsonWriter& json, const jobs::JobReport& report, bool is_liste
   if (report.ended) json.time("ended", *report.ended);
   if (report.outcome) json.word("outcome", word_of(job_format::kOutcomes, *report.outcome));
   if (report.failure) write_failure(json, *report.failure);
+  if (!is_listed && report.afterwards) write_afterwards(json, *report.afterwards);
   write_findings(json, report.findings, is_listed);
   if (!is_listed) write_feedback(json, report.feedback);
   write_acknowledged(json, report.acknowledged);
@@ -112,6 +176,11 @@ jobs::JobReport read_report(const JsonObject& object) {
   report.ended = object.time_if_any("ended");
   if (object.has("outcome")) report.outcome = object.choice("outcome", parse_outcome);
   if (object.has("failure")) report.failure = object.object("failure", read_failure);
+  if (object.has("afterwards")) {
+    report.afterwards = object.object("afterwards", read_afterwards);
+    for (jobs::ValidationRecord& one : report.afterwards->not_passed)
+      one.job = report.state.job;
+  }
   report.findings = object.list("findings", read_job_finding);
   if (object.has("feedback")) report.feedback = object.list("feedback", read_feedback);
   report.acknowledged = object.list("acknowledged", read_acknowledgement);

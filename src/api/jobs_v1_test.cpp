@@ -28,6 +28,8 @@ TEST(JobsV1, a_job_with_everything_comes_back_as_it_was) {
   EXPECT_EQ(read->feedback[0].verdict, jobs::Verdict::refuted);
   EXPECT_EQ(read->nodes, written.nodes);
   EXPECT_EQ(read->outcome, jobs::Outcome::failed);
+  EXPECT_EQ(jobs::sentence_of(*read->afterwards), jobs::sentence_of(*written.afterwards));
+  EXPECT_EQ(read->afterwards->not_passed[0].failed[0].gpu, "1650123");
 }
 
 TEST(JobsV1, a_job_without_anything_comes_back_as_it_was) {

@@ -165,7 +165,7 @@ int run_controller_verb(const Options& options) {
   if (!cluster) return report(cluster.error());
   // The reader of the log may exit first.
   std::signal(SIGPIPE, SIG_IGN);
-  const host::SystemClock clock;
+  static const host::SystemClock clock;  // also for a thread that hangs on a disk
   runtime::Workers lanes(kLanes);
   controller::ControllerOptions wanted{
       .config = std::move(*config),

@@ -73,9 +73,11 @@ std::vector<std::string> evidence_of(const AgentClient& agent, const std::string
   return folders;
 }
 
-// After the job ended; empty before that, and if this agent has not validated its node.
+// After the job ended, of all its nodes where this program knows them; empty before that, and if this agent
+// has not validated its node.
 std::vector<std::string> validation_of(const AgentClient& agent, const jobs::JobReport& job) {
   if (!job.ended) return {};
+  if (job.nodes.size() > 1 && job.afterwards) return {jobs::sentence_of(*job.afterwards)};
   const auto body = agent.get(api::kValidationsPath, {{"job", job.state.job}});
   const auto list = body ? api::parse_validations(*body) : fail(body.error());
   if (!list || list->validations.empty()) return {};

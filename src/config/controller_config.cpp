@@ -13,6 +13,7 @@ namespace autopilot::config {
 
 namespace {
 
+using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -156,6 +157,23 @@ constexpr std::array kControllerSettings{
                       "also recommend an action. act: the controller acts, within its guard rails.",
                       AUTOPILOT_READ(read_word(m, s, &is_jobs_mode, c.jobs.mode)),
                       AUTOPILOT_SHOW(c.jobs.mode)},
+    ControllerSetting{
+        "history.path", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
+        "File of the history of the cluster: validations, faults, jobs on nodes and returns to service "
+        "(docs/reference/history.md). Its folder must be writable. Empty: none is kept, and no node is "
+        "called "
+        "a lemon.",
+        AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.history.path)), AUTOPILOT_SHOW(c.history.path)},
+    ControllerSetting{"history.age", "1d to 3650d", kAtStart, kNoVariable,
+                      "Records that began earlier than this are deleted.",
+                      AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), hours{24},
+                                                   hours{24 * 3650}, c.history.age)),
+                      AUTOPILOT_SHOW(format_duration(c.history.age))},
+    ControllerSetting{
+        "history.bytes", "a size such as 256MiB, from 1MiB to 1TiB", kAtStart, kNoVariable,
+        "Above this size, the oldest records are deleted.",
+        AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.history.bytes)),
+        AUTOPILOT_SHOW(format_size(c.history.bytes))},
     ControllerSetting{"policy", "an absolute path, or nothing in quotes", kLive, kNoVariable,
                       "File with the remediation policy. Empty: the controller only reports the actions that "
                       "it would take.",

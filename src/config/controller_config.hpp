@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,15 @@ struct ControllerJobs {
   friend bool operator==(const ControllerJobs&, const ControllerJobs&) = default;
 };
 
+// What post-flight remembers about the cluster (docs/learning.md).
+struct ControllerHistory {
+  std::string path;  // file; empty: none is kept
+  Duration age = std::chrono::hours{24 * 730};
+  std::uint64_t bytes = std::uint64_t{1} << 30;
+
+  friend bool operator==(const ControllerHistory&, const ControllerHistory&) = default;
+};
+
 struct ControllerConfig {
   std::string listen = ":9443";   // TLS
   std::string metrics = ":8082";  // without TLS: health, metrics, plans
@@ -67,6 +77,7 @@ struct ControllerConfig {
   ControllerCertificates certificates;
   ControllerWebhook webhook;
   ControllerJobs jobs;
+  ControllerHistory history;
   std::string policy;                 // file; empty: observe only
   std::vector<AlertReceiver> alerts;  // about jobs
   Duration drain = std::chrono::seconds{3};

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include "controller/certificates/own_certificates.hpp"
 #include "controller/figures.hpp"
 #include "controller/gangs.hpp"
+#include "controller/history/cluster_history.hpp"
 #include "controller/jobs/jobs_service.hpp"
 #include "controller/jobs/outlets.hpp"
 #include "controller/live_configuration.hpp"
@@ -78,6 +80,8 @@ class Controller {
   [[nodiscard]] std::string why_not_ready() const;
   void lead();
   void count_nodes();
+  void lead_history();
+  void look_for_history();
   void open_jobs_outlets(const std::string& host);
   void take_configuration();
   void show_plans(net::Responder responder) const;
@@ -104,9 +108,10 @@ class Controller {
   OwnImage own_image_;
   WebhookService webhook_;
   GangService gangs_;
-  std::optional<JobsService> jobs_;  // nothing: jobs.enabled is false
-  net::HttpServer encrypted_;        // for the API server and the agents
-  net::HttpServer open_;             // without TLS
+  std::optional<JobsService> jobs_;        // nothing: jobs.enabled is false
+  std::optional<ClusterHistory> history_;  // nothing: history.path is empty, or it never led
+  net::HttpServer encrypted_;              // for the API server and the agents
+  net::HttpServer open_;                   // without TLS
   std::optional<OwnCertificates> own_certificates_;
   std::optional<net::KeyFiles> key_files_;  // set if another program issues the certificates
   std::optional<WallTime> serving_until_;   // end of that certificate
@@ -118,6 +123,7 @@ class Controller {
   std::uint16_t jobs_port_ = 0;  // 0: none
   net::Subscription signals_;
   net::Subscription node_count_;
+  net::Subscription history_look_;
   net::Subscription drain_;
   net::Subscription patience_;  // limits the wait for the end
   bool is_stopping_ = false;
@@ -177,12 +183,29 @@ void Controller::lead() {
       [this] { return leader_.is_leader(); }, kube::dice());
   remediation_->start();
   open_jobs_outlets(options.host);
+  lead_history();
   if (!jobs_) return;
   // Until then, agents get 503 and keep their records.
   jobs_outlets_->recall([this](std::vector<jobs::JobReport> stored) {
     jobs_->lead(configuration_.now().jobs, std::move(stored));
     node_count_ = loop_.every(kCountNodes, [this] { count_nodes(); });
   });
+}
+
+void Controller::lead_history() {
+  const config::ControllerHistory& settings = options_.config.history;
+  if (settings.path.empty()) return;
+  if (!history_)
+    history_.emplace(std::shared_ptr<const Clock>(std::shared_ptr<void>(), &options_.clock),
+                     ClusterHistoryOptions{settings.path, {.age = settings.age, .bytes = settings.bytes}});
+  history_->lead();
+  history_look_ = loop_.every(ClusterHistory::kLook, [this] { look_for_history(); });
+}
+
+void Controller::look_for_history() {
+  if (!remediation_) return;
+  history_->look(remediation_->world());
+  if (const auto lemons = history_->take_lemons()) remediation_->use_lemons(*lemons);
 }
 
 void Controller::count_nodes() {
@@ -251,6 +274,7 @@ std::string Controller::render_metrics() const {
   logging::MetricsText metrics;
   add_metrics(metrics, figures());
   if (jobs_) jobs_->add_metrics(metrics);
+  if (history_) history_->add_metrics(metrics);
   return std::move(metrics).take();
 }
 
@@ -342,6 +366,7 @@ Status Controller::listen_to_agents() {
   jobs_.emplace(loop_, options_.clock, session_.client(),
                 JobsService::Place{name_space, service_names(name_space)},
                 [this](job_hub::HubResults results) {
+                  if (history_) history_->note(results);
                   if (jobs_outlets_) jobs_outlets_->publish(results.changed, results.alerts, results.actions);
                 });
   jobs_->add_routes(open_);

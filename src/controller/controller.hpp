@@ -25,7 +25,7 @@ struct ControllerOptions {
   PolicyFile policy_file;
   kube::ClusterDoor cluster;
   kube::RunBlocking run_blocking;  // tasks can outlive the controller
-  const Clock& clock;
+  const Clock& clock;              // outlives all threads: a thread that hangs on a disk is abandoned
 };
 
 // Runs until SIGTERM or SIGINT. Returns errors of the start, such as a port that is in use. Requests that the

@@ -201,6 +201,7 @@ class JobHub::Worker {
     HubResults results;
     results.alerts = brain_.take_alerts();
     results.actions = brain_.take_actions();
+    results.validations = brain_.take_validations();
     const std::vector<std::string> changed = brain_.take_changed();
     std::set<std::string> names(changed.begin(), changed.end());
     for (const jobs::Alert& alert : results.alerts)

@@ -40,8 +40,11 @@ struct HubResults {
   std::vector<jobs::JobReport> changed;  // and those of the alerts and actions
   std::vector<jobs::Alert> alerts;
   std::vector<jobs::WantedAction> actions;
+  std::vector<jobs::ValidationRecord> validations;
 
-  [[nodiscard]] bool is_empty() const { return changed.empty() && alerts.empty() && actions.empty(); }
+  [[nodiscard]] bool is_empty() const {
+    return changed.empty() && alerts.empty() && actions.empty() && validations.empty();
+  }
 };
 
 // Counters since construction. `waiting` and what has no other remark are gauges.

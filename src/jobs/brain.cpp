@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -44,13 +43,6 @@ bool is_worse(const JobFinding& a, const JobFinding& b) {
   return std::tuple(b.severity, b.probability, a.onset) < std::tuple(a.severity, a.probability, b.onset);
 }
 
-std::vector<std::string> nodes_of(const JobRecord& record) {
-  std::set<std::string> nodes;
-  for (const RankRecord& rank : record.ranks)
-    nodes.insert(rank.node);
-  return {nodes.begin(), nodes.end()};
-}
-
 bool has_changed(const JobState& before, const JobState& after) {
   const auto facts = [](const JobState& state) {
     return std::tie(state.name, state.health, state.attempt, state.ranks, state.nodes, state.progress_source,
@@ -86,6 +78,7 @@ class Brain::State {
   }
 
   void add(const Record& record) {
+    if (const auto* validation = std::get_if<ValidationRecord>(&record)) return take_validation(*validation);
     engine_.add(record);
     if (const auto* start = std::get_if<JobRecord>(&record))
       take_start(*start);
@@ -122,6 +115,7 @@ class Brain::State {
 
   std::vector<Alert> take_alerts() { return std::exchange(new_alerts_, {}); }
   std::vector<WantedAction> take_actions() { return std::exchange(new_actions_, {}); }
+  std::vector<ValidationRecord> take_validations() { return std::exchange(new_validations_, {}); }
   std::vector<std::string> take_changed() {
     std::vector<std::string> changed;
     for (auto& [name, job] : jobs_)
@@ -215,6 +209,7 @@ class Brain::State {
     JobReport& report = job.report;
     if (is_new || report.ended) report.started = record.time;
     if (is_new) take_over(job, record.job);
+    job.note_nodes(record);
     report.state = *state;
     report.owner = record.owner;
     report.kind = record.kind;
@@ -234,6 +229,13 @@ class Brain::State {
     found->second.report.ended = record.time;
     found->second.report.outcome = record.outcome;
     found->second.is_changed = true;
+  }
+
+  void take_validation(const ValidationRecord& record) {
+    const auto found = jobs_.find(record.job);
+    if (found == jobs_.end() || !found->second.take_validation(record)) return;
+    found->second.is_changed = true;
+    if (new_validations_.size() < kMostValidations) new_validations_.push_back(record);
   }
 
   void take_phase(const PhaseRecord& record) {
@@ -433,6 +435,7 @@ class Brain::State {
     report.findings.insert(report.findings.end(), job.ended_findings.begin(), job.ended_findings.end());
     for (const JobFinding& finding : report.findings)
       if (const auto sent = alerts_.sent(finding.id)) report.sent.emplace(finding.id, *sent);
+    report.afterwards = job.afterwards();
     return report;
   }
 
@@ -480,6 +483,7 @@ class Brain::State {
   WallTime restored_{};
   std::vector<Alert> new_alerts_;
   std::vector<WantedAction> new_actions_;
+  std::vector<ValidationRecord> new_validations_;
   std::optional<WallTime> paged_rail_;
   WallTime now_{};
   WallTime refreshed_{};
@@ -517,6 +521,10 @@ std::vector<Alert> Brain::take_alerts() {
 
 std::vector<WantedAction> Brain::take_actions() {
   return state_->take_actions();
+}
+
+std::vector<ValidationRecord> Brain::take_validations() {
+  return state_->take_validations();
 }
 
 std::vector<std::string> Brain::take_changed() {

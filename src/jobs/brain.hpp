@@ -14,6 +14,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "jobs/afterwards.hpp"
 #include "jobs/decision/alert.hpp"
 #include "jobs/decision/decide.hpp"
 #include "jobs/decision/failure.hpp"
@@ -93,6 +94,7 @@ struct JobReport {
   std::map<std::string, SentAlert, std::less<>> sent;  // the last messages about its findings, by their id
   std::vector<DoneAction> done;                        // of the last day, the newest last, at most kMaxDone
   static constexpr std::size_t kMaxDone = 16;
+  std::optional<Afterwards> afterwards;  // of the last attempt; nullopt: no node was validated yet
 };
 
 // An action that the decision chose and the guard rails allow. Only in mode `act`.
@@ -120,6 +122,8 @@ class Brain {
   void restore(std::vector<JobReport> reports, WallTime now);
   static constexpr Duration kAbsent = std::chrono::minutes(15);
 
+  // A validation counts for a job that is remembered and ran on the node in its last attempt, also after its
+  // end; the engine does not get it.
   void add(const Record& record);
   void advance(WallTime now);
   void set_nodes(std::size_t cluster_nodes);
@@ -128,6 +132,9 @@ class Brain {
   // Since the last call.
   [[nodiscard]] std::vector<Alert> take_alerts();
   [[nodiscard]] std::vector<WantedAction> take_actions();
+  // Validations that count, at most kMostValidations; more are left out.
+  [[nodiscard]] std::vector<ValidationRecord> take_validations();
+  static constexpr std::size_t kMostValidations = 16'384;
   // Jobs whose report changed; steps alone do not count.
   [[nodiscard]] std::vector<std::string> take_changed();
   // An action was done: counts for the guard rails.

@@ -124,6 +124,7 @@ class Engine::State {
   void take(const NodeFindingRecord& record) { events_.add(record); }
   void take(const NodeStateRecord& record) { events_.add(record); }
   void take(const HeartbeatRecord&) {}  // the process is alive: no progress
+  void take(const ValidationRecord&) {}
   template <class OfJob>
   void take(const OfJob& record) {
     if (JobWatch* job = find(record.job)) job->add(record);

@@ -5,6 +5,33 @@
 #include <utility>
 
 namespace autopilot::jobs {
+namespace {
+
+bool has_text(const ValidationRecord& record) {
+  return !record.text.empty() || !record.failed.empty();
+}
+
+int& count_of(Afterwards& after, ValidationVerdict verdict) {
+  switch (verdict) {
+    case ValidationVerdict::passed:
+      return after.passed;
+    case ValidationVerdict::failed:
+      return after.failed;
+    case ValidationVerdict::unknown:
+      break;
+  }
+  return after.unknown;
+}
+
+// A single node that failed, of a job that failed for no reason of its own.
+std::string probable_cause(const JobReport& report, const Afterwards& after) {
+  const bool has_failed = report.outcome == Outcome::failed || report.failure;
+  const bool is_own = report.failure && report.failure->kind == FailureKind::application;
+  if (!has_failed || is_own || after.failed != 1 || after.not_passed.front().failed.empty()) return {};
+  return after.not_passed.front().failed.front().check + " on " + after.not_passed.front().node;
+}
+
+}  // namespace
 
 const JobFinding* HeldJob::open(std::string_view finding) const {
   const auto found = std::ranges::find(report.findings, finding, &JobFinding::id);
@@ -47,6 +74,50 @@ void HeldJob::settle_actions(WallTime time) {
     action.is_settled = action.is_settled || action.time <= time;
 }
 
+void HeldJob::note_nodes(const JobRecord& record) {
+  if (record.attempt != report.state.attempt || report.ended) {
+    nodes.clear();
+    validations.clear();
+  }
+  for (const RankRecord& rank : record.ranks)
+    nodes.insert(rank.node);
+}
+
+bool HeldJob::take_validation(const ValidationRecord& record) {
+  if (!nodes.contains(record.node)) return false;
+  const auto known = validations.find(record.node);
+  if (known != validations.end() && record.time < known->second.time) return false;
+  if (known != validations.end()) validations.erase(known);
+  const bool is_detailed =
+      record.verdict != ValidationVerdict::passed && std::ranges::count_if(validations, [](const auto& each) {
+                                                       return has_text(each.second);
+                                                     }) < static_cast<std::ptrdiff_t>(kDetailed);
+  ValidationRecord& held = validations[record.node];
+  held = is_detailed ? record
+                     : ValidationRecord{.time = record.time,
+                                        .node = record.node,
+                                        .job = record.job,
+                                        .id = record.id,
+                                        .depth = record.depth,
+                                        .verdict = record.verdict,
+                                        .text = {},
+                                        .failed = {}};
+  return true;
+}
+
+std::optional<Afterwards> HeldJob::afterwards() const {
+  if (validations.empty()) return std::nullopt;
+  Afterwards after{.nodes = static_cast<int>(nodes.size())};
+  for (const auto& [node, one] : validations)
+    ++count_of(after, one.verdict);
+  for (const ValidationVerdict verdict : {ValidationVerdict::failed, ValidationVerdict::unknown})
+    for (const auto& [node, one] : validations)
+      if (one.verdict == verdict && after.not_passed.size() < Afterwards::kMostShown)
+        after.not_passed.push_back(one);
+  after.cause = probable_cause(report, after);
+  return after;
+}
+
 std::vector<JobFinding> HeldJob::take_over(JobReport earlier, WallTime now) {
   report.feedback = std::move(earlier.feedback);
   report.muted_until = earlier.muted_until;
@@ -78,12 +149,20 @@ std::vector<JobFinding> HeldJob::end_absent(JobReport earlier, WallTime now) {
   report.state.health = JobHealth::ended;
   report.owner = earlier.owner;
   report.nodes = earlier.nodes;
+  nodes = {earlier.nodes.begin(), earlier.nodes.end()};
   report.started = earlier.started;
   report.ended = now;
   report.outcome = Outcome::unknown;
   std::vector<JobFinding> open = take_over(std::move(earlier), now);
   settle_actions(now);
   return open;
+}
+
+std::vector<std::string> nodes_of(const JobRecord& record) {
+  std::set<std::string> nodes;
+  for (const RankRecord& rank : record.ranks)
+    nodes.insert(rank.node);
+  return {nodes.begin(), nodes.end()};
 }
 
 Request request_of(const std::string& job, const DoneAction& action) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,6 +24,9 @@ struct HeldJob {
   std::deque<JobFinding> ended_findings;
   std::set<std::string> acted;  // ids of open findings
   std::map<std::string, WallTime> offered;
+  // Nodes of this attempt, also nodes that left it.
+  std::set<std::string, std::less<>> nodes;
+  std::map<std::string, ValidationRecord, std::less<>> validations;  // by node; see take_validation
   bool is_in_engine = false;
   bool is_changed = true;
 
@@ -35,11 +41,22 @@ struct HeldJob {
   // A checkpoint ended at that time, or the job.
   void settle_actions(WallTime time);
 
+  // A new attempt forgets the validations after the one before.
+  void note_nodes(const JobRecord& record);
+  // Full texts are kept of kDetailed nodes only, and of none that passed. False: the job did not run there,
+  // or a later validation of the node is known.
+  [[nodiscard]] bool take_validation(const ValidationRecord& record);
+  static constexpr std::size_t kDetailed = 32;
+  // nullopt: there is no validation.
+  [[nodiscard]] std::optional<Afterwards> afterwards() const;
+
   // Takes over what an earlier brain knew of the job. Returns its open findings, unconfirmed.
   [[nodiscard]] std::vector<JobFinding> take_over(JobReport earlier, WallTime now);
   // The same for a job that has ended unseen.
   [[nodiscard]] std::vector<JobFinding> end_absent(JobReport earlier, WallTime now);
 };
+
+[[nodiscard]] std::vector<std::string> nodes_of(const JobRecord& record);  // each once
 
 // The request to the guard rails that the action was.
 [[nodiscard]] Request request_of(const std::string& job, const DoneAction& action);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -222,9 +223,36 @@ struct PodRecord {
   PodReason reason = PodReason::deleted;
 };
 
-using Record = std::variant<NodeRecord, JobRecord, JobEndRecord, WindowRecord, StepRecord, PhaseRecord,
-                            HeartbeatRecord, CollectivesRecord, ServingRecord, AnswerRecord, XidRecord,
-                            LinkRecord, NodeFindingRecord, NodeStateRecord, ExitRecord, LogRecord, PodRecord>;
+enum class ValidationVerdict : std::uint8_t { passed, failed, unknown };
+// What ran: checks without load; with quick, further or network diagnostics.
+enum class ValidationDepth : std::uint8_t { passive, quick, deep, pair };
+
+// What is wrong with a node after a job.
+struct FailedCheck {
+  std::string check;
+  std::string reason;  // key of the catalog
+  std::string gpu;     // serial number or UUID; empty: the node
+  std::string text;    // one sentence that begins with the subject
+};
+
+// The agent of a node has validated it after a job. A later one of the same node and job replaces it. The
+// engine does not read it.
+struct ValidationRecord {
+  WallTime time{};  // its end
+  std::string node;
+  std::string job;
+  std::string id;  // equal for a repetition
+  ValidationDepth depth = ValidationDepth::passive;
+  ValidationVerdict verdict = ValidationVerdict::unknown;
+  std::string text;                 // one sentence
+  std::vector<FailedCheck> failed;  // the worst first
+  static constexpr std::size_t kMostFailed = 8;
+};
+
+using Record =
+    std::variant<NodeRecord, JobRecord, JobEndRecord, WindowRecord, StepRecord, PhaseRecord, HeartbeatRecord,
+                 CollectivesRecord, ServingRecord, AnswerRecord, XidRecord, LinkRecord, NodeFindingRecord,
+                 NodeStateRecord, ExitRecord, LogRecord, PodRecord, ValidationRecord>;
 
 [[nodiscard]] inline WallTime time_of(const Record& record) {
   return std::visit([](const auto& held) { return held.time; }, record);

@@ -74,6 +74,24 @@ json::object to_json(const ReportedJobFailure& failure) {
   return object;
 }
 
+json::object to_json(const ReportedAfterwards& afterwards) {
+  json::object object{
+      {"passed", afterwards.passed}, {"failed", afterwards.failed}, {"unknown", afterwards.unknown}};
+  put_text(object, "text", afterwards.text, JobHealthReport::kLongestSentence);
+  json::array nodes;
+  for (const ReportedNodeValidation& one : afterwards.nodes) {
+    if (nodes.size() == JobHealthReport::kMostValidated) break;
+    json::object node;
+    put_text(node, "node", one.node);
+    put_text(node, "verdict", one.verdict);
+    put_text(node, "text", one.text, JobHealthReport::kLongestText);
+    put_time(node, "time", one.time);
+    nodes.emplace_back(std::move(node));
+  }
+  object["nodes"] = std::move(nodes);
+  return object;
+}
+
 json::object to_json(const ReportedJobAction& action) {
   json::object object;
   put_text(object, "choice", action.choice);
@@ -108,6 +126,7 @@ json::object spec_of(const JobHealthReport& report) {
   put_time(spec, "ended", report.ended);
   put_text(spec, "outcome", report.outcome);
   if (report.failure) spec["failure"] = to_json(*report.failure);
+  if (report.afterwards) spec["afterwards"] = to_json(*report.afterwards);
   put_texts(spec, "notSeen", report.not_seen, JobHealthReport::kMostTexts);
   put_time(spec, "updated", report.updated);
   spec["findings"] = findings_json(report);
@@ -127,6 +146,10 @@ json::object bounded_spec(const JobHealthReport& report) {
   json::array& findings = spec.at("findings").get_array();
   while (!findings.empty() && json::serialize(spec).size() + kFrame > JobHealthReport::kMaxBytes)
     shorten(findings);
+  if (!report.afterwards) return spec;
+  json::array& nodes = spec.at("afterwards").at("nodes").get_array();
+  while (!nodes.empty() && json::serialize(spec).size() + kFrame > JobHealthReport::kMaxBytes)
+    nodes.pop_back();
   return spec;
 }
 
@@ -169,6 +192,24 @@ ReportedJobFailure parse_failure(const json::object& object) {
           .not_available = texts_at(object, {"notAvailable"})};
 }
 
+ReportedNodeValidation parse_node_validation(const json::object& object) {
+  return {.node = std::string(text_at(object, {"node"})),
+          .verdict = std::string(text_at(object, {"verdict"})),
+          .text = std::string(text_at(object, {"text"})),
+          .time = time_at(object, "time")};
+}
+
+ReportedAfterwards parse_afterwards(const json::object& object) {
+  ReportedAfterwards afterwards{.text = std::string(text_at(object, {"text"})),
+                                .passed = number_at(object, {"passed"}).value_or(0),
+                                .failed = number_at(object, {"failed"}).value_or(0),
+                                .unknown = number_at(object, {"unknown"}).value_or(0),
+                                .nodes = {}};
+  for (const json::object* node : objects_at(object, {"nodes"}))
+    afterwards.nodes.push_back(parse_node_validation(*node));
+  return afterwards;
+}
+
 ReportedJobAction parse_action(const json::object& object) {
   return {.choice = std::string(text_at(object, {"choice"})),
           .state = std::string(text_at(object, {"state"})),
@@ -202,6 +243,8 @@ void read_job_spec(const json::object& spec, JobHealthReport& report) {
   for (const json::object* finding : objects_at(spec, {"findings"}))
     report.findings.push_back(parse_finding(*finding));
   if (const json::object* failure = object_at(spec, {"failure"})) report.failure = parse_failure(*failure);
+  if (const json::object* afterwards = object_at(spec, {"afterwards"}))
+    report.afterwards = parse_afterwards(*afterwards);
   report.not_seen = texts_at(spec, {"notSeen"});
   report.updated = time_at(spec, "updated");
 }
@@ -263,7 +306,7 @@ std::string job_health_report_patch(const JobHealthReport& report) {
   if (report.failure)
     add_nulls(spec.at("failure").get_object(), {"culprit", "time", "evidence", "notAvailable"});
   add_nulls(spec, {"culprit", "step", "stepSeconds", "progressSource", "ended", "outcome", "failure",
-                   "notSeen", "nodes", "since", "started"});
+                   "afterwards", "notSeen", "nodes", "since", "started"});
   json::object status = status_of(report);
   add_nulls(status, {"memory"});
   return json::serialize(json::object{{"spec", std::move(spec)}, {"status", std::move(status)}});

@@ -53,6 +53,24 @@ struct ReportedJobFailure {
   friend bool operator==(const ReportedJobFailure&, const ReportedJobFailure&) = default;
 };
 
+// A node that did not pass its validation after the job.
+struct ReportedNodeValidation {
+  std::string node;
+  std::string verdict;  // "failed", "unknown"
+  std::string text;     // one sentence
+  std::optional<WallTime> time;
+  friend bool operator==(const ReportedNodeValidation&, const ReportedNodeValidation&) = default;
+};
+
+struct ReportedAfterwards {
+  std::string text;  // one sentence about all nodes
+  std::int64_t passed = 0;
+  std::int64_t failed = 0;
+  std::int64_t unknown = 0;
+  std::vector<ReportedNodeValidation> nodes;  // that did not pass, failed ones first
+  friend bool operator==(const ReportedAfterwards&, const ReportedAfterwards&) = default;
+};
+
 // What the controller did about a finding, by its id.
 struct ReportedJobAction {
   std::string choice;
@@ -66,10 +84,12 @@ struct ReportedJobAction {
 struct JobHealthReport {
   static constexpr std::size_t kMaxBytes = std::size_t{32} << 10;  // of the JSON
   static constexpr std::size_t kMostFindings = 16;
-  static constexpr std::size_t kMostEvidence = 8;  // of one finding
-  static constexpr std::size_t kMostNodes = 64;    // names
-  static constexpr std::size_t kMostTexts = 16;    // of other lists
+  static constexpr std::size_t kMostEvidence = 8;    // of one finding
+  static constexpr std::size_t kMostNodes = 64;      // names
+  static constexpr std::size_t kMostValidated = 16;  // nodes that did not pass
+  static constexpr std::size_t kMostTexts = 16;      // of other lists
   static constexpr std::size_t kLongestText = 512;
+  static constexpr std::size_t kLongestSentence = 1024;  // about the nodes afterwards
   static constexpr std::size_t kLongestWord = 253;
   static constexpr std::size_t kMaxMemoryBytes = std::size_t{24} << 10;  // beyond, it is left out
 
@@ -91,6 +111,7 @@ struct JobHealthReport {
   std::string outcome;                       // "failed"; empty: it runs
   std::vector<ReportedJobFinding> findings;  // open ones first
   std::optional<ReportedJobFailure> failure;
+  std::optional<ReportedAfterwards> afterwards;  // validations of its nodes
   std::vector<std::string> not_seen;
   std::optional<WallTime> updated;
   std::string memory;  // in the status: for the next leader, opaque here; empty: none
@@ -102,8 +123,8 @@ struct JobHealthReport {
 [[nodiscard]] Result<JobHealthReport> parse_job_health_report(std::string_view text);
 
 // The object to create, and a merge patch with the same content. The spec has at most kMaxBytes: lists keep
-// their first items, texts their beginning, and evidence is left out from the last finding on. Without
-// `actions`, which a patch does not change.
+// their first items, texts their beginning, and evidence is left out from the last finding on, then findings,
+// then validated nodes. Without `actions`, which a patch does not change.
 [[nodiscard]] std::string job_health_report_json(std::string_view name, const JobHealthReport& report);
 [[nodiscard]] std::string job_health_report_patch(const JobHealthReport& report);
 // A merge patch that sets the action about one finding.

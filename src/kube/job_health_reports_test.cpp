@@ -25,6 +25,9 @@ JobHealthReport large_report() {
   finding.evidence = std::vector<std::string>(100, std::string(2000, '"'));
   report.findings = std::vector<ReportedJobFinding>(100, finding);
   report.not_seen = std::vector<std::string>(100, std::string(2000, '\xFF'));
+  report.afterwards = ReportedAfterwards{.text = std::string(9000, 'a'), .nodes = {}};
+  report.afterwards->nodes = std::vector<ReportedNodeValidation>(
+      100, {.node = "n1", .verdict = "failed", .text = std::string(9000, '"')});
   return report;
 }
 
@@ -40,12 +43,19 @@ TEST(JobHealthReports, survive_writing_and_reading) {
   report.outcome = "failed";
   report.findings = {{.id = "f", .effect = "slow", .since = kTime, .resolved = kTime, .evidence = {"e"}}};
   report.failure = ReportedJobFailure{.kind = "hardware", .time = kTime, .not_available = {"logs"}};
+  report.afterwards = ReportedAfterwards{
+      .text = "1 of 2 nodes not as good as before: n1",
+      .passed = 1,
+      .failed = 1,
+      .unknown = 0,
+      .nodes = {{.node = "n1", .verdict = "failed", .text = "gpu.ecc: GPU 0", .time = kTime}}};
   report.memory = R"({"version":1})";
   const auto read = parse_job_health_report(job_health_report_json("x", report));
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(read->memory, report.memory);
   EXPECT_EQ(read->findings, report.findings);
   EXPECT_EQ(read->failure, report.failure);
+  EXPECT_EQ(read->afterwards, report.afterwards);
   EXPECT_EQ(read->step, 7);
   EXPECT_EQ(read->step_s, 1.5);
   EXPECT_EQ(read->ended, kTime);
@@ -72,6 +82,7 @@ TEST(JobHealthReports, a_patch_removes_what_is_over_and_keeps_actions) {
   const auto patch = boost::json::parse(job_health_report_patch(report)).as_object();
   EXPECT_TRUE(patch.at("spec").as_object().at("culprit").is_null());
   EXPECT_TRUE(patch.at("spec").as_object().at("failure").is_null());
+  EXPECT_TRUE(patch.at("spec").as_object().at("afterwards").is_null());
   EXPECT_TRUE(patch.at("status").as_object().at("memory").is_null());
   EXPECT_FALSE(patch.contains("actions"));
   const auto action = boost::json::parse(job_action_patch("f", {.choice = "stop_now", .state = "planned"}));
@@ -89,12 +100,14 @@ TEST(JobHealthReports, a_name_is_one_of_kubernetes_and_differs_for_each_job) {
 TEST(JobHealthReports, other_content_gives_defaults) {
   EXPECT_FALSE(parse_job_health_report("[]"));
   const auto read = parse_job_health_report(
-      R"({"spec":{"job":3,"step":"x","findings":[1,{"id":[]}],"failure":[],"nodes":{}},"actions":{"f":2}})");
+      R"({"spec":{"job":3,"step":"x","findings":[1,{"id":[]}],"failure":[],"nodes":{},"afterwards":{"nodes":[1,{"node":2}],"failed":"x"}},"actions":{"f":2}})");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->job, "");
   EXPECT_FALSE(read->step);
   EXPECT_FALSE(read->failure);
   EXPECT_EQ(read->findings.size(), 1);
+  EXPECT_EQ(read->afterwards->failed, 0);
+  EXPECT_EQ(read->afterwards->nodes.size(), 1);
   EXPECT_TRUE(read->actions.empty());
 }
 

@@ -114,6 +114,8 @@ class ValidationTest(unittest.TestCase):
         self.assertEqual([one["id"] for one in json.loads(out)["validations"]], [seen["id"]], errors)
         harness.wait_until(lambda: "Afterwards passed:" in harness.run("jobs", "why", key, "--socket", agent.socket)[1],
                            "the answer about the job has the validation", 60)
+        shown = json.loads(harness.run("jobs", "show", key, "-o", "json", "--socket", agent.socket)[1])
+        self.assertEqual((shown["afterwards"]["nodes"], shown["afterwards"]["passed"]), (1, 1), "the brain has the result")
         self.assertIn('autopilot_validations_total{verdict="passed"} 1', agent.get("/metrics"))
         harness.wait_until(lambda: [one for one in json.loads(agent.request("GET", "/v1/events", headers={"Accept": "application/json"})[1])["items"]
                                     if one["kind"] == "validation_finished" and one["subject"]["key"] == key], "the event is stored")

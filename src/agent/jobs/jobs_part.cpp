@@ -5,6 +5,7 @@
 
 #include "agent/jobs/action_ledger.hpp"
 #include "agent/jobs/jobs_metrics.hpp"
+#include "agent/jobs/validation_records.hpp"
 #include "logging/log.hpp"
 
 namespace autopilot::agent {
@@ -145,6 +146,10 @@ void JobsPart::note(const NodeSnapshot& snapshot) {
 void JobsPart::note(const std::vector<Event>& events) {
   if (!runner_) return;
   if (auto records = node_records_.take(events); !records.empty()) runner_->add(std::move(records));
+}
+
+void JobsPart::note(const learning::ValidationResult& validation) {
+  if (runner_) runner_->add({validation_record_of(validation)});
 }
 
 void JobsPart::suspect(std::vector<api::SuspectedJob> suspected) {

@@ -20,6 +20,7 @@
 #include "core/event.hpp"
 #include "core/snapshot.hpp"
 #include "job_hub/receiver.hpp"
+#include "learning/validation_result.hpp"
 #include "net/event_loop.hpp"
 #include "net/key_files.hpp"
 #include "net/url.hpp"
@@ -67,6 +68,7 @@ class JobsPart {
   // What the checks of this node state.
   void note(const NodeSnapshot& snapshot);
   void note(const std::vector<Event>& events);
+  void note(const learning::ValidationResult& validation);
   // The jobs of this node that its controller or coordinator suspects to hang, from now on.
   void suspect(std::vector<api::SuspectedJob> suspected);
   // What this agent knows about a job. `done` is called once, on the loop; nullopt: the controller evaluates

@@ -164,6 +164,7 @@ void NodeJobs::judge(Instant now, const std::vector<jobs::Record>& whole) {
 }
 
 void NodeJobs::publish() {
+  (void)brain_.take_validations();  // history has those of this node
   JobNews news{.alerts = brain_.take_alerts(), .actions = brain_.take_actions(), .reports = {}};
   std::vector<jobs::JobReport> changed;
   for (const std::string& job : brain_.take_changed())

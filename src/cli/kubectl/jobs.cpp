@@ -160,6 +160,11 @@ std::string render_job_report(const kube::JobHealthReport& report, WallTime now,
     add_finding(page, finding, now);
   }
   if (report.failure) add_failure(page, *report.failure);
+  if (report.afterwards) {
+    add_line(page, "Afterwards: " + report.afterwards->text);
+    for (const kube::ReportedNodeValidation& one : report.afterwards->nodes)
+      add_line(page, "  - " + one.node + ": " + one.verdict + ": " + one.text);
+  }
   for (const auto& [finding, action] : report.actions)
     add_line(page, "Action about " + finding + ": " + action.state + ": " + action.message);
   return page;
@@ -173,6 +178,7 @@ std::string render_job_cause(const kube::JobHealthReport& report, WallTime now) 
   const kube::ReportedJobFinding* finding = open_finding(report);
   if (finding != nullptr) add_finding(page, *finding, now);
   if (report.failure) add_failure(page, *report.failure);
+  if (report.afterwards) add_line(page, "Afterwards: " + report.afterwards->text);
   if (finding == nullptr && !report.failure)
     add_line(page, "Nothing is known to be wrong. Progress: " +
                        (report.progress_source.empty() ? "no source" : report.progress_source));

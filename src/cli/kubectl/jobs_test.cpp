@@ -53,6 +53,22 @@ TEST(KubectlJobs, why_states_the_cause_and_the_evidence) {
   EXPECT_THAT(render_job_cause(sample("ml/a", "running"), kNow), HasSubstr("Nothing is known to be wrong"));
 }
 
+TEST(KubectlJobs, an_ended_job_states_which_nodes_are_not_as_good_as_before) {
+  kube::JobHealthReport report = sample("ml/a", "ended");
+  report.outcome = "failed";
+  report.afterwards = kube::ReportedAfterwards{
+      .text = "1 of 8 nodes not as good as before: node-7 (network.rdma: down); restart without node-7",
+      .passed = 7,
+      .failed = 1,
+      .unknown = 0,
+      .nodes = {{.node = "node-7", .verdict = "failed", .text = "network.rdma: bad\x1b[31m", .time = kNow}}};
+  EXPECT_THAT(render_job_cause(report, kNow), HasSubstr("Afterwards: 1 of 8 nodes not as good as before"));
+  const std::string page = render_job_report(report, kNow, {});
+  EXPECT_THAT(page, HasSubstr("restart without node-7"));
+  EXPECT_THAT(page, HasSubstr("  - node-7: failed: network.rdma"));
+  EXPECT_THAT(page, Not(HasSubstr("\x1b")));
+}
+
 TEST(KubectlJobs, a_display_name_of_two_jobs_is_not_enough) {
   const std::vector<kube::JobHealthReport> reports{sample("ml/a", "running"), hung()};
   EXPECT_EQ(find_job(reports, "llama"), nullptr);

@@ -41,6 +41,10 @@ bool is_same_failure(const jobs::Failure& one, const jobs::Failure& other) {
   return one.time == other.time && one.kind == other.kind && one.cause == other.cause;
 }
 
+bool is_long_over(const jobs::JobReport& report, WallTime now) {
+  return report.ended && now - *report.ended > JobsOutlets::kRetention;
+}
+
 Write deletion_of(const kube::JobHealthReport& report) {
   const json::object preconditions{{"uid", report.meta.uid}, {"resourceVersion", report.meta.version}};
   return {Write::Method::remove,
@@ -118,7 +122,10 @@ void JobsOutlets::publish(const std::vector<jobs::JobReport>& changed, const std
   for (const jobs::JobReport& report : changed) {
     const std::string& job = report.state.job;
     if (!jobs_.contains(job) && jobs_.size() >= kMaxJobs) continue;
-    Shown& shown = jobs_[job];
+    const auto [known, is_new] = jobs_.try_emplace(job);
+    Shown& shown = known->second;
+    // A late validation of a job that was shown and forgotten.
+    if (is_new && is_long_over(report, clock_.now().wall)) shown.counted = report.failure;
     note_failure(report, shown);
     shown.report = report;
     due_.insert(job);
@@ -307,8 +314,7 @@ void JobsOutlets::take_outdated(const kube::ApiResult<std::string>& answer) {
 void JobsOutlets::forget_ended() {
   const WallTime now = clock_.now().wall;
   std::erase_if(jobs_, [&](const auto& entry) {
-    const auto& ended = entry.second.report.ended;
-    return ended && now - *ended > kRetention && !due_.contains(entry.first);
+    return is_long_over(entry.second.report, now) && !due_.contains(entry.first);
   });
 }
 

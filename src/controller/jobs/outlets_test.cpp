@@ -179,6 +179,22 @@ TEST_F(Outlets, a_failure_is_typed_on_the_owner_and_counted_once) {
   EXPECT_THAT(events(), Contains("JobFailure Job/train"));
 }
 
+TEST_F(Outlets, a_late_validation_is_written_and_reports_no_failure_again) {
+  jobs::JobReport report = job_report();
+  report.failure = job_failure();
+  report.ended = clock_.now().wall - std::chrono::hours(5);
+  report.outcome = jobs::Outcome::failed;
+  report.afterwards = jobs::Afterwards{.nodes = 2, .passed = 1, .failed = 1, .not_passed = {}, .cause = {}};
+  report.afterwards->not_passed = {
+      {.node = "n1", .job = report.state.job, .verdict = jobs::ValidationVerdict::failed, .text = "ecc"}};
+  outlets_->publish({report}, {}, {});
+  ASSERT_TRUE(run_until([&] { return this->report().afterwards.has_value(); }));
+  EXPECT_THAT(this->report().afterwards->text, HasSubstr("restart without n1"));
+  EXPECT_EQ(this->report().afterwards->nodes.size(), 1U);
+  EXPECT_TRUE(outlets_->figures().failures.empty());
+  EXPECT_THAT(events(), Not(Contains("JobFailure Job/train")));
+}
+
 TEST_F(Outlets, an_alert_is_an_event_on_owner_pod_and_node) {
   const jobs::JobReport report = job_report();
   const jobs::Alert alert =

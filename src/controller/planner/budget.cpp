@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controller/planner/draft.hpp"
+#include "learning/hazard/return_policy.hpp"
 
 namespace autopilot::controller {
 
@@ -114,8 +115,10 @@ World::Names Budget::domains_of(const LedgerEntry& plan) const {
 }
 
 void Budget::count(const LedgerEntry& plan) {
-  for (const std::string& pool : pools_of(plan))
+  for (const std::string& pool : pools_of(plan)) {
     pools_[pool].insert(plan.node);
+    if (plan.cause == kLemonCause) lemons_[pool].insert(plan.node);
+  }
   for (const std::string& domain : domains_of(plan))
     if (!domain.empty()) domains_[domain].insert(plan.node);
   if (plan.begun && now_ - *plan.begun > kDay) return;
@@ -235,6 +238,17 @@ std::optional<Brake> Budget::brake_of_hold(const LedgerEntry& plan) const {
   return std::nullopt;
 }
 
+std::optional<Brake> Budget::brake_of_lemon(const LedgerEntry& plan) const {
+  const std::string& pool = pool_of(plan);
+  const std::size_t nodes = world_.in_pool(pool).size();
+  const auto of_faults = static_cast<std::size_t>(share_of(nodes, policy_.of(pool).pool_percent));
+  const std::size_t most = std::min(learning::lemon_budget(nodes), of_faults / 2);
+  const std::size_t held = others(lemons_, pool, plan.node);
+  if (held < most) return std::nullopt;
+  return Brake{BrakeKind::pool_budget,
+               of(held, static_cast<int>(most)) + " allowed lemons of pool " + pool + " are held"};
+}
+
 void Budget::take_hold(const LedgerEntry& plan) {
   count(plan);
   note(holds_, plan, now_, plan.name);
@@ -245,8 +259,10 @@ void Budget::give_back_hold(const LedgerEntry& plan) {
     const auto at = held.find(key);
     if (at != held.end()) at->second.erase(plan.node);
   };
-  for (const std::string& pool : pools_of(plan))
+  for (const std::string& pool : pools_of(plan)) {
     remove(pools_, pool);
+    remove(lemons_, pool);
+  }
   for (const std::string& domain : domains_of(plan))
     remove(domains_, domain);
   for (const std::string& job : plan.jobs)

@@ -38,6 +38,10 @@ class Budget {
 
   // Why the plan cannot hold its node; nullopt: it can. The plan does not count itself.
   [[nodiscard]] std::optional<Brake> brake_of_hold(const LedgerEntry& plan) const;
+  // Why the plan cannot hold a lemon: no more nodes of the pool are out of service for their history than
+  // learning::lemon_budget and half of the budget of the pool, because a lemon is held until a person returns
+  // it. None in a pool of fewer than 20 nodes.
+  [[nodiscard]] std::optional<Brake> brake_of_lemon(const LedgerEntry& plan) const;
   void take_hold(const LedgerEntry& plan);
   void give_back_hold(const LedgerEntry& plan);
 
@@ -93,6 +97,7 @@ class Budget {
   Held pools_;
   Held domains_;
   Held jobs_;
+  Held lemons_;  // by pool
   std::map<std::string, std::vector<std::pair<WallTime, std::string>>, std::less<>>
       stops_;  // removals of running pods by job, with the node
   TimesByPool holds_;

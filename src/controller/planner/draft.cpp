@@ -39,6 +39,28 @@ bool is_waived(const World& world, const Node& node, const OpenCause& cause) {
   });
 }
 
+// One plan for each last fault: a lemon that was returned is held again only after another fault. A plan that
+// was only recorded does not count where lemons are held.
+bool is_spent(const World& world, const Rules& rules, const Node& node, const OpenCause& lemon,
+              const LedgerEntry* open) {
+  const bool is_acted_on = rules.mode == Mode::act && rules.holds_lemons;
+  return std::ranges::any_of(world.plans_on(node.name), [&](const std::string& name) {
+    const LedgerEntry* plan = world.entry(name);
+    if (plan == nullptr) return false;
+    const bool is_own = open != nullptr && plan->name == open->name && plan->phase != Phase::probation;
+    if (is_own) return false;
+    return has_evidence(*plan, lemon.incident) && (plan->phase != Phase::recorded || !is_acted_on);
+  });
+}
+
+const OpenCause* lemon_of(const World& world, const Rules& rules, const Node& node, const LedgerEntry* open,
+                          WallTime now) {
+  const OpenCause* lemon = world.lemon(node.name);
+  if (lemon == nullptr || now - lemon->since > kLemonAge || is_spent(world, rules, node, *lemon, open))
+    return nullptr;
+  return lemon;
+}
+
 bool counts(const Node& node, const OpenCause& cause) {
   return cause.is_of_job || node.verdict == Verdict::evict;
 }
@@ -63,6 +85,11 @@ WallTime Evidence::latest() const {
   return latest;
 }
 
+bool Evidence::is_of_history() const {
+  return reports.empty() && !causes.empty() &&
+         std::ranges::none_of(causes, [](const OpenCause* cause) { return cause->lemon.empty(); });
+}
+
 Evidence evidence_of(const World& world, const Rules& rules, const Node& node, const LedgerEntry* open,
                      WallTime now) {
   Evidence evidence;
@@ -77,6 +104,7 @@ Evidence evidence_of(const World& world, const Rules& rules, const Node& node, c
   std::ranges::sort(evidence.reports, is_older);
   for (const OpenCause& cause : node.causes)
     if (counts(node, cause) && !is_waived(world, node, cause)) evidence.causes.push_back(&cause);
+  if (const OpenCause* lemon = lemon_of(world, rules, node, open, now)) evidence.causes.push_back(lemon);
   return evidence;
 }
 
@@ -125,6 +153,7 @@ std::string sentence_of(const Evidence& evidence) {
   }
   if (evidence.causes.empty()) return {};
   const OpenCause& cause = *evidence.causes.front();
+  if (!cause.lemon.empty()) return cause.lemon;
   if (cause.is_of_job)
     return cause.cause + ": a job accuses " + cause.blamed + " (finding " + cause.incident + ')';
   return "verdict EVICT: " + cause.cause + " blames " + cause.blamed;
@@ -279,6 +308,16 @@ Draft draft_of(const Deliberation& all, const Node& node, const LedgerEntry& bef
           .entry = before};
 }
 
+namespace {
+
+std::string cause_for_people(const Evidence& evidence) {
+  if (evidence.reports.empty()) return evidence.causes.front()->cause;
+  const Report& first = *evidence.reports.front();
+  return first.failed.empty() ? "preflight" : first.failed.front().test;
+}
+
+}  // namespace
+
 Draft new_draft(const Deliberation& all, const Node& node, Evidence evidence) {
   LedgerEntry entry;
   entry.name = name_of(all, node, evidence);
@@ -286,9 +325,7 @@ Draft new_draft(const Deliberation& all, const Node& node, Evidence evidence) {
   entry.node_uid = node.uid;
   entry.pool = node.pool;
   entry.domain = node.domain;
-  entry.cause = evidence.reports.empty()                   ? evidence.causes.front()->cause
-                : evidence.reports.front()->failed.empty() ? "preflight"
-                                                           : evidence.reports.front()->failed.front().test;
+  entry.cause = cause_for_people(evidence);
   entry.latest_evidence = evidence.latest();
   entry.created = all.now;
   return {.node = node,
@@ -308,6 +345,9 @@ void take_evidence(Draft& draft) {
   }
   for (const OpenCause* cause : draft.evidence.causes)
     note_evidence(entry, cause->incident);
+  // A lemon that fails is a failed node: a test can prove its health.
+  const bool has_failed = draft.evidence.any() && !draft.evidence.is_of_history();
+  if (entry.cause == kLemonCause && has_failed) entry.cause = cause_for_people(draft.evidence);
   if (draft.evidence.any()) entry.latest_evidence = std::max(entry.latest_evidence, draft.evidence.latest());
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,9 +17,11 @@ namespace autopilot::controller {
 // The evidence against a node that no ended plan has used.
 struct Evidence {
   std::vector<const Report*> reports;    // of failed tests on the GPUs of a pod; this is proof
-  std::vector<const OpenCause*> causes;  // of its verdict EVICT
+  std::vector<const OpenCause*> causes;  // of its verdict EVICT, of a job, or that it is a lemon
 
   [[nodiscard]] bool any() const { return !reports.empty() || !causes.empty(); }
+  // Only the history of the node speaks against it.
+  [[nodiscard]] bool is_of_history() const;
   [[nodiscard]] WallTime first() const;
   [[nodiscard]] WallTime latest() const;
 };
@@ -26,6 +29,8 @@ struct Evidence {
 // open: the open plan of the node, whose evidence still counts; null: none.
 [[nodiscard]] Evidence evidence_of(const World& world, const Rules& rules, const Node& node,
                                    const LedgerEntry* open, WallTime now);
+// A lemon without a fault for longer is left in service.
+inline constexpr Duration kLemonAge = std::chrono::days{14};
 // The test failed recently and has not passed since on all GPUs of the node.
 [[nodiscard]] bool is_standing(const Report& report, const Node& node, const Rules& rules, WallTime now);
 // The failed tests, or a deep diagnostic, have passed since on all GPUs of the node.

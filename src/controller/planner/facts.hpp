@@ -119,7 +119,21 @@ struct OpenCause {
   // whatever the verdict of the node is.
   bool is_of_job = false;
   bool keeps_pods = false;  // the node is held, but its running pods stay: they wait for a checkpoint
+  // The node is a lemon according to the history of the cluster: `lemon` states why. It counts whatever the
+  // verdict of the node is.
+  std::string lemon = {};
   friend bool operator==(const OpenCause&, const OpenCause&) = default;
+};
+
+// Cause of the plan that holds a lemon.
+inline constexpr std::string_view kLemonCause = "lemon";
+
+// A node that has several times the faults of its kind, according to the history of the cluster.
+struct Lemon {
+  std::string node;
+  WallTime last_fault{};  // begin of the last of them
+  std::string why;        // one sentence with the data that it is based on
+  friend bool operator==(const Lemon&, const Lemon&) = default;
 };
 
 struct Node {

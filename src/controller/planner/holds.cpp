@@ -39,6 +39,8 @@ std::optional<Brake> brake_of(Deliberation& all, const Draft& draft) {
     return Brake{BrakeKind::breaker, describe(*breaker, all.world, draft.rules)};
   if (auto doubt = doubt_of(draft.node, draft.rules, all.now)) return doubt;
   if (auto young = unsettled(all, draft)) return young;
+  if (draft.evidence.is_of_history())
+    if (auto full = all.budget.brake_of_lemon(draft.entry)) return full;
   return all.budget.brake_of_hold(draft.entry);
 }
 
@@ -137,11 +139,13 @@ std::string recorded_reason(const std::string& reason) {
 // The recorded actions are the actions of mode act, marked as recorded only.
 void record(Draft& draft) {
   LedgerEntry& entry = draft.entry;
+  const std::string otherwise =
+      draft.evidence.is_of_history() ? "in mode act with lemons.hold: " : "in mode act: ";
   const std::string nothing =
-      "mode " + std::string(to_string(draft.rules.mode)) + " changes nothing here; in mode act: ";
+      "mode " + std::string(to_string(draft.rules.mode)) + " changes nothing here; " + otherwise;
   entry.phase = Phase::recorded;
   entry.message = nothing + entry.message;
-  entry.budget = "in mode act: " + entry.budget;
+  entry.budget = otherwise + entry.budget;
   for (PlannedAction& action : draft.actions) {
     const bool is_telling = action.kind == ActionKind::event || action.kind == ActionKind::mark_report;
     action.is_recorded_only = !is_telling;
@@ -211,8 +215,9 @@ void tell_pods(Draft& draft) {
 
 }  // namespace
 
-bool acts_on(const Evidence& evidence, Mode mode) {
-  return mode == Mode::act || (mode == Mode::hold && !evidence.reports.empty());
+bool acts_on(const Evidence& evidence, const Rules& rules) {
+  if (rules.mode == Mode::act) return rules.holds_lemons || !evidence.is_of_history();
+  return rules.mode == Mode::hold && !evidence.reports.empty();
 }
 
 bool is_held_by(const Node& node, const LedgerEntry& entry) {
@@ -225,7 +230,7 @@ void decide(Deliberation& all, Draft draft) {
     end(all, draft, "no evidence against the node is left", ReportPhase::expired);
     return commit(all, std::move(draft));
   }
-  if (acts_on(draft.evidence, draft.rules.mode)) {
+  if (acts_on(draft.evidence, draft.rules)) {
     weigh(all, draft);
     tell_pods(draft);
     const bool has_begun = draft.entry.phase == Phase::executing || draft.is_pending;

@@ -13,8 +13,9 @@ void decide(Deliberation& all, Draft draft);
 // Continues a plan whose node is cordoned or should be: remaining actions, and the return of the node.
 void follow_hold(Deliberation& all, const Node& node, const LedgerEntry& entry);
 
-// True if the mode acts on the evidence; mode hold acts only on failed pre-flight tests.
-[[nodiscard]] bool acts_on(const Evidence& evidence, Mode mode);
+// True if the rules act on the evidence; mode hold acts only on failed pre-flight tests, and mode act on
+// lemons only where Rules::holds_lemons is set.
+[[nodiscard]] bool acts_on(const Evidence& evidence, const Rules& rules);
 // True if the annotation of the node names the plan.
 [[nodiscard]] bool is_held_by(const Node& node, const LedgerEntry& entry);
 

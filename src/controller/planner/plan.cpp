@@ -114,7 +114,7 @@ std::optional<Draft> new_plan(const Deliberation& all, const Node& node, const L
 void follow_probation_or_fall_back(Deliberation& all, const Node& node, const LedgerEntry& entry,
                                    Candidates& candidates) {
   auto again = new_plan(all, node, &entry);
-  if (again && acts_on(again->evidence, again->rules.mode)) {
+  if (again && acts_on(again->evidence, again->rules)) {
     end_entry(all, node, entry, "the node failed again", ReportPhase::undone);
     candidates.push_back(std::move(*again));
     return;

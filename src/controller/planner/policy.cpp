@@ -145,6 +145,9 @@ void read_ways(YamlMap& map, Rules& rules) {
     read_retests(group, rules);
     read_duration(group, "patience", rules.retest_patience);
   });
+  read_group(map, "lemons", [&](YamlMap& group) {
+    if (const auto holds = group.boolean("hold")) rules.holds_lemons = *holds;
+  });
 }
 
 void read_rules(YamlMap& map, Rules& rules) {

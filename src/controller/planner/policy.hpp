@@ -64,6 +64,8 @@ struct Rules {
                                    std::chrono::hours{72}};  // after the return; empty: no probation
   Duration retest_patience = std::chrono::hours{24};         // longest wait for the last of them
 
+  bool holds_lemons = false;  // in mode act; otherwise their plans are only recorded
+
   // Actions that can be requested from other programs.
   std::vector<Action> requests = {Action::drain_then_reset_gpu, Action::reset_gpu,   Action::reboot_node,
                                   Action::restart_vm,           Action::power_cycle, Action::replace};

@@ -134,6 +134,12 @@ TEST(Policy, what_is_no_policy_is_refused) {
   EXPECT_THAT(problems_of(many), HasSubstr("expected at most 100"));
 }
 
+TEST(Policy, lemons_are_held_only_if_it_says_so) {
+  EXPECT_FALSE(policy_of("mode: act\n").rules.holds_lemons);
+  EXPECT_TRUE(policy_of("lemons: {hold: true}\n").rules.holds_lemons);
+  EXPECT_FALSE(parse_policy("lemons: {hold: perhaps}\n", "policy.yaml").has_value());
+}
+
 TEST(Policy, no_retests_are_no_probation) {
   EXPECT_TRUE(policy_of("probation: {retests: []}\n").rules.retests.empty());
 }

@@ -33,13 +33,23 @@ void file_requests(Draft& draft) {
   }
 }
 
+bool is_held_lemon(const Deliberation& all, const Draft& draft) {
+  return draft.entry.cause == kLemonCause && all.world.lemon(draft.node.name) != nullptr;
+}
+
+// One test of a lemon can find the faulty part; repetitions would only load it.
+bool needs_no_further_test(const Deliberation& all, const Draft& draft) {
+  const auto proof = last_proof(draft.node, draft.entry, draft.rules);
+  return is_held_lemon(all, draft) && proof && draft.entry.begun && *proof > *draft.entry.begun;
+}
+
 // A test is meaningful: none is running, and no passive fault would make it fail.
 bool is_ready_for_test(const Deliberation& all, const Draft& draft) {
   const Node& node = draft.node;
   const bool has_passive_cause =
       std::ranges::any_of(node.causes, [](const OpenCause& cause) { return cause.is_passive; });
   return node.is_ready && node.verdict != Verdict::testing && !has_passive_cause &&
-         !doubt_of(node, draft.rules, all.now);
+         !needs_no_further_test(all, draft) && !doubt_of(node, draft.rules, all.now);
 }
 
 void give_back(const Deliberation& all, Draft& draft) {
@@ -85,6 +95,9 @@ std::optional<std::string> missing_proof(const Deliberation& all, const Draft& d
   if (!node.causes.empty()) return node.causes.front().cause + " blames " + node.causes.front().blamed;
   if (node.verdict == Verdict::evict) return "its verdict is EVICT until a deep test has passed";
   if (node.verdict == Verdict::testing) return "a test is running";
+  if (is_held_lemon(all, draft))
+    return "its history predicts further faults, whatever a test finds; a person returns it (kubectl "
+           "uncordon)";
   const auto proof = last_proof(node, draft.entry, draft.rules);
   // A report without the failed tests is only disproven by a deep diagnostic.
   const auto& reports = draft.evidence.reports;

@@ -142,6 +142,7 @@ Policy simulated_policy() {
        {std::pair{"act", Mode::act}, {"hold", Mode::hold}, {"observe", Mode::observe}}) {
     Pool pool{.name = name, .selector = {{"pool", name}}, .rules = {}};
     pool.rules.mode = mode;
+    pool.rules.holds_lemons = true;
     // Low enough that budgets and rates are reached.
     pool.rules.pool_percent = 1;
     pool.rules.holds_per_hour = 2;
@@ -198,11 +199,12 @@ TEST(Simulation, thirty_days_of_2000_nodes) {
     all += run(seed);
   std::cout << seeds << " seeds from " << first << ": " << all.plans << " plans, " << all.idle
             << " of them empty, " << static_cast<double>(all.nodes_looked_at) / static_cast<double>(all.plans)
-            << " nodes looked at for each, " << all.cordons << " holds, " << all.uncordons << " given back, "
-            << all.moved_gated << " gated and " << all.moved_running << " running pods moved, "
-            << all.deep_tests << " deep tests, " << all.requests << " requests, " << all.grants << " grants, "
-            << all.recorded << " recorded, " << all.breakers << " plans under a breaker; " << all.refused
-            << " writes refused, " << all.lost << " lost, " << all.deaths << " deaths\nbrakes:";
+            << " nodes looked at for each, " << all.cordons << " holds, " << all.lemons << " of lemons, "
+            << all.uncordons << " given back, " << all.moved_gated << " gated and " << all.moved_running
+            << " running pods moved, " << all.deep_tests << " deep tests, " << all.requests << " requests, "
+            << all.grants << " grants, " << all.recorded << " recorded, " << all.breakers
+            << " plans under a breaker; " << all.refused << " writes refused, " << all.lost << " lost, "
+            << all.deaths << " deaths\nbrakes:";
   for (const auto& [brake, count] : all.brakes)
     std::cout << ' ' << brake << ' ' << count;
   std::cout << std::endl;
@@ -211,8 +213,8 @@ TEST(Simulation, thirty_days_of_2000_nodes) {
   if (seeds < 20) return;
   // Everything was tested.
   for (const std::size_t count :
-       {all.cordons, all.uncordons, all.moved_gated, all.moved_running, all.deep_tests, all.requests,
-        all.grants, all.recorded, all.breakers, all.refused, all.lost, all.deaths})
+       {all.cordons, all.lemons, all.uncordons, all.moved_gated, all.moved_running, all.deep_tests,
+        all.requests, all.grants, all.recorded, all.breakers, all.refused, all.lost, all.deaths})
     EXPECT_GT(count, 0U);
   for (const char* brake : {"breaker", "unknown", "stale", "pool_budget", "domain_budget", "job_budget",
                             "rate", "settling", "others_cordon", "exempt"})

@@ -3,7 +3,9 @@
 #include "controller/planner/world.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <utility>
 
 namespace autopilot::controller {
 
@@ -94,6 +96,18 @@ bool is_as_good(const Node& a, const Node& b) {
   return a.pool == b.pool && a.domain == b.domain && a.gpus == b.gpus && a.is_ready == b.is_ready &&
          a.is_unschedulable == b.is_unschedulable && a.verdict == b.verdict && a.labels == b.labels &&
          a.taints == b.taints;
+}
+
+OpenCause cause_of(const Lemon& lemon) {
+  const auto since =
+      std::chrono::floor<std::chrono::milliseconds>(lemon.last_fault.time_since_epoch()).count();
+  OpenCause cause{.incident = "lemon-" + std::to_string(since),
+                  .cause = std::string(kLemonCause),
+                  .blamed = "node " + lemon.node,
+                  .since = lemon.last_fault};
+  cause.keeps_pods = true;
+  cause.lemon = lemon.why;
+  return cause;
 }
 
 bool concerns_by_itself(const Node& node) {
@@ -204,6 +218,22 @@ bool World::remove_entry(std::string_view name) {
   return review(node);
 }
 
+bool World::set_lemons(const std::vector<Lemon>& lemons) {
+  ByName<OpenCause> next;
+  for (const Lemon& lemon : lemons)
+    next.insert_or_assign(lemon.node, cause_of(lemon));
+  if (next == lemons_) return false;
+  const ByName<OpenCause> before = std::exchange(lemons_, std::move(next));
+  for (const ByName<OpenCause>* all : {&before, &std::as_const(lemons_)})
+    for (const auto& [node, cause] : *all)
+      review(node);
+  return true;
+}
+
+const OpenCause* World::lemon(std::string_view node) const {
+  return find_in(lemons_, node);
+}
+
 void World::note_report(std::string_view node, WallTime time) {
   const auto at = nodes_.find(node);
   if (at != nodes_.end()) at->second.looked = time;
@@ -269,7 +299,7 @@ bool World::is_of_concern(std::string_view name) const {
   const auto is_pending = [&](const std::string& report) { return pending_.contains(report); };
   if (std::ranges::any_of(reports_on(name), is_pending)) return true;
   const Node* known = node(name);
-  return known != nullptr && known->gpus > 0 && concerns_by_itself(*known);
+  return known != nullptr && known->gpus > 0 && (concerns_by_itself(*known) || lemons_.contains(name));
 }
 
 void World::unlink(const Node& node) {

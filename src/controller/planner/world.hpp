@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "controller/planner/facts.hpp"
 
@@ -71,6 +72,8 @@ class World {
   bool remove_pod(std::string_view uid);
   bool remove_report(std::string_view name);
   bool remove_entry(std::string_view name);
+  // Replaces all lemons. True if a new plan is needed.
+  bool set_lemons(const std::vector<Lemon>& lemons);
   // The agent of the node reported no change. No new plan is needed.
   void note_report(std::string_view node, WallTime time);
 
@@ -79,6 +82,9 @@ class World {
   [[nodiscard]] const Pod* pod(std::string_view uid) const;
   [[nodiscard]] const Report* report(std::string_view name) const;
   [[nodiscard]] const LedgerEntry* entry(std::string_view name) const;
+
+  // The node is a lemon: as a cause, whose incident names the last fault. Null: it is not known to be one.
+  [[nodiscard]] const OpenCause* lemon(std::string_view node) const;
 
   // Unordered.
   [[nodiscard]] const ByName<Node>& nodes() const { return nodes_; }
@@ -119,6 +125,7 @@ class World {
   ByName<Pod> pods_;
   ByName<Report> reports_;
   ByName<LedgerEntry> entries_;
+  ByName<OpenCause> lemons_;  // by node
   Names concern_;
   Names open_;
   Names pending_;

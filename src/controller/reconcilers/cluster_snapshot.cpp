@@ -78,6 +78,10 @@ void ClusterSnapshot::use(Policy policy) {
   on_news_();
 }
 
+void ClusterSnapshot::use_lemons(const std::vector<Lemon>& lemons) {
+  if (world_.set_lemons(lemons)) on_news_();
+}
+
 const World& ClusterSnapshot::world() {
   world_.as_of = std::ranges::min_element(kinds_, {}, &Kind::heard)->heard;
   world_.is_complete = problem().empty();

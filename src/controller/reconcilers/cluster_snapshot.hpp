@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "controller/planner/policy.hpp"
 #include "controller/planner/world.hpp"
@@ -49,6 +50,8 @@ class ClusterSnapshot {
   void start();
   // Sets the policy, which assigns nodes to pools.
   void use(Policy policy);
+
+  void use_lemons(const std::vector<Lemon>& lemons);
 
   // With its completeness and age updated.
   [[nodiscard]] const World& world();

@@ -144,6 +144,8 @@ class Remediation {
 
   void start();
   void use(Policy policy) { snapshot_.use(std::move(policy)); }
+  // Replaces what the history of the cluster knows of nodes that fail again and again.
+  void use_lemons(const std::vector<Lemon>& lemons) { snapshot_.use_lemons(lemons); }
   // The current snapshot.
   [[nodiscard]] const World& world() { return snapshot_.world(); }
   // True while a plan is executed.

@@ -59,6 +59,27 @@ inline jobs::JobReport sample_job() {
                                  .time = kJobTime,
                                  .sentence = "GPU 3 of gpu-001 fell off the bus",
                                  .not_available = {"logs"}};
+  report.afterwards =
+      jobs::Afterwards{.nodes = 2,
+                       .passed = 0,
+                       .failed = 1,
+                       .unknown = 1,
+                       .not_passed = {{.time = kJobTime + std::chrono::minutes(62),
+                                       .node = "gpu-001",
+                                       .job = "ml/llama-7f3a",
+                                       .verdict = jobs::ValidationVerdict::failed,
+                                       .text = "1 of 31 checks not as good as before the job",
+                                       .failed = {{.check = "network.rdma",
+                                                   .reason = "port_down",
+                                                   .gpu = "1650123",
+                                                   .text = "mlx5_0 port 1: the port is down"}}},
+                                      {.time = kJobTime + std::chrono::minutes(63),
+                                       .node = "gpu-002",
+                                       .job = "ml/llama-7f3a",
+                                       .verdict = jobs::ValidationVerdict::unknown,
+                                       .text = "the next job began",
+                                       .failed = {}}},
+                       .cause = "network.rdma on gpu-001"};
   report.findings = {sample_job_finding(), sample_job_finding()};
   report.findings[1].id = "1111111111111111";
   report.findings[1].effect = jobs::Effect::slow;

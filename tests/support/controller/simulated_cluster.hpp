@@ -98,7 +98,11 @@ class Cluster {
     now_ = end;
   }
   // Ends all faults: nodes are repaired, and operators change nothing.
-  void calm_down() { is_calm_ = true; }
+  void calm_down() {
+    is_calm_ = true;
+    lemons_.clear();
+    use_lemons();
+  }
   // State before that; removed at the next call of `act`.
   void wake(WallTime at) {
     const Seconds wanted = std::max(now_ + 1, seconds_of(at));
@@ -164,6 +168,7 @@ class Cluster {
     ask_test,
     want_test,
     forget_report,
+    call_lemons,
   };
   struct Event {
     Seconds at = 0;
@@ -237,6 +242,11 @@ class Cluster {
   void begin_test(std::size_t number);
   void visit(std::size_t number);
   void want_test(std::size_t number);
+  void call_lemons();
+  void use_lemons() {
+    real_.set_lemons(lemons_);
+    seen_.set_lemons(lemons_);
+  }
   void meddle();
   void start_job(std::uint64_t number);
   void place_pod(std::uint64_t number);
@@ -265,6 +275,7 @@ class Cluster {
   World::Names late_entries_;
   std::vector<Machine> machines_;
   std::vector<std::string> meddled_;
+  std::vector<Lemon> lemons_;
   std::map<std::uint64_t, Job> jobs_;
   std::map<std::uint64_t, Task> tasks_;  // by pod
   std::uint64_t pods_ = 0;

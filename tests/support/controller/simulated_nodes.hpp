@@ -31,6 +31,7 @@ inline Cluster::Cluster(std::uint64_t seed, const Trouble& trouble) : random_(se
   push_daily(trouble_.foreign_cordons, Kind::cordon_by_hand);
   push_daily(trouble_.meddling, Kind::meddle);
   push_daily(10, Kind::ask_test);
+  push_daily(4, Kind::call_lemons);
   for (std::uint64_t job = 1; job <= kNodes / 9; ++job)
     push(between(0, kHour), Kind::start_job, job);
 }
@@ -109,6 +110,9 @@ inline void Cluster::happen_to_nodes(const Event& event) {
     case Kind::ask_test:
       again(10);
       return want_test(any_machine());
+    case Kind::call_lemons:
+      again(4);
+      return is_calm_ ? void() : call_lemons();
     case Kind::want_test:
       return want_test(number);
     case Kind::forget_report: {
@@ -197,6 +201,17 @@ inline void Cluster::visit(std::size_t number) {
     tested.causes.clear();
     tested.verdict = Verdict::pass;
   });
+}
+
+// More than the budget allows, some of them for a fault that is too old, and each for some days.
+inline void Cluster::call_lemons() {
+  constexpr std::size_t most = 40;
+  if (lemons_.size() >= most) lemons_.erase(lemons_.begin());
+  const std::string& name = machines_[any_machine()].name;
+  lemons_.push_back(
+      {.node = name, .last_fault = time_of(now_ - between(0, 20 * kDay)), .why = name + " is a lemon"});
+  use_lemons();
+  has_news_ = true;
 }
 
 inline void Cluster::want_test(std::size_t number) {

@@ -33,6 +33,7 @@ struct Tally {
   std::size_t lost = 0;
   std::size_t deaths = 0;
   std::size_t grants = 0;
+  std::size_t lemons = 0;                     // of the holds, for the history of the node
   std::map<std::string, std::size_t> brakes;  // waiting plans, by brake
 
   void operator+=(const Tally& other) {
@@ -41,7 +42,7 @@ struct Tally {
     moved_gated += other.moved_gated, moved_running += other.moved_running;
     deep_tests += other.deep_tests, requests += other.requests;
     recorded += other.recorded, breakers += other.breakers, refused += other.refused;
-    lost += other.lost, deaths += other.deaths, grants += other.grants;
+    lemons += other.lemons, lost += other.lost, deaths += other.deaths, grants += other.grants;
     for (const auto& [brake, count] : other.brakes)
       brakes[brake] += count;
   }
@@ -78,12 +79,14 @@ class Checks {
   void before_removal(const PlannedAction& action, const World& seen);
   void before_uncordon(const PlannedAction& action, const Node& node);
   void after_cordon(const PlannedAction& action, const Node& node);
+  void after_lemon(const PlannedAction& action, const Node& node);
   void forget(const Node& node);
 
   Cluster& cluster_;
   const Policy& policy_;
   Tally tally_;
   std::map<std::string, std::string, std::less<>> ours_;  // nodes that we cordoned, with the plan
+  std::set<std::string> lemon_plans_;
   std::map<std::string, std::size_t> held_in_pool_;
   std::map<std::string, std::size_t> held_in_domain_;
   std::map<std::string, Times> cordons_;
@@ -160,6 +163,11 @@ inline void Checks::before_cordon(const PlannedAction& action, const LedgerEntry
          action);
   expect(!node.is_exempt, "of a node that is never to be held", action);
   expect(!is_burst(node, seen), "while the breaker has tripped", action);
+  if (entry.cause == kLemonCause) {
+    expect(rules_of(node).mode == Mode::act && rules_of(node).holds_lemons,
+           "of a lemon that is only recorded", action);
+    lemon_plans_.insert(entry.name);
+  }
   const auto is_proof = [&](const std::string& name) {
     const Report* report = seen.report(name);
     return report != nullptr && report->outcome == Outcome::failed && report->node == node.name;
@@ -258,6 +266,7 @@ inline void Checks::after_cordon(const PlannedAction& action, const Node& node) 
   const auto share = [](std::size_t count, int percent) {
     return std::max<std::size_t>(1, count * static_cast<std::size_t>(percent) / 100);
   };
+  if (lemon_plans_.contains(action.plan)) after_lemon(action, node);
   expect(++held_in_pool_[node.pool] <= share(cluster_.real().in_pool(node.pool).size(), rules.pool_percent),
          "more nodes of the pool than the budget", action);
   expect(++held_in_domain_[node.domain] <= share(kRack, rules.domain_percent),
@@ -266,6 +275,20 @@ inline void Checks::after_cordon(const PlannedAction& action, const Node& node) 
   times.push_back(cluster_.now());
   expect(std::cmp_less_equal(within_hour(times, cluster_.now()), rules.holds_per_hour),
          "more holds than the rate", action);
+}
+
+inline void Checks::after_lemon(const PlannedAction& action, const Node& node) {
+  ++tally_.lemons;
+  std::size_t held = 0;
+  for (const auto& [name, plan] : ours_) {
+    const LedgerEntry* entry = cluster_.real().entry(plan);
+    const bool is_lemon = entry != nullptr && entry->cause == kLemonCause;
+    held += is_lemon && cluster_.real().node(name)->pool == node.pool ? 1 : 0;
+  }
+  const std::size_t nodes = cluster_.real().in_pool(node.pool).size();
+  const std::size_t percent = static_cast<std::size_t>(rules_of(node).pool_percent);
+  expect(held <= nodes * 15 / 1000 && 2 * held <= nodes * percent / 100, "more lemons than their budget",
+         action);
 }
 
 inline void Checks::of_grant(const Node& node, const World& seen) {

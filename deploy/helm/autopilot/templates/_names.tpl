@@ -300,6 +300,9 @@ true
 {{- $_ := set $own "certificates" (dict "mode" "files" "certificate" "/etc/autopilot-tls/tls.crt"
   "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
 {{- end -}}
+{{- if (.Values.controller.history | default dict).enabled -}}
+{{- $_ := set $own "history" (dict "path" "/var/lib/autopilot/history.db") -}}
+{{- end -}}
 {{- $jobs := .Values.jobs | default dict -}}
 {{- $_ := set $own "jobs" (dict "enabled" (ternary true false (ne (include "autopilot.sendsJobs" .) "")) "listen" (printf ":%d" (int ($jobs.port | default 9444)))
   "mode" ($jobs.mode | default "observe")) -}}

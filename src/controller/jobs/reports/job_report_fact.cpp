@@ -42,6 +42,20 @@ kube::ReportedJobFailure fact_of(const jobs::Failure& failure) {
           .not_available = failure.not_available};
 }
 
+kube::ReportedAfterwards fact_of(const jobs::Afterwards& afterwards) {
+  kube::ReportedAfterwards fact{.text = jobs::sentence_of(afterwards),
+                                .passed = afterwards.passed,
+                                .failed = afterwards.failed,
+                                .unknown = afterwards.unknown,
+                                .nodes = {}};
+  for (const jobs::ValidationRecord& one : afterwards.not_passed)
+    fact.nodes.push_back({.node = one.node,
+                          .verdict = std::string(word_of(api::job_format::kValidationVerdicts, one.verdict)),
+                          .text = jobs::fault_text_of(one),
+                          .time = one.time});
+  return fact;
+}
+
 }  // namespace
 
 kube::JobHealthReport job_report_fact(const jobs::JobReport& report, WallTime now) {
@@ -68,6 +82,7 @@ kube::JobHealthReport job_report_fact(const jobs::JobReport& report, WallTime no
     if (fact.findings.size() < kube::JobHealthReport::kMostFindings)
       fact.findings.push_back(fact_of(finding));
   if (report.failure) fact.failure = fact_of(*report.failure);
+  if (report.afterwards) fact.afterwards = fact_of(*report.afterwards);
   fact.not_seen = state.not_seen;
   fact.updated = now;
   fact.memory = format_job_memory(report);
@@ -79,8 +94,8 @@ bool says_the_same(const kube::JobHealthReport& one, const kube::JobHealthReport
          one.health == other.health && one.culprit == other.culprit && one.nodes == other.nodes &&
          one.attempt == other.attempt && one.progress_source == other.progress_source &&
          one.started == other.started && one.ended == other.ended && one.outcome == other.outcome &&
-         one.findings == other.findings && one.failure == other.failure && one.not_seen == other.not_seen &&
-         one.memory == other.memory;
+         one.findings == other.findings && one.failure == other.failure &&
+         one.afterwards == other.afterwards && one.not_seen == other.not_seen && one.memory == other.memory;
 }
 
 bool is_outdated(const kube::JobHealthReport& report, WallTime now) {
