@@ -194,7 +194,7 @@ int import_history(const ImportOptions& options) {
   const auto history = open_history_to_write(options.history, wall_now());
   if (!history) return report(history.error());
   if (const Status put = put_all(**history, lines->records); !put) return report(put.error());
-  std::cout << count << " imported into " << printable((*history)->path()) << "\n";
+  std::cout << count << " imported into " << printable((*history)->place()) << "\n";
   return kExitHealthy;
 }
 
@@ -242,9 +242,9 @@ int show_history_status(const StatusOfHistoryOptions& options) {
   const auto status = (*history)->status();
   if (!status) return report(status.error());
   if (options.format == OutputFormat::table)
-    std::cout << render_history_status((*history)->path(), *status, terminal_style());
+    std::cout << render_history_status((*history)->place(), *status, terminal_style());
   else
-    print_json(history_status_json((*history)->path(), *status), options.format);
+    print_json(history_status_json((*history)->place(), *status), options.format);
   return kExitHealthy;
 }
 

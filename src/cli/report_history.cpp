@@ -23,7 +23,7 @@ Status read_query(const store::History& history, const store::HistoryQuery& quer
   }));
   if (!added)
     return fail(added.error().code,
-                history.path() + ": " + added.error().what + "; choose a later --since, or name fewer files");
+                history.place() + ": " + added.error().what + "; choose a later --since, or name fewer files");
   return {};
 }
 
@@ -37,7 +37,7 @@ Status read_history_file(const std::string& file, WallTime since, WallTime until
       *history, {.types = {"validation"}, .since = since - kEarlierValidations, .until = until}, records));
   TRY_STATUS(read_query(*history, {.types = {"job"}, .since = since, .until = until}, records));
   if (const auto skipped = history->unreadable_rows(); skipped > 0)
-    tell(history->path() + ": " + std::to_string(skipped) + " records are damaged and left out");
+    tell(history->place() + ": " + std::to_string(skipped) + " records are damaged and left out");
   return {};
 }
 

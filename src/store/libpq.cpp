@@ -26,9 +26,10 @@ Result<Functions> load_libpq() {
   void* library = ::dlopen(kLibraryOfPostgres, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = ::dlerror();
-    return fail(Errc::unsupported, "history in PostgreSQL needs the library libpq.so.5, which cannot be loaded (" +
-                                       std::string(reason != nullptr ? reason : "no reason given") +
-                                       "); install the package libpq5 (Debian, Ubuntu) or libpq (RHEL)");
+    return fail(Errc::unsupported,
+                "history in PostgreSQL needs the library libpq.so.5, which cannot be loaded (" +
+                    std::string(reason != nullptr ? reason : "no reason given") +
+                    "); install the package libpq5 (Debian, Ubuntu) or libpq (RHEL)");
   }
   Functions functions;
   std::string missing;

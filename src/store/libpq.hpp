@@ -5,8 +5,8 @@
 
 #include "core/result.hpp"
 
-// Our own declarations of what is used of libpq, the client library of PostgreSQL. It is loaded when the first
-// connection string is used, so that a machine without PostgreSQL does not need it.
+// Our own declarations of what is used of libpq, the client library of PostgreSQL. It is loaded when the
+// first connection string is used, so that a machine without PostgreSQL does not need it.
 namespace autopilot::store::libpq {
 
 struct Connection;  // PGconn
@@ -22,32 +22,32 @@ inline constexpr unsigned kTypeOfInteger = 20;  // int8
 inline constexpr unsigned kTypeOfText = 25;
 
 // name, result, arguments
-#define AUTOPILOT_LIBPQ_FUNCTIONS(X)                                                                         \
-  X(PQconnectdbParams, Connection*, (const char* const* keywords, const char* const* values, int expand))    \
-  X(PQfinish, void, (Connection*))                                                                           \
-  X(PQstatus, int, (const Connection*))                                                                      \
-  X(PQerrorMessage, char*, (const Connection*))                                                              \
-  X(PQconnectionNeedsPassword, int, (const Connection*))                                                     \
-  X(PQconnectionUsedPassword, int, (const Connection*))                                                      \
-  X(PQsocket, int, (const Connection*))                                                                      \
-  X(PQsetnonblocking, int, (Connection*, int))                                                               \
-  X(PQsetNoticeProcessor, void*, (Connection*, void (*)(void*, const char*), void*))                         \
-  X(PQsendQueryParams, int,                                                                                  \
-    (Connection*, const char* sql, int count, const unsigned* types, const char* const* values,              \
-     const int* lengths, const int* formats, int format))                                                    \
-  X(PQflush, int, (Connection*))                                                                             \
-  X(PQconsumeInput, int, (Connection*))                                                                      \
-  X(PQisBusy, int, (Connection*))                                                                            \
-  X(PQgetResult, Answer*, (Connection*))                                                                     \
-  X(PQresultStatus, int, (const Answer*))                                                                    \
-  X(PQresultErrorField, char*, (const Answer*, int field))                                                   \
-  X(PQntuples, int, (const Answer*))                                                                         \
-  X(PQgetvalue, char*, (const Answer*, int row, int column))                                                 \
-  X(PQgetlength, int, (const Answer*, int row, int column))                                                  \
-  X(PQcmdTuples, char*, (Answer*))                                                                           \
-  X(PQclear, void, (Answer*))                                                                                \
-  X(PQconninfoParse, Option*, (const char* text, char** problem))                                            \
-  X(PQconninfoFree, void, (Option*))                                                                         \
+#define AUTOPILOT_LIBPQ_FUNCTIONS(X)                                                                      \
+  X(PQconnectdbParams, Connection*, (const char* const* keywords, const char* const* values, int expand)) \
+  X(PQfinish, void, (Connection*))                                                                        \
+  X(PQstatus, int, (const Connection*))                                                                   \
+  X(PQerrorMessage, char*, (const Connection*))                                                           \
+  X(PQconnectionNeedsPassword, int, (const Connection*))                                                  \
+  X(PQconnectionUsedPassword, int, (const Connection*))                                                   \
+  X(PQsocket, int, (const Connection*))                                                                   \
+  X(PQsetnonblocking, int, (Connection*, int))                                                            \
+  X(PQsetNoticeProcessor, void*, (Connection*, void (*)(void*, const char*), void*))                      \
+  X(PQsendQueryParams, int,                                                                               \
+    (Connection*, const char* sql, int count, const unsigned* types, const char* const* values,           \
+     const int* lengths, const int* formats, int format))                                                 \
+  X(PQflush, int, (Connection*))                                                                          \
+  X(PQconsumeInput, int, (Connection*))                                                                   \
+  X(PQisBusy, int, (Connection*))                                                                         \
+  X(PQgetResult, Answer*, (Connection*))                                                                  \
+  X(PQresultStatus, int, (const Answer*))                                                                 \
+  X(PQresultErrorField, char*, (const Answer*, int field))                                                \
+  X(PQntuples, int, (const Answer*))                                                                      \
+  X(PQgetvalue, char*, (const Answer*, int row, int column))                                              \
+  X(PQgetlength, int, (const Answer*, int row, int column))                                               \
+  X(PQcmdTuples, char*, (Answer*))                                                                        \
+  X(PQclear, void, (Answer*))                                                                             \
+  X(PQconninfoParse, Option*, (const char* text, char** problem))                                         \
+  X(PQconninfoFree, void, (Option*))                                                                      \
   X(PQfreemem, void, (void*))
 
 struct Functions {
