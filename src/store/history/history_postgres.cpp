@@ -51,11 +51,17 @@ std::string put_statement(std::size_t rows) {
   return sql + " ON CONFLICT(type, id) DO UPDATE SET " + updates;
 }
 
+// From the catalogs: to_regclass() would answer from a cache that is older than a lock that was waited for.
+Result<bool> exists(Connection& connection, std::string_view catalog_query) {
+  return TRY(connection.run(catalog_query)).rows() > 0;
+}
+
 // 0: there is no history yet.
 Result<int> version_of(Connection& connection) {
-  const auto table =
-      TRY(connection.run("SELECT to_regclass('autopilot_history.schema_version') IS NOT NULL"));
-  if (table.text(0, 0) != "t") return 0;
+  if (!TRY(exists(connection,
+                  "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'autopilot_history' AND tablename = "
+                  "'schema_version'")))
+    return 0;
   const auto version = TRY(connection.run("SELECT version FROM autopilot_history.schema_version"));
   return version.rows() == 0 ? 0 : static_cast<int>(version.integer(0, 0));
 }
@@ -75,8 +81,8 @@ Status migrate_postgres(Connection& connection, const std::string& place) {
   TRY_STATUS(check_version(place, old));
   if (old == 0) {
     // The schema can exist, empty, if this role must not create one.
-    const auto schema = TRY(connection.run("SELECT to_regnamespace('autopilot_history') IS NOT NULL"));
-    if (schema.text(0, 0) != "t") TRY(connection.run("CREATE SCHEMA autopilot_history"));
+    if (!TRY(exists(connection, "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'autopilot_history'")))
+      TRY(connection.run("CREATE SCHEMA autopilot_history"));
     TRY(connection.run("CREATE TABLE schema_version(version INTEGER NOT NULL)"));
     TRY(connection.run("INSERT INTO schema_version VALUES(0)"));
     TRY(connection.run(kPostgresTable));

@@ -4,9 +4,10 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <functional>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -37,7 +38,14 @@ class PostgresServer {
     return "host=" + folder_.path() + " user=autopilot dbname=" + database;
   }
   [[nodiscard]] pid_t pid() const { return pid_; }
-  void kill() { end(SIGKILL); }
+  // With the processes that serve connections, which live on for a moment otherwise.
+  void kill() {
+    std::ifstream children("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) + "/children");
+    ::kill(pid_, SIGSTOP);
+    for (pid_t child = 0; children >> child;)
+      ::kill(child, SIGKILL);
+    end(SIGKILL);
+  }
   // A killed server can be started when its own processes have ended.
   void run() {
     for (int attempt = 0; attempt < 100 && pid_ <= 0; ++attempt) {
@@ -66,6 +74,7 @@ class PostgresServer {
     const pid_t child = ::fork();
     if (child != 0) return child;
     if (::geteuid() == 0 && (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0)) ::_exit(126);
+    ::prctl(PR_SET_PDEATHSIG, SIGQUIT);
     if (::chdir(folder_.path().c_str()) != 0) ::_exit(126);
     static_cast<void>(!std::freopen((folder_ / "log").c_str(), "a", stdout));
     ::dup2(1, 2);
