@@ -45,7 +45,7 @@ Result<Functions> load_libpq() {
 }  // namespace
 
 Result<const Functions*> functions() {
-  // A missing library is looked for again: it can be installed while the agent runs.
+  // A missing library is loaded at the next call if it was installed meanwhile.
   static std::mutex mutex;
   static std::optional<Functions> loaded;
   const std::lock_guard lock(mutex);

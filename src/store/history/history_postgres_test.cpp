@@ -169,7 +169,7 @@ TEST_F(PostgresHistoryTest, a_reader_creates_nothing) {
 }
 
 TEST_F(PostgresHistoryTest, roles_have_the_rights_that_they_are_granted) {
-  for (const char* role : {"reader", "agent"}) {
+  for (const char* role : {"reader", "agent", "other"}) {
     static_cast<void>(server_->execute("DROP OWNED BY " + std::string(role)));
     static_cast<void>(server_->execute("DROP ROLE " + std::string(role)));
     execute("CREATE ROLE " + std::string(role) + " LOGIN");
@@ -186,6 +186,12 @@ TEST_F(PostgresHistoryTest, roles_have_the_rights_that_they_are_granted) {
   const Status refused = put_label(*open("reader"), "l2");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::denied);
+  execute("GRANT USAGE ON SCHEMA autopilot_history TO other");
+  execute("GRANT SELECT ON autopilot_history.schema_version TO other");
+  execute("GRANT SELECT, INSERT, UPDATE, DELETE ON autopilot_history.records TO other");
+  const auto other = open("other");
+  EXPECT_TRUE(put_label(*other, "l4"));
+  EXPECT_TRUE(other->retain({}, samples::kBegin));
   execute("ALTER ROLE agent SET default_transaction_read_only = on");
   const Status read_only = put_label(*open("agent"), "l3");
   ASSERT_FALSE(read_only);
