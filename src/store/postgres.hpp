@@ -54,8 +54,9 @@ class Connection {
   Result<Answer> run(std::string_view sql, const SqlValues& values = {});
   // From the next statement on.
   Status set_statement_limit(Duration limit);
-  // False after an error that ends the connection: open another one.
+  // False after close(), and after an error that ends the connection: open another one.
   [[nodiscard]] bool is_usable() const;
+  void close() { connection_.reset(); }
 
  private:
   Connection(const libpq::Functions& pq, libpq::Connection* connection, std::string place)

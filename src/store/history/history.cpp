@@ -275,6 +275,14 @@ Result<HistoryStatus> History::status() const {
   return status;
 }
 
+Status History::ready() {
+  return database_->ready();
+}
+
+void History::rest() {
+  database_->rest();
+}
+
 Status History::retain(const HistoryRetention& retention, WallTime now) {
   if (!database_->is_writable()) return fail_read_only(*database_);
   const WallTime time = TRY(database_->retention_time(now));

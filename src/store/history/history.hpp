@@ -94,7 +94,7 @@ class History {
   //   {.types = {"job"}, .node, .since, .until}; validations that failed: {.types = {"validation"},
   //   .outcome = "failed", .since}.
   [[nodiscard]] Result<std::vector<learning::HistoryRecord>> records(const HistoryQuery& query) const;
-  // The same, one by one and without limit, until `take` returns false.
+  // The same, one by one and without limit, until `take` returns false; it must not visit or ask for records.
   [[nodiscard]] Status visit(const HistoryQuery& query,
                              const std::function<bool(learning::HistoryRecord record)>& take) const;
   // Faults that began at or after that time, by class, most first.
@@ -106,6 +106,11 @@ class History {
   [[nodiscard]] Result<HistoryStatus> status() const;
   // Of the file and its log; 0 if the file is gone. Of a database: when it was opened, or retained last.
   [[nodiscard]] std::uint64_t size_bytes() const;
+
+  // Of a database: connects if the connection was lost, or closed by rest(). Other calls do so too.
+  [[nodiscard]] Status ready();
+  // Closes the connection to a database until the next call: a server has few of them.
+  void rest();
 
   // Deletes records that began before the age limit, in one call at most the oldest day of them: a clock that
   // is wrong for a while does not delete all. Then the oldest until the file fits: first jobs, validations,

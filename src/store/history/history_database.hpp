@@ -43,6 +43,10 @@ class HistoryDatabase {
   // Runs a statement, and returns how many rows it deleted.
   [[nodiscard]] virtual Result<std::int64_t> remove(const std::string& sql, const SqlValues& values) = 0;
   [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
+  // Connects if no connection is open; every other call does so too.
+  [[nodiscard]] virtual Status ready() { return {}; }
+  // Closes a connection that nothing needs for now.
+  virtual void rest() {}
 
   // The time by which records are old: that of the caller, unless the database has a clock that others use
   // too.

@@ -134,6 +134,8 @@ class PostgresHistory final : public HistoryDatabase {
   [[nodiscard]] Status put(const std::vector<SqlValues>& rows) override;
   [[nodiscard]] Result<std::int64_t> remove(const std::string& sql, const SqlValues& values) override;
   [[nodiscard]] std::uint64_t size_bytes() const override { return size_; }
+  [[nodiscard]] Status ready() override;
+  void rest() override { connection_.close(); }
   [[nodiscard]] Result<WallTime> retention_time(WallTime now) override;
   [[nodiscard]] Status shrink(std::uint64_t bytes) override;
   [[nodiscard]] Status measure();
@@ -141,6 +143,7 @@ class PostgresHistory final : public HistoryDatabase {
  private:
   // Connects again if the connection was lost.
   [[nodiscard]] Result<Connection*> connection() const;
+  [[nodiscard]] Status write(const std::vector<SqlValues>& rows);
 
   std::string connection_string_;
   std::string place_;
@@ -172,7 +175,19 @@ Status PostgresHistory::walk(const std::string& sql, const SqlValues& values, co
   return transaction.commit();
 }
 
+Status PostgresHistory::ready() {
+  TRY(connection());
+  return {};
+}
+
 Status PostgresHistory::put(const std::vector<SqlValues>& rows) {
+  Status written = write(rows);
+  // The tables were dropped: the next connection creates them.
+  if (!written && written.error().code == Errc::not_found) connection_.close();
+  return written;
+}
+
+Status PostgresHistory::write(const std::vector<SqlValues>& rows) {
   // One statement must not change a row twice, and writers that change the same rows in one order do not wait
   // for each other in a circle: the last row of each type and id, in their order.
   std::map<std::pair<std::string, std::string>, const SqlValues*> distinct;

@@ -122,6 +122,55 @@ TEST_F(PostgresHistoryTest, records_wait_while_the_server_restarts) {
   EXPECT_EQ(stored(), 201U);
 }
 
+TEST_F(PostgresHistoryTest, a_writer_without_work_closes_its_connection) {
+  HistoryWriter writer(server_->place(), std::make_shared<TestClock>(), {}, {.rest = milliseconds{20}});
+  writer.put(samples::label("first"));
+  ASSERT_TRUE(writer.flush(kPatience));
+  const auto connection = postgres::Connection::open(server_->place(), {});
+  const auto others = [&connection] {
+    return const_cast<postgres::Connection&>(*connection)
+        .run(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'autopilot' AND pid <> "
+            "pg_backend_pid()")
+        .value()
+        .integer(0, 0);
+  };
+  for (int i = 0; i < 1000 && others() > 0; ++i)
+    std::this_thread::sleep_for(milliseconds{5});
+  EXPECT_EQ(others(), 0);
+  writer.put(samples::label("second"));
+  ASSERT_TRUE(writer.flush(kPatience));
+  EXPECT_EQ(stored(), 2U);
+}
+
+TEST_F(PostgresHistoryTest, a_maker_waits_until_the_password_is_accepted_again) {
+  static_cast<void>(server_->execute("CREATE ROLE writer LOGIN SUPERUSER"));
+  HistoryWriter writer(place("writer"), std::make_shared<TestClock>(), {},
+                       {.retry = milliseconds{20}, .rest = milliseconds{1}});
+  writer.put(samples::label("first"));
+  ASSERT_TRUE(writer.flush(kPatience));
+  std::this_thread::sleep_for(milliseconds{50});
+  execute("ALTER ROLE writer NOLOGIN");
+  writer.put([](const History&) -> Result<HistoryWriter::Records> {
+    return HistoryWriter::Records{samples::label("made")};
+  });
+  EXPECT_FALSE(writer.flush(milliseconds{200}));
+  execute("ALTER ROLE writer LOGIN");
+  ASSERT_TRUE(writer.flush(kPatience));
+  EXPECT_EQ(writer.status().dropped, 0U);
+  EXPECT_EQ(stored(), 2U);
+}
+
+TEST_F(PostgresHistoryTest, begins_anew_if_the_tables_are_dropped) {
+  HistoryWriter writer = this->writer();
+  writer.put(samples::label("lost"));
+  ASSERT_TRUE(writer.flush(kPatience));
+  execute("DROP SCHEMA autopilot_history CASCADE");
+  writer.put(samples::label("kept"));
+  ASSERT_TRUE(writer.flush(kPatience));
+  EXPECT_EQ(stored(), 1U);
+}
+
 TEST_F(PostgresHistoryTest, a_server_that_hangs_is_given_up) {
   auto connection = postgres::Connection::open(server_->place(), {.statement = milliseconds{100}});
   ASSERT_TRUE(connection);
