@@ -104,7 +104,9 @@ Result<Connection> connect(const std::string& place, PostgresUse use) {
   if (encoding != "UTF8")
     return fail(Errc::unsupported, printable + ": the database has the encoding " + encoding +
                                        "; create one with ENCODING 'UTF8'");
-  TRY(connection.run("SELECT set_config('search_path', 'autopilot_history', false)"));
+  // Compiling a statement takes longer than most of ours.
+  TRY(connection.run(
+      "SELECT set_config('search_path', 'autopilot_history', false), set_config('jit', 'off', false)"));
   const int version = TRY(version_of(connection));
   TRY_STATUS(check_version(printable, version));
   if (version == History::kSchemaVersion) return connection;

@@ -201,6 +201,7 @@ TEST_F(PostgresHistoryTest, a_newer_schema_is_refused_by_readers_and_writers) {
 TEST_F(PostgresHistoryTest, an_older_schema_is_migrated_with_its_records) {
   ASSERT_TRUE(put_label(*open(), "old"));
   execute("UPDATE autopilot_history.schema_version SET version = 1");
+  execute("DROP INDEX autopilot_history.records_by_begin");
   for (const char* index : {"records_of_node ON autopilot_history.records(node, begin_ns)",
                             "records_of_type ON autopilot_history.records(type, begin_ns, outcome, node)",
                             "records_by_outcome ON autopilot_history.records(type, outcome, end_ns)"}) {

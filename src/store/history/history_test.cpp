@@ -125,6 +125,25 @@ TEST_F(HistoryTest, a_newer_schema_is_kept_aside) {
   EXPECT_NE(opened.moved_aside, "");
 }
 
+TEST_F(HistoryTest, a_file_of_version_1_is_migrated_with_its_records) {
+  ASSERT_TRUE(open()->put(one(samples::fault())));
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &connection), SQLITE_OK);
+  EXPECT_EQ(
+      sqlite3_exec(connection,
+                   "DROP INDEX records_by_begin; DROP INDEX records_of_node; DROP INDEX records_of_type; "
+                   "DROP INDEX records_by_outcome; CREATE INDEX records_of_node ON records(node, begin_ns); "
+                   "CREATE INDEX records_of_type ON records(type, begin_ns, outcome, node); "
+                   "CREATE INDEX records_by_outcome ON records(type, outcome, end_ns); "
+                   "PRAGMA user_version=1",
+                   nullptr, nullptr, nullptr),
+      SQLITE_OK);
+  sqlite3_close(connection);
+  EXPECT_EQ(History::open_read_only(path_).error().code, Errc::unavailable);
+  EXPECT_THAT(ids(*open()), ElementsAre("f1"));
+  EXPECT_THAT(ids(*History::open_read_only(path_).value()), ElementsAre("f1"));
+}
+
 TEST_F(HistoryTest, a_file_that_is_removed_while_open_takes_no_more) {
   const auto history = open();
   std::filesystem::remove(path_);
