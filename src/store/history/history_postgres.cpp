@@ -16,10 +16,6 @@
 namespace autopilot::store {
 namespace {
 
-using postgres::Answer;
-using postgres::Connection;
-using postgres::Transaction;
-
 // Texts are compared by their bytes, as SQLite does. The comments of history_schema.cpp apply.
 constexpr std::string_view kPostgresTable =
     "CREATE TABLE records("
@@ -52,12 +48,12 @@ std::string put_statement(std::size_t rows) {
 }
 
 // From the catalogs: to_regclass() would answer from a cache that is older than a lock that was waited for.
-Result<bool> exists(Connection& connection, std::string_view catalog_query) {
+Result<bool> exists(postgres::Connection& connection, std::string_view catalog_query) {
   return TRY(connection.run(catalog_query)).rows() > 0;
 }
 
 // 0: there is no history yet.
-Result<int> version_of(Connection& connection) {
+Result<int> version_of(postgres::Connection& connection) {
   if (!TRY(exists(connection,
                   "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'autopilot_history' AND tablename = "
                   "'schema_version'")))
@@ -73,9 +69,9 @@ Status check_version(const std::string& place, int version) {
 }
 
 // All steps in one transaction; another process can have migrated meanwhile.
-Status migrate_postgres(Connection& connection, const std::string& place) {
+Status migrate_postgres(postgres::Connection& connection, const std::string& place) {
   TRY_STATUS(connection.set_statement_limit(kMigrationLimit));
-  auto transaction = TRY(Transaction::begin(connection));
+  auto transaction = TRY(postgres::Transaction::begin(connection));
   TRY(connection.run("SELECT pg_advisory_xact_lock(?)", {kMigrationLock}));
   const int old = TRY(version_of(connection));
   TRY_STATUS(check_version(place, old));
@@ -95,9 +91,9 @@ Status migrate_postgres(Connection& connection, const std::string& place) {
   return connection.set_statement_limit(kWriteLimit);
 }
 
-Result<Connection> connect(const std::string& place, PostgresUse use) {
+Result<postgres::Connection> connect(const std::string& place, PostgresUse use) {
   const bool is_reader = use == PostgresUse::read;
-  auto connection = TRY(Connection::open(
+  auto connection = TRY(postgres::Connection::open(
       place, {.statement = is_reader ? kQuestionLimit : kWriteLimit, .is_read_only = is_reader}));
   const std::string printable = printable_place(place);
   const auto encoding = TRY(connection.run("SELECT current_setting('server_encoding')")).text(0, 0);
@@ -121,7 +117,7 @@ Result<Connection> connect(const std::string& place, PostgresUse use) {
 
 class PostgresHistory final : public HistoryDatabase {
  public:
-  PostgresHistory(std::string place, PostgresUse use, Connection connection)
+  PostgresHistory(std::string place, PostgresUse use, postgres::Connection connection)
       : connection_string_(std::move(place)),
         place_(printable_place(connection_string_)),
         use_(use),
@@ -144,30 +140,30 @@ class PostgresHistory final : public HistoryDatabase {
 
  private:
   // Connects again if the connection was lost.
-  [[nodiscard]] Result<Connection*> connection() const;
+  [[nodiscard]] Result<postgres::Connection*> connection() const;
   [[nodiscard]] Status write(const std::vector<SqlValues>& rows);
 
   std::string connection_string_;
   std::string place_;
   PostgresUse use_;
-  mutable Connection connection_;
+  mutable postgres::Connection connection_;
   std::uint64_t size_ = 0;
 };
 
-Result<Connection*> PostgresHistory::connection() const {
+Result<postgres::Connection*> PostgresHistory::connection() const {
   if (!connection_.is_usable()) connection_ = TRY(connect(connection_string_, use_));
   return &connection_;
 }
 
 Status PostgresHistory::select(const std::string& sql, const SqlValues& values, const TakeRow& take) const {
-  Connection& open = *TRY(connection());
+  postgres::Connection& open = *TRY(connection());
   TRY(open.run(sql, values)).visit(take);
   return {};
 }
 
 Status PostgresHistory::walk(const std::string& sql, const SqlValues& values, const TakeRow& take) const {
-  Connection& open = *TRY(connection());
-  auto transaction = TRY(Transaction::begin(open));
+  postgres::Connection& open = *TRY(connection());
+  auto transaction = TRY(postgres::Transaction::begin(open));
   TRY(open.run("DECLARE walk NO SCROLL CURSOR FOR " + sql, values));
   const std::string fetch = "FETCH " + std::to_string(kFetchedRows) + " FROM walk";
   for (bool goes_on = true; goes_on;) {
@@ -195,8 +191,8 @@ Status PostgresHistory::write(const std::vector<SqlValues>& rows) {
   std::map<std::pair<std::string, std::string>, const SqlValues*> distinct;
   for (const SqlValues& row : rows)
     distinct[{std::get<std::string>(row.at(0)), std::get<std::string>(row.at(1))}] = &row;
-  Connection& open = *TRY(connection());
-  auto transaction = TRY(Transaction::begin(open));
+  postgres::Connection& open = *TRY(connection());
+  auto transaction = TRY(postgres::Transaction::begin(open));
   for (auto next = distinct.begin(); next != distinct.end();) {
     SqlValues values;
     std::size_t count = 0;
@@ -208,8 +204,8 @@ Status PostgresHistory::write(const std::vector<SqlValues>& rows) {
 }
 
 Result<std::int64_t> PostgresHistory::remove(const std::string& sql, const SqlValues& values) {
-  Connection& open = *TRY(connection());
-  auto transaction = TRY(Transaction::begin(open));
+  postgres::Connection& open = *TRY(connection());
+  auto transaction = TRY(postgres::Transaction::begin(open));
   // Of several writers, one deletes.
   const auto lock = TRY(open.run("SELECT pg_try_advisory_xact_lock(?)", {kRetentionLock}));
   if (lock.text(0, 0) != "t") return 0;
@@ -220,7 +216,7 @@ Result<std::int64_t> PostgresHistory::remove(const std::string& sql, const SqlVa
 
 // The clock of one node must not delete the records of all.
 Result<WallTime> PostgresHistory::retention_time(WallTime now) {
-  Connection& open = *TRY(connection());
+  postgres::Connection& open = *TRY(connection());
   const auto answer = TRY(open.run("SELECT (extract(epoch FROM now()) * 1000000)::bigint * 1000"));
   return std::min(now, WallTime{Duration{answer.integer(0, 0)}});
 }
@@ -230,7 +226,7 @@ Status PostgresHistory::shrink(std::uint64_t /*bytes*/) {
 }
 
 Status PostgresHistory::measure() {
-  Connection& open = *TRY(connection());
+  postgres::Connection& open = *TRY(connection());
   const auto answer = TRY(open.run("SELECT pg_total_relation_size('records')"));
   size_ = static_cast<std::uint64_t>(answer.integer(0, 0));
   return {};
