@@ -74,6 +74,7 @@ Selection selection_of(const HistoryQuery& query) {
     selected.add("type = ?", query.types.front());
   else
     selected.add_types(query.types);
+  if (!query.id.empty()) selected.add("id = ?", query.id);
   if (query.cluster) selected.add("cluster = ?", *query.cluster);
   if (!query.node.empty()) selected.add("node = ?", query.node);
   // The second condition lets the database use the index, which has only rows with a card.

@@ -25,6 +25,7 @@ struct HistoryRetention {
 // An empty member selects everything.
 struct HistoryQuery {
   std::vector<std::string> types;  // words of learning::kRecordTypes
+  std::string id;                  // of one type: it is fast only with one
   std::optional<std::string> cluster;
   std::string node;
   std::string gpu;      // serial or UUID, on any node

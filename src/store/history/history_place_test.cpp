@@ -49,7 +49,7 @@ class HistoryPlaceTest : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Places, HistoryPlaceTest, ::testing::Values("file", "postgres"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& place) { return std::string(place.param); });
 
 std::vector<learning::HistoryRecord> single(learning::HistoryRecord record) {
   return {std::move(record)};
@@ -263,6 +263,16 @@ TEST_P(HistoryPlaceTest, the_last_of_two_records_of_one_id_remains) {
   const auto found = history->records({}).value();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(std::get<learning::Label>(found.front()).note, "last");
+}
+
+TEST_P(HistoryPlaceTest, finds_one_record) {
+  const auto history = open();
+  ASSERT_TRUE(history->put(
+      std::vector<learning::HistoryRecord>{samples::fault("a"), samples::label("a"), samples::fault("b")}));
+  const auto found = history->records({.types = {"fault"}, .id = "a"}).value();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(to_text(found.front()), to_text(samples::fault("a")));
+  EXPECT_THAT(ids(*history, {.types = {"fault"}, .id = "c"}), IsEmpty());
 }
 
 TEST_P(HistoryPlaceTest, hostile_texts_are_values) {
