@@ -215,7 +215,8 @@ void add_history_import(CLI::App& history, int& exit_code) {
       "Examples:\n"
       "  autopilot history import --dry-run tickets.jsonl\n"
       "  sudo autopilot history import tickets.jsonl\n"
-      "  autopilot history export | autopilot history import --history postgresql:///fleet -");
+      "  autopilot history export |\n"
+      "    autopilot history import --history postgresql:///fleet -");
   verb->callback([options, &exit_code] { exit_code = import_history(*options); });
 }
 

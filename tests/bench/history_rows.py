@@ -33,7 +33,7 @@ FROM SOURCE) AS rows
 
 def fill_file(path, rows):
     database = sqlite3.connect(path, isolation_level=None)
-    database.executescript("PRAGMA synchronous=OFF; PRAGMA cache_size=-1000000; PRAGMA temp_store=FILE")
+    database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-1000000; PRAGMA temp_store=FILE")
     indexes = database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").fetchall()
     database.execute("BEGIN")
     for name, _ in indexes:
@@ -42,7 +42,7 @@ def fill_file(path, rows):
     for _, sql in indexes:
         database.execute(sql)
     database.execute("COMMIT")
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.execute("PRAGMA journal_mode=WAL")
 
 
 def fill_postgres(place, rows):
