@@ -161,7 +161,8 @@ History::~History() = default;
 Result<History::Opened> History::open(const std::string& place, WallTime now, IfUnusable if_unusable) {
   Opened opened;
   if (is_postgres(place)) {
-    opened.history.reset(new History(TRY(open_postgres_history(place, PostgresUse::write))));
+    auto database = TRY(open_postgres_history(place, PostgresUse::write));
+    opened.history.reset(new History(std::move(database)));
     return opened;
   }
   auto file = TRY(open_history_file(place, now, if_unusable == IfUnusable::move_aside));
