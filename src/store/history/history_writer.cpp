@@ -143,7 +143,7 @@ Result<HistoryWriter::Shared::Prepared> HistoryWriter::Shared::prepare(
 
 Status HistoryWriter::Shared::try_items(const std::deque<HistoryItem>& items, Prepared& prepared) {
   TRY_STATUS(open_if_closed());
-  // Before the items are made: a database that cannot be reached is no fault of theirs.
+  // Before the items are made: they would be dropped for an error that is not theirs.
   TRY_STATUS(history->ready());
   auto made = prepare(items);
   // Another attempt helps only against problems of the file and the disk.
