@@ -9,6 +9,7 @@
 
 #include "agent/history_facts.hpp"
 #include "agent/history_makers.hpp"
+#include "core/database_place.hpp"
 #include "host/boot/kernel_release.hpp"
 #include "logging/build_info.hpp"
 #include "logging/log.hpp"
@@ -166,7 +167,9 @@ void HistoryPart::put_versions(std::string driver) {
 }
 
 void HistoryPart::end_absent_records() {
-  SeenInRun seen{.node = context_.node, .begin = context_.host->clock.now().wall - kJobsAreFound};
+  SeenInRun seen{.node = context_.node,
+                 .begin = context_.host->clock.now().wall - kJobsAreFound,
+                 .is_history_shared = is_postgres(context_.path)};
   {
     const std::lock_guard lock(shared_->mutex);
     seen.jobs = shared_->seen_jobs;

@@ -7,6 +7,7 @@
 #include "config/alert_settings.hpp"
 #include "config/forms.hpp"
 #include "config/setting.hpp"
+#include "core/database_place.hpp"
 #include "core/parse.hpp"
 #include "core/text.hpp"
 #include "core/value.hpp"
@@ -521,17 +522,20 @@ constexpr std::array kSettings{
             "file of its own (docs/reference/history.md).",
             AUTOPILOT_READ(read_flag(m, s, c.history.enabled)),
             AUTOPILOT_SHOW(c.history.enabled ? "true" : "false")},
-    Setting{"history.path", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
-            "The file of history. Empty: history.db in `state_dir`.",
-            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.history.path)),
-            AUTOPILOT_SHOW(c.history.path)},
+    Setting{"history.path", "an absolute path, a connection string of PostgreSQL, or nothing in quotes",
+            kAtStart, kNoVariable,
+            "The file of history, or its PostgreSQL database such as postgresql://agent@db/fleet "
+            "(docs/reference/history.md#postgresql); shown without a password. Empty: history.db in "
+            "`state_dir`.",
+            AUTOPILOT_READ(read_place(m, s, c.history.path)),
+            AUTOPILOT_SHOW(printable_place(c.history.path))},
     Setting{"history.age", "1d to 3650d", kAtStart, kNoVariable,
             "Records that began earlier than this are deleted.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), hours{24}, hours{24 * 3650}, c.history.age)),
             AUTOPILOT_SHOW(format_duration(c.history.age))},
     Setting{"history.bytes", "a size such as 256MiB, from 1MiB to 1TiB", kAtStart, kNoVariable,
-            "Above this size, the oldest records are deleted.",
+            "Above this size of the file, the oldest records are deleted; without effect in PostgreSQL.",
             AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.history.bytes)),
             AUTOPILOT_SHOW(format_size(c.history.bytes))},
     Setting{"kubernetes.write_node", "true or false", kAtStart, kVariable,
