@@ -387,6 +387,18 @@ TEST_F(ValidatorOfANode, failed_jobs_come_first) {
   EXPECT_EQ(finished_[0].failure_text, "CUDA ran out of memory");
 }
 
+TEST_F(ValidatorOfANode, a_user_whose_jobs_end_in_a_loop_leaves_room_for_others) {
+  for (std::size_t at = 0; at < Validator::kMostQueued; ++at)
+    run_job("loop/" + std::to_string(at));
+  EXPECT_EQ(validator_->counts().joined, Validator::kMostQueued - Validator::kMostQueuedOfUser);
+  run_job("ml/1");
+  pass(2min);
+  const auto found = std::ranges::find_if(
+      finished_, [](const ValidationResult& result) { return result.record.job == "ml/1"; });
+  ASSERT_NE(found, finished_.end()) << "it does not wait for all jobs of the loop";
+  EXPECT_EQ(found->record.depth, Depth::quick);
+}
+
 TEST_F(ValidatorOfANode, a_suspected_node_gets_deeper_diagnostics) {
   facts_["a"] = {.suspects_node = true};
   run_job("a");
