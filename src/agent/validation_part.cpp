@@ -11,6 +11,7 @@
 #include "logging/metrics_text.hpp"
 #include "net/responses.hpp"
 #include "runtime/fresh_look.hpp"
+#include "store/journal.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using postflight::Allowed;
 using postflight::JobFacts;
 
+static_assert(postflight::kMostOpenBytes <= store::Journal::kMaxValueBytes);
 constexpr std::size_t kLongestValidatedJob = 253;
 constexpr double kSuspected = 0.5;  // least probability of a culprit that counts
 constexpr std::string_view kPassiveTag = "passive";

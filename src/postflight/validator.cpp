@@ -90,6 +90,7 @@ void Validator::join(Work work) {
   ++counts_.joined;
   joined_.push_back(std::move(work));
   if (!shared_) begin_shared(clock_.now());
+  journal();
 }
 
 // Jobs that end from now on wait for the next run: these checks can be older than their end.
@@ -109,6 +110,7 @@ void Validator::finish_shared(Instant now) {
   for (Work& end : ended->ends)
     conclude_joined(std::move(end), ended->work, now);
   if (!joined_.empty()) begin_shared(now);
+  journal();
 }
 
 void Validator::conclude_joined(Work end, const Work& passive, Instant now) {
@@ -438,12 +440,17 @@ void Validator::keep(ValidationResult result) {
   if (results_.size() > kKept) results_.pop_front();
 }
 
-// First tries only: a job whose diagnostics yielded has a record already, and a shared run ends soon.
+// No repetitions: a job whose diagnostics yielded has a record already.
 void Validator::journal() {
   std::vector<EndedJob> open;
+  const auto add = [&](const auto& works) {
+    for (const Work& work : works)
+      if (work.tries == 1) open.push_back(work.job);
+  };
   if (run_ && run_->work.tries == 1) open.push_back(run_->work.job);
-  for (const Work& work : queue_.all())
-    if (work.tries == 1) open.push_back(work.job);
+  add(queue_.all());
+  if (shared_) add(shared_->ends);
+  add(joined_);
   if (auto text = to_text(open); text != journaled_) {
     journaled_ = text;
     doors_.remember_open(std::move(text));

@@ -514,6 +514,32 @@ TEST_F(ValidatorOfANode, what_a_killed_agent_left_is_recorded_as_unknown) {
   EXPECT_THAT(open_, IsEmpty());
 }
 
+TEST_F(ValidatorOfANode, a_killed_agent_leaves_the_jobs_that_share_a_run_too) {
+  for (std::size_t at = 0; at < Validator::kMostQueued; ++at)
+    run_job("j" + std::to_string(at));
+  silent_ = "gpu.ecc";
+  run_job("first");  // its run waits for gpu.ecc
+  run_job("second");
+  const std::string left = open_;
+  validator_ = make();
+  validator_->restore(left);
+  ASSERT_THAT(finished_, SizeIs(Validator::kMostQueued + 2));
+  EXPECT_EQ(finished_[32].record.job, "first");
+  EXPECT_EQ(finished_[33].record.job, "second");
+  EXPECT_EQ(finished_[33].record.verdict, Verdict::unknown);
+  EXPECT_THAT(open_, IsEmpty());
+}
+
+TEST_F(ValidatorOfANode, a_shared_run_that_ended_is_not_in_the_journal) {
+  for (std::size_t at = 0; at < Validator::kMostQueued; ++at)
+    run_job("j" + std::to_string(at));
+  run_job("late");
+  EXPECT_THAT(open_, HasSubstr("late\t"));
+  validator_->poll();
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_THAT(open_, Not(HasSubstr("late\t")));
+}
+
 TEST_F(ValidatorOfANode, an_end_in_order_leaves_the_job_in_the_journal) {
   run_job("a");
   pass(25s, false);
