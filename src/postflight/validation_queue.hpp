@@ -39,13 +39,13 @@ struct ValidationWork {
   int passed_over = 0;  // times that a later one was taken first
 };
 
-// Who started the job, as far as its key states it: the namespace of a pod, the user of a process; otherwise,
-// as for jobs of Slurm, the name of the job. Jobs with the same answer count as those of one user.
+// The user that started the job, as far as its key states it: the namespace of a pod, the user of a process;
+// otherwise, as for jobs of Slurm, the name of the job. Jobs with the same answer count as those of one user.
 [[nodiscard]] std::string submitter_of(const EndedJob& job, std::string_view node);
 
 // Validations that wait for their turn, and which of them is next: failed jobs first, then first tries; among
-// equals the users take turns. One that was passed over kMostPassedOver times does not wait for failed jobs
-// of other users any more. Pure.
+// equals the users take turns. A validation that was passed over kMostPassedOver times does not wait for
+// failed jobs of other users any more. Pure.
 class ValidationQueue {
  public:
   static constexpr std::size_t kMostRetries = 32;

@@ -74,7 +74,7 @@ void Validator::end_job(EndedJob job) {
   begin_due(clock_.now());
 }
 
-// The one that runs counts as well.
+// A running first try counts as well.
 bool Validator::has_room_for(const EndedJob& job) const {
   const std::size_t running = run_ && run_->work.tries == 1 ? 1 : 0;
   return queue_.first_tries() + running < kMostQueued && queue_.first_tries_of(job) < kMostQueuedOfUser;

@@ -39,9 +39,9 @@ inline constexpr Capabilities kEnterNamespaces = Capabilities{1} << 21 | Capabil
 [[nodiscard]] Status keep_capabilities(Capabilities kept);
 
 // If this process is root, and the file belongs to another user, becomes that user and its group for good:
-// what it then creates beside the file belongs to that user, who can open it. Of a missing file, the owner of
-// the nearest folder above counts. True: it did. Errors: denied, or those of the file system. For the whole
-// process: call it before the first thread starts.
+// what it then creates beside the file belongs to that user. Of a missing file, the owner of the nearest
+// folder above counts. True: it did. Errors: denied, or those of the file system. For the whole process: call
+// it before the first thread starts.
 [[nodiscard]] Result<bool> become_owner_of(const std::string& path);
 
 // A file that is opened later must not get the number of a standard stream that the caller has closed: until
