@@ -4,7 +4,7 @@
 #include <atomic>
 #include <future>
 #include <gtest/gtest.h>
-#include <optional>
+#include <memory>
 
 namespace autopilot::collect {
 namespace {
@@ -13,16 +13,17 @@ namespace {
 struct HeldTasks {
   std::promise<void> begun, released;
   std::shared_ptr<std::atomic<int>> done = std::make_shared<std::atomic<int>>(0);
-  std::optional<TaskThread<int, int>> thread;
+  std::unique_ptr<TaskThread<int, int>> thread;
 
   explicit HeldTasks(std::size_t most_waiting) {
-    thread.emplace(most_waiting, [this, gate = released.get_future().share(), done = done](int task) {
-      if (task == 0) begun.set_value();
-      gate.wait();
-      ++*done;
-      done->notify_all();
-      return task * 10;
-    });
+    thread = std::make_unique<TaskThread<int, int>>(
+        most_waiting, [this, gate = released.get_future().share(), done = done](int task) {
+          if (task == 0) begun.set_value();
+          gate.wait();
+          ++*done;
+          done->notify_all();
+          return task * 10;
+        });
   }
   void wait_for(int count) const {
     for (int now = *done; now < count; now = *done)

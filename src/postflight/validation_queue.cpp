@@ -18,7 +18,7 @@ bool is_retry(const ValidationWork& work) {
 
 std::string submitter_of(const EndedJob& job, std::string_view node) {
   const std::size_t slash = job.job.find('/');
-  const std::string first = job.job.substr(0, slash);
+  std::string first = job.job.substr(0, slash);
   if (slash != std::string::npos && first != kSlurmKey && first != node) return first;
   const std::string rest = slash == std::string::npos ? "" : job.job.substr(slash + 1);
   const std::size_t next = rest.find('/');
