@@ -129,22 +129,6 @@ learning::LabelAnswer answer_of(jobs::Verdict verdict) {
   return verdict == jobs::Verdict::refuted ? learning::LabelAnswer::healthy : learning::LabelAnswer::unclear;
 }
 
-learning::JobOutcome outcome_of(jobs::Outcome outcome) {
-  switch (outcome) {
-    case jobs::Outcome::completed:
-      return learning::JobOutcome::completed;
-    case jobs::Outcome::failed:
-      return learning::JobOutcome::failed;
-    case jobs::Outcome::stopped:
-      return learning::JobOutcome::stopped;
-    case jobs::Outcome::preempted:
-      return learning::JobOutcome::preempted;
-    case jobs::Outcome::unknown:
-      break;
-  }
-  return learning::JobOutcome::unknown;
-}
-
 std::string time_key(WallTime time) {
   return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
@@ -296,6 +280,22 @@ std::optional<learning::Label> label_of(const jobs::Feedback& feedback, const jo
                          .cause = {},
                          .author = feedback.by,
                          .note = feedback.note};
+}
+
+learning::JobOutcome outcome_of(jobs::Outcome outcome) {
+  switch (outcome) {
+    case jobs::Outcome::completed:
+      return learning::JobOutcome::completed;
+    case jobs::Outcome::failed:
+      return learning::JobOutcome::failed;
+    case jobs::Outcome::stopped:
+      return learning::JobOutcome::stopped;
+    case jobs::Outcome::preempted:
+      return learning::JobOutcome::preempted;
+    case jobs::Outcome::unknown:
+      break;
+  }
+  return learning::JobOutcome::unknown;
 }
 
 learning::NodeJob node_job_of(const jobs::JobRecord& record, const std::string& node, const GpuNames& gpus) {

@@ -13,6 +13,7 @@
 #include "api/history_records.hpp"
 #include "cli/settings.hpp"
 #include "core/database_place.hpp"
+#include "host/process/own_process.hpp"
 #include "learning/record_check.hpp"
 
 namespace autopilot::cli {
@@ -40,6 +41,13 @@ Error with_cure(Error error, const std::string& path) {
   if (error.code == Errc::denied)
     error.what += "; the file belongs to the user of the agent: use sudo, or run as that user";
   if (error.code == Errc::unavailable) error.what += "; try again";
+  return error;
+}
+
+// After this process became the owner of the file.
+Error denied_to_owner(Error error, const std::string& path) {
+  error.what += "; it is opened as the user that owns " + path +
+                ". Give that user this file and those beside it (-wal, -shm, .lock) with chown";
   return error;
 }
 
@@ -114,9 +122,13 @@ Result<std::unique_ptr<store::History>> open_history_to_write(const std::string&
   std::error_code ignored;
   if (file.empty() && !is_postgres(path) && !std::filesystem::exists(path, ignored))
     return fail(with_cure({Errc::not_found, path}, path));
+  // What root creates, the agent could not open.
+  const bool is_owner = !is_postgres(path) && TRY(host::become_owner_of(path));
   auto opened = store::History::open(path, now, store::History::IfUnusable::fail);
   // A folder that cannot be made is not a history that is missing.
   if (!opened && opened.error().code == Errc::not_found) return fail(std::move(opened.error()));
+  if (!opened && opened.error().code == Errc::denied && is_owner)
+    return fail(denied_to_owner(std::move(opened.error()), path));
   if (!opened) return fail(with_cure(std::move(opened.error()), path));
   return std::move(opened->history);
 }

@@ -25,7 +25,8 @@ void add_record_type_option(CLI::App& verb, std::vector<std::string>& types);
 [[nodiscard]] Result<std::string> history_file(const std::string& file);
 // Errors name the cure.
 [[nodiscard]] Result<std::unique_ptr<store::History>> open_history(const std::string& file);
-// For an import: a file that is named may be new; the agent's own must exist.
+// For an import: a file that is named may be new; the agent's own must exist. As root, this process becomes
+// the owner of the file for good (host::become_owner_of), so that the agent can open what it writes.
 [[nodiscard]] Result<std::unique_ptr<store::History>> open_history_to_write(const std::string& file,
                                                                             WallTime now);
 

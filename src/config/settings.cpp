@@ -563,15 +563,7 @@ constexpr std::array kSettings{
         "ReadWriteMany, ReadOnlyMany, ReadWriteOncePod). Needs `kubernetes.write_node` (docs/pvc-check.md).",
         &read_storage_classes, &show_storage_classes},
     Setting{
-        "alerts",
-        "a list of maps: name, url or url_file, format (alertmanager, json, slack), secret_file, "
-        "authorities, min_severity (info, ticket, page)",
-        kAtStart, kNoVariable,
-        "Receivers of alerts about jobs (docs/alerts.md), at most 16. `url` has the address; `url_file` is "
-        "a file with the address, for an address that is a secret. `format`: the API of Alertmanager, a "
-        "webhook that gets JSON, or a webhook of Slack. `secret_file`: the key that signs JSON. "
-        "`authorities`: PEM file, for a receiver whose certificate is not signed by an authority of the "
-        "system. Files are read again every 20 seconds.",
+        "alerts", kAlertReceiversForm, kAtStart, kNoVariable, kAlertReceiversHelp,
         AUTOPILOT_READ(read_alert_receivers(m, s, c.alerts)),
         [](const Config& c, const Setting& s, Shown& shown) { show_alert_receivers(c.alerts, s, shown); }},
     Setting{"pvc.period", "0s, or 1m to 30d", kAtStart, kNoVariable,
