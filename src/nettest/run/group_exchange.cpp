@@ -124,10 +124,10 @@ void GroupExchange::note(const std::string& node, const Result<api::BandwidthAns
 
 void GroupExchange::note_problem(const std::string& node, const std::string& reason,
                                  const std::string& error) {
-  const bool is_cause = problem_reason_ == api::kPeerVanished && reason != api::kPeerVanished;
+  const bool is_cause = answer_.is_cause_unknown && reason != api::kPeerVanished;
   if (!answer_.problem.empty() && !is_cause) return;
   answer_.problem = problem_of(node, error);
-  problem_reason_ = reason;
+  answer_.is_cause_unknown = reason == api::kPeerVanished;
 }
 
 void GroupExchange::note_refusal(const std::string& node, const Error& error) {

@@ -28,6 +28,7 @@ struct GroupAnswer {
   // Likewise, if no member names itself as the cause. That another rank has ended is only a consequence, and
   // yields to any other problem.
   std::string problem;
+  bool is_cause_unknown = false;  // the problem is such a consequence
 };
 
 // One all-reduce of the GPUs of several nodes by their agents: the first agent is asked to wait, the others
@@ -71,7 +72,6 @@ class GroupExchange {
   net::EventLoop& loop_;
   OnEnd on_end_;
   GroupAnswer answer_;
-  std::string problem_reason_;  // of the problem
   std::string servers_;         // their id
   std::size_t pending_ = 0;     // joining members that have not answered
   bool is_ending_ = false;      // the waiting member is asked to end

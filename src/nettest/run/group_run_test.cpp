@@ -258,6 +258,7 @@ TEST_F(GroupRunTest, that_another_rank_has_ended_is_no_cause) {
   has_ended_ = false;
   run({"", "", "", ""});
   EXPECT_THAT(run_->found()[0].problem, HasSubstr("because of peer_vanished")) << "nothing else is known";
+  EXPECT_THAT(said_, Contains(HasSubstr("all nodes: again: reported by n2"))) << "once";
 }
 
 TEST_F(GroupRunTest, the_waiting_endpoint_states_why_it_ended) {
