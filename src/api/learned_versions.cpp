@@ -105,7 +105,6 @@ struct LearnedWriter {
   }
 };
 
-
 std::uint32_t small_count(const JsonObject& object, std::string_view name) {
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(object.count(name), std::numeric_limits<std::uint32_t>::max()));
@@ -176,7 +175,8 @@ VersionFile read_version_file(const JsonObject& object) {
   proposal.created = object.time("created");
   proposal.basis = object.object("basis", read_basis);
   proposal.replay = object.object("replay", read_replay);
-  if (proposal.kind == ProposalKind::baseline) file.version.learned = object.object("baseline", read_baseline);
+  if (proposal.kind == ProposalKind::baseline)
+    file.version.learned = object.object("baseline", read_baseline);
   if (proposal.kind == ProposalKind::threshold)
     file.version.learned = object.object("threshold", read_threshold);
   if (proposal.kind == ProposalKind::check_role) file.version.learned = object.object("role", read_role);
@@ -203,7 +203,8 @@ bool is_proposal_id(std::string_view id) {
 }
 
 Status check_version(const Version& version) {
-  if (!is_proposal_id(version.proposal.id)) return fail(Errc::malformed, "id: expected 16 hexadecimal digits");
+  if (!is_proposal_id(version.proposal.id))
+    return fail(Errc::malformed, "id: expected 16 hexadecimal digits");
   if (version.steps.size() > Version::kMostSteps)
     return fail(Errc::malformed, "steps: more than " + std::to_string(Version::kMostSteps));
   return check_learned(version.learned);

@@ -28,6 +28,12 @@ std::string_view unread_reason(std::string_view why) {
   return why == to_string(Errc::timed_out) ? "timed_out" : "could_not_look";
 }
 
+const LearnedLimit* learned_limit(const JudgeInput& input, std::string_view id) {
+  if (input.learned == nullptr) return nullptr;
+  const auto found = input.learned->find(id);
+  return found == input.learned->end() ? nullptr : &found->second;
+}
+
 void add_if_unread(const JudgeInput& input, const Observation& observation, Findings& findings) {
   const std::string& why = observation.missing;
   if (why.empty() || why == "not_supported" || why == to_string(Errc::unsupported)) return;
@@ -48,11 +54,16 @@ Limit limit(const JudgeInput& input, std::string_view id) {
   const catalog::Threshold* threshold = input.facts.threshold(id);
   if (threshold == nullptr) threshold = catalog::builtin().threshold(id);
   AUTOPILOT_ASSERT(threshold != nullptr);
-  Limit limit{threshold->id, threshold->value, threshold->unit, threshold->provenance.source,
-              threshold->max_health};
+  Limit limit{threshold->id,         threshold->value,
+              threshold->unit,       threshold->provenance.source,
+              threshold->max_health, {}};
   if (const auto own = input.expectation.thresholds.find(id); own != input.expectation.thresholds.end()) {
     limit.value = own->second;
     limit.source = "configuration";
+  } else if (const LearnedLimit* learned = learned_limit(input, id)) {
+    limit.value = learned->value;
+    limit.source = "learned";
+    limit.version = learned->version;
   }
   return limit;
 }
@@ -71,6 +82,7 @@ Finding make_finding(const JudgeInput& input, const Subject& subject, std::strin
 
 Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason, Health health,
                      std::string message, double value, const Limit& limit) {
+  if (!limit.version.empty()) message += " (threshold learned, version " + limit.version + ")";
   Finding finding =
       make_finding(input, subject, reason, capped(health, limit.max_health), std::move(message));
   finding.evidence = {{"value", value},
@@ -78,6 +90,7 @@ Finding make_finding(const JudgeInput& input, const Subject& subject, std::strin
                       {"unit", limit.unit},
                       {"thresholdId", limit.id},
                       {"thresholdSource", limit.source}};
+  if (!limit.version.empty()) finding.evidence.emplace_back(kThresholdVersion, limit.version);
   return finding;
 }
 

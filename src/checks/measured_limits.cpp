@@ -32,9 +32,8 @@ std::span<const MeasuredLimit> measured_limits() {
 
 std::optional<RateLimit> rate_limit(const catalog::Catalog& facts, std::string_view check,
                                     std::string_view metric, std::string_view gpu_model) {
-  const auto found = std::ranges::find_if(kMeasuredLimits, [&](const MeasuredLimit& one) {
-    return one.check == check && one.metric == metric;
-  });
+  const auto found = std::ranges::find_if(
+      kMeasuredLimits, [&](const MeasuredLimit& one) { return one.check == check && one.metric == metric; });
   if (found == kMeasuredLimits.end()) return std::nullopt;
   if (found->whole == nullptr) return RateLimit{found->threshold, 1};
   const catalog::GpuModel* model = facts.gpu_model(gpu_model);

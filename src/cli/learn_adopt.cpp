@@ -84,8 +84,7 @@ Result<VersionList> list_versions(const ShowOptions& options, const LearnFiles& 
   const auto measured = TRY(measured_since(versions, files, now));
   const auto view_of = [&](const Version& version) {
     VersionView view{version, {}};
-    if (measured && is_tried_or_used(version) &&
-        version.proposal.kind != learning::ProposalKind::check_role)
+    if (measured && is_tried_or_used(version) && version.proposal.kind != learning::ProposalKind::check_role)
       view.evidence = evidence_of(version, versions, *measured, now);
     return view;
   };
@@ -148,8 +147,7 @@ learning::AdoptionRequest request_of(const ChangeOptions& options) {
 Result<Version> last_changed(const std::vector<Version>& versions) {
   const Version* last = nullptr;
   for (const Version& version : versions)
-    if (is_tried_or_used(version) &&
-        (last == nullptr || last->steps.back().time < version.steps.back().time))
+    if (is_tried_or_used(version) && (last == nullptr || last->steps.back().time < version.steps.back().time))
       last = &version;
   if (last == nullptr)
     return fail(Errc::not_found, "nothing is in use, in shadow or in a canary; there is nothing to revert");
@@ -173,18 +171,17 @@ Status change_version(const ChangeOptions& options, const Change& change) {
 }
 
 int adopt_version(const ChangeOptions& options) {
-  const Status changed = change_version(
-      options, [](Version& version, const std::vector<Version>& versions,
-                  const learning::AdoptionRequest& request) { return learning::adopt(version, versions, request); });
+  const Status changed = change_version(options, [](Version& version, const std::vector<Version>& versions,
+                                                    const learning::AdoptionRequest& request) {
+    return learning::adopt(version, versions, request);
+  });
   return changed ? kExitHealthy : report(changed.error());
 }
 
 int revert_version(const ChangeOptions& options) {
-  const Status changed =
-      change_version(options, [](Version& version, const std::vector<Version>& /*versions*/,
-                                 const learning::AdoptionRequest& request) {
-        return learning::revert(version, request);
-      });
+  const Status changed = change_version(
+      options, [](Version& version, const std::vector<Version>& /*versions*/,
+                  const learning::AdoptionRequest& request) { return learning::revert(version, request); });
   return changed ? kExitHealthy : report(changed.error());
 }
 

@@ -45,12 +45,12 @@ std::optional<learning::MetricLimit> limit_in_catalog(std::string_view check, st
   return learning::MetricLimit{std::string(limit->threshold), threshold->value, limit->whole};
 }
 
-// "learning::lemon_list" names a node "cluster/node", or "node" without a cluster; place_text has "/node" then.
+// "learning::lemon_list" names a node "cluster/node", or "node" without a cluster; place_text has "/node"
+// then.
 std::set<std::string> probation_of(const learning::LemonList& list, WallTime now) {
   std::set<std::string> nodes;
   for (const learning::LemonRow& row : list.rows)
-    if (row.probation_until && *row.probation_until > now)
-      nodes.insert({row.node, "/" + row.node});
+    if (row.probation_until && *row.probation_until > now) nodes.insert({row.node, "/" + row.node});
   return nodes;
 }
 
@@ -132,9 +132,8 @@ Status save_proposals(const agent::VersionStore& store, const std::vector<learni
 // With the steps of those that are in the store already.
 void add_steps(std::vector<learning::Version>& proposals, const std::vector<learning::Version>& versions) {
   for (learning::Version& proposal : proposals) {
-    const auto known = std::ranges::find_if(versions, [&](const learning::Version& one) {
-      return one.proposal.id == proposal.proposal.id;
-    });
+    const auto known = std::ranges::find_if(
+        versions, [&](const learning::Version& one) { return one.proposal.id == proposal.proposal.id; });
     if (known != versions.end()) proposal = *known;
   }
 }
@@ -161,8 +160,8 @@ int propose(const ProposeOptions& options) {
     if (!saved) tell("the proposals are not saved, so they cannot be adopted: " + saved.error().what);
   }
   add_steps(outcome.proposals, *versions);
-  const ProposedView view{outcome, *versions, learned->notes, learned->input.now, now,
-                          store_words(options.files), is_saved};
+  const ProposedView view{
+      outcome, *versions, learned->notes, learned->input.now, now, store_words(options.files), is_saved};
   if (options.format == OutputFormat::table)
     std::cout << render_proposals(view, terminal_style());
   else

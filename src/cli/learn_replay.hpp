@@ -16,9 +16,9 @@ struct ReplayedRecords {
   WallTime since{}, until{};
 };
 
-// What the checks would have found with the threshold at `before` and at its learned value. Each diagnostic of a
-// node is judged by its check, with all its measurements and the catalog; findings of other thresholds are not
-// counted. An evaluation is one GPU in one diagnostic. Pure.
+// What the checks would have found with the threshold at `before` and at its learned value. Each diagnostic
+// of a node is judged by its check, with all its measurements and the catalog; findings of other thresholds
+// are not counted. An evaluation is one GPU in one diagnostic. Pure.
 [[nodiscard]] learning::ProposalReplay replay_threshold(const learning::LearnedThreshold& threshold,
                                                         double before, const ReplayedRecords& records,
                                                         const catalog::Catalog& facts);

@@ -58,8 +58,8 @@ Result<learning::Version> find_version(const std::vector<learning::Version>& ver
   if (found.empty())
     return fail(Errc::not_found, "no proposal or version has the id " + std::string(id) +
                                      "; list them with: autopilot learn show");
-  return fail(Errc::conflict, std::to_string(found.size()) + " ids begin with " + std::string(id) +
-                                  "; write more of it");
+  return fail(Errc::conflict,
+              std::to_string(found.size()) + " ids begin with " + std::string(id) + "; write more of it");
 }
 
 Result<std::vector<learning::Measurement>> read_measurements(const std::string& file,

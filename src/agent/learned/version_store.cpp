@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <string_view>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #include "api/learned_versions.hpp"
@@ -26,6 +28,14 @@ Result<learning::Version> read_version_file(const std::string& path) {
   if (std::filesystem::path(path).stem() != version.proposal.id)
     return fail(Errc::malformed, "it holds version " + version.proposal.id + "; it was renamed");
   return version;
+}
+
+// root makes the folder for the user of the agent, to whom the folder above belongs.
+void give_to_owner_above(const std::string& folder) {
+  struct stat info {};
+  const std::string above = std::filesystem::path(folder).parent_path();
+  if (::stat(above.c_str(), &info) == 0 && info.st_uid != ::geteuid())
+    static_cast<void>(::chown(folder.c_str(), info.st_uid, info.st_gid));
 }
 
 }  // namespace
@@ -61,6 +71,7 @@ Result<host::Fd> VersionStore::lock() const {
   if (error) return fail_errno(error.value(), folder_);
   if (is_new) std::filesystem::permissions(folder_, std::filesystem::perms::owner_all, error);
   if (error) return fail_errno(error.value(), folder_);
+  if (is_new) give_to_owner_above(folder_);
   const std::string path = folder_ + "/lock";
   host::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd || ::flock(fd.get(), LOCK_EX) != 0) return fail_errno(errno, path);

@@ -32,7 +32,8 @@ class VersionStore {
   [[nodiscard]] static std::string folder_beside(const std::string& history_file);
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  // A folder that is missing has no versions. denied, unavailable: it cannot be read. exhausted: kMostVersions.
+  // A folder that is missing has no versions. denied, unavailable: it cannot be read. exhausted:
+  // kMostVersions.
   [[nodiscard]] Result<StoredVersions> read() const;
   // Makes the folder (0700) and waits until no other process changes it, until the returned handle closes.
   [[nodiscard]] Result<host::Fd> lock() const;

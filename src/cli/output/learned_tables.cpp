@@ -41,8 +41,8 @@ std::string kind_words(learning::ProposalKind kind) {
 
 std::string basis_words(const Version& version) {
   const learning::ProposalBasis& basis = version.proposal.basis;
-  std::string text = "Based on " + counted_text(basis.records, "record") + " from " + minute_text(basis.first) +
-                     " to " + minute_text(basis.last) + " UTC";
+  std::string text = "Based on " + counted_text(basis.records, "record") + " from " +
+                     minute_text(basis.first) + " to " + minute_text(basis.last) + " UTC";
   if (basis.places > 0) text += ", of " + counted_text(basis.places, "place");
   if (basis.excluded > 0) text += "; " + counted_text(basis.excluded, "place") + " left out";
   return text + ".";
@@ -87,13 +87,15 @@ std::string step_words(const learning::AdoptionStep& step) {
   return step.note.empty() ? text : text + ": " + step.note;
 }
 
-void write_state(api::JsonWriter& json, const Version& version, const std::string& store_words, WallTime now) {
+void write_state(api::JsonWriter& json, const Version& version, const std::string& store_words,
+                 WallTime now) {
   json.word("state", version.state() ? learning::to_string(*version.state()) : "proposed");
   if (version.state() == ProposalState::shadow) json.time("shadowUntil", version.proposal.shadow_until);
   json.word("next", next_words(version, store_words, now));
 }
 
-void write_view(api::JsonWriter& json, const VersionView& view, const std::string& store_words, WallTime now) {
+void write_view(api::JsonWriter& json, const VersionView& view, const std::string& store_words,
+                WallTime now) {
   json.begin_object();
   api::write_version(json, view.version);
   if (view.evidence) {

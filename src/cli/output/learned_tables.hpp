@@ -13,8 +13,8 @@
 
 namespace autopilot::cli {
 
-// Value of the threshold without the version: that of the version in use for the same subject on all nodes, or
-// the catalog's. The version is of a threshold that the catalog has.
+// Value of the threshold without the version: that of the version in use for the same subject on all nodes,
+// or the catalog's. The version is of a threshold that the catalog has.
 [[nodiscard]] double value_before(const learning::Version& version,
                                   std::span<const learning::Version> versions);
 
@@ -23,7 +23,7 @@ struct ProposedView {
   const learning::LearnOutcome& outcome;
   const std::vector<learning::Version>& versions;
   const std::vector<std::string>& notes;
-  WallTime newest{};         // record
+  WallTime newest{};  // record
   WallTime now{};
   std::string store_words{};  // for commands that are shown
   bool is_saved = false;

@@ -34,6 +34,13 @@ Status sync_folder_of(const std::string& path) {
   return {};
 }
 
+// root writes for the user of the agent, who must be able to read it.
+void give_to_owner(int fd, const std::string& folder) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) == 0 && info.st_uid != ::geteuid())
+    static_cast<void>(::fchown(fd, info.st_uid, info.st_gid));
+}
+
 }  // namespace
 
 Status replace_file(const std::string& path, std::string_view text) {
@@ -41,6 +48,7 @@ Status replace_file(const std::string& path, std::string_view text) {
   {
     const Fd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kReplacedMode));
     if (!fd) return fail_errno(errno, next);
+    give_to_owner(fd.get(), std::filesystem::path(path).parent_path());
     TRY_STATUS(write_durably(fd.get(), text, next));
   }
   if (std::rename(next.c_str(), path.c_str()) != 0) return fail_errno(errno, path);

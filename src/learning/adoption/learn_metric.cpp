@@ -89,8 +89,8 @@ bool is_of_kind(const Measurement& measurement, const std::string& kind, KindLev
 
 Result<LearnedMetric> learn_metric(const LearnInput& input, std::span<const Measurement> measurements,
                                    const MetricKey& key) {
-  const Contributions found = TRY(
-      contributions_of(measurements, input.faults, input.probation, key.kind, key.check, key.metric));
+  const Contributions found =
+      TRY(contributions_of(measurements, input.faults, input.probation, key.kind, key.check, key.metric));
   LearnedMetric metric;
   metric.subject = key.metric + " of " + key.check + " on " + found.kind;
   metric.healthy = TRY(healthy_places(found, key.worse));

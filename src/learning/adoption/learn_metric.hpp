@@ -27,8 +27,8 @@ struct LearnedMetric {
   std::optional<Version> proposal;  // nullopt: the baseline in use still fits
 };
 
-// `measurements`: of this check and metric. The errors of propose_baseline; `conflict`: the new baseline would
-// fail more than 1 % of the nodes that served jobs well.
+// `measurements`: of this check and metric. The errors of propose_baseline; `conflict`: the new baseline
+// would fail more than 1 % of the nodes that served jobs well.
 [[nodiscard]] Result<LearnedMetric> learn_metric(const LearnInput& input,
                                                  std::span<const Measurement> measurements,
                                                  const MetricKey& key);

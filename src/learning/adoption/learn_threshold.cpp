@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "learning/baseline/contributors.hpp"
@@ -13,6 +14,9 @@ namespace {
 
 // A tail that was extrapolated further down is not known well enough.
 constexpr double kLeastShareOfMedian = 0.7;
+// As the least limit of a baseline: healthy cards of one kind differ by that much.
+constexpr double kMostShareOfMedian = 0.98;
+constexpr double kLeastChangeOfLimit = 0.01;
 
 std::string number_text(double value) {
   std::array<char, 32> text{};
@@ -67,7 +71,8 @@ void add_scores(ThresholdScores& groups, const LearnInput& input, std::span<cons
   std::set<std::string> known;
   for (const Measurement& one : measurements) {
     const std::string place = place_text(one.place);
-    if (!is_of_kind(one, group.kind, metric.healthy.level) || !metric.healthy.places.contains(place)) continue;
+    if (!is_of_kind(one, group.kind, metric.healthy.level) || !metric.healthy.places.contains(place))
+      continue;
     if (known.insert(place).second) add_faults(group, input, one.place);
     group.nodes.insert(one.place.cluster + "/" + one.place.node);
     for (const double value : one.values)
@@ -77,14 +82,14 @@ void add_scores(ThresholdScores& groups, const LearnInput& input, std::span<cons
 
 Result<std::optional<Version>> learn_least_value(const LearnInput& input, const ScoreGroup& group) {
   const Version* used = in_use(input.versions, ProposalKind::threshold, group.subject(), "");
-  const double before =
-      used == nullptr ? group.limit.value : std::get<LearnedThreshold>(used->learned).value;
+  const double before = used == nullptr ? group.limit.value : std::get<LearnedThreshold>(used->learned).value;
   const ThresholdInUse now_used{group.check, group.limit.threshold, group.kind, -before,
                                 used == nullptr ? 0 : used->proposal.to_version};
   const Budget budget{.findings = input.findings_budget, .evaluations = evaluations_of(group)};
   auto proposed = TRY(propose_threshold(group.scores, group.faults, now_used, budget, input.now));
   if (!proposed) return std::nullopt;
-  const double value = -proposed->threshold.value;
+  const double value = std::min(-proposed->threshold.value, kMostShareOfMedian * group.median);
+  if (std::abs(value - before) <= kLeastChangeOfLimit * before) return std::nullopt;
   if (value < kLeastShareOfMedian * group.median)
     return fail(Errc::conflict, "the budget leads to " + number_text(value) + ", below 70 % of the median " +
                                     number_text(group.median) +

@@ -35,8 +35,9 @@ using ThresholdScores = std::map<std::pair<std::string, std::string>, ScoreGroup
 void add_scores(ThresholdScores& groups, const LearnInput& input, std::span<const Measurement> measurements,
                 const LearnedMetric& metric);
 
-// A least value within the budget of false findings, or nullopt if it differs by at most 1 % from the value in
-// use. The errors of propose_threshold; `conflict`: the value would be below 70 % of the median.
+// A least value within the budget of false findings, at most 98 % of the median, or nullopt if it differs by
+// at most 1 % from the value in use. The errors of propose_threshold; `conflict`: the value would be below 70
+// % of the median.
 [[nodiscard]] Result<std::optional<Version>> learn_least_value(const LearnInput& input,
                                                                const ScoreGroup& group);
 

@@ -76,7 +76,8 @@ void add_roles(const LearnInput& input, LearnOutcome& outcome) {
     if (!fault.check.empty()) checks.insert(fault.check);
   for (const std::string& check : checks) {
     CheckInUse in_use_now{check, "all kinds of machines", CheckRole::gating, 0};
-    const Version* used = in_use(input.versions, ProposalKind::check_role, check + " on " + in_use_now.kind, "");
+    const Version* used =
+        in_use(input.versions, ProposalKind::check_role, check + " on " + in_use_now.kind, "");
     if (used != nullptr) {
       in_use_now.role = std::get<LearnedRole>(used->learned).role;
       in_use_now.version = used->proposal.to_version;
@@ -97,9 +98,8 @@ LearnOutcome propose_all(const LearnInput& input) {
     add_metric(input, name, measurements, scores, outcome);
   add_thresholds(input, scores, outcome);
   add_roles(input, outcome);
-  std::ranges::sort(outcome.proposals, {}, [](const Version& one) {
-    return std::tie(one.proposal.kind, one.proposal.subject);
-  });
+  std::ranges::sort(outcome.proposals, {},
+                    [](const Version& one) { return std::tie(one.proposal.kind, one.proposal.subject); });
   return outcome;
 }
 

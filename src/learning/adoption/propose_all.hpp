@@ -48,15 +48,16 @@ struct NotLearned {
 };
 
 struct LearnOutcome {
-  std::vector<Version> proposals;       // by kind, then by subject; without steps
-  std::vector<NotLearned> refused;      // too few machines, two groups, too many healthy nodes that fail ...
-  std::vector<std::string> unchanged;   // subjects whose version in use still fits
+  std::vector<Version> proposals;      // by kind, then by subject; without steps
+  std::vector<NotLearned> refused;     // too few machines, two groups, too many healthy nodes that fail ...
+  std::vector<std::string> unchanged;  // subjects whose version in use still fits
 };
 
 // 1. A baseline for each metric and kind of machine; it is refused if more than 1 % of the nodes that served
 //    jobs well for a week would fail (try_canary).
 // 2. A least value for each threshold that judges such a metric, from the budget and from the measurements of
-//    the places that pass the baseline; it is refused if it is below 70 % of their median.
+//    the places that pass the baseline; at most 98 % of their median; it is refused below
+//    70 % of it.
 // 3. The role of each check with labelled findings.
 [[nodiscard]] LearnOutcome propose_all(const LearnInput& input);
 

@@ -113,9 +113,9 @@ void keep_last_nodes(std::vector<Measurement>& measurements, std::vector<std::st
   const std::size_t dropped = std::erase_if(measurements, [&cards](const Measurement& one) {
     return !one.place.gpu.empty() && cards.at({one.place.cluster, one.place.gpu}).node != one.place.node;
   });
-  notes.push_back(std::to_string(moved) + " cards were measured on more than one node (a card moved, or a node " +
-                  "was renamed): their " + std::to_string(dropped) +
-                  " measurements on earlier nodes are left out");
+  notes.push_back(
+      std::to_string(moved) + " cards were measured on more than one node (a card moved, or a node " +
+      "was renamed): their " + std::to_string(dropped) + " measurements on earlier nodes are left out");
 }
 
 }  // namespace

@@ -98,8 +98,8 @@ bool is_canary_node(const Version& version, std::string_view node) {
 Status adopt(Version& version, std::span<const Version> others, const AdoptionRequest& request) {
   TRY_STATUS(check_request(version, request));
   if (const Version* other = tried_instead(version, others))
-    return fail(Errc::conflict, "version " + other->proposal.id + " for " + version.proposal.subject + " is in " +
-                                    std::string(to_string(*other->state())) +
+    return fail(Errc::conflict, "version " + other->proposal.id + " for " + version.proposal.subject +
+                                    " is in " + std::string(to_string(*other->state())) +
                                     "; adopt it, or revert it first: autopilot learn revert " +
                                     other->proposal.id);
   const ProposalState next = TRY(next_state(version, request));
@@ -110,7 +110,8 @@ Status adopt(Version& version, std::span<const Version> others, const AdoptionRe
 Status revert(Version& version, const AdoptionRequest& request) {
   const auto state = version.state();
   if (!state || state == ProposalState::reverted)
-    return fail(Errc::conflict, "version " + version.proposal.id + " is not in use, in shadow or in a canary");
+    return fail(Errc::conflict,
+                "version " + version.proposal.id + " is not in use, in shadow or in a canary");
   if (version.steps.size() >= Version::kMostSteps) version.steps.erase(version.steps.begin());
   add_step(version, ProposalState::reverted, request);
   return {};
@@ -124,8 +125,8 @@ const Version* in_use(std::span<const Version> versions, ProposalKind kind, std:
   };
   for (const Version& version : versions) {
     const auto state = version.state();
-    const bool is_used = state == ProposalState::adopted ||
-                         (state == ProposalState::canary && is_canary_node(version, node));
+    const bool is_used =
+        state == ProposalState::adopted || (state == ProposalState::canary && is_canary_node(version, node));
     if (!is_used || !is_same_subject(version, kind, subject)) continue;
     if (found == nullptr || rank(*found) < rank(version)) found = &version;
   }

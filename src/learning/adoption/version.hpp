@@ -71,18 +71,18 @@ struct AdoptionRequest {
   bool is_now = false;  // do not wait for the end of the shadow or of the canary; needs a note
 };
 
-// The next step: into shadow, then the canary, then all nodes. From `proposed` with is_now: into the canary. A
-// version that was reverted begins again. `malformed`: is_now without a note. `conflict`: too early, in use by
-// all nodes already, or `others` has a version of the same kind and subject in shadow or canary; the text
+// The next step: into shadow, then the canary, then all nodes. From `proposed` with is_now: into the canary.
+// A version that was reverted begins again. `malformed`: is_now without a note. `conflict`: too early, in use
+// by all nodes already, or `others` has a version of the same kind and subject in shadow or canary; the text
 // states what to do. `exhausted`: kMostSteps.
 [[nodiscard]] Status adopt(Version& version, std::span<const Version> others, const AdoptionRequest& request);
 
 // Ends the use of the version at once; the version before is in use again. `conflict`: it is not in use.
 [[nodiscard]] Status revert(Version& version, const AdoptionRequest& request);
 
-// The version of the kind and subject that the node uses: one for all nodes, or in the canary of this node; of
-// several the one with the largest `to_version`, then the one adopted last. Null: none. An empty node uses no
-// canary.
+// The version of the kind and subject that the node uses: one for all nodes, or in the canary of this node;
+// of several the one with the largest `to_version`, then the one adopted last. Null: none. An empty node uses
+// no canary.
 [[nodiscard]] const Version* in_use(std::span<const Version> versions, ProposalKind kind,
                                     std::string_view subject, std::string_view node);
 
