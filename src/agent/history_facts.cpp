@@ -202,8 +202,8 @@ std::optional<std::string> driver_version_in(const NodeSnapshot& snapshot) {
 std::string versions_of(const Incident& incident) {
   std::set<std::string> versions;
   for (const IncidentMember& member : incident.members)
-    if (const Value* version = find_attribute(member.finding.evidence, checks::kThresholdVersion))
-      versions.insert("threshold " + to_string(*version));
+    if (const std::string version = checks::learned_version(member.finding); !version.empty())
+      versions.insert("threshold " + version);
   std::string text;
   for (const std::string& version : versions)
     text += (text.empty() ? "" : ", ") + version;

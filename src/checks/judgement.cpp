@@ -54,18 +54,22 @@ Limit limit(const JudgeInput& input, std::string_view id) {
   const catalog::Threshold* threshold = input.facts.threshold(id);
   if (threshold == nullptr) threshold = catalog::builtin().threshold(id);
   AUTOPILOT_ASSERT(threshold != nullptr);
-  Limit limit{threshold->id,         threshold->value,
-              threshold->unit,       threshold->provenance.source,
-              threshold->max_health, {}};
+  Limit limit{threshold->id, threshold->value, threshold->unit, threshold->provenance.source,
+              threshold->max_health};
   if (const auto own = input.expectation.thresholds.find(id); own != input.expectation.thresholds.end()) {
     limit.value = own->second;
     limit.source = "configuration";
   } else if (const LearnedLimit* learned = learned_limit(input, id)) {
     limit.value = learned->value;
-    limit.source = "learned";
-    limit.version = learned->version;
+    limit.source = std::string(kLearnedSource) + learned->version;
   }
   return limit;
+}
+
+std::string learned_version(const Finding& finding) {
+  const Value* source = find_attribute(finding.evidence, "thresholdSource");
+  const std::string text = source == nullptr ? std::string() : to_string(*source);
+  return text.starts_with(kLearnedSource) ? text.substr(kLearnedSource.size()) : std::string();
 }
 
 Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason, Health health,
@@ -82,7 +86,7 @@ Finding make_finding(const JudgeInput& input, const Subject& subject, std::strin
 
 Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason, Health health,
                      std::string message, double value, const Limit& limit) {
-  if (!limit.version.empty()) message += " (threshold learned, version " + limit.version + ")";
+  if (limit.source.starts_with(kLearnedSource)) message += " (threshold " + limit.source + ")";
   Finding finding =
       make_finding(input, subject, reason, capped(health, limit.max_health), std::move(message));
   finding.evidence = {{"value", value},
@@ -90,7 +94,6 @@ Finding make_finding(const JudgeInput& input, const Subject& subject, std::strin
                       {"unit", limit.unit},
                       {"thresholdId", limit.id},
                       {"thresholdSource", limit.source}};
-  if (!limit.version.empty()) finding.evidence.emplace_back(kThresholdVersion, limit.version);
   return finding;
 }
 

@@ -14,13 +14,15 @@ struct Limit {
   std::string id;
   double value = 0;
   std::string unit;
-  std::string source;  // the source that the catalog names, "configuration", or "learned"
+  std::string
+      source;  // that the catalog names, "configuration", or kLearnedSource with the id of the version
   Health max_health = Health::degraded;
-  std::string version;  // of a learned value: its id; else empty
 };
 
-// Evidence of a finding: the version of its learned threshold.
-inline constexpr const char* kThresholdVersion = "thresholdVersion";
+// Begin of the source of a learned value; the id of its version follows.
+inline constexpr std::string_view kLearnedSource = "learned, version ";
+// The version of the learned threshold of a finding; empty: its threshold was not learned.
+[[nodiscard]] std::string learned_version(const Finding& finding);
 
 // Falls back to the built-in catalog if input.facts lacks the id. Asserts that one of them has it.
 [[nodiscard]] Limit limit(const JudgeInput& input, std::string_view id);

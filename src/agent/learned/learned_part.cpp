@@ -12,7 +12,7 @@ namespace autopilot::agent {
 namespace {
 
 constexpr Duration kFirstLook = std::chrono::seconds{2};
-constexpr Duration kLookAtVersions = std::chrono::seconds{30};
+constexpr Duration kLookAtVersions = std::chrono::seconds{10};
 
 std::string limits_text(const LearnedLimits& limits) {
   std::string text;

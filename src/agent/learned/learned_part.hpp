@@ -22,7 +22,7 @@ struct LearnedPartContext {
 };
 
 // Uses the thresholds that were learned and adopted for machines of this kind, and judges those in shadow
-// beside them. Reads the folder every half minute: a change needs no restart. A file that cannot be used is
+// beside them. Reads the folder every 10 s: a change needs no restart. A file that cannot be used is
 // logged; the version before it stays in use. If the folder cannot be read, what was in use stays. On the
 // loop's thread.
 class LearnedPart {
