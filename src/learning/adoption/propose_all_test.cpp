@@ -121,7 +121,8 @@ TEST(ProposeAll, refuses_a_baseline_that_fails_nodes_that_serve_well) {
 TEST(ProposeAll, learns_nothing_from_nodes_on_probation_or_with_an_open_fault) {
   LearnInput input = drawn_input({});
   input.probation = {"/n1"};
-  input.faults.push_back({.id = "f", .place = {"", "n2", ""}, .begin = WallTime(days(50)), .check = "gpu.xid"});
+  input.faults.push_back(
+      {.id = "f", .place = {"", "n2", ""}, .begin = WallTime(days(50)), .check = "gpu.xid"});
   const LearnOutcome outcome = propose_all(input);
   EXPECT_EQ(proposed_of(outcome, ProposalKind::baseline).proposal.basis.places, 38U);
   EXPECT_EQ(proposed_of(outcome, ProposalKind::baseline).proposal.basis.excluded, 2U);
@@ -129,8 +130,7 @@ TEST(ProposeAll, learns_nothing_from_nodes_on_probation_or_with_an_open_fault) {
 
 TEST(ProposeAll, refuses_a_threshold_without_enough_measurements) {
   LearnInput input = drawn_input({});
-  std::erase_if(input.measurements,
-                [](const Measurement& one) { return one.time < WallTime(days(55)); });
+  std::erase_if(input.measurements, [](const Measurement& one) { return one.time < WallTime(days(55)); });
   const LearnOutcome outcome = propose_all(input);
   ASSERT_EQ(outcome.proposals.size(), 1U);
   ASSERT_EQ(outcome.refused.size(), 1U);
