@@ -631,8 +631,11 @@ compat::ibm_autopilot::NodeFinder Agent::node_finder() {
 double Agent::pcie_bandwidth_limit() const {
   constexpr std::string_view id = "gpu.pcie_bandwidth.host_to_device";
   const auto& own = options_.config.expectation.thresholds;
-  const auto found = own.find(id);
-  return found != own.end() ? found->second : machine_.facts->threshold(id)->value;
+  if (const auto found = own.find(id); found != own.end()) return found->second;
+  if (learned_)
+    if (const auto found = learned_->in_use().find(id); found != learned_->in_use().end())
+      return found->second.value;
+  return machine_.facts->threshold(id)->value;
 }
 
 // Those of the cluster that are known to serve, or this one and those of the configuration.

@@ -4,6 +4,7 @@ nodes, and damaged files."""
 
 import datetime
 import json
+import os
 import random
 import tempfile
 import unittest
@@ -242,6 +243,17 @@ class LearnAdoptionTest(unittest.TestCase):
         status, _, errors = self.learn("propose", "--history", str(self.folder / "none.db"))
         self.assertEqual(status, 70)
         self.assertIn("no history at", errors)
+
+    def test_explain_names_the_version_of_a_threshold(self):
+        state = {**os.environ, "AUTOPILOT_STATE_DIR": str(self.folder)}
+        one = self.proposal(self.propose(self.history(fleet()))[0], "threshold")["id"]
+        asked = "gpu.memory_bandwidth.peak_share"
+        self.assertNotIn("Learned", harness.run("explain", asked, environment=state)[1])
+        self.adopt(one, str(self.folder / "history.db"))
+        status, output, errors = harness.run("explain", asked, environment=state)
+        self.assertEqual(status, 0, errors)
+        self.assertIn("Learned", output)
+        self.assertIn(one, output)
 
     def test_the_text_names_the_next_command(self):
         history = self.history(fleet())

@@ -30,6 +30,7 @@ class LearnedPart {
   explicit LearnedPart(LearnedPartContext context);
   void start();
 
+  [[nodiscard]] const LearnedLimits& in_use() const { return used_.in_use; }
   // The families autopilot_learned_*, as Prometheus text.
   [[nodiscard]] std::string metrics() const;
 
