@@ -54,7 +54,8 @@ Result<std::optional<std::vector<learning::Measurement>>> measured_since(const s
   for (const std::string& file : files.histories) {
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored)) return std::nullopt;
-    read.push_back({file, TRY(read_measurements(file, since))});
+    auto measurements = TRY(read_measurements(file, since));
+    read.push_back({file, std::move(measurements)});
   }
   return learning::usable_measurements(std::move(read), now).measurements;
 }
@@ -143,7 +144,7 @@ learning::AdoptionRequest request_of(const ChangeOptions& options) {
           .is_now = options.is_now};
 }
 
-// The version with the latest step, among those that can be reverted.
+// The version with the latest step that can be reverted.
 Result<Version> last_changed(const std::vector<Version>& versions) {
   const Version* last = nullptr;
   for (const Version& version : versions)
@@ -187,7 +188,8 @@ int revert_version(const ChangeOptions& options) {
 
 void add_author_options(CLI::App& verb, ChangeOptions& options) {
   verb.add_option("--reason", options.reason, "Recorded with the step")->type_name("TEXT");
-  verb.add_option("--by", options.author, "Who makes the change (default: the user)")->type_name("NAME");
+  verb.add_option("--by", options.author, "Name of the person who makes the change (default: the user)")
+      ->type_name("NAME");
 }
 
 void add_learn_adopt(CLI::App& learn, int& exit_code) {

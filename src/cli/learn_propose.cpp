@@ -79,8 +79,10 @@ Result<Learning> read_learning(const ProposeOptions& options, const LearnFiles& 
                                std::vector<learning::Version> versions, WallTime now) {
   TRY(parse_moment("--since", options.since, now, now));
   std::vector<learning::MeasurementFile> read;
-  for (const std::string& file : files.histories)
-    read.push_back({file, TRY(read_measurements(file, {}))});
+  for (const std::string& file : files.histories) {
+    auto measurements = TRY(read_measurements(file, {}));
+    read.push_back({file, std::move(measurements)});
+  }
   auto usable = learning::usable_measurements(std::move(read), now);
   auto records = TRY(read_report_records(files.histories, WallTime{}, now));
   Learning learned;
@@ -129,7 +131,7 @@ Status save_proposals(const agent::VersionStore& store, const std::vector<learni
   return {};
 }
 
-// With the steps of those that are in the store already.
+// With the steps that the store has of them.
 void add_steps(std::vector<learning::Version>& proposals, const std::vector<learning::Version>& versions) {
   for (learning::Version& proposal : proposals) {
     const auto known = std::ranges::find_if(

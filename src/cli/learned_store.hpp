@@ -28,7 +28,7 @@ void add_learn_files(CLI::App& verb, LearnFiles& files);
 // " --store DIR", if the caller named a folder or a history: for commands that are shown. Else empty.
 [[nodiscard]] std::string store_words(const LearnFiles& files);
 
-// The versions of the folder. Tells which files cannot be used.
+// The versions of the folder. Reports the files that cannot be used on standard error.
 [[nodiscard]] Result<std::vector<learning::Version>> read_versions(const agent::VersionStore& store);
 // The version with that id, or with an id that begins with it. not_found, conflict: several.
 [[nodiscard]] Result<learning::Version> find_version(const std::vector<learning::Version>& versions,
@@ -39,7 +39,7 @@ inline constexpr std::size_t kMostMeasurements = 2'000'000;
 [[nodiscard]] Result<std::vector<learning::Measurement>> read_measurements(const std::string& file,
                                                                            std::optional<WallTime> since);
 
-// The user who runs the command, for the record of an adoption: who called sudo, else the user.
+// The user who runs the command, for the record of an adoption; with sudo, the user that called it.
 [[nodiscard]] std::string calling_user();
 
 }  // namespace autopilot::cli

@@ -34,7 +34,7 @@ Status sync_folder_of(const std::string& path) {
   return {};
 }
 
-// root writes for the user of the agent, who must be able to read it.
+// root writes for the user of the agent, which must be able to read it.
 void give_to_owner(int fd, const std::string& folder) {
   struct stat info {};
   if (::stat(folder.c_str(), &info) == 0 && info.st_uid != ::geteuid())

@@ -36,7 +36,7 @@ struct LearnedRole {
 
 using Learned = std::variant<Baseline, LearnedThreshold, LearnedRole>;
 
-// A change of the state, and who made it.
+// A change of the state, and its author.
 struct AdoptionStep {
   ProposalState state = ProposalState::shadow;
   WallTime time{};
