@@ -57,7 +57,7 @@ Proposal in_words(Proposal draft, const ScoreGroup& group, double before, double
 void add_scores(ThresholdScores& groups, const LearnInput& input, std::span<const Measurement> measurements,
                 const LearnedMetric& metric) {
   const auto kind = parse_kind(metric.healthy.kind);
-  if (!kind || measurements.empty()) return;
+  if (!kind || measurements.empty() || !input.limit_of) return;
   const Measurement& any = measurements.front();
   const auto limit = input.limit_of(any.check, any.metric, *kind);
   if (!limit) return;

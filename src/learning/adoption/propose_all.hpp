@@ -33,7 +33,8 @@ struct LearnInput {
   std::vector<Repair> repairs;
   std::set<std::string> probation;  // place_text of nodes
   std::vector<Version> versions;    // of the store
-  // nullopt: no threshold judges the metric, or its value on this kind of machine is unknown.
+  // nullopt: no threshold judges the metric, or its value on this kind of machine is unknown. Not set: no
+  // thresholds are learned.
   std::function<std::optional<MetricLimit>(std::string_view check, std::string_view metric,
                                            const MachineKind& kind)>
       limit_of;

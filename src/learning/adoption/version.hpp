@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -77,7 +78,8 @@ struct AdoptionRequest {
 // states what to do. `exhausted`: kMostSteps.
 [[nodiscard]] Status adopt(Version& version, std::span<const Version> others, const AdoptionRequest& request);
 
-// Ends the use of the version at once; the version before is in use again. `conflict`: it is not in use.
+// Ends the use of the version at once; the version before is in use again. It always has room: of kMostSteps,
+// the oldest is dropped. `conflict`: it is not in use.
 [[nodiscard]] Status revert(Version& version, const AdoptionRequest& request);
 
 // The version of the kind and subject that the node uses: one for all nodes, or in the canary of this node;
