@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/learned/learned_part.hpp"
 
-#include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "agent/learned/learned_limits.hpp"
@@ -11,8 +12,8 @@
 namespace autopilot::agent {
 namespace {
 
-constexpr Duration kFirstLook = std::chrono::seconds{2};
-constexpr Duration kLookAtVersions = std::chrono::seconds{10};
+constexpr Duration kLookAtVersions = std::chrono::seconds{5};
+constexpr int kMostLooks = 120;  // before the folder is read again without an answer
 
 std::string limits_text(const LearnedLimits& limits) {
   std::string text;
@@ -23,17 +24,39 @@ std::string limits_text(const LearnedLimits& limits) {
 
 }  // namespace
 
-LearnedPart::LearnedPart(LearnedPartContext context) : context_(std::move(context)) {}
+// What the other thread has read, until the loop takes it. That thread can outlive the agent.
+struct LearnedPart::Mailbox {
+  std::mutex mutex;
+  std::optional<Result<StoredVersions>> arrived;
+  bool is_awaited = false;
+};
+
+LearnedPart::LearnedPart(LearnedPartContext context)
+    : context_(std::move(context)), mailbox_(std::make_shared<Mailbox>()) {}
 
 void LearnedPart::start() {
-  first_ = context_.loop.after(kFirstLook, [this] { look(); });
+  look();
   watch_ = context_.loop.every(kLookAtVersions, [this] { look(); });
 }
 
 void LearnedPart::look() {
-  context_.run_blocking([this, folder = context_.folder, &loop = context_.loop] {
-    auto stored = std::make_shared<Result<StoredVersions>>(VersionStore(folder).read());
-    loop.post([this, stored] { take(*stored); });
+  std::optional<Result<StoredVersions>> arrived;
+  bool is_awaited = false;
+  {
+    const std::lock_guard lock(mailbox_->mutex);
+    arrived = std::exchange(mailbox_->arrived, std::nullopt);
+    // The task is lost if too much waits for the disk.
+    is_awaited = mailbox_->is_awaited && ++looks_ < kMostLooks;
+    mailbox_->is_awaited = true;
+  }
+  if (arrived) take(*arrived);
+  if (is_awaited) return;
+  looks_ = 0;
+  context_.run_blocking([mailbox = mailbox_, folder = context_.folder] {
+    auto stored = VersionStore(folder).read();
+    const std::lock_guard lock(mailbox->mutex);
+    mailbox->arrived = std::move(stored);
+    mailbox->is_awaited = false;
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ class LearnedPart {
   [[nodiscard]] std::string metrics() const;
 
  private:
+  struct Mailbox;
   void look();
   void take(const Result<StoredVersions>& stored);
   void tell_problems(const std::vector<std::string>& problems);
@@ -43,7 +45,8 @@ class LearnedPart {
   LearnedPartContext context_;
   runtime::LearnedThresholds used_;
   std::vector<std::string> problems_;  // that were logged
-  net::Subscription first_;
+  std::shared_ptr<Mailbox> mailbox_;
+  int looks_ = 0;  // since the folder was last read
   net::Subscription watch_;
 };
 
