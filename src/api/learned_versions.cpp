@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/stable_hash.hpp"
 #include "core/word_table.hpp"
 #include "learning/baseline/kind.hpp"
+#include "learning/record_check.hpp"
 
 namespace autopilot::api {
 namespace {
@@ -184,15 +186,20 @@ VersionFile read_version_file(const JsonObject& object) {
   return file;
 }
 
+bool is_at_least_zero(double number) {
+  return std::isfinite(number) && number >= 0;
+}
+
 Status check_learned(const Learned& learned) {
   if (const auto* baseline = std::get_if<learning::Baseline>(&learned)) {
     TRY_STATUS(learning::reference_of(*baseline));
-    if (!(baseline->alpha > 0 && baseline->alpha < 1) || !(baseline->repeat_cv >= 0))
+    if (!(baseline->alpha > 0 && baseline->alpha < 1) || !is_at_least_zero(baseline->repeat_cv))
       return fail(Errc::malformed, "baseline: alpha or repeatCv is out of range");
   }
   if (const auto* threshold = std::get_if<learning::LearnedThreshold>(&learned)) {
     TRY_STATUS(learning::parse_kind(threshold->kind));
-    if (!(threshold->value > 0)) return fail(Errc::malformed, "threshold: expected a value above 0");
+    if (!is_at_least_zero(threshold->value) || threshold->value == 0)
+      return fail(Errc::malformed, "threshold: expected a value above 0");
   }
   return {};
 }
@@ -207,6 +214,11 @@ Status check_version(const Version& version) {
     return fail(Errc::malformed, "id: expected 16 hexadecimal digits");
   if (version.steps.size() > Version::kMostSteps)
     return fail(Errc::malformed, "steps: more than " + std::to_string(Version::kMostSteps));
+  if (version.proposal.created > learning::kLatestTime)
+    return fail(Errc::malformed, "created: later than the year 2255");
+  for (const learning::AdoptionStep& step : version.steps)
+    if (step.time > learning::kLatestTime)
+      return fail(Errc::malformed, "steps: a time is later than the year 2255");
   return check_learned(version.learned);
 }
 
