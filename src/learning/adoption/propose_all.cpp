@@ -50,8 +50,8 @@ void add_metric(const LearnInput& input, const MetricName& name, const std::vect
     }
     if (!learned_kinds.insert(metric->healthy.kind).second) continue;  // this general kind is done
     add_scores(scores, input, measurements, *metric);
-    if (metric->proposal)
-      outcome.proposals.push_back(*metric->proposal);
+    if (const std::optional<Version>& proposal = metric->proposal; proposal)
+      outcome.proposals.push_back(*proposal);
     else
       outcome.unchanged.push_back(metric->subject);
   }
@@ -59,11 +59,11 @@ void add_metric(const LearnInput& input, const MetricName& name, const std::vect
 
 void add_thresholds(const LearnInput& input, const ThresholdScores& scores, LearnOutcome& outcome) {
   for (const auto& [name, group] : scores) {
-    auto proposal = learn_least_value(input, group);
+    const auto proposal = learn_least_value(input, group);
     if (!proposal)
       add_refused(outcome, group.subject(), proposal.error().what);
-    else if (*proposal)
-      outcome.proposals.push_back(std::move(**proposal));
+    else if (const std::optional<Version>& version = *proposal; version)
+      outcome.proposals.push_back(*version);
     else
       outcome.unchanged.push_back(group.subject());
   }

@@ -99,7 +99,7 @@ Status adopt(Version& version, std::span<const Version> others, const AdoptionRe
   TRY_STATUS(check_request(version, request));
   if (const Version* other = tried_instead(version, others))
     return fail(Errc::conflict, "version " + other->proposal.id + " for " + version.proposal.subject +
-                                    " is in " + std::string(to_string(*other->state())) +
+                                    " is in " + std::string(to_string(other->steps.back().state)) +
                                     "; adopt it, or revert it first: autopilot learn revert " +
                                     other->proposal.id);
   const ProposalState next = TRY(next_state(version, request));
