@@ -40,7 +40,8 @@ struct ShowOptions {
 };
 
 bool is_tried_or_used(const Version& version) {
-  return version.state() && *version.state() != ProposalState::reverted;
+  const auto state = version.state();
+  return state && *state != ProposalState::reverted;
 }
 
 // Measurements since the last step of any version that is tried or in use; nullopt: there is no history.
