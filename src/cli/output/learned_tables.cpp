@@ -89,8 +89,9 @@ std::string step_words(const learning::AdoptionStep& step) {
 
 void write_state(api::JsonWriter& json, const Version& version, const std::string& store_words,
                  WallTime now) {
-  json.word("state", version.state() ? learning::to_string(*version.state()) : "proposed");
-  if (version.state() == ProposalState::shadow) json.time("shadowUntil", version.proposal.shadow_until);
+  const auto state = version.state();
+  json.word("state", state ? learning::to_string(*state) : "proposed");
+  if (state == ProposalState::shadow) json.time("shadowUntil", version.proposal.shadow_until);
   json.word("next", next_words(version, store_words, now));
 }
 
@@ -133,8 +134,8 @@ std::string state_words(const Version& version) {
 }
 
 std::string next_words(const Version& version, const std::string& store_words, WallTime now) {
-  const std::string adopt = "autopilot learn adopt " + version.proposal.id + store_words;
-  const std::string revert = "autopilot learn revert " + version.proposal.id + store_words;
+  std::string adopt = "autopilot learn adopt " + version.proposal.id + store_words;
+  std::string revert = "autopilot learn revert " + version.proposal.id + store_words;
   const auto state = version.state();
   if (!state || *state == ProposalState::reverted) return adopt;
   if (*state == ProposalState::adopted) return revert;
