@@ -97,6 +97,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace launch_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace learned_version_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace machine_kind_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -175,6 +178,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"kubeconfig_fuzz", kubeconfig_fuzz::run},
     FuzzTarget{"kubectl_fuzz", kubectl_fuzz::run},
     FuzzTarget{"launch_fuzz", launch_fuzz::run},
+    FuzzTarget{"learned_version_fuzz", learned_version_fuzz::run},
     FuzzTarget{"machine_kind_fuzz", machine_kind_fuzz::run},
     FuzzTarget{"module_fuzz", module_fuzz::run},
     FuzzTarget{"nccl_report_fuzz", nccl_report_fuzz::run},
