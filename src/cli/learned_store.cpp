@@ -73,10 +73,10 @@ Result<std::vector<learning::Measurement>> read_measurements(const std::string& 
     return !is_full;
   }));
   if (is_full)
-    return fail(Errc::exhausted, history->path() + ": more than " + std::to_string(kMostMeasurements) +
+    return fail(Errc::exhausted, history->place() + ": more than " + std::to_string(kMostMeasurements) +
                                      " measurements; choose a later --since");
   if (const auto skipped = history->unreadable_rows(); skipped > 0)
-    tell(history->path() + ": " + std::to_string(skipped) + " records are damaged and left out");
+    tell(history->place() + ": " + std::to_string(skipped) + " records are damaged and left out");
   return measurements;
 }
 
