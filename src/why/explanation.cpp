@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "why/explanation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/value.hpp"
+#include "core/word_table.hpp"
+#include "incidents/causes.hpp"
+#include "incidents/devices.hpp"
+#include "why/ties.hpp"
+
+namespace autopilot::why {
+namespace {
+
+constexpr double kLikelyFrom = 0.7;
+// Consequences of the end of a process, such as the driver's cleanup, follow within this time.
+constexpr Duration kSoonAfter = std::chrono::minutes{2};
+
+bool has_time(const Evidence& evidence) {
+  return evidence.finding.since != WallTime{};
+}
+
+WallTime last_of(const Evidence& evidence) {
+  return std::max(evidence.finding.since, evidence.finding.last_seen);
+}
+
+// --- equal evidence ---
+
+bool is_equal(const Evidence& a, const Evidence& b) {
+  if (a.kind != b.kind || a.boots_ago != b.boots_ago || a.finding.reason != b.finding.reason) return false;
+  if (a.finding.subject != b.finding.subject || a.finding.injected != b.finding.injected) return false;
+  if (code_of(a) != code_of(b)) return false;
+  return pid_of(a) == pid_of(b) || pid_of(a) == 0 || pid_of(b) == 0;
+}
+
+// A finding of a check names values and the device's index, so its sentence is the better one.
+void join(Evidence& known, Evidence more) {
+  const bool is_record = known.finding.health == Health::healthy || known.finding.health == Health::unknown;
+  Finding& finding = known.finding;
+  if (has_time(more) && (!has_time(known) || more.finding.since < finding.since))
+    finding.since = more.finding.since;
+  finding.last_seen = std::max(finding.last_seen, last_of(more));
+  if (is_record && more.finding.health > finding.health) {
+    finding.health = more.finding.health;
+    finding.message = more.finding.message;
+    finding.action = more.finding.action;
+  }
+  if (more.holds_now && !known.holds_now) finding.message = more.finding.message;
+  for (auto& [name, value] : more.finding.evidence)
+    if (find_attribute(finding.evidence, name) == nullptr)
+      finding.evidence.emplace_back(name, std::move(value));
+  known.holds_now = known.holds_now || more.holds_now;
+  std::ranges::move(more.users, std::back_inserter(known.users));
+}
+
+std::vector<Evidence> joined_evidence(std::vector<Evidence> all) {
+  std::vector<Evidence> known;
+  for (Evidence& one : all) {
+    const auto same =
+        std::ranges::find_if(known, [&one](const Evidence& other) { return is_equal(other, one); });
+    if (same == known.end())
+      known.push_back(std::move(one));
+    else
+      join(*same, std::move(one));
+  }
+  return known;
+}
+
+// --- what explains what ---
+
+struct Candidate {
+  Evidence evidence;
+  Tie tie = Tie::none;
+  std::optional<std::size_t> root;       // the candidate that explains it
+  const catalog::Cause* rule = nullptr;  // by which it explains others
+  std::vector<std::size_t> explains;
+};
+
+bool is_rule_consequence(const Candidate& root, const Candidate& other) {
+  if (root.evidence.boots_ago != other.evidence.boots_ago) return false;
+  // Also a root, by the same rule or by one with precedence.
+  if (other.rule != nullptr && !incidents::CauseRules::outranks(*root.rule, *other.rule)) return false;
+  return incidents::takes(*root.rule, root.evidence.finding, root.evidence.holds_now, other.evidence.finding);
+}
+
+bool is_same_fault(const Candidate& root, const Candidate& other) {
+  return root.rule == other.rule && root.evidence.boots_ago == other.evidence.boots_ago &&
+         incidents::is_same_cause(*root.rule, root.evidence.finding, other.evidence.finding);
+}
+
+bool precedes(const Evidence& a, const Evidence& b, Duration within) {
+  if (!has_time(a) || !has_time(b) || a.boots_ago != b.boots_ago) return false;
+  return a.finding.since <= b.finding.since && b.finding.since <= a.finding.since + within;
+}
+
+// The driver cleans up after a process, and the service manager reports its end.
+bool ended_before(const Evidence& cause, const Evidence& other) {
+  const std::int64_t pid = pid_of(cause);
+  return pid != 0 && pid == pid_of(other) && precedes(cause, other, kSoonAfter);
+}
+
+bool may_end_a_machine(const Evidence& evidence) {
+  static constexpr std::array<std::string_view, 7> kReasons{"machine_overheats", "machine_check_uncorrected",
+                                                            "kernel_panic",      "external_abort",
+                                                            "cpu_stuck_hard",    "platform_error",
+                                                            "kernel_oops"};
+  return std::ranges::find(kReasons, evidence.finding.reason) != kReasons.end();
+}
+
+bool ended_the_machine(const Evidence& cause, const Evidence& other) {
+  return other.kind == Kind::machine_ended && cause.finding.reason != other.finding.reason &&
+         may_end_a_machine(cause) && precedes(cause, other, kNear);
+}
+
+using Explains = bool (*)(const Candidate& root, const Candidate& other);
+
+bool explains_by_rule(const Candidate& root, const Candidate& other) {
+  return root.rule != nullptr && (is_rule_consequence(root, other) || is_same_fault(root, other));
+}
+
+bool explains_by_process(const Candidate& root, const Candidate& other) {
+  const bool is_end = root.evidence.kind != Kind::state && root.evidence.kind != Kind::unit_failed;
+  return is_end && ended_before(root.evidence, other.evidence);
+}
+
+bool explains_the_machine(const Candidate& root, const Candidate& other) {
+  return ended_the_machine(root.evidence, other.evidence);
+}
+
+void group_by(Explains explains, std::vector<Candidate>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].root) continue;
+    for (std::size_t j = 0; j < all.size(); ++j) {
+      if (i == j || all[j].root || !all[j].explains.empty() || !explains(all[i], all[j])) continue;
+      all[j].root = i;
+      all[i].explains.push_back(j);
+    }
+  }
+}
+
+// Roots with precedence come first, of equal ones the earliest with a time.
+void order_by_precedence(std::vector<Candidate>& all) {
+  std::ranges::stable_sort(all, [](const Candidate& a, const Candidate& b) {
+    if ((a.rule != nullptr) != (b.rule != nullptr)) return a.rule != nullptr;
+    if (a.rule != b.rule) return incidents::CauseRules::outranks(*a.rule, *b.rule);
+    if (has_time(a.evidence) != has_time(b.evidence)) return has_time(a.evidence);
+    return a.evidence.finding.since < b.evidence.finding.since;
+  });
+}
+
+std::vector<Candidate> grouped(std::vector<Evidence> evidence, const Target& target,
+                               const incidents::CauseRules& rules) {
+  std::vector<Candidate> all;
+  for (Evidence& one : evidence) {
+    Candidate candidate;
+    candidate.tie = tie_of(one, target);
+    candidate.rule = rules.cause_of(one.finding);
+    candidate.evidence = std::move(one);
+    all.push_back(std::move(candidate));
+  }
+  order_by_precedence(all);
+  group_by(&explains_by_rule, all);
+  group_by(&explains_by_process, all);
+  group_by(&explains_the_machine, all);
+  return all;
+}
+
+// --- ties through consequences, and in time ---
+
+void tie_roots(std::vector<Candidate>& all) {
+  for (Candidate& root : all)
+    for (const std::size_t index : root.explains)
+      if (all[index].tie == Tie::names_it && root.tie == Tie::none) root.tie = Tie::explains_it;
+}
+
+bool may_end_programs(const Evidence& evidence) {
+  return evidence.kind == Kind::machine_ended ||
+         (evidence.kind == Kind::device_error && evidence.finding.health == Health::failed);
+}
+
+// An error shortly before a record about the program, or while the program runs and does not continue.
+void tie_by_time(std::vector<Candidate>& all) {
+  std::vector<const Evidence*> of_program;
+  for (const Candidate& one : all)
+    if (one.tie == Tie::names_it && has_time(one.evidence)) of_program.push_back(&one.evidence);
+  for (Candidate& one : all) {
+    if (one.tie != Tie::none || one.root || !may_end_programs(one.evidence)) continue;
+    const bool is_near = std::ranges::any_of(of_program, [&one](const Evidence* record) {
+      return precedes(one.evidence, *record, kNear) ||
+             (one.evidence.kind == Kind::machine_ended && precedes(*record, one.evidence, kNear));
+    });
+    if (is_near) one.tie = Tie::near;
+  }
+}
+
+// --- ranking ---
+
+double confidence_of(const Evidence& evidence, const catalog::Catalog& facts) {
+  return incidents::confidence_of(evidence.finding,
+                                  [&facts](std::string_view id) { return facts.reason(id); });
+}
+
+// The record itself is the end of the program or of the machine.
+bool states_the_end(const Evidence& evidence) {
+  switch (evidence.kind) {
+    case Kind::machine_ended:
+    case Kind::killed_for_memory:
+    case Kind::blocked:
+    case Kind::stopped:
+    case Kind::crashed:
+    case Kind::unit_failed:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Certainty certainty_of(const Candidate& candidate, const Target& target, const catalog::Catalog& facts) {
+  const Evidence& evidence = candidate.evidence;
+  if (target.is_machine()) {
+    if (states_the_end(evidence)) return Certainty::certain;
+    return confidence_of(evidence, facts) >= kLikelyFrom || evidence.finding.health == Health::failed
+               ? Certainty::likely
+               : Certainty::possible;
+  }
+  switch (candidate.tie) {
+    case Tie::names_it:
+      return evidence.kind == Kind::state ? Certainty::possible : Certainty::certain;
+    case Tie::explains_it:
+    case Tie::its_device:
+      return Certainty::likely;
+    default:
+      return Certainty::possible;
+  }
+}
+
+bool is_cause(const Candidate& candidate, const Target& target) {
+  if (candidate.root) return false;
+  if (!target.is_machine()) return candidate.tie != Tie::none;
+  const Evidence& evidence = candidate.evidence;
+  if (states_the_end(evidence) || evidence.kind == Kind::program_error) return true;
+  if (evidence.finding.health == Health::failed) return true;
+  return evidence.finding.health == Health::degraded && !evidence.holds_now && evidence.kind != Kind::state;
+}
+
+// 0 is the worst.
+int severity_of(const Evidence& evidence) {
+  if (evidence.finding.health == Health::failed) return 0;
+  return evidence.finding.health == Health::degraded ? 1 : 2;
+}
+
+// 0 ranks first. Of a program, its own end precedes a device that only may have ended it.
+auto rank_of(const FoundCause& cause, const Target& target) {
+  const int kind = static_cast<int>(cause.main.kind);
+  const int certainty = static_cast<int>(cause.certainty);
+  const int group = target.is_machine() && cause.main.kind == Kind::program_error ? 1 : 0;
+  return std::tuple(group, certainty, kind, severity_of(cause.main));
+}
+
+std::string grounds_of(const Candidate& candidate, const Target& target) {
+  if (candidate.rule != nullptr && !candidate.rule->because.empty()) return candidate.rule->because;
+  return grounds_of(candidate.evidence, candidate.tie, target);
+}
+
+FaultEnd end_of(const Candidate& candidate) {
+  if (candidate.rule != nullptr) return candidate.rule->end;
+  switch (candidate.evidence.kind) {
+    case Kind::program_error:
+    case Kind::crashed:
+      return FaultEnd::application;
+    default:
+      return FaultEnd::unclear;
+  }
+}
+
+void sort_by_time(std::vector<Evidence>& evidence) {
+  std::ranges::stable_sort(evidence, {}, [](const Evidence& one) { return one.finding.since; });
+}
+
+FoundCause to_cause(const std::vector<Candidate>& all, const Candidate& root, const Target& target,
+                    const catalog::Catalog& facts) {
+  FoundCause cause;
+  cause.main = root.evidence;
+  cause.certainty = certainty_of(root, target, facts);
+  cause.grounds = grounds_of(root, target);
+  cause.end = end_of(root);
+  for (const std::size_t index : root.explains)
+    cause.consequences.push_back(all[index].evidence);
+  sort_by_time(cause.consequences);
+  return cause;
+}
+
+std::vector<Evidence> in_order(const std::vector<FoundCause>& causes) {
+  std::vector<Evidence> order;
+  for (const FoundCause& cause : causes) {
+    if (has_time(cause.main)) order.push_back(cause.main);
+    std::ranges::copy_if(cause.consequences, std::back_inserter(order), has_time);
+  }
+  sort_by_time(order);
+  return order;
+}
+
+bool is_told(const Candidate& candidate, const std::vector<Candidate>& all, const Target& target) {
+  return is_cause(candidate, target) || (candidate.root && is_cause(all[*candidate.root], target));
+}
+
+}  // namespace
+
+std::string_view to_string(Certainty certainty) {
+  static constexpr WordTable<Certainty, 3> kWords{
+      {{Certainty::certain, "certain"}, {Certainty::likely, "likely"}, {Certainty::possible, "possible"}}};
+  return word_of(kWords, certainty);
+}
+
+Explanation explain(std::vector<Evidence> evidence, const Target& target, const catalog::Catalog& facts) {
+  auto all = grouped(joined_evidence(std::move(evidence)), target, incidents::CauseRules(facts.causes()));
+  tie_roots(all);
+  tie_by_time(all);
+  Explanation explanation;
+  for (const Candidate& candidate : all) {
+    if (is_cause(candidate, target)) explanation.causes.push_back(to_cause(all, candidate, target, facts));
+    if (!is_told(candidate, all, target)) explanation.seen.push_back(candidate.evidence);
+  }
+  std::ranges::stable_sort(explanation.causes, [&target](const FoundCause& a, const FoundCause& b) {
+    const auto one = rank_of(a, target);
+    const auto other = rank_of(b, target);
+    return one != other ? one < other : last_of(a.main) > last_of(b.main);
+  });
+  std::ranges::stable_sort(explanation.seen, [](const Evidence& a, const Evidence& b) {
+    const int one = severity_of(a);
+    const int other = severity_of(b);
+    return one != other ? one < other : last_of(a) > last_of(b);
+  });
+  explanation.order = in_order(explanation.causes);
+  return explanation;
+}
+
+}  // namespace autopilot::why
