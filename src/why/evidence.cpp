@@ -35,7 +35,7 @@ std::string_view to_string(Kind kind) {
                                                {Kind::stopped, "stopped"},
                                                {Kind::shortage, "shortage"},
                                                {Kind::crashed, "crashed"},
-                                               {Kind::unit_failed, "unit_failed"},
+                                               {Kind::reported_end, "reported_end"},
                                                {Kind::program_error, "program_error"},
                                                {Kind::state, "state"}}};
   return word_of(kWords, kind);

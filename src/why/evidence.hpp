@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -24,10 +25,13 @@ enum class Kind : std::uint8_t {
   stopped,            // a process that a signal stopped
   shortage,           // no space, no inodes, no memory
   crashed,            // a processor exception or a signal ended a program
-  unit_failed,        // the service manager states how a service ended
+  reported_end,       // the service manager, or the monitoring of jobs, states the end
   program_error,      // an error that the program itself caused on a device
   state,              // any other finding
 };
+
+// Reason of the end of a boot without a shutdown, if no record states the cause.
+inline constexpr std::string_view kNoShutdown = "no_shutdown";
 
 // "machine_ended", ...
 [[nodiscard]] std::string_view to_string(Kind kind);

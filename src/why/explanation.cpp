@@ -12,7 +12,7 @@
 #include "core/value.hpp"
 #include "core/word_table.hpp"
 #include "incidents/causes.hpp"
-#include "incidents/devices.hpp"
+#include "incidents/evidence.hpp"
 #include "why/ties.hpp"
 
 namespace autopilot::why {
@@ -32,15 +32,36 @@ WallTime last_of(const Evidence& evidence) {
 
 // --- equal evidence ---
 
-bool is_equal(const Evidence& a, const Evidence& b) {
-  if (a.kind != b.kind || a.boots_ago != b.boots_ago || a.finding.reason != b.finding.reason) return false;
-  if (a.finding.subject != b.finding.subject || a.finding.injected != b.finding.injected) return false;
-  if (code_of(a) != code_of(b)) return false;
-  return pid_of(a) == pid_of(b) || pid_of(a) == 0 || pid_of(b) == 0;
+std::string line_of(const Evidence& evidence) {
+  return incidents::word_of(evidence.finding, "line");
+}
+
+bool is_same_record(const Evidence& a, const Evidence& b) {
+  return a.finding.subject == b.finding.subject && code_of(a) == code_of(b) && !line_of(a).empty() &&
+         line_of(a) == line_of(b);
+}
+
+// A program that ends again and again counts once for the machine; a person asks about one process.
+bool is_same_process(const Evidence& a, const Evidence& b, const Target& target) {
+  if (pid_of(a) == pid_of(b) || pid_of(a) == 0 || pid_of(b) == 0) return true;
+  return target.is_machine() && !process_of(a).empty() && process_of(a) == process_of(b);
+}
+
+bool is_equal(const Evidence& a, const Evidence& b, const Target& target) {
+  if (a.boots_ago != b.boots_ago || a.finding.injected != b.finding.injected) return false;
+  if (is_same_record(a, b)) return a.source != b.source;
+  return a.kind == b.kind && a.finding.reason == b.finding.reason && a.finding.subject == b.finding.subject &&
+         code_of(a) == code_of(b) && is_same_process(a, b, target);
+}
+
+void set_count(Finding& finding, std::int64_t count) {
+  std::erase_if(finding.evidence, [](const auto& one) { return one.first == "count"; });
+  finding.evidence.emplace_back("count", count);
 }
 
 // A finding of a check names values and the device's index, so its sentence is the better one.
 void join(Evidence& known, Evidence more) {
+  if (known.source == more.source) set_count(known.finding, count_of(known) + count_of(more));
   const bool is_record = known.finding.health == Health::healthy || known.finding.health == Health::unknown;
   Finding& finding = known.finding;
   if (has_time(more) && (!has_time(known) || more.finding.since < finding.since))
@@ -55,15 +76,19 @@ void join(Evidence& known, Evidence more) {
   for (auto& [name, value] : more.finding.evidence)
     if (find_attribute(finding.evidence, name) == nullptr)
       finding.evidence.emplace_back(name, std::move(value));
+  if (!finding.subject.index) finding.subject = std::move(more.finding.subject);
   known.holds_now = known.holds_now || more.holds_now;
   std::ranges::move(more.users, std::back_inserter(known.users));
 }
 
-std::vector<Evidence> joined_evidence(std::vector<Evidence> all) {
+// The newest of equal evidence remains; a record of a log before what a check made of it.
+std::vector<Evidence> joined_evidence(std::vector<Evidence> all, const Target& target) {
+  std::ranges::stable_sort(all, std::ranges::greater{},
+                           [](const Evidence& one) { return one.finding.since; });
   std::vector<Evidence> known;
   for (Evidence& one : all) {
     const auto same =
-        std::ranges::find_if(known, [&one](const Evidence& other) { return is_equal(other, one); });
+        std::ranges::find_if(known, [&](const Evidence& other) { return is_equal(other, one, target); });
     if (same == known.end())
       known.push_back(std::move(one));
     else
@@ -113,9 +138,25 @@ bool may_end_a_machine(const Evidence& evidence) {
   return std::ranges::find(kReasons, evidence.finding.reason) != kReasons.end();
 }
 
+// The kernel, or the firmware, states after the boot how the previous one ended.
+bool tells_of_the_end(const Evidence& cause, const Evidence& other) {
+  return cause.kind == Kind::machine_ended && other.kind == Kind::machine_ended &&
+         cause.boots_ago == other.boots_ago && cause.finding.reason != kNoShutdown &&
+         other.finding.reason == kNoShutdown;
+}
+
 bool ended_the_machine(const Evidence& cause, const Evidence& other) {
+  if (tells_of_the_end(cause, other)) return true;
   return other.kind == Kind::machine_ended && cause.finding.reason != other.finding.reason &&
          may_end_a_machine(cause) && precedes(cause, other, kNear);
+}
+
+// The kernel reports a blocked process minutes after its disk or file server went silent.
+bool blocks(const Evidence& cause, const Evidence& other) {
+  constexpr Duration kReportedWithin = std::chrono::minutes{15};
+  const std::string rule = incidents::word_of(cause.finding, "rule");
+  const bool is_storage = rule.starts_with("filesystem.") || rule.starts_with("storage.");
+  return other.kind == Kind::blocked && is_storage && precedes(cause, other, kReportedWithin);
 }
 
 using Explains = bool (*)(const Candidate& root, const Candidate& other);
@@ -125,12 +166,16 @@ bool explains_by_rule(const Candidate& root, const Candidate& other) {
 }
 
 bool explains_by_process(const Candidate& root, const Candidate& other) {
-  const bool is_end = root.evidence.kind != Kind::state && root.evidence.kind != Kind::unit_failed;
+  const bool is_end = root.evidence.kind != Kind::state && root.evidence.kind != Kind::reported_end;
   return is_end && ended_before(root.evidence, other.evidence);
 }
 
 bool explains_the_machine(const Candidate& root, const Candidate& other) {
   return ended_the_machine(root.evidence, other.evidence);
+}
+
+bool explains_a_hang(const Candidate& root, const Candidate& other) {
+  return blocks(root.evidence, other.evidence);
 }
 
 void group_by(Explains explains, std::vector<Candidate>& all) {
@@ -168,6 +213,7 @@ std::vector<Candidate> grouped(std::vector<Evidence> evidence, const Target& tar
   group_by(&explains_by_rule, all);
   group_by(&explains_by_process, all);
   group_by(&explains_the_machine, all);
+  group_by(&explains_a_hang, all);
   return all;
 }
 
@@ -214,7 +260,7 @@ bool states_the_end(const Evidence& evidence) {
     case Kind::blocked:
     case Kind::stopped:
     case Kind::crashed:
-    case Kind::unit_failed:
+    case Kind::reported_end:
       return true;
     default:
       return false;
@@ -246,7 +292,7 @@ bool is_cause(const Candidate& candidate, const Target& target) {
   const Evidence& evidence = candidate.evidence;
   if (states_the_end(evidence) || evidence.kind == Kind::program_error) return true;
   if (evidence.finding.health == Health::failed) return true;
-  return evidence.finding.health == Health::degraded && !evidence.holds_now && evidence.kind != Kind::state;
+  return evidence.finding.health == Health::degraded && evidence.kind != Kind::state;
 }
 
 // 0 is the worst.
@@ -270,13 +316,7 @@ std::string grounds_of(const Candidate& candidate, const Target& target) {
 
 FaultEnd end_of(const Candidate& candidate) {
   if (candidate.rule != nullptr) return candidate.rule->end;
-  switch (candidate.evidence.kind) {
-    case Kind::program_error:
-    case Kind::crashed:
-      return FaultEnd::application;
-    default:
-      return FaultEnd::unclear;
-  }
+  return candidate.evidence.kind == Kind::program_error ? FaultEnd::application : FaultEnd::unclear;
 }
 
 void sort_by_time(std::vector<Evidence>& evidence) {
@@ -319,7 +359,8 @@ std::string_view to_string(Certainty certainty) {
 }
 
 Explanation explain(std::vector<Evidence> evidence, const Target& target, const catalog::Catalog& facts) {
-  auto all = grouped(joined_evidence(std::move(evidence)), target, incidents::CauseRules(facts.causes()));
+  auto all =
+      grouped(joined_evidence(std::move(evidence), target), target, incidents::CauseRules(facts.causes()));
   tie_roots(all);
   tie_by_time(all);
   Explanation explanation;
