@@ -47,11 +47,18 @@ bool is_same_process(const Evidence& a, const Evidence& b, const Target& target)
   return target.is_machine() && !process_of(a).empty() && process_of(a) == process_of(b);
 }
 
+// Records that are further apart are another episode.
+bool is_one_episode(const Evidence& a, const Evidence& b) {
+  constexpr Duration kLongestGap = std::chrono::hours{1};
+  if (!has_time(a) || !has_time(b)) return true;
+  return a.finding.since <= last_of(b) + kLongestGap && b.finding.since <= last_of(a) + kLongestGap;
+}
+
 bool is_equal(const Evidence& a, const Evidence& b, const Target& target) {
   if (a.boots_ago != b.boots_ago || a.finding.injected != b.finding.injected) return false;
   if (is_same_record(a, b)) return a.source != b.source;
-  return a.kind == b.kind && a.finding.reason == b.finding.reason && a.finding.subject == b.finding.subject &&
-         code_of(a) == code_of(b) && is_same_process(a, b, target);
+  return is_one_episode(a, b) && a.kind == b.kind && a.finding.reason == b.finding.reason &&
+         a.finding.subject == b.finding.subject && code_of(a) == code_of(b) && is_same_process(a, b, target);
 }
 
 void set_count(Finding& finding, std::int64_t count) {
@@ -115,13 +122,14 @@ bool is_rule_consequence(const Candidate& root, const Candidate& other) {
 }
 
 bool is_same_fault(const Candidate& root, const Candidate& other) {
-  return root.rule == other.rule && root.evidence.boots_ago == other.evidence.boots_ago &&
+  return root.rule == other.rule && is_one_episode(root.evidence, other.evidence) &&
+         root.evidence.boots_ago == other.evidence.boots_ago &&
          incidents::is_same_cause(*root.rule, root.evidence.finding, other.evidence.finding);
 }
 
 bool precedes(const Evidence& a, const Evidence& b, Duration within) {
   if (!has_time(a) || !has_time(b) || a.boots_ago != b.boots_ago) return false;
-  return a.finding.since <= b.finding.since && b.finding.since <= a.finding.since + within;
+  return a.finding.since <= b.finding.since && b.finding.since <= last_of(a) + within;
 }
 
 // The driver cleans up after a process, and the service manager reports its end.

@@ -36,7 +36,8 @@ bool may_be_group(std::string_view name) {
 
 class GroupReader {
  public:
-  GroupReader(const Files& files, const Hierarchy& hierarchy) : files_(files), hierarchy_(hierarchy) {}
+  GroupReader(const Files& files, const Hierarchy& hierarchy, std::size_t most)
+      : files_(files), hierarchy_(hierarchy), most_(most) {}
 
   // Kills of the group, and of groups below it if they count there.
   std::uint64_t visit(const std::string& path, int depth) {
@@ -45,7 +46,7 @@ class GroupReader {
     if (depth >= kDeepest || (hierarchy_.counts_below && kills == 0 && !path.empty())) return kills;
     std::uint64_t below = 0;
     for (const std::string& child : children_of(path)) {
-      if (found_.read >= KilledGroups::kMostRead) {
+      if (found_.read >= most_) {
         ++found_.left_out;
         continue;
       }
@@ -93,6 +94,7 @@ class GroupReader {
 
   const Files& files_;
   const Hierarchy& hierarchy_;
+  std::size_t most_;
   KilledGroups found_;
 };
 
@@ -117,12 +119,12 @@ Result<std::uint64_t> parse_group_kills(std::string_view text) {
   return fail(Errc::malformed, "there is no row oom_kill");
 }
 
-Result<KilledGroups> read_killed_groups(const Files& files) {
+Result<KilledGroups> read_killed_groups(const Files& files, std::size_t most) {
   const auto used = std::ranges::find_if(
       kHierarchies, [&files](const Hierarchy& hierarchy) { return has_groups(files, hierarchy); });
   if (used == kHierarchies.end())
     return fail(Errc::unsupported, "this machine has no control groups of memory");
-  GroupReader reader(files, *used);
+  GroupReader reader(files, *used, most);
   (void)reader.visit("", 0);
   KilledGroups found = reader.take();
   std::ranges::stable_sort(found.groups, std::ranges::greater{}, &KilledGroup::kills);

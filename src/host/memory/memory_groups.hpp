@@ -27,11 +27,13 @@ struct KilledGroups {
 
   std::vector<KilledGroup> groups;  // most kills first
   std::size_t read = 0;
-  std::size_t left_out = 0;  // not read, beyond kMostRead
+  std::size_t left_out = 0;  // not read, beyond the limit
 };
 
-// Both versions of control groups; readable for every user. unsupported: this machine has no memory groups.
-[[nodiscard]] Result<KilledGroups> read_killed_groups(const Files& files);
+// Reads at most `most` groups, of both versions; readable for every user. unsupported: this machine has no
+// memory groups.
+[[nodiscard]] Result<KilledGroups> read_killed_groups(const Files& files,
+                                                      std::size_t most = KilledGroups::kMostRead);
 
 // `oom_kill` of memory.events (version 2) or memory.oom_control (version 1). malformed: the row is missing,
 // as before Linux 4.13, or is not a number.
