@@ -41,10 +41,15 @@ bool is_same_record(const Evidence& a, const Evidence& b) {
          line_of(a) == line_of(b);
 }
 
-// A program that ends again and again counts once for the machine; a person asks about one process.
+bool is_asked_for(const Evidence& evidence, const Target& target) {
+  return std::ranges::find(target.pids, pid_of(evidence)) != target.pids.end();
+}
+
+// A program that ends again and again counts once, except the processes that a person asks about.
 bool is_same_process(const Evidence& a, const Evidence& b, const Target& target) {
   if (pid_of(a) == pid_of(b) || pid_of(a) == 0 || pid_of(b) == 0) return true;
-  return target.is_machine() && !process_of(a).empty() && process_of(a) == process_of(b);
+  if (is_asked_for(a, target) || is_asked_for(b, target)) return false;
+  return !process_of(a).empty() && process_of(a) == process_of(b);
 }
 
 // Records that are further apart are another episode.

@@ -159,7 +159,7 @@ Lines no_cause_lines(const why::Report& report, const TableStyle& style) {
   Lines lines = paragraph("CAUSE", what, 2, style);
   if (!is_whole) append(lines, paragraph("", "Not everything could be read; see NOT READ.", 1, style));
   if (report.target.is_machine())
-    append(lines, paragraph("Next", "autopilot why --since 7d looks further back", 1, style));
+    append(lines, paragraph("Next", "autopilot why --since 7d", 1, style));
   else
     append(lines, paragraph("Next", "read the last lines that the program itself printed", 1, style));
   return lines;
@@ -187,6 +187,15 @@ std::vector<std::string> order_texts(const why::Report& report) {
   return texts_of(report.explanation.order, report.now);
 }
 
+// What to do to read more, each once.
+std::string remedies_of(const why::Report& report) {
+  std::vector<std::string> remedies;
+  for (const why::Source& source : report.sources)
+    if (!source.remedy.empty() && std::ranges::find(remedies, source.remedy) == remedies.end())
+      remedies.push_back(source.remedy);
+  return remedies.empty() ? std::string() : "To read more, " + joined(remedies);
+}
+
 Lines source_lines(const why::Report& report, const TableStyle& style) {
   std::string read;
   std::vector<std::string> not_read;
@@ -195,11 +204,11 @@ Lines source_lines(const why::Report& report, const TableStyle& style) {
       read += (read.empty() ? "" : ", ") + source.name +
               (source.detail.empty() ? "" : " (" + source.detail + ")");
     else
-      not_read.push_back(source.name + ": " + source.problem +
-                         (source.remedy.empty() ? "" : "; " + source.remedy));
+      not_read.push_back(source.name + ": " + source.problem);
   }
   Lines lines = paragraph("READ", read, 2, style);
   append(lines, list_of("NOT READ", std::move(not_read), 3, style));
+  append(lines, paragraph("", remedies_of(report), 1, style));
   return lines;
 }
 

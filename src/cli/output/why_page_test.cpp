@@ -66,7 +66,8 @@ TEST(WhyPage, NamesCauseTimeAndNextCommand) {
   EXPECT_THAT(page, HasSubstr("CAUSE     GPU 3 fell off the bus."));
   EXPECT_THAT(page, HasSubstr("3h ago ("));
   EXPECT_THAT(page, HasSubstr("Next      autopilot explain gpu_fallen_off_bus"));
-  EXPECT_THAT(page, HasSubstr("NOT READ  other 0: permission is missing; run it as root"));
+  EXPECT_THAT(page,
+              HasSubstr("NOT READ  other 0: permission is missing\n          To read more, run it as root"));
 }
 
 TEST(WhyPage, SaysThatNoCauseWasFound) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <unistd.h>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "core/snapshot.hpp"
 #include "host/kernel_log/journal_files.hpp"
 #include "host/memory/memory_groups.hpp"
+#include "host/process/processes.hpp"
 #include "runtime/one_shot.hpp"
 #include "store/journal.hpp"
 
@@ -29,7 +31,7 @@ namespace {
 using why::Evidence;
 using why::Source;
 
-constexpr Duration kWindowOfChecks = std::chrono::seconds{1};
+constexpr Duration kWindowOfChecks = std::chrono::milliseconds{500};
 constexpr Duration kLogDeadline = std::chrono::seconds{10};
 constexpr Duration kJournalDeadline = std::chrono::seconds{20};
 constexpr std::size_t kMaxIncidents = 1000;
@@ -58,6 +60,7 @@ class Gatherer {
     const bool has_window = request.since || report_.target.is_machine();
     if (has_window) report_.since = report_.now - request.since.value_or(kWhyWindow);
     pods_ = host::read_pod_names(machine_.host->files);
+    tasks_before_ = tasks();
   }
 
   why::Report run() {
@@ -70,6 +73,7 @@ class Gatherer {
     read_job();
     report_.target.gpus = gpus_of(report_.target, node);
     report_.target_text = describe(report_.target, machine_.host->files);
+    name_gpus(node);
     drop_old();
     report_.explanation = why::explain(std::move(evidence_), report_.target, *checks_.facts);
     return std::move(report_);
@@ -220,7 +224,15 @@ class Gatherer {
     if (!has_kernel_log_) add(evidence_in(*groups));
   }
 
-  void read_processes() { add(evidence_in_processes(report_.target, machine_.host->files)); }
+  [[nodiscard]] host::Tasks tasks() const {
+    return host::read_tasks(machine_.host->files).value_or(host::Tasks{});
+  }
+
+  // The other sources are read between the two readings.
+  void read_processes() {
+    add(evidence_in({.before = std::move(tasks_before_), .now = tasks()}, report_.target,
+                    machine_.host->files));
+  }
 
   void read_job() {
     if (report_.target.is_machine() || !agent_) return;
@@ -229,6 +241,21 @@ class Gatherer {
     if (!job) return;
     note_read("monitoring of jobs", "knows " + job->state.job);
     if (auto evidence = evidence_of(*job, report_.target)) add({*std::move(evidence)});
+  }
+
+  // The kernel log knows addresses only; the driver numbers the GPUs.
+  void name_gpus(const NodeSnapshot& node) {
+    std::map<std::string, int> indices;
+    for (const CheckResult& result : node.results)
+      for (const Observation& observation : result.observations)
+        if (observation.subject.kind == SubjectKind::gpu && observation.subject.index)
+          indices.emplace(observation.subject.key, *observation.subject.index);
+    for (Evidence& one : evidence_) {
+      Subject& subject = one.finding.subject;
+      const auto known = indices.find(subject.key);
+      if (subject.kind == SubjectKind::gpu && !subject.index && known != indices.end())
+        subject.index = known->second;
+    }
   }
 
   // A state that holds now counts however old it is.
@@ -244,6 +271,7 @@ class Gatherer {
   agent::Machine machine_;
   const MachineChecks& checks_;
   host::PodNames pods_;
+  host::Tasks tasks_before_;
   why::Report report_;
   std::vector<Evidence> evidence_;
   std::optional<AgentClient> agent_;

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "cli/output/job_pages.hpp"
@@ -103,37 +101,13 @@ Evidence of_group(const host::KilledGroup& group) {
   return evidence;
 }
 
-struct Standing {
-  host::TaskState task;
-  std::string switches;  // as the kernel prints them; empty: not readable
-};
-
-std::string switches_of(const host::Files& files, std::int64_t pid) {
-  const auto status = files.read(host::process_folder(pid) + "/status");
-  if (!status) return {};
-  const auto begin = status->find("voluntary_ctxt_switches:");
-  return begin == std::string::npos ? std::string() : status->substr(begin);
-}
-
-std::map<std::int64_t, Standing> standing_of(const why::Target& target, const host::Files& files) {
-  std::map<std::int64_t, Standing> standing;
-  for (const std::int64_t pid : target.pids) {
-    if (standing.size() >= kMaxProcesses) break;
-    const auto task = host::read_task_state(files, pid);
-    if (!task) continue;
-    const bool stands = task->state == 'T' || task->state == 't' || task->state == 'D' || task->state == 'Z';
-    if (stands) standing.emplace(pid, Standing{*task, switches_of(files, pid)});
-  }
-  return standing;
-}
-
 struct StandingText {
   Kind kind;
   std::string_view reason;
   std::string text;
 };
 
-std::optional<StandingText> text_of(const host::TaskState& task, const host::Files& files) {
+std::optional<StandingText> text_of(const host::TaskState& task) {
   switch (task.state) {
     case 'T':
       return StandingText{Kind::stopped, "process_stopped",
@@ -144,50 +118,46 @@ std::optional<StandingText> text_of(const host::TaskState& task, const host::Fil
       return StandingText{
           Kind::stopped, "process_ended",
           "has ended, and its parent " + std::to_string(task.parent) + " has not collected its exit status"};
-    case 'D': {
-      const auto waits_in = files.read_word(host::process_folder(task.pid) + "/wchan");
-      const bool is_known = waits_in && !waits_in->empty() && *waits_in != "0";
-      return StandingText{Kind::blocked, "task_hung",
-                          "is blocked in the kernel" + (is_known ? " in " + *waits_in : std::string()) +
-                              ": it waits for a disk, a file server or a driver"};
-    }
     default:
       return std::nullopt;
   }
 }
 
-std::optional<Evidence> of_standing(const host::TaskState& task, const host::Files& files) {
-  const auto standing = text_of(task, files);
-  if (!standing) return std::nullopt;
+Evidence of_standing(const host::TaskState& task, const StandingText& standing) {
   Evidence evidence;
-  evidence.kind = standing->kind;
+  evidence.kind = standing.kind;
   evidence.source = "process table";
   evidence.holds_now = true;
   evidence.finding.health = Health::degraded;
-  evidence.finding.reason = standing->reason;
-  evidence.finding.message = task.name + " (" + std::to_string(task.pid) + ") " + standing->text + ".";
+  evidence.finding.reason = standing.reason;
+  evidence.finding.message = task.name + " (" + std::to_string(task.pid) + ") " + standing.text + ".";
   evidence.finding.evidence = {{"pid", task.pid}, {"process", task.name}};
   return evidence;
 }
 
-// Of the whole machine only processes of containers, pods and batch jobs that a signal stopped: a person
-// stops others on purpose.
-std::vector<Evidence> stopped_on(const host::Files& files) {
-  std::vector<Evidence> all;
-  const auto names = files.list("/proc");
-  if (!names) return all;
-  for (const std::string& name : *names) {
-    const auto pid = parse_number<std::int64_t>(name);
-    const auto task = pid ? host::read_task_state(files, *pid) : fail(Errc::not_found, name);
-    if (!task || task->state != 'T' || all.size() >= kMaxProcesses) continue;
-    const auto process = host::read_gpu_user(files, *pid, {});
-    if (!process || process->owner == GpuUserOwner{}) continue;
-    if (auto evidence = of_standing(*task, files)) {
-      evidence->users.push_back(*process);
-      all.push_back(*std::move(evidence));
-    }
-  }
-  return all;
+Evidence of_blocked(const host::BlockedTask& blocked) {
+  const std::string place = blocked.waits_in.empty() ? "" : " in " + blocked.waits_in;
+  return of_standing(blocked.task, {Kind::blocked, "task_hung",
+                                    "is blocked in the kernel" + place +
+                                        ": it waits for a disk, a file server or a driver"});
+}
+
+bool is_of_pids(const host::TaskState& task, const why::Target& target) {
+  return std::ranges::find(target.pids, task.pid) != target.pids.end();
+}
+
+// It did not run between the readings.
+bool was_blocked(const host::BlockedTask& now, const host::Tasks& before) {
+  return std::ranges::any_of(before.blocked, [&now](const host::BlockedTask& then) {
+    return then.task.pid == now.task.pid && then.switches == now.switches;
+  });
+}
+
+// Of the whole machine only processes of containers, pods and batch jobs count: a person stops others on
+// purpose.
+bool is_of_workload(const host::TaskState& task, const host::Files& files) {
+  const auto process = host::read_gpu_user(files, task.pid, {});
+  return process && process->owner != GpuUserOwner{};
 }
 
 }  // namespace
@@ -240,23 +210,20 @@ std::optional<Evidence> evidence_of(const jobs::JobReport& job, const why::Targe
   return evidence;
 }
 
-std::vector<Evidence> evidence_in_processes(const why::Target& target, const host::Files& files) {
-  constexpr auto kBetween = std::chrono::milliseconds{300};
-  if (target.is_machine()) return stopped_on(files);
-  auto first = standing_of(target, files);
-  const bool has_blocked =
-      std::ranges::any_of(first, [](const auto& one) { return one.second.task.state == 'D'; });
-  if (has_blocked && !files.is_tree()) {
-    std::this_thread::sleep_for(kBetween);
-    const auto second = standing_of(target, files);
-    std::erase_if(first, [&second](const auto& one) {
-      const auto now = second.find(one.first);
-      return now == second.end() || now->second.switches != one.second.switches;
-    });
-  }
+std::vector<Evidence> evidence_in(const TaskReadings& readings, const why::Target& target,
+                                  const host::Files& files) {
   std::vector<Evidence> all;
-  for (const auto& [pid, standing] : first)
-    if (auto evidence = of_standing(standing.task, files)) all.push_back(*std::move(evidence));
+  const auto is_wanted = [&](const host::TaskState& task) {
+    if (all.size() >= kMaxProcesses) return false;
+    return target.is_machine() ? is_of_workload(task, files) : is_of_pids(task, target);
+  };
+  for (const auto* tasks : {&readings.now.stopped, &readings.now.zombies})
+    for (const host::TaskState& task : *tasks)
+      if (const auto standing = text_of(task); standing && is_wanted(task))
+        all.push_back(of_standing(task, *standing));
+  for (const host::BlockedTask& blocked : readings.now.blocked)
+    if (is_of_pids(blocked.task, target) && was_blocked(blocked, readings.before))
+      all.push_back(of_blocked(blocked));
   return all;
 }
 

@@ -11,6 +11,7 @@
 #include "core/snapshot.hpp"
 #include "host/files/files.hpp"
 #include "host/memory/memory_groups.hpp"
+#include "host/process/processes.hpp"
 #include "jobs/brain.hpp"
 #include "why/evidence.hpp"
 
@@ -32,10 +33,16 @@ namespace autopilot::cli {
 // is wrong.
 [[nodiscard]] std::optional<why::Evidence> evidence_of(const jobs::JobReport& job, const why::Target& target);
 
-// Processes of the target that are stopped, or blocked in the kernel in two readings; of the whole machine,
-// stopped processes of containers, pods and batch jobs. Waits a moment between the readings on a running
-// machine.
-[[nodiscard]] std::vector<why::Evidence> evidence_in_processes(const why::Target& target,
-                                                               const host::Files& files);
+// Two readings of the processes of a machine, with some time between them.
+struct TaskReadings {
+  host::Tasks before;
+  host::Tasks now;
+};
+
+// Processes of the target that are stopped, have ended without being collected, or did not run between the
+// readings because the kernel blocks them; of the whole machine, stopped and ended processes of containers,
+// pods and batch jobs.
+[[nodiscard]] std::vector<why::Evidence> evidence_in(const TaskReadings& readings, const why::Target& target,
+                                                     const host::Files& files);
 
 }  // namespace autopilot::cli

@@ -79,39 +79,28 @@ bool is_of_owner(const GpuUserOwner& owner, const why::Target& target) {
 
 // Adds the running processes of the container, pod, job or name.
 void add_processes(why::Target& target, const host::Files& files, const host::PodNames& pods) {
-  const auto names = files.list("/proc");
-  if (!names) return;
+  const auto pids = host::list_processes(files);
+  if (!pids) return;
   std::size_t read = 0;
-  for (const std::string& name : *names) {
-    const auto pid = parse_number<std::int64_t>(name);
-    if (!pid || target.pids.size() >= kMaxPids || ++read > kMaxRead) continue;
-    if (std::ranges::find(target.pids, *pid) != target.pids.end()) continue;
-    const auto process = host::read_gpu_user(files, *pid, pods);
+  for (const std::int64_t pid : *pids) {
+    if (target.pids.size() >= kMaxPids || ++read > kMaxRead) continue;
+    if (std::ranges::find(target.pids, pid) != target.pids.end()) continue;
+    const auto process = host::read_gpu_user(files, pid, pods);
     if (!process) continue;
     const bool is_named = !target.process.empty() && process->process == target.process;
-    if (is_named || is_of_owner(process->owner, target)) target.pids.push_back(*pid);
+    if (is_named || is_of_owner(process->owner, target)) target.pids.push_back(pid);
   }
 }
 
-std::optional<WallTime> boot_time(const host::Host& host) {
-  const auto text = host.files.read("/proc/uptime");
-  if (!text) return std::nullopt;
-  const auto words = split_words(*text);
-  const auto seconds = words.empty() ? std::nullopt : parse_number<double>(words.front());
-  if (!seconds) return std::nullopt;
-  return host.clock.now().wall -
-         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds));
-}
-
 void add_start(why::Target& target, const host::Host& host) {
-  const auto boot = boot_time(host);
+  const Instant now = host.clock.now();
+  const WallTime boot = now.wall - now.mono.time_since_epoch();
   for (const std::int64_t pid : target.pids) {
     const auto task = host::read_task_state(host.files, pid);
     if (!task) continue;
     target.is_running = true;
-    if (!boot) continue;
-    const auto started = *boot + std::chrono::milliseconds{static_cast<std::int64_t>(task->started_ticks) *
-                                                           (1000 / host::kTicksPerSecond)};
+    const auto started = boot + std::chrono::milliseconds{static_cast<std::int64_t>(task->started_ticks) *
+                                                          (1000 / host::kTicksPerSecond)};
     if (!target.started || started < *target.started) target.started = started;
   }
 }
@@ -157,7 +146,7 @@ std::string describe(const why::Target& target, const host::Files& files) {
       ++running;
       name = task->name;
     }
-  if (running == 0) return target.text + " (no such process runs now)";
+  if (running == 0) return target.text + " (does not run now)";
   if (running == 1) return target.text + " (" + name + ", runs)";
   return target.text + " (" + std::to_string(running) + " processes run)";
 }

@@ -15,7 +15,7 @@ namespace autopilot::cli {
 // both is shown. Reads the processes that run; never fails, since the program has usually ended.
 [[nodiscard]] why::Target find_target(const std::string& text, const host::Host& host);
 
-// "process 4242 (python3)", "job slurm 4711, 3 processes run", for a heading.
+// "4242 (python3, runs)", "4711 (3 processes run)", "4242 (does not run now)": for a heading.
 [[nodiscard]] std::string describe(const why::Target& target, const host::Files& files);
 
 }  // namespace autopilot::cli
