@@ -18,7 +18,7 @@ using why::Certainty;
 using why::Evidence;
 using why::FoundCause;
 
-constexpr std::size_t kLabelWidth = 10;
+constexpr std::size_t kWhyLabelWidth = 10;
 constexpr std::size_t kClockBegin = 11;  // of "2026-01-15T08:00:30.000Z"
 constexpr std::size_t kClockLength = 8;
 constexpr std::size_t kDateLength = 10;
@@ -42,8 +42,8 @@ Lines cut_lines(Lines lines, std::size_t most) {
 Lines paragraph(std::string_view label, std::string_view text, std::size_t most, const TableStyle& style) {
   Lines lines;
   if (text.empty()) return lines;
-  for (const std::string& line : cut_lines(wrapped(printable(text), style.width - kLabelWidth), most))
-    lines.push_back(padded(lines.empty() ? label : "", kLabelWidth) + line);
+  for (const std::string& line : cut_lines(wrapped(printable(text), style.width - kWhyLabelWidth), most))
+    lines.push_back(padded(lines.empty() ? label : "", kWhyLabelWidth) + line);
   return lines;
 }
 

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr WallTime kAsked{std::chrono::hours{24 * 365}};
+constexpr WallTime kWhyAsked{std::chrono::hours{24 * 365}};
 
 why::Evidence piece(const std::string& message, why::Kind kind = why::Kind::device_error) {
   why::Evidence evidence;
@@ -23,14 +23,14 @@ why::Evidence piece(const std::string& message, why::Kind kind = why::Kind::devi
   evidence.source = "kernel log";
   evidence.finding.message = message;
   evidence.finding.health = Health::failed;
-  evidence.finding.since = kAsked - std::chrono::hours{3};
+  evidence.finding.since = kWhyAsked - std::chrono::hours{3};
   return evidence;
 }
 
-why::Report report_of(int causes) {
+why::Report why_report_of(int causes) {
   why::Report report;
   report.node = "gpu-017";
-  report.now = kAsked;
+  report.now = kWhyAsked;
   for (int i = 0; i < causes; ++i) {
     why::FoundCause cause;
     cause.main =
@@ -46,13 +46,13 @@ why::Report report_of(int causes) {
   return report;
 }
 
-std::string page_of(const why::Report& report) {
+std::string why_page_of(const why::Report& report) {
   return render_why(report, catalog::builtin(), {});
 }
 
 TEST(WhyPage, FitsAScreenWhateverWasFound) {
   for (const int causes : {0, 1, 2, 5, 100}) {
-    const std::string page = page_of(report_of(causes));
+    const std::string page = why_page_of(why_report_of(causes));
     EXPECT_LE(std::ranges::count(page, '\n'), static_cast<std::ptrdiff_t>(kWhyPageLines)) << causes;
     for (const std::string_view line : split(page, '\n'))
       EXPECT_LE(line.size(), 80U) << line;
@@ -60,9 +60,9 @@ TEST(WhyPage, FitsAScreenWhateverWasFound) {
 }
 
 TEST(WhyPage, NamesCauseTimeAndNextCommand) {
-  why::Report report = report_of(1);
+  why::Report report = why_report_of(1);
   report.explanation.causes[0].main.finding.message = "GPU 3 fell off the bus.";
-  const std::string page = page_of(report);
+  const std::string page = why_page_of(report);
   EXPECT_THAT(page, HasSubstr("CAUSE     GPU 3 fell off the bus."));
   EXPECT_THAT(page, HasSubstr("3h ago ("));
   EXPECT_THAT(page, HasSubstr("Next      autopilot explain gpu_fallen_off_bus"));
@@ -71,21 +71,21 @@ TEST(WhyPage, NamesCauseTimeAndNextCommand) {
 }
 
 TEST(WhyPage, SaysThatNoCauseWasFound) {
-  why::Report report = report_of(0);
+  why::Report report = why_report_of(0);
   report.target.text = "4242";
   report.sources.push_back({"kernel log", "", "permission is missing", ""});
-  const std::string page = page_of(report);
+  const std::string page = why_page_of(report);
   EXPECT_THAT(page, HasSubstr("No cause found"));
   EXPECT_THAT(page, HasSubstr("Not everything could be read"));
 }
 
 TEST(WhyPage, HidesControlCharacters) {
-  why::Report report = report_of(1);
+  why::Report report = why_report_of(1);
   report.node = "a\x1b[31m";
   report.explanation.causes[0].main.finding.message = "b\x1b[2J\r\n";
   report.sources[0].name = "c\x07";
-  EXPECT_THAT(page_of(report), Not(HasSubstr("\x1b")));
-  EXPECT_THAT(page_of(report), Not(HasSubstr("\x07")));
+  EXPECT_THAT(why_page_of(report), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(why_page_of(report), Not(HasSubstr("\x07")));
 }
 
 TEST(WhyPage, ANameOfTheMachineBecomesNoCommand) {
@@ -103,14 +103,14 @@ TEST(WhyPage, ANameOfTheMachineBecomesNoCommand) {
 }
 
 TEST(WhyPage, JsonHasEverything) {
-  const std::string json = why_json(report_of(30), catalog::builtin());
+  const std::string json = why_json(why_report_of(30), catalog::builtin());
   EXPECT_THAT(json, HasSubstr("cause 29"));
   EXPECT_THAT(json, HasSubstr(R"("certainty")"));
   EXPECT_THAT(json, HasSubstr(R"("read":false)"));
 }
 
 TEST(WhyPage, JsonOfDamagedTextIsValid) {
-  why::Report report = report_of(1);
+  why::Report report = why_report_of(1);
   report.explanation.causes[0].main.finding.message = "\xff\xfe";
   EXPECT_THAT(why_json(report, catalog::builtin()), HasSubstr("\xef\xbf\xbd"));
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kShutdown = "98268866d1d54a499c4e98921d93bc40";
 constexpr std::string_view kCoreDump = "fc2e22bc6ee647b6b90729ab34a250b1";
 constexpr std::string_view kUnitOutOfMemory = "fe6faa94e7774663a0da52717891d8ef";
 constexpr std::string_view kUnitFailed = "d9b373ed55a64feb8242e02dbe79a49c";
-constexpr std::size_t kMaxWord = 256;
+constexpr std::size_t kMaxJournalWord = 256;
 constexpr std::uint64_t kMaxMicroseconds = std::uint64_t{1} << 53U;
 
 using Entry = boost::json::object;
@@ -25,7 +25,7 @@ using Entry = boost::json::object;
 std::string word_in(const Entry& entry, std::string_view name) {
   const auto* value = entry.if_contains(name);
   const auto* text = value == nullptr ? nullptr : value->if_string();
-  return text == nullptr ? std::string() : clean_log_text({text->data(), text->size()}, kMaxWord);
+  return text == nullptr ? std::string() : clean_log_text({text->data(), text->size()}, kMaxJournalWord);
 }
 
 std::optional<WallTime> time_of(const Entry& entry) {
