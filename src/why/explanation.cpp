@@ -123,7 +123,10 @@ bool is_rule_consequence(const Candidate& root, const Candidate& other) {
   if (root.evidence.boots_ago != other.evidence.boots_ago) return false;
   // Also a root, by the same rule or by one with precedence.
   if (other.rule != nullptr && !incidents::CauseRules::outranks(*root.rule, *other.rule)) return false;
-  return incidents::takes(*root.rule, root.evidence.finding, root.evidence.holds_now, other.evidence.finding);
+  // What holds now shows that an error of this boot still has its effect.
+  const bool stands = root.evidence.holds_now ||
+                      (other.evidence.holds_now && root.evidence.finding.health != Health::healthy);
+  return incidents::takes(*root.rule, root.evidence.finding, stands, other.evidence.finding);
 }
 
 bool is_same_fault(const Candidate& root, const Candidate& other) {
@@ -314,12 +317,18 @@ int severity_of(const Evidence& evidence) {
   return evidence.finding.health == Health::degraded ? 1 : 2;
 }
 
-// 0 ranks first. Of a program, its own end precedes a device that only may have ended it.
-auto rank_of(const FoundCause& cause, const Target& target) {
-  const int kind = static_cast<int>(cause.main.kind);
-  const int certainty = static_cast<int>(cause.certainty);
-  const int group = target.is_machine() && cause.main.kind == Kind::program_error ? 1 : 0;
-  return std::tuple(group, certainty, kind, severity_of(cause.main));
+// Of a machine, what is broken precedes programs that ended, and those precede what only may have an effect.
+int group_of(const Evidence& evidence) {
+  if (evidence.kind == Kind::machine_ended || evidence.finding.health == Health::failed) return 0;
+  return states_the_end(evidence) ? 1 : 2;
+}
+
+// The smallest ranks first.
+auto rank_of(const FoundCause& cause, const Target& target, const catalog::Catalog& facts) {
+  const int group = target.is_machine() ? group_of(cause.main) : 0;
+  return std::tuple(group, static_cast<int>(cause.certainty), static_cast<int>(cause.main.kind),
+                    severity_of(cause.main), -confidence_of(cause.main, facts),
+                    -last_of(cause.main).time_since_epoch());
 }
 
 std::string grounds_of(const Candidate& candidate, const Target& target) {
@@ -381,10 +390,8 @@ Explanation explain(std::vector<Evidence> evidence, const Target& target, const 
     if (is_cause(candidate, target)) explanation.causes.push_back(to_cause(all, candidate, target, facts));
     if (!is_told(candidate, all, target)) explanation.seen.push_back(candidate.evidence);
   }
-  std::ranges::stable_sort(explanation.causes, [&target](const FoundCause& a, const FoundCause& b) {
-    const auto one = rank_of(a, target);
-    const auto other = rank_of(b, target);
-    return one != other ? one < other : last_of(a.main) > last_of(b.main);
+  std::ranges::stable_sort(explanation.causes, [&](const FoundCause& a, const FoundCause& b) {
+    return rank_of(a, target, facts) < rank_of(b, target, facts);
   });
   std::ranges::stable_sort(explanation.seen, [](const Evidence& a, const Evidence& b) {
     const int one = severity_of(a);

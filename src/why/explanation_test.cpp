@@ -205,6 +205,22 @@ TEST(WhyExplanation, ALostGpuRanksBeforeTheFaultOfAProgram) {
   EXPECT_THAT(reasons_of(explanation), ElementsAre("gpu_fallen_off_bus", "xid_app"));
 }
 
+TEST(WhyExplanation, ABrokenDeviceRanksBeforeAProgramThatCrashed) {
+  const auto crash = of_process(at(kNoon + hours{1}, Kind::crashed, "program_crashed"), 7);
+  EXPECT_THAT(reasons_of(explained({crash, lost_gpu(kNoon)})),
+              ElementsAre("gpu_fallen_off_bus", "program_crashed"));
+}
+
+TEST(WhyExplanation, WhatHoldsNowBelongsToTheErrorThatExplainsIt) {
+  auto missing = lost_gpu(WallTime{});
+  missing.finding.evidence.clear();
+  missing.finding.reason = "gpu_missing";
+  missing.holds_now = true;
+  const auto explanation = explained({missing, lost_gpu(kNoon)});
+  EXPECT_THAT(reasons_of(explanation), ElementsAre("gpu_fallen_off_bus"));
+  EXPECT_THAT(explanation.causes[0].consequences, SizeIs(1));
+}
+
 TEST(WhyExplanation, HeatExplainsTheEndOfTheMachine) {
   auto heat = at(kNoon, Kind::device_error, "machine_overheats", Health::failed);
   auto end = at(kNoon + seconds{20}, Kind::machine_ended, std::string(kNoShutdown), Health::failed);
