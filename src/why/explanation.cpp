@@ -18,6 +18,7 @@
 namespace autopilot::why {
 namespace {
 
+constexpr std::size_t kMaxUsers = 64;
 constexpr double kLikelyFrom = 0.7;
 // Consequences of the end of a process, such as the driver's cleanup, follow within this time.
 constexpr Duration kSoonAfter = std::chrono::minutes{2};
@@ -71,6 +72,13 @@ void set_count(Finding& finding, std::int64_t count) {
   finding.evidence.emplace_back("count", count);
 }
 
+void add_users(std::vector<GpuUser>& known, std::vector<GpuUser> more) {
+  for (GpuUser& user : more) {
+    const auto is_same = [&user](const GpuUser& one) { return one.is_same(user) && one.owner == user.owner; };
+    if (known.size() < kMaxUsers && std::ranges::none_of(known, is_same)) known.push_back(std::move(user));
+  }
+}
+
 // A finding of a check names values and the device's index, so its sentence is the better one.
 void join(Evidence& known, Evidence more) {
   if (known.source == more.source) set_count(known.finding, count_of(known) + count_of(more));
@@ -90,7 +98,7 @@ void join(Evidence& known, Evidence more) {
       finding.evidence.emplace_back(name, std::move(value));
   if (!finding.subject.index) finding.subject = std::move(more.finding.subject);
   known.holds_now = known.holds_now || more.holds_now;
-  std::ranges::move(more.users, std::back_inserter(known.users));
+  add_users(known.users, std::move(more.users));
 }
 
 // The newest of equal evidence remains; a record of a log before what a check made of it.

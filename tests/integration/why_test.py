@@ -250,6 +250,22 @@ class OnThisMachine(unittest.TestCase):
         self.assertIn(done.returncode, (0, 4), done.stderr)
         self.assertIn("kernel log", [source["name"] for source in json.loads(done.stdout)["sources"]])
 
+    def test_it_asks_the_agent_of_this_machine(self):
+        agent = harness.Agent()
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        _, out, error = harness.run("why", "-o", "json", environment=agent.environment)
+        self.assertIn(f"answered at unix:{agent.socket}", [source.get("detail") for source in json.loads(out)["sources"]], error)
+
+    def test_an_agent_of_another_machine_states_nothing_about_this_one(self):
+        agent = harness.Agent("--simulate", "hgx-h100-8")
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        _, out, error = harness.run("why", "-o", "json", environment=agent.environment)
+        answer = json.loads(out)
+        self.assertIn("it watches another machine", [source.get("problem") for source in answer["sources"]], error)
+        self.assertFalse(answer["simulated"])
+
     def test_usage_errors(self):
         for words in (["--since", "soon"], ["--socket", "/x:y:z", "--root", "/nowhere"], ["a", "b"]):
             done = subprocess.run([harness.AUTOPILOT, "why", *words], capture_output=True, text=True, timeout=60, check=False)

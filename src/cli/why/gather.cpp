@@ -149,6 +149,10 @@ class Gatherer {
         note_error("agent", node.error());
         return std::nullopt;
       }
+      if (node->boot_id != machine_.boot_id) {
+        note_problem("agent at " + net::to_string(agent.target()), "it watches another machine");
+        continue;
+      }
       note_read("agent", "answered at " + net::to_string(agent.target()));
       agent_ = std::move(agent);
       return *std::move(node);
