@@ -255,7 +255,7 @@ class OnThisMachine(unittest.TestCase):
         self.addCleanup(agent.close)
         agent.wait_ready()
         _, out, error = harness.run("why", "-o", "json", environment=agent.environment)
-        self.assertIn(f"answered at unix:{agent.socket}", [source.get("detail") for source in json.loads(out)["sources"]], error)
+        self.assertIn(f"agent at unix:{agent.socket}", [one["name"] for one in json.loads(out)["sources"] if one["read"]], error)
 
     def test_an_agent_of_another_machine_states_nothing_about_this_one(self):
         agent = harness.Agent("--simulate", "hgx-h100-8")
@@ -265,6 +265,18 @@ class OnThisMachine(unittest.TestCase):
         answer = json.loads(out)
         self.assertIn("it watches another machine", [source.get("problem") for source in answer["sources"]], error)
         self.assertFalse(answer["simulated"])
+
+    def test_a_user_without_an_agent_finds_one_on_the_loopback(self):
+        agent = harness.Agent()
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder) / "config.yaml"
+            config.write_text(f"listen: 127.0.0.1:{agent.port}\n", encoding="utf-8")
+            alone = {"XDG_RUNTIME_DIR": folder, "RUNTIME_DIRECTORY": folder}
+            _, out, error = harness.run("why", "-o", "json", "--config", str(config), environment=alone)
+        self.assertIn(f"the agent at 127.0.0.1:{agent.port} answers", error)
+        self.assertIn(f"agent at 127.0.0.1:{agent.port}", [one["name"] for one in json.loads(out)["sources"] if one["read"]])
 
     def test_usage_errors(self):
         for words in (["--since", "soon"], ["--socket", "/x:y:z", "--root", "/nowhere"], ["a", "b"]):

@@ -35,7 +35,6 @@ constexpr Duration kWindowOfChecks = std::chrono::milliseconds{500};
 constexpr Duration kLogDeadline = std::chrono::seconds{10};
 constexpr Duration kJournalDeadline = std::chrono::seconds{20};
 constexpr std::size_t kMaxIncidents = 1000;
-constexpr std::string_view kSystemSocket = "/run/autopilot/agent.sock";
 constexpr std::string_view kAsRoot = "run it as root: sudo autopilot why";
 
 std::string counted(std::size_t count, const std::string& noun) {
@@ -134,30 +133,26 @@ class Gatherer {
     }
   }
 
-  // An agent that answers, by --socket or where agents of this machine listen.
+  // An agent that answers and watches this machine.
   std::optional<NodeSnapshot> ask_agent() {
     if (!request_.machine.is_this_machine() || request_.no_agent) return std::nullopt;
-    std::vector<std::string> sockets{request_.socket.empty() ? settings_.socket : request_.socket};
-    if (request_.socket.empty() && sockets.front() != kSystemSocket) sockets.emplace_back(kSystemSocket);
-    for (const std::string& socket : sockets) {
-      const auto target = net::parse_target(socket);
-      if (!target) continue;
-      AgentClient agent(*target);
-      if (!agent.answers()) continue;
-      auto node = agent.node();
-      if (!node) {
-        note_error("agent", node.error());
-        return std::nullopt;
-      }
-      if (node->boot_id != machine_.boot_id) {
-        note_problem("agent at " + net::to_string(agent.target()), "it watches another machine");
-        continue;
-      }
-      note_read("agent", "answered at " + net::to_string(agent.target()));
-      agent_ = std::move(agent);
-      return *std::move(node);
+    const auto target = agent_target(request_.socket, request_.config_file);
+    if (!target) return std::nullopt;
+    AgentClient agent(*target);
+    if (!agent.answers()) return std::nullopt;
+    const std::string place = "agent at " + net::to_string(*target);
+    auto node = agent.node();
+    if (!node) {
+      note_error(place, node.error());
+      return std::nullopt;
     }
-    return std::nullopt;
+    if (node->boot_id != machine_.boot_id) {
+      note_problem(place, "it watches another machine");
+      return std::nullopt;
+    }
+    note_read(place, "");
+    agent_ = std::move(agent);
+    return *std::move(node);
   }
 
   NodeSnapshot run_checks() {
