@@ -45,6 +45,14 @@ std::int64_t count_of(const Evidence& evidence) {
   return std::max<std::int64_t>(1, number_in(evidence.finding, "count").value_or(1));
 }
 
+bool has_time(const Evidence& evidence) {
+  return evidence.finding.since != WallTime{};
+}
+
+WallTime last_of(const Evidence& evidence) {
+  return std::max(evidence.finding.since, evidence.finding.last_seen);
+}
+
 std::int64_t pid_of(const Evidence& evidence) {
   const Value* value = find_attribute(evidence.finding.evidence, "pid");
   if (value == nullptr) return 0;

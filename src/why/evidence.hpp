@@ -50,6 +50,9 @@ struct Evidence {
 
 // Number of equal records; 1 if the evidence does not state it.
 [[nodiscard]] std::int64_t count_of(const Evidence& evidence);
+[[nodiscard]] bool has_time(const Evidence& evidence);
+// The last time that the evidence states; WallTime{} without a time.
+[[nodiscard]] WallTime last_of(const Evidence& evidence);
 // The process that the record names; 0: none.
 [[nodiscard]] std::int64_t pid_of(const Evidence& evidence);
 [[nodiscard]] std::string process_of(const Evidence& evidence);
