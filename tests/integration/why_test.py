@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 import harness
@@ -265,6 +266,30 @@ class OnThisMachine(unittest.TestCase):
         answer = json.loads(out)
         self.assertIn("it watches another machine", [source.get("problem") for source in answer["sources"]], error)
         self.assertFalse(answer["simulated"])
+
+    def with_journal(self, script):
+        """The answer where journalctl is that script of a shell."""
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        program = folder / "journalctl"
+        program.write_text("#!/bin/sh\n" + script, encoding="utf-8")
+        program.chmod(0o755)
+        _, out, error = harness.run("why", "--no-agent", "-o", "json", environment={"PATH": f"{folder}:/usr/bin:/bin"})
+        self.assertTrue(out, error)
+        return json.loads(out)
+
+    def test_journalctl_has_earlier_boots(self):
+        now = int(time.time())
+        lines = [entry(0, "Started Session 4", __REALTIME_TIMESTAMP=str((now - 60) * 1_000_000)),
+                 of_kernel(0, KILLED) | {"__REALTIME_TIMESTAMP": str((now - 90) * 1_000_000)}]
+        answer = self.with_journal("cat << 'END'\n" + "".join(json.dumps(line) + "\n" for line in lines) + "END\n")
+        found = {one["reason"]: one for one in answer["causes"] if one["bootsAgo"] == 1}
+        self.assertIn("no_shutdown", found)
+        self.assertEqual((found["memory_limit"]["pid"], found["memory_limit"]["count"]), (4242, 1))
+
+    def test_a_journal_of_the_user_alone_is_not_read(self):
+        answer = self.with_journal("echo 'Hint: You are currently not seeing messages from other users and the system.' >&2\n")
+        problems = [one.get("problem", "") for one in answer["sources"]]
+        self.assertTrue(any("systemd-journal" in problem for problem in problems), problems)
 
     def test_a_user_without_an_agent_finds_one_on_the_loopback(self):
         agent = harness.Agent()
