@@ -76,6 +76,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace jobs_v1_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace journal_boots_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace journal_mark_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -171,6 +174,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"job_memory_fuzz", job_memory_fuzz::run},
     FuzzTarget{"job_records_fuzz", job_records_fuzz::run},
     FuzzTarget{"jobs_v1_fuzz", jobs_v1_fuzz::run},
+    FuzzTarget{"journal_boots_fuzz", journal_boots_fuzz::run},
     FuzzTarget{"journal_mark_fuzz", journal_mark_fuzz::run},
     FuzzTarget{"json_fuzz", json_fuzz::run},
     FuzzTarget{"kmsg_fuzz", kmsg_fuzz::run},
