@@ -165,6 +165,7 @@ void JobWatch::minute(WallTime end) {
     report_slow(found, end);
     is_explained |= found.probability >= kAccuses;
   }
+  fleet_.note_noise(slow_.noisy_ports(), end);
   const JobFinding* open = book_.find(Effect::slow);
   report_regression(end, is_explained || (open != nullptr && open->probability >= kAccuses));
   report_slow_replicas(end);
