@@ -61,7 +61,7 @@ class RegressionDetector {
   explicit RegressionDetector(RegressionOptions options = {}) : options_(options) {}
 
   void add(const MinuteOfSteps& minute);
-  // The job began anew: the minutes in which it came to its end are no sign of a change. What is present
+  // The job began anew: the minutes in which it came to its end show no change of its pace. What is present
   // remains, and so does the baseline.
   void interrupt();
 
