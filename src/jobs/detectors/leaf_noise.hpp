@@ -26,7 +26,7 @@ struct LeafNoise {
 
   // More than faults of ports.
   [[nodiscard]] bool is_of_leaf() const;
-  // Most ports of the only node of the job: it cannot be told whether the node or the leaf is at fault.
+  // Most ports of the only node of the job: the node or the leaf may be at fault.
   [[nodiscard]] bool is_of_lone_node() const;
 };
 using NoiseOfLeaves = std::map<std::string_view, LeafNoise, std::less<>>;
