@@ -106,6 +106,7 @@ double StallDetector::limit_of(const StallSigns& signs, StallGuard& guard) const
   const double soft =
       signs.soft_timeout_s > 0 && std::isfinite(signs.soft_timeout_s) ? signs.soft_timeout_s : 300;
   if (!signs.has_first_step) {
+    if (is_positive(signs.ranks_stopped)) return options_.stopped_at_start_s;
     guard = StallGuard::start;
     return std::max(options_.start_s, soft);
   }

@@ -98,8 +98,10 @@ struct StallOptions {
   double tolerance_s = 30;      // signs may be unknown that long in between
   double start_s = 2400;        // until the first step: model load and compilation take up to 30 min
   double checkpoint_s = 900;
-  double phase_s = 1200;   // evaluation, compilation, load; also if only the work of processes shows it
-  double stopped_s = 60;   // with a stopped process, if it is below the soft time-out
+  double phase_s = 1200;  // evaluation, compilation, load; also if only the work of processes shows it
+  double stopped_s = 60;  // with a stopped process, if it is below the soft time-out
+  // The same before the first step, and for ever where no source states steps: since the process is stopped.
+  double stopped_at_start_s = 120;
   double storage_s = 600;  // storage traffic far above the job's own median: a checkpoint without a record
 };
 
@@ -110,7 +112,7 @@ struct StallOptions {
 // of GPUs, fabric, RAS or processes that sleep or are stopped all the time; the age alone never confirms.
 // Progress ends both. Limits: the soft time-out; in a guarded phase, before the first step, during heavy
 // storage traffic and while processes work beside idle GPUs the longer guard above. An unresponsive or
-// stopped rank ends the guards, except that of the start.
+// stopped rank ends the guards, except that an unresponsive one does not end that of the start.
 class StallDetector {
  public:
   explicit StallDetector(StallOptions options = {}) : options_(options) {}

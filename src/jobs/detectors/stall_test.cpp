@@ -198,6 +198,27 @@ TEST(Stall, a_stopped_process_confirms_where_no_gpu_is_known) {
   EXPECT_EQ(status.state, StallState::confirmed);
 }
 
+// Where no source states steps, a job never leaves its start.
+TEST(Stall, a_process_that_stops_before_the_first_step_is_confirmed_within_five_minutes) {
+  StallDetector detector;
+  StallSigns signs{.quiet_share = 0.5, .gpus = 8};
+  const auto pass = [&](int until_s) {
+    for (; signs.since_start_s.value_or(0) < until_s; *signs.since_start_s += 10) {
+      signs.now += seconds(10);
+      detector.add(signs);
+    }
+    return detector.status().state;
+  };
+  signs.since_start_s = 0;
+  EXPECT_EQ(pass(1000), StallState::starting);
+  signs.quiet_share = 1;
+  signs.ranks_stopped = 1;
+  EXPECT_EQ(pass(1100), StallState::starting) << "a pause of a debugger";
+  EXPECT_EQ(pass(1300), StallState::confirmed);
+  signs.ranks_stopped = 0;
+  EXPECT_EQ(pass(1400), StallState::starting);
+}
+
 TEST(Stall, gpus_that_compute_contradict_a_stopped_process) {
   StalledJob job;
   EXPECT_EQ(job.stall(3600, [](StallSigns& signs) { signs.ranks_stopped = 1; }).state, StallState::running);
