@@ -197,7 +197,8 @@ class ChartTest(ChartCase):
         self.assertEqual(container["securityContext"]["capabilities"], {"drop": ["ALL"]})
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"]),
                          {"kubernetes": {"label_prefix": "ops.example"}, "policy": "/etc/autopilot/policy.yaml", "drain": "5s",
-                          "socket": "/run/autopilot/controller.sock"})
+                          "history": {"path": "/var/lib/autopilot/history.db"},
+                          "jobs": {"enabled": False, "listen": ":9444", "mode": "observe"}, "socket": "/run/autopilot/controller.sock"})
         # Strangers at the ports cannot make a probe fail.
         for probe in ("livenessProbe", "readinessProbe"):
             self.assertEqual(container[probe]["exec"]["command"][-2:], ["--socket", "/run/autopilot/controller.sock"])
@@ -416,12 +417,15 @@ class ChartTest(ChartCase):
         self.assertEqual((small["runAsUser"], small["allowedCapabilities"], small["allowHostPID"], small["allowHostDirVolumePlugin"]),
                          ({"type": "MustRunAs", "uid": 65532}, [], False, False))
         self.assertNotIn("hostPath", small["volumes"])
-        full = self.helm.objects("profile: full", *openshift)["SecurityContextConstraints", "scc-autopilot"]
-        self.assertEqual((full["allowedCapabilities"], full["allowHostPID"], full["allowPrivilegedContainer"]), (["SYSLOG"], True, False))
-        pod = self.pod("profile: full")["spec"]
-        asked = {right for one in pod["containers"] for right in one["securityContext"]["capabilities"].get("add", [])}
-        self.assertEqual((asked, pod["hostPID"]), (set(full["allowedCapabilities"]), True))
-        self.assertLessEqual({next(key for key in volume if key != "name") for volume in pod["volumes"]}, set(full["volumes"]))
+        for values, capabilities in (("profile: full", ["SYSLOG", "SYS_ADMIN", "SYS_PTRACE"]),
+                                     ("{profile: full, jobs: {helper: false}}", ["SYSLOG"])):
+            with self.subTest(values):
+                full = self.helm.objects(values, *openshift)["SecurityContextConstraints", "scc-autopilot"]
+                self.assertEqual((full["allowedCapabilities"], full["allowHostPID"], full["allowPrivilegedContainer"]), (capabilities, True, False))
+                pod = self.pod(values)["spec"]
+                asked = {right for one in pod["containers"] for right in one["securityContext"]["capabilities"].get("add", [])}
+                self.assertEqual((asked, pod["hostPID"]), (set(capabilities), True))
+                self.assertLessEqual({next(key for key in volume if key != "name") for volume in pod["volumes"]}, set(full["volumes"]))
 
     def test_the_driver_is_asked_for_without_a_variable_where_the_runtime_takes_none(self):
         values = "driverRequest: volumeMount"
