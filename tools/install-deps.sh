@@ -18,14 +18,14 @@ build=(
   libiperf-dev libsctp-dev perftest ibverbs-providers
 )
 test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
-extras=(curl jq prometheus prometheus-alertmanager systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base iperf3 nftables)
+extras=(curl jq prometheus prometheus-alertmanager postgresql systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base iperf3 nftables chromium)
 lint=(clang-format-16 clang-tidy-16 clang-19 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
 jobs=(python3-torch python3-yaml slurmctld slurmd slurm-client munge iproute2 e2fsprogs util-linux mount nftables openssl)
 release=(python3-venv mmdebstrap rpm rpm2cpio cpio)
 
 # Services that a test starts as plain programs, and that must not start with the machine.
-services=(prometheus prometheus-alertmanager containerd slurmctld slurmd munge)
+services=(prometheus prometheus-alertmanager postgresql containerd slurmctld slurmd munge)
 
 say() { echo "install-deps: $*"; }
 die() {

@@ -166,8 +166,8 @@ void NodeRun::fill_process(std::size_t row, const HostEffect& host, const JobWin
   value(process_disk_sleep, row) = share(sleeps + 0.2F * host.psi_io * job.train);
   value(process_stopped, row) = is_culprit && role == HangRole::is_stopped ? share(job.hang) : 0.0F;
   const float bytes = 2e6F * job.train + 3e8F * job.startup + 1.2e9F * job.checkpoint + 5e7F * job.load;
-  value(process_run_delay, row) = share(0.3F * host.psi_cpu * job.train);
   value(process_io_bytes_s, row) = std::max(0.0F, bytes / kSpan * (1 + 0.1F * random_.noise()));
+  value(process_run_delay, row) = share(0.3F * host.psi_cpu * job.train);
 }
 
 void NodeRun::fill_nic(std::size_t nic, const NicEffect& effect, float bytes_s) {

@@ -23,6 +23,7 @@
 #include "agent/jobs/jobs_metrics.hpp"
 #include "agent/jobs/jobs_part.hpp"
 #include "agent/jobs/node_pods.hpp"
+#include "agent/learned/learned_part.hpp"
 #include "agent/metrics.hpp"
 #include "agent/network_test_parts.hpp"
 #include "agent/open_journal.hpp"
@@ -94,6 +95,7 @@ class Agent {
   void join_cluster();
   void open_gate();
   void begin_schedule();
+  void begin_learned();
   [[nodiscard]] ValidationParts validation_parts();
   Status offer_network_tests();
   Status watch_jobs();
@@ -130,6 +132,7 @@ class Agent {
   std::shared_ptr<NodePods> node_pods_;  // null: nothing needs them, or no cluster is asked
   std::optional<JobsPart> jobs_;
   std::optional<ValidationPart> validation_;
+  std::optional<LearnedPart> learned_;  // not set: history.enabled is false
   net::HttpServer server_;
   std::atomic<bool> poll_posted_{false};
   std::atomic<unsigned> news_{0};  // LogParts that the loop has to read
@@ -534,8 +537,21 @@ std::string Agent::further_metrics() const {
   std::string metrics = history_ ? history_->metrics() : std::string();
   if (jobs_) metrics += jobs_->metrics();
   if (validation_) metrics += validation_->metrics();
+  if (learned_) metrics += learned_->metrics();
   if (job_uplink_) metrics += render_uplink_metrics(job_uplink_->stats());
   return metrics;
+}
+
+// What was learned is beside history.
+void Agent::begin_learned() {
+  if (!history_) return;
+  const std::string history = history_path(options_.config, machine_.node, machine_.simulated);
+  learned_.emplace(LearnedPartContext{.loop = loop_,
+                                      .runtime = runtime_,
+                                      .node = machine_.node,
+                                      .folder = VersionStore::folder_beside(history),
+                                      .run_blocking = history_->disk_worker()});
+  learned_->start();
 }
 
 // The controller knows the other pods of a job. Without a controller no pod waits for them.
@@ -640,8 +656,11 @@ compat::ibm_autopilot::NodeFinder Agent::node_finder() {
 double Agent::pcie_bandwidth_limit() const {
   constexpr std::string_view id = "gpu.pcie_bandwidth.host_to_device";
   const auto& own = options_.config.expectation.thresholds;
-  const auto found = own.find(id);
-  return found != own.end() ? found->second : machine_.facts->threshold(id)->value;
+  if (const auto found = own.find(id); found != own.end()) return found->second;
+  if (learned_)
+    if (const auto found = learned_->in_use().find(id); found != learned_->in_use().end())
+      return found->second.value;
+  return machine_.facts->threshold(id)->value;
 }
 
 // Those of the cluster that are known to serve, or this one and those of the configuration.
@@ -750,6 +769,7 @@ Status Agent::run() {
   reload_.start();
   journal_.start();
   if (history_) history_->start();
+  begin_learned();
   memory_return_ = loop_.every(kReturnMemory, host::return_unused_memory);
   code_return_ = loop_.after(kStartIsOver, host::unmap_own_code);
   join_cluster();

@@ -7,7 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "checks/judgement.hpp"
 #include "core/stable_hash.hpp"
+#include "core/text.hpp"
 #include "learning/record_check.hpp"
 #include "learning/record_members.hpp"
 
@@ -129,22 +131,6 @@ learning::LabelAnswer answer_of(jobs::Verdict verdict) {
   return verdict == jobs::Verdict::refuted ? learning::LabelAnswer::healthy : learning::LabelAnswer::unclear;
 }
 
-learning::JobOutcome outcome_of(jobs::Outcome outcome) {
-  switch (outcome) {
-    case jobs::Outcome::completed:
-      return learning::JobOutcome::completed;
-    case jobs::Outcome::failed:
-      return learning::JobOutcome::failed;
-    case jobs::Outcome::stopped:
-      return learning::JobOutcome::stopped;
-    case jobs::Outcome::preempted:
-      return learning::JobOutcome::preempted;
-    case jobs::Outcome::unknown:
-      break;
-  }
-  return learning::JobOutcome::unknown;
-}
-
 std::string time_key(WallTime time) {
   return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
@@ -196,6 +182,18 @@ std::optional<std::string> driver_version_in(const NodeSnapshot& snapshot) {
   return std::string();
 }
 
+// "threshold 3f2a91..., threshold ...": the learned thresholds that its findings were judged with.
+std::string versions_of(const Incident& incident) {
+  std::set<std::string> versions;
+  for (const IncidentMember& member : incident.members)
+    if (const std::string version = checks::learned_version(member.finding); !version.empty())
+      versions.insert("threshold " + version);
+  std::string text;
+  for (const std::string& version : versions)
+    text += (text.empty() ? "" : ", ") + version;
+  return std::string(cut_utf8(text, learning::kLongestName));
+}
+
 SeenFault fault_of(const Incident& incident, const std::string& node, const GpuNames& gpus) {
   learning::Fault fault{.id = id_at_node(node, incident.id),
                         .place = place_of(incident.blamed, node, gpus),
@@ -209,7 +207,7 @@ SeenFault fault_of(const Incident& incident, const std::string& node, const GpuN
                         .health = worst_of(incident),
                         .confidence = incident.confidence,
                         .job = job_of(incident),
-                        .versions = {},
+                        .versions = versions_of(incident),
                         .action = {}};
   if (incident.action != Action::none) fault.action = incident.action;
   if (incident.closed_by.starts_with(kMergedInto)) {
@@ -296,6 +294,22 @@ std::optional<learning::Label> label_of(const jobs::Feedback& feedback, const jo
                          .cause = {},
                          .author = feedback.by,
                          .note = feedback.note};
+}
+
+learning::JobOutcome outcome_of(jobs::Outcome outcome) {
+  switch (outcome) {
+    case jobs::Outcome::completed:
+      return learning::JobOutcome::completed;
+    case jobs::Outcome::failed:
+      return learning::JobOutcome::failed;
+    case jobs::Outcome::stopped:
+      return learning::JobOutcome::stopped;
+    case jobs::Outcome::preempted:
+      return learning::JobOutcome::preempted;
+    case jobs::Outcome::unknown:
+      break;
+  }
+  return learning::JobOutcome::unknown;
 }
 
 learning::NodeJob node_job_of(const jobs::JobRecord& record, const std::string& node, const GpuNames& gpus) {

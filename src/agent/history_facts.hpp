@@ -70,6 +70,9 @@ struct SeenFault {
 [[nodiscard]] std::optional<learning::Fault> joined(const std::optional<learning::Fault>& stored,
                                                     SeenFault now);
 
+// The same outcome, in the words of history.
+[[nodiscard]] learning::JobOutcome outcome_of(jobs::Outcome outcome);
+
 // Without an id: it follows from what is stored. `record` has ranks of this node only.
 [[nodiscard]] learning::NodeJob node_job_of(const jobs::JobRecord& record, const std::string& node,
                                             const GpuNames& gpus);

@@ -68,6 +68,19 @@ Incident incident_of(const Subject& blamed) {
   return incident;
 }
 
+TEST(HistoryFacts, a_fault_has_the_versions_of_the_learned_thresholds_that_found_it) {
+  Incident incident = incident_of(subject_of(SubjectKind::gpu, "0000:3b:00.0"));
+  EXPECT_EQ(fault_of(incident, "n1", two_gpus()).fault.versions, "");
+  incident.members.front().finding.evidence = {{"thresholdSource", "configuration"}};
+  EXPECT_EQ(fault_of(incident, "n1", two_gpus()).fault.versions, "");
+  for (const char* version : {"bb", "aa", "bb"}) {
+    IncidentMember member;
+    member.finding.evidence = {{"thresholdSource", std::string("learned, version ") + version}};
+    incident.members.push_back(member);
+  }
+  EXPECT_EQ(fault_of(incident, "n1", two_gpus()).fault.versions, "threshold aa, threshold bb");
+}
+
 TEST(HistoryFacts, an_incident_of_a_gpu_is_a_fault_of_its_card) {
   const auto fault =
       fault_of(incident_of(subject_of(SubjectKind::gpu, "0000:3b:00.0")), "n1", two_gpus()).fault;

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,21 +28,11 @@ using StoredFaults = std::map<std::string, learning::Fault, std::less<>>;
 
 // The records of those faults that history has.
 Result<StoredFaults> stored_of(const History& history, const std::vector<SeenFault>& faults) {
-  std::set<std::string, std::less<>> ids;
-  store::HistoryQuery query{.types = {"fault"}};
-  for (const SeenFault& seen : faults) {
-    if (!TRY(history.has("fault", seen.fault.id))) continue;
-    ids.insert(seen.fault.id);
-    query.since = std::min(query.since.value_or(seen.fault.begin), seen.fault.begin);
-  }
   StoredFaults stored;
-  if (ids.empty()) return stored;
-  TRY_STATUS(history.visit(query, [&](learning::HistoryRecord record) {
-    auto& fault = std::get<learning::Fault>(record);
-    std::string id = fault.id;
-    if (ids.contains(id)) stored.emplace(std::move(id), std::move(fault));
-    return stored.size() < ids.size();
-  }));
+  for (const SeenFault& seen : faults)
+    for (learning::HistoryRecord& record :
+         TRY(history.records({.types = {"fault"}, .id = seen.fault.id, .limit = 1})))
+      stored.emplace(seen.fault.id, std::get<learning::Fault>(std::move(record)));
   return stored;
 }
 
@@ -94,6 +83,8 @@ Status end_findings(const History& history, const SeenInRun& seen, Records& reco
                                             .limit = 1}));
     if (runs.empty() && fault.place.node != seen.node) continue;
     const auto end = runs.empty() ? std::nullopt : runs.front().end;
+    // The agent that reports it can be another one, and running.
+    if (!end && seen.is_history_shared) continue;
     fault.end = std::max(fault.begin, std::min(seen.begin, end.value_or(seen.begin)));
     records.emplace_back(std::move(fault));
   }

@@ -31,9 +31,11 @@ struct SeenInRun {
   std::set<std::string> jobs;       // keys
   std::set<std::string> faults;     // ids of findings about jobs
   bool are_faults_complete = true;  // false: others were seen too
+  bool is_history_shared = false;   // other agents write it too
 };
 // Ends what earlier runs left open and this run has not seen: jobs at the begin of the run, because their
-// true end is not known; findings about jobs of this node with the job, else also at the begin of the run.
+// true end is not known; findings about jobs of this node with the job, else also at the begin of the run,
+// unless the history is shared.
 [[nodiscard]] store::HistoryWriter::Make end_absent(SeenInRun seen);
 
 }  // namespace autopilot::agent

@@ -167,6 +167,14 @@ TEST_F(HistoryMakers, an_agent_that_starts_ends_no_other_faults) {
   EXPECT_EQ(apply(end_absent({.node = "n1", .begin = kTime + hours{5}, .are_faults_complete = false})), 0U);
 }
 
+TEST_F(HistoryMakers, a_finding_in_a_shared_history_ends_only_with_its_job) {
+  apply(continue_job(requeued({})));
+  apply(continue_job(requeued(hours{1}, hours{1})));
+  apply(note_faults({hit_of("0", "slurm/17"), hit_of("1", "reported by another agent")}));
+  EXPECT_EQ(apply(end_absent({.node = "n1", .begin = kTime + hours{5}, .is_history_shared = true})), 1U);
+  EXPECT_EQ(stored<learning::Fault>("fault").at(0).end, kTime + hours{1});
+}
+
 TEST_F(HistoryMakers, a_job_that_no_agent_saw_end_ends_at_the_start_of_the_next_one) {
   apply(continue_job(requeued({})));
   EXPECT_EQ(apply(end_absent({.node = "n1", .begin = kTime + hours{5}, .jobs = {"slurm/17"}})), 0U);

@@ -9,6 +9,7 @@
 
 #include "agent/history_facts.hpp"
 #include "agent/history_makers.hpp"
+#include "core/database_place.hpp"
 #include "host/boot/kernel_release.hpp"
 #include "logging/build_info.hpp"
 #include "logging/log.hpp"
@@ -166,7 +167,9 @@ void HistoryPart::put_versions(std::string driver) {
 }
 
 void HistoryPart::end_absent_records() {
-  SeenInRun seen{.node = context_.node, .begin = context_.host->clock.now().wall - kJobsAreFound};
+  SeenInRun seen{.node = context_.node,
+                 .begin = context_.host->clock.now().wall - kJobsAreFound,
+                 .is_history_shared = is_postgres(context_.path)};
   {
     const std::lock_guard lock(shared_->mutex);
     seen.jobs = shared_->seen_jobs;
@@ -213,6 +216,15 @@ void HistoryPart::note_problem() {
     logging::log_info("history is written again", {{"dropped", std::to_string(status.dropped)}});
   else
     logging::log_warning("history cannot be written; records wait", {{"cause", problem_}});
+}
+
+std::function<void(std::function<void()> task)> HistoryPart::disk_worker() const {
+  return [shared = shared_](std::function<void()> task) {
+    shared->writer.put([task = std::move(task)](const History& /*history*/) -> Result<Records> {
+      task();
+      return Records{};
+    });
+  };
 }
 
 std::string HistoryPart::metrics() const {

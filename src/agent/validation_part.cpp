@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "agent/history_facts.hpp"
 #include "core/event.hpp"
 #include "logging/metrics_text.hpp"
 #include "net/responses.hpp"
 #include "runtime/fresh_look.hpp"
+#include "store/journal.hpp"
 
 namespace autopilot::agent {
 namespace {
@@ -17,27 +19,17 @@ namespace {
 using postflight::Allowed;
 using postflight::JobFacts;
 
+static_assert(postflight::kMostOpenBytes <= store::Journal::kMaxValueBytes);
 constexpr std::size_t kLongestValidatedJob = 253;
 constexpr double kSuspected = 0.5;  // least probability of a culprit that counts
 constexpr std::string_view kPassiveTag = "passive";
 // Diagnostics that take longer and find more than those of gpu_tests.checks.
 constexpr std::string_view kDeepDiagnostics[] = {"gpu.memory_test", "gpu.p2p"};
 
-learning::JobOutcome outcome_of(const jobs::JobReport& report) {
-  switch (report.outcome.value_or(jobs::Outcome::unknown)) {
-    case jobs::Outcome::completed:
-      return learning::JobOutcome::completed;
-    case jobs::Outcome::failed:
-      return learning::JobOutcome::failed;
-    case jobs::Outcome::stopped:
-      return learning::JobOutcome::stopped;
-    case jobs::Outcome::preempted:
-      return learning::JobOutcome::preempted;
-    case jobs::Outcome::unknown:
-      break;
-  }
+learning::JobOutcome outcome_in(const jobs::JobReport& report) {
+  const learning::JobOutcome stated = outcome_of(report.outcome.value_or(jobs::Outcome::unknown));
   // A typed failure was found for ranks that ended with an error.
-  return report.failure ? learning::JobOutcome::failed : learning::JobOutcome::unknown;
+  return stated == learning::JobOutcome::unknown && report.failure ? learning::JobOutcome::failed : stated;
 }
 
 void note_culprit(JobFacts& facts, const jobs::Entity& culprit, const std::string& node) {
@@ -126,7 +118,7 @@ Allowed allowed_by(const config::Config& config) {
 
 JobFacts facts_of(const jobs::JobReport& report, const std::string& node) {
   JobFacts facts;
-  facts.outcome = outcome_of(report);
+  facts.outcome = outcome_in(report);
   if (report.failure) {
     facts.failure = std::string(jobs::to_string(report.failure->kind));
     facts.failure_text = report.failure->sentence;

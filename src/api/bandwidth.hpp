@@ -68,15 +68,18 @@ struct ServersAnswer {
 [[nodiscard]] std::string to_json(const ServersAnswer& answer);
 [[nodiscard]] Result<ServersAnswer> parse_servers_answer(std::string_view json);
 
-// NCCL: a reason of docs/gpu-probe.md: a GPU received a wrong sum.
+// NCCL: reasons of docs/gpu-probe.md. A GPU received a wrong sum.
 inline constexpr std::string_view kWrongResult = "wrong_result";
+// Another rank has ended: what another node reports is the cause.
+inline constexpr std::string_view kPeerVanished = "peer_vanished";
 
 inline constexpr const char* kWrongHere = "here";    // on the node that received the request
 inline constexpr const char* kWrongThere = "there";  // on another node
 
 // Response of DELETE: results of the servers that the other node can lack. Without a reason: no fault.
 struct ServersEnd {
-  std::string reason;         // kWrongResult
+  // NCCL: a reason of docs/gpu-probe.md, if the server ended by itself, or kWrongResult.
+  std::string reason;
   std::string error;          // the reason as a sentence
   std::string wrong_at = {};  // location of the GPU, see BandwidthAnswer
 

@@ -219,6 +219,22 @@ std::vector<int> JsonObject::small_integers(std::string_view name) const {
   return numbers;
 }
 
+std::vector<double> JsonObject::numbers(std::string_view name) const {
+  std::vector<double> numbers;
+  const auto* value = find(members_, name);
+  if (value == nullptr || !value->is_array()) {
+    note(name, "expected a list");
+    return numbers;
+  }
+  for (const auto& item : value->get_array()) {
+    if (item.is_number())
+      numbers.push_back(item.to_number<double>());
+    else
+      note(std::string(name) + "[" + std::to_string(numbers.size()) + "]", "expected a number");
+  }
+  return numbers;
+}
+
 std::optional<double> JsonObject::number_if_any(std::string_view name) const {
   return has(name) ? std::optional(number(name)) : std::nullopt;
 }

@@ -66,6 +66,7 @@ class JsonObject {
   [[nodiscard]] Duration seconds(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> words(std::string_view name) const;
   [[nodiscard]] std::vector<int> small_integers(std::string_view name) const;
+  [[nodiscard]] std::vector<double> numbers(std::string_view name) const;
   template <class T>
   [[nodiscard]] T choice(std::string_view name, std::optional<T> (*parse)(std::string_view)) const;
   template <class T>

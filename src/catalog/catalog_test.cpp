@@ -295,7 +295,7 @@ TEST(BuiltinCatalog, the_first_log_rule_that_matches_an_example_is_its_own) {
 TEST(BuiltinCatalog, log_rules_leave_ordinary_lines_alone) {
   for (const std::string line :
        {"Linux version 6.1.0-18-amd64 (gcc-12 (Debian 12.2.0-14) 12.2.0)",
-        "traps: python3[4242] general protection fault ip:7f00 sp:7fff error:0 in libc.so.6[7f00+1000]",
+        "traps: Missing ENDBR: bpf_testmod+0x0",
         "EXT4-fs (sda1): mounted filesystem with ordered data mode. Quota mode: none.",
         "EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro", "nvme nvme0: 8/0/0 default/read/poll queues",
         "XFS (nvme1n1): Ending clean mount", "mlx5_core 0000:3b:00.0: firmware version: 22.35.1012",

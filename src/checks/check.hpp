@@ -15,6 +15,7 @@
 #include "core/expectation.hpp"
 #include "core/finding.hpp"
 #include "core/history.hpp"
+#include "core/learned_limits.hpp"
 #include "core/log_parts.hpp"
 #include "core/observation.hpp"
 #include "core/result.hpp"
@@ -80,6 +81,7 @@ struct JudgeInput {
   const History& history;
   const catalog::Catalog& facts;
   const Expectation& expectation;
+  const LearnedLimits* learned = nullptr;  // null: none
 };
 
 // Number of records that an event represents.

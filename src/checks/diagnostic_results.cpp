@@ -278,6 +278,14 @@ std::optional<double> memory_peak(const catalog::GpuPeaks& peaks) {
   return peaks.memory_gigabytes_per_second;
 }
 
+std::optional<double> fp64_peak(const catalog::GpuPeaks& peaks) {
+  return peaks.fp64_tensor_teraflops ? peaks.fp64_tensor_teraflops : peaks.fp64_teraflops;
+}
+
+std::optional<double> bf16_peak(const catalog::GpuPeaks& peaks) {
+  return peaks.bf16_teraflops;
+}
+
 void judge_rates(const JudgeInput& input, std::span<const Rate> rates, const RateReasons& reasons,
                  Findings& findings) {
   const RatesJudge judge(input, rates);

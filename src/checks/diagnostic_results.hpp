@@ -124,6 +124,9 @@ struct RateReasons {
 
 // Nominal GB/s of the GPU's own memory.
 [[nodiscard]] std::optional<double> memory_peak(const catalog::GpuPeaks& peaks);
+// Nominal TFLOP/s of matrix products in double precision, on tensor cores that support it, and in bf16.
+[[nodiscard]] std::optional<double> fp64_peak(const catalog::GpuPeaks& peaks);
+[[nodiscard]] std::optional<double> bf16_peak(const catalog::GpuPeaks& peaks);
 
 // Adds at most one finding for each GPU, with all rates that are too low for the first applicable reason.
 void judge_rates(const JudgeInput& input, std::span<const Rate> rates, const RateReasons& reasons,

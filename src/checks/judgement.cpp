@@ -28,6 +28,12 @@ std::string_view unread_reason(std::string_view why) {
   return why == to_string(Errc::timed_out) ? "timed_out" : "could_not_look";
 }
 
+const LearnedLimit* learned_limit(const JudgeInput& input, std::string_view id) {
+  if (input.learned == nullptr) return nullptr;
+  const auto found = input.learned->find(id);
+  return found == input.learned->end() ? nullptr : &found->second;
+}
+
 void add_if_unread(const JudgeInput& input, const Observation& observation, Findings& findings) {
   const std::string& why = observation.missing;
   if (why.empty() || why == "not_supported" || why == to_string(Errc::unsupported)) return;
@@ -53,8 +59,17 @@ Limit limit(const JudgeInput& input, std::string_view id) {
   if (const auto own = input.expectation.thresholds.find(id); own != input.expectation.thresholds.end()) {
     limit.value = own->second;
     limit.source = "configuration";
+  } else if (const LearnedLimit* learned = learned_limit(input, id)) {
+    limit.value = learned->value;
+    limit.source = std::string(kLearnedSource) + learned->version;
   }
   return limit;
+}
+
+std::string learned_version(const Finding& finding) {
+  const Value* source = find_attribute(finding.evidence, "thresholdSource");
+  const std::string text = source == nullptr ? std::string() : to_string(*source);
+  return text.starts_with(kLearnedSource) ? text.substr(kLearnedSource.size()) : std::string();
 }
 
 Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason, Health health,
@@ -71,6 +86,7 @@ Finding make_finding(const JudgeInput& input, const Subject& subject, std::strin
 
 Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason, Health health,
                      std::string message, double value, const Limit& limit) {
+  if (limit.source.starts_with(kLearnedSource)) message += " (threshold " + limit.source + ")";
   Finding finding =
       make_finding(input, subject, reason, capped(health, limit.max_health), std::move(message));
   finding.evidence = {{"value", value},

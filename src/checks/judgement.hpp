@@ -8,14 +8,21 @@
 
 namespace autopilot::checks {
 
-// A threshold from thresholds.yaml, or the operator's own value for it.
+// A threshold from thresholds.yaml, or a value for it that was learned, or the operator's own: the operator's
+// value comes first, then the learned one.
 struct Limit {
   std::string id;
   double value = 0;
   std::string unit;
-  std::string source;  // the source that the catalog names, or "configuration"
+  std::string
+      source;  // that the catalog names, "configuration", or kLearnedSource with the id of the version
   Health max_health = Health::degraded;
 };
+
+// Begin of the source of a learned value; the id of its version follows.
+inline constexpr std::string_view kLearnedSource = "learned, version ";
+// The version of the learned threshold of a finding; empty: its threshold was not learned.
+[[nodiscard]] std::string learned_version(const Finding& finding);
 
 // Falls back to the built-in catalog if input.facts lacks the id. Asserts that one of them has it.
 [[nodiscard]] Limit limit(const JudgeInput& input, std::string_view id);
@@ -24,7 +31,7 @@ struct Limit {
 [[nodiscard]] Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
                                    Health health, std::string message);
 // The same for a value beyond a limit: the health is also capped at the limit's maximum; value and limit
-// become evidence.
+// become evidence. The message names the version of a learned limit.
 [[nodiscard]] Finding make_finding(const JudgeInput& input, const Subject& subject, std::string_view reason,
                                    Health health, std::string message, double value, const Limit& limit);
 

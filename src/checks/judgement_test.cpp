@@ -22,6 +22,24 @@ TEST_F(JudgementTest, a_limit_is_the_catalogs_until_the_operator_says_otherwise)
   EXPECT_EQ(limit(input_, "gpu.row_remap.uncorrectable_rows").source, "configuration");
 }
 
+TEST_F(JudgementTest, a_learned_limit_is_between_the_catalogs_and_the_operators) {
+  constexpr std::string_view kId = "gpu.memory_bandwidth.peak_share";
+  const LearnedLimits learned{{std::string(kId), {0.75, "0123456789abcdef"}}};
+  input_.learned = &learned;
+  const Limit used = limit(input_, kId);
+  EXPECT_EQ(used.value, 0.75);
+  const Finding finding =
+      make_finding(input_, gpu_, "memory_bandwidth_low", Health::degraded, "slow", 0.7, used);
+  EXPECT_EQ(finding.message, "slow (threshold learned, version 0123456789abcdef)");
+  EXPECT_EQ(learned_version(finding), "0123456789abcdef");
+  expectation_.thresholds[std::string(kId)] = 0.5;
+  EXPECT_EQ(limit(input_, kId).value, 0.5);
+  const Finding own =
+      make_finding(input_, gpu_, "memory_bandwidth_low", Health::degraded, "slow", 0.4, limit(input_, kId));
+  EXPECT_EQ(own.message, "slow");
+  EXPECT_EQ(learned_version(own), "");
+}
+
 TEST_F(JudgementTest, a_finding_takes_action_and_worst_health_of_its_reason) {
   const Finding finding = make_finding(input_, gpu_, "row_remap_pending", Health::failed, "text");
   EXPECT_EQ(finding.health, Health::degraded);

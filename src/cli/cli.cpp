@@ -153,6 +153,7 @@ int run_autopilot(int argc, char** argv) {
   add_check(app, exit_code);
   add_status(app, exit_code);
   add_snapshot(app, exit_code);
+  add_why(app, exit_code);
   add_events(app, exit_code);
   add_explain(app, exit_code);
   add_ack(app, exit_code);

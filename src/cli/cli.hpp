@@ -11,6 +11,7 @@ inline constexpr int kExitHealthy = 0;
 inline constexpr int kExitDegraded = 1;
 inline constexpr int kExitFailed = 2;
 inline constexpr int kExitUnknown = 3;
+inline constexpr int kExitNoCause = 4;  // of `why`: nothing explains what happened
 inline constexpr int kExitUsage = 64;
 inline constexpr int kExitInternal = 70;
 inline constexpr int kExitConfiguration = 78;

@@ -18,6 +18,7 @@
 #include "checks/kernel_log/driver_advice.hpp"
 #include "checks/kernel_log/line_verdict.hpp"
 #include "cli/cli.hpp"
+#include "cli/explain_learned.hpp"
 #include "cli/output/phrases.hpp"
 #include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
@@ -44,7 +45,8 @@ std::vector<std::string> every_id(const catalog::Catalog& facts) {
 std::optional<std::string> explain_id(const catalog::Catalog& facts, std::string_view id) {
   if (const auto* check = facts.check(id)) return explain(*check, facts);
   if (const auto* reason = facts.reason(id)) return explain(*reason);
-  if (const auto* threshold = facts.threshold(id)) return explain(*threshold);
+  if (const auto* threshold = facts.threshold(id))
+    return explain(*threshold) + explain_learned_here(threshold->id);
   if (const auto action = parse_action(id)) return explain(*action, facts);
   return std::nullopt;
 }

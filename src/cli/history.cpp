@@ -21,6 +21,7 @@
 #include "cli/output/history_tables.hpp"
 #include "cli/output/print.hpp"
 #include "cli/verbs.hpp"
+#include "core/database_place.hpp"
 #include "host/clock/system_clock.hpp"
 #include "learning/record_check.hpp"
 
@@ -194,14 +195,15 @@ int import_history(const ImportOptions& options) {
   const auto history = open_history_to_write(options.history, wall_now());
   if (!history) return report(history.error());
   if (const Status put = put_all(**history, lines->records); !put) return report(put.error());
-  std::cout << count << " imported into " << printable((*history)->path()) << "\n";
+  std::cout << count << " imported into " << printable((*history)->place()) << "\n";
   return kExitHealthy;
 }
 
 void add_history_import(CLI::App& history, int& exit_code) {
   auto options = std::make_shared<ImportOptions>();
   auto* verb = history.add_subcommand("import", "Add records of history from a file of lines");
-  verb->add_option("FILE", options->file, "Lines as in docs/reference/history.md")->required();
+  verb->add_option("FILE", options->file, "Lines as in docs/reference/history.md; -: standard input")
+      ->required();
   verb->add_flag("--dry-run", options->is_dry, "Check the file and import nothing");
   add_history_option(*verb, options->history);
   verb->footer(
@@ -212,7 +214,9 @@ void add_history_import(CLI::App& history, int& exit_code) {
       "is malformed.\n\n"
       "Examples:\n"
       "  autopilot history import --dry-run tickets.jsonl\n"
-      "  sudo autopilot history import tickets.jsonl");
+      "  sudo autopilot history import tickets.jsonl\n"
+      "  autopilot history export |\n"
+      "    autopilot history import --history postgresql:///fleet -");
   verb->callback([options, &exit_code] { exit_code = import_history(*options); });
 }
 
@@ -221,10 +225,10 @@ struct StatusOfHistoryOptions {
   OutputFormat format = OutputFormat::table;
 };
 
-std::string history_status_json(const std::string& path, const store::HistoryStatus& status) {
+std::string history_status_json(const std::string& place, const store::HistoryStatus& status) {
   api::JsonWriter json;
   json.begin_object();
-  json.word("file", path);
+  json.word(is_postgres(place) ? "database" : "file", place);
   json.count("bytes", status.bytes);
   if (status.oldest) json.time("oldest", *status.oldest);
   if (status.newest) json.time("newest", *status.newest);
@@ -242,15 +246,16 @@ int show_history_status(const StatusOfHistoryOptions& options) {
   const auto status = (*history)->status();
   if (!status) return report(status.error());
   if (options.format == OutputFormat::table)
-    std::cout << render_history_status((*history)->path(), *status, terminal_style());
+    std::cout << render_history_status((*history)->place(), *status, terminal_style());
   else
-    print_json(history_status_json((*history)->path(), *status), options.format);
+    print_json(history_status_json((*history)->place(), *status), options.format);
   return kExitHealthy;
 }
 
 void add_history_status(CLI::App& history, int& exit_code) {
   auto options = std::make_shared<StatusOfHistoryOptions>();
-  auto* verb = history.add_subcommand("status", "Show the file of history, its size and what it holds");
+  auto* verb =
+      history.add_subcommand("status", "Show the file or database of history, its size and what it holds");
   add_format_option(*verb, options->format);
   add_history_option(*verb, options->history);
   verb->footer(

@@ -5,12 +5,15 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "api/history_records.hpp"
 #include "cli/settings.hpp"
+#include "core/database_place.hpp"
+#include "host/process/own_process.hpp"
 #include "learning/record_check.hpp"
 
 namespace autopilot::cli {
@@ -18,7 +21,19 @@ namespace {
 
 constexpr std::string_view kGzip = "\x1f\x8b";
 
+Error with_database_cure(Error error) {
+  if (error.code == Errc::not_found)
+    error.what +=
+        "; no agent has written history there yet. Set history.path of the agent to this database, or import "
+        "an export into it";
+  if (error.code == Errc::denied)
+    error.what += "; grant the role what docs/reference/history.md lists, or give its password in PGPASSFILE";
+  if (error.code == Errc::unavailable) error.what += "; check that the server runs, and try again";
+  return error;
+}
+
 Error with_cure(Error error, const std::string& path) {
+  if (is_postgres(path)) return with_database_cure(std::move(error));
   if (error.code == Errc::not_found)
     return {Errc::not_found, "no history at " + path +
                                  ": no agent has written one yet. Start the agent (history.enabled must be "
@@ -26,6 +41,13 @@ Error with_cure(Error error, const std::string& path) {
   if (error.code == Errc::denied)
     error.what += "; the file belongs to the user of the agent: use sudo, or run as that user";
   if (error.code == Errc::unavailable) error.what += "; try again";
+  return error;
+}
+
+// After this process became the owner of the file.
+Error denied_to_owner(Error error, const std::string& path) {
+  error.what += "; it is opened as the user that owns " + path +
+                ". Give that user this file and those beside it (-wal, -shm, .lock) with chown";
   return error;
 }
 
@@ -44,10 +66,32 @@ bool next_line(std::istream& in, std::string& line) {
   return !line.empty();
 }
 
+Result<HistoryLines> read_lines_of(std::istream& in, const std::string& path) {
+  HistoryLines lines;
+  std::string line;
+  for (std::uint64_t number = 1; next_line(in, line); ++number) {
+    if (number == 1 && line.starts_with(kGzip))
+      return fail(Errc::malformed, path + " is compressed; unpack it first: gunzip " + path);
+    if (is_empty_line(line)) continue;
+    auto record = api::parse_history_line(line);
+    if (record && lines.records.size() == HistoryLines::kMostRecords)
+      return fail(Errc::exhausted, path + " has more than " + std::to_string(HistoryLines::kMostRecords) +
+                                       " records; split it");
+    if (record) {
+      lines.records.push_back(std::move(*record));
+    } else if (++lines.malformed <= HistoryLines::kMostProblems) {
+      lines.problems.push_back(path + ":" + std::to_string(number) + ": " + record.error().what);
+    }
+  }
+  if (in.bad()) return fail(Errc::unavailable, path + ": cannot be read any further");
+  return lines;
+}
+
 }  // namespace
 
 void add_history_option(CLI::App& verb, std::string& file) {
-  verb.add_option("--history", file, "File of history (default: that of this machine's agent)")
+  verb.add_option("--history", file,
+                  "File of history, or postgresql://... (default: that of this machine's agent)")
       ->type_name("FILE");
 }
 
@@ -76,11 +120,15 @@ Result<std::unique_ptr<store::History>> open_history(const std::string& file) {
 Result<std::unique_ptr<store::History>> open_history_to_write(const std::string& file, WallTime now) {
   const std::string path = TRY(history_file(file));
   std::error_code ignored;
-  if (file.empty() && !std::filesystem::exists(path, ignored))
+  if (file.empty() && !is_postgres(path) && !std::filesystem::exists(path, ignored))
     return fail(with_cure({Errc::not_found, path}, path));
+  // What root creates, the agent could not open.
+  const bool is_owner = !is_postgres(path) && TRY(host::become_owner_of(path));
   auto opened = store::History::open(path, now, store::History::IfUnusable::fail);
   // A folder that cannot be made is not a history that is missing.
   if (!opened && opened.error().code == Errc::not_found) return fail(std::move(opened.error()));
+  if (!opened && opened.error().code == Errc::denied && is_owner)
+    return fail(denied_to_owner(std::move(opened.error()), path));
   if (!opened) return fail(with_cure(std::move(opened.error()), path));
   return std::move(opened->history);
 }
@@ -96,29 +144,13 @@ Result<std::optional<WallTime>> parse_since(const std::string& text, WallTime no
 }
 
 Result<HistoryLines> read_history_lines(const std::string& path) {
+  if (path == "-") return read_lines_of(std::cin, "standard input");
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return fail(Errc::malformed, path + " is a folder; name a file in it");
   std::ifstream in(path, std::ios::binary);
   if (!in) return fail_errno(errno, path);
-  HistoryLines lines;
-  std::string line;
-  for (std::uint64_t number = 1; next_line(in, line); ++number) {
-    if (number == 1 && line.starts_with(kGzip))
-      return fail(Errc::malformed, path + " is compressed; unpack it first: gunzip " + path);
-    if (is_empty_line(line)) continue;
-    auto record = api::parse_history_line(line);
-    if (record && lines.records.size() == HistoryLines::kMostRecords)
-      return fail(Errc::exhausted, path + " has more than " + std::to_string(HistoryLines::kMostRecords) +
-                                       " records; split it");
-    if (record) {
-      lines.records.push_back(std::move(*record));
-    } else if (++lines.malformed <= HistoryLines::kMostProblems) {
-      lines.problems.push_back(path + ":" + std::to_string(number) + ": " + record.error().what);
-    }
-  }
-  if (in.bad()) return fail(Errc::unavailable, path + ": cannot be read any further");
-  return lines;
+  return read_lines_of(in, path);
 }
 
 }  // namespace autopilot::cli

@@ -69,7 +69,7 @@ int show_node_history(const NodeHistoryOptions& options) {
                                           return true;
                                         });
   if (!read) return report(read.error());
-  print_selection(selection, options, (*history)->path());
+  print_selection(selection, options, (*history)->place());
   return kExitHealthy;
 }
 

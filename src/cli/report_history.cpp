@@ -22,8 +22,8 @@ Status read_query(const store::History& history, const store::HistoryQuery& quer
     return added.has_value();
   }));
   if (!added)
-    return fail(added.error().code,
-                history.path() + ": " + added.error().what + "; choose a later --since, or name fewer files");
+    return fail(added.error().code, history.place() + ": " + added.error().what +
+                                        "; choose a later --since, or name fewer files");
   return {};
 }
 
@@ -37,15 +37,16 @@ Status read_history_file(const std::string& file, WallTime since, WallTime until
       *history, {.types = {"validation"}, .since = since - kEarlierValidations, .until = until}, records));
   TRY_STATUS(read_query(*history, {.types = {"job"}, .since = since, .until = until}, records));
   if (const auto skipped = history->unreadable_rows(); skipped > 0)
-    tell(history->path() + ": " + std::to_string(skipped) + " records are damaged and left out");
+    tell(history->place() + ": " + std::to_string(skipped) + " records are damaged and left out");
   return {};
 }
 
 }  // namespace
 
 void add_histories_option(CLI::App& verb, std::vector<std::string>& files) {
-  verb.add_option("--history", files,
-                  "Files of history, one or several (default: that of this machine's agent)")
+  verb.add_option(
+          "--history", files,
+          "Files of history or postgresql://..., one or several (default: that of this machine's agent)")
       ->type_name("FILE");
 }
 

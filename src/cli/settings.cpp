@@ -9,7 +9,9 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "cli/agent_client.hpp"
 #include "cli/open_machine.hpp"
+#include "cli/output/print.hpp"
 #include "core/parse.hpp"
 
 extern char** environ;
@@ -84,11 +86,40 @@ void add_machine_options(CLI::App& verb, MachineChoice& choice) {
       ->excludes(root);
 }
 
+namespace {
+
+constexpr std::string_view kServiceSocket = "/run/autopilot/agent.sock";
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// The agent of the service, or one on the loopback, which answers questions and takes no actions.
+std::optional<net::HttpTarget> other_agent(const config::Config& settings) {
+  net::HttpTarget service;
+  service.socket_path = kServiceSocket;
+  if (is_there(service.socket_path) && AgentClient(service).answers()) return service;
+  if (!settings.listen.starts_with("127.0.0.1:") && !settings.listen.starts_with("localhost:"))
+    return std::nullopt;
+  const auto loopback = net::parse_target(settings.listen);
+  if (!loopback || !AgentClient(*loopback).answers()) return std::nullopt;
+  return *loopback;
+}
+
+}  // namespace
+
 Result<net::HttpTarget> agent_target(const std::string& socket, const std::string& config_file) {
   if (!socket.empty()) return net::parse_target(socket);
+  const config::Config settings = TRY(load_settings(config_file));
   net::HttpTarget target;
-  target.socket_path = TRY(load_settings(config_file)).socket;
-  return target;
+  target.socket_path = settings.socket;
+  const bool is_default = settings.socket == config::default_config(environment(), ::geteuid() == 0).socket;
+  if (!is_default || is_there(settings.socket)) return target;
+  const auto other = other_agent(settings);
+  if (!other) return target;
+  tell("no agent of this user runs; the agent at " + net::to_string(*other) + " answers");
+  return *other;
 }
 
 void add_duration_option(CLI::App& verb, const std::string& name, std::optional<Duration>& duration,

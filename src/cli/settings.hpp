@@ -34,7 +34,8 @@ struct MachineChoice;
 // --socket PATH|HOST:PORT
 void add_socket_option(CLI::App& verb, std::string& socket);
 // The value of --socket; if empty, the socket of the configuration: of `config_file`, or of this user's or
-// machine's agent.
+// machine's agent. If that is the default and does not exist: the socket of the service, else the loopback,
+// where an agent answers; a line on standard error then states which one.
 [[nodiscard]] Result<net::HttpTarget> agent_target(const std::string& socket,
                                                    const std::string& config_file = {});
 

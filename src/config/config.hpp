@@ -59,7 +59,7 @@ struct Journal {
 // What post-flight remembers about this node.
 struct History {
   bool enabled = true;
-  std::string path;  // empty: history.db in state_dir
+  std::string path;  // or a connection string of PostgreSQL; empty: history.db in state_dir
   Duration age = std::chrono::hours{24 * 730};
   std::uint64_t bytes = std::uint64_t{256} << 20;
 };

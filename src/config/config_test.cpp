@@ -254,6 +254,18 @@ TEST(ParseConfig, what_idle_gpus_are_tested_for_is_a_test_and_has_the_time) {
               HasSubstr("`gpu_probe.deadline`: expected at least 10 times `gpu_probe.time`, 1m"));
 }
 
+TEST(ParseConfig, history_is_in_a_file_or_in_postgresql) {
+  const auto config = parse("history: {path: 'postgresql://agent:SECRET@db/fleet'}", "config.yaml", base());
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->history_path(), "postgresql://agent:SECRET@db/fleet");
+  EXPECT_TRUE(parse("history: {path: host=db dbname=fleet}", "config.yaml", base()));
+  for (const char* path : {"postgresql://agent:p@SECRET@db", "postgress://agent:SECRET@db", "relative.db"}) {
+    const std::string problems = problems_of("history: {path: '" + std::string(path) + "'}\n");
+    EXPECT_THAT(problems, HasSubstr("`history.path`: expected an absolute path, a connection string"));
+    EXPECT_THAT(problems, Not(HasSubstr("SECRET")));
+  }
+}
+
 TEST(ParseConfig, a_deep_test_is_off_or_not_too_often) {
   EXPECT_EQ(base().deep_test.every, Duration{0});
   EXPECT_EQ(parse("deep_test: {every: 0s}", "config.yaml", base())->deep_test.every, Duration{0});

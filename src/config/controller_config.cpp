@@ -178,20 +178,11 @@ constexpr std::array kControllerSettings{
                       "File with the remediation policy. Empty: the controller only reports the actions that "
                       "it would take.",
                       AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.policy)), AUTOPILOT_SHOW(c.policy)},
-    ControllerSetting{
-        "alerts",
-        "a list of maps: name, url or url_file, format (alertmanager, json, slack), secret_file, "
-        "authorities, min_severity (info, ticket, page)",
-        kAtStart, kNoVariable,
-        "Receivers of alerts about jobs (docs/alerts.md), at most 16. `url` has the address; `url_file` is "
-        "a file with the address, for an address that is a secret. `format`: the API of Alertmanager, a "
-        "webhook that gets JSON, or a webhook of Slack. `secret_file`: the key that signs JSON. "
-        "`authorities`: PEM file, for a receiver whose certificate is not signed by an authority of the "
-        "system. Files are read again every 20 seconds.",
-        AUTOPILOT_READ(read_alert_receivers(m, s, c.alerts)),
-        [](const ControllerConfig& c, const ControllerSetting& s, Shown& shown) {
-          show_alert_receivers(c.alerts, s, shown);
-        }},
+    ControllerSetting{"alerts", kAlertReceiversForm, kAtStart, kNoVariable, kAlertReceiversHelp,
+                      AUTOPILOT_READ(read_alert_receivers(m, s, c.alerts)),
+                      [](const ControllerConfig& c, const ControllerSetting& s, Shown& shown) {
+                        show_alert_receivers(c.alerts, s, shown);
+                      }},
 };
 
 #undef AUTOPILOT_SHOW

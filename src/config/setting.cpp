@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/forms.hpp"
+#include "core/database_place.hpp"
 
 namespace autopilot::config {
 
@@ -43,6 +44,16 @@ void read_word(YamlMap& map, const SettingHead& setting, Accept accept, std::str
     into = *word;
   else
     refuse(map, setting, std::string(setting.form), *word);
+}
+
+void read_place(YamlMap& map, const SettingHead& setting, std::string& into) {
+  const auto word = map.word(setting.key());
+  if (!word) return;
+  if (is_file_or_empty(*word) || is_well_formed_postgres(*word))
+    into = *word;
+  else
+    refuse(map, setting, std::string(setting.form),
+           word->find_first_of("=@:") == std::string::npos ? *word : "postgresql://...");
 }
 
 void read_words(YamlMap& map, const SettingHead& setting, Accept accept, std::vector<std::string>& into) {

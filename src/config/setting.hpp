@@ -61,6 +61,8 @@ using Accept = bool (*)(std::string_view);
 
 void refuse(YamlMap& map, const SettingHead& setting, const std::string& expected, const std::string& found);
 void read_word(YamlMap& map, const SettingHead& setting, Accept accept, std::string& into);
+// A path, a connection string of PostgreSQL, or empty. The problem quotes nothing that can be a password.
+void read_place(YamlMap& map, const SettingHead& setting, std::string& into);
 // At most 1000 values, each accepted by `accept`.
 void read_words(YamlMap& map, const SettingHead& setting, Accept accept, std::vector<std::string>& into);
 void read_flag(YamlMap& map, const SettingHead& setting, bool& into);

@@ -7,6 +7,7 @@
 #include "config/alert_settings.hpp"
 #include "config/forms.hpp"
 #include "config/setting.hpp"
+#include "core/database_place.hpp"
 #include "core/parse.hpp"
 #include "core/text.hpp"
 #include "core/value.hpp"
@@ -525,17 +526,20 @@ constexpr std::array kSettings{
             "file of its own (docs/reference/history.md).",
             AUTOPILOT_READ(read_flag(m, s, c.history.enabled)),
             AUTOPILOT_SHOW(c.history.enabled ? "true" : "false")},
-    Setting{"history.path", "an absolute path, or nothing in quotes", kAtStart, kNoVariable,
-            "The file of history. Empty: history.db in `state_dir`.",
-            AUTOPILOT_READ(read_word(m, s, &is_file_or_empty, c.history.path)),
-            AUTOPILOT_SHOW(c.history.path)},
+    Setting{"history.path", "an absolute path, a connection string of PostgreSQL, or nothing in quotes",
+            kAtStart, kNoVariable,
+            "The file of history, or its PostgreSQL database such as postgresql://agent@db/fleet "
+            "(docs/reference/history.md#postgresql); shown without a password. Empty: history.db in "
+            "`state_dir`.",
+            AUTOPILOT_READ(read_place(m, s, c.history.path)),
+            AUTOPILOT_SHOW(printable_place(c.history.path))},
     Setting{"history.age", "1d to 3650d", kAtStart, kNoVariable,
             "Records that began earlier than this are deleted.",
             AUTOPILOT_READ(
                 read_duration(m, s.key(), std::string(s.name), hours{24}, hours{24 * 3650}, c.history.age)),
             AUTOPILOT_SHOW(format_duration(c.history.age))},
     Setting{"history.bytes", "a size such as 256MiB, from 1MiB to 1TiB", kAtStart, kNoVariable,
-            "Above this size, the oldest records are deleted.",
+            "Above this size of the file, the oldest records are deleted; without effect in PostgreSQL.",
             AUTOPILOT_READ(read_size(m, s, std::uint64_t{1} << 20, std::uint64_t{1} << 40, c.history.bytes)),
             AUTOPILOT_SHOW(format_size(c.history.bytes))},
     Setting{"kubernetes.write_node", "true or false", kAtStart, kVariable,
@@ -563,15 +567,7 @@ constexpr std::array kSettings{
         "ReadWriteMany, ReadOnlyMany, ReadWriteOncePod). Needs `kubernetes.write_node` (docs/pvc-check.md).",
         &read_storage_classes, &show_storage_classes},
     Setting{
-        "alerts",
-        "a list of maps: name, url or url_file, format (alertmanager, json, slack), secret_file, "
-        "authorities, min_severity (info, ticket, page)",
-        kAtStart, kNoVariable,
-        "Receivers of alerts about jobs (docs/alerts.md), at most 16. `url` has the address; `url_file` is "
-        "a file with the address, for an address that is a secret. `format`: the API of Alertmanager, a "
-        "webhook that gets JSON, or a webhook of Slack. `secret_file`: the key that signs JSON. "
-        "`authorities`: PEM file, for a receiver whose certificate is not signed by an authority of the "
-        "system. Files are read again every 20 seconds.",
+        "alerts", kAlertReceiversForm, kAtStart, kNoVariable, kAlertReceiversHelp,
         AUTOPILOT_READ(read_alert_receivers(m, s, c.alerts)),
         [](const Config& c, const Setting& s, Shown& shown) { show_alert_receivers(c.alerts, s, shown); }},
     Setting{"pvc.period", "0s, or 1m to 30d", kAtStart, kNoVariable,

@@ -2,8 +2,15 @@
 #include "jobs/fleet.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace autopilot::jobs {
+namespace {
+
+// Jobs are evaluated one after the other, so what one of them noted is up to a minute old.
+constexpr Duration kNoiseLasts = std::chrono::minutes(2);
+
+}  // namespace
 
 std::optional<std::uint32_t> Fleet::number_of(std::string_view node) {
   if (const auto found = numbers_.find(node); found != numbers_.end()) return found->second;
@@ -38,6 +45,31 @@ void Fleet::count_job_on_leaf(const std::string& leaf, int change) {
   int& jobs = jobs_on_leaf_[leaf];
   jobs += change;
   if (jobs <= 0) jobs_on_leaf_.erase(leaf);
+}
+
+void Fleet::note_noise(std::span<const NoisyPort> ports, WallTime end) {
+  for (auto& [leaf, noted] : noise_)
+    std::erase_if(noted, [&](const NotedNoise& each) { return end - each.end > kNoiseLasts; });
+  std::erase_if(noise_, [](const auto& each) { return each.second.empty(); });
+  for (const NoisyPort& port : ports) {
+    std::vector<NotedNoise>& noted = noise_[port.leaf];
+    const auto same = std::ranges::find_if(noted, [&](const NotedNoise& each) {
+      return each.port.node == port.node && each.port.nic == port.nic;
+    });
+    if (same == noted.end())
+      noted.push_back({port, end});
+    else
+      *same = {port, end};
+  }
+}
+
+std::vector<NoisyPort> Fleet::noise_below(std::string_view leaf, WallTime end) const {
+  std::vector<NoisyPort> ports;
+  const auto found = noise_.find(leaf);
+  if (found == noise_.end()) return ports;
+  for (const NotedNoise& each : found->second)
+    if (end - each.end <= kNoiseLasts) ports.push_back(each.port);
+  return ports;
 }
 
 bool Fleet::is_silent(std::uint32_t number, WallTime now) const {

@@ -6,10 +6,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "jobs/detectors/network.hpp"
 #include "jobs/records.hpp"
 #include "jobs/telemetry.hpp"
 
@@ -39,14 +41,23 @@ class Fleet {
   // Jobs that have ranks below this leaf now.
   [[nodiscard]] int jobs_on_leaf(std::string_view leaf) const;
   void count_job_on_leaf(const std::string& leaf, int change);
+  // Noisy ports of the nodes of a job, at the end of a minute.
+  void note_noise(std::span<const NoisyPort> ports, WallTime end);
+  // What jobs noted for ports below this leaf within the last two minutes.
+  [[nodiscard]] std::vector<NoisyPort> noise_below(std::string_view leaf, WallTime end) const;
   // No window for 30 s.
   [[nodiscard]] bool is_silent(std::uint32_t number, WallTime now) const;
 
  private:
+  struct NotedNoise {
+    NoisyPort port;
+    WallTime end{};
+  };
   std::size_t max_nodes_;
   std::vector<FleetNode> nodes_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
   std::map<std::string, int, std::less<>> jobs_on_leaf_;
+  std::map<std::string, std::vector<NotedNoise>, std::less<>> noise_;  // by leaf
 };
 
 }  // namespace autopilot::jobs

@@ -74,7 +74,10 @@ void JobWatch::start(const JobRecord& job) {
   crash_.start();
   replicas_ = {};
   rhythm_.start();
-  if (!is_equal) first_period_s_.reset();
+  if (!is_equal) {
+    first_period_s_.reset();
+    work_.start();
+  }
   slow_.start(context(), is_equal);
   ended_.reset();
 }
@@ -158,13 +161,15 @@ void JobWatch::minute(WallTime end) {
   if (progress_.source() <= ProgressSource::activity && rhythm) {
     if (!first_period_s_) first_period_s_ = rhythm->period_s;
     step_s_ = fold_period(rhythm->period_s, slow_.usual_step_s().value_or(*first_period_s_));
-    minute.steps.step_s = step_s_;
+    if (work_.confirms(std::log(*step_s_), WorkRate::of_minute(context(), end)))
+      minute.steps.step_s = step_s_;
   }
   bool is_explained = false;
   for (const SlowCase& found : slow_.minute(context(), minute)) {
     report_slow(found, end);
     is_explained |= found.probability >= kAccuses;
   }
+  fleet_.note_noise(slow_.noisy_ports(), end);
   const JobFinding* open = book_.find(Effect::slow);
   report_regression(end, is_explained || (open != nullptr && open->probability >= kAccuses));
   report_slow_replicas(end);

@@ -15,6 +15,7 @@
 #include "jobs/power_rhythm.hpp"
 #include "jobs/replicas.hpp"
 #include "jobs/slow_watch.hpp"
+#include "jobs/work_rate.hpp"
 
 namespace autopilot::jobs {
 
@@ -80,6 +81,7 @@ class JobWatch {
   CrashWatch crash_;
   Replicas replicas_;
   PowerRhythm rhythm_;
+  WorkRate work_;
   FindingBook book_;
   WallTime now_{};
   std::optional<double> step_s_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "jobs/detectors/peers.hpp"
 
@@ -54,6 +56,25 @@ PortMinute NetworkWatch::read(const JobContext& job, const Place& place, WallTim
   return port;
 }
 
+// Below the leaves of the job, on nodes without one of its ranks.
+std::vector<NoisyPort> NetworkWatch::noise_elsewhere(const JobContext& job, WallTime end) {
+  std::set<std::string_view> nodes, leaves;
+  for (const std::uint32_t number : job.members.nodes()) {
+    const NodeRecord& node = job.fleet.node(number).record;
+    nodes.insert(node.node);
+    if (!node.leaf.empty()) leaves.insert(node.leaf);
+  }
+  std::vector<NoisyPort> elsewhere;
+  for (const std::string_view leaf : leaves)
+    for (NoisyPort& port : job.fleet.noise_below(leaf, end))
+      if (!nodes.contains(port.node)) elsewhere.push_back(std::move(port));
+  return elsewhere;
+}
+
+std::span<const NoisyPort> NetworkWatch::noisy() const {
+  return detector_ ? std::span<const NoisyPort>(detector_->noisy()) : std::span<const NoisyPort>();
+}
+
 std::vector<NetworkFinding> NetworkWatch::minute(const JobContext& job, WallTime end) {
   // NICs that no node record names become known by their first window.
   std::size_t ports = 0;
@@ -63,7 +84,7 @@ std::vector<NetworkFinding> NetworkWatch::minute(const JobContext& job, WallTime
   minutes_.clear();
   for (const Place& place : places_)
     minutes_.push_back(read(job, place, end));
-  return detector_->add(minutes_, end);
+  return detector_->add(minutes_, end, noise_elsewhere(job, end));
 }
 
 }  // namespace autopilot::jobs

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "jobs/detectors/network.hpp"
@@ -16,6 +17,8 @@ class NetworkWatch {
   void start(const Membership& members, const Fleet& fleet);
   // The minute that ends at `end`.
   [[nodiscard]] std::vector<NetworkFinding> minute(const JobContext& job, WallTime end);
+  // After the last minute.
+  [[nodiscard]] std::span<const NoisyPort> noisy() const;
 
  private:
   struct Place {
@@ -23,6 +26,7 @@ class NetworkWatch {
     std::size_t row = 0;
   };
   [[nodiscard]] static PortMinute read(const JobContext& job, const Place& place, WallTime end);
+  [[nodiscard]] static std::vector<NoisyPort> noise_elsewhere(const JobContext& job, WallTime end);
 
   std::optional<NetworkDetector> detector_;
   std::vector<Place> places_;

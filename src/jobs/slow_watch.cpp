@@ -78,6 +78,7 @@ void SlowWatch::start(const JobContext& job, bool has_equal_ranks) {
   collectives_.reset();
   loads_.clear();
   has_clustered_ = false;
+  regression_.interrupt();
   if (!has_equal_ranks) regression_ = RegressionDetector(regression_options(options_));
   roles_ = options_.uses_roles ? of_members(job, find_roles(job.record, nullptr, {})) : all_equal(job);
   nic_rows_ = count_nic_rows(job);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ class SlowWatch {
   [[nodiscard]] std::optional<double> usual_step_s() const { return regression_.baseline_s(); }
   // What the network detector reported for the last minute, accusing or not.
   [[nodiscard]] const std::vector<NetworkFinding>& network() const { return network_findings_; }
+  // Ports with errors of late, for the other jobs below their leaves.
+  [[nodiscard]] std::span<const NoisyPort> noisy_ports() const { return network_.noisy(); }
   // Other jobs filled the network of the job within the last minutes.
   [[nodiscard]] bool is_congested(WallTime now) const;
 

@@ -24,6 +24,14 @@ std::string time_field(WallTime time) {
   return std::to_string(time.time_since_epoch().count());
 }
 
+std::string line_of(const EndedJob& job) {
+  std::string line = field(job.job) + "\t" + field(job.name) + "\t" + time_field(job.start) + "\t" +
+                     time_field(job.end) + "\t";
+  for (std::size_t at = 0; at < std::min(job.gpus.size(), kMostGpus); ++at)
+    line += (at == 0 ? "" : ",") + std::to_string(job.gpus[at]);
+  return line + "\n";
+}
+
 // Cuts the text up to `end` off `rest`.
 std::string_view cut(std::string_view& rest, char end) {
   const std::size_t at = std::min(rest.find(end), rest.size());
@@ -65,14 +73,12 @@ Result<EndedJob> parse_line(std::string_view line) {
 
 }  // namespace
 
-std::string to_text(const std::vector<EndedJob>& jobs) {
+std::string to_text(std::span<const EndedJob> jobs) {
   std::string text;
-  for (const EndedJob& job : jobs) {
-    text += field(job.job) + "\t" + field(job.name) + "\t" + time_field(job.start) + "\t" +
-            time_field(job.end) + "\t";
-    for (std::size_t at = 0; at < std::min(job.gpus.size(), kMostGpus); ++at)
-      text += (at == 0 ? "" : ",") + std::to_string(job.gpus[at]);
-    text += "\n";
+  for (const EndedJob& job : jobs.first(std::min(jobs.size(), kMostOpenJobs))) {
+    const std::string line = line_of(job);
+    if (text.size() + line.size() > kMostOpenBytes) break;
+    text += line;
   }
   return text;
 }

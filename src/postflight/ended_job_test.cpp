@@ -33,6 +33,22 @@ TEST(OpenValidations, read_back) {
   EXPECT_THAT(*parse_open_jobs(""), IsEmpty());
 }
 
+TEST(OpenValidations, keep_the_first_jobs_that_fit) {
+  const auto count_of = [](const EndedJob& job) {
+    const std::string text = to_text(std::vector<EndedJob>(600, job));
+    EXPECT_LE(text.size(), kMostOpenBytes);
+    const auto read = parse_open_jobs(text);
+    EXPECT_TRUE(read) << read.error().what;
+    return read ? read->size() : 0;
+  };
+  EXPECT_EQ(count_of({.job = "ml/a", .name = "a", .start = kEnded, .end = kEnded, .gpus = {0}}),
+            kMostOpenJobs);
+  const std::string longest(253, 'x');
+  const auto fit = count_of({.job = longest, .name = longest, .start = kEnded, .end = kEnded, .gpus = {0}});
+  EXPECT_GT(fit, 100U);
+  EXPECT_LT(fit, kMostOpenJobs);
+}
+
 TEST(OpenValidations, refuse_what_no_agent_writes) {
   for (const char* text : {"x\n", "a\tb\t1\t2\n", "a\tb\t1\t2\t3\t4\n", "\tb\t1\t2\t\n", "a\tb\tx\t2\t\n",
                            "a\tb\t1\t2\t-1\n", "a\tb\t1\t99999999999999999999\t\n", "\n"})

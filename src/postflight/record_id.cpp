@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "postflight/record_id.hpp"
 
+#include "core/parse.hpp"
 #include "core/stable_hash.hpp"
-#include "core/text.hpp"
 #include "learning/record_members.hpp"
 
 namespace autopilot::postflight {

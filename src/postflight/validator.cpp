@@ -39,7 +39,7 @@ std::vector<MissingResult> missing_of(const std::set<std::string>& pending) {
 }  // namespace
 
 Validator::Validator(std::string node, const Clock& clock, ValidatorDoors doors)
-    : node_(std::move(node)), clock_(clock), doors_(std::move(doors)) {}
+    : node_(std::move(node)), clock_(clock), doors_(std::move(doors)), queue_(node_) {}
 
 void Validator::restore(std::string_view open_jobs) {
   journaled_ = open_jobs;
@@ -68,21 +68,20 @@ void Validator::end_job(EndedJob job) {
   if (before) work.before = std::move(before.mapped());
   work.job = std::move(job);
   work.ready_at = clock_.now().mono;
-  if (open_ends() >= kMostQueued) return join(std::move(work));
-  queue_.push_back(std::move(work));
+  if (!has_room_for(work.job)) return join(std::move(work));
+  queue_.add(std::move(work));
   journal();
   begin_due(clock_.now());
 }
 
-// First tries that have not ended.
-std::size_t Validator::open_ends() const {
-  return queue_.size() + (run_ && run_->work.tries == 1 ? 1 : 0);
+// A running first try counts as well.
+bool Validator::has_room_for(const EndedJob& job) const {
+  const std::size_t running = run_ && run_->work.tries == 1 ? 1 : 0;
+  return queue_.first_tries() + running < kMostQueued && queue_.first_tries_of(job) < kMostQueuedOfUser;
 }
 
 Validator::Work* Validator::find_work(std::uint64_t number) {
-  for (auto* list : {&queue_, &retries_})
-    if (const auto found = std::ranges::find(*list, number, &Work::number); found != list->end())
-      return &*found;
+  if (Work* found = queue_.find(number)) return found;
   return shared_ && shared_->work.number == number ? &shared_->work : nullptr;
 }
 
@@ -91,6 +90,7 @@ void Validator::join(Work work) {
   ++counts_.joined;
   joined_.push_back(std::move(work));
   if (!shared_) begin_shared(clock_.now());
+  journal();
 }
 
 // Jobs that end from now on wait for the next run: these checks can be older than their end.
@@ -110,6 +110,7 @@ void Validator::finish_shared(Instant now) {
   for (Work& end : ended->ends)
     conclude_joined(std::move(end), ended->work, now);
   if (!joined_.empty()) begin_shared(now);
+  journal();
 }
 
 void Validator::conclude_joined(Work end, const Work& passive, Instant now) {
@@ -142,9 +143,8 @@ void Validator::note_dropped(const std::string& job) {
 
 // Passive checks of all jobs run at once, also while another job has its diagnostics.
 void Validator::begin_due(Instant now) {
-  for (auto* list : {&queue_, &retries_})
-    for (Work& work : *list)
-      if (!work.has_begun && now.mono >= work.ready_at) begin_passive(work, now);
+  for (Work& work : queue_.all())
+    if (!work.has_begun && now.mono >= work.ready_at) begin_passive(work, now);
 }
 
 void Validator::begin_passive(Work& work, Instant now) {
@@ -174,9 +174,8 @@ bool Validator::is_ready(const Work& work, MonoTime now) const {
 }
 
 void Validator::ask_due(MonoTime now) {
-  for (auto* list : {&queue_, &retries_})
-    for (Work& work : *list)
-      ask_about(work, now);
+  for (Work& work : queue_.all())
+    ask_about(work, now);
 }
 
 void Validator::ask_about(Work& work, MonoTime now) {
@@ -201,24 +200,16 @@ MonoTime Validator::poll() {
   if (run_) advance(now);
   if (run_ || shared_) return now.mono + kSoon;
   MonoTime next = now.mono + kIdle;
-  for (const auto* list : {&queue_, &retries_})
-    for (const Work& work : *list)
-      next =
-          std::min(next, work.has_begun ? std::max(work.begun + kSettle, now.mono + kSoon) : work.ready_at);
+  for (const Work& work : queue_.all())
+    next = std::min(next, work.has_begun ? std::max(work.begun + kSettle, now.mono + kSoon) : work.ready_at);
   return next;
 }
 
 void Validator::begin_next(MonoTime now) {
-  const Work* best = nullptr;  // of two that are as urgent, the first try
-  for (const auto* list : {&queue_, &retries_})
-    for (const Work& work : *list)
-      if (is_ready(work, now) && (best == nullptr || is_more_urgent(work.facts, best->facts))) best = &work;
-  if (best == nullptr) return;
-  const std::uint64_t number = best->number;
+  auto next = queue_.take([&](const Work& work) { return is_ready(work, now); });
+  if (!next) return;
   run_ = std::make_unique<Run>();
-  run_->work = std::move(*find_work(number));
-  for (auto* list : {&queue_, &retries_})
-    std::erase_if(*list, [number](const Work& work) { return work.number == number; });
+  run_->work = *std::move(next);
   run_->missing = missing_of(run_->work.pending);
   users_.reset();
   next_look_ = now;
@@ -420,10 +411,7 @@ void Validator::retry(Work work, Instant now) {
   again.gpus = std::move(work.gpus);
   again.tries = work.tries + 1;
   again.ready_at = now.mono + doors_.settings().retry;
-  retries_.push_back(std::move(again));
-  if (retries_.size() <= kMostRetries) return;
-  retries_.pop_front();
-  ++counts_.dropped_retries;
+  if (!queue_.add_retry(std::move(again))) ++counts_.dropped_retries;
 }
 
 void Validator::write(learning::HistoryRecord record) {
@@ -452,12 +440,17 @@ void Validator::keep(ValidationResult result) {
   if (results_.size() > kKept) results_.pop_front();
 }
 
-// First tries only: a job whose diagnostics yielded has a record already, and a shared run ends soon.
+// No repetitions: a job whose diagnostics yielded has a record already.
 void Validator::journal() {
   std::vector<EndedJob> open;
+  const auto add = [&](const auto& works) {
+    for (const Work& work : works)
+      if (work.tries == 1) open.push_back(work.job);
+  };
   if (run_ && run_->work.tries == 1) open.push_back(run_->work.job);
-  for (const Work& work : queue_)
-    open.push_back(work.job);
+  add(queue_.all());
+  if (shared_) add(shared_->ends);
+  add(joined_);
   if (auto text = to_text(open); text != journaled_) {
     journaled_ = text;
     doors_.remember_open(std::move(text));
@@ -475,8 +468,8 @@ std::vector<ValidationResult> Validator::results() const {
 
 ValidatorCounts Validator::counts() const {
   ValidatorCounts counts = counts_;
-  counts.waiting = queue_.size() + retries_.size() + joined_.size() + (run_ ? 1 : 0) +
-                   (shared_ ? shared_->ends.size() : 0);
+  counts.waiting =
+      queue_.all().size() + joined_.size() + (run_ ? 1 : 0) + (shared_ ? shared_->ends.size() : 0);
   return counts;
 }
 

@@ -24,6 +24,7 @@
 #include "postflight/conclusion.hpp"
 #include "postflight/ended_job.hpp"
 #include "postflight/plan.hpp"
+#include "postflight/validation_queue.hpp"
 
 namespace autopilot::postflight {
 
@@ -66,20 +67,22 @@ struct ValidatorDoors {
 struct ValidatorCounts {
   std::uint64_t passed = 0, failed = 0, unknown = 0;  // validations that ended, repeated ones each time
   std::uint64_t yielded = 0;                          // diagnostics that ended for another user of the GPUs
-  std::uint64_t joined = 0;                           // ended jobs beyond kMostQueued: passive checks only
-  std::uint64_t dropped = 0;                          // ended jobs beyond kMostJoined
-  std::uint64_t dropped_retries = 0;                  // repetitions beyond kMostRetries, the oldest first
-  std::size_t waiting = 0;                            // jobs whose validation has not ended, repeats included
+  std::uint64_t joined = 0;   // ended jobs beyond kMostQueued or kMostQueuedOfUser: passive checks only
+  std::uint64_t dropped = 0;  // ended jobs beyond kMostJoined
+  std::uint64_t dropped_retries = 0;  // repetitions beyond kMostRetries, the oldest first
+  std::size_t waiting = 0;            // jobs whose validation has not ended, repeats included
 };
 
 // Validates this node whenever a job ends. Passive checks run at once; then diagnostics, of one job at a
-// time, failed jobs first. While too many jobs wait for that, one run of the passive checks validates all
-// jobs that end before it begins. A diagnostic yields to the next user of its GPUs. On the thread of the
-// loop; driven by poll().
+// time, in the order of ValidationQueue. While too many jobs wait for that, one run of the passive checks
+// validates all jobs that end before it begins. A diagnostic yields to the next user of its GPUs. On the
+// thread of the loop; driven by poll().
 class Validator {
  public:
-  static constexpr std::size_t kMostQueued = kMostOpenJobs;  // repetitions not counted
-  static constexpr std::size_t kMostRetries = 32;
+  static constexpr std::size_t kMostQueued = 32;  // repetitions not counted
+  static constexpr std::size_t kMostQueuedOfUser =
+      24;  // of these; others find room while one floods the node
+  static constexpr std::size_t kMostRetries = ValidationQueue::kMostRetries;
   static constexpr std::size_t kMostJoined = 256;  // that wait for one run of the passive checks
   static constexpr Duration kWarnEvery = std::chrono::minutes{10};  // about dropped jobs
   static constexpr std::size_t kMostRunning = 64;  // jobs whose state before is kept: JobFinder::kMostJobs
@@ -118,23 +121,7 @@ class Validator {
   [[nodiscard]] ValidatorCounts counts() const;
 
  private:
-  // One ended job whose validation has not ended.
-  struct Work {
-    std::uint64_t number = 0;
-    EndedJob job;
-    JobFacts facts;
-    CheckResults before;
-    std::vector<Subject> gpus;
-    int tries = 1;
-    MonoTime ready_at{};  // passive checks begin
-    bool has_begun = false;
-    WallTime start{};
-    MonoTime begun{};
-    std::set<std::string> pending;  // passive checks without an answer
-    std::vector<CheckResult> passive;
-    std::optional<MonoTime> asked;  // the last time
-    bool has_facts = false;
-  };
+  using Work = ValidationWork;
   // The diagnostics of one of them.
   struct Run {
     Work work;
@@ -157,7 +144,7 @@ class Validator {
   };
 
   [[nodiscard]] Work* find_work(std::uint64_t number);
-  [[nodiscard]] std::size_t open_ends() const;
+  [[nodiscard]] bool has_room_for(const EndedJob& job) const;
   void join(Work work);
   void begin_shared(Instant now);
   void finish_shared(Instant now);
@@ -190,12 +177,11 @@ class Validator {
   const Clock& clock_;
   const ValidatorDoors doors_;
   std::map<std::string, CheckResults> running_;  // state before, by job
-  std::deque<Work> queue_;                       // first tries
-  std::deque<Work> retries_;                     // the oldest first
-  std::vector<Work> joined_;                     // ends that wait for the next shared run
-  std::unique_ptr<Shared> shared_;               // null: none
-  std::unique_ptr<Run> run_;                     // null: none
-  std::optional<CheckResult> users_;             // of gpu.processes
+  ValidationQueue queue_;
+  std::vector<Work> joined_;          // ends that wait for the next shared run
+  std::unique_ptr<Shared> shared_;    // null: none
+  std::unique_ptr<Run> run_;          // null: none
+  std::optional<CheckResult> users_;  // of gpu.processes
   bool is_looking_ = false;
   MonoTime next_look_{};
   std::deque<learning::ValidationResult> results_;  // oldest first

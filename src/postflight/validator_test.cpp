@@ -387,6 +387,18 @@ TEST_F(ValidatorOfANode, failed_jobs_come_first) {
   EXPECT_EQ(finished_[0].failure_text, "CUDA ran out of memory");
 }
 
+TEST_F(ValidatorOfANode, a_user_whose_jobs_end_in_a_loop_leaves_room_for_others) {
+  for (std::size_t at = 0; at < Validator::kMostQueued; ++at)
+    run_job("loop/" + std::to_string(at));
+  EXPECT_EQ(validator_->counts().joined, Validator::kMostQueued - Validator::kMostQueuedOfUser);
+  run_job("ml/1");
+  pass(2min);
+  const auto found = std::ranges::find_if(
+      finished_, [](const ValidationResult& result) { return result.record.job == "ml/1"; });
+  ASSERT_NE(found, finished_.end()) << "it does not wait for all jobs of the loop";
+  EXPECT_EQ(found->record.depth, Depth::quick);
+}
+
 TEST_F(ValidatorOfANode, a_suspected_node_gets_deeper_diagnostics) {
   facts_["a"] = {.suspects_node = true};
   run_job("a");
@@ -500,6 +512,32 @@ TEST_F(ValidatorOfANode, what_a_killed_agent_left_is_recorded_as_unknown) {
   EXPECT_EQ(finished_[0].record.job, "a");
   EXPECT_THAT(finished_[0].summary, HasSubstr("the agent ended before the validation was complete"));
   EXPECT_THAT(open_, IsEmpty());
+}
+
+TEST_F(ValidatorOfANode, a_killed_agent_leaves_the_jobs_that_share_a_run_too) {
+  for (std::size_t at = 0; at < Validator::kMostQueued; ++at)
+    run_job("j" + std::to_string(at));
+  silent_ = "gpu.ecc";
+  run_job("first");  // its run waits for gpu.ecc
+  run_job("second");
+  const std::string left = open_;
+  validator_ = make();
+  validator_->restore(left);
+  ASSERT_THAT(finished_, SizeIs(Validator::kMostQueued + 2));
+  EXPECT_EQ(finished_[32].record.job, "first");
+  EXPECT_EQ(finished_[33].record.job, "second");
+  EXPECT_EQ(finished_[33].record.verdict, Verdict::unknown);
+  EXPECT_THAT(open_, IsEmpty());
+}
+
+TEST_F(ValidatorOfANode, a_shared_run_that_ended_is_not_in_the_journal) {
+  for (std::size_t at = 0; at < Validator::kMostQueued; ++at)
+    run_job("j" + std::to_string(at));
+  run_job("late");
+  EXPECT_THAT(open_, HasSubstr("late\t"));
+  validator_->poll();
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_THAT(open_, Not(HasSubstr("late\t")));
 }
 
 TEST_F(ValidatorOfANode, an_end_in_order_leaves_the_job_in_the_journal) {

@@ -125,12 +125,13 @@ bool needs_confirmation(const Findings& found, const Findings& raised, const cat
 }
 
 Findings conclude(const checks::Check& check, Result<checks::Observed> observed, Duration window, Instant now,
-                  const catalog::Catalog& facts, const Expectation& expectation, History& history) {
+                  const catalog::Catalog& facts, const Expectation& expectation, History& history,
+                  const LearnedLimits* learned) {
   if (!observed) return {cannot_look(check.info, observed.error())};
   add_baselines(check.info, history, observed->observations);
   history.add(std::move(observed->observations), window);
   history.forget_before(now.mono - window);
-  return judged(check, {now, history, facts, expectation});
+  return judged(check, {now, history, facts, expectation, learned});
 }
 
 Health health_of(const Findings& findings) {

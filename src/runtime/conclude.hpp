@@ -12,7 +12,8 @@ namespace autopilot::runtime {
 // is missing as malformed always causes an unknown finding about its subject.
 [[nodiscard]] Findings conclude(const checks::Check& check, Result<checks::Observed> observed,
                                 Duration window, Instant now, const catalog::Catalog& facts,
-                                const Expectation& expectation, History& history);
+                                const Expectation& expectation, History& history,
+                                const LearnedLimits* learned = nullptr);
 
 // The finding for a run that failed, with the reason for the error code and the missing permissions.
 [[nodiscard]] Finding cannot_look(const CheckInfo& check, const Error& error);

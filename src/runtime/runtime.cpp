@@ -145,6 +145,11 @@ void Runtime::apply(RuntimeSettings settings) {
   }
 }
 
+void Runtime::use_learned(LearnedThresholds thresholds) {
+  learned_ = std::move(thresholds);
+  shadow_differences_.clear();
+}
+
 MonoTime Runtime::poll() {
   const Instant now = host_->clock.now();
   take_inbox(now);
@@ -241,7 +246,10 @@ void Runtime::complete(std::size_t index, Result<checks::Observed> observed, Ins
   if (observed) symptoms = take_records(entry, *observed, now);
   entry.has_observations = observed.has_value();
   const Findings found = conclude(*entry.check, std::move(observed), window_of(entry), now, facts_,
-                                  settings_.expectation, entry.history);
+                                  settings_.expectation, entry.history, &learned_.in_use);
+  if (entry.has_observations)
+    judge_in_shadow(*entry.check, {now, entry.history, facts_, settings_.expectation, &learned_.in_use},
+                    found, learned_.shadowed, shadow_differences_);
   const SharedObservations seen = entry.has_observations ? entry.history.latest() : SharedObservations{};
   const auto changes = state_.complete_round(id, now, found, seen.all(), symptoms);
   apply_changes(changes, now);

@@ -21,6 +21,7 @@
 #include "runtime/ledger.hpp"
 #include "runtime/log_reader.hpp"
 #include "runtime/schedule.hpp"
+#include "runtime/shadow.hpp"
 #include "runtime/workers.hpp"
 #include "store/journal.hpp"
 
@@ -54,6 +55,14 @@ struct RuntimeOptions {
   // false: a finding is raised at once, unless its reason needs confirmation (a one-shot has no other runs)
   bool has_hysteresis = true;
   Workers::Limits workers;
+};
+
+// Thresholds that were learned for machines of this kind.
+struct LearnedThresholds {
+  LearnedLimits in_use;
+  LearnedLimits shadowed;  // tried without effect
+
+  friend bool operator==(const LearnedThresholds&, const LearnedThresholds&) = default;
 };
 
 // State from the journal at the start of the agent.
@@ -107,6 +116,8 @@ class Runtime {
   // New kernel records exist: runs the checks that read such records now.
   void kernel_log_grew(LogParts parts);
   void apply(RuntimeSettings settings);
+  // From the next run of each check on. The operator's own values come first.
+  void use_learned(LearnedThresholds thresholds);
   // Acknowledges an incident and reports it as an event with user, time and reason; `pid` is the caller's.
   // not_found: no open or recovering incident has this id.
   Result<Incident> acknowledge(std::string_view incident, const Acknowledgement& acknowledgement,
@@ -141,6 +152,8 @@ class Runtime {
   [[nodiscard]] EventLog& events() { return ledger_.events(); }
   // On the runtime's thread: state from which another runtime can continue.
   [[nodiscard]] incidents::SavedState saved_state() const { return state_.save(); }
+  // On the runtime's thread: how findings would differ with LearnedThresholds::shadowed.
+  [[nodiscard]] const ShadowDifferences& shadow_differences() const { return shadow_differences_; }
   [[nodiscard]] const std::vector<CheckInfo>& check_infos() const { return check_infos_; }
   // True if every enabled check has completed once, and no confirmation is pending.
   [[nodiscard]] bool has_run_once() const;
@@ -238,6 +251,8 @@ class Runtime {
   Ledger ledger_;
   mutable std::mutex snapshot_mutex_;
   SnapshotPtr snapshot_;
+  LearnedThresholds learned_;
+  ShadowDifferences shadow_differences_;
   Workers workers_;  // last: its threads end before anything they report to
 };
 

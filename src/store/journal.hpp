@@ -66,6 +66,7 @@ class Journal {
   static constexpr int kSchemaVersion = 2;
   // Longer texts and lists are truncated; the row records that.
   static constexpr std::size_t kMaxTextBytes = 4096;
+  static constexpr std::size_t kMaxValueBytes = std::size_t{64} << 10;  // of one of Batch::values
   static constexpr std::size_t kMaxListItems = 64;
   static constexpr std::size_t kMaxObservations = 1024;
   // Limit of one query.

@@ -286,6 +286,16 @@ TEST_F(JournalTest, replaces_findings_as_a_whole_and_only_when_told) {
   EXPECT_THAT(journal->findings().value(), IsEmpty());
 }
 
+TEST_F(JournalTest, keeps_values_up_to_64_KiB_whole) {
+  auto journal = open();
+  Batch batch;
+  batch.values = {{"longest", std::string(Journal::kMaxValueBytes, 'x')},
+                  {"too long", std::string(Journal::kMaxValueBytes + 1, 'x')}};
+  ASSERT_TRUE(journal->commit(batch));
+  EXPECT_EQ(journal->value("longest").value()->size(), Journal::kMaxValueBytes);
+  EXPECT_EQ(journal->value("too long").value()->size(), Journal::kMaxValueBytes);
+}
+
 TEST_F(JournalTest, keeps_small_facts) {
   auto journal = open();
   Batch batch;

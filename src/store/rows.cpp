@@ -125,7 +125,7 @@ Status write_facts(Connection& connection, const std::vector<std::pair<std::stri
   if (values.empty()) return {};
   auto put = TRY(connection.prepare(kPutFact));
   for (const auto& [name, value] : values) {
-    put.bind(1, name).bind(2, std::string_view(value).substr(0, Journal::kMaxTextBytes));
+    put.bind(1, name).bind(2, std::string_view(value).substr(0, Journal::kMaxValueBytes));
     TRY_STATUS(put.run());
   }
   return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the questions to history take, over AUTOPILOT_HISTORY_ROWS records (default 100,000) of 1000 nodes
-// in two years: a file in a folder beside the temporary ones.
+// in two years: a file in a folder beside the temporary ones. Or over an existing history, the file or
+// database that AUTOPILOT_HISTORY names; history_rows.py fills it with millions.
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <chrono>
@@ -58,6 +59,12 @@ struct Fleet {
   std::unique_ptr<store::History> history;
 
   Fleet() {
+    if (const char* place = std::getenv("AUTOPILOT_HISTORY"))
+      open_existing(place);
+    else
+      fill();
+  }
+  void fill() {
     auto opened = store::History::open(folder / "history.db", samples::kBegin);
     if (!opened) std::abort();
     history = std::move(opened->history);
@@ -69,6 +76,11 @@ struct Fleet {
         records.push_back(record_of_fleet(random, done));
       if (!history->put(records)) std::abort();
     }
+  }
+  void open_existing(const std::string& place) {
+    auto opened = store::History::open_read_only(place);
+    if (!opened) std::abort();
+    history = std::move(*opened);
   }
 };
 
@@ -109,6 +121,35 @@ void failed_validations(benchmark::State& state) {
   ask(state, {.types = {"validation"}, .outcome = "failed", .since = kLastMonth, .limit = 1000});
 }
 BENCHMARK(failed_validations)->Unit(benchmark::kMillisecond);
+
+void one_job(benchmark::State& state) {
+  ask(state, {.job = "j17", .limit = 100});
+}
+BENCHMARK(one_job)->Unit(benchmark::kMillisecond);
+
+void faults_of_a_day(benchmark::State& state) {
+  ask(state, {.types = {"fault"}, .since = kLastMonth, .until = kLastMonth + hours{24}, .limit = 1000});
+}
+BENCHMARK(faults_of_a_day)->Unit(benchmark::kMillisecond);
+
+void newest_of_all(benchmark::State& state) {
+  ask(state, {.limit = 100});
+}
+BENCHMARK(newest_of_all)->Unit(benchmark::kMillisecond);
+
+void has_a_record(benchmark::State& state) {
+  const store::History& history = fleet();
+  while (state.KeepRunning())
+    benchmark::DoNotOptimize(history.has("fault", "r1400"));
+}
+BENCHMARK(has_a_record)->Unit(benchmark::kMillisecond);
+
+void what_it_holds(benchmark::State& state) {
+  const store::History& history = fleet();
+  while (state.KeepRunning())
+    benchmark::DoNotOptimize(history.status());
+}
+BENCHMARK(what_it_holds)->Unit(benchmark::kMillisecond);
 
 void faults_by_class(benchmark::State& state) {
   const store::History& history = fleet();

@@ -103,6 +103,23 @@ class ChartTest(ChartCase):
         self.assertIn({"name": "scratch", "mountPath": "/scratch"},
                       self.agent("additionalVolumeMounts: [{name: scratch, mountPath: /scratch}]")["volumeMounts"])
 
+    def test_history_outlives_the_pod_where_the_journal_does(self):
+        for values, is_kept in (("", False), ("profile: full", True), ("state: {kind: hostPath}", True),
+                                ("{profile: full, state: {kind: emptyDir}}", False)):
+            pod = self.pod(values)["spec"]
+            state = next(volume for volume in pod["volumes"] if volume["name"] == "state")
+            mounts = {mount["name"]: mount["mountPath"] for mount in self.agent(values)["volumeMounts"]}
+            self.assertEqual(mounts["state"], "/var/lib/autopilot", "history.db is in state_dir")
+            settings = self.helm.settings(values)
+            self.assertNotIn("path", settings.get("history", {}))
+            if is_kept:
+                self.assertEqual(state["hostPath"]["path"], "/var/lib/autopilot")
+                self.assertEqual([one["name"] for one in pod["initContainers"]], ["state-folder"])
+                self.assertNotIn("history", settings)
+            else:
+                self.assertEqual((state["emptyDir"], settings["history"]), ({"sizeLimit": "256Mi"}, {"bytes": "128MiB"}))
+        self.assertEqual(self.helm.settings("config: {history: {bytes: 32MiB}}")["history"], {"bytes": "32MiB"})
+
     def test_tls_is_off_until_somebody_wants_it(self):
         for values in ("", "tls: {mode: off}", 'tls: {mode: "off"}'):
             objects = self.helm.objects(values)

@@ -102,6 +102,7 @@ int main() {
       {"BandwidthAnswer", to_json(BandwidthAnswer{{}, {}, "wrong_result", "gpu 1", {}, kWrongHere})},
       {"ServersEnd", to_json(ServersEnd{})},
       {"ServersEnd", to_json(ServersEnd{"wrong_result", "gpu 1", kWrongHere})},
+      {"ServersEnd", to_json(ServersEnd{"no_memory", "gpu 1", ""})},
       {"CheckResult", to_json(sample_result())},
       {"CheckList", to_json(std::vector{sample_check(), CheckSummary{}})},
       {"Incident", to_json(sample_incident(), true)},

@@ -76,6 +76,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace jobs_v1_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace journal_boots_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace journal_mark_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -95,6 +98,9 @@ namespace kubectl_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
 namespace launch_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
+namespace learned_version_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
 namespace machine_kind_fuzz {
@@ -168,6 +174,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"job_memory_fuzz", job_memory_fuzz::run},
     FuzzTarget{"job_records_fuzz", job_records_fuzz::run},
     FuzzTarget{"jobs_v1_fuzz", jobs_v1_fuzz::run},
+    FuzzTarget{"journal_boots_fuzz", journal_boots_fuzz::run},
     FuzzTarget{"journal_mark_fuzz", journal_mark_fuzz::run},
     FuzzTarget{"json_fuzz", json_fuzz::run},
     FuzzTarget{"kmsg_fuzz", kmsg_fuzz::run},
@@ -175,6 +182,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"kubeconfig_fuzz", kubeconfig_fuzz::run},
     FuzzTarget{"kubectl_fuzz", kubectl_fuzz::run},
     FuzzTarget{"launch_fuzz", launch_fuzz::run},
+    FuzzTarget{"learned_version_fuzz", learned_version_fuzz::run},
     FuzzTarget{"machine_kind_fuzz", machine_kind_fuzz::run},
     FuzzTarget{"module_fuzz", module_fuzz::run},
     FuzzTarget{"nccl_report_fuzz", nccl_report_fuzz::run},

@@ -121,6 +121,29 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(harness.run("history", "export", "--history", second)[1], text, "the history is unharmed")
         self.assertEqual(harness.run("history", "export", first, "--history", second)[0], 0, "an export replaces an export")
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to give the folder to the user of an agent")
+    def test_the_agent_can_open_what_root_imports(self):
+        user = 65533
+        tickets = os.path.join(self.folder, "tickets.jsonl")  # that only root can read
+        write_lines(tickets, TICKET)
+        os.chmod(tickets, 0o600)
+        os.chmod(self.folder, 0o755)
+        state = os.path.join(self.folder, "state")
+        os.mkdir(state, 0o700)
+        os.chown(state, user, user)
+        history = os.path.join(state, "history.db")
+        for _ in range(2):
+            code, text, errors = harness.run("history", "import", tickets, "--history", history)
+            self.assertEqual((code, text), (0, f"1 record imported into {history}\n"), errors)
+            for name in os.listdir(state):
+                self.assertEqual(os.stat(os.path.join(state, name)).st_uid, user, name)
+        self.assertIn("history.db", os.listdir(state))
+        os.chown(history + ".lock", 0, 0)
+        code, _, errors = harness.run("history", "import", tickets, "--history", history)
+        self.assertEqual(code, 70)
+        self.assertIn("it is opened as the user that owns " + history, errors)
+        self.assertIn("with chown", errors)
+
     def test_a_record_of_the_future_is_refused(self):
         late = os.path.join(self.folder, "late.jsonl")
         write_lines(late, {**TICKET, "begin": "2226-01-01T00:00:00Z", "end": "2226-01-02T00:00:00Z"})

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from html.parser import HTMLParser
 
+import chromium
 import harness
 
 NOW = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
@@ -122,6 +123,28 @@ class ReportTest(unittest.TestCase):
         self.assertFalse({"script", "link", "img", "iframe"} & set(page.elements))
         self.assertFalse({"src", "href", "onload"} & page.attributes)
         self.assertIn("&lt;script&gt;alert(1)&lt;/script&gt;", text)
+
+    @unittest.skipUnless(chromium.program(), "needs chromium (tools/install-deps.sh extras)")
+    def test_the_page_fits_phones_screens_and_paper_in_a_browser(self):
+        long_name = "gpu-node-with-a-long-name-" + "x" * 100
+        files = self.fleet() + [self.history("long", [node_versions(long_name)] + [
+            fault(f"{long_name}-{i}", long_name, 20 * i, 20 * i - 5) for i in range(1, 4)])]
+        path = os.path.join(self.folder, "report.html")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.run_verb("report", "--history", *files, "-o", "html"))
+        with chromium.Page(path) as page:
+            self.assertEqual(page.evaluate("document.title"), "Autopilot report")
+            for dark in (False, True):
+                for width in (320, 768, 1280):
+                    page.show(width, dark)
+                    self.assertEqual(page.overflow(), 0, f"{width} pixels")
+                for selector in ("h1", "h2", "th", "td", "p"):
+                    self.assertGreater(page.contrast(selector), 4.5, f"{selector}, dark: {dark}")
+            page.show(794, dark=True, media="print")  # A4
+            self.assertEqual(page.overflow(), 0)
+            self.assertGreater(page.contrast("td"), 7, "dark text on white paper")
+            self.assertTrue(page.pdf().startswith(b"%PDF-"))
+            self.assertEqual(page.problems, [])
 
     def test_an_empty_history_makes_no_figure(self):
         found = self.report("--history", self.history("empty", []))

@@ -2,27 +2,21 @@
 #include "agent/jobs/action_ledger.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
 #include <filesystem>
 #include <optional>
-#include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 #include "api/job_findings.hpp"
 #include "api/json.hpp"
 #include "core/word_table.hpp"
-#include "host/files/fd.hpp"
 #include "host/files/files.hpp"
+#include "host/files/replace_file.hpp"
 
 namespace autopilot::agent {
 namespace {
 
 constexpr int kActionsVersion = 1;
-constexpr mode_t kActionsMode = 0600;
 
 constexpr WordTable<ActionState, 4> kActionStates{{{ActionState::begun, "begun"},
                                                    {ActionState::done, "done"},
@@ -60,38 +54,6 @@ struct ActionFile {
 
 ActionFile read_action_file(const api::JsonObject& object) {
   return {.version = object.small_integer("version"), .actions = object.list("actions", read_action)};
-}
-
-Status write_all(int fd, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail_errno(errno, path);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(fd) != 0) return fail_errno(errno, path);
-  return {};
-}
-
-// The name of a new file is durable when its folder is.
-Status sync_folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  const host::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd || ::fsync(fd.get()) != 0) return fail_errno(errno, folder);
-  return {};
-}
-
-// A reader finds the old text or the new one, whenever this process ends.
-Status replace_file(const std::string& path, std::string_view text) {
-  const std::string next = path + ".next";
-  {
-    const host::Fd fd(
-        ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kActionsMode));
-    if (!fd) return fail_errno(errno, next);
-    TRY_STATUS(write_all(fd.get(), text, next));
-  }
-  if (std::rename(next.c_str(), path.c_str()) != 0) return fail_errno(errno, path);
-  return sync_folder_of(path);
 }
 
 }  // namespace
@@ -153,7 +115,7 @@ Status ActionLedger::put(const ActionEntry& entry) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
   if (error) return fail_errno(error.value(), "folder of " + path_);
-  TRY_STATUS(replace_file(path_, format_actions(next)));
+  TRY_STATUS(host::replace_file(path_, format_actions(next)));
   entries_ = std::move(next);
   return {};
 }

@@ -43,13 +43,6 @@ constexpr std::array kFound{kHostToDevice, kDaxpy, kDgemm, kBf16, kWrong};
 constexpr std::string_view kComputeWrong = "compute_wrong";
 constexpr std::string_view kWrongNumbers = "computed wrong results";
 
-std::optional<double> fp64_peak(const catalog::GpuPeaks& peaks) {
-  return peaks.fp64_tensor_teraflops ? peaks.fp64_tensor_teraflops : peaks.fp64_teraflops;
-}
-std::optional<double> bf16_peak(const catalog::GpuPeaks& peaks) {
-  return peaks.bf16_teraflops;
-}
-
 constexpr std::array<Rate, 3> kRates{{
     {kDaxpy, "daxpy", "GB/s", memory_peak, "gpu.memory_bandwidth.peak_share",
      "gpu.memory_bandwidth.sibling_share", "gpu.memory_bandwidth.own_share"},

@@ -12,6 +12,7 @@
 #include "cli/output/layout.hpp"
 #include "cli/output/table.hpp"
 #include "core/action.hpp"
+#include "core/database_place.hpp"
 #include "learning/record_check.hpp"
 #include "learning/record_words.hpp"
 
@@ -132,10 +133,10 @@ std::string render_history(std::span<const learning::HistoryRecord> records, con
   return render_columns({"BEGIN (UTC)", "TYPE", "GPU", "SUMMARY"}, std::move(rows), style);
 }
 
-std::string render_history_status(const std::string& path, const store::HistoryStatus& status,
+std::string render_history_status(const std::string& place, const store::HistoryStatus& status,
                                   const TableStyle& style) {
   std::vector<Row> rows;
-  rows.push_back({{"file"}, {path}});
+  rows.push_back({{is_postgres(place) ? "database" : "file"}, {place}});
   rows.push_back({{"bytes"}, {std::to_string(status.bytes)}});
   if (status.oldest) rows.push_back({{"oldest"}, {format_time(*status.oldest)}});
   if (status.newest) rows.push_back({{"newest"}, {format_time(*status.newest)}});

@@ -17,7 +17,7 @@ namespace autopilot::cli {
 // One row for each record, in their order.
 [[nodiscard]] std::string render_history(std::span<const learning::HistoryRecord> records,
                                          const TableStyle& style);
-[[nodiscard]] std::string render_history_status(const std::string& path, const store::HistoryStatus& status,
+[[nodiscard]] std::string render_history_status(const std::string& place, const store::HistoryStatus& status,
                                                 const TableStyle& style);
 
 // RFC 4180, with a line end: type, id, cluster, node, gpu, job, begin, end, outcome, summary. A text that a

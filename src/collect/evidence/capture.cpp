@@ -3,11 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "collect/evidence/dump_capture.hpp"
@@ -163,75 +159,19 @@ Result<EvidenceIndex> capture_evidence(EvidenceStore& store, const EvidenceSourc
   return folder.finish();
 }
 
-class EvidenceCapture::Worker {
- public:
-  Worker(std::shared_ptr<EvidenceStore> store, EvidenceSources sources, EvidenceDeadlines deadlines)
-      : store_(std::move(store)), sources_(std::move(sources)), deadlines_(deadlines) {}
-
-  static void start(const std::shared_ptr<Worker>& worker) {
-    std::thread([worker] { worker->work(); }).detach();
-  }
-  void stop() {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-    waiting_.notify_all();
-  }
-  bool add(EvidenceRequest request) {
-    const std::lock_guard lock(mutex_);
-    if (requests_.size() >= kMaxWaiting) return false;
-    requests_.push_back(std::move(request));
-    waiting_.notify_all();
-    return true;
-  }
-  std::vector<Outcome> take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(finished_, {});
-  }
-
- private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      waiting_.wait(lock, [this] { return is_stopped_ || !requests_.empty(); });
-      if (is_stopped_) return;
-      const EvidenceRequest request = std::move(requests_.front());
-      requests_.pop_front();
-      lock.unlock();
-      auto index = capture_evidence(*store_, sources_, request, runner_, deadlines_);
-      lock.lock();
-      if (finished_.size() < kMaxFinished) finished_.push_back({request.finding, std::move(index)});
-    }
-  }
-
-  static constexpr std::size_t kMaxFinished = 256;
-
-  const std::shared_ptr<EvidenceStore> store_;
-  const EvidenceSources sources_;
-  const EvidenceDeadlines deadlines_;
-  DeadlineRunner runner_;
-  std::mutex mutex_;
-  std::condition_variable waiting_;
-  bool is_stopped_ = false;
-  std::deque<EvidenceRequest> requests_;
-  std::vector<Outcome> finished_;
-};
-
 EvidenceCapture::EvidenceCapture(std::shared_ptr<EvidenceStore> store, EvidenceSources sources,
                                  EvidenceDeadlines deadlines)
-    : worker_(std::make_shared<Worker>(std::move(store), std::move(sources), deadlines)) {
-  Worker::start(worker_);
-}
-
-EvidenceCapture::~EvidenceCapture() {
-  worker_->stop();
-}
+    : thread_(kMaxWaiting, [store = std::move(store), sources = std::move(sources), deadlines,
+                            runner = DeadlineRunner()](const EvidenceRequest& request) mutable {
+        return Outcome{request.finding, capture_evidence(*store, sources, request, runner, deadlines)};
+      }) {}
 
 bool EvidenceCapture::start(EvidenceRequest request) {
-  return worker_->add(std::move(request));
+  return thread_.add(std::move(request));
 }
 
 std::vector<EvidenceCapture::Outcome> EvidenceCapture::take_finished() {
-  return worker_->take();
+  return thread_.take();
 }
 
 }  // namespace autopilot::collect

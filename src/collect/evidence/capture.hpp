@@ -13,6 +13,7 @@
 #include "collect/rank_environment.hpp"
 #include "collect/ras/ras_source.hpp"
 #include "collect/seen_jobs.hpp"
+#include "collect/task_thread.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "host/host.hpp"
@@ -63,7 +64,8 @@ inline constexpr std::size_t kMaxEvidenceNamespaces = 4;
                                                      const EvidenceRequest& request, DeadlineRunner& runner,
                                                      const EvidenceDeadlines& deadlines = {});
 
-// The same on a thread of its own, one request after the other. Thread-safe.
+// The same on a thread of its own, one request after the other. Thread-safe. The destructor does not wait: a
+// capture in progress ends by itself.
 class EvidenceCapture {
  public:
   static constexpr std::size_t kMaxWaiting = 8;
@@ -75,19 +77,13 @@ class EvidenceCapture {
 
   EvidenceCapture(std::shared_ptr<EvidenceStore> store, EvidenceSources sources,
                   EvidenceDeadlines deadlines = {});
-  EvidenceCapture(const EvidenceCapture&) = delete;
-  EvidenceCapture& operator=(const EvidenceCapture&) = delete;
-  // Does not wait: a capture in progress ends by itself.
-  ~EvidenceCapture();
-
   // False: kMaxWaiting requests wait already; this one is dropped.
   [[nodiscard]] bool start(EvidenceRequest request);
   // Since the last call, in the order of the requests.
   [[nodiscard]] std::vector<Outcome> take_finished();
 
  private:
-  class Worker;
-  std::shared_ptr<Worker> worker_;
+  TaskThread<EvidenceRequest, Outcome> thread_;
 };
 
 }  // namespace autopilot::collect

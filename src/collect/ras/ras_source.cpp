@@ -2,16 +2,13 @@
 #include "collect/ras/ras_source.hpp"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "collect/ras/rank_map.hpp"
+#include "collect/task_thread.hpp"
 #include "host/files/fd.hpp"
 #include "host/process/process_handle.hpp"
 
@@ -146,53 +143,14 @@ bool shares_namespace(const SeenJobs& jobs, const SeenJob& job, std::uint64_t na
 
 }  // namespace
 
-// Asks one question after the other on its thread.
-class RasSource::Worker {
+// Asks one question after the other.
+class RasSource::Worker final : public TaskThread<Question, Reply> {
  public:
-  Worker(AskRas ask, Duration patience) : ask_(std::move(ask)), patience_(patience) {}
-
-  static void start(const std::shared_ptr<Worker>& worker) {
-    std::thread([worker] { worker->work(); }).detach();
-  }
-  void stop() {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-    waiting_.notify_all();
-  }
-  // The schedule has one open question per job at most.
-  void ask(Question question) {
-    const std::lock_guard lock(mutex_);
-    questions_.push_back(std::move(question));
-    waiting_.notify_all();
-  }
-  std::vector<Reply> take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(replies_, {});
-  }
-
- private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      waiting_.wait(lock, [this] { return is_stopped_ || !questions_.empty(); });
-      if (is_stopped_) return;
-      Question question = std::move(questions_.front());
-      questions_.pop_front();
-      lock.unlock();
-      std::string job = question.job;
-      auto answer = reply_to(ask_, std::move(question), host::mono_now() + patience_);
-      lock.lock();
-      replies_.push_back({std::move(job), std::move(answer)});
-    }
-  }
-
-  const AskRas ask_;
-  const Duration patience_;
-  std::mutex mutex_;
-  std::condition_variable waiting_;
-  bool is_stopped_ = false;
-  std::deque<Question> questions_;
-  std::vector<Reply> replies_;
+  Worker(AskRas ask, Duration patience)
+      : TaskThread(kMaxJobs, [ask = std::move(ask), patience](Question question) {
+          std::string job = question.job;
+          return Reply{std::move(job), reply_to(ask, std::move(question), host::mono_now() + patience)};
+        }) {}
 };
 
 // When which job is asked, and what of the replies becomes a record.
@@ -236,6 +194,9 @@ class RasSource::Schedule {
     }
     return questions;
   }
+
+  // The question is not asked now: too many about jobs that have ended still wait.
+  void postpone(const std::string& job) { asked_.at(job).is_open = false; }
 
   [[nodiscard]] std::vector<std::string> problems() const {
     std::vector<std::string> problems;
@@ -310,20 +271,16 @@ class RasSource::Schedule {
 };
 
 RasSource::RasSource(AskRas ask, EnvironmentOf environment_of, RasSettings settings)
-    : worker_(std::make_shared<Worker>(std::move(ask), settings.patience)),
-      schedule_(std::make_unique<Schedule>(std::move(environment_of), std::move(settings))) {
-  Worker::start(worker_);
-}
+    : worker_(std::make_unique<Worker>(std::move(ask), settings.patience)),
+      schedule_(std::make_unique<Schedule>(std::move(environment_of), std::move(settings))) {}
 
-RasSource::~RasSource() {
-  worker_->stop();
-}
+RasSource::~RasSource() = default;
 
 void RasSource::poll(const SeenJobs& jobs, WallTime now, std::vector<jobs::Record>& records) {
   for (const Reply& reply : worker_->take())
     schedule_->take(reply, now, records);
-  for (Question& question : schedule_->due(jobs, now))
-    worker_->ask(std::move(question));
+  for (const Question& question : schedule_->due(jobs, now))
+    if (!worker_->add(question)) schedule_->postpone(question.job);
 }
 
 std::vector<std::string> RasSource::not_seen() const {

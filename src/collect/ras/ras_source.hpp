@@ -46,7 +46,7 @@ class RasSource final : public Source {
   class Worker;
   class Schedule;
 
-  std::shared_ptr<Worker> worker_;
+  std::unique_ptr<Worker> worker_;
   std::unique_ptr<Schedule> schedule_;
 };
 

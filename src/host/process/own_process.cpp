@@ -6,12 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
+#include <filesystem>
+#include <grp.h>
 #include <link.h>
 #include <linux/capability.h>
 #include <malloc.h>
+#include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +29,24 @@ constexpr int kKeptBytes = 128 * 1024;
 // Small blocks that were freed are joined with their neighbours at once. Otherwise each large block, asked
 // for or freed, searches all of them.
 constexpr int kUnjoinedBytes = 0;
+
+struct FileOwner {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+// Of the file, or of the nearest folder above it that is there.
+Result<FileOwner> owner_of(const std::string& path) {
+  struct stat status {};
+  // A link that another user made may name any file.
+  if (::lstat(path.c_str(), &status) == 0 && status.st_uid != 0)
+    return FileOwner{status.st_uid, status.st_gid};
+  for (std::filesystem::path next = path; ::stat(next.c_str(), &status) != 0;) {
+    if (errno != ENOENT) return fail_errno(errno, next.string());
+    next = next.has_parent_path() ? next.parent_path() : std::filesystem::path(".");
+  }
+  return FileOwner{status.st_uid, status.st_gid};
+}
 
 }  // namespace
 
@@ -95,6 +117,17 @@ Status keep_capabilities(Capabilities kept) {
   }
   if (::syscall(SYS_capset, &header, words.data()) != 0) return fail_errno(errno, "drop capabilities");
   return {};
+}
+
+Result<bool> become_owner_of(const std::string& path) {
+  if (::geteuid() != 0) return false;
+  const FileOwner owner = TRY(owner_of(path));
+  if (owner.uid == 0) return false;
+  const std::string what = "cannot become the owner of " + path + ", uid " + std::to_string(owner.uid);
+  if (::setgroups(0, nullptr) != 0) return fail_errno(errno, what);
+  if (::setresgid(owner.gid, owner.gid, owner.gid) != 0) return fail_errno(errno, what);
+  if (::setresuid(owner.uid, owner.uid, owner.uid) != 0) return fail_errno(errno, what);
+  return true;
 }
 
 void keep_standard_streams_taken() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/result.hpp"
 
@@ -36,6 +37,12 @@ inline constexpr Capabilities kEnterNamespaces = Capabilities{1} << 21 | Capabil
 // Gives up all others, for ever: programs that are started get none, also as root and from their files. For
 // the calling thread and what it starts: the process must have one.
 [[nodiscard]] Status keep_capabilities(Capabilities kept);
+
+// If this process is root, and the file belongs to another user, becomes that user and its group for good:
+// what it then creates beside the file belongs to that user. Of a missing file, the owner of the nearest
+// folder above counts. True: it did. Errors: denied, or those of the file system. For the whole process: call
+// it before the first thread starts.
+[[nodiscard]] Result<bool> become_owner_of(const std::string& path);
 
 // A file that is opened later must not get the number of a standard stream that the caller has closed: until
 // then nothing is there to read, and writing fails. Call it first.

@@ -3,10 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <link.h>
 #include <memory>
 #include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include "core/parse.hpp"
@@ -73,6 +79,74 @@ TEST(OwnCode, what_is_not_needed_is_no_longer_mapped_and_the_program_goes_on) {
   unmap_own_code();
   EXPECT_LT(resident_pages_of_files(), all * 3 / 4);
   EXPECT_EQ(touch_everything(), sum);
+}
+
+constexpr uid_t kOwner = 65533;
+
+// A folder of another user.
+class OwnerOfAFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root, to give a folder to another user";
+    std::string name = "/tmp/autopilot-owner-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    ASSERT_EQ(::chown(folder_.c_str(), kOwner, kOwner), 0);
+  }
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+  // Writes `created` as a process that became the owner of `path`, or did not: "no", or the error.
+  void write_as_owner_of(const std::string& path, const std::string& created, const std::string& answer) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto became = become_owner_of(path);
+      const std::string found = became ? (*became ? "yes" : "no") : became.error().what;
+      std::ofstream(created) << "x";
+      // No way back.
+      ::_exit(found == answer && (answer != "yes" || ::setuid(0) != 0) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "the child exits with 0 if the answer is " << answer;
+  }
+  static std::int64_t owner_of(const std::string& path) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0 ? std::int64_t{status.st_uid} : -1;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(OwnerOfAFile, can_open_what_is_created_beside_it) {
+  const std::string file = folder_ + "/history.db";
+  write_as_owner_of(file, file, "yes");  // of the folder: the file is missing
+  EXPECT_EQ(owner_of(file), kOwner);
+  write_as_owner_of(file, file + "-wal", "yes");
+  EXPECT_EQ(owner_of(file + "-wal"), kOwner);
+  write_as_owner_of(folder_ + "/a/b/history.db", folder_ + "/lock", "yes");
+  EXPECT_EQ(owner_of(folder_ + "/lock"), kOwner);
+}
+
+TEST_F(OwnerOfAFile, is_root_where_root_made_the_file) {
+  const std::string file = folder_ + "/root.db";
+  std::ofstream(file) << "x";
+  write_as_owner_of(file, folder_ + "/beside", "no");
+  EXPECT_EQ(owner_of(folder_ + "/beside"), 0);
+}
+
+TEST_F(OwnerOfAFile, is_not_root_for_a_link_of_another_user) {
+  const std::string link = folder_ + "/link.db";
+  std::filesystem::create_symlink("/etc/hostname", link);
+  ASSERT_EQ(::lchown(link.c_str(), kOwner, kOwner), 0);
+  write_as_owner_of(link, folder_ + "/beside", "yes");
+  EXPECT_EQ(owner_of(folder_ + "/beside"), kOwner);
+}
+
+TEST_F(OwnerOfAFile, is_unknown_below_a_file) {
+  std::ofstream(folder_ + "/file") << "x";
+  write_as_owner_of(folder_ + "/file/history.db", folder_ + "/beside",
+                    folder_ + "/file/history.db: Not a directory");
 }
 
 }  // namespace

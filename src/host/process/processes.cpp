@@ -122,6 +122,13 @@ Result<Duration> read_run_delay(const Files& files, std::int64_t pid) {
   return parse_run_delay(text);
 }
 
+Result<std::vector<std::int64_t>> list_processes(const Files& files) {
+  std::vector<std::int64_t> pids;
+  for (const std::string& name : TRY(files.list(kProc)))
+    if (const auto pid = parse_number<std::int64_t>(name)) pids.push_back(*pid);
+  return pids;
+}
+
 Result<Tasks> read_tasks(const Files& files) {
   Tasks tasks;
   std::optional<Error> problem;
@@ -140,6 +147,8 @@ Result<Tasks> read_tasks(const Files& files) {
     ++tasks.looked_at;
     if (task->state == 'Z')
       tasks.zombies.push_back(*std::move(task));
+    else if (task->state == 'T' || task->state == 't')
+      tasks.stopped.push_back(*std::move(task));
     else if (task->state == 'D' && ++tasks.blocked_count <= Tasks::kMostBlocked)
       tasks.blocked.push_back(describe(files, *std::move(task)));
   }

@@ -73,6 +73,7 @@ struct Tasks {
 
   std::vector<BlockedTask> blocked;  // beyond kMostBlocked they are only counted
   std::vector<TaskState> zombies;    // ended and not collected by their parent
+  std::vector<TaskState> stopped;    // by a signal (T) or a debugger (t)
   std::size_t blocked_count = 0;
   std::size_t looked_at = 0;
   std::size_t left_out = 0;  // beyond kMostLookedAt
@@ -81,6 +82,9 @@ struct Tasks {
 // Reads every process once, without its further threads. A process that ends meanwhile is not an error; an
 // error means that no process could be read.
 [[nodiscard]] Result<Tasks> read_tasks(const Files& files);
+
+// The processes that are visible, in no particular order.
+[[nodiscard]] Result<std::vector<std::int64_t>> list_processes(const Files& files);
 
 // The rows of /proc/<pid>/cgroup: the container, the pod's UID and the batch job that the paths name, in the
 // words of containerd, CRI-O, Docker, Podman and Slurm, cgroup v1 and v2. Other rows say nothing.

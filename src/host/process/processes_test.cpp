@@ -81,10 +81,13 @@ TEST(Tasks, tells_who_is_blocked_and_who_was_not_collected) {
   folder.write("/proc/43/wchan", "0");
   folder.write("/proc/44/stat", row(44, "sh", 'Z', 42, "0"));
   folder.write("/proc/45/comm", "ended meanwhile");
+  folder.write("/proc/46/stat", row(46, "vim", 'T', 1, "0"));
   folder.write("/proc/uptime", "1.0 1.0");
   const auto tasks = read_tasks(Files(folder.path()));
   ASSERT_TRUE(tasks) << tasks.error().what;
-  EXPECT_EQ(tasks->looked_at, 4U);
+  EXPECT_EQ(tasks->looked_at, 5U);
+  ASSERT_THAT(tasks->stopped, SizeIs(1));
+  EXPECT_EQ(tasks->stopped[0].pid, 46);
   ASSERT_THAT(tasks->blocked, SizeIs(2));
   EXPECT_EQ(tasks->blocked[0].switches, 42U);
   EXPECT_EQ(tasks->blocked[0].waits_in, "rpc_wait_bit_killable");

@@ -38,6 +38,10 @@ std::string sentence_of(const Deviation& deviation) {
   return deviation.nic.empty() ? text : std::string(deviation.nic) + ": " + text;
 }
 
+bool means(Sign found, Sign wanted) {
+  return found == wanted || (found == Sign::delayed && wanted == Sign::hint);
+}
+
 // The deviations of one rank, sorted by what they mean.
 class RankDeviations {
  public:
@@ -58,7 +62,7 @@ class RankDeviations {
   [[nodiscard]] DeviationList with(Sign sign, std::initializer_list<Table> tables) const {
     DeviationList found;
     for (const Deviation* each : used_)
-      if (each->rule->sign == sign && std::ranges::count(tables, info(each->rule->metric).table) > 0)
+      if (means(each->rule->sign, sign) && std::ranges::count(tables, info(each->rule->metric).table) > 0)
         found.push_back(each);
     return found;
   }
@@ -173,7 +177,7 @@ std::optional<RankAccusation> accuse_host(const RankDeviations& signs, const Job
   const bool is_stopped = !found.empty();
   const bool idles =
       signs.shows(Sign::idle, {Table::gpu}) && signs.shows(Sign::hint, {Table::process, Table::host});
-  const bool waits_for_processor = signs.has("run_delay_high");
+  const bool waits_for_processor = signs.shows(Sign::delayed, {Table::process});
   const bool starves = job.is_slow && signs.shows(Sign::hint, {Table::process}) &&
                        (waits_for_processor || signs.shows(Sign::hint, {Table::host}));
   if (!is_stopped && !(job.is_synchronous && (idles || starves))) return std::nullopt;

@@ -189,11 +189,23 @@ TEST(Blame, replicas_with_different_load_are_not_accused) {
 }
 
 TEST(Blame, hints_alone_accuse_no_part) {
-  // A process that waits for a processor in a slow job says by itself what holds it up.
   for (const PeerRule& rule : peer_rules())
-    if (rule.sign == Sign::hint && rule.signal != "run_delay_high") {
+    if (rule.sign == Sign::hint) {
       EXPECT_EQ(judge_signals({rule.signal}).verdict, BlameVerdict::none) << rule.signal;
     }
+}
+
+TEST(Blame, a_delayed_process_accuses_its_host_only_while_the_job_is_slow) {
+  int rules = 0;
+  for (const PeerRule& rule : peer_rules()) {
+    if (rule.sign != Sign::delayed) continue;
+    ++rules;
+    EXPECT_EQ(judge_signals({rule.signal}).verdict, BlameVerdict::culprit_host) << rule.signal;
+    const JobCondition normal{true, false, RoleSource::declared};
+    EXPECT_EQ(judge_signals({rule.signal}, normal).verdict, BlameVerdict::none) << rule.signal;
+    EXPECT_EQ(judge_signals({rule.signal, "util_low"}, normal).verdict, BlameVerdict::culprit_host);
+  }
+  EXPECT_GT(rules, 0);
 }
 
 TEST(Blame, a_rank_without_a_gpu_never_accuses_a_gpu) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "jobs/detectors/amounts.hpp"
+#include "jobs/detectors/leaf_noise.hpp"
 #include "jobs/detectors/network_ports.hpp"
 
 namespace autopilot::jobs {
@@ -64,11 +65,11 @@ struct NetworkMinute {
       found.push_back(port_evidence("nic_link_downed",
                                     name + " went down " + std::to_string(sign.downs) + " times in 5 minutes",
                                     time, sign.downs, kMissing));
-    if (sign.has_errors)
-      found.push_back(compare(port, "nic_errors_high", Metric::nic_errors, minute.errors, sign.errors_peers));
-    if (sign.retransmits)
+    if (sign.errors.holds)
+      found.push_back(compare(port, "nic_errors_high", Metric::nic_errors, minute.errors, sign.errors.peers));
+    if (sign.retransmits.holds)
       found.push_back(compare(port, "nic_retransmits_high", Metric::nic_retransmits, minute.retransmits,
-                              sign.retransmits_peers));
+                              sign.retransmits.peers));
     if (sign.is_low || sign.is_asymmetric)
       found.push_back(compare(port, sign.is_asymmetric ? "nic_asymmetric" : "nic_tx_low",
                               Metric::nic_tx_bytes_s, sign.traffic, sign.traffic_peers));
@@ -83,18 +84,25 @@ bool reaches_share(std::size_t count, std::size_t all, double share) {
 }
 
 // Other jobs fill the leaf: many notifications on its ports, and no sign of a fault.
-bool is_congested(const NetworkMinute& minute, const NetworkLayout::Leaf& leaf) {
+bool is_congested(const NetworkMinute& minute, const std::vector<std::uint32_t>& ports) {
   std::size_t marked = 0;
-  for (const std::uint32_t port : leaf.ports) {
+  for (const std::uint32_t port : ports) {
     const PortSigns& sign = minute.signs[port];
-    if (sign.is_hard() || sign.has_errors) return false;
+    if (sign.is_hard() || sign.errors.holds) return false;
     marked += sign.is_congested ? 1 : 0;
   }
-  return reaches_share(marked, leaf.ports.size(), kLeafShare);
+  return reaches_share(marked, ports.size(), kLeafShare);
 }
 
-// Ports with errors below one leaf, whatever their rail, that are more than faults of ports.
-constexpr std::size_t kLeastOfLeaf = 3;
+// The ports to ask: of a job with one node below the leaf, each rail has one port only.
+std::vector<std::uint32_t> ports_to_compare(const NetworkLayout& layout, const NetworkLayout::Leaf& leaf) {
+  if (leaf.ports.size() > 1) return leaf.ports;
+  std::vector<std::uint32_t> ports;
+  for (const NetworkLayout::Leaf& rail :
+       std::ranges::equal_range(layout.leaves, leaf.name, {}, &NetworkLayout::Leaf::name))
+    ports.insert(ports.end(), rail.ports.begin(), rail.ports.end());
+  return ports;
+}
 
 // The ports of a leaf that have a fault, if they are too many for faults of ports.
 std::vector<std::uint32_t> faulty_ports(const NetworkMinute& minute, const NetworkLayout::Leaf& leaf) {
@@ -105,8 +113,9 @@ std::vector<std::uint32_t> faulty_ports(const NetworkMinute& minute, const Netwo
   std::size_t with_fault = 0;
   for (const std::uint32_t port : leaf.ports) {
     const PortSigns& sign = minute.signs[port];
-    const bool retransmits = sign.retransmits && !(minute.minutes[port].retransmits < kSecondary * most);
-    const bool has_fault = sign.is_hard() || sign.has_errors || retransmits;
+    const bool retransmits =
+        sign.retransmits.holds && !(minute.minutes[port].retransmits < kSecondary * most);
+    const bool has_fault = sign.is_hard() || sign.errors.holds || retransmits;
     with_fault += has_fault ? 1 : 0;
     if (has_fault || (sign.is_low && !sign.is_congested)) faulty.push_back(port);
   }
@@ -132,23 +141,27 @@ std::string share_text(std::size_t count, std::size_t all, const NetworkLayout::
 // Findings of leaves, and the ports that they explain.
 class LeafJudge {
  public:
-  explicit LeafJudge(const NetworkMinute& minute) : minute_(minute), explained_(minute.signs.size(), false) {
+  LeafJudge(const NetworkMinute& minute, std::span<const NoisyPort> elsewhere)
+      : minute_(minute), explained_(minute.signs.size(), false), held_(minute.signs.size(), false) {
     std::set<std::string_view> names;
     for (const NetworkLayout::Leaf& leaf : minute.layout.leaves) {
       names.insert(leaf.name);
-      if (is_congested(minute, leaf)) {
+      if (is_congested(minute, ports_to_compare(minute.layout, leaf))) {
         add_congestion(leaf);
       } else if (const auto ports = faulty_ports(minute, leaf); !ports.empty()) {
         add_leaf(leaf, ports);
       }
     }
-    join_rails();
+    join_rails(elsewhere);
+    hold_ports(elsewhere);
     if (leaves_.size() >= 2 &&
         static_cast<double>(leaves_.size()) > kFabricShare * static_cast<double>(names.size()))
       join_leaves(names.size());
   }
 
   [[nodiscard]] bool explains(std::uint32_t port) const { return explained_[port]; }
+  // Errors of the port do not accuse it: they may be those of its leaf.
+  [[nodiscard]] bool holds(std::uint32_t port) const { return held_[port]; }
   void move_findings(std::vector<NetworkFinding>& findings) {
     for (auto& [name, finding] : leaves_)
       findings.push_back(std::move(finding));
@@ -185,46 +198,39 @@ class LeafJudge {
     add_evidence(finding, minute_, ports);
   }
 
-  // A leaf whose ports have errors in turn, on several rails: never enough at once on one of them.
-  void join_rails() {
-    struct Faulty {
-      std::set<std::string_view> nodes;
-      std::vector<std::uint32_t> ports;
-      std::size_t all = 0;
-      float most = 0;  // retransmissions of one port
-    };
-    std::map<std::string_view, Faulty> leaves;
-    for (const NetworkLayout::Leaf& leaf : minute_.layout.leaves)
-      for (const std::uint32_t port : leaf.ports)
-        if (const float rate = minute_.minutes[port].retransmits; std::isfinite(rate))
-          leaves[leaf.name].most = std::max(leaves[leaf.name].most, rate);
+  // A leaf whose ports have errors in turn, on several rails, or on nodes of other jobs: never enough at once
+  // on one rail of the job.
+  void join_rails(std::span<const NoisyPort> elsewhere) {
+    const NoiseOfLeaves noise = noise_of_leaves(minute_.layout, minute_.signs, elsewhere, NoiseSpan::lasting);
     for (const NetworkLayout::Leaf& leaf : minute_.layout.leaves) {
-      Faulty& faulty = leaves[leaf.name];
-      faulty.all += leaf.ports.size();
-      for (const std::uint32_t port : leaf.ports) {
-        const bool retransmits = minute_.signs[port].retransmits &&
-                                 !(minute_.minutes[port].retransmits < kSecondary * faulty.most);
-        if (!minute_.signs[port].has_errors && !retransmits) continue;
-        faulty.nodes.insert(minute_.layout.ports[port].node);
-        faulty.ports.push_back(port);
-      }
-    }
-    for (const NetworkLayout::Leaf& leaf : minute_.layout.leaves) {
-      const Faulty& faulty = leaves[leaf.name];
-      if (faulty.nodes.size() < 2 || faulty.ports.size() < kLeastOfLeaf) continue;
+      const LeafNoise& noisy = noise.at(leaf.name);
+      if (!noisy.is_of_leaf()) continue;
       for (const std::uint32_t port : leaf.ports)
         explained_[port] = true;
       if (leaves_.contains(leaf.name)) continue;
       NetworkFinding& finding = leaves_[leaf.name];
       finding.fault = NetworkFault::leaf;
       finding.culprit = {EntityKind::leaf, leaf.name, -1, {}};
-      finding.evidence.push_back(port_evidence(
-          "leaf_rail",
-          std::to_string(faulty.ports.size()) + " of " + std::to_string(faulty.all) + " ports below leaf " +
-              leaf.name + " have a fault, on " + std::to_string(faulty.nodes.size()) + " nodes",
-          minute_.time, static_cast<double>(faulty.ports.size()), kMissing));
-      add_evidence(finding, minute_, faulty.ports);
+      finding.evidence.push_back(port_evidence("leaf_rail", noise_text(leaf.name, noisy), minute_.time,
+                                               static_cast<double>(noisy.ports.size()), kMissing));
+      add_evidence(finding, minute_, noisy.ports);
     }
+  }
+
+  static std::string noise_text(const std::string& leaf, const LeafNoise& noisy) {
+    std::string text = std::to_string(noisy.ports.size()) + " of " + std::to_string(noisy.all) +
+                       " ports below leaf " + leaf + " have a fault, ";
+    if (noisy.elsewhere > 0) text += "and " + std::to_string(noisy.elsewhere) + " of other jobs, ";
+    return text + "on " + std::to_string(noisy.nodes.size()) + " nodes";
+  }
+
+  // The ports of a faulty leaf reach their limits one after the other: the first one is not a faulty port.
+  void hold_ports(std::span<const NoisyPort> elsewhere) {
+    for (const auto& [name, noisy] :
+         noise_of_leaves(minute_.layout, minute_.signs, elsewhere, NoiseSpan::recent))
+      if (noisy.is_of_leaf() || noisy.is_of_lone_node())
+        for (const std::uint32_t port : noisy.ports)
+          held_[port] = true;
   }
 
   void join_leaves(std::size_t all) {
@@ -242,26 +248,31 @@ class LeafJudge {
 
   const NetworkMinute& minute_;
   std::map<std::string, NetworkFinding> leaves_, congested_;
-  std::vector<bool> explained_;
+  std::vector<bool> explained_, held_;
 };
 
 // Rails on which so many ports retransmit, across leaves, that no single port is the cause.
 std::vector<bool> rails_with_common_cause(const NetworkMinute& minute, const LeafJudge& leaves) {
   std::vector<bool> common;
   for (const std::vector<std::uint32_t>& rail : minute.layout.rails) {
-    const auto soft = std::ranges::count_if(
-        rail, [&](std::uint32_t port) { return minute.signs[port].retransmits && !leaves.explains(port); });
+    const auto soft = std::ranges::count_if(rail, [&](std::uint32_t port) {
+      return minute.signs[port].retransmits.holds && !leaves.explains(port);
+    });
     common.push_back(static_cast<double>(soft) >
                      std::max(1.0, kRailShare * static_cast<double>(rail.size())));
   }
   return common;
 }
 
-std::optional<NetworkFault> fault_of(const PortSigns& sign, bool is_retransmission_common) {
+bool is_noisy(const CounterSign& sign) {
+  return sign.holds && sign.is_now;
+}
+
+std::optional<NetworkFault> fault_of(const PortSigns& sign, bool is_held, bool is_retransmission_common) {
   if (sign.is_down) return NetworkFault::link_down;
   if (sign.is_slow) return NetworkFault::link_speed;
   if (sign.is_flapping) return NetworkFault::flapping;
-  if (sign.is_noisy_now && (sign.has_errors || (sign.retransmits && !is_retransmission_common)))
+  if (!is_held && (is_noisy(sign.errors) || (is_noisy(sign.retransmits) && !is_retransmission_common)))
     return NetworkFault::retransmits;
   if (sign.is_asymmetric) return NetworkFault::asymmetric;
   if (sign.has_bounced) return NetworkFault::link_bounce;
@@ -272,7 +283,7 @@ void add_ports(const NetworkMinute& minute, const LeafJudge& leaves, std::vector
   const std::vector<bool> common = rails_with_common_cause(minute, leaves);
   for (std::uint32_t port = 0; port < minute.signs.size(); ++port) {
     if (leaves.explains(port)) continue;
-    const auto fault = fault_of(minute.signs[port], common[minute.layout.rail_of[port]]);
+    const auto fault = fault_of(minute.signs[port], leaves.holds(port), common[minute.layout.rail_of[port]]);
     if (!fault) continue;
     const NetworkPort& where = minute.layout.ports[port];
     NetworkFinding finding{*fault, {EntityKind::nic, where.node, -1, where.nic}, {}};
@@ -283,7 +294,7 @@ void add_ports(const NetworkMinute& minute, const LeafJudge& leaves, std::vector
   NetworkFinding finding{NetworkFault::fabric, {}, {}};
   for (std::size_t rail = 0; rail < common.size(); ++rail)
     for (const std::uint32_t port : minute.layout.rails[rail])
-      if (common[rail] && minute.signs[port].retransmits && !leaves.explains(port))
+      if (common[rail] && minute.signs[port].retransmits.holds && !leaves.explains(port))
         add_evidence(finding, minute, {port});
   findings.push_back(std::move(finding));
 }
@@ -295,12 +306,14 @@ class NetworkDetector::State {
   explicit State(std::vector<NetworkPort> ports)
       : layout_(make_layout(std::move(ports))), histories_(layout_) {}
 
-  std::vector<NetworkFinding> add(std::span<const PortMinute> given, WallTime time) {
+  std::vector<NetworkFinding> add(std::span<const PortMinute> given, WallTime time,
+                                  std::span<const NoisyPort> elsewhere) {
     std::vector<PortMinute> minutes(given.begin(), given.end());
     minutes.resize(layout_.ports.size());
     const std::vector<PortSigns> signs = histories_.add(layout_, minutes);
     const NetworkMinute minute{layout_, minutes, signs, time};
-    LeafJudge leaves(minute);
+    noisy_ = noisy_ports(layout_, signs);
+    LeafJudge leaves(minute, elsewhere);
     std::vector<NetworkFinding> findings;
     add_ports(minute, leaves, findings);
     leaves.move_findings(findings);
@@ -308,9 +321,12 @@ class NetworkDetector::State {
     return findings;
   }
 
+  [[nodiscard]] const std::vector<NoisyPort>& noisy() const { return noisy_; }
+
  private:
   NetworkLayout layout_;
   PortHistories histories_;
+  std::vector<NoisyPort> noisy_;
 };
 
 std::string_view to_string(NetworkFault fault) {
@@ -347,8 +363,13 @@ NetworkDetector::NetworkDetector(NetworkDetector&&) noexcept = default;
 NetworkDetector& NetworkDetector::operator=(NetworkDetector&&) noexcept = default;
 NetworkDetector::~NetworkDetector() = default;
 
-std::vector<NetworkFinding> NetworkDetector::add(std::span<const PortMinute> minutes, WallTime time) {
-  return state_->add(minutes, time);
+std::vector<NetworkFinding> NetworkDetector::add(std::span<const PortMinute> minutes, WallTime time,
+                                                 std::span<const NoisyPort> elsewhere) {
+  return state_->add(minutes, time, elsewhere);
+}
+
+const std::vector<NoisyPort>& NetworkDetector::noisy() const {
+  return state_->noisy();
 }
 
 }  // namespace autopilot::jobs

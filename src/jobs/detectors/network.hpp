@@ -51,6 +51,15 @@ enum class NetworkFault : std::uint8_t {
 // True: the fault accuses its culprit. False: for information, or evidence beside other signs.
 [[nodiscard]] bool is_accusing(NetworkFault fault);
 
+// A port that had errors or retransmissions far above its rail within the last 5 minutes.
+struct NoisyPort {
+  std::string node;
+  std::string nic;
+  std::string leaf;
+  float errors = 0, retransmits = 0;                     // rate of the last minute that was a hit; 0: none
+  bool holds_errors = false, holds_retransmits = false;  // in 3 of 5 minutes
+};
+
 struct NetworkFinding {
   NetworkFault fault{};
   Entity
@@ -71,10 +80,14 @@ class NetworkDetector {
   ~NetworkDetector();
 
   // A complete minute that ends at `time`: one entry for each port, in the order of the constructor; missing
-  // entries are unknown. Returns what holds after this minute, by fault, then by port. While faults of ports
-  // add up to one of a leaf or of the fabric, the ports are not reported by themselves. O(ports *
+  // entries are unknown. `elsewhere`: noisy ports below the same leaves, on nodes without a rank of the job.
+  // Returns what holds after this minute, by fault, then by port. While faults of ports add up to one of a
+  // leaf or of the fabric, or may still do so, the ports are not reported by themselves. O(ports *
   // log(ports)).
-  [[nodiscard]] std::vector<NetworkFinding> add(std::span<const PortMinute> minutes, WallTime time);
+  [[nodiscard]] std::vector<NetworkFinding> add(std::span<const PortMinute> minutes, WallTime time,
+                                                std::span<const NoisyPort> elsewhere = {});
+  // The job's own, after the last minute. Without those of unknown leaves.
+  [[nodiscard]] const std::vector<NoisyPort>& noisy() const;
 
  private:
   class State;

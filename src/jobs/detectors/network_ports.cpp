@@ -27,6 +27,7 @@ constexpr float kBusy = 5e7F;
 constexpr std::size_t kLeastRails = 3;
 constexpr std::size_t kLeastNodes = 3;
 constexpr std::uint8_t kUsualMinutes = 10;
+constexpr int kRecentMinutes = 5;  // as long as kSoft remembers
 
 // The median; NaN without values. Reorders.
 float port_median(std::vector<float>& values) {
@@ -151,25 +152,33 @@ void PortHistories::judge_links(const NetworkLayout& layout, std::span<const Por
   }
 }
 
+CounterSign PortHistories::judge_counter(float rate, float peers, Counter& counter) {
+  const Minute minute = judge_rate(rate, peers, kLeastRate);
+  CounterSign sign{.holds = counter.history.add(minute, kSoft),
+                   .is_now = minute != Minute::clear,
+                   .recent = 0,
+                   .peers = peers};
+  counter.age = minute == Minute::hit ? 0 : std::min(counter.age + 1, kRecentMinutes);
+  if (minute == Minute::hit) counter.last_hit = rate;
+  if (counter.age < kRecentMinutes) sign.recent = counter.last_hit;
+  return sign;
+}
+
 void PortHistories::judge_counts(const NetworkLayout& layout, std::span<const PortMinute> minutes,
                                  std::vector<PortSigns>& signs) {
-  const auto judge = [&](float PortMinute::*rate, float PortSigns::*peers, HitHistory History::*history,
-                         bool PortSigns::*sign) {
+  const auto judge = [&](float PortMinute::*rate, Counter History::*counter, CounterSign PortSigns::*sign) {
     for (const std::vector<std::uint32_t>& rail : layout.rails) {
       std::vector<float> known = known_of(rail, [&](std::uint32_t port) { return minutes[port].*rate; });
       std::ranges::sort(known);
       for (const std::uint32_t port : rail) {
         const float value = minutes[port].*rate;
-        signs[port].*peers = std::isfinite(value) ? median_without(known, value) : kMissing;
-        const Minute minute = judge_rate(value, signs[port].*peers, kLeastRate);
-        signs[port].*sign = (histories_[port].*history).add(minute, kSoft);
-        signs[port].is_noisy_now |= minute != Minute::clear;
+        const float peers = std::isfinite(value) ? median_without(known, value) : kMissing;
+        signs[port].*sign = judge_counter(value, peers, histories_[port].*counter);
       }
     }
   };
-  judge(&PortMinute::errors, &PortSigns::errors_peers, &History::errors, &PortSigns::has_errors);
-  judge(&PortMinute::retransmits, &PortSigns::retransmits_peers, &History::retransmits,
-        &PortSigns::retransmits);
+  judge(&PortMinute::errors, &History::errors, &PortSigns::errors);
+  judge(&PortMinute::retransmits, &History::retransmits, &PortSigns::retransmits);
 }
 
 void PortHistories::judge_nodes(const NetworkLayout& layout, std::vector<PortSigns>& signs) {

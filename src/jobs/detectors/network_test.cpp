@@ -18,12 +18,13 @@ class PortFleet {
   }
   void reset() { minute_.assign(static_cast<std::size_t>(nodes_ * kRails), healthy()); }
   PortMinute& at(int node, int rail) { return minute_[static_cast<std::size_t>(node * kRails + rail)]; }
-  std::vector<NetworkFinding> pass(int minutes = 1) {
+  std::vector<NetworkFinding> pass(int minutes = 1, const std::vector<NoisyPort>& elsewhere = {}) {
     std::vector<NetworkFinding> found;
     for (int minute = 0; minute < minutes; ++minute)
-      found = detector_.add(minute_, WallTime{});
+      found = detector_.add(minute_, WallTime{}, elsewhere);
     return found;
   }
+  const std::vector<NoisyPort>& noisy() const { return detector_.noisy(); }
   static PortMinute healthy() {
     PortMinute minute;
     minute.tx_bytes_s = minute.rx_bytes_s = 1e10F;
@@ -173,6 +174,83 @@ TEST(Network, errors_in_turn_on_ports_of_one_leaf_accuse_the_leaf) {
   fleet.pass(5);
   fleet.at(8, 0).errors = fleet.at(9, 1).errors = fleet.at(10, 2).errors = 40;
   expect_one(fleet.pass(4), NetworkFault::leaf, "leaf leaf-1");
+}
+
+TEST(Network, the_first_port_of_a_faulty_leaf_is_not_accused) {
+  PortFleet fleet(32);
+  fleet.at(8, 0).errors = 40;
+  EXPECT_TRUE(fleet.pass(1).empty());
+  fleet.at(9, 1).errors = fleet.at(10, 2).errors = 40;
+  EXPECT_TRUE(fleet.pass(2).empty()) << "one port has errors for three minutes, and others have them as well";
+  expect_one(fleet.pass(1), NetworkFault::leaf, "leaf leaf-1");
+}
+
+TEST(Network, the_last_port_of_a_leaf_that_recovers_is_not_accused) {
+  PortFleet fleet(32);
+  for (int rail = 0; rail < 3; ++rail)
+    fleet.at(8 + rail, rail).errors = 40;
+  expect_one(fleet.pass(4), NetworkFault::leaf, "leaf leaf-1");
+  fleet.at(8, 0).errors = fleet.at(9, 1).errors = 0;
+  for (int minute = 0; minute < 4; ++minute)
+    for (const NetworkFinding& each : fleet.pass())
+      EXPECT_NE(each.culprit.kind, EntityKind::nic) << minute;
+}
+
+TEST(Network, errors_that_ended_accuse_no_port_whose_other_counter_is_unknown) {
+  PortFleet fleet(16);
+  fleet.at(5, 2).errors = 40;
+  fleet.at(5, 2).retransmits = kMissing;
+  expect_one(fleet.pass(3), NetworkFault::retransmits, "mlx5_2 of gpu-5");
+  fleet.at(5, 2).errors = 0;
+  EXPECT_TRUE(fleet.pass().empty());
+}
+
+TEST(Network, two_faulty_ports_below_one_leaf_are_accused) {
+  PortFleet fleet(32);
+  fleet.at(8, 0).errors = fleet.at(9, 1).errors = 40;
+  EXPECT_EQ(fleet.pass(3).size(), 2U);
+}
+
+// The job has one node below each leaf.
+TEST(Network, errors_of_most_ports_of_a_lone_node_may_be_those_of_its_leaf) {
+  PortFleet fleet(4, 1);
+  for (int rail = 0; rail < PortFleet::kRails; ++rail)
+    fleet.at(2, rail).errors = 40;
+  EXPECT_TRUE(fleet.pass(10).empty());
+  EXPECT_EQ(fleet.noisy().size(), 4U);
+  EXPECT_EQ(fleet.noisy()[0].leaf, "leaf-2");
+  EXPECT_TRUE(fleet.noisy()[0].holds_errors);
+
+  std::vector<NoisyPort> elsewhere{{"other", "mlx5_0", "leaf-2", 40, 0, true, false},
+                                   {"other", "mlx5_0", "leaf-9", 40, 0, true, false}};
+  const auto found = fleet.pass(1, elsewhere);
+  expect_one(found, NetworkFault::leaf, "leaf leaf-2");
+  EXPECT_EQ(found[0].evidence[0].text,
+            "4 of 4 ports below leaf leaf-2 have a fault, and 1 of other jobs, on 2 nodes");
+}
+
+TEST(Network, errors_on_nodes_of_other_jobs_only_are_no_fault_of_this_one) {
+  PortFleet fleet(4, 1);
+  const std::vector<NoisyPort> elsewhere(5, {"other", "mlx5_0", "leaf-2", 40, 0, true, false});
+  EXPECT_TRUE(fleet.pass(10, elsewhere).empty());
+  EXPECT_TRUE(fleet.noisy().empty());
+}
+
+TEST(Network, one_port_of_a_lone_node_is_accused) {
+  PortFleet fleet(4, 1);
+  fleet.at(2, 1).errors = 40;
+  expect_one(fleet.pass(3), NetworkFault::retransmits, "mlx5_1 of gpu-2");
+}
+
+TEST(Network, notifications_on_the_ports_of_a_lone_node_are_congestion) {
+  PortFleet fleet(4, 1);
+  for (int rail = 0; rail < PortFleet::kRails; ++rail)
+    fleet.at(2, rail).cnp = 50000;
+  expect_one(fleet.pass(3), NetworkFault::congestion, "unlocalised");
+  fleet.at(2, 0).cnp = 20;
+  fleet.at(2, 0).errors = 500;
+  for (const NetworkFinding& each : fleet.pass(3))
+    EXPECT_NE(each.fault, NetworkFault::congestion) << "a port with errors is not congestion";
 }
 
 // The nodes of a pipeline stage are often below one leaf.

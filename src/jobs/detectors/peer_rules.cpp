@@ -53,7 +53,7 @@ constexpr std::array kPeerRules{
 
     PeerRule{M::process_cpu, low, "process_cpu_low", F::host, hint, robust, 3.5F, 0.15F, 0.02F, 0.02F},
     PeerRule{M::process_disk_sleep, high, "disk_sleep", F::host, hint, robust, 3.5F, kHalfMore, 0.01F, 0.03F},
-    PeerRule{M::process_run_delay, high, "run_delay_high", F::host, hint, robust, 3.5F, kHalfMore, 0.01F,
+    PeerRule{M::process_run_delay, high, "run_delay_high", F::host, delayed, robust, 3.5F, kHalfMore, 0.01F,
              0.03F},
     PeerRule{M::process_stopped, high, "process_stopped", F::host, fault, robust, 3.5F, kHalfMore, 0.01F,
              0.03F, kQuick},

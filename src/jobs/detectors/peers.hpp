@@ -22,6 +22,7 @@ enum class Comparison : std::uint8_t { robust, exact };
 enum class Sign : std::uint8_t {
   fault,    // names its subject by itself
   hint,     // counts only beside another sign
+  delayed,  // a hint that accuses the host by itself while the job is slow
   late,     // busier than its peers: they wait for it
   idle,     // does less than its peers: its host holds it up, or it waits for others
   waiting,  // does less than its peers because it waits for others

@@ -94,6 +94,11 @@ void RegressionDetector::add(const MinuteOfSteps& minute) {
   last_ = point;
 }
 
+void RegressionDetector::interrupt() {
+  pending_.clear();
+  cusum_ = 0;
+}
+
 // The first values: a baseline, or a large change within it.
 void RegressionDetector::collect(const Point& point) {
   clean_.push_back(point);

@@ -61,6 +61,9 @@ class RegressionDetector {
   explicit RegressionDetector(RegressionOptions options = {}) : options_(options) {}
 
   void add(const MinuteOfSteps& minute);
+  // The job began anew: the minutes in which it came to its end show no change of its pace. What is present
+  // remains, and so does the baseline.
+  void interrupt();
 
   // The present regression; kept up to date until it ends.
   [[nodiscard]] const std::optional<RegressionFinding>& present() const { return present_; }

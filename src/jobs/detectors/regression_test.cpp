@@ -66,6 +66,20 @@ TEST(Regression, a_slower_job_is_reported_with_its_loss_and_onset) {
   EXPECT_FALSE(found.is_early);
 }
 
+TEST(Regression, minutes_in_which_a_job_comes_to_its_end_do_not_count_after_its_restart) {
+  NoisyJob job(0.01, 0.3);
+  job.run(120);
+  job.run(4, 1.3);
+  job.detector.interrupt();
+  job.run(3, 1.3);
+  EXPECT_FALSE(job.detector.present());
+  job.run(10);
+  EXPECT_FALSE(job.detector.present());
+  EXPECT_LE(job.delay(1.3, 30), 6) << "the baseline remains";
+  job.detector.interrupt();
+  EXPECT_TRUE(job.detector.present());
+}
+
 TEST(Regression, five_per_cent_are_found) {
   for (unsigned seed = 1; seed <= 10; ++seed) {
     NoisyJob job(0.01, 0.5, seed);

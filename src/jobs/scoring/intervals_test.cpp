@@ -30,15 +30,6 @@ TEST(Intervals, a_rate_has_the_exact_poisson_interval) {
   EXPECT_FALSE(rate(3, -1));
 }
 
-TEST(Intervals, the_interval_of_many_events_continues_the_exact_one) {
-  const auto exact = rate(200, 1);
-  const auto approximate = rate(201, 1);
-  ASSERT_TRUE(exact && approximate);
-  EXPECT_NEAR(approximate->low - exact->low, 1, 0.1);
-  EXPECT_NEAR(approximate->high - exact->high, 1, 0.1);
-  EXPECT_LT(rate(1'000'000'000, 1)->high, 1.001e9);
-}
-
 TEST(Intervals, f1_weighs_wrong_and_missed_alike) {
   EXPECT_NEAR(f1_of(8, 2, 2)->value, 0.8, 1e-12);
   EXPECT_NEAR(f1_of(8, 4, 0)->value, f1_of(8, 0, 4)->value, 1e-12);

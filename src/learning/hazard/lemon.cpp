@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include "learning/hazard/incomplete_gamma.hpp"
+#include "core/intervals.hpp"
 
 namespace autopilot::learning {
 namespace {

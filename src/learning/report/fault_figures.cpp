@@ -33,7 +33,7 @@ void add_times(ClassFigures& figures, const RepairTimes& times, double known_hou
   if (times.count > 0) figures.mttr_hours = times.hours / static_cast<double>(times.count);
   if (known_hours <= 0) return;
   if (figures.faults > 0) figures.mtbf_hours = known_hours / static_cast<double>(figures.faults);
-  const Interval bounds = poisson_bounds(figures.faults);
+  const Interval bounds = count_bounds(figures.faults);
   figures.mtbf_low_hours = known_hours / bounds.high;
   if (bounds.low > 0) figures.mtbf_high_hours = known_hours / bounds.low;
 }

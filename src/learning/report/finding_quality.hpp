@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "learning/intervals/intervals.hpp"
+#include "core/intervals.hpp"
 #include "learning/report/node_time.hpp"
 #include "learning/values/labels.hpp"
 

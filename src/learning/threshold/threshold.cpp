@@ -165,7 +165,7 @@ bool is_hard_rule(std::string_view check) {
 Result<RealisedBudget> realised(std::uint64_t findings, double node_days) {
   if (!(node_days > 0) || !std::isfinite(node_days))
     return fail(Errc::malformed, "realised false findings need node-days above 0");
-  const Interval bounds = poisson_bounds(findings);
+  const Interval bounds = count_bounds(findings);
   const double scale = kDays / node_days;
   return RealisedBudget{findings, node_days, static_cast<double>(findings) * scale, bounds.low * scale,
                         bounds.high * scale};

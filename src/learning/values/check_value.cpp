@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/intervals.hpp"
 #include "learning/intervals/intervals.hpp"
 #include "learning/threshold/threshold.hpp"
 
@@ -85,7 +86,7 @@ Redundancy redundancy_of(const std::string& check, std::span<const std::string> 
   if (result.validations == 0) return result;
   const auto count = static_cast<double>(result.validations);
   result.unique_bound = result.unique == 0 ? rule_of_three(result.validations)
-                                           : std::min(1.0, poisson_bounds(result.unique).high / count);
+                                           : std::min(1.0, count_bounds(result.unique).high / count);
   return result;
 }
 

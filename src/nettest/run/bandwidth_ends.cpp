@@ -156,12 +156,16 @@ api::ServersEnd found_by(const RdmaServer&, const Result<host::ChildReport>&) {
   return {};
 }
 
-// The last line of the server that waited: a wrong sum that the others do not know of.
+// Of the server that waited, what the others do not know of: a wrong sum, or why it ended before it was
+// stopped.
 api::ServersEnd found_by(const AllReduceServer& server, const Result<host::ChildReport>& child) {
   if (!child) return {};
+  const bool was_stopped = child->end == host::ChildEnd::cancelled;
   const std::string_view output = trim(child->output);
   const auto report = parse_all_reduce(output.substr(output.rfind('\n') + 1));
-  if (!report || report->reason != api::kWrongResult) return {};
+  if (!report)
+    return was_stopped ? api::ServersEnd{} : api::ServersEnd{"internal", last_words(kGpuProbe, child)};
+  if (report->measured || (was_stopped && report->reason != api::kWrongResult)) return {};
   return {report->reason, report->error, place_of(*report, 0, server.end.gpus)};
 }
 

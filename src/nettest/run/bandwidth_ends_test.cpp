@@ -41,12 +41,14 @@ class BandwidthEndsTest : public ::testing::Test {
               if (command.arguments.front() == "measure" && !tcp_reports_.empty())
                 return measured_by_tcp(command);
               if (on_line) on_line(command.arguments.front() == "nccl-serve" ? joinable_ : kListening);
+              if (server_ends_) return *server_ends_;
               std::mutex mutex;
               std::unique_lock lock(mutex);
               std::condition_variable_any told;
               told.wait(lock, stop, [] { return false; });
               host::ChildReport report;
               report.end = host::ChildEnd::cancelled;
+              report.output = stopped_output_;
               return report;
             },
             .submit =
@@ -149,6 +151,8 @@ class BandwidthEndsTest : public ::testing::Test {
   Result<std::string> gpu_program_ = std::string("/opt/gpu-probe");
   std::string joinable_ = R"({"id":")" + kNcclId + R"("})";
   std::string nccl_report_ = R"({"bus_bits_per_second":3e12,"samples":[1e12,3e12,3e12,5e12,2e12,4e12]})";
+  std::optional<host::ChildReport> server_ends_;  // by itself; nullopt: it is stopped
+  std::string stopped_output_;                    // of a server that is stopped
   std::string joined_by_;
   std::vector<std::string> asked_by_nccl_;
   int gpus_freed_ = 0;
@@ -295,6 +299,40 @@ TEST_F(BandwidthEndsTest, or_returns_the_reason_of_the_server) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "libnccl.so.2 is not there");
   EXPECT_TRUE(ends_.is_idle()) << "the caller may try again";
+}
+
+TEST_F(BandwidthEndsTest, a_server_of_an_all_reduce_states_why_it_ended_by_itself) {
+  const auto end_of = [this](host::ChildReport report) {
+    server_ends_ = std::move(report);
+    server_ends_->output = joinable_ + "\n" + server_ends_->output;
+    const auto joinable = serve_by_nccl();
+    EXPECT_TRUE(joinable && run_until([this] { return ends_.is_idle(); }));
+    std::optional<api::ServersEnd> end;
+    ends_.end(joinable->id, [&end](const auto& told) { end = told; });
+    return end.value_or(api::ServersEnd{"no answer", "", ""});
+  };
+  EXPECT_EQ(end_of({.output = R"({"reason":"no_memory","error":"gpu 3: out of memory"})"}),
+            (api::ServersEnd{"no_memory", "gpu 3: out of memory", ""}));
+  EXPECT_EQ(end_of({.output = nccl_report_}), api::ServersEnd{}) << "it has measured";
+  const api::ServersEnd late = end_of({.end = host::ChildEnd::timed_out});
+  EXPECT_EQ(late.reason, "internal");
+  EXPECT_EQ(late.error, "autopilot-gpu-probe did not end in its time");
+  EXPECT_EQ(end_of({.output = "{}"}).reason, "internal");
+}
+
+TEST_F(BandwidthEndsTest, of_a_server_that_was_stopped_only_a_wrong_sum_counts) {
+  const auto end_of = [this](const std::string& line) {
+    stopped_output_ = joinable_ + "\n" + line;
+    const auto joinable = serve_by_nccl();
+    std::optional<api::ServersEnd> end;
+    if (joinable) ends_.end(joinable->id, [&end](const auto& told) { end = told; });
+    EXPECT_TRUE(run_until([&end] { return end.has_value(); }));
+    return end.value_or(api::ServersEnd{}).reason;
+  };
+  EXPECT_EQ(end_of(R"({"reason":"peer_vanished","error":"another rank has ended"})"), "");
+  EXPECT_EQ(end_of(""), "");
+  EXPECT_EQ(end_of(R"({"reason":"wrong_result","error":"gpu 1: 9 in place of 10","wrong_rank":1})"),
+            "wrong_result");
 }
 
 // A job has begun, or the agent ends.

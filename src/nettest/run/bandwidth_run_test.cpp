@@ -185,7 +185,7 @@ class BandwidthRunTest : public ::testing::Test {
     server_.route("DELETE", std::string(api::kServersPath) + "/{id}",
                   [this](const net::HttpRequest& request, net::Responder responder) {
                     ended_.push_back(request.parameters.at("id"));
-                    responder.respond({200, "application/json", "{}\n", {}});
+                    responder.respond({200, "application/json", api::to_json(end_), {}});
                   });
     port_ = server_.listen_tcp("127.0.0.1:0").value();
   }
@@ -206,6 +206,7 @@ class BandwidthRunTest : public ::testing::Test {
     EXPECT_EQ(wanted.nccl_id, kRunNcclId);
     const api::BandwidthWay way{.sent = 3e12, .received = 3e12, .samples = {3e12}};
     api::BandwidthAnswer answer{way, way, "", ""};
+    if (!joining_reason_.empty()) answer = {{}, {}, joining_reason_, "because of " + joining_reason_};
     if (wrong_sums_ > 0) {
       --wrong_sums_;
       answer = {{}, {}, "wrong_result", "gpu 3: 119 in place of 136", {}, api::kWrongThere};
@@ -264,6 +265,8 @@ class BandwidthRunTest : public ::testing::Test {
   std::set<std::string> by_rdma_;  // requested servers: address, port, duration of the test
   std::set<std::string> by_nccl_;  // likewise
   int wrong_sums_ = 0;
+  std::string joining_reason_;    // why no all-reduce is measured; empty: it is
+  api::ServersEnd end_;           // of all servers
   std::string wrong_at_;          // the node
   std::set<std::uint64_t> most_;  // that tests were to take
   std::set<api::Memory> memories_;
@@ -489,6 +492,24 @@ TEST_F(BandwidthRunTest, a_wrong_sum_is_reported_once_and_nothing_else_of_the_pa
 }
 
 // One figure is for a whole node.
+TEST_F(BandwidthRunTest, by_nccl_the_waiting_endpoint_states_why_it_ended) {
+  medium_ = kByNccl;
+  joining_reason_ = "peer_vanished";
+  end_ = {"not_joined", "only 8 of 16 ranks joined in time", ""};
+  run();
+  ASSERT_FALSE(run_->problems().empty());
+  EXPECT_EQ(run_->problems().begin()->second, "only 8 of 16 ranks joined in time");
+}
+
+TEST_F(BandwidthRunTest, by_nccl_the_reason_of_the_joining_endpoint_remains) {
+  medium_ = kByNccl;
+  joining_reason_ = "no_library";
+  end_ = {"peer_vanished", "another rank has ended", ""};
+  run();
+  ASSERT_FALSE(run_->problems().empty());
+  EXPECT_EQ(run_->problems().begin()->second, "because of no_library");
+}
+
 TEST_F(BandwidthRunTest, by_nccl_a_suspect_is_a_node) {
   medium_ = kByNccl;
   run();

@@ -117,9 +117,17 @@ void GroupExchange::note(const std::string& node, const Result<api::BandwidthAns
     note_wrong(answer->error, answer->wrong_at == api::kWrongHere ? node : "");
   } else if (is_of_itself(answer->reason) || (may_be_of_itself(answer->reason) && !is_ending_)) {
     answer_.refused[node] = problem_text(answer->error);
-  } else if (answer_.problem.empty()) {
-    answer_.problem = problem_of(node, answer->error);
+  } else {
+    note_problem(node, answer->reason, answer->error);
   }
+}
+
+void GroupExchange::note_problem(const std::string& node, const std::string& reason,
+                                 const std::string& error) {
+  const bool is_cause = answer_.is_cause_unknown && reason != api::kPeerVanished;
+  if (!answer_.problem.empty() && !is_cause) return;
+  answer_.problem = problem_of(node, error);
+  answer_.is_cause_unknown = reason == api::kPeerVanished;
 }
 
 void GroupExchange::note_refusal(const std::string& node, const Error& error) {
@@ -141,13 +149,24 @@ void GroupExchange::end_servers() {
                                                [this](const auto& answer) { take_servers_end(answer); });
 }
 
-// The waiting member may have seen a wrong sum; the others know only that it is gone.
+// Of the waiting member, which the others know only to be gone.
+void GroupExchange::note_end(const api::ServersEnd& end) {
+  const bool have_all_measured = answer_.bus && answer_.problem.empty() && answer_.refused.empty();
+  if (end.reason == api::kWrongResult)
+    note_wrong(end.error, end.wrong_at == api::kWrongHere ? node_of(0) : "");
+  else if (end.reason.empty() || have_all_measured)
+    return;
+  else if (is_of_itself(end.reason))
+    answer_.refused[node_of(0)] = problem_text(end.error);
+  else
+    note_problem(node_of(0), end.reason, end.error);
+}
+
 void GroupExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
   is_waited_for_ = false;
   const auto body = body_of(node_of(0), answer);
   const auto found = body ? api::parse_servers_end(*body) : Result<api::ServersEnd>(fail(body.error()));
-  if (found && found->reason == api::kWrongResult)
-    note_wrong(found->error, found->wrong_at == api::kWrongHere ? node_of(0) : "");
+  if (found) note_end(*found);
   end_when_all_have();
 }
 

@@ -25,7 +25,10 @@ struct GroupAnswer {
   std::optional<WrongSum> wrong;               // in place of it
   std::map<std::string, std::string> refused;  // likewise: nodes that take no part, and why
   std::set<std::string> in_use;                // of these: in another test, or beside a job, now
-  std::string problem;                         // likewise, if no member names itself as the cause
+  // Likewise, if no member names itself as the cause. That another rank has ended is only a consequence, and
+  // yields to any other problem.
+  std::string problem;
+  bool is_cause_unknown = false;  // the problem is such a consequence
 };
 
 // One all-reduce of the GPUs of several nodes by their agents: the first agent is asked to wait, the others
@@ -56,6 +59,8 @@ class GroupExchange {
   void note(const std::string& node, const Result<api::BandwidthAnswer>& answer);
   void note_refusal(const std::string& node, const Error& error);
   void note_wrong(const std::string& problem, const std::string& node);
+  void note_problem(const std::string& node, const std::string& reason, const std::string& error);
+  void note_end(const api::ServersEnd& end);
   void end_servers();
   void take_servers_end(const Result<net::HttpResponse>& answer);
   void end_when_all_have();

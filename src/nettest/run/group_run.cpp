@@ -70,10 +70,12 @@ void GroupRun::take(const std::string& name, const GroupAnswer& answer) {
   Try ended = std::move(found.mapped());
   ended.exchange.reset();
   if (answer.wrong && (!ended.wrong || ended.wrong->node.empty())) ended.wrong = answer.wrong;
-  if (answer.refused.empty())
-    conclude(std::move(ended), answer.bus, answer.problem);
-  else
+  if (!answer.refused.empty())
     try_again(std::move(ended), answer);
+  else if (answer.is_cause_unknown && !ended.wrong && !ended.is_repeated)
+    repeat(std::move(ended), answer.problem);
+  else
+    conclude(std::move(ended), answer.bus, answer.problem);
   end_step_when_all_have();
 }
 
@@ -103,6 +105,12 @@ void GroupRun::try_again(Try ended, const GroupAnswer& answer) {
   if (were_all_asked && ended.number == kMostTries)
     return conclude(std::move(ended), {}, "each time other nodes took no part");
   if (were_all_asked) ++ended.number;
+  begin(std::move(ended));
+}
+
+void GroupRun::repeat(Try ended, const std::string& problem) {
+  listener_.on_progress(ended.group.name + ": again: " + problem);
+  ended.is_repeated = true;
   begin(std::move(ended));
 }
 

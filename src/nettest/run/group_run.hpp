@@ -70,6 +70,7 @@ class GroupRun {
     std::set<std::string> waited_for = {};         // nodes that were in use
     std::set<std::string> moved = {};              // of these, the nodes that were to wait, alone
     std::optional<WrongSum> wrong = {};            // of the tries before
+    bool is_repeated = false;                      // a rank had ended, and no node stated why
     std::unique_ptr<GroupExchange> exchange = {};  // null: it waits
     net::Subscription pause = {};
   };
@@ -78,6 +79,7 @@ class GroupRun {
   void take(const std::string& name, const GroupAnswer& answer);
   void try_again(Try ended, const GroupAnswer& answer);
   void ask_another_to_wait(Try next);
+  void repeat(Try ended, const std::string& problem);
   void pause(Try next);
   void conclude(Try ended, const std::optional<double>& bus, std::string problem);
   void end_step_when_all_have();

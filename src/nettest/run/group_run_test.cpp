@@ -248,6 +248,43 @@ TEST_F(GroupRunTest, also_if_only_the_waiting_endpoint_knows_it) {
   EXPECT_EQ(group_observations(found(), {})[1].subject.key, "all nodes") << "the node is not known";
 }
 
+TEST_F(GroupRunTest, that_another_rank_has_ended_is_no_cause) {
+  answers_["10.1.0.2"] = failed("peer_vanished");
+  answers_["10.1.0.3"] = failed("timed_out");
+  answers_["10.1.0.4"] = failed("peer_vanished");
+  run({"", "", "", ""});
+  EXPECT_EQ(run_->found()[0].problem, "reported by n3: because of timed_out");
+  answers_["10.1.0.3"] = failed("peer_vanished");
+  has_ended_ = false;
+  run({"", "", "", ""});
+  EXPECT_THAT(run_->found()[0].problem, HasSubstr("because of peer_vanished")) << "nothing else is known";
+  EXPECT_THAT(said_, Contains(HasSubstr("all nodes: again: reported by n2"))) << "once";
+}
+
+TEST_F(GroupRunTest, the_waiting_endpoint_states_why_it_ended) {
+  answers_["10.1.0.2"] = failed("peer_vanished");
+  answers_["10.1.0.3"] = failed("peer_vanished");
+  end_ = {"not_joined", "only 16 of 24 ranks joined in time", ""};
+  run({"", "", ""});
+  EXPECT_EQ(run_->found()[0].problem, "reported by n1: only 16 of 24 ranks joined in time");
+  EXPECT_THAT(run_->left_out(), IsEmpty());
+}
+
+TEST_F(GroupRunTest, a_waiting_endpoint_that_names_itself_is_left_out) {
+  answers_["10.1.0.2"] = failed("peer_vanished");
+  answers_["10.1.0.3"] = failed("peer_vanished");
+  end_ = {"no_memory", "gpu 3: out of memory", ""};
+  run({"", "", ""});
+  EXPECT_THAT(run_->left_out(), Contains(Pair("n1", "gpu 3: out of memory")));
+}
+
+TEST_F(GroupRunTest, a_waiting_endpoint_that_ends_after_all_have_measured_changes_nothing) {
+  end_ = {"peer_vanished", "another rank has ended", ""};
+  run({"", "", ""});
+  EXPECT_EQ(run_->found()[0].bus, 3e12);
+  EXPECT_EQ(run_->found()[0].problem, "");
+}
+
 TEST_F(GroupRunTest, of_a_run_that_ends_early_the_rest_was_not_measured) {
   is_slow_to_wait_ = true;
   begin({"L1", "L2", "L1", "L2"});

@@ -92,11 +92,14 @@ void PairExchange::end_servers() {
   });
 }
 
-// The waiting agent may have seen a wrong sum; the other agent knows only that its peer is gone.
+// The waiting agent may have seen a wrong sum, or ended first; the other agent knows only that its peer is
+// gone.
 void PairExchange::take_servers_end(const Result<net::HttpResponse>& answer) {
   const auto body = body_of(wish_.destination.peer.node, answer);
   const auto found = body ? api::parse_servers_end(*body) : Result<api::ServersEnd>(fail(body.error()));
   if (!found || found->reason.empty() || (answer_ && answer_->reason == found->reason)) return;
+  const bool is_cause = answer_ && answer_->reason == api::kPeerVanished;
+  if (found->reason != api::kWrongResult && !is_cause) return;
   answer_ =
       api::BandwidthAnswer{.to_peer = {}, .from_peer = {}, .reason = found->reason, .error = found->error};
   if (!found->wrong_at.empty())

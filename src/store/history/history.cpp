@@ -2,69 +2,61 @@
 #include "store/history/history.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <filesystem>
 #include <limits>
 #include <span>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
-#include <variant>
 
+#include "core/database_place.hpp"
+#include "core/parse.hpp"
 #include "learning/record_check.hpp"
-#include "store/history/history_schema.hpp"
+#include "store/history/history_database.hpp"
+#include "store/history/history_postgres.hpp"
+#include "store/history/history_sqlite.hpp"
 #include "store/history/record_text.hpp"
-#include "store/journal.hpp"
-#include "store/journal_file.hpp"
 #include "store/rows.hpp"
-#include "store/sqlite.hpp"
 
 namespace autopilot::store {
 namespace {
 
 using learning::HistoryRecord;
-using sqlite::Access;
-using sqlite::Connection;
-using sqlite::Statement;
 
-constexpr std::string_view kPutRecord =
-    "INSERT INTO records(type, id, cluster, node, gpu, job, outcome, begin_ns, end_ns, body) "
-    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT(type, id) DO UPDATE SET cluster = excluded.cluster, node = excluded.node, "
-    "gpu = excluded.gpu, job = excluded.job, outcome = excluded.outcome, begin_ns = excluded.begin_ns, "
-    "end_ns = excluded.end_ns, body = excluded.body";
 constexpr std::int64_t kNotOver = std::numeric_limits<std::int64_t>::max();
 // Rows that one transaction of retain() deletes: some ten milliseconds of a disk.
 constexpr std::int64_t kDeletedAtOnce = 2000;
+// By age, at most so much of the oldest time in one call: a clock that is years ahead for a while, which
+// makes all records old, costs days and not all of history.
+constexpr Duration kMostOfTime = std::chrono::hours{24};
+// Rows that a query with a limit reads beyond it, in case some are damaged.
+constexpr std::size_t kSpareRows = 16;
 
-bool is_history_unusable(const Error& error) {
-  return error.code == Errc::malformed || error.code == Errc::unsupported;
-}
-
-void bind_record(Statement& put, const HistoryRecord& record) {
+// In the order of HistoryDatabase::kColumns.
+SqlValues row_of(const HistoryRecord& record) {
   const auto& place = learning::place_of(record);
   const auto end = learning::end_of(record);
-  put.bind(1, learning::type_of(record)).bind(2, learning::id_of(record));
-  put.bind(3, place.cluster).bind(4, place.node).bind(5, place.gpu);
-  put.bind(6, learning::job_of(record)).bind(7, learning::outcome_of(record));
-  put.bind(8, to_column(learning::begin_of(record))).bind(9, end ? to_column(*end) : kNotOver);
-  put.bind(10, to_text(record));
+  return {std::string(learning::type_of(record)),
+          learning::id_of(record),
+          place.cluster,
+          place.node,
+          place.gpu,
+          std::string(learning::job_of(record)),
+          std::string(learning::outcome_of(record)),
+          to_column(learning::begin_of(record)),
+          end ? to_column(*end) : kNotOver,
+          to_text(record)};
 }
 
-// A statement of conditions that are joined by AND, with the values of its parameters.
-class Selection {
- public:
-  using Value = std::variant<std::int64_t, std::string>;
+// Conditions that are joined by AND, with the values of their parameters.
+struct Selection {
+  std::string sql;
+  SqlValues values;
 
   void add(std::string_view condition) {
-    sql_ += sql_.empty() ? " WHERE " : " AND ";
-    sql_ += condition;
+    sql += sql.empty() ? " WHERE " : " AND ";
+    sql += condition;
   }
-  void add(std::string_view condition, Value value) {
+  void add(std::string_view condition, SqlValue value) {
     add(condition);
-    values_.push_back(std::move(value));
+    values.push_back(std::move(value));
   }
   void add_types(const std::vector<std::string>& types) {
     if (types.empty()) return;
@@ -72,17 +64,8 @@ class Selection {
     for (std::size_t i = 0; i < types.size(); ++i)
       condition += i == 0 ? "?" : ", ?";
     add(condition + ")");
-    values_.insert(values_.end(), types.begin(), types.end());
+    values.insert(values.end(), types.begin(), types.end());
   }
-  [[nodiscard]] const std::string& sql() const { return sql_; }
-  void bind_to(Statement& statement) const {
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      std::visit([&](const auto& value) { statement.bind(static_cast<int>(i) + 1, value); }, values_[i]);
-  }
-
- private:
-  std::string sql_;
-  std::vector<Value> values_;
 };
 
 Selection selection_of(const HistoryQuery& query) {
@@ -91,6 +74,7 @@ Selection selection_of(const HistoryQuery& query) {
     selected.add("type = ?", query.types.front());
   else
     selected.add_types(query.types);
+  if (!query.id.empty()) selected.add("id = ?", query.id);
   if (query.cluster) selected.add("cluster = ?", *query.cluster);
   if (!query.node.empty()) selected.add("node = ?", query.node);
   // The second condition lets the database use the index, which has only rows with a card.
@@ -102,184 +86,148 @@ Selection selection_of(const HistoryQuery& query) {
   return selected;
 }
 
-std::uint64_t bytes_of(const std::string& path) {
-  std::uint64_t bytes = 0;
-  for (const char* ending : {"", "-wal"}) {
-    std::error_code error;
-    const auto size = std::filesystem::file_size(path + ending, error);
-    if (!error) bytes += size;
-  }
-  return bytes;
+// No record has such a text, and not every database takes it as a value.
+bool is_storable(const SqlValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr || (text->find('\0') == std::string::npos && to_utf8(*text) == *text);
 }
 
-Result<std::int64_t> used_history_bytes(const Connection& connection) {
-  const auto pages = TRY(connection.integer("PRAGMA page_count")).value_or(0);
-  const auto unused = TRY(connection.integer("PRAGMA freelist_count")).value_or(0);
-  return (pages - unused) * TRY(connection.integer("PRAGMA page_size")).value_or(0);
-}
-
-// Types of which jobs make many records. Faults, and what people write, stay longer, whatever their age.
-constexpr std::array<std::string_view, 4> kEvictedFirst{"job", "measurement", "validation", "versions"};
-// By age, at most so much of the oldest time in one call: a clock that is years ahead for a while, which
-// makes all records old, costs days and not all of history.
-constexpr Duration kMostOfTime = std::chrono::hours{24};
-
-Status delete_history_before(const Connection& connection, std::int64_t begin,
-                             std::span<const std::string_view> types) {
-  // Portable, and with an index: the rows of one type in the order of their begin.
-  auto statement = TRY(connection.prepare(
-      "DELETE FROM records WHERE type = ? AND id IN (SELECT id FROM records WHERE type = ? AND begin_ns < ? "
-      "ORDER BY begin_ns LIMIT ?)"));
-  for (const std::string_view type : types) {
-    do {
-      statement.bind(1, type).bind(2, type).bind(3, begin).bind(4, kDeletedAtOnce);
-      TRY_STATUS(statement.run());
-    } while (connection.changes() == kDeletedAtOnce);
-  }
-  return {};
-}
-
-// Begin of the record after the oldest tenth of those types; nullopt: no record.
-Result<std::optional<std::int64_t>> end_of_oldest_tenth(const Connection& connection,
-                                                        std::span<const std::string_view> types) {
-  std::string list;
-  for (const std::string_view type : types)
-    list.append(list.empty() ? "'" : ", '").append(type).append("'");
-  const std::string rows = " FROM records WHERE type IN (" + list + ")";
-  return connection.integer("SELECT begin_ns + 1" + rows +
-                            " ORDER BY begin_ns LIMIT 1 OFFSET (SELECT count(*) / 10" + rows + ")");
-}
-
-Status delete_by_age(const Connection& connection, std::int64_t limit) {
-  const auto oldest = TRY(connection.integer("SELECT min(begin_ns) FROM records"));
+Status delete_by_age(HistoryDatabase& database, std::int64_t limit) {
+  const auto oldest = TRY(oldest_begin(database));
   if (!oldest || *oldest >= limit) return {};
   const std::int64_t most = Duration{kMostOfTime}.count();
   const bool is_near = limit - *oldest <= most;
-  return delete_history_before(connection, is_near ? limit : *oldest + most, learning::kRecordTypes);
+  return delete_history_before(database, is_near ? limit : *oldest + most, learning::kRecordTypes);
 }
 
-Status delete_by_size(const Connection& connection, std::int64_t limit) {
-  for (const std::span<const std::string_view> types :
-       {std::span<const std::string_view>(kEvictedFirst),
-        std::span<const std::string_view>(learning::kRecordTypes)})
-    while (TRY(used_history_bytes(connection)) > limit) {
-      const auto until = TRY(end_of_oldest_tenth(connection, types));
-      if (!until) break;
-      TRY_STATUS(delete_history_before(connection, *until, types));
-    }
-  return {};
+Result<std::vector<HistoryCount>> counts_of(const HistoryDatabase& database, const std::string& sql,
+                                            const SqlValues& values) {
+  std::vector<HistoryCount> counts;
+  TRY_STATUS(database.select(sql, values, [&counts](const SqlRow& row) {
+    counts.push_back({row.text(0), static_cast<std::uint64_t>(row.integer(1))});
+    return true;
+  }));
+  return counts;
+}
+
+Status fail_read_only(const HistoryDatabase& database) {
+  return fail(Errc::denied, database.place() + ": open in read-only mode");
+}
+
+struct BeginRange {
+  std::int64_t oldest = 0, newest = 0;
+};
+
+// Of one type, from an index. nullopt: no record.
+Result<std::optional<BeginRange>> begins_of(const HistoryDatabase& database, std::string_view type) {
+  std::optional<BeginRange> range;
+  TRY_STATUS(
+      database.select("SELECT first.begin_ns, last.begin_ns FROM "
+                      "(SELECT begin_ns FROM records WHERE type = ? ORDER BY begin_ns LIMIT 1) AS first, "
+                      "(SELECT begin_ns FROM records WHERE type = ? ORDER BY begin_ns DESC LIMIT 1) AS last",
+                      {std::string(type), std::string(type)}, [&range](const SqlRow& row) {
+                        range = BeginRange{row.integer(0), row.integer(1)};
+                        return false;
+                      }));
+  return range;
 }
 
 }  // namespace
 
-struct History::Database {
-  std::string path;
-  bool is_writable = false;
-  Connection connection;
-  FileIdentity file;
-  mutable std::size_t unreadable = 0;
-
-  [[nodiscard]] Result<std::vector<HistoryCount>> counts(Statement& statement) const {
-    std::vector<HistoryCount> counts;
-    while (TRY(statement.step()))
-      counts.push_back({statement.text(0), static_cast<std::uint64_t>(statement.integer(1))});
-    return counts;
+Status delete_history_before(HistoryDatabase& database, std::int64_t begin,
+                             std::span<const std::string_view> types) {
+  for (const std::string_view type : types) {
+    const std::string name(type);
+    // With an index: the rows of one type in the order of their begin.
+    while (TRY(database.remove("DELETE FROM records WHERE type = ? AND id IN (SELECT id FROM records WHERE "
+                               "type = ? AND begin_ns < ? ORDER BY begin_ns LIMIT ?)",
+                               {name, name, begin, kDeletedAtOnce})) == kDeletedAtOnce) {
+    }
   }
-};
+  return {};
+}
 
-History::History(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+Result<std::optional<std::int64_t>> oldest_begin(const HistoryDatabase& database) {
+  std::optional<std::int64_t> oldest;
+  for (const std::string_view type : learning::kRecordTypes)
+    if (const auto range = TRY(begins_of(database, type)))
+      oldest = std::min(oldest.value_or(range->oldest), range->oldest);
+  return oldest;
+}
+
+History::History(std::unique_ptr<HistoryDatabase> database) : database_(std::move(database)) {}
 History::~History() = default;
 
-Result<History::Opened> History::open(const std::string& path, WallTime now, IfUnusable if_unusable) {
-  TRY_STATUS(make_folder_of(path));
-  // Held only here: two processes must not move the file aside, or create it, at once.
-  auto lock = FileLock::acquire(path + ".lock");
-  if (!lock && lock.error().code == Errc::conflict)
-    return fail(Errc::unavailable, path + ": another process opens it at this moment");
-  if (!lock) return fail(std::move(lock.error()));
+Result<History::Opened> History::open(const std::string& place, WallTime now, IfUnusable if_unusable) {
   Opened opened;
-  auto connection = open_history_for_writing(path, now);
-  if (!connection && if_unusable == IfUnusable::move_aside && is_history_unusable(connection.error())) {
-    opened.reason = connection.error().what;
-    opened.moved_aside = TRY(Journal::move_aside(path, now));
-    connection = open_history_for_writing(path, now);
+  if (is_postgres(place)) {
+    auto database = TRY(open_postgres_history(place, PostgresUse::write));
+    opened.history.reset(new History(std::move(database)));
+    return opened;
   }
-  if (!connection) return fail(std::move(connection.error()));
-  opened.history.reset(
-      new History(std::make_unique<Database>(path, true, std::move(*connection), identity_of(path))));
+  auto file = TRY(open_history_file(place, now, if_unusable == IfUnusable::move_aside));
+  opened.history.reset(new History(std::move(file.database)));
+  opened.moved_aside = std::move(file.moved_aside);
+  opened.reason = std::move(file.reason);
   return opened;
 }
 
-Result<std::unique_ptr<History>> History::open_read_only(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, path);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::malformed, path + ": not a file");
-  if (status.st_size == 0) return fail(Errc::not_found, path + ": empty");
-  if (::access(path.c_str(), R_OK) != 0) return fail_errno(errno, path);
-  auto connection = open_history_for_reading(path, Access::read_only);
-  // In a folder where SQLite cannot create its companion files, a file without a log can be read as it is.
-  struct stat log {};
-  const bool has_log = ::stat((path + "-wal").c_str(), &log) == 0 && log.st_size > 0;
-  if (!connection && !is_history_unusable(connection.error()) && !has_log) {
-    if (auto as_it_is = open_history_for_reading(path, Access::immutable)) connection = std::move(as_it_is);
-  }
-  if (!connection) return fail(std::move(connection.error()));
-  return std::unique_ptr<History>(
-      new History(std::make_unique<Database>(path, false, std::move(*connection), identity_of(path))));
+Result<std::unique_ptr<History>> History::open_read_only(const std::string& place) {
+  auto database = TRY(is_postgres(place) ? open_postgres_history(place, PostgresUse::read)
+                                         : open_history_file_read_only(place));
+  return std::unique_ptr<History>(new History(std::move(database)));
 }
 
-const std::string& History::path() const {
-  return database_->path;
+const std::string& History::place() const {
+  return database_->place();
 }
 
 std::size_t History::unreadable_rows() const {
-  return database_->unreadable;
+  return unreadable_;
 }
 
 Status History::put(std::span<const HistoryRecord> records) {
-  if (!database_->is_writable) return fail(Errc::denied, database_->path + ": open in read-only mode");
-  for (const HistoryRecord& record : records)
+  if (!database_->is_writable()) return fail_read_only(*database_);
+  std::vector<SqlValues> rows;
+  for (const HistoryRecord& record : records) {
     if (const Status valid = learning::check(record); !valid)
       return fail(Errc::conflict, std::string(learning::type_of(record)) + " '" + learning::id_of(record) +
                                       "': " + valid.error().what);
-  if (records.empty()) return {};
-  // SQLite would continue to write to a file that no longer has a name.
-  if (identity_of(database_->path) != database_->file)
-    return fail(Errc::malformed, database_->path + ": removed or replaced while in use");
-  // Before the log has taken all free space: SQLite truncates it only while the file can still grow.
-  if (has_little_room(database_->path, kLogBytes)) static_cast<void>(cut_log(database_->connection));
-  auto transaction = TRY(sqlite::Transaction::begin(database_->connection));
-  auto put = TRY(database_->connection.prepare(kPutRecord));
-  for (const HistoryRecord& record : records) {
-    bind_record(put, record);
-    TRY_STATUS(put.run());
+    rows.push_back(row_of(record));
   }
-  return transaction.commit();
+  if (rows.empty()) return {};
+  return database_->put(rows);
+}
+
+Status History::read(const HistoryQuery& query, std::optional<std::size_t> limit,
+                     const std::function<bool(HistoryRecord record)>& take) const {
+  Selection selected = selection_of(query);
+  if (!std::ranges::all_of(selected.values, is_storable)) return {};
+  std::string sql =
+      "SELECT type, body FROM records" + selected.sql +
+      (query.is_oldest_first ? " ORDER BY begin_ns, type, id" : " ORDER BY begin_ns DESC, type, id");
+  if (limit) {
+    sql += " LIMIT ?";
+    selected.values.emplace_back(static_cast<std::int64_t>(*limit));
+  }
+  return database_->walk(sql, selected.values, [&](const SqlRow& row) {
+    auto record = parse_record(row.text(0), row.text(1));
+    if (record) return take(std::move(*record));
+    ++unreadable_;
+    return true;
+  });
 }
 
 Status History::visit(const HistoryQuery& query,
                       const std::function<bool(HistoryRecord record)>& take) const {
-  const Selection selected = selection_of(query);
-  const std::string order =
-      query.is_oldest_first ? " ORDER BY begin_ns, type, id" : " ORDER BY begin_ns DESC, type, id";
-  auto statement =
-      TRY(database_->connection.prepare("SELECT type, body FROM records" + selected.sql() + order));
-  selected.bind_to(statement);
-  while (TRY(statement.step())) {
-    auto record = parse_record(statement.text(0), statement.text(1));
-    if (!record)
-      ++database_->unreadable;
-    else if (!take(std::move(*record)))
-      return {};
-  }
-  return {};
+  return read(query, std::nullopt, take);
 }
 
 Result<std::vector<HistoryRecord>> History::records(const HistoryQuery& query) const {
   const std::size_t limit = std::min(query.limit, kMaxRows);
   std::vector<HistoryRecord> found;
   if (limit == 0) return found;
-  TRY_STATUS(visit(query, [&](HistoryRecord record) {
+  TRY_STATUS(read(query, limit + kSpareRows, [&](HistoryRecord record) {
     found.push_back(std::move(record));
     return found.size() < limit;
   }));
@@ -287,60 +235,61 @@ Result<std::vector<HistoryRecord>> History::records(const HistoryQuery& query) c
 }
 
 Result<std::vector<HistoryCount>> History::faults_by_class(WallTime since) const {
-  auto statement = TRY(database_->connection.prepare(
-      "SELECT outcome, count(*) AS faults FROM records WHERE type = 'fault' AND begin_ns >= ? "
-      "GROUP BY outcome ORDER BY faults DESC, outcome"));
-  statement.bind(1, to_column(since));
-  return database_->counts(statement);
+  return counts_of(*database_,
+                   "SELECT outcome, count(*) AS faults FROM records WHERE type = 'fault' AND begin_ns >= ? "
+                   "GROUP BY outcome ORDER BY faults DESC, outcome",
+                   {to_column(since)});
 }
 
 Result<std::vector<HistoryCount>> History::nodes_with_most_faults(WallTime since, std::size_t limit) const {
-  auto statement = TRY(database_->connection.prepare(
-      "SELECT node, count(*) AS faults FROM records WHERE type = 'fault' AND begin_ns >= ? "
-      "GROUP BY node ORDER BY faults DESC, node LIMIT ?"));
-  statement.bind(1, to_column(since)).bind(2, static_cast<std::int64_t>(std::min(limit, kMaxRows)));
-  return database_->counts(statement);
+  return counts_of(*database_,
+                   "SELECT node, count(*) AS faults FROM records WHERE type = 'fault' AND begin_ns >= ? "
+                   "GROUP BY node ORDER BY faults DESC, node LIMIT ?",
+                   {to_column(since), static_cast<std::int64_t>(std::min(limit, kMaxRows))});
 }
 
 Result<bool> History::has(std::string_view type, std::string_view id) const {
-  auto statement = TRY(database_->connection.prepare("SELECT 1 FROM records WHERE type = ? AND id = ?"));
-  statement.bind(1, type).bind(2, id);
-  return statement.step();
+  const SqlValues values{std::string(type), std::string(id)};
+  bool is_there = false;
+  if (!std::ranges::all_of(values, is_storable)) return is_there;
+  TRY_STATUS(database_->select("SELECT 1 FROM records WHERE type = ? AND id = ?", values,
+                               [&is_there](const SqlRow&) { return !(is_there = true); }));
+  return is_there;
 }
 
 std::uint64_t History::size_bytes() const {
-  return bytes_of(database_->path);
+  return database_->size_bytes();
 }
 
 Result<HistoryStatus> History::status() const {
   HistoryStatus status;
   status.bytes = size_bytes();
-  auto counted =
-      TRY(database_->connection.prepare("SELECT type, count(*) FROM records GROUP BY type ORDER BY type"));
-  status.records = TRY(database_->counts(counted));
+  status.records =
+      TRY(counts_of(*database_, "SELECT type, count(*) FROM records GROUP BY type ORDER BY type", {}));
   for (const HistoryCount& of : status.records) {
-    auto range =
-        TRY(database_->connection.prepare("SELECT (SELECT min(begin_ns) FROM records WHERE type = ?), "
-                                          "(SELECT max(begin_ns) FROM records WHERE type = ?)"));
-    range.bind(1, of.key).bind(2, of.key);
-    if (!TRY(range.step())) continue;
-    const WallTime oldest{Duration{range.integer(0)}};
-    const WallTime newest{Duration{range.integer(1)}};
+    const auto range = TRY(begins_of(*database_, of.key));
+    if (!range) continue;
+    const WallTime oldest{Duration{range->oldest}};
+    const WallTime newest{Duration{range->newest}};
     status.oldest = std::min(status.oldest.value_or(oldest), oldest);
     status.newest = std::max(status.newest.value_or(newest), newest);
   }
   return status;
 }
 
+Status History::ready() {
+  return database_->ready();
+}
+
+void History::rest() {
+  database_->rest();
+}
+
 Status History::retain(const HistoryRetention& retention, WallTime now) {
-  if (!database_->is_writable) return fail(Errc::denied, database_->path + ": open in read-only mode");
-  auto& connection = database_->connection;
-  TRY_STATUS(delete_by_age(connection, to_column(now - retention.age)));
-  const auto limit = static_cast<std::int64_t>(
-      std::min(retention.bytes, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
-  TRY_STATUS(delete_by_size(connection, limit));
-  TRY_STATUS(connection.execute("PRAGMA incremental_vacuum"));
-  return cut_log(connection);
+  if (!database_->is_writable()) return fail_read_only(*database_);
+  const WallTime time = TRY(database_->retention_time(now));
+  TRY_STATUS(delete_by_age(*database_, to_column(time - retention.age)));
+  return database_->shrink(retention.bytes);
 }
 
 }  // namespace autopilot::store

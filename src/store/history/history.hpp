@@ -25,6 +25,7 @@ struct HistoryRetention {
 // An empty member selects everything.
 struct HistoryQuery {
   std::vector<std::string> types;  // words of learning::kRecordTypes
+  std::string id;                  // of one type: it is fast only with one
   std::optional<std::string> cluster;
   std::string node;
   std::string gpu;      // serial or UUID, on any node
@@ -42,20 +43,19 @@ struct HistoryCount {
 };
 
 struct HistoryStatus {
-  std::uint64_t bytes = 0;                 // file and log
+  std::uint64_t bytes = 0;                 // file and log, or table and indexes
   std::vector<HistoryCount> records;       // by type
   std::optional<WallTime> oldest, newest;  // begin
 };
 
-// What post-flight remembers: SQLite in WAL mode, synchronous=FULL. Several processes can read and write one
-// file; a writer waits two seconds for another one. Every call can block on the disk: use it on a worker
-// thread. Not thread-safe; one owner.
-//
-// The statements are portable to PostgreSQL: standard SQL, texts and 64-bit integers, and the form of upsert
-// that both have.
+class HistoryDatabase;
+
+// What post-flight remembers, in a file (SQLite) or in a PostgreSQL database. Several processes can read and
+// write one place. Every call can block on the disk or the network: use it on a worker thread. Not
+// thread-safe; one owner.
 class History {
  public:
-  static constexpr int kSchemaVersion = 1;
+  static constexpr int kSchemaVersion = 2;
   static constexpr std::size_t kMaxRows = 100'000;
 
   struct Opened {
@@ -64,14 +64,16 @@ class History {
     std::string reason;       // why the old file was unusable
   };
   enum class IfUnusable : std::uint8_t { move_aside, fail };
-  // Creates (file 0600, missing folders 0700), migrates and checks the file. A file that is not a history, is
-  // corrupt or has a newer schema is renamed to `<path>.unusable-<time>`, or refused: malformed, unsupported.
-  // Other errors: exhausted on a full disk; denied; unavailable: another process opens it, or the disk does
-  // not answer.
-  [[nodiscard]] static Result<Opened> open(const std::string& path, WallTime now,
+  // `place`: a path, or a connection string of PostgreSQL (core/database_place.hpp). Creates what is missing
+  // (file 0600, folders 0700; tables), migrates and checks it. A file that is not a history, is corrupt or
+  // has a newer schema is renamed to `<path>.unusable-<time>`, or refused: malformed, unsupported. A database
+  // with a newer schema is always refused: unsupported. Other errors: exhausted on a full disk; denied;
+  // unavailable: another process opens it, or the disk or server does not answer.
+  [[nodiscard]] static Result<Opened> open(const std::string& place, WallTime now,
                                            IfUnusable if_unusable = IfUnusable::move_aside);
-  // For commands while an agent can be writing. not_found: there is no file, or it has no content yet.
-  [[nodiscard]] static Result<std::unique_ptr<History>> open_read_only(const std::string& path);
+  // For commands while an agent can be writing. not_found: there is no file or table, or it has no content
+  // yet.
+  [[nodiscard]] static Result<std::unique_ptr<History>> open_read_only(const std::string& place);
 
   History(const History&) = delete;
   History& operator=(const History&) = delete;
@@ -79,11 +81,12 @@ class History {
 
   // Stores all records or none; durable when it returns. A record replaces the one of its type and id.
   // Errors: conflict (a record is outside the limits of learning::check), exhausted (disk full), unavailable
-  // (the disk does not answer, or another process writes), malformed (the file is damaged, or was removed
-  // while open), denied (read-only).
+  // (the disk or server does not answer, or another process writes), malformed (the file is damaged, or was
+  // removed while open), denied (read-only).
   [[nodiscard]] Status put(std::span<const learning::HistoryRecord> records);
 
-  [[nodiscard]] const std::string& path() const;
+  // The path, or the connection string without its password.
+  [[nodiscard]] const std::string& place() const;
   // Number of rows that queries have skipped because their text is damaged.
   [[nodiscard]] std::size_t unreadable_rows() const;
 
@@ -92,7 +95,7 @@ class History {
   //   {.types = {"job"}, .node, .since, .until}; validations that failed: {.types = {"validation"},
   //   .outcome = "failed", .since}.
   [[nodiscard]] Result<std::vector<learning::HistoryRecord>> records(const HistoryQuery& query) const;
-  // The same, one by one and without limit, until `take` returns false.
+  // The same, one by one and without limit, until `take` returns false; it must not visit or ask for records.
   [[nodiscard]] Status visit(const HistoryQuery& query,
                              const std::function<bool(learning::HistoryRecord record)>& take) const;
   // Faults that began at or after that time, by class, most first.
@@ -102,18 +105,27 @@ class History {
                                                                          std::size_t limit) const;
   [[nodiscard]] Result<bool> has(std::string_view type, std::string_view id) const;
   [[nodiscard]] Result<HistoryStatus> status() const;
-  // Of the file and its log; 0 if the file is gone.
+  // Of the file and its log; 0 if the file is gone. Of a database: when it was opened, or retained last.
   [[nodiscard]] std::uint64_t size_bytes() const;
+
+  // Of a database: connects if the connection was lost, or closed by rest(). Other calls do so too.
+  [[nodiscard]] Status ready();
+  // Closes the connection to a database until the next call: a server has few of them.
+  void rest();
 
   // Deletes records that began before the age limit, in one call at most the oldest day of them: a clock that
   // is wrong for a while does not delete all. Then the oldest until the file fits: first jobs, validations,
-  // measurements and versions, then all types. In short transactions: other writers get in between.
+  // measurements and versions, then all types. In short transactions: other writers get in between. A
+  // PostgreSQL database has no limit of bytes, and the time is that of its server, if that is earlier.
   [[nodiscard]] Status retain(const HistoryRetention& retention, WallTime now);
 
  private:
-  struct Database;
-  explicit History(std::unique_ptr<Database> database);
-  std::unique_ptr<Database> database_;
+  explicit History(std::unique_ptr<HistoryDatabase> database);
+  [[nodiscard]] Status read(const HistoryQuery& query, std::optional<std::size_t> limit,
+                            const std::function<bool(learning::HistoryRecord record)>& take) const;
+
+  std::unique_ptr<HistoryDatabase> database_;
+  mutable std::size_t unreadable_ = 0;
 };
 
 }  // namespace autopilot::store

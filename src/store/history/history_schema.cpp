@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/history/history_schema.hpp"
 
-#include <array>
 #include <cerrno>
 #include <string>
 #include <string_view>
 #include <unistd.h>
 
 #include "store/history/history.hpp"
+#include "store/history/history_versions.hpp"
 #include "store/journal_file.hpp"
 #include "store/rows.hpp"
 
@@ -22,7 +22,7 @@ constexpr std::int64_t kHistoryApplication = 0x41506869;
 
 // Times are nanoseconds since 1970, UTC; end_ns is the largest integer while the record is not over. `body`
 // is a JSON object; the other columns serve queries. Every column is NOT NULL: an empty text is unknown.
-constexpr std::string_view kHistoryVersion1 = R"sql(
+constexpr const char* kHistoryTable = R"sql(
 CREATE TABLE records(
   type TEXT NOT NULL,
   id TEXT NOT NULL,
@@ -36,16 +36,7 @@ CREATE TABLE records(
   body TEXT NOT NULL,
   PRIMARY KEY(type, id)
 ) STRICT;
-CREATE INDEX records_of_node ON records(node, begin_ns);
-CREATE INDEX records_on_node ON records(node, type, end_ns);
-CREATE INDEX records_of_gpu ON records(gpu, begin_ns) WHERE gpu <> '';
-CREATE INDEX records_of_job ON records(job, begin_ns) WHERE job <> '';
-CREATE INDEX records_of_type ON records(type, begin_ns, outcome, node);
-CREATE INDEX records_by_outcome ON records(type, outcome, end_ns);
 )sql";
-
-// The position is the version that the entry leads to, less one.
-constexpr std::array<std::string_view, History::kSchemaVersion> kHistoryVersions{kHistoryVersion1};
 
 constexpr const char* kHistoryWriter =
     "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2048; PRAGMA trusted_schema=OFF; "
@@ -81,7 +72,9 @@ Status migrate_history(Connection& connection) {
   for (int version = 1; version <= History::kSchemaVersion; ++version) {
     auto transaction = TRY(sqlite::Transaction::begin(connection));
     if (TRY(history_kind_of(connection)).version >= version) continue;
-    TRY_STATUS(connection.execute(std::string(kHistoryVersions.at(static_cast<std::size_t>(version - 1)))));
+    if (version == 1) TRY_STATUS(connection.execute(kHistoryTable));
+    for (const std::string_view statement : kHistoryVersions.at(static_cast<std::size_t>(version - 1)))
+      TRY_STATUS(connection.execute(std::string(statement)));
     TRY_STATUS(connection.execute("PRAGMA application_id=" + std::to_string(kHistoryApplication)));
     TRY_STATUS(connection.execute("PRAGMA user_version=" + std::to_string(version)));
     TRY_STATUS(transaction.commit());

@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/database_place.hpp"
 #include "learning/record_check.hpp"
 #include "store/journal.hpp"
 
@@ -60,6 +61,7 @@ struct HistoryWriter::Shared {
   // On the thread, with the lock held; released while it blocks.
   void work_until_stopped(HistoryLock& lock);
   void write_next(HistoryLock& lock);
+  void wait_for_work(HistoryLock& lock);
   void settle(std::size_t items, std::size_t written, std::size_t dropped);
   void pause(HistoryLock& lock, std::string problem);
   void retain_when_due(HistoryLock& lock);
@@ -141,6 +143,8 @@ Result<HistoryWriter::Shared::Prepared> HistoryWriter::Shared::prepare(
 
 Status HistoryWriter::Shared::try_items(const std::deque<HistoryItem>& items, Prepared& prepared) {
   TRY_STATUS(open_if_closed());
+  // Before the items are made: they would be dropped for an error that is not theirs.
+  TRY_STATUS(history->ready());
   auto made = prepare(items);
   // Another attempt helps only against problems of the file and the disk.
   if (!made && !is_problem_of_file(made.error().code)) return fail(Errc::conflict, made.error().what);
@@ -150,6 +154,7 @@ Status HistoryWriter::Shared::try_items(const std::deque<HistoryItem>& items, Pr
 
 void HistoryWriter::Shared::leave_damaged_file() {
   history.reset();
+  if (is_postgres(path)) return;
   if (!std::exchange(has_reopened, true)) return;
   auto aside = Journal::move_aside(path, clock->now().wall);
   if (!aside) return;
@@ -213,6 +218,15 @@ void HistoryWriter::Shared::retain_when_due(HistoryLock& lock) {
   if (!done) counters.problem = done.error().what;
 }
 
+void HistoryWriter::Shared::wait_for_work(HistoryLock& lock) {
+  const auto has_work = [this] { return !queue.empty() || stopping || abandoned; };
+  if (work.wait_for(lock, limits.rest, has_work)) return;
+  lock.unlock();
+  if (history) history->rest();
+  lock.lock();
+  work.wait(lock, has_work);
+}
+
 void HistoryWriter::Shared::work_until_stopped(HistoryLock& lock) {
   while (!abandoned) {
     // Opens the file although there is nothing to write: a problem shows at once.
@@ -227,7 +241,7 @@ void HistoryWriter::Shared::work_until_stopped(HistoryLock& lock) {
       counters.problem.clear();
       retain_when_due(lock);
     }
-    work.wait(lock, [this] { return !queue.empty() || stopping || abandoned; });
+    wait_for_work(lock);
     if (abandoned || queue.empty()) return;
     write_next(lock);
     if (!abandoned) retain_when_due(lock);

@@ -19,6 +19,7 @@ struct HistoryWriterLimits {
   std::size_t waiting = 4096;  // more are dropped
   std::size_t at_once = 256;   // records of one transaction
   Duration retry = std::chrono::seconds{5};
+  Duration rest = std::chrono::seconds{10};  // without work, after which a connection is closed
   Duration retention_period = std::chrono::hours{1};
 };
 
@@ -32,9 +33,9 @@ struct HistoryWriterStatus {
   bool is_open = false;
 };
 
-// Writes records in order on its own thread, which opens the file, deletes what is too old, and tries again
-// while the disk is full or does not answer. Thread-safe; only flush and stop wait for the disk, up to their
-// timeout.
+// Writes records in order on its own thread, which opens the file or connects to the database, deletes what
+// is too old, and tries again while the disk is full, or the disk or the server does not answer. Thread-safe;
+// only flush and stop wait for it, up to their timeout.
 class HistoryWriter {
  public:
   using Records = std::vector<learning::HistoryRecord>;

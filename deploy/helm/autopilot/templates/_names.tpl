@@ -187,6 +187,10 @@ imagePullPolicy: {{ . }}
 {{- $_ := set $own "kernel_log" (dict "helper_socket" "/run/autopilot-kmsg/kmsg.sock") -}}
 {{- $_ := set $own "kubelet" (dict "helper_socket" "/run/autopilot-kubelet/kubelet.sock") -}}
 {{- end -}}
+{{- /* The kubelet removes a pod whose emptyDir exceeds its limit of 256Mi, which the journal shares. */ -}}
+{{- if not (include "autopilot.keepsState" .) -}}
+{{- $_ := set $own "history" (dict "bytes" "128MiB") -}}
+{{- end -}}
 {{- if ne (toString (.Values.loglevel | default "")) "" -}}
 {{- $_ := set $own "log_level" (ternary "debug" "info" (ge (int .Values.loglevel) 4)) -}}
 {{- end -}}

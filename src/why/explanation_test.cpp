@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "why/explanation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catalog/catalog.hpp"
+#include "why/ties.hpp"
+
+namespace autopilot::why {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr WallTime kNoon{hours{24 * 365}};
+constexpr std::string_view kGpu = "0000:61:00.0";
+
+Evidence at(WallTime time, Kind kind, std::string reason, Health health = Health::degraded) {
+  Evidence evidence;
+  evidence.kind = kind;
+  evidence.source = "kernel log";
+  evidence.finding.reason = std::move(reason);
+  evidence.finding.message = evidence.finding.reason;
+  evidence.finding.health = health;
+  evidence.finding.since = time;
+  return evidence;
+}
+
+Evidence of_process(Evidence evidence, std::int64_t pid, const std::string& name = "python3") {
+  evidence.finding.evidence.emplace_back("pid", pid);
+  evidence.finding.evidence.emplace_back("process", name);
+  return evidence;
+}
+
+Evidence xid(WallTime time, std::int64_t code, std::string reason, Health health, std::int64_t pid = 0) {
+  Evidence evidence =
+      at(time, health == Health::healthy && reason == "xid_app" ? Kind::program_error : Kind::device_error,
+         std::move(reason), health);
+  evidence.finding.subject.kind = SubjectKind::gpu;
+  evidence.finding.subject.key = kGpu;
+  evidence.finding.evidence.emplace_back("code", code);
+  return pid == 0 ? evidence : of_process(std::move(evidence), pid);
+}
+
+Evidence lost_gpu(WallTime time, std::int64_t pid = 0) {
+  return xid(time, 79, "gpu_fallen_off_bus", Health::failed, pid);
+}
+
+Evidence full_disk() {
+  Evidence evidence = at(WallTime{}, Kind::shortage, "filesystem_full", Health::failed);
+  evidence.finding.subject.kind = SubjectKind::mount;
+  evidence.finding.subject.key = "/raid";
+  evidence.holds_now = true;
+  return evidence;
+}
+
+Target process(std::int64_t pid) {
+  Target target;
+  target.text = std::to_string(pid);
+  target.pids = {pid};
+  return target;
+}
+
+Explanation explained(std::vector<Evidence> evidence, const Target& target = {}) {
+  return explain(std::move(evidence), target, catalog::builtin());
+}
+
+std::vector<std::string> reasons_of(const Explanation& explanation) {
+  std::vector<std::string> reasons;
+  for (const FoundCause& cause : explanation.causes)
+    reasons.push_back(cause.main.finding.reason);
+  return reasons;
+}
+
+TEST(WhyExplanation, NothingIsClaimedWithoutEvidence) {
+  const auto explanation = explained({}, process(4242));
+  EXPECT_THAT(explanation.causes, IsEmpty());
+  EXPECT_THAT(explanation.seen, IsEmpty());
+}
+
+TEST(WhyExplanation, AKillOfTheProcessIsCertain) {
+  const auto explanation =
+      explained({of_process(at(kNoon, Kind::killed_for_memory, "memory_limit"), 4242)}, process(4242));
+  ASSERT_THAT(explanation.causes, SizeIs(1));
+  EXPECT_EQ(explanation.causes[0].certainty, Certainty::certain);
+}
+
+TEST(WhyExplanation, AnErrorOfAnotherProcessIsOnlySeen) {
+  const auto explanation =
+      explained({of_process(at(kNoon, Kind::killed_for_memory, "memory_limit"), 17)}, process(4242));
+  EXPECT_THAT(explanation.causes, IsEmpty());
+  EXPECT_THAT(explanation.seen, SizeIs(1));
+}
+
+TEST(WhyExplanation, AFullDiskIsNoCauseOfAProgramThatDoesNotUseIt) {
+  const auto explanation = explained({full_disk()}, process(4242));
+  EXPECT_THAT(explanation.causes, IsEmpty());
+  EXPECT_THAT(explanation.seen, SizeIs(1));
+}
+
+TEST(WhyExplanation, AFullDiskIsALikelyCauseOfAProgramThatWritesToIt) {
+  Target target = process(4242);
+  target.mounts = {"/raid"};
+  target.is_running = true;
+  const auto explanation = explained({full_disk()}, target);
+  ASSERT_THAT(explanation.causes, SizeIs(1));
+  EXPECT_EQ(explanation.causes[0].certainty, Certainty::likely);
+}
+
+TEST(WhyExplanation, AnOldErrorOfItsGpuIsNoCauseOfAProgramThatStartedLater) {
+  Target target = process(4242);
+  target.is_running = true;
+  target.started = kNoon;
+  target.gpus = {lost_gpu(kNoon).finding.subject};
+  EXPECT_THAT(explained({lost_gpu(kNoon - hours{1})}, target).causes, IsEmpty());
+  EXPECT_THAT(explained({lost_gpu(kNoon + hours{1})}, target).causes, SizeIs(1));
+}
+
+TEST(WhyExplanation, ARunningProcessIsNotTheOneThatHadItsNumberBefore) {
+  Target target = process(4242);
+  target.is_running = true;
+  target.started = kNoon;
+  const auto kill = of_process(at(kNoon - hours{1}, Kind::killed_for_memory, "memory_limit"), 4242);
+  EXPECT_THAT(explained({kill}, target).causes, IsEmpty());
+}
+
+TEST(WhyExplanation, ARunningProcessIsNotOfThePreviousBoot) {
+  Target target = process(4242);
+  target.is_running = true;
+  Evidence kill = of_process(at(kNoon, Kind::killed_for_memory, "memory_limit"), 4242);
+  kill.boots_ago = 1;
+  EXPECT_THAT(explained({kill}, target).causes, IsEmpty());
+}
+
+TEST(WhyExplanation, TheLostGpuExplainsWhatFollowsOnIt) {
+  const auto explanation =
+      explained({xid(kNoon + seconds{1}, 45, "xid_sympathetic", Health::healthy, 4242), lost_gpu(kNoon),
+                 of_process(at(kNoon + seconds{2}, Kind::crashed, "program_crashed"), 4242)},
+                process(4242));
+  ASSERT_FALSE(explanation.causes.empty());
+  EXPECT_EQ(explanation.causes[0].main.finding.reason, "program_crashed");
+  ASSERT_THAT(explanation.causes, SizeIs(2));
+  EXPECT_EQ(explanation.causes[1].main.finding.reason, "gpu_fallen_off_bus");
+  EXPECT_EQ(explanation.causes[1].certainty, Certainty::likely);
+  EXPECT_THAT(explanation.causes[1].consequences, SizeIs(1));
+}
+
+TEST(WhyExplanation, AnErrorThatNamesTheProcessExplainsItsCrash) {
+  const auto explanation = explained(
+      {of_process(at(kNoon + seconds{2}, Kind::crashed, "program_crashed"), 4242), lost_gpu(kNoon, 4242)},
+      process(4242));
+  EXPECT_THAT(reasons_of(explanation), ElementsAre("gpu_fallen_off_bus"));
+  EXPECT_EQ(explanation.causes[0].end, FaultEnd::hardware);
+  EXPECT_THAT(explanation.order, SizeIs(2));
+}
+
+TEST(WhyExplanation, AnXidOfAProgramIsTheFaultOfTheProgram) {
+  const auto explanation = explained({xid(kNoon, 31, "xid_app", Health::healthy, 4242)}, process(4242));
+  ASSERT_THAT(explanation.causes, SizeIs(1));
+  EXPECT_EQ(explanation.causes[0].end, FaultEnd::application);
+}
+
+TEST(WhyExplanation, AMachineErrorJustBeforeIsOnlyPossible) {
+  const auto explanation =
+      explained({lost_gpu(kNoon), lost_gpu(kNoon - hours{3}),
+                 of_process(at(kNoon + minutes{1}, Kind::crashed, "program_crashed"), 4242)},
+                process(4242));
+  ASSERT_THAT(explanation.causes, SizeIs(2));
+  EXPECT_EQ(explanation.causes[0].certainty, Certainty::certain);
+  EXPECT_EQ(explanation.causes[1].certainty, Certainty::possible);
+}
+
+TEST(WhyExplanation, EqualRecordsCountOnce) {
+  const auto explanation = explained({lost_gpu(kNoon), lost_gpu(kNoon + minutes{1})});
+  ASSERT_THAT(explanation.causes, SizeIs(1));
+  EXPECT_EQ(count_of(explanation.causes[0].main), 2);
+  EXPECT_EQ(explanation.causes[0].main.finding.since, kNoon);
+}
+
+TEST(WhyExplanation, AProgramThatCrashesAgainCountsOnceForTheMachine) {
+  const auto one = of_process(at(kNoon, Kind::crashed, "program_crashed"), 1);
+  const auto two = of_process(at(kNoon + seconds{1}, Kind::crashed, "program_crashed"), 2);
+  EXPECT_THAT(explained({one, two}).causes, SizeIs(1));
+}
+
+TEST(WhyExplanation, ASettingIsNoCause) {
+  Evidence clock = at(WallTime{}, Kind::state, "clock_not_synchronised");
+  clock.holds_now = true;
+  const auto explanation = explained({clock});
+  EXPECT_THAT(explanation.causes, IsEmpty());
+  EXPECT_THAT(explanation.seen, SizeIs(1));
+}
+
+TEST(WhyExplanation, ALostGpuRanksBeforeTheFaultOfAProgram) {
+  const auto explanation =
+      explained({of_process(xid(kNoon + hours{1}, 31, "xid_app", Health::healthy), 7), lost_gpu(kNoon)});
+  EXPECT_THAT(reasons_of(explanation), ElementsAre("gpu_fallen_off_bus", "xid_app"));
+}
+
+TEST(WhyExplanation, ABrokenDeviceRanksBeforeAProgramThatCrashed) {
+  const auto crash = of_process(at(kNoon + hours{1}, Kind::crashed, "program_crashed"), 7);
+  EXPECT_THAT(reasons_of(explained({crash, lost_gpu(kNoon)})),
+              ElementsAre("gpu_fallen_off_bus", "program_crashed"));
+}
+
+TEST(WhyExplanation, WhatHoldsNowBelongsToTheErrorThatExplainsIt) {
+  auto missing = lost_gpu(WallTime{});
+  missing.finding.evidence.clear();
+  missing.finding.reason = "gpu_missing";
+  missing.holds_now = true;
+  const auto explanation = explained({missing, lost_gpu(kNoon)});
+  EXPECT_THAT(reasons_of(explanation), ElementsAre("gpu_fallen_off_bus"));
+  EXPECT_THAT(explanation.causes[0].consequences, SizeIs(1));
+}
+
+TEST(WhyExplanation, HeatExplainsTheEndOfTheMachine) {
+  auto heat = at(kNoon, Kind::device_error, "machine_overheats", Health::failed);
+  auto end = at(kNoon + seconds{20}, Kind::machine_ended, std::string(kNoShutdown), Health::failed);
+  heat.boots_ago = end.boots_ago = 1;
+  EXPECT_THAT(reasons_of(explained({end, heat})), ElementsAre("machine_overheats"));
+}
+
+TEST(WhyExplanation, ACrashRecordExplainsTheEndOfTheMachine) {
+  auto record = at(WallTime{}, Kind::machine_ended, "kernel_crash_record");
+  auto end = at(kNoon, Kind::machine_ended, std::string(kNoShutdown), Health::failed);
+  record.boots_ago = end.boots_ago = 1;
+  EXPECT_THAT(reasons_of(explained({end, record})), ElementsAre("kernel_crash_record"));
+}
+
+TEST(WhyExplanation, ASilentFileServerExplainsABlockedProcess) {
+  auto server = at(kNoon, Kind::device_error, "filesystem.nfs_not_responding");
+  server.finding.evidence.emplace_back("rule", "filesystem.nfs_not_responding");
+  const auto blocked = of_process(at(kNoon + minutes{2}, Kind::blocked, "task_hung"), 4242);
+  const auto explanation = explained({blocked, server}, process(4242));
+  EXPECT_THAT(reasons_of(explanation), ElementsAre("filesystem.nfs_not_responding"));
+  EXPECT_EQ(explanation.causes[0].certainty, Certainty::likely);
+}
+
+TEST(WhyOwner, ContainersMatchByTheBeginningOfTheirId) {
+  GpuUserOwner wanted;
+  wanted.container = "0123456789ab";
+  GpuUserOwner other;
+  other.container = "0123456789abcdef0123";
+  EXPECT_TRUE(is_same_owner(wanted, other));
+  wanted.container = "0123";
+  EXPECT_FALSE(is_same_owner(wanted, other));
+}
+
+TEST(WhyOwner, UnknownOwnersAreNotTheSame) {
+  EXPECT_FALSE(is_same_owner({}, {}));
+}
+
+}  // namespace
+}  // namespace autopilot::why

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""autopilot why: what ended a program or went wrong, on simulated machines without an agent."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+
+UPTIME = 36 * 3600
+BOOTED = 1768464000 - UPTIME  # the time of a simulated machine is 2026-01-15T08:00:00Z
+EARLIER_BOOT = "a" * 32
+STOPPED_ENTRY = "d93fb3c9c24d451a97cea615ce59c00b"
+XID = "NVRM: Xid (PCI:0000:61:00): {}, pid=4242, name=python3, {}"
+KILLED = ("Memory cgroup out of memory: Killed process 4242 (python3) total-vm:105624kB, anon-rss:102400kB, "
+          "file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:256kB oom_score_adj:0")
+OF_JOB = ("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,"
+          "oom_memcg=/system.slice/slurmstepd.scope/job_4711,"
+          "task_memcg=/system.slice/slurmstepd.scope/job_4711/step_0,task=python3,pid=4242,uid=1000")
+STAT = "4242 (python3) {} 1 4242 4242 0 -1 4194304 100 0 0 0 10 5 0 0 20 0 1 0 6000000 1000 100 1 1 1" + " 0" * 26
+JOB_CGROUP = "0::/system.slice/slurmstepd.scope/job_4711/step_0\n"
+
+
+def entry(before_boot, message, **members):
+    stamp = str((BOOTED - before_boot) * 1_000_000)
+    return {"__REALTIME_TIMESTAMP": stamp, "_BOOT_ID": EARLIER_BOOT, "_TRANSPORT": "journal", "_UID": "0",
+            "PRIORITY": "3", "MESSAGE": message, **members}
+
+
+def of_kernel(before_boot, message):
+    return entry(before_boot, message, _TRANSPORT="kernel", SYSLOG_FACILITY="0")
+
+
+class Why(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="autopilot-why-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.bases = {}
+
+    def tree(self, base="no-gpu", faults=()):
+        """A machine tree, created once for each machine and emptied of what the last test added."""
+        key = (base, *faults)
+        if key not in self.bases:
+            built = pathlib.Path(self.folder) / f"machine-{len(self.bases)}"
+            self.sim("create", base, "--out", str(built))
+            for fault in faults:
+                self.sim("inject", str(built), *fault)
+            self.bases[key] = (built, (built / "kmsg.jsonl").read_text(encoding="utf-8"), [])
+        built, log, added = self.bases[key]
+        (built / "kmsg.jsonl").write_text(log, encoding="utf-8")
+        for file in added:
+            file.unlink()
+        added.clear()
+        return built, added
+
+    def sim(self, *words):
+        subprocess.run([harness.AUTOPILOT_SIM, *words], check=True, capture_output=True, timeout=60)
+
+    def machine(self, lines=(), journal=(), files=None, **kind):
+        """`lines`: (seconds ago, text) of the kernel log."""
+        tree, added = self.tree(**kind)
+        with open(tree / "kmsg.jsonl", "a", encoding="utf-8") as log:
+            for ago, text in lines:
+                log.write(json.dumps({"prio": 3, "time": UPTIME - ago, "text": text}) + "\n")
+        texts = {f"root/{path}": text for path, text in (files or {}).items()}
+        if journal:
+            texts["journal.jsonl"] = "".join(json.dumps(one) + "\n" for one in journal)
+        for path, text in texts.items():
+            file = tree / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            added.append(file)
+        return tree
+
+    def why(self, tree, *words, code=0):
+        done = subprocess.run([harness.AUTOPILOT, "why", *words, "--root", str(tree), "-o", "json"], capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return json.loads(done.stdout)
+
+    def page(self, tree, *words):
+        done = subprocess.run([harness.AUTOPILOT, "why", *words, "--root", str(tree)], capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertLess(len(done.stdout.splitlines()), 24, done.stdout)
+        for line in done.stdout.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        return done.stdout
+
+    def assert_cause(self, answer, reason, certainty, fault=None):
+        self.assertTrue(answer["causes"], answer)
+        first = answer["causes"][0]
+        self.assertEqual((first["reason"], first["certainty"]), (reason, certainty), answer["causes"])
+        if fault:
+            self.assertEqual(first["fault"], fault)
+        return first
+
+
+class OfGpus(Why):
+    def of_xid(self, *lines):
+        return self.machine([(600 - at, XID.format(code, text)) for at, (code, text) in enumerate(lines)], base="hgx-h100-8")
+
+    def test_xid_79_is_the_hardware(self):
+        tree = self.of_xid((79, "GPU has fallen off the bus."), (45, "Ch 00000008"))
+        first = self.assert_cause(self.why(tree), "gpu_fallen_off_bus", "likely", "hardware")
+        self.assertEqual([one["code"] for one in first["consequences"]], [45])
+        self.assertEqual(first["next"], "autopilot explain xid 79")
+        self.assert_cause(self.why(tree, "4242"), "gpu_fallen_off_bus", "certain", "hardware")
+
+    def test_xid_94_is_the_hardware(self):
+        tree = self.of_xid((94, "Contained: SM (0x1). RST: No, D-RST: No"))
+        self.assertEqual(self.why(tree, "4242")["causes"][0]["code"], 94)
+        self.assertEqual(self.why(tree, "4242")["causes"][0]["fault"], "hardware")
+
+    def test_xid_31_is_the_program(self):
+        tree = self.of_xid((31, "Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted"))
+        self.assert_cause(self.why(tree, "4242"), "xid_app", "certain", "application")
+        self.assertIn("the program is at fault", self.page(tree, "4242"))
+
+    def test_xid_48_explains_the_row_remap_and_the_end_of_the_program(self):
+        tree = self.of_xid((48, "An uncorrectable double bit error (DBE) has been detected on GPU"),
+                           (63, "Row Remapper: New row marked for remapping, reset gpu to activate."), (45, "Ch 00000008"))
+        answer = self.why(tree, "4242")
+        self.assertEqual([one["code"] for one in answer["inOrder"]], [48, 63, 45])
+        self.assertEqual(len(answer["causes"]), 1)
+
+    def test_a_failed_row_remap_needs_another_action(self):
+        tree = self.of_xid((64, "Row Remapper: Error: failed to record the remapping"))
+        self.assertEqual(self.why(tree)["causes"][0]["code"], 64)
+
+    def test_xid_74_names_the_nvlink(self):
+        tree = self.of_xid((74, "NVLink: fatal error detected on link 3(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)"))
+        self.assertEqual(self.why(tree)["causes"][0]["subject"], "nvlink/0000:61:00.0/3")
+
+    def test_a_hot_gpu_is_named(self):
+        tree = self.machine(base="hgx-h100-8", faults=[("temperature", "--subject", "gpu/3")])
+        self.assertEqual(self.why(tree)["causes"][0]["subject"], "gpu/0000:61:00.0")
+
+    def test_a_lost_infiniband_link_is_named(self):
+        tree = self.machine(base="hgx-h100-8", faults=[("ib_port_down", "--subject", "nic_port/mlx5_0/1")])
+        self.assert_cause(self.why(tree), "ib_port_down", "likely")
+
+    def test_full_disks_and_inodes_are_named(self):
+        for fault, reason in (("filesystem_full", "filesystem_full"), ("inodes_full", "inodes_exhausted")):
+            tree = self.machine(base="hgx-h100-8", faults=[(fault, "--subject", "mount//raid")])
+            self.assert_cause(self.why(tree), reason, "likely")
+            self.assertEqual(self.why(tree, "4242", code=4)["seen"][0]["reason"], reason)
+
+    def test_an_error_of_three_hours_ago_is_found_and_one_of_two_days_ago_is_not(self):
+        lost = XID.format(79, "GPU has fallen off the bus.")
+        self.assertIn("3h ago (05:00:00 UTC)", self.page(self.machine([(3 * 3600, lost)], base="hgx-h100-8")))
+        self.why(self.machine([(30 * 3600, lost)], base="hgx-h100-8"), code=4)
+        self.why(self.machine([(30 * 3600, lost)], base="hgx-h100-8"), "--since", "2d")
+
+
+class OfMemory(Why):
+    def test_the_machine_ran_out_of_memory(self):
+        tree = self.machine([(60, "Out of memory: Killed process 4242 (python3) total-vm:105624kB, anon-rss:102400kB")])
+        self.assert_cause(self.why(tree, "4242"), "oom_kills", "certain")
+
+    def test_a_limit_names_process_and_job(self):
+        tree = self.machine([(60, OF_JOB), (60, KILLED)])
+        for words in (["4242"], ["4711"], ["slurm 4711"], ["python3"], []):
+            self.assert_cause(self.why(tree, *words), "memory_limit", "certain")
+        self.assertIn("sacct -j 4711", self.page(tree, "4711"))
+        self.assertEqual(self.why(tree, "4712", code=4)["causes"], [])
+
+    def test_a_limit_of_an_older_kernel_names_the_job(self):
+        tree = self.machine([
+            (60, "Task in /slurm/uid_1000/job_4711/step_0 killed as a result of limit of /slurm/uid_1000/job_4711"),
+            (60, "Memory cgroup out of memory: Kill process 4242 (python3) score 912 or sacrifice child")])
+        self.assert_cause(self.why(tree, "4711"), "memory_limit", "certain")
+
+    def test_without_the_kernel_log_the_counters_of_groups_remain(self):
+        group = "sys/fs/cgroup/system.slice/slurmstepd.scope"
+        of_version_2 = {f"{group}/job_4711/memory.events": "oom_kill 2\n", f"{group}/memory.events": "oom_kill 2\n",
+                        "sys/fs/cgroup/system.slice/memory.events": "oom_kill 2\n"}
+        of_version_1 = {f"sys/fs/cgroup/memory/slurm{path}/memory.oom_control": f"under_oom 0\noom_kill {kills}\n"
+                        for path, kills in (("", 0), ("/uid_1000", 0), ("/uid_1000/job_4711", 1))}
+        for files in (of_version_2, of_version_1):
+            tree = self.machine(files=files)
+            (tree / "kmsg.jsonl").write_text('{"error": "denied"}\n', encoding="utf-8")
+            self.assert_cause(self.why(tree, "4711"), "memory_limit", "certain")
+            self.assertIn("NOT READ  kernel log", self.page(tree, "4711"))
+
+
+class OfProcesses(Why):
+    def test_a_stopped_rank_is_named(self):
+        tree = self.machine(files={"proc/4242/stat": STAT.format("T"), "proc/4242/cgroup": JOB_CGROUP})
+        for words in (["4242"], ["4711"], []):
+            first = self.assert_cause(self.why(tree, *words), "process_stopped", "certain")
+            self.assertEqual(first["next"], "kill -CONT 4242")
+
+    def test_a_process_that_waits_for_a_file_server(self):
+        tree = self.machine([(310, "nfs: server filer1 not responding, still trying"),
+                             (180, "INFO: task python3:4242 blocked for more than 120 seconds.")],
+                            files={"proc/4242/stat": STAT.format("D")})
+        self.assert_cause(self.why(tree, "4242"), "filesystem.nfs_not_responding", "likely")
+
+    def test_a_segmentation_fault(self):
+        tree = self.machine([(60, "python3[4242]: segfault at 10 ip 00007f1c sp 00007ffd error 4 in libfoo.so[7f1c+8]")])
+        self.assert_cause(self.why(tree, "4242"), "program_crashed", "certain", "unclear")
+
+
+class OfMachines(Why):
+    def test_a_machine_check(self):
+        tree = self.machine([(60, "mce: [Hardware Error]: CPU 3: Machine Check Exception: 5 Bank 5: be00000000800400")])
+        self.assert_cause(self.why(tree), "machine_check_uncorrected", "likely", "hardware")
+
+    def of_previous_boot(self, *journal):
+        return self.machine(journal=[of_kernel(4000, "Linux version 6.1"), *journal])
+
+    def test_the_previous_boot_lost_power(self):
+        tree = self.of_previous_boot(entry(100, "Started Session 4"))
+        self.assert_cause(self.why(tree, "--since", "3d"), "no_shutdown", "certain")
+        self.assertIn("in the previous boot", self.page(tree, "--since", "3d"))
+
+    def test_the_previous_boot_panicked(self):
+        tree = self.of_previous_boot(of_kernel(100, "Kernel panic - not syncing: Fatal exception in interrupt"))
+        self.assert_cause(self.why(tree, "--since", "3d"), "kernel_panic", "certain")
+
+    def test_heat_ended_the_previous_boot(self):
+        tree = self.of_previous_boot(of_kernel(120, "thermal thermal_zone0: critical temperature reached (105 C), shutting down"))
+        self.assert_cause(self.why(tree, "--since", "3d"), "machine_overheats", "likely")
+
+    def test_a_clean_shutdown_is_no_cause(self):
+        tree = self.of_previous_boot(entry(100, "Journal stopped", MESSAGE_ID=STOPPED_ENTRY))
+        self.why(tree, "--since", "3d", code=4)
+
+    def test_a_process_of_the_previous_boot(self):
+        tree = self.of_previous_boot(of_kernel(200, OF_JOB), of_kernel(200, KILLED),
+                                     entry(100, "Journal stopped", MESSAGE_ID=STOPPED_ENTRY))
+        first = self.assert_cause(self.why(tree, "4242"), "memory_limit", "certain")
+        self.assertEqual(first["bootsAgo"], 1)
+
+    def test_a_healthy_machine_has_no_cause(self):
+        tree = self.machine(base="hgx-h100-8")
+        self.assertEqual(self.why(tree, code=4)["causes"], [])
+        self.assertIn("No cause found", self.page(tree, "4242"))
+
+
+class OnThisMachine(unittest.TestCase):
+    def test_it_works_without_an_agent_and_states_what_it_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([harness.AUTOPILOT, "why", "1", "-o", "json"], capture_output=True, text=True, timeout=120,
+                                  check=False, env={"HOME": folder, "PATH": "/usr/bin:/bin"})
+        self.assertIn(done.returncode, (0, 4), done.stderr)
+        self.assertIn("kernel log", [source["name"] for source in json.loads(done.stdout)["sources"]])
+
+    def test_it_asks_the_agent_of_this_machine(self):
+        agent = harness.Agent()
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        _, out, error = harness.run("why", "-o", "json", environment=agent.environment)
+        self.assertIn(f"agent at unix:{agent.socket}", [one["name"] for one in json.loads(out)["sources"] if one["read"]], error)
+
+    def test_an_agent_of_another_machine_states_nothing_about_this_one(self):
+        agent = harness.Agent("--simulate", "hgx-h100-8")
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        _, out, error = harness.run("why", "-o", "json", environment=agent.environment)
+        answer = json.loads(out)
+        self.assertIn("it watches another machine", [source.get("problem") for source in answer["sources"]], error)
+        self.assertFalse(answer["simulated"])
+
+    def with_journal(self, script):
+        """The answer where journalctl is that script of a shell."""
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        program = folder / "journalctl"
+        program.write_text("#!/bin/sh\n" + script, encoding="utf-8")
+        program.chmod(0o755)
+        _, out, error = harness.run("why", "--no-agent", "-o", "json", environment={"PATH": f"{folder}:/usr/bin:/bin"})
+        self.assertTrue(out, error)
+        return json.loads(out)
+
+    def test_journalctl_has_earlier_boots(self):
+        now = int(time.time())
+        lines = [entry(0, "Started Session 4", __REALTIME_TIMESTAMP=str((now - 60) * 1_000_000)),
+                 of_kernel(0, KILLED) | {"__REALTIME_TIMESTAMP": str((now - 90) * 1_000_000)}]
+        answer = self.with_journal("cat << 'END'\n" + "".join(json.dumps(line) + "\n" for line in lines) + "END\n")
+        found = {one["reason"]: one for one in answer["causes"] if one["bootsAgo"] == 1}
+        self.assertIn("no_shutdown", found)
+        self.assertEqual((found["memory_limit"]["pid"], found["memory_limit"]["count"]), (4242, 1))
+
+    def test_a_journal_of_the_user_alone_is_not_read(self):
+        answer = self.with_journal("echo 'Hint: You are currently not seeing messages from other users and the system.' >&2\n")
+        problems = [one.get("problem", "") for one in answer["sources"]]
+        self.assertTrue(any("systemd-journal" in problem for problem in problems), problems)
+
+    def test_a_user_without_an_agent_finds_one_on_the_loopback(self):
+        agent = harness.Agent()
+        self.addCleanup(agent.close)
+        agent.wait_ready()
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder) / "config.yaml"
+            config.write_text(f"listen: 127.0.0.1:{agent.port}\n", encoding="utf-8")
+            alone = {"XDG_RUNTIME_DIR": folder, "RUNTIME_DIRECTORY": folder}
+            _, out, error = harness.run("why", "-o", "json", "--config", str(config), environment=alone)
+        self.assertIn(f"the agent at 127.0.0.1:{agent.port} answers", error)
+        self.assertIn(f"agent at 127.0.0.1:{agent.port}", [one["name"] for one in json.loads(out)["sources"] if one["read"]])
+
+    def test_usage_errors(self):
+        for words in (["--since", "soon"], ["--socket", "/x:y:z", "--root", "/nowhere"], ["a", "b"]):
+            done = subprocess.run([harness.AUTOPILOT, "why", *words], capture_output=True, text=True, timeout=60, check=False)
+            self.assertIn(done.returncode, (64, 70, 78), done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
