@@ -22,8 +22,8 @@ using preflight::TestChoice;
 constexpr Duration kPast = std::chrono::hours{24 * 365};
 
 template <typename Record>
-Status read_records(const store::History& history, const char* type, const std::string& node, WallTime now,
-                    std::vector<Record>& into) {
+Status read_type(const store::History& history, const char* type, const std::string& node, WallTime now,
+                 std::vector<Record>& into) {
   auto found = TRY(history.records(
       {.types = {type}, .node = node, .since = now - kPast, .limit = GateChooser::kMostRecords}));
   for (learning::HistoryRecord& one : found)
@@ -60,11 +60,11 @@ TestChoice choice_from(const learning::GateSelection& selection, const ChoiceQue
 Result<NodePast> read_node_past(const std::string& path, const std::string& node, WallTime now) {
   const auto history = TRY(store::History::open_read_only(path));
   NodePast past;
-  TRY_STATUS(read_records(*history, "fault", node, now, past.faults));
-  TRY_STATUS(read_records(*history, "label", node, now, past.labels));
-  TRY_STATUS(read_records(*history, "validation", node, now, past.validations));
-  TRY_STATUS(read_records(*history, "repair", node, now, past.repairs));
-  TRY_STATUS(read_records(*history, "versions", node, now, past.versions));
+  TRY_STATUS(read_type(*history, "fault", node, now, past.faults));
+  TRY_STATUS(read_type(*history, "label", node, now, past.labels));
+  TRY_STATUS(read_type(*history, "validation", node, now, past.validations));
+  TRY_STATUS(read_type(*history, "repair", node, now, past.repairs));
+  TRY_STATUS(read_type(*history, "versions", node, now, past.versions));
   return past;
 }
 

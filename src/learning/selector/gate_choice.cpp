@@ -37,7 +37,7 @@ double minutes_of(Duration time) {
 }
 
 // "3h ago"
-std::string ago(Duration age) {
+std::string age_text(Duration age) {
   const auto unit = age < std::chrono::minutes{2} ? Duration{std::chrono::seconds{1}}
                     : age < std::chrono::hours{2} ? Duration{std::chrono::minutes{1}}
                                                   : Duration{std::chrono::hours{1}};
@@ -127,9 +127,10 @@ class GateChooser {
   }
 
   [[nodiscard]] std::string cause_of(const GateDiagnostic& oldest, const std::optional<Change>& event) const {
-    if (result_.full != FullReason::no_recent_full) return event->what + " " + ago(input_.now - event->time);
+    if (result_.full != FullReason::no_recent_full)
+      return event->what + " " + age_text(input_.now - event->time);
     if (!oldest.passed) return "no pass of " + oldest.check + " on all GPUs is recorded";
-    return oldest.check + " passed " + ago(input_.now - *oldest.passed) + ", which is more than 30 days";
+    return oldest.check + " passed " + age_text(input_.now - *oldest.passed) + ", which is more than 30 days";
   }
 
   [[nodiscard]] Duration run_time() const { return input_.job.run_time.value_or(kUsualRunTime); }
