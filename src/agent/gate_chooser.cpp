@@ -132,14 +132,14 @@ GateDiagnostic GateChooser::diagnostic_of(const OfferedTest& test, const ChoiceQ
                             .passed = {}};
   if (test.is_of_host) return diagnostic;
   const WallTime now = parts_.clock.now().wall;
-  const Interned& boot = parts_.snapshot()->boot_id;
+  const SnapshotPtr snapshot = parts_.snapshot();
   bool is_proven = !question.gpus.empty();
   std::optional<WallTime> oldest;
   for (const Subject& gpu : question.gpus) {
     const PassRecord* pass = pass_of(parts_.passes, gpu, test.id);
     if (pass == nullptr) return diagnostic;
     oldest = std::min(oldest.value_or(pass->time), pass->time);
-    is_proven &= pass->boot_id == boot && now - pass->time < question.max_age;
+    is_proven &= pass->boot_id == snapshot->boot_id && now - pass->time < question.max_age;
   }
   diagnostic.passed = oldest;
   diagnostic.is_proven = is_proven;
