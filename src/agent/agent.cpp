@@ -15,6 +15,7 @@
 #include "agent/deep_test_outlets.hpp"
 #include "agent/event_streams.hpp"
 #include "agent/gang_client.hpp"
+#include "agent/gate_chooser.hpp"
 #include "agent/gate_machine.hpp"
 #include "agent/gpu_test_doors.hpp"
 #include "agent/history_part.hpp"
@@ -89,6 +90,7 @@ class Agent {
   void poll_soon();
   void note_operations();
   preflight::GangWait::Ask ask_for_gang();
+  preflight::ChooseTests choose_tests();
   void tell_gate(const Operation& operation, const std::optional<preflight::JudgedTest>& verdict);
   void join_cluster();
   void open_gate();
@@ -120,6 +122,7 @@ class Agent {
   MetricsExporter metrics_;
   EventStreams streams_;
   std::optional<GangClient> gangs_;
+  std::optional<GateChooser> chooser_;
   std::optional<preflight::PreflightGate> gate_;
   std::optional<diagnostics::GpuTestSchedule> schedule_;
   std::vector<fleet::Peer> configured_peers_;  // where no cluster lists them
@@ -368,6 +371,23 @@ void Agent::join_cluster() {
   loop_.post([this] { cluster_->start(); });
 }
 
+// Which diagnostics a pod needs, if `preflight.choice` is learned.
+preflight::ChooseTests Agent::choose_tests() {
+  const auto& config = options_.config;
+  chooser_.emplace(
+      GateChooserParts{.loop = loop_,
+                       .clock = machine_.host->clock,
+                       .node = machine_.node,
+                       .history = history_ ? history_path(config, machine_.node, machine_.simulated) : "",
+                       .passes = passes_,
+                       .operations = operations_,
+                       .snapshot = [this] { return runtime_.snapshot(); },
+                       .quick = [this] { return options_.config.gpu_tests.checks; }});
+  return [this](const preflight::ChoiceQuestion& question, GateChooser::Done done) {
+    chooser_->choose(question, std::move(done));
+  };
+}
+
 void Agent::open_gate() {
   gate_.emplace(loop_, gate_machine({.node = machine_.node,
                                      .clock = machine_.host->clock,
@@ -380,6 +400,7 @@ void Agent::open_gate() {
                                      .note_changes = [this] { note_operations(); },
                                      .poll_soon = [this] { poll_soon(); },
                                      .gang = ask_for_gang(),
+                                     .choose = choose_tests(),
                                      .with_agents =
                                          [this](std::vector<Subject> nodes) {
                                            return network_tests_

@@ -80,7 +80,8 @@ preflight::GateMachine gate_machine(const GateParts& parts) {
       .reasons = [&facts = parts.facts](std::string_view id) { return facts.reason(id); },
       .issuer = cluster == nullptr ? "" : cluster->instance(),
       .report = {},
-      .gang = parts.gang};
+      .gang = parts.gang,
+      .choose = parts.choose};
   if (cluster != nullptr)
     machine.report = [cluster](kube::HealthCheckReport report, std::function<void(const Status&)> done) {
       cluster->report_sender().send(std::move(report), std::move(done));

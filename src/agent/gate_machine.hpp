@@ -28,6 +28,7 @@ struct GateParts {
   std::function<void()> note_changes;  // writes started operations to the journal and the events
   std::function<void()> poll_soon;
   preflight::GangWait::Ask gang;  // empty: see GateMachine
+  preflight::ChooseTests choose;
   // Filters nodes: returns the nodes with an agent that can be asked whether they answer.
   std::function<std::vector<Subject>(std::vector<Subject> nodes)> with_agents;
 };

@@ -196,6 +196,14 @@ void gate_families(MetricsText& metrics, const preflight::GateStats& gate) {
   metrics.family("autopilot_preflight_gangs_given_up_total", MetricType::counter,
                  "Pods that did not wait any longer for the other pods of their job.");
   metrics.sample(static_cast<double>(gate.gangs_given_up));
+  metrics.family("autopilot_preflight_choices_total", MetricType::counter,
+                 "Pods whose diagnostics the history of the node chose. failed: all ran instead.");
+  metrics.sample({{"choice", "some"}}, static_cast<double>(gate.chosen - gate.chosen_all));
+  metrics.sample({{"choice", "all"}}, static_cast<double>(gate.chosen_all));
+  metrics.sample({{"choice", "failed"}}, static_cast<double>(gate.choice_failed));
+  metrics.family("autopilot_preflight_left_out_total", MetricType::counter,
+                 "Diagnostics that the history of the node left out.");
+  metrics.sample(static_cast<double>(gate.left_out));
   metrics.family("autopilot_preflight_waiting", MetricType::gauge, "Pods waiting at the pre-flight gate.");
   metrics.sample(static_cast<double>(gate.waiting));
 }

@@ -65,6 +65,18 @@ void write_tests(JsonWriter& out, const std::vector<PreflightTest>& tests) {
   out.end_list();
 }
 
+void write_left_out(JsonWriter& out, const std::vector<PreflightLeftOut>& left_out) {
+  if (left_out.empty()) return;
+  out.begin_list("leftOut");
+  for (const PreflightLeftOut& one : left_out) {
+    out.begin_object();
+    out.word("id", one.id);
+    out.word("message", one.why);
+    out.end_object();
+  }
+  out.end_list();
+}
+
 PreflightTest read_preflight_test(const JsonObject& object) {
   PreflightTest test;
   test.id = object.word("id");
@@ -72,6 +84,10 @@ PreflightTest read_preflight_test(const JsonObject& object) {
   test.message = object.word_or_empty("message");
   if (object.has("ageSeconds")) test.age = object.seconds("ageSeconds");
   return test;
+}
+
+PreflightLeftOut read_left_out(const JsonObject& object) {
+  return {object.word("id"), object.word("message")};
 }
 
 PreflightProgress read_progress(const JsonObject& object) {
@@ -93,6 +109,8 @@ PreflightResult read_preflight_result(const JsonObject& object) {
   result.gpus = object.words("gpus");
   result.report = object.word_or_empty("report");
   result.message = object.word("message");
+  result.choice = object.word_or_empty("choice");
+  if (object.has("leftOut")) result.left_out = object.list("leftOut", read_left_out);
   result.simulated = object.flag_or_false("simulated");
   result.is_durable = !object.has("durable") || object.flag("durable");
   return result;
@@ -157,6 +175,8 @@ std::string to_json(const PreflightResult& result) {
   out.words("gpus", result.gpus);
   out.word_if_any("report", result.report);
   out.word("message", result.message);
+  out.word_if_any("choice", result.choice);
+  write_left_out(out, result.left_out);
   out.flag("simulated", result.simulated);
   out.flag("durable", result.is_durable);
   out.end_object();

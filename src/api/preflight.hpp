@@ -55,6 +55,12 @@ struct PreflightProgress {
 [[nodiscard]] std::string to_json(const PreflightProgress& progress);
 [[nodiscard]] Result<PreflightProgress> parse_preflight_progress(std::string_view json);
 
+// A test of the node that the pod does not need.
+struct PreflightLeftOut {
+  std::string id;
+  std::string why;  // in a sentence
+};
+
 // `data` of the last event, "result", and the body for clients without events.
 struct PreflightResult {
   PreflightOutcome outcome = PreflightOutcome::could_not_look;
@@ -65,6 +71,8 @@ struct PreflightResult {
   std::vector<std::string> gpus;  // UUIDs; empty if the GPUs of the pod are unknown
   std::string report;             // name of the HealthCheckReport; empty: not written
   std::string message;            // the whole result as a sentence
+  std::string choice;             // why these tests, in a sentence; empty: all wanted tests
+  std::vector<PreflightLeftOut> left_out;
   bool simulated = false;
   bool is_durable = true;  // the result survives a crash of the agent
 };

@@ -64,6 +64,10 @@ TEST(Preflight, what_the_agent_says_is_read_as_it_was_written) {
   EXPECT_EQ(result->gpus, said.gpus);
   EXPECT_EQ(result->report, said.report);
   EXPECT_EQ(result->message, said.message);
+  EXPECT_EQ(result->choice, said.choice);
+  ASSERT_EQ(result->left_out.size(), 1U);
+  EXPECT_EQ(result->left_out[0].id, "gpu.sdc");
+  EXPECT_EQ(result->left_out[0].why, said.left_out[0].why);
   EXPECT_EQ(result->is_durable, said.is_durable);
   std::string before = to_json(said);
   const std::string durable = R"("durable":false)";

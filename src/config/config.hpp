@@ -155,6 +155,7 @@ struct Preflight {
   Duration max_age_on_probation = std::chrono::minutes{30};
   std::string could_not_look = "start";
   std::string failed = "stop";                     // start: only reported
+  std::string choice = "all";                      // learned: of `tests`, as the history of the node suggests
   Duration gang_wait = std::chrono::seconds{120};  // for the other pods of a job
 };
 

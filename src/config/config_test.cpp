@@ -114,6 +114,7 @@ network: {interfaces: [eth0, ib0], leaf: leaf-7, leaf_label: example.com/switch,
 ping: {every: 5m, full_mesh: true, echoes: 10}
 preflight:
   tests: [gpu.diagnosis]
+  choice: learned
   deadline: 2m
   max_age: 12h
   max_age_on_probation: 10m
@@ -187,6 +188,7 @@ tls: {mode: files, listen: "127.0.0.1:0", certificate: /keys/tls.crt, key: /keys
   EXPECT_THAT(config->dcgm.command, ElementsAre("/opt/dcgm/bin/dcgmi", "diag", "-j", "-r", "3"));
   EXPECT_EQ(config->dcgm.deadline, std::chrono::minutes{40});
   EXPECT_THAT(config->preflight.tests, ElementsAre("gpu.diagnosis"));
+  EXPECT_EQ(config->preflight.choice, "learned");
   EXPECT_EQ(config->preflight.deadline, std::chrono::minutes{2});
   EXPECT_EQ(config->preflight.max_age, hours{12});
   EXPECT_EQ(config->preflight.max_age_on_probation, std::chrono::minutes{10});

@@ -60,6 +60,10 @@ bool is_start_or_stop(std::string_view word) {
   return word == "start" || word == "stop";
 }
 
+bool is_test_choice(std::string_view word) {
+  return word == "all" || word == "learned";
+}
+
 bool is_tls_mode(std::string_view word) {
   return word == "off" || word == "files" || word == "cert_manager" || word == "controller";
 }
@@ -754,6 +758,12 @@ constexpr std::array kSettings{
             "(docs/preflight-gate.md).",
             AUTOPILOT_READ(read_words(m, s, &is_pod_test, c.preflight.tests)),
             AUTOPILOT_SHOW(join(c.preflight.tests))},
+    Setting{"preflight.choice", "all or learned", kLive, kNoVariable,
+            "Which of `preflight.tests` a pod without a list of its own needs: all, or (learned) the quick "
+            "tests and others that are worth their time by the history of the node "
+            "(docs/preflight-gate.md#choose-by-history). Needs `history.enabled`.",
+            AUTOPILOT_READ(read_word(m, s, &is_test_choice, c.preflight.choice)),
+            AUTOPILOT_SHOW(c.preflight.choice)},
     Setting{"preflight.deadline", "1s to 30m", kLive, kNoVariable,
             "Time that a pod without a deadline of its own waits for its tests.",
             AUTOPILOT_READ(read_duration(m, s.key(), std::string(s.name), seconds{1}, minutes{30},

@@ -211,6 +211,7 @@ Pod parse_pod(const JsonObject& object) {
     pod.owner_uid = text_at(*owner, {"uid"});
   }
   pod.priority = number_at(members, {"spec", "priority"}).value_or(0);
+  pod.active_deadline = number_at(members, {"spec", "activeDeadlineSeconds"});
   pod.init_containers = init_containers_of(members);
   for (const json::object* address : objects_at(members, {"status", "podIPs"}))
     pod.addresses.emplace_back(text_at(*address, {"ip"}));

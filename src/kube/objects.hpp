@@ -94,11 +94,12 @@ struct Pod {
   std::vector<InitContainer> init_containers;  // in their order
   std::vector<std::string> addresses;
   Placement placement;
-  Devices devices;                         // total of its containers
-  std::vector<std::string> device_claims;  // names of ResourceClaims
-  std::vector<ContainerEnd> ends;          // of its containers, without init containers
-  std::string waiting;                     // reason of the first waiting container: "ImagePullBackOff"
-  std::string unscheduled;                 // the scheduler's message if it finds no node
+  Devices devices;                              // total of its containers
+  std::vector<std::string> device_claims;       // names of ResourceClaims
+  std::vector<ContainerEnd> ends;               // of its containers, without init containers
+  std::string waiting;                          // reason of the first waiting container: "ImagePullBackOff"
+  std::string unscheduled;                      // the scheduler's message if it finds no node
+  std::optional<std::int64_t> active_deadline;  // spec.activeDeadlineSeconds
   [[nodiscard]] bool is_over() const { return phase == "Succeeded" || phase == "Failed"; }
 };
 [[nodiscard]] Pod parse_pod(const JsonObject& object);

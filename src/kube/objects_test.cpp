@@ -59,7 +59,7 @@ TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
                  "ownerReferences": [{"kind": "Node", "name": "x"},
                                      {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u",
                                       "controller": true}]},
-    "spec": {"nodeName": "gpu-7", "serviceAccountName": "ci", "priority": 100, "resourceClaims": [{"name": "gpus"}],
+    "spec": {"nodeName": "gpu-7", "serviceAccountName": "ci", "priority": 100, "activeDeadlineSeconds": 7200, "resourceClaims": [{"name": "gpus"}],
              "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4", "cpu": "1"}}},
                             {"resources": {"limits": {"nvidia.com/gpu": 2}}}, {"resources": {}}]},
     "status": {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}})"));
@@ -72,6 +72,7 @@ TEST(Objects, a_pod_says_what_it_holds_and_whose_it_is) {
   EXPECT_EQ(pod.owner_api_version, "batch/v1");
   EXPECT_EQ(pod.account, "ci");
   EXPECT_EQ(pod.priority, 100);
+  EXPECT_EQ(pod.active_deadline, 7200);
   EXPECT_EQ(pod.devices.at("nvidia.com/gpu"), 6);
   EXPECT_THAT(pod.device_claims, ElementsAre("gpus"));
   EXPECT_THAT(pod.addresses, ElementsAre("10.0.0.1", "fd00::1"));

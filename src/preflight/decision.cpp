@@ -109,7 +109,7 @@ class Decider {
       });
       if (record == world_.passes.end() || record->boot_id != world_.snapshot.boot_id) return std::nullopt;
       const Duration age = std::max(Duration{0}, world_.now - record->time);
-      if (age >= world_.max_age) return std::nullopt;
+      if (age >= world_.max_age || record->time < world_.proofs_since) return std::nullopt;
       oldest = std::max(oldest, age);
     }
     return oldest;

@@ -47,6 +47,7 @@ struct GateWorld {
   WallTime now{};
   incidents::ReasonLookup reasons{};  // see incidents::VerdictInput
   std::string why_evicted{};          // see incidents::why_it_stays
+  WallTime proofs_since{};            // an older pass record does not count
 };
 
 // A finding and its check.

@@ -87,6 +87,7 @@ Result<std::uint64_t> PreflightGate::ask(const std::optional<PodCaller>& pod,
   question.pod = pod.value_or(PodCaller{});
   question.has_pod = pod.has_value();
   question.wanted = std::move(wanted);
+  question.wants_choice = request.tests.empty() && settings.choice == "learned" && machine_.choose;
   question.patience = request.deadline.value_or(settings.deadline);
   question.deadline = machine_.clock.now().mono + question.patience;
   question.listeners.emplace(number, std::move(listener));
@@ -131,10 +132,12 @@ void PreflightGate::advance(const Key& key) {
   if (question.result) return;
   const SnapshotPtr snapshot = machine_.snapshot();
   if (!question.held && has_looked_for_gpus(*snapshot) && snapshot->verdict != Verdict::evict) {
+    if (is_choosing(key, question, held_by(question, nullptr))) return;
     if (is_open_unseen(question)) return conclude(key, question, decide(question, question.held));
     look(key, question);
     if (!question.held) return;
   }
+  if (question.held && is_choosing(key, question, *question.held)) return;
   GateDecision decision = decide(question, question.held);
   if (decision.kind == Kind::run) {
     begin(key, question, decision);
@@ -171,15 +174,20 @@ void PreflightGate::look(const Key& key, Question& question) {
   if (!is_asked) take(nullptr);
 }
 
+Duration PreflightGate::max_age() const {
+  const config::Preflight settings = machine_.settings();
+  return machine_.is_on_probation() ? settings.max_age_on_probation : settings.max_age;
+}
+
 GateDecision PreflightGate::decide(const Question& question, const std::optional<HeldGpus>& held) const {
   static const HeldGpus unknown{{}, false, "it is not known yet which GPUs the pod has"};
-  const config::Preflight settings = machine_.settings();
   const auto offered = machine_.offered();
   const SnapshotPtr snapshot = machine_.snapshot();
-  return preflight::decide({question.wanted, offered, held ? *held : unknown, *snapshot,
-                            machine_.passes.records(), question.made,
-                            machine_.is_on_probation() ? settings.max_age_on_probation : settings.max_age,
-                            machine_.clock.now().wall, machine_.reasons, machine_.why_evicted()});
+  const auto& choice = question.choice;
+  return preflight::decide({choice ? choice->tests : question.wanted, offered, held ? *held : unknown,
+                            *snapshot, machine_.passes.records(), question.made, max_age(),
+                            machine_.clock.now().wall, machine_.reasons, machine_.why_evicted(),
+                            choice ? choice->proofs_since : WallTime{}});
 }
 
 // A diagnostic without a free place, or with reserved GPUs, begins later.
@@ -310,13 +318,18 @@ api::PreflightResult PreflightGate::result_of(const Question& question, const Ga
     for (const Subject& gpu : question.held->gpus)
       result.gpus.push_back(gpu.uuid);
   result.message = decision.message;
+  if (question.choice) {
+    result.choice = question.choice->reason;
+    result.left_out = question.choice->left_out;
+  }
   result.simulated = machine_.snapshot()->simulated;
   result.is_durable =
       std::ranges::all_of(question.made, [](const auto& made) { return made.second.is_durable; });
   return result;
 }
 
-void PreflightGate::conclude(const Key& key, Question& question, const GateDecision& decision) {
+void PreflightGate::conclude(const Key& key, Question& question, GateDecision decision) {
+  if (question.choice) decision.message += sentences_of(*question.choice);
   const api::PreflightResult result = result_of(question, decision);
   question.tick.cancel();
   if (has_gang(question, result)) return wait_for_gang(key, question, decision, result);
@@ -440,7 +453,7 @@ kube::HealthCheckReport PreflightGate::report_of(const Question& question, const
   report.node = machine_.node;
   report.pod = {owner.pod_namespace, owner.pod, owner.pod_uid};
   report.job = question.pod.job;
-  report.tests = question.wanted;
+  report.tests = question.choice ? question.choice->tests : question.wanted;
   report.gpus = result.gpus;
   report.outcome = decision.outcome == PreflightOutcome::failed ? ReportedOutcome::failed
                    : result.may_start                           ? ReportedOutcome::started

@@ -23,6 +23,7 @@
 #include "preflight/gang_wait.hpp"
 #include "preflight/gate_stats.hpp"
 #include "preflight/pod_callers.hpp"
+#include "preflight/test_choice.hpp"
 
 namespace autopilot::preflight {
 
@@ -48,6 +49,8 @@ struct GateMachine {
   // Asks whether the other pods of a job have passed, and for their nodes. Empty: not known, so the gate does
   // not wait for them.
   GangWait::Ask gang = {};
+  // Chooses the tests of a pod that names none, if the operator wants it. Empty: all run.
+  ChooseTests choose = {};
 };
 
 // Decides whether a pod may start: runs the missing diagnostics, and writes a report if one failed or could
@@ -101,6 +104,9 @@ class PreflightGate {
     PodCaller pod;
     bool has_pod = false;
     std::vector<std::string> wanted;
+    bool wants_choice = false;  // of the tests in `wanted`
+    bool is_choosing = false;
+    std::optional<TestChoice> choice;
     Duration patience{0};
     MonoTime deadline{};
     std::map<std::uint64_t, Listener> listeners;
@@ -123,6 +129,8 @@ class PreflightGate {
   void advance(const Key& key);
   void advance_all();
   [[nodiscard]] bool is_open_unseen(Question& question) const;
+  [[nodiscard]] bool is_choosing(const Key& key, Question& question, const HeldGpus& held);
+  void take_choice(const Key& key, const ChoiceQuestion& asked, Result<TestChoice> choice);
   void look(const Key& key, Question& question);
   void begin(const Key& key, Question& question, const GateDecision& decision);
   [[nodiscard]] static std::vector<Subject> reservation_for(const Question& question,
@@ -132,7 +140,7 @@ class PreflightGate {
   void take_peers(const Key& key, const std::vector<std::string>& nodes);
   void tell(Question& question, const GateDecision& decision);
   void end_in_time(const Key& key);
-  void conclude(const Key& key, Question& question, const GateDecision& decision);
+  void conclude(const Key& key, Question& question, GateDecision decision);
   [[nodiscard]] api::PreflightResult result_of(const Question& question, const GateDecision& decision) const;
   [[nodiscard]] bool is_in_gang(const Question& question) const;
   [[nodiscard]] bool has_gang(const Question& question, const api::PreflightResult& result) const;
@@ -146,6 +154,7 @@ class PreflightGate {
   void tell_unwritten(const Key& key, const std::string& why);
   void write_down(const Key& key, Question& question, kube::HealthCheckReport report);
   void answer(const Key& key);
+  [[nodiscard]] Duration max_age() const;
   [[nodiscard]] HeldGpus held_by(const Question& question, const CheckResult* look) const;
   [[nodiscard]] GateDecision decide(const Question& question, const std::optional<HeldGpus>& held) const;
   [[nodiscard]] kube::HealthCheckReport report_of(const Question& question, const GateDecision& decision,

@@ -96,6 +96,11 @@ class GateTest : public ::testing::Test {
                                  loop_.post([this, done, is_proven = question.is_proven] {
                                    done(is_proven ? gang_ : placed_);
                                  });
+                               },
+                           .choose =
+                               [this](const ChoiceQuestion& question, auto done) {
+                                 choices_asked_.push_back(question);
+                                 loop_.post([this, done] { done(choice_); });
                                }});
   }
   Result<Operation> start(const diagnostics::OperationStart& wanted) {
@@ -196,6 +201,10 @@ class GateTest : public ::testing::Test {
   Result<api::GangAnswer> gang_ = api::GangAnswer{true, {}};
   Result<api::GangAnswer> placed_ = api::GangAnswer{true, {}, {"gpu-8", "gpu-9"}};
   std::vector<std::string> gang_asked_;
+  std::vector<ChoiceQuestion> choices_asked_;
+  Result<TestChoice> choice_ = TestChoice{.tests = {kPcieTest},
+                                          .left_out = {{"gpu.memory_bandwidth", "it saves little"}},
+                                          .reason = "1 of 2 diagnostics are chosen"};
   std::optional<Duration> told_wait_;
   std::unique_ptr<PreflightGate> gate_;
 };
@@ -247,6 +256,90 @@ TEST_F(GateTest, what_is_missing_is_tested_on_exactly_these_gpus) {
   EXPECT_EQ(result().tests[0].state, PreflightState::passed);
   EXPECT_TRUE(result().is_durable);
   EXPECT_THAT(progress_, ::testing::Contains("gpu.pcie_bandwidth is running"));
+}
+
+TEST_F(GateTest, what_history_leaves_out_does_not_run_and_is_stated) {
+  settings_.choice = "learned";
+  settings_.tests = {kPcieTest, "gpu.memory_bandwidth"};
+  PodCaller one = pod("train-0");
+  one.gang = 4;
+  one.run_time = 2h;
+  ask(one);
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  EXPECT_EQ(started_[0].kind, kPcieTest);
+  ASSERT_THAT(choices_asked_, SizeIs(1));
+  EXPECT_EQ(choices_asked_[0].wanted, settings_.tests);
+  EXPECT_THAT(choices_asked_[0].gpus, SizeIs(2));
+  EXPECT_EQ(choices_asked_[0].gpus_of_job, 8);
+  EXPECT_EQ(choices_asked_[0].run_time, 2h);
+  EXPECT_EQ(choices_asked_[0].max_age, settings_.max_age);
+  end(1, OperationState::succeeded);
+  EXPECT_EQ(result().outcome, PreflightOutcome::passed);
+  EXPECT_EQ(result().message,
+            "gpu.pcie_bandwidth passed just now on the 2 GPUs of this pod; 1 of 2 diagnostics are chosen; "
+            "gpu.memory_bandwidth is left out: it saves little");
+  EXPECT_EQ(result().choice, "1 of 2 diagnostics are chosen");
+  EXPECT_THAT(result().left_out, SizeIs(1));
+  EXPECT_EQ(gate_->stats().chosen, 1U);
+  EXPECT_EQ(gate_->stats().left_out, 1U);
+}
+
+TEST_F(GateTest, the_report_of_a_failure_has_the_chosen_diagnostics) {
+  settings_.choice = "learned";
+  settings_.tests = {kPcieTest, "gpu.memory_bandwidth"};
+  ask(pod("train-0"));
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  end(1, OperationState::succeeded, Health::degraded);
+  EXPECT_EQ(result().outcome, PreflightOutcome::failed);
+  ASSERT_THAT(reports_, SizeIs(1));
+  EXPECT_THAT(reports_[0].tests, ElementsAre(kPcieTest));
+  EXPECT_THAT(reports_[0].message, HasSubstr("gpu.memory_bandwidth is left out"));
+}
+
+TEST_F(GateTest, a_proof_from_before_a_repair_does_not_count) {
+  settings_.choice = "learned";
+  prove(2h);
+  choice_->proofs_since = clock_.now().wall - 1h;
+  ask(pod("train-0"));
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+}
+
+TEST_F(GateTest, chosen_proofs_open_without_a_test) {
+  settings_.choice = "learned";
+  settings_.tests = {kPcieTest, "gpu.memory_bandwidth"};
+  prove(2h);
+  ask(pod("train-0"));
+  EXPECT_EQ(result().outcome, PreflightOutcome::passed);
+  EXPECT_EQ(looks_, 0);
+}
+
+TEST_F(GateTest, without_a_choice_all_run_and_the_result_states_why) {
+  settings_.choice = "learned";
+  choice_ = fail(Errc::timed_out, "history was not read within 2s");
+  ask(pod("train-0"));
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  end(1, OperationState::succeeded);
+  EXPECT_THAT(result().message,
+              HasSubstr("because the history of the node cannot choose: history was not read within 2s"));
+  EXPECT_EQ(gate_->stats().choice_failed, 1U);
+}
+
+TEST_F(GateTest, a_pod_that_names_its_diagnostics_gets_them_all) {
+  settings_.choice = "learned";
+  ask(pod("train-0"), {{kPcieTest}, {}});
+  ASSERT_TRUE(run_until([this] { return started_.size() == 1; }));
+  settings_.choice = "all";
+  ask(pod("train-1"));
+  ASSERT_TRUE(run_until([this] { return started_.size() == 2; }));
+  EXPECT_THAT(choices_asked_, IsEmpty());
+}
+
+TEST_F(GateTest, a_choice_of_a_node_with_evict_is_not_awaited) {
+  settings_.choice = "learned";
+  snapshot_.verdict = Verdict::evict;
+  ask(pod("train-0"));
+  EXPECT_EQ(result().outcome, PreflightOutcome::failed);
+  EXPECT_THAT(choices_asked_, IsEmpty());
 }
 
 TEST_F(GateTest, an_answer_that_a_crash_may_take_back_says_so) {

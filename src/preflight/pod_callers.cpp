@@ -51,6 +51,13 @@ std::string objection(const kube::Pod& pod, const kube::BoundPod& bound, const s
   return against.empty() ? against : name + ' ' + against;
 }
 
+// A pod ends at this limit at the latest.
+std::optional<Duration> run_time_of(const kube::Pod& pod) {
+  constexpr std::int64_t kMostSeconds = 366LL * 24 * 3600;
+  if (!pod.active_deadline || *pod.active_deadline <= 0) return std::nullopt;
+  return std::chrono::seconds{std::min(*pod.active_deadline, kMostSeconds)};
+}
+
 }  // namespace
 
 PodCallers::PodCallers(kube::Client& client, const Clock& clock, std::string node, std::string prefix)
@@ -95,7 +102,8 @@ void PodCallers::take_pod(const std::string& token, const kube::BoundPod& bound,
   if (!pod) return settle(token, refused(403, Errc::denied, "the pod of the token: " + pod.error().what));
   if (std::string against = objection(*pod, bound, node_); !against.empty())
     return settle(token, refused(403, Errc::denied, std::move(against)));
-  Answer known{PodCaller{.claim = claim_of(*pod), .gang = gang_size(*pod, prefix_)}};
+  Answer known{
+      PodCaller{.claim = claim_of(*pod), .gang = gang_size(*pod, prefix_), .run_time = run_time_of(*pod)}};
   if (!pod->owner_uid.empty())
     known.pod->job =
         kube::ReportedJob{pod->owner_api_version, pod->owner_kind, pod->owner_name, pod->owner_uid};

@@ -29,6 +29,7 @@ struct PodCaller {
   GpuClaim claim;
   std::optional<kube::ReportedJob> job = std::nullopt;  // its controlling owner
   std::optional<std::size_t> gang = std::nullopt;       // see gang_size()
+  std::optional<Duration> run_time = std::nullopt;      // its activeDeadlineSeconds
 };
 
 // Finds the pod of a token: asks the API server for the owner of the token, then for that pod. Both answers

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 import fake_api_server
@@ -294,6 +295,19 @@ class PreflightTest(unittest.TestCase):
         code, out, _ = harness.run("preflight", "--socket", agent.socket, "--hold", "0s")
         self.assertEqual(code, 2, out)
         self.assertEqual(self.reports(), [])
+
+    def test_history_chooses_what_runs_and_the_result_states_why(self):
+        agent = self.start(settings="preflight: {choice: learned, tests: [gpu.pcie_bandwidth, gpu.memory_test], max_age: 1s}\n")
+        code, out, _ = self.preflight()
+        self.assertEqual(code, 0, out)
+        self.assertIn("all diagnostics of the node must pass, because ", out)
+        time.sleep(1.1)
+        code, out, _ = self.preflight()
+        self.assertEqual(code, 0, out)
+        self.assertIn("1 of 2 diagnostics are chosen by the history of the node", out)
+        self.assertIn("gpu.memory_test is left out: it would take ", out)
+        self.assertEqual([one["kind"] for one in self.operations(agent)].count("gpu.memory_test"), 1)
+        self.assertIn('autopilot_preflight_choices_total{choice="some"} 1', agent.get("/metrics"))
 
     def test_without_events_the_answer_is_one_object(self):
         agent = self.start()

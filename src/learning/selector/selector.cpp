@@ -62,6 +62,8 @@ class Selector {
   }
 
   [[nodiscard]] Selection result() && {
+    for (const Diagnostic* diagnostic : left_)
+      selection_.left_out.push_back({diagnostic->check, diagnostic->minutes, value_of(*diagnostic), false});
     for (const double residual : residual_)
       selection_.escaped += residual;
     return std::move(selection_);
@@ -114,10 +116,10 @@ class Selector {
 
 }  // namespace
 
-FullReason full_reason(const NodeHistory& history) {
-  if (history.is_repaired) return FullReason::repair;
-  if (history.has_new_driver) return FullReason::driver_change;
-  if (!history.since_full || *history.since_full > kMostAgeOfFull) return FullReason::no_recent_full;
+FullReason full_reason(const SinceFull& since) {
+  if (since.is_repaired) return FullReason::repair;
+  if (since.has_new_driver) return FullReason::driver_change;
+  if (!since.age || *since.age > kMostAgeOfFull) return FullReason::no_recent_full;
   return FullReason::none;
 }
 

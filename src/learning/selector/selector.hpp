@@ -45,14 +45,15 @@ struct SelectionInput {
 // Why all diagnostics run, whatever they cost.
 enum class FullReason : std::uint8_t { none, repair, driver_change, no_recent_full };
 
-struct NodeHistory {
-  std::optional<Duration> since_full;  // nullopt: no full set is known
-  bool is_repaired = false;            // since then
-  bool has_new_driver = false;         // since then
+// What happened to a node since all diagnostics ran.
+struct SinceFull {
+  std::optional<Duration> age;  // nullopt: no full set is known
+  bool is_repaired = false;
+  bool has_new_driver = false;
 };
 inline constexpr Duration kMostAgeOfFull = std::chrono::days(30);
 
-[[nodiscard]] FullReason full_reason(const NodeHistory& history);
+[[nodiscard]] FullReason full_reason(const SinceFull& since);
 // "after a repair" ... ; empty for none.
 [[nodiscard]] std::string_view to_sentence(FullReason reason);
 
@@ -64,7 +65,8 @@ struct Choice {
 };
 
 struct Selection {
-  std::vector<Choice> choices;  // in the order in which they run
+  std::vector<Choice> choices;   // in the order in which they run
+  std::vector<Choice> left_out;  // by name, with their value beside the choices; above 0: no time is left
   double minutes = 0;
   double escaped = 0;  // expected faults during the job that the choices do not find
 };

@@ -55,6 +55,18 @@ TEST(Selections, the_limit_of_time_keeps_the_floor) {
   EXPECT_EQ(select_diagnostics(input, FullReason::repair)->choices.size(), 3U);
 }
 
+TEST(Selections, what_is_left_out_has_its_value) {
+  SelectionInput input = job_input(0.02);
+  input.most_minutes = 7;
+  const auto selection = select_diagnostics(input, FullReason::none);
+  ASSERT_EQ(selection->left_out.size(), 1U);
+  EXPECT_EQ(selection->left_out.front().check, "gpu_deep");
+  EXPECT_GT(selection->left_out.front().value, 0);
+  const auto healthy = select_diagnostics(job_input(1e-4), FullReason::none);
+  ASSERT_EQ(healthy->left_out.size(), 2U);
+  EXPECT_LT(healthy->left_out.front().value, 0);
+}
+
 TEST(Selections, a_diagnostic_that_finds_what_is_already_found_is_not_worth_its_time) {
   SelectionInput input = job_input(0.002);
   input.diagnostics.push_back({"net_pairs_again", 5, 0.0001, false});

@@ -245,6 +245,8 @@ using namespace std::chrono_literals;
   result.gpus = {"GPU-1", "GPU-2"};
   result.report = "gpu-7-0123456789";
   result.message = "GPU 3 is slow";
+  result.choice = "2 of 3 diagnostics are chosen by the history of the node";
+  result.left_out = {{"gpu.sdc", "it would take 2 GPU-hours and is expected to save 1"}};
   result.simulated = true;
   result.is_durable = false;
   return result;
