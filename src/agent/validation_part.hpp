@@ -33,7 +33,7 @@ struct ValidationParts {
   std::function<const ClusterLink*()> cluster;  // null: none
   std::function<const config::Config&()> config;
   std::function<bool()> is_gate_waiting;  // a pod waits at the pre-flight gate
-  // JobsPart::ask
+  // JobsPart::ask, or JobUplink::ask where another program evaluates the jobs.
   std::function<void(const std::string& job, std::function<void(std::optional<jobs::JobReport>)> done)> ask;
   std::function<void(learning::HistoryRecord)> sink;  // history; empty: none is kept
   // What a validation has found, for the program that evaluates the job.
