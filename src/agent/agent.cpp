@@ -421,6 +421,7 @@ ValidationParts Agent::validation_parts() {
           .config = [this]() -> const config::Config& { return options_.config; },
           .is_gate_waiting = [this] { return gate_ && gate_->stats().waiting > 0; },
           .ask = [this](const std::string& job, auto done) { ask_about_job(job, std::move(done)); },
+          .peers = [this](auto done) { list_agents(done); },
           .sink = history_ ? history_->sink() : nullptr,
           .on_result =
               [this](const learning::ValidationResult& result) {
