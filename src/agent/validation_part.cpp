@@ -23,8 +23,8 @@ static_assert(postflight::kMostOpenBytes <= store::Journal::kMaxValueBytes);
 constexpr std::size_t kLongestValidatedJob = 253;
 constexpr double kSuspected = 0.5;  // least probability of a culprit that counts
 constexpr std::string_view kPassiveTag = "passive";
+constexpr std::string_view kPairCheck = "network.bandwidth";  // offered with and without RDMA
 // Diagnostics that take longer and find more than those of gpu_tests.checks.
-constexpr std::string_view kPairCheck = "network.bandwidth";
 constexpr std::string_view kDeepDiagnostics[] = {"gpu.memory_test", "gpu.p2p"};
 
 learning::JobOutcome outcome_in(const jobs::JobReport& report) {
