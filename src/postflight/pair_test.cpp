@@ -24,7 +24,7 @@ bool is_suspicion(const Finding& finding) {
 bool is_about(const Finding& finding, std::string_view node) {
   const std::string_view key = finding.subject.key;
   if (finding.subject.kind == SubjectKind::peer) return key == node;
-  return finding.subject.kind == SubjectKind::nic_port && key.substr(0, key.rfind(':')) == node;
+  return finding.subject.kind == SubjectKind::nic_port && key.substr(0, key.find(':')) == node;
 }
 
 std::string cut_text(std::string_view text) {

@@ -51,7 +51,7 @@ TEST(PairTestOfAJob, accuses_this_node_only_if_the_suspect_is_of_it) {
                                           {SubjectKind::peer, "n10", false},
                                           {SubjectKind::nic_port, "n1:net0", true},
                                           {SubjectKind::nic_port, "n10:net0", false},
-                                          {SubjectKind::network_link, "n1/net0|n2/net0", false}}) {
+                                          {SubjectKind::link, "n1/net0|n2/net0", false}}) {
     const auto outcomes = own_outcomes_of(run_with({{subject_of(kind, key), "slow"}}), "n1");
     ASSERT_THAT(outcomes, SizeIs(1));
     EXPECT_EQ(outcomes[0].health, is_own ? Health::degraded : Health::healthy) << key;
