@@ -52,8 +52,8 @@ struct ValidationParts {
 // What in-flight monitoring knows about a job that has ended, for a validation of `node`.
 [[nodiscard]] postflight::JobFacts facts_of(const jobs::JobReport& report, const std::string& node);
 
-// The nodes of a job that have an agent, in ascending order, at most kMaxReserved: those that a test between
-// nodes can name.
+// The nodes of a job that have an agent, in ascending order, at most kMaxReserved: a test between nodes can
+// name them.
 [[nodiscard]] std::vector<std::string> pair_nodes_of(const jobs::JobReport& report,
                                                      const std::vector<fleet::Peer>& peers);
 
