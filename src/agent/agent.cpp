@@ -97,6 +97,7 @@ class Agent {
   void begin_schedule();
   void begin_learned();
   [[nodiscard]] ValidationParts validation_parts();
+  void ask_about_job(const std::string& job, std::function<void(std::optional<jobs::JobReport>)> done);
   Status offer_network_tests();
   Status watch_jobs();
   [[nodiscard]] bool lists_pods() const;
@@ -440,7 +441,8 @@ ValidationParts Agent::validation_parts() {
           .cluster = [this] { return cluster_ ? &*cluster_ : nullptr; },
           .config = [this]() -> const config::Config& { return options_.config; },
           .is_gate_waiting = [this] { return gate_ && gate_->stats().waiting > 0; },
-          .ask = [this](const std::string& job, auto done) { jobs_->ask(job, std::move(done)); },
+          .ask = [this](const std::string& job, auto done) { ask_about_job(job, std::move(done)); },
+          .peers = [this](auto done) { list_agents(done); },
           .sink = history_ ? history_->sink() : nullptr,
           .on_result =
               [this](const learning::ValidationResult& result) {
@@ -448,6 +450,12 @@ ValidationParts Agent::validation_parts() {
               },
           .note_changes = [this] { note_operations(); },
           .poll_soon = [this] { poll_soon(); }};
+}
+
+// The program that evaluates the jobs answers: another one, or this agent.
+void Agent::ask_about_job(const std::string& job, std::function<void(std::optional<jobs::JobReport>)> done) {
+  if (job_uplink_) return job_uplink_->ask(job, std::move(done));
+  jobs_->ask(job, std::move(done));
 }
 
 // A simulated machine is reachable only through interfaces of this machine that the configuration names.

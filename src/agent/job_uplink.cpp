@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "api/jobs_v1.hpp"
 #include "api/v1.hpp"
 #include "kube/client.hpp"
 #include "logging/log.hpp"
@@ -39,9 +40,10 @@ JobUplink::JobUplink(net::EventLoop& loop, const Clock& clock, JobReceiverDoor d
     : loop_(loop),
       clock_(clock),
       door_(std::move(door)),
+      node_(std::move(node)),
       dice_(std::move(dice)),
       pace_(pace),
-      waiting_(std::make_shared<Waiting>(JobBacklog(std::move(node), std::move(instance), limits))) {}
+      waiting_(std::make_shared<Waiting>(JobBacklog(node_, std::move(instance), limits))) {}
 
 void JobUplink::start() {
   wait(std::chrono::duration_cast<Duration>(pace_.every * dice_()));
@@ -81,14 +83,7 @@ void JobUplink::post() {
     body = waiting_->backlog.next(clock_.now());
   }
   if (!body) return wait(pace_.every);
-  auto tls = door_.tls();
-  if (!tls) return retry("this agent has no certificate yet; `tls` configures where it gets one");
-  if (!session_ || tls != tls_)
-    session_ = std::make_unique<net::HttpSession>(
-        loop_, door_.url, tls,
-        net::SessionLimits{
-            .body_bytes = kAnswerBytes, .connections = 1, .kept = 1, .keep_for = 3 * pace_.every});
-  tls_ = std::move(tls);
+  if (!open_session()) return retry("this agent has no certificate yet; `tls` configures where it gets one");
   net::HttpRequest request;
   request.method = "POST";
   request.path = api::kJobRecordsPath;
@@ -96,6 +91,42 @@ void JobUplink::post() {
   request.body = *std::move(body);
   exchange_ = session_->send(std::move(request), pace_.deadline,
                              [this](const Result<net::HttpResponse>& answer) { take(answer); });
+}
+
+// False: this agent has no certificate yet.
+bool JobUplink::open_session() {
+  auto tls = door_.tls();
+  if (!tls) return false;
+  if (!session_ || tls != tls_)
+    session_ = std::make_unique<net::HttpSession>(loop_, door_.url, tls,
+                                                  net::SessionLimits{.body_bytes = kAnswerBytes,
+                                                                     .connections = 1 + kMostQuestions,
+                                                                     .kept = 1,
+                                                                     .keep_for = 3 * pace_.every});
+  tls_ = std::move(tls);
+  return true;
+}
+
+// A question without an answer is asked again by its caller: no state of the batches depends on it.
+void JobUplink::ask(const std::string& job, std::function<void(const jobs::JobReport& outcome)> done) {
+  std::erase_if(questions_, [](const auto& one) { return !one.second.is_active(); });
+  if (questions_.contains(job) || questions_.size() >= kMostQuestions || !open_session()) return;
+  net::HttpRequest request;
+  request.method = "GET";
+  request.path = api::kJobOutcomePath;
+  request.query = {{"node", node_}, {"job", job}};
+  questions_[job] =
+      session_->send(std::move(request), pace_.deadline,
+                     [this, job, done = std::move(done)](const Result<net::HttpResponse>& answer) {
+                       take_outcome(job, answer, done);
+                     });
+}
+
+void JobUplink::take_outcome(const std::string& job, const Result<net::HttpResponse>& answer,
+                             const std::function<void(const jobs::JobReport& outcome)>& done) {
+  if (!answer || answer->status != 200) return;
+  const auto outcome = api::parse_job(answer->body);
+  if (outcome && outcome->state.job == job) done(*outcome);
 }
 
 void JobUplink::take(const Result<net::HttpResponse>& answer) {

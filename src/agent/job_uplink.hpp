@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "api/job_batch.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "jobs/brain.hpp"
 #include "jobs/records.hpp"
 #include "kube/pacing.hpp"
 #include "net/event_loop.hpp"
@@ -66,6 +68,11 @@ class JobUplink {
   }
   // On the loop's thread. The first batch follows within one pace: not all agents send at the same time.
   void start();
+  // Asks the receiver about a job of this node. On the loop's thread. `done` gets the outcome of the job, as
+  // in api::kJobOutcomePath; it is not called if the receiver does not answer or does not know the job. Not
+  // asked: a question about the same job while one is open, and more than kMostQuestions.
+  void ask(const std::string& job, std::function<void(const jobs::JobReport& outcome)> done);
+  static constexpr std::size_t kMostQuestions = 4;
   // From any thread; does not block on the network.
   void send(const std::vector<jobs::Record>& records) { sender()(records); }
   // The same for a thread that may outlive this object: its records are lost then. The clock must outlive it.
@@ -76,6 +83,9 @@ class JobUplink {
  private:
   void wait(Duration delay);
   void post();
+  [[nodiscard]] bool open_session();
+  void take_outcome(const std::string& job, const Result<net::HttpResponse>& answer,
+                    const std::function<void(const jobs::JobReport& outcome)>& done);
   void take(const Result<net::HttpResponse>& answer);
   void take_answer(const net::HttpResponse& answer);
   void refuse(const net::HttpResponse& answer);
@@ -86,6 +96,7 @@ class JobUplink {
   net::EventLoop& loop_;
   const Clock& clock_;
   const JobReceiverDoor door_;
+  const std::string node_;
   const std::function<double()> dice_;
   const Pace pace_;
 
@@ -103,6 +114,7 @@ class JobUplink {
   std::shared_ptr<const net::TlsContext> tls_;  // of the session
   std::unique_ptr<net::HttpSession> session_;
   net::Exchange exchange_;
+  std::map<std::string, net::Exchange> questions_;  // open ones, by job
   net::Subscription next_;
 };
 

@@ -57,7 +57,11 @@ class JobUplinkTest : public ::testing::Test {
                           .leads = [this] { return hub_ != nullptr; },
                           .offer = [this](job_hub::NodeBatch batch) { return hub_->offer(std::move(batch)); },
                           .is_agent = {},
-                          .suspected = [this](const std::string&) { return suspected_; }});
+                          .suspected = [this](const std::string&) { return suspected_; },
+                          .ask = [this](auto question) -> Status {
+                            if (hub_->ask(std::move(question))) return {};
+                            return fail(Errc::exhausted, "too many questions about jobs wait");
+                          }});
     server_ = std::make_unique<net::HttpServer>(loop_, net::ServerLimits{});
     receiver_->add_routes(*server_);
     const net::TlsServerIdentity identity{.certificate = certificates_.text("localhost.crt"),
@@ -117,6 +121,37 @@ TEST_F(JobUplinkTest, jobs_that_are_suspected_to_hang_are_told_with_each_batch) 
   EXPECT_TRUE(until([&] { return told.size() == 2; }));
   EXPECT_EQ(told[0], before);
   EXPECT_TRUE(told[1].empty());
+}
+
+TEST_F(JobUplinkTest, the_outcome_of_a_job_of_this_node_is_asked_for) {
+  std::vector<jobs::JobReport> told;
+  const auto ask = [&](const std::string& job) {
+    uplink_->ask(job, [&](const jobs::JobReport& outcome) { told.push_back(outcome); });
+  };
+  ask("ml/a");  // without a certificate
+  identify();
+  uplink_->start();
+  uplink_->send({job("ml/a")});
+  EXPECT_TRUE(until([&] {
+    ask("ml/none");
+    ask("ml/a");
+    return !told.empty();
+  }));
+  EXPECT_EQ(told[0].state.job, "ml/a");
+  EXPECT_EQ(told[0].nodes, std::vector<std::string>{"node-a"});
+  EXPECT_EQ(uplink_->stats().failures, 0U);
+}
+
+TEST_F(JobUplinkTest, a_receiver_that_is_away_answers_no_question_and_gets_the_next_batch) {
+  identify();
+  uplink_->start();
+  server_.reset();
+  for (int question = 0; question < 20; ++question)
+    uplink_->ask("ml/" + std::to_string(question), [](const auto&) { FAIL() << "nobody answers"; });
+  uplink_->send({job("ml/a")});
+  EXPECT_TRUE(until([&] { return uplink_->stats().failures >= 3; }));
+  serve();
+  EXPECT_TRUE(until([&] { return uplink_->stats().batches == 1; }));
 }
 
 TEST_F(JobUplinkTest, without_a_certificate_it_waits_and_states_the_cure) {

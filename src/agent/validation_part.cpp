@@ -23,6 +23,7 @@ static_assert(postflight::kMostOpenBytes <= store::Journal::kMaxValueBytes);
 constexpr std::size_t kLongestValidatedJob = 253;
 constexpr double kSuspected = 0.5;  // least probability of a culprit that counts
 constexpr std::string_view kPassiveTag = "passive";
+constexpr std::string_view kPairCheck = "network.bandwidth";  // offered with and without RDMA
 // Diagnostics that take longer and find more than those of gpu_tests.checks.
 constexpr std::string_view kDeepDiagnostics[] = {"gpu.memory_test", "gpu.p2p"};
 
@@ -34,10 +35,8 @@ learning::JobOutcome outcome_in(const jobs::JobReport& report) {
 
 void note_culprit(JobFacts& facts, const jobs::Entity& culprit, const std::string& node) {
   using enum jobs::EntityKind;
-  if (culprit.kind == leaf) facts.suspects_network = true;
-  if (!culprit.is_accused() || culprit.node != node) return;
-  facts.suspects_node = true;
-  if (culprit.kind == nic) facts.suspects_network = true;
+  if (culprit.kind == leaf || culprit.kind == nic) facts.suspects_network = true;
+  if (culprit.is_accused() && culprit.node == node) facts.suspects_node = true;
 }
 
 bool offers(const diagnostics::Operations& operations, std::string_view check) {
@@ -129,6 +128,15 @@ JobFacts facts_of(const jobs::JobReport& report, const std::string& node) {
   return facts;
 }
 
+std::vector<std::string> pair_nodes_of(const jobs::JobReport& report, const std::vector<fleet::Peer>& peers) {
+  std::vector<std::string> nodes = report.nodes;
+  std::erase_if(nodes, [&peers](const std::string& node) { return !fleet::has_node(peers, {node}); });
+  std::ranges::sort(nodes);
+  if (nodes.size() > diagnostics::Operations::kMaxReserved)
+    nodes.resize(diagnostics::Operations::kMaxReserved);
+  return nodes;
+}
+
 ValidationPart::ValidationPart(ValidationParts parts)
     : parts_(std::move(parts)), validator_(parts_.node, parts_.clock, doors()), way_back_(parts_.loop) {}
 
@@ -149,6 +157,7 @@ postflight::ValidatorSettings ValidationPart::settings() const {
   settings.most = std::chrono::minutes{config.validation.max_minutes};
   settings.retry = config.validation.retry;
   settings.quick = offered_of(parts_.operations, config.gpu_tests.checks);
+  if (offers(parts_.operations, kPairCheck)) settings.pair_check = kPairCheck;
   for (const std::string_view check : kDeepDiagnostics)
     if (offers(parts_.operations, check) && std::ranges::find(settings.quick, check) == settings.quick.end())
       settings.deep.emplace_back(check);
@@ -181,11 +190,11 @@ postflight::ValidatorDoors ValidationPart::doors() {
     (void)parts_.operations.cancel(id, std::string(postflight::kValidationOwner) + ": " + why);
   };
   doors.ask = [this](const std::string& job, std::function<void(std::optional<JobFacts>)> done) {
-    parts_.ask(job,
-               [node = parts_.node, done = std::move(done)](const std::optional<jobs::JobReport>& report) {
-                 if (report && !report->ended) return done(std::nullopt);
-                 done(report ? facts_of(*report, node) : JobFacts{});
-               });
+    parts_.ask(job, [this, done = std::move(done)](const std::optional<jobs::JobReport>& report) {
+      if (!report) return done(JobFacts{});
+      if (!report->ended) return done(std::nullopt);
+      state_facts(*report, done);
+    });
   };
   doors.remember_open = [this](std::string value) {
     parts_.runtime.remember(postflight::kOpenValidations, std::move(value));
@@ -198,6 +207,18 @@ postflight::ValidatorDoors ValidationPart::doors() {
     parts_.poll_soon();
   };
   return doors;
+}
+
+// Without the list of agents, no test between nodes starts.
+void ValidationPart::state_facts(const jobs::JobReport& report,
+                                 const std::function<void(std::optional<JobFacts>)>& done) const {
+  JobFacts facts = facts_of(report, parts_.node);
+  if (!facts.suspects_network) return done(std::move(facts));
+  parts_.peers([facts = std::move(facts), report, done](const Result<std::vector<fleet::Peer>>& peers) {
+    JobFacts known = facts;
+    if (peers) known.pair_nodes = pair_nodes_of(report, *peers);
+    done(std::move(known));
+  });
 }
 
 // What other threads state arrives on the loop.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agent/cluster_link.hpp"
 #include "agent/jobs/job_spans.hpp"
@@ -12,6 +13,7 @@
 #include "config/config.hpp"
 #include "diagnostics/operations/operations.hpp"
 #include "diagnostics/operations/pass_book.hpp"
+#include "fleet/peers.hpp"
 #include "jobs/brain.hpp"
 #include "learning/records.hpp"
 #include "net/event_loop.hpp"
@@ -33,8 +35,10 @@ struct ValidationParts {
   std::function<const ClusterLink*()> cluster;  // null: none
   std::function<const config::Config&()> config;
   std::function<bool()> is_gate_waiting;  // a pod waits at the pre-flight gate
-  // JobsPart::ask
+  // JobsPart::ask, or JobUplink::ask where another program evaluates the jobs.
   std::function<void(const std::string& job, std::function<void(std::optional<jobs::JobReport>)> done)> ask;
+  // All agents there are, this one among them; `done` is called on the loop, once or never.
+  std::function<void(std::function<void(const Result<std::vector<fleet::Peer>>& peers)> done)> peers;
   std::function<void(learning::HistoryRecord)> sink;  // history; empty: none is kept
   // What a validation has found, for the program that evaluates the job.
   std::function<void(const learning::ValidationResult& result)> on_result;
@@ -47,6 +51,11 @@ struct ValidationParts {
 
 // What in-flight monitoring knows about a job that has ended, for a validation of `node`.
 [[nodiscard]] postflight::JobFacts facts_of(const jobs::JobReport& report, const std::string& node);
+
+// The nodes of a job that have an agent, in ascending order, at most kMaxReserved: a test between nodes can
+// name them.
+[[nodiscard]] std::vector<std::string> pair_nodes_of(const jobs::JobReport& report,
+                                                     const std::vector<fleet::Peer>& peers);
 
 // Validates the node of this agent when a job on it ends. On the loop's thread, except job_listener.
 class ValidationPart {
@@ -68,6 +77,8 @@ class ValidationPart {
 
  private:
   [[nodiscard]] postflight::ValidatorDoors doors();
+  void state_facts(const jobs::JobReport& report,
+                   const std::function<void(std::optional<postflight::JobFacts>)>& done) const;
   [[nodiscard]] postflight::ValidatorSettings settings() const;
   void poll();
 

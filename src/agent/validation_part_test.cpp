@@ -48,6 +48,31 @@ TEST(FactsForValidation, a_leaf_or_a_nic_suspects_the_network) {
   EXPECT_FALSE(facts_of(report, "n0").suspects_network) << "too unlikely";
 }
 
+TEST(FactsForValidation, a_nic_of_another_node_suspects_the_network_and_not_this_node) {
+  jobs::JobReport report;
+  report.findings.push_back({.culprit = {jobs::EntityKind::nic, "n1", -1, "mlx5_0"}, .probability = 0.8});
+  EXPECT_TRUE(facts_of(report, "n0").suspects_network);
+  EXPECT_FALSE(facts_of(report, "n0").suspects_node);
+}
+
+TEST(PairNodes, are_nodes_of_the_job_that_have_an_agent) {
+  jobs::JobReport report;
+  report.nodes = {"n2", "n0", "gone", "n1"};
+  std::vector<fleet::Peer> peers{{.node = "n0", .address = {}},
+                                 {.node = "n1", .address = {}},
+                                 {.node = "n2", .address = {}},
+                                 {.node = "n3", .address = {}}};
+  EXPECT_EQ(pair_nodes_of(report, peers), (std::vector<std::string>{"n0", "n1", "n2"}));
+  EXPECT_TRUE(pair_nodes_of(report, {}).empty());
+  for (int node = 100; node < 200; ++node) {
+    report.nodes.push_back("m" + std::to_string(node));
+    peers.push_back({.node = report.nodes.back(), .address = {}});
+  }
+  const auto many = pair_nodes_of(report, peers);
+  EXPECT_EQ(many.size(), diagnostics::Operations::kMaxReserved);
+  EXPECT_EQ(many.front(), "m100");
+}
+
 TEST(FactsForValidation, a_typed_failure_without_an_outcome_is_a_failure) {
   jobs::JobReport report;
   report.failure = jobs::Failure{.kind = jobs::FailureKind::unclear};

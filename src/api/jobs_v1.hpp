@@ -37,6 +37,10 @@ inline constexpr std::size_t kListedRanks = 32;
 [[nodiscard]] std::string to_json(const JobList& list);
 [[nodiscard]] Result<JobList> parse_jobs(std::string_view json);
 
+// An agent asks the program that evaluates the jobs for the outcome of a job of its node: `job` and `node` in
+// the query. The answer is one job.
+inline constexpr const char* kJobOutcomePath = "/v1/jobs/outcome";
+
 // One job with everything.
 [[nodiscard]] std::string to_json(const jobs::JobReport& report, bool is_simulated);
 [[nodiscard]] Result<jobs::JobReport> parse_job(std::string_view json);

@@ -45,6 +45,18 @@ void write_outcome_of_check(JsonWriter& json, const CheckOutcome& outcome) {
   json.end_object();
 }
 
+void write_pair_test(JsonWriter& json, const learning::PairTest& test) {
+  json.begin_object("pairTest");
+  json.words("nodes", test.nodes);
+  json.word("text", test.text);
+  json.words("suspects", test.suspects);
+  json.end_object();
+}
+
+learning::PairTest read_pair_test(const JsonObject& object) {
+  return {.nodes = object.words("nodes"), .text = object.word("text"), .suspects = object.words("suspects")};
+}
+
 void write_validation(JsonWriter& json, const ValidationResult& result) {
   const learning::Validation& record = result.record;
   json.begin_object();
@@ -66,6 +78,7 @@ void write_validation(JsonWriter& json, const ValidationResult& result) {
   json.words("worse", result.worse);
   json.integer("tries", result.tries);
   json.flag("wantsPairTest", result.wants_pair_test);
+  if (result.pair_test) write_pair_test(json, *result.pair_test);
   json.begin_list("checks");
   for (const CheckOutcome& outcome : record.checks)
     write_outcome_of_check(json, outcome);
@@ -103,6 +116,7 @@ ValidationResult read_validation(const JsonObject& object) {
   result.worse = object.words("worse");
   result.tries = object.small_integer("tries");
   result.wants_pair_test = object.flag("wantsPairTest");
+  if (object.has("pairTest")) result.pair_test = object.object("pairTest", read_pair_test);
   return result;
 }
 

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
+#include "job_hub/job_outcome.hpp"
 #include "logging/log.hpp"
+#include "net/responses.hpp"
 
 namespace autopilot::job_hub {
 namespace {
@@ -14,6 +17,7 @@ using std::chrono::seconds;
 
 constexpr seconds kAskAnotherReplica{1};
 constexpr seconds kWhenFull{5};
+constexpr std::size_t kLongestJob = 253;
 
 net::HttpResponse refusal(int status, const Error& why, seconds retry_after) {
   auto response = net::error_response(status, to_string(why.code), why.what);
@@ -29,6 +33,11 @@ net::HttpResponse answer_200(const api::JobBatchAnswer& answer) {
   return {200, "application/json", to_json(answer), {}};
 }
 
+std::string asked_for(const net::HttpRequest& request, const char* name) {
+  const auto found = request.query.find(name);
+  return found == request.query.end() ? std::string() : found->second;
+}
+
 }  // namespace
 
 JobReceiver::JobReceiver(const Clock& clock, Sink sink) : clock_(clock), sink_(std::move(sink)) {}
@@ -39,6 +48,12 @@ void JobReceiver::add_routes(net::HttpServer& server) {
                  responder.respond(answer(request));
                },
                {.access = net::Access::verified_client, .body_bytes = kLongestBody});
+  if (!sink_.ask) return;
+  server.route("GET", api::kJobOutcomePath,
+               [this](const net::HttpRequest& request, net::Responder responder) {
+                 answer_outcome(request, std::move(responder));
+               },
+               {.access = net::Access::verified_client});
 }
 
 void JobReceiver::forget() {
@@ -54,16 +69,12 @@ ReceiverStats JobReceiver::stats() const {
 Status JobReceiver::check_sender(const net::Peer& peer, const std::string& node) const {
   if (std::ranges::find(peer.names, node) == peer.names.end())
     return fail(Errc::denied,
-                "the batch is of node " + node + ", and the certificate of the sender does not name it");
+                "the request is of node " + node + ", and the certificate of the sender does not name it");
   return sink_.is_agent ? sink_.is_agent(node) : Status{};
 }
 
 net::HttpResponse JobReceiver::answer(const net::HttpRequest& request) {
-  if (!sink_.leads()) {
-    ++stats_.not_leading;
-    return refusal(503, {Errc::unavailable, "this controller is not the leader; try another replica"},
-                   kAskAnotherReplica);
-  }
+  if (!sink_.leads()) return not_leading();
   const auto body = api::parse_job_batch(request.body);
   if (!body) {
     ++stats_.malformed;
@@ -75,12 +86,56 @@ net::HttpResponse JobReceiver::answer(const net::HttpRequest& request) {
   }
   const Instant now = clock_.now();
   Session& session = sessions_.get(body->batch.node, Session{.refilled = now.mono});
-  if (const double missing = missing_bytes(session, request.body.size(), now.mono); missing > 0) {
-    ++stats_.limited;
-    return refusal(429, {Errc::exhausted, "node " + body->batch.node + " sends more than one node may"},
-                   seconds(static_cast<std::int64_t>(std::ceil(missing / kBytesPerSecond))));
-  }
+  if (auto limited = limit(session, body->batch.node, request.body.size(), now.mono))
+    return *std::move(limited);
   return take(session, *body, now);
+}
+
+net::HttpResponse JobReceiver::not_leading() {
+  ++stats_.not_leading;
+  return refusal(503, {Errc::unavailable, "this controller is not the leader; try another replica"},
+                 kAskAnotherReplica);
+}
+
+std::optional<net::HttpResponse> JobReceiver::limit(Session& session, const std::string& node,
+                                                    std::size_t bytes, MonoTime now) {
+  const double missing = missing_bytes(session, bytes, now);
+  if (missing <= 0) return std::nullopt;
+  ++stats_.limited;
+  return refusal(429, {Errc::exhausted, "node " + node + " sends more than one node may"},
+                 seconds(static_cast<std::int64_t>(std::ceil(missing / kBytesPerSecond))));
+}
+
+std::variant<JobReceiver::Question, net::HttpResponse> JobReceiver::question_of(
+    const net::HttpRequest& request) {
+  if (!sink_.leads()) return not_leading();
+  Question question{.node = asked_for(request, "node"), .job = asked_for(request, "job")};
+  if (question.node.empty() || question.job.empty() || question.job.size() > kLongestJob) {
+    ++stats_.malformed;
+    return refusal(400, {Errc::malformed, "expected ?node=NODE&job=KEY, each of 1 to 253 bytes"});
+  }
+  if (const auto sender = check_sender(request.peer, question.node); !sender) {
+    ++stats_.denied;
+    return refusal(403, sender.error());
+  }
+  const Instant now = clock_.now();
+  Session& session = sessions_.get(question.node, Session{.refilled = now.mono});
+  if (auto limited = limit(session, question.node, 0, now.mono)) return *std::move(limited);
+  return question;
+}
+
+void JobReceiver::answer_outcome(const net::HttpRequest& request, net::Responder responder) {
+  auto checked = question_of(request);
+  if (auto* refused = std::get_if<net::HttpResponse>(&checked)) return responder.respond(std::move(*refused));
+  const auto shared = std::make_shared<net::Responder>(std::move(responder));
+  const Status asked =
+      sink_.ask([shared, question = std::get<Question>(std::move(checked))](jobs::Brain& brain, WallTime) {
+        const auto outcome = outcome_for(brain.report(question.job), question.node, question.job);
+        if (!outcome) return shared->respond(outcome.error());
+        shared->respond(net::json_response(api::to_json(*outcome, false)));
+      });
+  if (!asked) return shared->respond(asked.error());
+  ++stats_.questions;
 }
 
 // Pays for a batch; 0: it could.

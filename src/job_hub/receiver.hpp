@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "api/job_batch.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
 #include "job_hub/hub.hpp"
+#include "jobs/brain.hpp"
 #include "kube/caches.hpp"
 #include "net/http_server.hpp"
 
@@ -30,6 +33,7 @@ struct ReceiverStats {
   std::uint64_t full = 0;               // 429: the queue of the brain is full
   std::uint64_t dropped_by_agents = 0;  // records that agents had no room for
   std::uint64_t corrected = 0;          // batches of nodes whose clock is wrong
+  std::uint64_t questions = 0;          // about the outcome of a job, that went to the brain
   std::size_t nodes = 0;                // that are remembered
 };
 
@@ -39,6 +43,10 @@ struct ReceiverStats {
 //
 // 200: JobBatchAnswer. 400: not a batch. 403: no certificate of that node. 413: too long. 429: more than a
 // node may send, or no room; 503: this replica is not the leader. Both with Retry-After.
+//
+// GET /v1/jobs/outcome?node=NODE&job=KEY: what is known about a job that ran on the node of the agent
+// (job_outcome.hpp). 200: the job. 400, 403, 429, 503 as above. 404: no such job, or it did not run on the
+// node.
 class JobReceiver {
  public:
   static constexpr std::size_t kLongestBody = std::size_t{4} << 20;
@@ -58,6 +66,9 @@ class JobReceiver {
     std::function<Status(const std::string& node)> is_agent = {};
     // Jobs that are suspected to hang, for the answer; empty: none ever are.
     std::function<std::vector<api::SuspectedJob>(const std::string& node)> suspected = {};
+    // Runs the function on the brain's thread, later. An error is the answer to the agent. Empty: no agent
+    // gets the outcome of a job.
+    std::function<Status(std::function<void(jobs::Brain& brain, WallTime now)>)> ask = {};
   };
 
   JobReceiver(const Clock& clock, Sink sink);
@@ -68,6 +79,7 @@ class JobReceiver {
   void add_routes(net::HttpServer& server);
   // What the route answers.
   [[nodiscard]] net::HttpResponse answer(const net::HttpRequest& request);
+  void answer_outcome(const net::HttpRequest& request, net::Responder responder);
   // Another replica leads: what this one remembers of nodes is out of date.
   void forget();
   [[nodiscard]] ReceiverStats stats() const;
@@ -82,6 +94,14 @@ class JobReceiver {
     Duration clock_offset{0};
   };
 
+  // The job that an agent may ask about, and its node; a response: why it may not.
+  struct Question {
+    std::string node, job;
+  };
+  [[nodiscard]] std::variant<Question, net::HttpResponse> question_of(const net::HttpRequest& request);
+  [[nodiscard]] std::optional<net::HttpResponse> limit(Session& session, const std::string& node,
+                                                       std::size_t bytes, MonoTime now);
+  [[nodiscard]] net::HttpResponse not_leading();
   [[nodiscard]] Status check_sender(const net::Peer& peer, const std::string& node) const;
   [[nodiscard]] static double missing_bytes(Session& session, std::size_t bytes, MonoTime now);
   [[nodiscard]] net::HttpResponse taken(const std::string& node, std::uint64_t sequence) const;

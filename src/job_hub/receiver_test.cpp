@@ -13,6 +13,7 @@
 
 #include "api/job_batch.hpp"
 #include "api/job_records.hpp"
+#include "api/jobs_v1.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_session.hpp"
 #include "tests/support/net/test_programs.hpp"
@@ -57,16 +58,26 @@ class JobReceiverTest : public ::testing::Test {
   }
   // as: whose certificate the client shows; empty: none.
   net::HttpResponse post(const std::string& body, const std::string& as = "node-a") {
+    net::HttpRequest request;
+    request.method = "POST";
+    request.path = api::kJobRecordsPath;
+    request.body = body;
+    return send(std::move(request), as);
+  }
+  net::HttpResponse ask(const std::string& job, const std::string& node, const std::string& as) {
+    net::HttpRequest request;
+    request.method = "GET";
+    request.path = api::kJobOutcomePath;
+    request.query = {{"job", job}, {"node", node}};
+    return send(std::move(request), as);
+  }
+  net::HttpResponse send(net::HttpRequest request, const std::string& as) {
     net::TlsIdentity identity{.authorities = certificates_.text("ca.crt")};
     if (!as.empty()) {
       identity.certificate = certificates_.text(as + ".crt");
       identity.key = certificates_.text(as + ".key");
     }
     net::HttpSession session(loop_, {true, "localhost", port_, ""}, net::TlsContext::make(identity).value());
-    net::HttpRequest request;
-    request.method = "POST";
-    request.path = api::kJobRecordsPath;
-    request.body = body;
     std::optional<Result<net::HttpResponse>> answer;
     const auto exchange = session.send(std::move(request), 20s, [&](auto one) { answer = std::move(one); });
     EXPECT_TRUE(net::testing::run_until(loop_, [&] { return answer.has_value(); }));
@@ -124,7 +135,11 @@ class JobReceiverTest : public ::testing::Test {
                         {.leads = [this] { return hub_ != nullptr; },
                          .offer = [this](NodeBatch batch) { return hub_->offer(std::move(batch)); },
                          .is_agent = {},
-                         .suspected = [this](const std::string& node) { return suspected_[node]; }}};
+                         .suspected = [this](const std::string& node) { return suspected_[node]; },
+                         .ask = [this](auto question) -> Status {
+                           if (hub_->ask(std::move(question))) return {};
+                           return fail(Errc::exhausted, "too many questions about jobs wait");
+                         }}};
   net::HttpServer server_{loop_, {}};
   std::uint16_t port_ = 0;
 };
@@ -141,6 +156,39 @@ TEST_F(JobReceiverTest, an_agent_is_told_which_of_its_jobs_are_suspected_to_hang
   suspected_["node-a"] = {{"ml/a", "00c0ffee00c0ffee"}};
   suspected_["node-b"] = {{"ml/b", ""}};
   EXPECT_EQ(taken(to_line(batch(1, true)) + job_line()).suspected, suspected_["node-a"]);
+}
+
+TEST_F(JobReceiverTest, an_agent_is_told_the_outcome_of_a_job_of_its_node_only) {
+  certificates_.make_node("node-b", "ca");
+  EXPECT_EQ(taken(to_line(batch(1, true)) + job_line()).taken, 1U);
+  ASSERT_TRUE(report_of("ml/a"));
+  const auto answer = ask("ml/a", "node-a", "node-a");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const auto outcome = api::parse_job(answer.body);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->state.job, "ml/a");
+  EXPECT_FALSE(outcome->ended);
+  EXPECT_EQ(ask("ml/a", "node-b", "node-b").status, 404) << "it did not run there";
+  EXPECT_EQ(ask("ml/none", "node-a", "node-a").status, 404);
+  EXPECT_EQ(ask("ml/a", "node-a", "node-b").status, 403);
+  EXPECT_EQ(ask("ml/a", "node-a", "").status, 403);
+  EXPECT_EQ(ask("", "node-a", "node-a").status, 400);
+  EXPECT_EQ(ask(std::string(254, 'j'), "node-a", "node-a").status, 400);
+  EXPECT_EQ(receiver_.stats().questions, 3U);
+}
+
+TEST_F(JobReceiverTest, questions_count_for_what_a_node_may_send) {
+  const std::string much(JobReceiver::kLongestBody - 1024, '\n');
+  for (std::uint64_t sent = 1; sent <= 8; ++sent)
+    EXPECT_EQ(post(to_line(batch(sent, sent == 1)) + much).status, 200);
+  EXPECT_EQ(ask("ml/none", "node-a", "node-a").status, 429);
+  clock_.pass(1s);
+  EXPECT_EQ(ask("ml/none", "node-a", "node-a").status, 404);
+}
+
+TEST_F(JobReceiverTest, another_replica_leads_and_tells_no_outcome) {
+  hub_.reset();
+  EXPECT_EQ(ask("ml/a", "node-a", "node-a").status, 503);
 }
 
 TEST_F(JobReceiverTest, an_agent_cannot_send_as_another_node) {

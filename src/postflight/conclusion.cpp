@@ -54,6 +54,7 @@ Outcomes outcomes_in(const ConclusionInput& input) {
   for (const MissingResult& missing : input.missing)
     all.measured.push_back(
         {.check = missing.check, .gpu = {}, .health = Health::unknown, .reason = {}, .text = missing.why});
+  if (input.pair) append(all.measured, own_outcomes_of(*input.pair, input.node));
   return all;
 }
 
@@ -96,6 +97,7 @@ std::string summary_of(const ConclusionInput& input, const ValidationResult& res
     if (cause.empty()) cause = first_text(result.record.checks, Health::degraded);
     text += "; " + cause;
   }
+  if (result.pair_test) text += "; " + to_sentence(*result.pair_test);
   if (const std::string compared = to_sentence(comparison); !compared.empty()) text += "; " + compared;
   if (!input.stopped.empty()) text += "; not complete, because " + input.stopped;
   for (const MissingResult& missing : input.missing)
@@ -139,6 +141,7 @@ ValidationResult conclude(const ConclusionInput& input) {
   result.worse_checks = comparison.worse;
   result.tries = input.tries;
   result.wants_pair_test = input.plan.wants_pair_test;
+  if (input.pair) result.pair_test = pair_test_of(*input.pair);
   result.summary = summary_of(input, result, comparison);
   result.worse = std::move(comparison.sentences);
   if (result.worse.size() > ValidationResult::kMaxWorse) result.worse.resize(ValidationResult::kMaxWorse);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/subject.hpp"
 #include "learning/validation_result.hpp"
 #include "postflight/ended_job.hpp"
+#include "postflight/pair_test.hpp"
 #include "postflight/plan.hpp"
 
 // What follows from the checks and diagnostics after a job. Pure.
@@ -32,12 +34,14 @@ struct ConclusionInput {
   std::vector<CheckResult> passive;   // runs after the job
   std::vector<CheckResult> measured;  // results of diagnostics after the job
   std::vector<MissingResult> missing;
-  std::string stopped;  // why diagnostics yielded or ended early, in a sentence; empty: they did not
+  std::optional<PairRun> pair;  // the test between nodes that this node started
+  std::string stopped;          // why diagnostics yielded or ended early, in a sentence; empty: they did not
 };
 
-// The verdict is `failed` if a check is failed, a diagnostic of these GPUs is degraded, or a check is not as
-// good as before the job. It is `unknown` if diagnostics ended early or have no result, if a required check
-// or a check that had a result before the job has none now, or if no check ran. Otherwise it is `passed`.
+// The verdict is `failed` if a check is failed, a diagnostic of these GPUs is degraded, a test between nodes
+// accuses this one, or a check is not as good as before the job. It is `unknown` if diagnostics ended early
+// or have no result, if a required check or a check that had a result before the job has none now, or if no
+// check ran. Otherwise it is `passed`.
 [[nodiscard]] learning::ValidationResult conclude(const ConclusionInput& input);
 
 // Of a job whose validation did not happen: `why` is one sentence.

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "postflight/pair_test.hpp"
+
 namespace autopilot::postflight {
 namespace {
 
@@ -35,9 +37,34 @@ std::string why_deep(const JobFacts& job) {
   return "the job failed without a known cause";
 }
 
-std::string pair_wish(const JobFacts& job) {
-  if (!job.suspects_network) return {};
+// Without permission to load the nodes, or without their agents, an operator starts it.
+std::string pair_wish(const PlanInput& input) {
+  if (input.allowed == Allowed::quick && awaits_pair_test(input.job, input.node))
+    return "; the network was suspected, so " + input.job.pair_nodes.front() +
+           " starts a test between the nodes of the job";
   return "; the network was suspected, so a test between nodes is due: autopilot test network.bandwidth";
+}
+
+void plan_pair_test(const PlanInput& input, Plan& plan) {
+  plan.wants_pair_test = input.job.suspects_network;
+  if (!plan.wants_pair_test) return;
+  const bool may_start = input.allowed == Allowed::quick && !input.pair_check.empty();
+  if (!may_start || !starts_pair_test(input.job, input.node)) {
+    plan.reason += pair_wish(input);
+    return;
+  }
+  const std::string busy = input.held.empty() ? std::string() : input.busy;
+  const std::string& why_not = input.wanted_by.empty() ? busy : input.wanted_by;
+  if (!why_not.empty()) {
+    plan.yields = true;
+    plan.reason += "; the network was suspected, and its test waits, because " + why_not;
+    return;
+  }
+  plan.pair_check = input.pair_check;
+  plan.pair_nodes = input.job.pair_nodes;
+  plan.deadline = input.most;
+  if (plan.depth == Depth::passive) plan.depth = Depth::pair;
+  plan.reason += "; a test between the nodes of the job, because the network was suspected";
 }
 
 Plan yield_now(Plan plan, const std::string& cause) {
@@ -80,8 +107,7 @@ bool failed_without_cause(const JobFacts& job) {
 
 Plan plan_validation(const PlanInput& input) {
   Plan plan = plan_diagnostics(input);
-  plan.wants_pair_test = input.job.suspects_network;
-  plan.reason += pair_wish(input.job);
+  plan_pair_test(input, plan);
   return plan;
 }
 

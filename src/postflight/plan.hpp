@@ -23,7 +23,9 @@ struct JobFacts {
   std::string failure;            // key of the typed failure; empty or "unclear": no cause is known
   std::string failure_text;       // one sentence
   bool suspects_node = false;     // in-flight monitoring suspected a part of this node
-  bool suspects_network = false;  // or a NIC of it, or a switch
+  bool suspects_network = false;  // a NIC of the job, or a switch
+  // Nodes of the job with an agent, in ascending order, at most 64: they can be tested in pairs.
+  std::vector<std::string> pair_nodes = {};
 };
 
 struct PlanInput {
@@ -39,6 +41,8 @@ struct PlanInput {
   std::optional<Duration> last_pass;
   std::vector<std::string> quick;  // diagnostics that this machine offers, in order
   std::vector<std::string> deep;   // further ones
+  std::string pair_check;          // the test between nodes that this agent offers; empty: none
+  std::string node;                // this one
   Duration most{};                 // longest time of all diagnostics together
 };
 
@@ -47,18 +51,20 @@ struct PlanInput {
 inline constexpr Duration kFreshPass = std::chrono::hours{1};
 
 struct Plan {
-  learning::Depth depth = learning::Depth::passive;  // passive, quick or deep
+  learning::Depth depth = learning::Depth::passive;  // pair: only a test between nodes
   std::vector<std::string> diagnostics;              // in order; empty if passive
   std::vector<Subject> gpus;                         // that they test
   bool wants_pair_test = false;
-  std::string reason;   // one sentence: why this depth
-  Duration deadline{};  // of all diagnostics together
+  std::string pair_check;               // the test between nodes that this node starts; empty: none
+  std::vector<std::string> pair_nodes;  // that it tests
+  std::string reason;                   // one sentence: why this depth
+  Duration deadline{};                  // of all diagnostics together
   bool yields = false;  // diagnostics are due, but the GPUs are in use or wanted: try again later
 };
 
 // Passive checks run in every case. Diagnostics run on idle GPUs that the job held, if the operator allows
 // them and nothing waits for GPUs; deeper ones if the job failed without a known cause, or if this node was
-// suspected.
+// suspected. If the network was suspected, one node of the job starts a test between its nodes first.
 [[nodiscard]] Plan plan_validation(const PlanInput& input);
 
 // True if the validation of `a` runs before that of `b`: failed jobs first.

@@ -129,6 +129,7 @@ void Validator::conclude_joined(Work end, const Work& passive, Instant now) {
                  .passive = passive.passive,
                  .measured = {},
                  .missing = missing_of(passive.pending),
+                 .pair = {},
                  .stopped = {}}));
 }
 
@@ -170,7 +171,8 @@ void Validator::take_passive(std::uint64_t number, const CheckResult& result) {
 bool Validator::is_ready(const Work& work, MonoTime now) const {
   if (!work.has_begun || now < work.begun + kSettle) return false;
   if (!work.pending.empty() && now < work.begun + kPassive) return false;
-  return work.has_facts || now >= work.begun + kMostSettle;
+  if (!work.has_facts) return now >= work.begun + kMostSettle;
+  return !awaits_pair_test(work.facts, node_) || now >= work.begun + kMostSettle + kPairTest;
 }
 
 void Validator::ask_due(MonoTime now) {
@@ -225,7 +227,8 @@ void Validator::advance(Instant now) {
   if (run.judging) {
     if (now.mono < *run.judging + kPassive) return;
     run.judging.reset();
-    run.missing.push_back({run.plan.diagnostics[run.next - 1], "its check has no result"});
+    if (!std::exchange(run.is_testing_pairs, false))
+      run.missing.push_back({run.plan.diagnostics[run.next - 1], "its check has no result"});
   }
   if (run.operation.empty()) return start_next(now);
   if (const std::string why = doors_.wanted_by(); !why.empty() && run.stopped.empty()) yield(why);
@@ -249,11 +252,23 @@ void Validator::look(MonoTime now) {
 void Validator::take_look(const CheckResult& look) {
   users_ = look;
   if (!run_ || run_->operation.empty() || !run_->stopped.empty()) return;
+  if (run_->is_testing_pairs && run_->work.gpus.empty()) return;
   const SnapshotPtr snapshot = doors_.snapshot();
   if (const std::string why = why_users_unknown(*snapshot, look); !why.empty()) return yield(why);
+  if (run_->is_testing_pairs) {
+    const std::string busy = busy_gpus(run_->work.gpus);
+    return busy.empty() ? void() : yield(busy);
+  }
   const auto all = diagnostics::gpus_in(*snapshot);
   const diagnostics::GpuSight sight{.gpus = all, .look = &*users_, .holder = doors_.holder()};
   if (const std::string why = diagnostics::newcomer(sight, run_->plan.gpus); !why.empty()) yield(why);
+}
+
+// A test between nodes has no process on a GPU.
+std::string Validator::busy_gpus(const std::vector<Subject>& gpus) const {
+  return diagnostics::idle_gpus(
+             {.gpus = gpus, .look = users_ ? &*users_ : nullptr, .holder = doors_.holder()})
+      .busy;
 }
 
 std::optional<Duration> Validator::last_pass(const std::vector<Subject>& gpus,
@@ -286,6 +301,8 @@ void Validator::make_plan(MonoTime now) {
                   .last_pass = last_pass(run.work.gpus, settings.quick),
                   .quick = settings.quick,
                   .deep = settings.deep,
+                  .pair_check = settings.pair_check,
+                  .node = node_,
                   .most = settings.most};
   if (users_) input.busy = why_users_unknown(*snapshot, *users_);
   if (input.busy.empty()) {
@@ -299,12 +316,14 @@ void Validator::make_plan(MonoTime now) {
   run.has_plan = true;
   run.has_yielded = run.plan.yields;
   run.deadline = now + run.plan.deadline;
-  if (run.plan.diagnostics.empty()) finish(clock_.now());
+  if (run.plan.diagnostics.empty() && run.plan.pair_nodes.empty()) finish(clock_.now());
 }
 
 void Validator::start_next(Instant now) {
   Run& run = *run_;
-  if (!run.stopped.empty() || run.next >= run.plan.diagnostics.size()) return finish(now);
+  const bool is_pair_test_due = !run.plan.pair_nodes.empty() && !run.pair;
+  const bool is_over = run.next >= run.plan.diagnostics.size() && !is_pair_test_due;
+  if (!run.stopped.empty() || is_over) return finish(now);
   const Duration left = run.deadline - now.mono;
   if (left <= Duration{0}) {
     run.stopped = "the diagnostics took longer than `validation.max_minutes` allows";
@@ -314,6 +333,7 @@ void Validator::start_next(Instant now) {
     yield(why);
     return finish(now);
   }
+  if (is_pair_test_due) return start_pair_test(left);
   const std::string& check = run.plan.diagnostics[run.next++];
   const auto operation = doors_.start(check, run.plan.gpus, left);
   if (!operation) {
@@ -325,10 +345,51 @@ void Validator::start_next(Instant now) {
   if (operation->is_over()) note(*operation);
 }
 
+// Before the diagnostics of GPUs: the other nodes of the job wait for it.
+void Validator::start_pair_test(Duration left) {
+  Run& run = *run_;
+  run.pair = PairRun{.check = run.plan.pair_check, .nodes = run.plan.pair_nodes, .said = {}, .result = {}};
+  const auto operation =
+      doors_.start(run.plan.pair_check, subjects_of(run.plan.pair_nodes), std::min(left, kPairTest));
+  if (!operation) {
+    run.pair->said = "it did not start: " + operation.error().what;
+    return;
+  }
+  run.is_testing_pairs = true;
+  run.operation = operation->id;
+  next_look_ = clock_.now().mono;
+  if (operation->is_over()) note(*operation);
+}
+
+// A test without a result says nothing about this node.
+void Validator::take_pairs(const Operation& operation) {
+  Run& run = *run_;
+  run.pair->said = operation.message;
+  if (operation.state != OperationState::succeeded) {
+    run.is_testing_pairs = false;
+    const bool is_ended_early =
+        operation.state == OperationState::skipped || operation.state == OperationState::cancelled;
+    if (is_ended_early) yield(operation.message);
+    return;
+  }
+  run.judging = clock_.now().mono;
+  const bool is_asked =
+      doors_.run_check(operation.kind, [this, number = run.work.number](const CheckResult& result) {
+        if (!run_ || run_->work.number != number || !run_->judging || !run_->is_testing_pairs) return;
+        run_->judging.reset();
+        run_->is_testing_pairs = false;
+        run_->pair->result = result;
+      });
+  if (is_asked) return;
+  run.judging.reset();
+  run.is_testing_pairs = false;
+}
+
 void Validator::note(const Operation& operation) {
   if (!run_ || run_->operation != operation.id || run_->operation.empty() || !operation.is_over()) return;
   Run& run = *run_;
   run.operation.clear();
+  if (run.is_testing_pairs) return take_pairs(operation);
   switch (operation.state) {
     case OperationState::succeeded:
       return judge(operation);
@@ -385,6 +446,7 @@ void Validator::finish(Instant now) {
                                       .passive = std::move(run.work.passive),
                                       .measured = std::move(run.measured),
                                       .missing = std::move(run.missing),
+                                      .pair = std::move(run.pair),
                                       .stopped = run.stopped});
   write(node_job_of(node_, run.work.job, run.work.facts, run.work.gpus));
   const Duration pause = doors_.settings().retry;

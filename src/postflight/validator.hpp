@@ -23,6 +23,7 @@
 #include "learning/validation_result.hpp"
 #include "postflight/conclusion.hpp"
 #include "postflight/ended_job.hpp"
+#include "postflight/pair_test.hpp"
 #include "postflight/plan.hpp"
 #include "postflight/validation_queue.hpp"
 
@@ -39,6 +40,7 @@ struct ValidatorSettings {
   Duration retry = std::chrono::minutes{5};  // until diagnostics that yielded are tried again; 0: never
   std::vector<std::string> quick;            // diagnostics that this machine offers
   std::vector<std::string> deep;             // further ones
+  std::string pair_check = {};               // the test between nodes that this agent offers; empty: none
 };
 
 // What the validator uses of the agent. All are called on the thread of the loop.
@@ -52,8 +54,10 @@ struct ValidatorDoors {
   std::function<std::vector<PassRecord>()> passes;
   // Why the GPUs are to be left to another user now, in a sentence; empty: no reason.
   std::function<std::string()> wanted_by;
-  // Starts the diagnostic of these GPUs, at most that long. Its end comes to note().
-  std::function<Result<Operation>(const std::string& check, const std::vector<Subject>& gpus, Duration most)>
+  // Starts the diagnostic of these GPUs, or the test of these nodes, at most that long. Its end comes to
+  // note().
+  std::function<Result<Operation>(const std::string& check, const std::vector<Subject>& subjects,
+                                  Duration most)>
       start;
   std::function<void(const std::string& id, const std::string& why)> cancel;
   // Asks what in-flight monitoring knows about the job; `done` is called later, or never. nullopt: it has not
@@ -93,6 +97,8 @@ class Validator {
   // In-flight monitoring is asked until then.
   static constexpr Duration kMostSettle = std::chrono::seconds{60};
   static constexpr Duration kAskAgain = std::chrono::seconds{5};
+  // Longest time of a test between nodes. The other nodes of the job begin their diagnostics after it.
+  static constexpr Duration kPairTest = std::chrono::minutes{2};
   static constexpr Duration kWatch =
       std::chrono::milliseconds{500};  // between two reads of the users of the GPUs
   static constexpr int kMostTries = 3;
@@ -133,6 +139,8 @@ class Validator {
     std::optional<MonoTime> judging;  // since when a check judges a diagnostic
     std::vector<CheckResult> measured;
     std::vector<MissingResult> missing;
+    std::optional<PairRun> pair;    // the test between nodes, once it has begun
+    bool is_testing_pairs = false;  // it runs, or its check judges it
     std::string stopped;
     bool has_yielded = false;
   };
@@ -160,8 +168,11 @@ class Validator {
   void advance(Instant now);
   void look(MonoTime now);
   void take_look(const CheckResult& look);
+  [[nodiscard]] std::string busy_gpus(const std::vector<Subject>& gpus) const;
   void make_plan(MonoTime now);
   void start_next(Instant now);
+  void start_pair_test(Duration left);
+  void take_pairs(const Operation& operation);
   void judge(const Operation& operation);
   void yield(const std::string& why);
   void finish(Instant now);

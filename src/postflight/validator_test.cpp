@@ -28,6 +28,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
+constexpr const char* kPairTest = "network.bandwidth";
+
 class SteppedClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override { return now_; }
@@ -145,6 +147,7 @@ class ValidatorOfANode : public testing::Test {
 
   Result<Operation> start(const std::string& check, const std::vector<Subject>& gpus) {
     if (!refusal_.empty()) return fail(Errc::conflict, refusal_);
+    if (check == refused_) return fail(Errc::conflict, "it is already running");
     running_ = {};
     running_.id = "op-" + std::to_string(++started_count_);
     running_.kind = check;
@@ -152,7 +155,7 @@ class ValidatorOfANode : public testing::Test {
     running_.state = OperationState::running;
     running_.reservation = gpus;
     started_.push_back(check);
-    set_processes(1);  // its own
+    set_processes(check == kPairTest ? 0 : 1);  // its own
     return running_;
   }
 
@@ -188,7 +191,7 @@ class ValidatorOfANode : public testing::Test {
   std::map<std::string, int> looks_;
   std::map<std::string, JobFacts> facts_;
   std::vector<PassRecord> passes_;
-  std::string silent_, wanted_by_, refusal_, open_;
+  std::string silent_, wanted_by_, refusal_, refused_, open_;
   bool answers_ = true;
   int asked_ = 0;
   Operation running_;
@@ -560,6 +563,130 @@ TEST_F(ValidatorOfANode, gpus_that_passed_within_the_hour_are_left_alone) {
   EXPECT_THAT(started_, IsEmpty());
   ASSERT_THAT(finished_, SizeIs(1));
   EXPECT_EQ(finished_[0].record.verdict, Verdict::passed);
+}
+
+// Nodes n0 and n1 of a job whose network was suspected; this is n0.
+class ValidatorOfASuspectedNetwork : public ValidatorOfANode {
+ protected:
+  ValidatorOfASuspectedNetwork() {
+    settings_.pair_check = kPairTest;
+    facts_["job"] = {.outcome = JobOutcome::failed,
+                     .failure = "infrastructure",
+                     .suspects_network = true,
+                     .pair_nodes = {"n0", "n1"}};
+    set(kPairTest, Health::healthy);
+  }
+  void suspect(const Subject& subject, const std::string& sentence) {
+    CheckResult& result = results_[kPairTest];
+    result.health = Health::degraded;
+    Finding& finding = result.findings.emplace_back();
+    finding.subject = subject;
+    finding.health = Health::degraded;
+    finding.reason = "nic_slower_than_others";
+    finding.message = sentence;
+  }
+  static Subject nic_of(const std::string& node) {
+    Subject subject;
+    subject.kind = SubjectKind::nic_port;
+    subject.key = node + ":net0";
+    return subject;
+  }
+  [[nodiscard]] bool is_pair_test_running() const {
+    return running_.kind == kPairTest && running_.state == OperationState::running;
+  }
+};
+
+TEST_F(ValidatorOfASuspectedNetwork, a_test_between_the_nodes_of_the_job_runs_before_the_diagnostics) {
+  run_job("job");
+  pass(25s, false);
+  ASSERT_TRUE(is_pair_test_running());
+  EXPECT_EQ(running_.reservation, subjects_of({"n0", "n1"}));
+  suspect(nic_of("n1"), "net0 of n1 receives 40 % less than usual");
+  end(OperationState::succeeded, "4 of 4 tests measured");
+  pass(30s);
+  EXPECT_THAT(started_, ElementsAre(kPairTest, "gpu.pcie_bandwidth", "gpu.sdc"));
+  ASSERT_THAT(finished_, SizeIs(1));
+  const ValidationResult& result = finished_[0];
+  EXPECT_EQ(result.record.verdict, Verdict::passed) << "another node is suspected: " << result.summary;
+  ASSERT_TRUE(result.pair_test);
+  EXPECT_THAT(result.pair_test->suspects, ElementsAre("net0 of n1 receives 40 % less than usual"));
+  EXPECT_THAT(result.summary, HasSubstr("test between 2 nodes: net0 of n1 receives 40 % less than usual"));
+  EXPECT_EQ(std::ranges::count(result.record.checks, kPairTest, &learning::CheckOutcome::check), 1);
+}
+
+TEST_F(ValidatorOfASuspectedNetwork, what_the_test_finds_at_this_node_fails_it) {
+  run_job("job");
+  pass(25s, false);
+  suspect(nic_of("n0"), "net0 of n0 sends 30 % less than usual");
+  end(OperationState::succeeded, "4 of 4 tests measured");
+  pass(30s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::failed);
+}
+
+TEST_F(ValidatorOfASuspectedNetwork, a_test_without_a_result_changes_no_verdict) {
+  run_job("job");
+  pass(25s, false);
+  end(OperationState::failed, "no agent answers on n1");
+  pass(30s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::passed) << finished_[0].summary;
+  EXPECT_EQ(finished_[0].pair_test->text, "no agent answers on n1");
+}
+
+TEST_F(ValidatorOfASuspectedNetwork, a_test_that_cannot_start_leaves_the_diagnostics) {
+  refused_ = kPairTest;
+  run_job("job");
+  pass(50s);
+  EXPECT_THAT(started_, ElementsAre("gpu.pcie_bandwidth", "gpu.sdc"));
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_THAT(finished_[0].pair_test->text, HasSubstr("it did not start: "));
+}
+
+TEST_F(ValidatorOfASuspectedNetwork, the_next_job_ends_the_test) {
+  run_job("job");
+  pass(25s, false);
+  ASSERT_TRUE(is_pair_test_running());
+  set_processes(1);
+  pass(2s, false);
+  ASSERT_THAT(cancelled_, SizeIs(1));
+  end(OperationState::cancelled, "the next job");
+  pass(2s, false);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::unknown);
+  EXPECT_THAT(finished_[0].summary, HasSubstr("are tried again in 5m"));
+}
+
+TEST_F(ValidatorOfASuspectedNetwork, another_node_starts_it_and_this_one_keeps_its_gpus_idle_meanwhile) {
+  facts_["job"].pair_nodes = {"a0", "n0"};
+  run_job("job");
+  pass(Validator::kMostSettle + Validator::kPairTest - 5s);
+  EXPECT_THAT(started_, IsEmpty());
+  pass(40s);
+  EXPECT_THAT(started_, ElementsAre("gpu.pcie_bandwidth", "gpu.sdc"));
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_THAT(finished_[0].record.cause, HasSubstr("a0 starts a test between the nodes of the job"));
+  EXPECT_FALSE(finished_[0].pair_test);
+}
+
+TEST_F(ValidatorOfASuspectedNetwork, a_job_without_gpus_gets_the_test_as_well) {
+  run_job("job", {});
+  pass(25s, false);
+  EXPECT_TRUE(is_pair_test_running());
+  end(OperationState::succeeded, "4 of 4 tests measured");
+  pass(5s);
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_[0].record.depth, Depth::pair);
+  EXPECT_EQ(finished_[0].record.verdict, Verdict::passed);
+}
+
+TEST_F(ValidatorOfASuspectedNetwork, without_permission_it_does_not_start) {
+  settings_.allowed = Allowed::passive;
+  run_job("job");
+  pass(70s);
+  EXPECT_THAT(started_, IsEmpty());
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_THAT(finished_[0].record.cause, HasSubstr("autopilot test network.bandwidth"));
 }
 
 }  // namespace

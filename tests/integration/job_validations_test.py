@@ -55,22 +55,26 @@ class JobValidationsTest(unittest.TestCase):
         harness.wait_until(controller.leads, "it leads", 60)
         return controller
 
-    def send(self, node, *records, about=None):
-        """A batch of the agent of the node, as its certificate names it. Returns the status."""
-        self.sequence[node] += 1
-        head = {"node": about or node, "instance": "1", "sequence": self.sequence[node], "sent": now(), "whole": self.sequence[node] == 1}
+    def request(self, node, method, path, body=None):
+        """What the agent of the node is answered, as its certificate names it: status and text."""
         context = ssl.create_default_context(cafile=self.keys.path("ca.crt"))
         context.load_cert_chain(self.keys.path(node + ".crt"), self.keys.path(node + ".key"))
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as plain, \
                 context.wrap_socket(plain, server_hostname=SERVICE) as tls:
             connection = http.client.HTTPConnection(SERVICE)
             connection.sock = tls
-            connection.request("POST", "/v1/jobs/records", body=json.dumps(head) + "\n" + lines(*records), headers={"Host": SERVICE})
+            connection.request(method, path, body=body, headers={"Host": SERVICE})
             answer = connection.getresponse()
-            text = answer.read().decode()
-            if answer.status == 503:
-                self.sequence[node] -= 1
-            return answer.status, text
+            return answer.status, answer.read().decode()
+
+    def send(self, node, *records, about=None):
+        """A batch of the agent of the node. Returns status and text."""
+        self.sequence[node] += 1
+        head = {"node": about or node, "instance": "1", "sequence": self.sequence[node], "sent": now(), "whole": self.sequence[node] == 1}
+        status, text = self.request(node, "POST", "/v1/jobs/records", json.dumps(head) + "\n" + lines(*records))
+        if status == 503:
+            self.sequence[node] -= 1
+        return status, text
 
     def begin(self):
         for rank, node in enumerate(NODES):
@@ -105,6 +109,25 @@ class JobValidationsTest(unittest.TestCase):
         self.assertEqual(code, 0, out + errors)
         records = json.loads(out)["records"]
         self.assertEqual([(one["type"], one["id"], one["verdict"]) for one in records], [("validation", "gpu-2/6f1c", "failed")])
+
+    def outcome(self, node, job=JOB, as_node=None):
+        status, text = self.request(as_node or node, "GET", f"/v1/jobs/outcome?job={job}&node={node}")
+        return json.loads(text) if status == 200 else status
+
+    def test_an_agent_is_told_why_a_job_of_its_node_ended(self):
+        controller = self.start(self.history)
+        self.begin()
+        harness.wait_until(lambda: len(self.job(controller).get("nodeNames", [])) == 2, "the job is known", 60)
+        self.assertNotIn("ended", self.outcome("gpu-1"))
+        for node in NODES:
+            self.send(node, {"type": "job_end", "job": JOB, "outcome": "failed"})
+        harness.wait_until(lambda: "ended" in self.job(controller), "the end is known", 60)
+        ended = self.outcome("gpu-2")
+        self.assertEqual((ended["job"], ended["outcome"], ended["nodeNames"]), (JOB, "failed", NODES), ended)
+        self.assertEqual(self.outcome("gpu-2", as_node="gpu-1"), 403, "a node asks for itself only")
+        self.assertEqual(self.outcome("gpu-1", job="ml/other"), 404)
+        self.keys.make("gpu-3", "ca", "DNS:gpu-3")
+        self.assertEqual(self.outcome("gpu-3"), 404, "the job did not run there")
 
     def test_a_history_that_cannot_be_written_stops_nothing(self):
         controller = self.start("/proc/none/history.db")

@@ -20,7 +20,8 @@ SAMPLES = os.path.join(os.environ["AUTOPILOT_BIN_DIR"], "../fakes/api_samples")
 # Every route of the agent.
 ROUTES = {
     "GET": ["/v1/node", "/v1/network", "/v1/network/plan", "/v1/checks", "/v1/checks/{id}", "/v1/incidents", "/v1/operations", "/v1/operations/{id}",
-            "/v1/tests", "/v1/events", "/v1/jobs", "/v1/jobs/records", "/v1/jobs/evidence", "/v1/validations", "/metrics", "/healthz", "/readyz", "/openapi.yaml"],
+            "/v1/tests", "/v1/events", "/v1/jobs", "/v1/jobs/records", "/v1/jobs/evidence", "/v1/jobs/outcome", "/v1/validations",
+            "/metrics", "/healthz", "/readyz", "/openapi.yaml"],
     "POST": ["/v1/network/servers", "/v1/network/bandwidth", "/v1/checks/{id}", "/v1/operations", "/v1/inject", "/v1/incidents/{id}/ack", "/v1/preflight",
              "/v1/jobs/feedback", "/v1/jobs/ack", "/v1/jobs/mute", "/v1/jobs/records"],
     "DELETE": ["/v1/network/servers/{id}", "/v1/operations/{id}"],

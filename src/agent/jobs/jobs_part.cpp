@@ -92,7 +92,12 @@ JobsPart::JobsPart(const config::Config& config, JobsPartContext context)
           .offer =
               [this](job_hub::NodeBatch batch) { return runner_->receive(std::move(batch)).has_value(); },
           .is_agent = context_.is_agent,
-          .suspected = [this](const std::string& node) { return runner_->snapshot()->suspects.of(node); }});
+          .suspected = [this](const std::string& node) { return runner_->snapshot()->suspects.of(node); },
+          .ask =
+              [this](auto question) {
+                return runner_->post([question = std::move(question), &clock = context_.machine.host->clock](
+                                         NodeJobs& jobs) { question(jobs.brain(), clock.now().wall); });
+              }});
 }
 
 void JobsPart::open_outlets(const config::Config& config) {

@@ -34,7 +34,8 @@ JobsService::JobsService(net::EventLoop& loop, const Clock& clock, kube::Client&
       receiver_(clock, {.leads = [this] { return hub_ != nullptr; },
                         .offer = [this](job_hub::NodeBatch batch) { return hub_->offer(std::move(batch)); },
                         .is_agent = {},
-                        .suspected = [this](const std::string& node) { return suspects_.of(node); }}),
+                        .suspected = [this](const std::string& node) { return suspects_.of(node); },
+                        .ask = [this](auto question) { return ask(std::move(question)); }}),
       server_(loop, {.connections = kConnections, .buffered_bytes = kBufferedBytes}) {
   receiver_.add_routes(server_);
 }

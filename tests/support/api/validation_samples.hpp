@@ -27,6 +27,9 @@ inline ValidationList sample_validations() {
   result.worse = {"gpu.ecc: healthy before the job, failed after it"};
   result.tries = 2;
   result.wants_pair_test = true;
+  result.pair_test = learning::PairTest{.nodes = {"n0", "n1"},
+                                        .text = "2 of 2 tests of pairs of 2 nodes measured in 1 round",
+                                        .suspects = {"net0 of n1 receives 40 % less than usual"}};
   result.summary = "1 of 16 checks not as good";
   return {.node = "n0", .is_simulated = true, .waiting = 3, .validations = {result}};
 }
