@@ -86,7 +86,7 @@ PreflightTest read_preflight_test(const JsonObject& object) {
   return test;
 }
 
-PreflightLeftOut read_left_out(const JsonObject& object) {
+PreflightLeftOut read_preflight_left_out(const JsonObject& object) {
   return {object.word("id"), object.word("message")};
 }
 
@@ -110,7 +110,7 @@ PreflightResult read_preflight_result(const JsonObject& object) {
   result.report = object.word_or_empty("report");
   result.message = object.word("message");
   result.choice = object.word_or_empty("choice");
-  if (object.has("leftOut")) result.left_out = object.list("leftOut", read_left_out);
+  if (object.has("leftOut")) result.left_out = object.list("leftOut", read_preflight_left_out);
   result.simulated = object.flag_or_false("simulated");
   result.is_durable = !object.has("durable") || object.flag("durable");
   return result;
