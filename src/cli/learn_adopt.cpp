@@ -20,6 +20,7 @@
 #include "cli/learned_store.hpp"
 #include "cli/output/learned_tables.hpp"
 #include "cli/output/print.hpp"
+#include "core/database_place.hpp"
 #include "host/clock/system_clock.hpp"
 #include "learning/adoption/usable_records.hpp"
 
@@ -54,7 +55,7 @@ Result<std::optional<std::vector<learning::Measurement>>> measured_since(const s
   std::vector<learning::MeasurementFile> read;
   for (const std::string& file : files.histories) {
     std::error_code ignored;
-    if (!std::filesystem::exists(file, ignored)) return std::nullopt;
+    if (!is_postgres(file) && !std::filesystem::exists(file, ignored)) return std::nullopt;
     auto measurements = TRY(read_measurements(file, since));
     read.push_back({file, std::move(measurements)});
   }
@@ -90,7 +91,7 @@ Result<VersionList> list_versions(const ShowOptions& options, const LearnFiles& 
       view.evidence = evidence_of(version, versions, *measured, now);
     return view;
   };
-  VersionList list{{}, files.store, store_words(options.files), now};
+  VersionList list{{}, files.store, store_words(options.files, files), now};
   if (!options.what.empty() && options.what != "current") {
     list.versions.push_back(view_of(TRY(find_version(versions, options.what))));
     return list;
@@ -160,15 +161,17 @@ template <class Change>
 Status change_version(const ChangeOptions& options, const Change& change) {
   const LearnFiles files = TRY(resolved(options.files));
   const agent::VersionStore store(files.store);
-  const host::Fd lock = TRY(store.lock());
+  const learning::AdoptionRequest request = request_of(options);
+  const host::Fd lock = TRY(lock_to_change(store));
   const auto versions = TRY(read_versions(store));
   Version version =
       options.id.empty() ? TRY(last_changed(versions)) : TRY(find_version(versions, options.id));
-  TRY_STATUS(change(version, versions, request_of(options)));
+  TRY_STATUS(change(version, versions, request));
   TRY_STATUS(store.put(version));
   std::cout << version.proposal.id << " is " << state_words(version) << ".\n"
             << printable(version.proposal.sentence) << ".\n"
-            << "Next: " << printable(next_words(version, store_words(options.files), learn_now())) << "\n";
+            << "Next: " << printable(next_words(version, store_words(options.files, files), learn_now()))
+            << "\n";
   return {};
 }
 
