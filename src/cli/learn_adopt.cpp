@@ -45,10 +45,12 @@ bool is_tried_or_used(const Version& version) {
   return state && *state != ProposalState::reverted;
 }
 
-// Measurements since the last step of any version that is tried or in use; nullopt: there is no history.
+// Measurements since the last step of any version that is tried or in use; nullopt: there are no such
+// versions, or no history.
 Result<std::optional<std::vector<learning::Measurement>>> measured_since(const std::vector<Version>& versions,
                                                                          const LearnFiles& files,
                                                                          WallTime now) {
+  if (std::ranges::none_of(versions, is_tried_or_used)) return std::nullopt;
   WallTime since = now;
   for (const Version& version : versions)
     if (is_tried_or_used(version)) since = std::min(since, version.steps.back().time);
@@ -56,8 +58,14 @@ Result<std::optional<std::vector<learning::Measurement>>> measured_since(const s
   for (const std::string& file : files.histories) {
     std::error_code ignored;
     if (!is_postgres(file) && !std::filesystem::exists(file, ignored)) return std::nullopt;
-    auto measurements = TRY(read_measurements(file, since));
-    read.push_back({file, std::move(measurements)});
+    auto measurements = read_measurements(file, since);
+    // What is in use is shown, and can be reverted, while the server is down.
+    if (!measurements && is_postgres(file) && measurements.error().code == Errc::unavailable) {
+      tell("what the checks would have found is not shown: " + measurements.error().what);
+      return std::nullopt;
+    }
+    if (!measurements) return fail(std::move(measurements.error()));
+    read.push_back({file, std::move(*measurements)});
   }
   return learning::usable_measurements(std::move(read), now).measurements;
 }
