@@ -554,11 +554,11 @@ std::string Agent::further_metrics() const {
 void Agent::begin_learned() {
   if (!history_) return;
   const std::string history = history_path(options_.config, machine_.node, machine_.simulated);
-  learned_.emplace(LearnedPartContext{.loop = loop_,
-                                      .runtime = runtime_,
-                                      .node = machine_.node,
-                                      .folder = VersionStore::folder_beside(history),
-                                      .run_blocking = history_->disk_worker()});
+  learned_.emplace(
+      LearnedPartContext{.loop = loop_,
+                         .runtime = runtime_,
+                         .node = machine_.node,
+                         .folder = VersionStore::folder_beside(history, options_.config.state_dir)});
   learned_->start();
 }
 

@@ -218,15 +218,6 @@ void HistoryPart::note_problem() {
     logging::log_warning("history cannot be written; records wait", {{"cause", problem_}});
 }
 
-std::function<void(std::function<void()> task)> HistoryPart::disk_worker() const {
-  return [shared = shared_](std::function<void()> task) {
-    shared->writer.put([task = std::move(task)](const History& /*history*/) -> Result<Records> {
-      task();
-      return Records{};
-    });
-  };
-}
-
 std::string HistoryPart::metrics() const {
   using logging::MetricType;
   const store::HistoryWriterStatus status = shared_->writer.status();

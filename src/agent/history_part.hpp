@@ -62,10 +62,6 @@ class HistoryPart {
   // Reports of jobs that changed: findings that name a culprit, and what people stated about them.
   [[nodiscard]] std::function<void(const std::vector<jobs::JobReport>& reports)> report_sink() const;
 
-  // Runs the task on the thread that writes history, when that has opened the file; perhaps more than once.
-  // It owns what it uses.
-  [[nodiscard]] std::function<void(std::function<void()> task)> disk_worker() const;
-
   // The families autopilot_history_*, as Prometheus text.
   [[nodiscard]] std::string metrics() const;
 

@@ -20,6 +20,7 @@
 #include "cli/learned_store.hpp"
 #include "cli/output/learned_tables.hpp"
 #include "cli/output/print.hpp"
+#include "core/database_place.hpp"
 #include "host/clock/system_clock.hpp"
 #include "learning/adoption/usable_records.hpp"
 
@@ -44,19 +45,27 @@ bool is_tried_or_used(const Version& version) {
   return state && *state != ProposalState::reverted;
 }
 
-// Measurements since the last step of any version that is tried or in use; nullopt: there is no history.
+// Measurements since the last step of any version that is tried or in use; nullopt: there are no such
+// versions, or no history.
 Result<std::optional<std::vector<learning::Measurement>>> measured_since(const std::vector<Version>& versions,
                                                                          const LearnFiles& files,
                                                                          WallTime now) {
+  if (std::ranges::none_of(versions, is_tried_or_used)) return std::nullopt;
   WallTime since = now;
   for (const Version& version : versions)
     if (is_tried_or_used(version)) since = std::min(since, version.steps.back().time);
   std::vector<learning::MeasurementFile> read;
   for (const std::string& file : files.histories) {
     std::error_code ignored;
-    if (!std::filesystem::exists(file, ignored)) return std::nullopt;
-    auto measurements = TRY(read_measurements(file, since));
-    read.push_back({file, std::move(measurements)});
+    if (!is_postgres(file) && !std::filesystem::exists(file, ignored)) return std::nullopt;
+    auto measurements = read_measurements(file, since);
+    // What is in use is shown, and can be reverted, while the server is down.
+    if (!measurements && is_postgres(file) && measurements.error().code == Errc::unavailable) {
+      tell("what the checks would have found is not shown: " + measurements.error().what);
+      return std::nullopt;
+    }
+    if (!measurements) return fail(std::move(measurements.error()));
+    read.push_back({file, std::move(*measurements)});
   }
   return learning::usable_measurements(std::move(read), now).measurements;
 }
@@ -90,7 +99,7 @@ Result<VersionList> list_versions(const ShowOptions& options, const LearnFiles& 
       view.evidence = evidence_of(version, versions, *measured, now);
     return view;
   };
-  VersionList list{{}, files.store, store_words(options.files), now};
+  VersionList list{{}, files.store, store_words(options.files, files), now};
   if (!options.what.empty() && options.what != "current") {
     list.versions.push_back(view_of(TRY(find_version(versions, options.what))));
     return list;
@@ -160,15 +169,17 @@ template <class Change>
 Status change_version(const ChangeOptions& options, const Change& change) {
   const LearnFiles files = TRY(resolved(options.files));
   const agent::VersionStore store(files.store);
-  const host::Fd lock = TRY(store.lock());
+  const learning::AdoptionRequest request = request_of(options);
+  const host::Fd lock = TRY(lock_to_change(store));
   const auto versions = TRY(read_versions(store));
   Version version =
       options.id.empty() ? TRY(last_changed(versions)) : TRY(find_version(versions, options.id));
-  TRY_STATUS(change(version, versions, request_of(options)));
+  TRY_STATUS(change(version, versions, request));
   TRY_STATUS(store.put(version));
   std::cout << version.proposal.id << " is " << state_words(version) << ".\n"
             << printable(version.proposal.sentence) << ".\n"
-            << "Next: " << printable(next_words(version, store_words(options.files), learn_now())) << "\n";
+            << "Next: " << printable(next_words(version, store_words(options.files, files), learn_now()))
+            << "\n";
   return {};
 }
 

@@ -116,7 +116,7 @@ void add_replays(const learning::LearnInput& input, std::vector<learning::Versio
 
 // What was only proposed for the same subject is replaced.
 Status save_proposals(const agent::VersionStore& store, const std::vector<learning::Version>& proposals) {
-  const host::Fd lock = TRY(store.lock());
+  const host::Fd lock = TRY(lock_to_change(store));
   const auto stored = TRY(store.read());
   for (const learning::Version& proposal : proposals) {
     const bool is_known = std::ranges::any_of(stored.versions, [&](const learning::Version& one) {
@@ -163,7 +163,8 @@ int propose(const ProposeOptions& options) {
   }
   add_steps(outcome.proposals, *versions);
   const ProposedView view{
-      outcome, *versions, learned->notes, learned->input.now, now, store_words(options.files), is_saved};
+      outcome, *versions, learned->notes, learned->input.now, now, store_words(options.files, *files),
+      is_saved};
   if (options.format == OutputFormat::table)
     std::cout << render_proposals(view, terminal_style());
   else

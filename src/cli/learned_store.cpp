@@ -11,9 +11,16 @@
 #include "cli/output/print.hpp"
 #include "cli/report_history.hpp"
 #include "cli/settings.hpp"
+#include "core/database_place.hpp"
+#include "host/process/own_process.hpp"
 
 namespace autopilot::cli {
 namespace {
+
+Result<std::string> store_of(const std::string& history) {
+  const std::string state_dir = is_postgres(history) ? TRY(load_settings("")).state_dir : std::string();
+  return agent::VersionStore::folder_beside(history, state_dir);
+}
 
 Error with_store_cure(Error error) {
   if (error.code == Errc::denied)
@@ -32,14 +39,18 @@ void add_learn_files(CLI::App& verb, LearnFiles& files) {
 Result<LearnFiles> resolved(const LearnFiles& files) {
   LearnFiles all = files;
   if (all.histories.empty()) all.histories.push_back(TRY(history_file("")));
-  if (all.store.empty()) all.store = agent::VersionStore::folder_beside(all.histories.front());
+  if (all.store.empty()) all.store = TRY(store_of(all.histories.front()));
   return all;
 }
 
-std::string store_words(const LearnFiles& files) {
-  if (!files.store.empty()) return " --store " + files.store;
-  if (files.histories.empty()) return {};
-  return " --store " + agent::VersionStore::folder_beside(files.histories.front());
+std::string store_words(const LearnFiles& named, const LearnFiles& resolved_files) {
+  if (named.store.empty() && named.histories.empty()) return {};
+  return " --store " + resolved_files.store;
+}
+
+Result<host::Fd> lock_to_change(const agent::VersionStore& store) {
+  static_cast<void>(TRY(host::become_owner_of(store.folder())));
+  return store.lock();
 }
 
 Result<std::vector<learning::Version>> read_versions(const agent::VersionStore& store) {

@@ -18,7 +18,7 @@ namespace autopilot::cli {
 
 struct LearnFiles {
   std::vector<std::string> histories;  // empty: that of this machine's agent
-  std::string store;                   // empty: beside the first history
+  std::string store;                   // empty: that of the first history
 };
 
 // --history FILE ..., --store DIR
@@ -26,7 +26,11 @@ void add_learn_files(CLI::App& verb, LearnFiles& files);
 // The histories, and the folder of versions.
 [[nodiscard]] Result<LearnFiles> resolved(const LearnFiles& files);
 // " --store DIR", if the caller named a folder or a history: for commands that are shown. Else empty.
-[[nodiscard]] std::string store_words(const LearnFiles& files);
+[[nodiscard]] std::string store_words(const LearnFiles& named, const LearnFiles& resolved_files);
+
+// Locks the folder of versions, to change it. As root, becomes the user of that folder for good: what root
+// makes, the agent could not read, and that user can make a link of any file in it.
+[[nodiscard]] Result<host::Fd> lock_to_change(const agent::VersionStore& store);
 
 // The versions of the folder. Reports the files that cannot be used on standard error.
 [[nodiscard]] Result<std::vector<learning::Version>> read_versions(const agent::VersionStore& store);

@@ -14,32 +14,6 @@ namespace {
 
 constexpr std::string_view kScheme = "postgresql://";
 constexpr std::array<std::string_view, 2> kSchemes{kScheme, "postgres://"};
-// Any of them can begin a connection string of keywords.
-constexpr std::array<std::string_view, 24> kKeywords{"host",
-                                                     "hostaddr",
-                                                     "port",
-                                                     "dbname",
-                                                     "user",
-                                                     "password",
-                                                     "passfile",
-                                                     "service",
-                                                     "servicefile",
-                                                     "sslmode",
-                                                     "sslrootcert",
-                                                     "sslcert",
-                                                     "sslkey",
-                                                     "sslpassword",
-                                                     "sslcrl",
-                                                     "gssencmode",
-                                                     "krbsrvname",
-                                                     "options",
-                                                     "keepalives",
-                                                     "application_name",
-                                                     "channel_binding",
-                                                     "require_auth",
-                                                     "connect_timeout",
-                                                     "target_session_attrs"};
-
 struct DatabaseParts {
   std::string user, hosts, database;  // hosts: with their ports
 };
@@ -53,6 +27,32 @@ std::size_t scheme_length(std::string_view place) {
 
 bool has_any(std::string_view text, std::string_view characters) {
   return text.find_first_of(characters) != std::string_view::npos;
+}
+
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+
+bool has_only(std::string_view text, std::string_view characters) {
+  return text.find_first_not_of(characters) == std::string_view::npos;
+}
+
+// A keyword of a connection string.
+bool is_word(std::string_view text) {
+  return !text.empty() && has_only(to_lower(text), std::string(kLetters) + "0123456789_");
+}
+
+// Also one that is not written as libpq expects it: "postgresql:/agent@db".
+bool has_scheme_of_postgres(std::string_view place) {
+  const std::string scheme = to_lower(place.substr(0, place.find(':')));
+  return scheme.size() < place.size() && scheme.starts_with("postgres") && has_only(scheme, kLetters);
+}
+
+// libpq also accepts a whole connection string as the name of a database; percent-encoded too.
+bool can_be_connection_string(std::string_view database) {
+  constexpr std::array<std::string_view, 4> kEncoded{"%40", "%3a", "%2f", "%3d"};
+  const std::string name = to_lower(database);
+  return has_any(name, "@:/=") || std::ranges::any_of(kEncoded, [&name](std::string_view code) {
+           return name.find(code) != std::string::npos;
+         });
 }
 
 // "host", "host:5432", "[::1]:5432"; a port that is not a number can be a part of a password.
@@ -85,7 +85,9 @@ std::optional<DatabaseParts> parts_of_url(std::string_view rest) {
   for (const std::string_view parameter : split(parameters, '&')) {
     if (parameter.starts_with("host=")) parts.hosts = parameter.substr(5);
     if (parameter.starts_with("user=")) parts.user = parameter.substr(5);
-    if (parameter.starts_with("dbname=")) parts.database = parameter.substr(7);
+    if (!parameter.starts_with("dbname=")) continue;
+    parts.database = parameter.substr(7);
+    if (can_be_connection_string(parts.database)) return std::nullopt;
   }
   return parts;
 }
@@ -122,7 +124,7 @@ std::optional<Keywords> read_keywords(std::string_view text) {
     const auto equals = text.find('=');
     if (equals == std::string_view::npos) return std::nullopt;
     const std::string_view keyword = trim(text.substr(0, equals));
-    if (has_any(keyword, " \t\r\n\f\v")) return std::nullopt;
+    if (!is_word(keyword)) return std::nullopt;
     text = skip_space(text.substr(equals + 1));
     auto value = take_value(text);
     if (!value) return std::nullopt;
@@ -154,10 +156,9 @@ std::optional<DatabaseParts> parts_of(std::string_view place) {
 }  // namespace
 
 bool is_postgres(std::string_view place) {
-  if (scheme_length(place) > 0) return true;
   const auto equals = place.find('=');
-  return equals != std::string_view::npos &&
-         std::ranges::find(kKeywords, trim(place.substr(0, equals))) != kKeywords.end();
+  if (equals != std::string_view::npos && is_word(trim(place.substr(0, equals)))) return true;
+  return has_scheme_of_postgres(trim(place));
 }
 
 std::string printable_place(std::string_view place) {

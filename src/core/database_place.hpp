@@ -8,8 +8,8 @@
 // password.
 namespace autopilot {
 
-// "postgresql://...", "postgres://..." or keywords of libpq such as "host=db dbname=fleet". Anything else is
-// a path; "./host=x" too.
+// "postgresql://...", "postgres://..." or keywords such as "host=db dbname=fleet", known or not: also what
+// libpq would refuse, because it can contain a password. Anything else is a path; "./host=x" too.
 [[nodiscard]] bool is_postgres(std::string_view place);
 
 // For messages, logs and answers. A path is unchanged. Of a connection string only the user, the hosts with

@@ -12,10 +12,11 @@ using ::testing::Not;
 
 TEST(DatabasePlace, a_connection_string_is_not_a_path) {
   for (const char* place : {"postgresql://db/fleet", "postgres://", "host=db dbname=fleet", " dbname = fleet",
-                            "service=fleet", "password=x"})
+                            "service=fleet", "password=x", "sslcertmode=allow", "tcp_user_timeout=1 host=db",
+                            "name=x", "postgresql:/agent@db", "PostgreSQL://db", " postgres://db"})
     EXPECT_TRUE(is_postgres(place)) << place;
   for (const char* place : {"", "/var/lib/autopilot/history.db", "history.db", "./host=x", "/data/host=x",
-                            "mysql://db", "name=x.db"})
+                            "mysql://db", "./postgres:x", "=x", "history of x=y.db"})
     EXPECT_FALSE(is_postgres(place)) << place;
 }
 
@@ -58,6 +59,17 @@ TEST(DatabasePlace, a_password_is_never_printed) {
            "password='p\\\\' SECRET=x host=db",
            "dbname=postgresql://agent:SECRET@db/fleet",
            "host=db dbname='user=a password=SECRET'",
+           "postgresql://u@h/db?dbname=postgres://x:SECRET@h/d",
+           "postgresql://u@h/db?dbname=postgres%3A%2F%2Fx%3aSECRET%40h%2Fd",
+           "postgresql://u@h/db?dbname=password%3DSECRET",
+           "sslcertmode=allow password=SECRET",
+           "tcp_user_timeout=1 password=SECRET host=db",
+           "load_balance_hosts=random password=SECRET",
+           "postgresql:/agent:SECRET@db",
+           "postgresql:/agent:SECRET@db/fleet?sslmode=require",
+           "postgresql:agent:SECRET@db",
+           "PostgreSQL://agent:SECRET@db",
+           " postgresql://agent:SECRET@db",
        })
     EXPECT_THAT(printable_place(place), Not(HasSubstr("SECRET"))) << place;
 }
@@ -69,6 +81,9 @@ TEST(DatabasePlace, a_password_that_is_not_encoded_makes_the_string_malformed) {
   EXPECT_FALSE(is_well_formed_postgres("postgresql://agent:p/ss@db/fleet"));
   EXPECT_FALSE(is_well_formed_postgres("host=db password='p"));
   EXPECT_FALSE(is_well_formed_postgres("/var/lib/history.db"));
+  EXPECT_FALSE(is_well_formed_postgres("postgresql:/agent@db"));
+  EXPECT_FALSE(is_well_formed_postgres("postgresql:/agent@db/fleet?sslmode=require"));
+  EXPECT_FALSE(is_well_formed_postgres("postgresql://db?dbname=host%3Dx"));
 }
 
 TEST(DatabasePlace, a_terminal_gets_no_control_characters) {

@@ -255,6 +255,45 @@ class LearnAdoptionTest(unittest.TestCase):
         self.assertIn("Learned", output)
         self.assertIn(one, output)
 
+    def test_a_connection_string_is_no_folder_and_its_password_is_not_shown(self):
+        one = self.proposal(self.propose(self.history(fleet()))[0], "threshold")["id"]
+        state = {**os.environ, "AUTOPILOT_STATE_DIR": str(self.folder)}
+        place = "postgresql://agent:SECRET@127.0.0.1:1/fleet"
+        status, output, errors = harness.run("learn", "show", "-o", "json", "--history", place, environment=state)
+        self.assertEqual(status, 0, errors)
+        self.assertEqual([version["id"] for version in json.loads(output)["versions"] if version["kind"] == "threshold"], [one])
+        self.assertNotIn("SECRET", output + errors)
+        status, output, errors = harness.run("learn", "adopt", one, "--history", place, environment=state)
+        self.assertEqual(status, 0, errors)
+        self.assertIn(f"--store {self.folder}/learned", output)
+        self.assertNotIn("SECRET", output + errors)
+        # The evidence of what is in shadow is in the database.
+        status, output, errors = harness.run("learn", "show", "--history", place, environment=state)
+        self.assertEqual(status, 0, errors)
+        self.assertIn(one, output)
+        self.assertIn("what the checks would have found is not shown: postgresql://agent@127.0.0.1:1/fleet", errors)
+        self.assertNotIn("SECRET", output + errors)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_root_writes_as_the_user_of_the_folder_and_not_behind_links(self):
+        user = 65534
+        history = self.history(fleet())
+        os.chmod(self.folder, 0o755)
+        state, other = self.folder / "state", self.folder / "other"
+        for folder in (state, other):
+            folder.mkdir(mode=0o755)
+        os.chown(state, user, user)
+        store = state / "learned"
+        one = self.proposal(self.propose(history, words=("--store", str(store)))[0], "threshold")["id"]
+        self.assertEqual({path.stat().st_uid for path in (store, *store.iterdir())}, {user})
+        self.assertEqual(self.learn("adopt", one, "--store", str(store), "--history", history)[0], 0)
+        link = state / "linked"
+        link.symlink_to(other)
+        os.lchown(link, user, user)
+        found, errors = self.propose(history, words=("--store", str(link)))
+        self.assertIn("the proposals are not saved", errors)
+        self.assertEqual((list(other.iterdir()), other.stat().st_uid, other.stat().st_mode & 0o777), ([], 0, 0o755))
+
     def test_the_text_names_the_next_command(self):
         history = self.history(fleet())
         status, output, _ = self.learn("propose", "--history", history)

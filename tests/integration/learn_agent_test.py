@@ -19,8 +19,12 @@ LEVEL = 3250.0
 
 
 class LearnAgentTest(unittest.TestCase):
-    def agent(self, **config):
+    def agent(self, history=None, **config):
+        """With `history`, its file is a link to that path."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="autopilot-test-"))
+        if history:
+            os.makedirs(os.path.join(self.folder, "state/simulated"))
+            os.symlink(history, os.path.join(self.folder, "state/simulated/sim-hgx-h100-8-history.db"))
         path = os.path.join(self.folder, "config.yaml")
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"checks": {CHECK: {"period": "2s"}}, **config}, file)
@@ -88,6 +92,16 @@ class LearnAgentTest(unittest.TestCase):
         line = re.compile(rf'^autopilot_learned_shadow_findings{{version="{one}",check="{CHECK}",change="more"}} {GPUS}$', re.MULTILINE)
         harness.wait_until(lambda: line.search(agent.get("/metrics")), "the differences are counted", 90)
         self.assertEqual(agent.result(CHECK)["health"], "healthy")
+
+    def test_versions_are_used_and_reverted_while_history_cannot_be_written(self):
+        agent = self.agent(history="/missing/history.db")
+        harness.wait_until(lambda: "autopilot_history_problem 1" in agent.get("/metrics"), "history cannot be written", 30)
+        one = self.propose()
+        self.adopt(one, 2)
+        self.wait_for_state(agent, one, "in_use")
+        self.run_learn("learn", "revert", *self.files)
+        harness.wait_until(lambda: "autopilot_learned_threshold{" not in agent.get("/metrics"), "the version is out of use", 40)
+        self.assertIn("autopilot_history_problem 1", agent.get("/metrics"))
 
     def test_the_value_of_the_operator_comes_first(self):
         agent = self.agent(expectation={"thresholds": {THRESHOLD: 0.5}})

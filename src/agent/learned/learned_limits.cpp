@@ -51,16 +51,34 @@ class MostSpecific {
   LearnedLimits limits_;
 };
 
-}  // namespace
-
-std::set<std::string> machine_kinds(const NodeSnapshot& snapshot) {
+std::set<Subject> learned_gpus_in(const NodeSnapshot& snapshot) {
   std::set<Subject> gpus;
   for (const CheckResult& result : snapshot.results)
     for (const Observation& one : result.observations)
       if (one.subject.kind == SubjectKind::gpu) gpus.insert(one.subject);
-  std::set<std::string> kinds;
+  return gpus;
+}
+
+// The kind, with what only the known one states.
+std::string completed(const std::string& kind, const std::string& known) {
+  const auto last = learning::parse_kind(known);
+  auto now = learning::parse_kind(kind);
+  if (!now || now->gpu.empty() || !last) return kind.empty() ? known : kind;
+  if (now->driver.empty() && now->gpu == last->gpu) now->driver = last->driver;
+  return learning::kind_text(*now);
+}
+
+}  // namespace
+
+std::set<std::string> KnownKinds::learn(const NodeSnapshot& snapshot) {
+  const std::set<Subject> gpus = learned_gpus_in(snapshot);
+  if (!gpus.empty())
+    std::erase_if(kinds_, [&gpus](const auto& known) { return !gpus.contains(known.first); });
   for (const Subject& gpu : gpus)
-    if (std::string kind = postflight::kind_of(snapshot, gpu); !kind.empty()) kinds.insert(std::move(kind));
+    kinds_[gpu] = completed(postflight::kind_of(snapshot, gpu), kinds_[gpu]);
+  std::set<std::string> kinds;
+  for (const auto& [gpu, kind] : kinds_)
+    if (!kind.empty()) kinds.insert(kind);
   return kinds;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -12,8 +13,16 @@
 
 namespace autopilot::agent {
 
-// The kinds of machine of the GPUs of this node, as their measurements have them; empty: not known yet.
-[[nodiscard]] std::set<std::string> machine_kinds(const NodeSnapshot& snapshot);
+// The kinds of machine of the GPUs of this node, as their measurements have them.
+class KnownKinds {
+ public:
+  // Empty: not known yet. What no check can read any longer, for example while the driver does not answer,
+  // stays as it was.
+  std::set<std::string> learn(const NodeSnapshot& snapshot);
+
+ private:
+  std::map<Subject, std::string> kinds_;
+};
 
 // The thresholds among `versions` that concern all of these kinds: what this node uses, and what is in shadow
 // or in a canary of other nodes. Of several for one threshold, the one for the most specific kind. Pure.

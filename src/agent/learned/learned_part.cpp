@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/learned/learned_part.hpp"
 
-#include <mutex>
-#include <optional>
 #include <utility>
 
-#include "agent/learned/learned_limits.hpp"
 #include "logging/log.hpp"
 #include "logging/metrics_text.hpp"
 
@@ -13,7 +10,6 @@ namespace autopilot::agent {
 namespace {
 
 constexpr Duration kLookAtVersions = std::chrono::seconds{5};
-constexpr int kMostLooks = 120;  // before the folder is read again without an answer
 
 std::string limits_text(const LearnedLimits& limits) {
   std::string text;
@@ -24,15 +20,9 @@ std::string limits_text(const LearnedLimits& limits) {
 
 }  // namespace
 
-// What the other thread has read, until the loop takes it. That thread can outlive the agent.
-struct LearnedPart::Mailbox {
-  std::mutex mutex;
-  std::optional<Result<StoredVersions>> arrived;
-  bool is_awaited = false;
-};
-
 LearnedPart::LearnedPart(LearnedPartContext context)
-    : context_(std::move(context)), mailbox_(std::make_shared<Mailbox>()) {}
+    : context_(std::move(context)),
+      reader_(1, [reader = VersionReader(context_.folder)](Look) mutable { return reader.read(); }) {}
 
 void LearnedPart::start() {
   look();
@@ -40,31 +30,16 @@ void LearnedPart::start() {
 }
 
 void LearnedPart::look() {
-  std::optional<Result<StoredVersions>> arrived;
-  bool is_awaited = false;
-  {
-    const std::lock_guard lock(mailbox_->mutex);
-    arrived = std::exchange(mailbox_->arrived, std::nullopt);
-    // The task is lost if too much waits for the disk.
-    is_awaited = mailbox_->is_awaited && ++looks_ < kMostLooks;
-    mailbox_->is_awaited = true;
-  }
-  if (arrived) take(*arrived);
-  if (is_awaited) return;
-  looks_ = 0;
-  context_.run_blocking([mailbox = mailbox_, folder = context_.folder] {
-    auto stored = VersionStore(folder).read();
-    const std::lock_guard lock(mailbox->mutex);
-    mailbox->arrived = std::move(stored);
-    mailbox->is_awaited = false;
-  });
+  for (const Result<StoredVersions>& stored : reader_.take())
+    take(stored);
+  (void)reader_.add(Look{});
 }
 
 void LearnedPart::take(const Result<StoredVersions>& stored) {
   if (!stored) return tell_problems({context_.folder + ": " + stored.error().what});
   tell_problems(stored->problems);
   const SnapshotPtr snapshot = context_.runtime.snapshot();
-  if (snapshot) use(learned_thresholds(stored->versions, machine_kinds(*snapshot), context_.node));
+  if (snapshot) use(learned_thresholds(stored->versions, kinds_.learn(*snapshot), context_.node));
 }
 
 void LearnedPart::tell_problems(const std::vector<std::string>& problems) {

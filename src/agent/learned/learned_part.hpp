@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "agent/learned/learned_limits.hpp"
 #include "agent/learned/version_store.hpp"
+#include "collect/task_thread.hpp"
 #include "core/snapshot.hpp"
 #include "net/event_loop.hpp"
 #include "runtime/runtime.hpp"
@@ -18,12 +18,11 @@ struct LearnedPartContext {
   runtime::Runtime& runtime;
   std::string node;
   std::string folder;  // of the versions
-  // Runs the task soon on a thread that may block on the disk.
-  std::function<void(std::function<void()> task)> run_blocking;
 };
 
 // Uses the thresholds that were learned and adopted for machines of this kind, and judges those in shadow
-// beside them. Reads the folder every 10 s: a change needs no restart. A file that cannot be used is
+// beside them. Reads the folder on a thread of its own: a change has effect within 10 s, without a restart,
+// and whether or not history can be written. A file that cannot be used is
 // logged; the version before it stays in use. If the folder cannot be read, what was in use stays. On the
 // loop's thread.
 class LearnedPart {
@@ -36,7 +35,7 @@ class LearnedPart {
   [[nodiscard]] std::string metrics() const;
 
  private:
-  struct Mailbox;
+  struct Look {};
   void look();
   void take(const Result<StoredVersions>& stored);
   void tell_problems(const std::vector<std::string>& problems);
@@ -45,8 +44,8 @@ class LearnedPart {
   LearnedPartContext context_;
   runtime::LearnedThresholds used_;
   std::vector<std::string> problems_;  // that were logged
-  std::shared_ptr<Mailbox> mailbox_;
-  int looks_ = 0;  // since the folder was last read
+  KnownKinds kinds_;
+  collect::TaskThread<Look, Result<StoredVersions>> reader_;
   net::Subscription watch_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "api/learned_versions.hpp"
+#include "core/database_place.hpp"
 #include "host/files/files.hpp"
 #include "host/files/replace_file.hpp"
 
@@ -30,48 +32,24 @@ Result<learning::Version> read_version_file(const std::string& path) {
   return version;
 }
 
-// root makes the folder for the user of the agent, to whom the folder above belongs.
-void give_to_owner_above(const std::string& folder) {
-  struct stat info {};
-  const std::string above = std::filesystem::path(folder).parent_path();
-  if (::stat(above.c_str(), &info) == 0 && info.st_uid != ::geteuid())
-    static_cast<void>(::chown(folder.c_str(), info.st_uid, info.st_gid));
-}
-
 }  // namespace
 
-std::string VersionStore::folder_beside(const std::string& history_file) {
-  return (std::filesystem::absolute(history_file).parent_path() / "learned").string();
+std::string VersionStore::folder_beside(const std::string& history, const std::string& state_dir) {
+  const auto folder = is_postgres(history) ? std::filesystem::absolute(state_dir)
+                                           : std::filesystem::absolute(history).parent_path();
+  return (folder / "learned").string();
 }
 
 Result<StoredVersions> VersionStore::read() const {
-  StoredVersions stored;
-  const auto names = host::Files().list(folder_);
-  if (!names && names.error().code == Errc::not_found) return stored;
-  if (!names) return fail(names.error());
-  for (const std::string& name : *names) {
-    if (!name.ends_with(kVersionSuffix)) continue;
-    if (stored.versions.size() + stored.problems.size() >= kMostVersions)
-      return fail(Errc::exhausted, folder_ + " has more than " + std::to_string(kMostVersions) +
-                                       " versions; move old ones away");
-    const std::string path = folder_ + "/" + name;
-    auto version = read_version_file(path);
-    if (version)
-      stored.versions.push_back(std::move(*version));
-    else
-      stored.problems.push_back(path + ": " + version.error().what +
-                                "; it is not used. Restore it from a backup, or remove it");
-  }
-  return stored;
+  return VersionReader(folder_).read();
 }
 
 Result<host::Fd> VersionStore::lock() const {
+  const auto folder = std::filesystem::absolute(folder_ + "/.").parent_path();
   std::error_code error;
-  const bool is_new = std::filesystem::create_directories(folder_, error);
+  std::filesystem::create_directories(folder.parent_path(), error);
   if (error) return fail_errno(error.value(), folder_);
-  if (is_new) std::filesystem::permissions(folder_, std::filesystem::perms::owner_all, error);
-  if (error) return fail_errno(error.value(), folder_);
-  if (is_new) give_to_owner_above(folder_);
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return fail_errno(errno, folder_);
   const std::string path = folder_ + "/lock";
   host::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd || ::flock(fd.get(), LOCK_EX) != 0) return fail_errno(errno, path);
@@ -93,6 +71,52 @@ Status VersionStore::remove_proposed(const learning::Version& version) const {
   const std::string path = path_of(version.proposal.id);
   if (std::remove(path.c_str()) != 0 && errno != ENOENT) return fail_errno(errno, path);
   return {};
+}
+
+VersionReader::VersionReader(std::string folder) : folder_(std::move(folder)) {}
+
+bool VersionReader::is_same_file(const File& known, const struct stat& info) {
+  return known.changed.tv_sec == info.st_ctim.tv_sec && known.changed.tv_nsec == info.st_ctim.tv_nsec &&
+         known.inode == info.st_ino && known.bytes == info.st_size;
+}
+
+bool VersionReader::was_read(const File& known) {
+  return known.version || known.version.error().code == Errc::malformed;
+}
+
+// A file that is replaced, or written in place, has another time of change, inode or size. One that could not
+// be read is tried again.
+const VersionReader::File& VersionReader::look_at(const std::string& path) {
+  struct stat info {};
+  const bool is_there = ::stat(path.c_str(), &info) == 0;
+  const auto known = files_.find(path);
+  if (is_there && known != files_.end() && is_same_file(known->second, info) && was_read(known->second))
+    return known->second;
+  return files_.insert_or_assign(path, File{info.st_ctim, info.st_ino, info.st_size, read_version_file(path)})
+      .first->second;
+}
+
+Result<StoredVersions> VersionReader::read() {
+  StoredVersions stored;
+  const auto names = host::Files().list(folder_);
+  if (!names && names.error().code == Errc::not_found) return stored;
+  if (!names) return fail(names.error());
+  std::set<std::string> seen;
+  for (const std::string& name : *names) {
+    if (!name.ends_with(kVersionSuffix)) continue;
+    if (seen.size() >= VersionStore::kMostVersions)
+      return fail(Errc::exhausted, folder_ + " has more than " + std::to_string(VersionStore::kMostVersions) +
+                                       " versions; move old ones away");
+    const std::string path = *seen.insert(folder_ + "/" + name).first;
+    const File& file = look_at(path);
+    if (file.version)
+      stored.versions.push_back(*file.version);
+    else
+      stored.problems.push_back(path + ": " + file.version.error().what +
+                                "; it is not used. Restore it from a backup, or remove it");
+  }
+  std::erase_if(files_, [&seen](const auto& file) { return !seen.contains(file.first); });
+  return stored;
 }
 
 }  // namespace autopilot::agent

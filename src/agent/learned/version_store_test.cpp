@@ -2,10 +2,16 @@
 #include "agent/learned/version_store.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/learned/learned_limits.hpp"
 #include "tests/support/host/test_folder.hpp"
@@ -99,6 +105,98 @@ TEST_F(VersionStoreTest, removes_only_what_was_never_adopted) {
   EXPECT_TRUE(store_.remove_proposed(version));
   EXPECT_TRUE(store_.read()->versions.empty());
   EXPECT_EQ(store_.remove_proposed(adopted_threshold("a.b.c", "gpu=H100", 2)).error().code, Errc::conflict);
+}
+
+TEST_F(VersionStoreTest, is_beside_a_file_and_in_the_state_folder_for_a_database) {
+  EXPECT_EQ(VersionStore::folder_beside("/data/history.db", "/var/lib/autopilot"), "/data/learned");
+  for (const char* place : {"postgresql://agent:SECRET@db/fleet", "host=db password=SECRET"})
+    EXPECT_EQ(VersionStore::folder_beside(place, "/var/lib/autopilot"), "/var/lib/autopilot/learned");
+}
+
+TEST_F(VersionStoreTest, leaves_a_folder_that_a_link_names_as_it_is) {
+  const std::string other = folder_.path() + "/other";
+  std::filesystem::create_directories(folder_.path() + "/state");
+  std::filesystem::create_directories(other);
+  std::filesystem::permissions(other, std::filesystem::perms{0755});
+  std::filesystem::create_directory_symlink(other, store_.folder());
+  ASSERT_TRUE(store_.lock());
+  EXPECT_EQ(std::filesystem::status(other).permissions(), std::filesystem::perms{0755});
+}
+
+TEST_F(VersionStoreTest, a_reader_sees_each_change) {
+  ASSERT_TRUE(store_.lock());
+  VersionReader reader(store_.folder());
+  EXPECT_TRUE(reader.read()->versions.empty());
+  const Version version = stored_threshold("a.b.c", "gpu=H100", 2);
+  const std::string path = store_.folder() + "/" + version.proposal.id + ".json";
+  ASSERT_TRUE(store_.put(version));
+  EXPECT_FALSE(reader.read()->versions.at(0).state());
+  ASSERT_TRUE(store_.put(adopted_threshold("a.b.c", "gpu=H100", 2)));
+  EXPECT_TRUE(reader.read()->versions.at(0).state());
+  EXPECT_TRUE(reader.read()->versions.at(0).state());
+  std::ofstream(path) << "{";
+  EXPECT_TRUE(reader.read()->versions.empty());
+  EXPECT_EQ(reader.read()->problems.size(), 1U);
+  std::filesystem::remove(path);
+  EXPECT_TRUE(reader.read()->problems.empty());
+}
+
+TEST_F(VersionStoreTest, a_reader_does_not_open_an_unchanged_file_again) {
+  ASSERT_TRUE(store_.lock());
+  const Version version = stored_threshold("a.b.c", "gpu=H100", 2);
+  ASSERT_TRUE(store_.put(version));
+  VersionReader reader(store_.folder());
+  ASSERT_TRUE(reader.read());
+  const host::Fd watch(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  const std::string path = store_.folder() + "/" + version.proposal.id + ".json";
+  ASSERT_GE(::inotify_add_watch(watch.get(), path.c_str(), IN_OPEN), 0);
+  EXPECT_EQ(reader.read()->versions.size(), 1U);
+  std::array<char, 1024> events{};
+  EXPECT_EQ(::read(watch.get(), events.data(), events.size()), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+NodeSnapshot snapshot_of_kinds(const std::map<std::string, std::string>& models, const std::string& driver) {
+  CheckResult result;
+  result.check = "gpu.inventory";
+  std::vector<Observation> observations;
+  for (const auto& [key, model] : models) {
+    Observation one;
+    one.name = "gpu.model";
+    one.subject = {.kind = SubjectKind::gpu, .key = key};
+    if (!model.empty()) one.value = model;
+    observations.push_back(one);
+  }
+  if (!driver.empty()) {
+    Observation one;
+    one.name = "driver.version";
+    one.value = driver;
+    observations.push_back(one);
+  }
+  result.observations = std::move(observations);
+  NodeSnapshot snapshot;
+  snapshot.results.push_back(std::move(result));
+  return snapshot;
+}
+
+TEST(LearnedKindsOfNode, stay_while_no_check_can_read_them) {
+  using Kinds = std::set<std::string>;
+  KnownKinds known;
+  EXPECT_EQ(known.learn(snapshot_of_kinds({}, "")), Kinds{});
+  EXPECT_EQ(known.learn(snapshot_of_kinds({{"0", "H100"}}, "")), Kinds{"gpu=H100"});
+  const Kinds whole{"gpu=H100;driver=570"};
+  EXPECT_EQ(known.learn(snapshot_of_kinds({{"0", "H100"}}, "570.1")), whole);
+  EXPECT_EQ(known.learn(snapshot_of_kinds({{"0", "H100"}}, "")), whole);
+  EXPECT_EQ(known.learn(snapshot_of_kinds({{"0", ""}}, "570.1")), whole);
+  EXPECT_EQ(known.learn(snapshot_of_kinds({}, "")), whole);
+}
+
+TEST(LearnedKindsOfNode, follow_what_is_read) {
+  using Kinds = std::set<std::string>;
+  KnownKinds known;
+  (void)known.learn(snapshot_of_kinds({{"0", "H100"}, {"1", "B200"}}, "570.1"));
+  EXPECT_EQ(known.learn(snapshot_of_kinds({{"0", "H100"}}, "580.1")), Kinds{"gpu=H100;driver=580"});
+  EXPECT_EQ(known.learn(snapshot_of_kinds({{"0", "B200"}}, "")), Kinds{"gpu=B200"});
 }
 
 TEST(LearnedThresholdsOfNode, are_those_of_its_kind_of_machine) {
