@@ -69,6 +69,7 @@ struct Target {
   std::vector<std::string> mounts;   // filesystems that it writes to
   std::optional<WallTime> started;   // of a running process
   bool is_running = false;
+  bool is_also_job = false;  // a job with the number `text` runs, or evidence names one
 
   [[nodiscard]] bool is_machine() const { return text.empty(); }
 };

@@ -147,12 +147,26 @@ std::vector<Candidate> grouped(std::vector<Evidence> evidence, const Target& tar
   return all;
 }
 
+Target with_job(Target target, const std::vector<Evidence>& evidence) {
+  target.is_also_job = target.is_also_job || std::ranges::any_of(evidence, [&target](const Evidence& one) {
+                         return is_of_owner(one, target);
+                       });
+  return target;
+}
+
 // --- ties through consequences, and in time ---
 
 void tie_roots(std::vector<Candidate>& all) {
   for (Candidate& root : all)
     for (const std::size_t index : root.explains)
-      if (all[index].tie == Tie::names_it && root.tie == Tie::none) root.tie = Tie::explains_it;
+      if (all[index].tie == Tie::names_it && (root.tie == Tie::none || root.tie == Tie::its_number))
+        root.tie = Tie::explains_it;
+      else if (all[index].tie == Tie::its_number && root.tie == Tie::none)
+        root.tie = Tie::its_number;
+}
+
+bool is_about_it(const Candidate& candidate) {
+  return candidate.tie == Tie::names_it || candidate.tie == Tie::its_number;
 }
 
 bool may_end_programs(const Evidence& evidence) {
@@ -164,7 +178,7 @@ bool may_end_programs(const Evidence& evidence) {
 void tie_by_time(std::vector<Candidate>& all) {
   std::vector<const Evidence*> of_program;
   for (const Candidate& one : all)
-    if (one.tie == Tie::names_it && has_time(one.evidence)) of_program.push_back(&one.evidence);
+    if (is_about_it(one) && has_time(one.evidence)) of_program.push_back(&one.evidence);
   for (Candidate& one : all) {
     if (one.tie != Tie::none || one.root || !may_end_programs(one.evidence)) continue;
     const bool is_near = std::ranges::any_of(of_program, [&one](const Evidence* record) {
@@ -294,7 +308,8 @@ std::string_view to_string(Certainty certainty) {
   return word_of(kWords, certainty);
 }
 
-Explanation explain(std::vector<Evidence> evidence, const Target& target, const catalog::Catalog& facts) {
+Explanation explain(std::vector<Evidence> evidence, const Target& asked, const catalog::Catalog& facts) {
+  const Target target = with_job(asked, evidence);
   auto all =
       grouped(joined_evidence(std::move(evidence), target), target, incidents::CauseRules(facts.causes()));
   tie_roots(all);

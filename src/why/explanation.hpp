@@ -16,7 +16,7 @@ namespace autopilot::why {
 enum class Certainty : std::uint8_t {
   certain,   // a record states it of this program
   likely,    // its device, or an error that explains a record about it
-  possible,  // it happened at the time, and no record ties it to the program
+  possible,  // it happened at the time, or names a pid that may be that of another process
 };
 
 [[nodiscard]] std::string_view to_string(Certainty certainty);
@@ -41,7 +41,7 @@ inline constexpr Duration kNear = std::chrono::minutes{2};
 // Joins equal evidence, finds which evidence explains which by the cause rules, and ranks the rest. For the
 // whole machine every event and every failed subject is a cause. Evidence that is only old, or concerns
 // others, is never a cause of a program. Pure.
-[[nodiscard]] Explanation explain(std::vector<Evidence> evidence, const Target& target,
+[[nodiscard]] Explanation explain(std::vector<Evidence> evidence, const Target& asked,
                                   const catalog::Catalog& facts);
 
 }  // namespace autopilot::why

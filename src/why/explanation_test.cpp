@@ -140,6 +140,47 @@ TEST(WhyExplanation, ARunningProcessIsNotOfThePreviousBoot) {
   EXPECT_THAT(explained({kill}, target).causes, IsEmpty());
 }
 
+TEST(WhyExplanation, APidOfAnEarlierBootIsOnlyPossible) {
+  Evidence kill = of_process(at(kNoon, Kind::killed_for_memory, "memory_limit"), 4242);
+  kill.boots_ago = 3;
+  const auto explanation = explained({kill}, process(4242));
+  ASSERT_THAT(explanation.causes, SizeIs(1));
+  EXPECT_EQ(explanation.causes[0].certainty, Certainty::possible);
+  EXPECT_EQ(explanation.causes[0].grounds,
+            "Only a process id ties it to 4242; another process or a job may have that number.");
+}
+
+TEST(WhyExplanation, WhatExplainsAPidOfAnEarlierBootIsOnlyPossible) {
+  Evidence crash = of_process(at(kNoon + seconds{2}, Kind::crashed, "program_crashed"), 4242);
+  Evidence gpu = lost_gpu(kNoon, 4242);
+  crash.boots_ago = gpu.boots_ago = 1;
+  for (const FoundCause& cause : explained({crash, gpu}, process(4242)).causes)
+    EXPECT_EQ(cause.certainty, Certainty::possible) << cause.main.finding.reason;
+}
+
+TEST(WhyExplanation, APidIsOnlyPossibleIfAJobHasTheNumber) {
+  Target target = process(4711);
+  target.owners.resize(1);
+  target.owners[0].job = "slurm 4711";
+  const auto of_pid = of_process(at(kNoon, Kind::crashed, "program_crashed"), 4711, "cron");
+  EXPECT_EQ(explained({of_pid}, target).causes.at(0).certainty, Certainty::certain);
+
+  Evidence of_job = of_process(at(kNoon - hours{5}, Kind::killed_for_memory, "memory_limit"), 17);
+  of_job.users.resize(1);
+  of_job.users[0].owner.job = "slurm 4711";
+  const auto both = explained({of_pid, of_job}, target);
+  EXPECT_THAT(reasons_of(both), ElementsAre("memory_limit", "program_crashed"));
+  EXPECT_EQ(both.causes.at(0).certainty, Certainty::certain);
+  EXPECT_EQ(both.causes.at(1).certainty, Certainty::possible);
+
+  target.is_also_job = true;
+  target.pids.push_back(17);
+  target.owners.clear();
+  const auto of_rank = of_process(at(kNoon, Kind::crashed, "program_crashed"), 17);
+  EXPECT_EQ(explained({of_rank}, target).causes.at(0).certainty, Certainty::certain);
+  EXPECT_EQ(explained({of_pid}, target).causes.at(0).certainty, Certainty::possible);
+}
+
 TEST(WhyExplanation, TheLostGpuExplainsWhatFollowsOnIt) {
   const auto explanation =
       explained({xid(kNoon + seconds{1}, 45, "xid_sympathetic", Health::healthy, 4242), lost_gpu(kNoon),

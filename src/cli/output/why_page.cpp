@@ -107,10 +107,25 @@ std::string certainty_text(const FoundCause& cause) {
   return text;
 }
 
+// The sentence of joined records is that of the newest one.
 std::string short_line(const Evidence& evidence, WallTime now) {
-  const std::string time =
-      evidence.finding.since == WallTime{} ? "now" : time_text(evidence.finding.since, now);
-  return time + "  " + what_text(evidence);
+  const WallTime since = evidence.finding.since;
+  if (since == WallTime{}) return "now  " + what_text(evidence);
+  const WallTime last = why::last_of(evidence);
+  const std::int64_t count = why::count_of(evidence);
+  const std::string times =
+      count > 1 ? std::to_string(count) + " times since " + time_text(since, last) + ": " : std::string();
+  return time_text(last, now) + "  " + times + what_text(evidence);
+}
+
+// With the first time.
+std::string order_line(const Evidence& evidence, WallTime now) {
+  const WallTime since = evidence.finding.since;
+  const std::int64_t count = why::count_of(evidence);
+  const std::string times = count > 1 ? std::to_string(count) + " times until " +
+                                            time_text(why::last_of(evidence), since) + ", last: "
+                                      : std::string();
+  return time_text(since, now) + "  " + times + what_text(evidence);
 }
 
 // A list with at most `most` lines, one for each text.
@@ -174,17 +189,19 @@ std::vector<std::string> other_texts(const why::Report& report) {
   return texts;
 }
 
-std::vector<std::string> texts_of(const std::vector<Evidence>& evidence, WallTime now) {
+using LineOf = std::string (*)(const Evidence& evidence, WallTime now);
+
+std::vector<std::string> texts_of(const std::vector<Evidence>& evidence, WallTime now, LineOf line_of) {
   std::vector<std::string> texts;
   for (const Evidence& one : evidence)
-    texts.push_back(short_line(one, now));
+    texts.push_back(line_of(one, now));
   return texts;
 }
 
 // Only if it shows more than the cause itself.
 std::vector<std::string> order_texts(const why::Report& report) {
   if (report.explanation.order.size() < 2) return {};
-  return texts_of(report.explanation.order, report.now);
+  return texts_of(report.explanation.order, report.now, &order_line);
 }
 
 // What to do to read more, each once.
@@ -216,7 +233,7 @@ Lines source_lines(const why::Report& report, const TableStyle& style) {
 Lines middle_lines(const why::Report& report, std::size_t room, const TableStyle& style) {
   auto others = other_texts(report);
   auto order = order_texts(report);
-  auto seen = texts_of(report.explanation.seen, report.now);
+  auto seen = texts_of(report.explanation.seen, report.now, &short_line);
   const std::size_t for_seen = std::min({seen.size(), kMostSeen, std::max<std::size_t>(1, room / 4)});
   const std::size_t left = room - std::min(room, for_seen);
   const std::size_t for_others = std::min({others.size(), kMostOthers, (left + 1) / 2});

@@ -70,6 +70,26 @@ TEST(WhyPage, NamesCauseTimeAndNextCommand) {
               HasSubstr("NOT READ  other 0: permission is missing\n          To read more, run it as root"));
 }
 
+// The pid is that of the newest record.
+TEST(WhyPage, AProgramThatCrashedAgainAndAgainHasTheTimeOfItsPid) {
+  why::Evidence crash = piece("sim (25148) crashed.", why::Kind::crashed);
+  crash.finding.since = kWhyAsked + std::chrono::hours{6};
+  crash.finding.last_seen = kWhyAsked + std::chrono::hours{7};
+  crash.finding.evidence.emplace_back("count", std::int64_t{70});
+  why::Report report;
+  report.now = kWhyAsked + std::chrono::hours{8};
+  report.explanation.causes.resize(2);
+  report.explanation.causes[0].main = piece("cause");
+  report.explanation.causes[1].main = crash;
+  report.explanation.causes[1].certainty = why::Certainty::certain;
+  report.explanation.order = {crash, crash};
+  report.explanation.seen = {crash};
+  const std::string page = why_page_of(report);
+  EXPECT_THAT(page, HasSubstr("ALSO      certain 07:00:00 70 times since 06:00:00: sim (25148) crashed."));
+  EXPECT_THAT(page, HasSubstr("IN ORDER  06:00:00 70 times until 07:00:00, last: sim (25148) crashed."));
+  EXPECT_THAT(page, HasSubstr("SEEN      07:00:00 70 times since 06:00:00: sim (25148) crashed."));
+}
+
 TEST(WhyPage, SaysThatNoCauseWasFound) {
   why::Report report = why_report_of(0);
   report.target.text = "4242";

@@ -88,7 +88,9 @@ void add_processes(why::Target& target, const host::Files& files, const host::Po
     const auto process = host::read_gpu_user(files, pid, pods);
     if (!process) continue;
     const bool is_named = !target.process.empty() && process->process == target.process;
-    if (is_named || is_of_owner(process->owner, target)) target.pids.push_back(pid);
+    const bool is_owned = is_of_owner(process->owner, target);
+    target.is_also_job = target.is_also_job || is_owned;
+    if (is_named || is_owned) target.pids.push_back(pid);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -291,6 +292,39 @@ TEST(HelperServer, ends_with_its_agent_also_in_the_middle_of_a_call) {
     ASSERT_TRUE(status.has_value());
     EXPECT_EQ(to_string(*status), "exit code 0");
   }
+}
+
+// Sends an answer to the first request, with two descriptors.
+void answer_with_two(int socket) {
+  const std::string frame = encode_frame(encode_answer({.id = 1, .result = "null"})).value();
+  const std::array<int, 2> descriptors{socket, socket};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptors)> control{};
+  std::string bytes = frame;
+  iovec part{bytes.data(), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof descriptors);
+  std::memcpy(CMSG_DATA(header), descriptors.data(), sizeof descriptors);
+  ASSERT_EQ(::sendmsg(socket, &message, 0), static_cast<ssize_t>(bytes.size()));
+}
+
+TEST(HelperStream, keeps_one_descriptor_of_many) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const Fd helper(ends[1]);
+  HelperStream stream("fake helper", Fd(ends[0]));
+  const std::size_t before = Files("").list("/proc/self/fd").value().size();
+  answer_with_two(helper.get());
+  ASSERT_TRUE(stream.exchange("open", "null", in(20s)));
+  EXPECT_TRUE(stream.take_descriptor());
+  EXPECT_FALSE(stream.take_descriptor());
+  EXPECT_EQ(Files("").list("/proc/self/fd").value().size(), before);
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ namespace {
 
 constexpr int kExitUnavailable = 69;  // EX_UNAVAILABLE
 constexpr int kBacklog = 16;
+constexpr auto kEndPatience = std::chrono::milliseconds{500};
 
 Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -234,12 +235,22 @@ class AgentListener {
                     " is not allowed here (--allow-uid)");
       return {};
     }
-    if (agents_.size() >= HelperListening::kMaxAgents) {
+    if (!has_room()) {
       turn_away(agent.get(), Errc::exhausted,
                 listening_.name + ": already serves the maximum number of agents");
       return {};
     }
     return start(agent.get());
+  }
+
+  [[nodiscard]] bool is_full() const { return agents_.size() >= HelperListening::kMaxAgents; }
+
+  // The process of a connection that was closed takes a moment to end.
+  bool has_room() {
+    const MonoTime deadline = mono_now() + kEndPatience;
+    while (is_full() && !is_ending_ && poll_until(signals_.get(), POLLIN, deadline))
+      take_signals();
+    return !is_full();
   }
 
   [[nodiscard]] bool is_allowed(uid_t peer) const {

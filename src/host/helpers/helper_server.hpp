@@ -36,8 +36,8 @@ using HelperMethods = std::map<std::string, HelperMethod, std::less<>>;
 [[nodiscard]] Result<Fd> connect_to_helper(const std::string& path);
 
 struct HelperListening {
-  // Agents of one machine: one, plus agents that are being replaced.
-  static constexpr std::size_t kMaxAgents = 4;
+  // Connections at one time: an agent may have a few, and so may the agents that are being replaced.
+  static constexpr std::size_t kMaxAgents = 16;
   static constexpr std::size_t kMaxAllowed = 16;
 
   std::string name;  // prefix of lines on standard error

@@ -46,9 +46,18 @@ std::int64_t pid_in(const Entry& entry, std::string_view name) {
   return std::max<std::int64_t>(0, parse_number<std::int64_t>(word_in(entry, name)).value_or(0));
 }
 
+// systemd-coredump writes its entry as the user of the program that crashed. Any user can run a program of
+// its name, but only root can start its unit.
+bool is_of_dumper(const Entry& entry) {
+  const std::string unit = word_in(entry, "_SYSTEMD_UNIT");
+  return unit.starts_with("systemd-coredump@") && unit.ends_with(".service");
+}
+
 // Only systemd's own processes may state an end.
 std::optional<ProgramEnd> end_in(const Entry& entry, std::string_view message_id, WallTime time) {
-  if (word_in(entry, "_UID") != "0") return std::nullopt;
+  const bool is_of_systemd =
+      word_in(entry, "_UID") == "0" || (message_id == kCoreDump && is_of_dumper(entry));
+  if (!is_of_systemd) return std::nullopt;
   ProgramEnd end;
   end.time = time;
   end.unit = word_in(entry, "UNIT");
@@ -98,10 +107,14 @@ struct JournalReader::Boot {
 JournalReader::JournalReader() = default;
 JournalReader::~JournalReader() = default;
 
-JournalReader::Boot* JournalReader::boot_of(const std::string& id) {
+JournalReader::Boot* JournalReader::boot_of(const std::string& id, WallTime time) {
   const auto known = std::ranges::find_if(boots_, [&id](const auto& one) { return one->boot.id == id; });
   if (known != boots_.end()) return known->get();
-  if (boots_.size() >= kMaxBoots) return nullptr;
+  if (boots_.size() >= kMaxBoots) {
+    const auto oldest = std::ranges::min_element(boots_, {}, [](const auto& one) { return one->boot.first; });
+    if (time < (*oldest)->boot.first) return nullptr;
+    boots_.erase(oldest);
+  }
   boots_.push_back(std::make_unique<Boot>());
   boots_.back()->boot.id = id;
   return boots_.back().get();
@@ -112,7 +125,7 @@ void JournalReader::add_line(std::string_view line) {
   if (!entry) return;
   const auto time = time_of(*entry);
   const std::string id = word_in(*entry, "_BOOT_ID");
-  Boot* one = time && !id.empty() ? boot_of(id) : nullptr;
+  Boot* one = time && !id.empty() ? boot_of(id, *time) : nullptr;
   if (one == nullptr) return;
   JournaledBoot& boot = one->boot;
   boot.first = boot.first == WallTime{} ? *time : std::min(boot.first, *time);

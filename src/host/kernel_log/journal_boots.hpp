@@ -52,7 +52,7 @@ struct JournaledBoot {
 // Reads lines of `journalctl -o json`, from any mixture of boots. Lines of another form are skipped. Pure.
 class JournalReader {
  public:
-  static constexpr std::size_t kMaxBoots = 32;
+  static constexpr std::size_t kMaxBoots = 32;  // the newest
 
   JournalReader();
   JournalReader(const JournalReader&) = delete;
@@ -65,7 +65,7 @@ class JournalReader {
 
  private:
   struct Boot;
-  [[nodiscard]] Boot* boot_of(const std::string& id);
+  [[nodiscard]] Boot* boot_of(const std::string& id, WallTime time);
   std::vector<std::unique_ptr<Boot>> boots_;
 };
 

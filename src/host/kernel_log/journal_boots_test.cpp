@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/kernel_log/journal_boots.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -62,11 +63,16 @@ TEST(JournalBoots, UserSpaceWritesNoKernelRecord) {
   EXPECT_FALSE(boots[0].has_system_entries);
 }
 
+// As the user of the program.
+std::string core_dump(const std::string& members) {
+  return R"("_UID":"1000","MESSAGE_ID":"fc2e22bc6ee647b6b90729ab34a250b1","COREDUMP_PID":"4242",)"
+         R"("COREDUMP_COMM":"python3","COREDUMP_SIGNAL_NAME":"SIGSEGV","MESSAGE":"x",)" +
+         members;
+}
+
 TEST(JournalBoots, ReadsCoreDumpsAndUnits) {
   const auto boots =
-      boots_in({entry(kOld, 1,
-                      R"("_UID":"0","MESSAGE_ID":"fc2e22bc6ee647b6b90729ab34a250b1","COREDUMP_PID":"4242",)"
-                      R"("COREDUMP_COMM":"python3","COREDUMP_SIGNAL_NAME":"SIGSEGV","MESSAGE":"x")"),
+      boots_in({entry(kOld, 1, core_dump(R"("_SYSTEMD_UNIT":"systemd-coredump@7-81-0.service")")),
                 entry(kOld, 2,
                       R"("_UID":"0","MESSAGE_ID":"d9b373ed55a64feb8242e02dbe79a49c","UNIT":"train.service",)"
                       R"("UNIT_RESULT":"oom-kill","MESSAGE":"x")")});
@@ -78,17 +84,38 @@ TEST(JournalBoots, ReadsCoreDumpsAndUnits) {
   EXPECT_EQ(boots[0].ends[1].word, "oom-kill");
 }
 
+TEST(JournalBoots, AUserStatesNoCoreDump) {
+  for (const char* const members :
+       {R"("_COMM":"systemd-coredum","_EXE":"/usr/lib/systemd/systemd-coredump")",
+        R"("_SYSTEMD_UNIT":"user@1000.service","_SYSTEMD_USER_UNIT":"systemd-coredump@7-81-0.service")",
+        R"("_SYSTEMD_UNIT":"user@1000.service","OBJECT_SYSTEMD_UNIT":"systemd-coredump@7-81-0.service")",
+        R"("_SYSTEMD_UNIT":"systemd-coredump@7-81-0.scope")",
+        R"("_SYSTEMD_UNIT":"x-systemd-coredump@7-81-0.service")",
+        R"("_SYSTEMD_UNIT":["systemd-coredump@7-81-0.service"])"})
+    EXPECT_THAT(boots_in({entry(kOld, 1, core_dump(members))}).at(0).ends, IsEmpty()) << members;
+  const std::string failed =
+      R"("_UID":"1000","_SYSTEMD_UNIT":"systemd-coredump@7-81-0.service","UNIT":"train.service",)"
+      R"("MESSAGE_ID":"d9b373ed55a64feb8242e02dbe79a49c")";
+  EXPECT_THAT(boots_in({entry(kOld, 1, failed)}).at(0).ends, IsEmpty());
+}
+
 TEST(JournalBoots, SkipsWhatIsNotAnEntry) {
   EXPECT_THAT(boots_in({"", "-- No entries --", "{", "[1]", "null", R"({"_BOOT_ID":7})",
                         R"({"_BOOT_ID":"x","__REALTIME_TIMESTAMP":"99999999999999999999"})"}),
               IsEmpty());
 }
 
-TEST(JournalBoots, LimitsTheNumberOfBoots) {
-  JournalReader reader;
+TEST(JournalBoots, KeepsTheNewestBoots) {
+  std::vector<std::string> lines;
   for (int i = 0; i < 100; ++i)
-    reader.add_line(entry(std::to_string(i), i, of_kernel("x")));
-  EXPECT_THAT(reader.finish(), SizeIs(JournalReader::kMaxBoots));
+    lines.push_back(entry("boot " + std::to_string(i), i, of_kernel("x")));
+  for (int turn = 0; turn < 2; ++turn) {
+    const auto boots = boots_in(lines);
+    ASSERT_THAT(boots, SizeIs(JournalReader::kMaxBoots));
+    EXPECT_EQ(boots.front().id, "boot 68");
+    EXPECT_EQ(boots.back().id, "boot 99");
+    std::ranges::reverse(lines);
+  }
 }
 
 TEST(JournalBoots, RemovesControlCharacters) {

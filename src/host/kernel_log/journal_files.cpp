@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxTreeJournal = std::size_t{32} << 20;
 constexpr std::string_view kFields =
-    "MESSAGE,MESSAGE_ID,PRIORITY,SYSLOG_FACILITY,SYSLOG_IDENTIFIER,_TRANSPORT,_UID,_BOOT_ID,"
+    "MESSAGE,MESSAGE_ID,PRIORITY,SYSLOG_FACILITY,SYSLOG_IDENTIFIER,_TRANSPORT,_UID,_SYSTEMD_UNIT,_BOOT_ID,"
     "_SOURCE_MONOTONIC_TIMESTAMP,COREDUMP_PID,COREDUMP_COMM,COREDUMP_UNIT,COREDUMP_CGROUP,"
     "COREDUMP_SIGNAL_NAME,UNIT,UNIT_RESULT";
 // journalctl prints it for a user outside the groups that may read the journal of the system.
