@@ -41,8 +41,8 @@ void bound(Map& map, std::size_t most) {
 // What the thread of the writer hands over.
 struct ClusterHistory::Shared {
   std::mutex mutex;
-  std::optional<Faults> stored;              // open faults of the file
-  std::optional<std::vector<Lemon>> lemons;  // of the last search
+  std::optional<Faults> stored;       // open faults of the file
+  std::optional<LemonSearch> lemons;  // of the last search
 };
 
 ClusterHistory::ClusterHistory(std::shared_ptr<const Clock> clock, const ClusterHistoryOptions& options)
@@ -65,6 +65,7 @@ void ClusterHistory::lead() {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->stored.reset();
+    shared_->lemons.reset();
   }
   writer_.put([shared = shared_, now = clock_->now().wall](const store::History& history) -> Result<Records> {
     auto stored = TRY(open_faults_in(history, now));
@@ -165,9 +166,9 @@ void ClusterHistory::learn_when_due(const World& world, Instant now) {
     if (node.gpus > 0) nodes.push_back(name);
   writer_.put(
       [shared = shared_, nodes = std::move(nodes), now](const store::History& history) -> Result<Records> {
-        auto lemons = TRY(find_lemons(history, nodes, now.wall));
+        auto search = TRY(find_lemons(history, nodes, now.wall));
         const std::lock_guard lock(shared->mutex);
-        shared->lemons = std::move(lemons);
+        shared->lemons = std::move(search);
         return Records{};
       });
 }
@@ -185,7 +186,7 @@ void ClusterHistory::look(const World& world) {
   learn_when_due(world, now);
 }
 
-std::optional<std::vector<Lemon>> ClusterHistory::take_lemons() {
+std::optional<LemonSearch> ClusterHistory::take_lemons() {
   const std::lock_guard lock(shared_->mutex);
   return std::exchange(shared_->lemons, std::nullopt);
 }

@@ -50,7 +50,7 @@ class ClusterHistory {
   // Call it every kLook with a complete snapshot of the cluster.
   void look(const World& world);
   // Nodes that fail again and again, of the last search that ended since the last call; nullopt: no new one.
-  [[nodiscard]] std::optional<std::vector<Lemon>> take_lemons();
+  [[nodiscard]] std::optional<LemonSearch> take_lemons();
 
   // The families autopilot_controller_history_*.
   void add_metrics(logging::MetricsText& metrics) const;

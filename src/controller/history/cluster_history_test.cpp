@@ -222,12 +222,15 @@ TEST_F(ClusterHistories, a_node_that_fails_in_many_jobs_is_a_lemon_and_one_fault
     later(12h);
   }
   look();
-  const auto lemons = history_->take_lemons();
-  ASSERT_TRUE(lemons);
-  ASSERT_THAT(*lemons, SizeIs(1));
-  EXPECT_EQ(lemons->front().node, "n1");
-  EXPECT_THAT(lemons->front().why, HasSubstr("is a lemon: with probability"));
-  EXPECT_THAT(lemons->front().why, HasSubstr("history of 40 nodes"));
+  const auto search = history_->take_lemons();
+  ASSERT_TRUE(search);
+  ASSERT_THAT(search->lemons, SizeIs(1));
+  const Lemon& lemon = search->lemons.front();
+  EXPECT_EQ(lemon.node, "n1");
+  EXPECT_THAT(lemon.why, HasSubstr("is a lemon: with probability"));
+  EXPECT_THAT(lemon.why, HasSubstr("history of 40 nodes"));
+  EXPECT_EQ(search->last_faults.at("n1"), lemon.last_fault);
+  EXPECT_EQ(search->last_faults.size(), 2U);
   EXPECT_FALSE(history_->take_lemons());
 }
 
