@@ -40,7 +40,7 @@ bool is_waived(const World& world, const Node& node, const OpenCause& cause) {
 }
 
 // One plan for each last fault: a lemon that was returned is held again only after another fault. A plan that
-// was only recorded does not count where lemons are held, and one that ended before it held never counts.
+// was only recorded does not count where lemons are held, nor does a plan that ended before it held.
 bool is_spent(const World& world, const Rules& rules, const Node& node, const OpenCause& lemon,
               const LedgerEntry* open) {
   const bool is_acted_on = rules.mode == Mode::act && rules.holds_lemons;
