@@ -205,7 +205,7 @@ void Controller::lead_history() {
 void Controller::look_for_history() {
   if (!remediation_) return;
   history_->look(remediation_->world());
-  if (const auto lemons = history_->take_lemons()) remediation_->use_lemons(*lemons);
+  if (auto search = history_->take_lemons()) remediation_->use_lemons(*std::move(search));
 }
 
 void Controller::count_nodes() {

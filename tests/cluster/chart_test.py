@@ -120,6 +120,26 @@ class ChartTest(ChartCase):
                 self.assertEqual((state["emptyDir"], settings["history"]), ({"sizeLimit": "256Mi"}, {"bytes": "128MiB"}))
         self.assertEqual(self.helm.settings("config: {history: {bytes: 32MiB}}")["history"], {"bytes": "32MiB"})
 
+    def test_the_file_of_the_cluster_history_fits_its_volume(self):
+        for size, half in (("2Gi", "1048576KiB"), ("512Mi", "262144KiB"), ("3Mi", "1536KiB")):
+            objects = self.helm.objects(f"controller: {{enabled: true, history: {{size: {size}}}}}")
+            config = yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"])
+            self.assertEqual(config["history"], {"path": "/var/lib/autopilot/history.db", "bytes": half})
+            deployment = objects["Deployment", "autopilot-controller"]["spec"]
+            volumes = {volume["name"]: volume for volume in deployment["template"]["spec"]["volumes"]}
+            self.assertEqual(volumes["history"]["emptyDir"], {"sizeLimit": size})
+            self.assertNotIn("strategy", deployment)
+        for size in ("2G", "1Mi", "0Gi"):
+            with self.assertRaisesRegex(AssertionError, "expected a size such as"):
+                self.helm.objects(f"controller: {{enabled: true, history: {{size: {size}}}}}")
+
+    def test_a_claim_of_the_cluster_history_is_of_one_pod_at_a_time(self):
+        claim = "history: {claim: fleet}"
+        deployment = self.helm.objects(f"controller: {{enabled: true, replicas: 1, {claim}}}")["Deployment", "autopilot-controller"]["spec"]
+        self.assertEqual(deployment["strategy"], {"type": "Recreate"})
+        with self.assertRaisesRegex(AssertionError, "expected controller.replicas: 1"):
+            self.helm.objects(f"controller: {{enabled: true, {claim}}}")
+
     def test_tls_is_off_until_somebody_wants_it(self):
         for values in ("", "tls: {mode: off}", 'tls: {mode: "off"}'):
             objects = self.helm.objects(values)
@@ -197,7 +217,7 @@ class ChartTest(ChartCase):
         self.assertEqual(container["securityContext"]["capabilities"], {"drop": ["ALL"]})
         self.assertEqual(yaml.safe_load(objects["ConfigMap", "autopilot-controller"]["data"]["controller.yaml"]),
                          {"kubernetes": {"label_prefix": "ops.example"}, "policy": "/etc/autopilot/policy.yaml", "drain": "5s",
-                          "history": {"path": "/var/lib/autopilot/history.db"},
+                          "history": {"path": "/var/lib/autopilot/history.db", "bytes": "1048576KiB"},
                           "jobs": {"enabled": False, "listen": ":9444", "mode": "observe"}, "socket": "/run/autopilot/controller.sock"})
         # Strangers at the ports cannot make a probe fail.
         for probe in ("livenessProbe", "readinessProbe"):

@@ -41,8 +41,8 @@ void bound(Map& map, std::size_t most) {
 // What the thread of the writer hands over.
 struct ClusterHistory::Shared {
   std::mutex mutex;
-  std::optional<Faults> stored;              // open faults of the file
-  std::optional<std::vector<Lemon>> lemons;  // of the last search
+  std::optional<Faults> stored;       // open faults of the file
+  std::optional<LemonSearch> lemons;  // of the last search
 };
 
 ClusterHistory::ClusterHistory(std::shared_ptr<const Clock> clock, const ClusterHistoryOptions& options)
@@ -61,17 +61,26 @@ void ClusterHistory::lead() {
   findings_.clear();
   open_.reset();
   returns_until_ = {};
+  returns_.clear();
   learned_.reset();
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->stored.reset();
+    shared_->lemons.reset();
   }
-  writer_.put([shared = shared_, now = clock_->now().wall](const store::History& history) -> Result<Records> {
-    auto stored = TRY(open_faults_in(history, now));
-    const std::lock_guard lock(shared->mutex);
-    shared->stored = std::move(stored);
-    return Records{};
-  });
+  read_open_faults();
+}
+
+void ClusterHistory::read_open_faults() {
+  const auto token = std::make_shared<bool>();
+  reading_ = token;
+  writer_.put(
+      [shared = shared_, token, now = clock_->now().wall](const store::History& history) -> Result<Records> {
+        auto stored = TRY(open_faults_in(history, now));
+        const std::lock_guard lock(shared->mutex);
+        shared->stored = std::move(stored);
+        return Records{};
+      });
 }
 
 // One item of the writer for many records: what waits is bounded by items.
@@ -137,7 +146,7 @@ void ClusterHistory::note_causes(const World& world, std::vector<HistoryRecord>&
 void ClusterHistory::end_faults(const World& world, WallTime now, std::vector<HistoryRecord>& records) {
   std::erase_if(*open_, [&](const auto& each) {
     const Node* node = world.node(each.second.place.node);
-    if (node == nullptr || !is_over(each.second, *node)) return false;
+    if (node != nullptr && !is_over(each.second, *node)) return false;
     learning::Fault ended = each.second;
     ended.end = std::max(ended.begin, now);
     records.emplace_back(std::move(ended));
@@ -146,12 +155,18 @@ void ClusterHistory::end_faults(const World& world, WallTime now, std::vector<Hi
 }
 
 void ClusterHistory::note_returns(const World& world, std::vector<HistoryRecord>& records) {
+  bound(returns_, kMostKnown);
   const auto& plans = world.plans_by_change();
   for (auto at = plans.lower_bound({returns_until_, std::string()}); at != plans.end(); ++at) {
     returns_until_ = at->first;
     const LedgerEntry* entry = world.entry(at->second);
     if (entry == nullptr) continue;
-    if (auto repair = repair_of(*entry)) records.emplace_back(*std::move(repair));
+    auto repair = repair_of(*entry);
+    if (!repair) continue;
+    const auto known = returns_.find(entry->name);
+    if (known != returns_.end() && known->second == *entry->returned) continue;
+    returns_.insert_or_assign(entry->name, *entry->returned);
+    records.emplace_back(*std::move(repair));
   }
 }
 
@@ -165,9 +180,9 @@ void ClusterHistory::learn_when_due(const World& world, Instant now) {
     if (node.gpus > 0) nodes.push_back(name);
   writer_.put(
       [shared = shared_, nodes = std::move(nodes), now](const store::History& history) -> Result<Records> {
-        auto lemons = TRY(find_lemons(history, nodes, now.wall));
+        auto search = TRY(find_lemons(history, nodes, now.wall));
         const std::lock_guard lock(shared->mutex);
-        shared->lemons = std::move(lemons);
+        shared->lemons = std::move(search);
         return Records{};
       });
 }
@@ -175,6 +190,7 @@ void ClusterHistory::learn_when_due(const World& world, Instant now) {
 void ClusterHistory::look(const World& world) {
   log_problem();
   take_stored();
+  if (!open_ && reading_.expired()) read_open_faults();
   if (!open_ || !world.is_complete) return;
   const Instant now = clock_->now();
   std::vector<HistoryRecord> records;
@@ -185,7 +201,7 @@ void ClusterHistory::look(const World& world) {
   learn_when_due(world, now);
 }
 
-std::optional<std::vector<Lemon>> ClusterHistory::take_lemons() {
+std::optional<LemonSearch> ClusterHistory::take_lemons() {
   const std::lock_guard lock(shared_->mutex);
   return std::exchange(shared_->lemons, std::nullopt);
 }

@@ -50,7 +50,7 @@ class ClusterHistory {
   // Call it every kLook with a complete snapshot of the cluster.
   void look(const World& world);
   // Nodes that fail again and again, of the last search that ended since the last call; nullopt: no new one.
-  [[nodiscard]] std::optional<std::vector<Lemon>> take_lemons();
+  [[nodiscard]] std::optional<LemonSearch> take_lemons();
 
   // The families autopilot_controller_history_*.
   void add_metrics(logging::MetricsText& metrics) const;
@@ -62,6 +62,7 @@ class ClusterHistory {
 
   void put(std::vector<learning::HistoryRecord> records);
   void note_findings(const jobs::JobReport& report, std::vector<learning::HistoryRecord>& records);
+  void read_open_faults();
   void take_stored();
   void note_causes(const World& world, std::vector<learning::HistoryRecord>& records);
   void end_faults(const World& world, WallTime now, std::vector<learning::HistoryRecord>& records);
@@ -76,7 +77,9 @@ class ClusterHistory {
   std::map<std::string, WallTime, std::less<>> ended_jobs_;                  // written, by key: their end
   std::map<std::string, std::optional<WallTime>, std::less<>> findings_;     // written, with their end
   std::optional<std::map<std::string, learning::Fault, std::less<>>> open_;  // nullopt: not read yet
-  WallTime returns_until_{};  // plans that changed earlier are recorded
+  std::weak_ptr<void> reading_;  // of open faults: expired when the writer is done or refused
+  WallTime returns_until_{};     // plans that changed earlier are recorded
+  std::map<std::string, WallTime, std::less<>> returns_;  // written, by plan
   std::optional<MonoTime> learned_;
   bool has_new_fault_ = false;
   std::string problem_;  // that was logged last

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/history/cluster_history.hpp"
 
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
@@ -166,16 +167,43 @@ TEST_F(ClusterHistories, a_fault_names_the_job_that_it_hit_and_ends_when_the_age
   EXPECT_EQ(*faults[0].end, now());
 }
 
-TEST_F(ClusterHistories, an_unknown_state_or_a_missing_node_does_not_end_a_fault) {
+TEST_F(ClusterHistories, an_unknown_state_does_not_end_a_fault) {
   fail("n1", "i1");
-  fail("n2", "i2");
   look();
   later(1h);
   set("n1", std::nullopt);
-  world_.remove_node("n2");
   look();
   for (const learning::Fault& fault : all<learning::Fault>("fault"))
     EXPECT_FALSE(fault.end) << fault.id;
+}
+
+TEST_F(ClusterHistories, a_fault_of_a_deleted_node_ends_once_the_cluster_is_known_completely) {
+  fail("n1", "i1");
+  look();
+  later(1h);
+  world_.remove_node("n1");
+  world_.is_complete = false;
+  look();
+  EXPECT_FALSE(all<learning::Fault>("fault").at(0).end);
+  world_.is_complete = true;
+  look();
+  EXPECT_EQ(all<learning::Fault>("fault").at(0).end, now());
+}
+
+TEST_F(ClusterHistories, open_faults_are_read_later_if_too_much_waited_for_the_disk) {
+  const std::string path = folder_ / "late/history.db";
+  history_ = std::make_unique<ClusterHistory>(clock_, ClusterHistoryOptions{path, {}});
+  for (std::size_t at = 0; at < 2 * ClusterHistory::kMostItems; ++at)
+    run_job("ml/" + std::to_string(at), {"n1"}, true);
+  history_->lead();
+  std::filesystem::create_directory(folder_ / "late");
+  settle();
+  fail("n2", "i2");
+  for (int time = 0; time < 5; ++time)
+    look();
+  const auto opened = store::History::open_read_only(path);
+  ASSERT_TRUE(opened);
+  EXPECT_THAT(*opened.value()->records({.types = {"fault"}}), SizeIs(1));
 }
 
 TEST_F(ClusterHistories, the_next_leader_ends_what_the_last_one_left_open) {
@@ -207,6 +235,14 @@ TEST_F(ClusterHistories, a_node_that_was_held_and_returned_has_a_repair) {
   const auto repairs = all<learning::Repair>("repair");
   ASSERT_THAT(repairs, SizeIs(1));
   EXPECT_EQ(*repairs[0].end, now());
+  const auto written = [this] {
+    logging::MetricsText metrics;
+    history_->add_metrics(metrics);
+    return std::move(metrics).take();
+  };
+  const std::string before = written();
+  look();
+  EXPECT_EQ(written(), before) << "written once";
 }
 
 TEST_F(ClusterHistories, a_node_that_fails_in_many_jobs_is_a_lemon_and_one_fault_is_not_enough) {
@@ -222,12 +258,15 @@ TEST_F(ClusterHistories, a_node_that_fails_in_many_jobs_is_a_lemon_and_one_fault
     later(12h);
   }
   look();
-  const auto lemons = history_->take_lemons();
-  ASSERT_TRUE(lemons);
-  ASSERT_THAT(*lemons, SizeIs(1));
-  EXPECT_EQ(lemons->front().node, "n1");
-  EXPECT_THAT(lemons->front().why, HasSubstr("is a lemon: with probability"));
-  EXPECT_THAT(lemons->front().why, HasSubstr("history of 40 nodes"));
+  const auto search = history_->take_lemons();
+  ASSERT_TRUE(search);
+  ASSERT_THAT(search->lemons, SizeIs(1));
+  const Lemon& lemon = search->lemons.front();
+  EXPECT_EQ(lemon.node, "n1");
+  EXPECT_THAT(lemon.why, HasSubstr("is a lemon: with probability"));
+  EXPECT_THAT(lemon.why, HasSubstr("history of 40 nodes"));
+  EXPECT_EQ(search->last_faults.at("n1"), lemon.last_fault);
+  EXPECT_EQ(search->last_faults.size(), 2U);
   EXPECT_FALSE(history_->take_lemons());
 }
 

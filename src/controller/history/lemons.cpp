@@ -39,25 +39,25 @@ std::map<std::string, WallTime, std::less<>> last_faults(const learning::ReportR
 
 }  // namespace
 
-Result<std::vector<Lemon>> find_lemons(const store::History& history, const std::vector<std::string>& nodes,
-                                       WallTime now) {
+Result<LemonSearch> find_lemons(const store::History& history, const std::vector<std::string>& nodes,
+                                WallTime now) {
   learning::ReportRecords records = TRY(faults_in(history, now));
   const WallTime oldest = TRY(history.status()).oldest.value_or(now);
   // A node without a record is known as long as the history.
   for (const std::string& node : nodes)
     records.first_seen.emplace(node, oldest);
   const learning::LemonList list = TRY(learning::lemon_list(records, now));
-  const auto last = last_faults(records);
-  std::vector<Lemon> lemons;
+  LemonSearch search{.lemons = {}, .last_faults = last_faults(records)};
   for (const learning::LemonRow& row : list.rows) {
-    const auto fault = last.find(row.node);
-    if (!row.plan.is_lemon || row.plan.largest_job_gpus != 0 || fault == last.end()) continue;
-    lemons.push_back({.node = row.node,
-                      .last_fault = fault->second,
-                      .why = row.plan.reasons.front() + " (history of " + std::to_string(list.nodes) +
-                             " nodes and " + std::to_string(list.faults) + " faults)"});
+    const auto fault = search.last_faults.find(row.node);
+    const bool has_fault = fault != search.last_faults.end();
+    if (!row.plan.is_lemon || row.plan.largest_job_gpus != 0 || !has_fault) continue;
+    search.lemons.push_back({.node = row.node,
+                             .last_fault = fault->second,
+                             .why = row.plan.reasons.front() + " (history of " + std::to_string(list.nodes) +
+                                    " nodes and " + std::to_string(list.faults) + " faults)"});
   }
-  return lemons;
+  return search;
 }
 
 }  // namespace autopilot::controller

@@ -12,9 +12,9 @@
 namespace autopilot::controller {
 
 // The lemons of the fleet that learning's own budget lets out of service at once, the worst first
-// (learning/report/lemon_list.hpp). `nodes`: all nodes with accelerators. Blocks on the disk. exhausted: more
-// records than a report can have.
-[[nodiscard]] Result<std::vector<Lemon>> find_lemons(const store::History& history,
-                                                     const std::vector<std::string>& nodes, WallTime now);
+// (learning/report/lemon_list.hpp), and the last fault of each node. `nodes`: all nodes with accelerators.
+// Blocks on the disk. exhausted: more records than a report can have.
+[[nodiscard]] Result<LemonSearch> find_lemons(const store::History& history,
+                                              const std::vector<std::string>& nodes, WallTime now);
 
 }  // namespace autopilot::controller

@@ -40,7 +40,7 @@ bool is_waived(const World& world, const Node& node, const OpenCause& cause) {
 }
 
 // One plan for each last fault: a lemon that was returned is held again only after another fault. A plan that
-// was only recorded does not count where lemons are held.
+// was only recorded does not count where lemons are held, nor does a plan that ended before it held.
 bool is_spent(const World& world, const Rules& rules, const Node& node, const OpenCause& lemon,
               const LedgerEntry* open) {
   const bool is_acted_on = rules.mode == Mode::act && rules.holds_lemons;
@@ -49,7 +49,9 @@ bool is_spent(const World& world, const Rules& rules, const Node& node, const Op
     if (plan == nullptr) return false;
     const bool is_own = open != nullptr && plan->name == open->name && plan->phase != Phase::probation;
     if (is_own) return false;
-    return has_evidence(*plan, lemon.incident) && (plan->phase != Phase::recorded || !is_acted_on);
+    const bool is_unused = plan->phase == Phase::over && !plan->begun && !plan->is_released;
+    return has_evidence(*plan, lemon.incident) && !is_unused &&
+           (plan->phase != Phase::recorded || !is_acted_on);
   });
 }
 
@@ -140,6 +142,13 @@ std::optional<Brake> doubt_of(const Node& node, const Rules& rules, WallTime now
     return Brake{BrakeKind::stale, "the last report of node " + node.name + " is older than " +
                                        format_duration(rules.stale_after)};
   return std::nullopt;
+}
+
+bool awaits_history(const Deliberation& all, const Draft& draft) {
+  const LedgerEntry& entry = draft.entry;
+  return !draft.evidence.any() && entry.cause == kLemonCause && all.world.lemon(entry.node) == nullptr &&
+         all.now - entry.latest_evidence <= kLemonAge &&
+         !all.world.is_cleared_lemon(entry.node, entry.latest_evidence);
 }
 
 std::string sentence_of(const Evidence& evidence) {

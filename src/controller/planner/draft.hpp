@@ -93,6 +93,9 @@ struct Draft {
 [[nodiscard]] Draft draft_of(const Deliberation& all, const Node& node, const LedgerEntry& before);
 // For a new plan. Its name depends only on the world, so that every controller chooses the same.
 [[nodiscard]] Draft new_draft(const Deliberation& all, const Node& node, Evidence evidence);
+// The plan of a lemon has no evidence only because the history does not have the faults of its node, or was
+// not searched yet: it stays as it is. Not for faults older than kLemonAge.
+[[nodiscard]] bool awaits_history(const Deliberation& all, const Draft& draft);
 // Adds new evidence to the entry.
 void take_evidence(Draft& draft);
 // Sets the phase of every report of the entry that has another one.

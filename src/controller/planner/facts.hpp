@@ -136,6 +136,15 @@ struct Lemon {
   friend bool operator==(const Lemon&, const Lemon&) = default;
 };
 
+// What one search in the history of the cluster found.
+struct LemonSearch {
+  std::vector<Lemon> lemons;
+  // By node: begin of its last own fault. Nothing is known of nodes that are not named: the history can be
+  // younger than their faults.
+  std::map<std::string, WallTime, std::less<>> last_faults;
+  friend bool operator==(const LemonSearch&, const LemonSearch&) = default;
+};
+
 struct Node {
   std::string name;
   std::string uid;

@@ -225,6 +225,7 @@ bool is_held_by(const Node& node, const LedgerEntry& entry) {
 }
 
 void decide(Deliberation& all, Draft draft) {
+  if (awaits_history(all, draft)) return;
   take_evidence(draft);
   if (!draft.evidence.any()) {
     end(all, draft, "no evidence against the node is left", ReportPhase::expired);
@@ -261,6 +262,7 @@ void follow_hold(Deliberation& all, const Node& node, const LedgerEntry& entry) 
     return commit(all, std::move(draft));
   }
   if (!is_ours) {
+    if (awaits_history(all, draft)) return;
     // The cordon was lost or never sent: decides again whether it is needed.
     all.budget.give_back_hold(entry);
     return decide(all, std::move(draft));

@@ -20,20 +20,32 @@ constexpr int kPool = 40;
 
 class PlannerLemons : public Planner {
  protected:
+  static void add(LemonSearch& search, const std::string& name, WallTime last_fault) {
+    search.lemons.push_back({.node = name, .last_fault = last_fault, .why = name + " is a lemon: 8 faults"});
+    search.last_faults.emplace(name, last_fault);
+  }
   PlannerLemons() {
     add_nodes(kPool);
     policy_.rules.holds_lemons = true;
   }
   void call_lemons(const std::vector<std::string>& names, Duration age = 1h) {
-    std::vector<Lemon> lemons;
+    LemonSearch search;
     for (const std::string& name : names)
-      lemons.push_back({.node = name, .last_fault = now_ - age, .why = name + " is a lemon: 8 faults"});
-    world_.set_lemons(lemons);
+      add(search, name, now_ - age);
+    world_.set_lemons(search);
   }
   // The same lemons, whose last faults do not change.
   void call_lemon_since(const std::string& name, WallTime last_fault) {
-    world_.set_lemons({{.node = name, .last_fault = last_fault, .why = name + " is a lemon: 8 faults"}});
+    LemonSearch search;
+    add(search, name, last_fault);
+    world_.set_lemons(search);
   }
+  // The history has its faults, and it is none.
+  void clear_lemon(const std::string& name, Duration age = 1h) {
+    world_.set_lemons({.lemons = {}, .last_faults = {{name, now_ - age}}});
+  }
+  // A new leader, before its first search.
+  void restart() { world_.set_lemons({}); }
   void live(Duration time) {
     for (Duration gone{0}; gone < time; gone += 1h) {
       later(1h);
@@ -170,12 +182,84 @@ TEST_F(PlannerLemons, a_node_that_is_no_lemon_any_more_returns_after_proof) {
   call_lemons({"n1"});
   settle();
   later(1h);
-  world_.set_lemons({});
+  clear_lemon("n1");
   settle();
   EXPECT_TRUE(node("n1").held);
   pass("n1", kDeepTest);
   settle();
   EXPECT_FALSE(node("n1").held);
+}
+
+TEST_F(PlannerLemons, a_new_leader_keeps_a_held_lemon_until_its_history_has_the_faults) {
+  const WallTime fault = now_ - 1h;
+  call_lemon_since("n1", fault);
+  settle();
+  later(1h);
+  pass("n1", kDeepTest);
+  settle();
+  ASSERT_TRUE(node("n1").held);
+  restart();
+  live(24h);
+  EXPECT_TRUE(node("n1").held) << "not searched";
+  EXPECT_THAT(entry_of("n1").message, HasSubstr("does not have its faults"));
+  world_.set_lemons({.lemons = {}, .last_faults = {{"n2", now_}}});
+  live(24h);
+  EXPECT_TRUE(node("n1").held) << "a new history";
+  world_.set_lemons({.lemons = {}, .last_faults = {{"n1", fault - 1h}}});
+  live(24h);
+  EXPECT_TRUE(node("n1").held) << "a history that ends before the hold";
+  call_lemon_since("n1", fault);
+  live(24h);
+  EXPECT_TRUE(node("n1").held);
+  world_.set_lemons({.lemons = {}, .last_faults = {{"n1", fault}}});
+  settle();
+  EXPECT_FALSE(node("n1").held);
+}
+
+TEST_F(PlannerLemons, a_lemon_that_waits_survives_a_new_leader) {
+  const auto call_both = [this, first = now_ - 2h, second = now_ - 1h] {
+    LemonSearch search;
+    add(search, "n1", first);
+    add(search, "n2", second);
+    world_.set_lemons(search);
+  };
+  call_both();
+  settle();
+  ASSERT_TRUE(node("n1").held);
+  ASSERT_EQ(entry_of("n2").phase, Phase::waiting);
+  restart();
+  live(2h);
+  EXPECT_EQ(entry_of("n2").phase, Phase::waiting);
+  call_both();
+  settle();
+  change("n1", [](Node& node) { node.is_unschedulable = false; });
+  live(3h);
+  EXPECT_TRUE(node("n2").held);
+  EXPECT_FALSE(node("n1").held);
+}
+
+TEST_F(PlannerLemons, a_plan_that_ended_before_it_held_does_not_spend_the_fault) {
+  const WallTime fault = now_ - 1h;
+  change("n1", [](Node& node) { node.is_unknown = true; });
+  call_lemon_since("n1", fault);
+  settle();
+  ASSERT_EQ(entry_of("n1").phase, Phase::waiting);
+  clear_lemon("n1");
+  settle();
+  ASSERT_EQ(entry_of("n1").phase, Phase::over);
+  call_lemon_since("n1", fault);
+  change("n1", [](Node& node) { node.is_unknown = false; });
+  settle();
+  EXPECT_TRUE(node("n1").held);
+}
+
+TEST_F(PlannerLemons, a_plan_that_waits_for_a_history_ends_when_its_fault_is_too_old) {
+  change("n1", [](Node& node) { node.is_unknown = true; });
+  call_lemons({"n1"});
+  settle();
+  restart();
+  live(kLemonAge + 2h);
+  EXPECT_EQ(entry_of("n1").phase, Phase::over);
 }
 
 TEST_F(PlannerLemons, a_held_lemon_that_fails_returns_after_the_proof_of_a_failed_node) {

@@ -34,7 +34,8 @@ void file_requests(Draft& draft) {
 }
 
 bool is_held_lemon(const Deliberation& all, const Draft& draft) {
-  return draft.entry.cause == kLemonCause && all.world.lemon(draft.node.name) != nullptr;
+  return draft.entry.cause == kLemonCause &&
+         !all.world.is_cleared_lemon(draft.node.name, draft.entry.latest_evidence);
 }
 
 // One test of a lemon can find the faulty part; repetitions would only load it.
@@ -95,9 +96,14 @@ std::optional<std::string> missing_proof(const Deliberation& all, const Draft& d
   if (!node.causes.empty()) return node.causes.front().cause + " blames " + node.causes.front().blamed;
   if (node.verdict == Verdict::evict) return "its verdict is EVICT until a deep test has passed";
   if (node.verdict == Verdict::testing) return "a test is running";
-  if (is_held_lemon(all, draft))
-    return "its history predicts further faults, whatever a test finds; a person returns it (kubectl "
-           "uncordon)";
+  if (is_held_lemon(all, draft)) {
+    const bool is_known = all.world.lemon(draft.node.name) != nullptr;
+    return std::string(is_known
+                           ? "its history predicts further faults, whatever a test finds"
+                           : "it was called a lemon, and the history of the controller does not have its "
+                             "faults to decide again") +
+           "; a person returns it (kubectl uncordon)";
+  }
   const auto proof = last_proof(node, draft.entry, draft.rules);
   // A report without the failed tests is only disproven by a deep diagnostic.
   const auto& reports = draft.evidence.reports;

@@ -218,11 +218,12 @@ bool World::remove_entry(std::string_view name) {
   return review(node);
 }
 
-bool World::set_lemons(const std::vector<Lemon>& lemons) {
+bool World::set_lemons(LemonSearch search) {
   ByName<OpenCause> next;
-  for (const Lemon& lemon : lemons)
+  for (const Lemon& lemon : search.lemons)
     next.insert_or_assign(lemon.node, cause_of(lemon));
-  if (next == lemons_) return false;
+  if (next == lemons_ && search.last_faults == last_faults_) return false;
+  last_faults_ = std::move(search.last_faults);
   const ByName<OpenCause> before = std::exchange(lemons_, std::move(next));
   for (const ByName<OpenCause>* all : {&before, &std::as_const(lemons_)})
     for (const auto& [node, cause] : *all)
@@ -232,6 +233,13 @@ bool World::set_lemons(const std::vector<Lemon>& lemons) {
 
 const OpenCause* World::lemon(std::string_view node) const {
   return find_in(lemons_, node);
+}
+
+bool World::is_cleared_lemon(std::string_view node, WallTime last_fault) const {
+  using std::chrono::floor, std::chrono::milliseconds;  // what the ledger keeps
+  const auto known = last_faults_.find(node);
+  return lemon(node) == nullptr && known != last_faults_.end() &&
+         floor<milliseconds>(known->second) >= floor<milliseconds>(last_fault);
 }
 
 void World::note_report(std::string_view node, WallTime time) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -72,8 +73,8 @@ class World {
   bool remove_pod(std::string_view uid);
   bool remove_report(std::string_view name);
   bool remove_entry(std::string_view name);
-  // Replaces all lemons. True if a new plan is needed.
-  bool set_lemons(const std::vector<Lemon>& lemons);
+  // Replaces the result of the last search. True if a new plan is needed.
+  bool set_lemons(LemonSearch search);
   // The agent of the node reported no change. No new plan is needed.
   void note_report(std::string_view node, WallTime time);
 
@@ -85,6 +86,9 @@ class World {
 
   // The node is a lemon: as a cause, whose incident names the last fault. Null: it is not known to be one.
   [[nodiscard]] const OpenCause* lemon(std::string_view node) const;
+  // The history has the faults up to this time for which the node was called a lemon, and it is none any
+  // more. False before the first search, and after one in a history that is younger than these faults.
+  [[nodiscard]] bool is_cleared_lemon(std::string_view node, WallTime last_fault) const;
 
   // Unordered.
   [[nodiscard]] const ByName<Node>& nodes() const { return nodes_; }
@@ -126,6 +130,7 @@ class World {
   ByName<Report> reports_;
   ByName<LedgerEntry> entries_;
   ByName<OpenCause> lemons_;  // by node
+  std::map<std::string, WallTime, std::less<>> last_faults_;
   Names concern_;
   Names open_;
   Names pending_;

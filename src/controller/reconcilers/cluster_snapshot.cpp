@@ -78,8 +78,8 @@ void ClusterSnapshot::use(Policy policy) {
   on_news_();
 }
 
-void ClusterSnapshot::use_lemons(const std::vector<Lemon>& lemons) {
-  if (world_.set_lemons(lemons)) on_news_();
+void ClusterSnapshot::use_lemons(LemonSearch search) {
+  if (world_.set_lemons(std::move(search))) on_news_();
 }
 
 const World& ClusterSnapshot::world() {

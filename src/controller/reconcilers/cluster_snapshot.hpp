@@ -51,7 +51,7 @@ class ClusterSnapshot {
   // Sets the policy, which assigns nodes to pools.
   void use(Policy policy);
 
-  void use_lemons(const std::vector<Lemon>& lemons);
+  void use_lemons(LemonSearch search);
 
   // With its completeness and age updated.
   [[nodiscard]] const World& world();

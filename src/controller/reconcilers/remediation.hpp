@@ -145,7 +145,7 @@ class Remediation {
   void start();
   void use(Policy policy) { snapshot_.use(std::move(policy)); }
   // Replaces what the history of the cluster knows of nodes that fail again and again.
-  void use_lemons(const std::vector<Lemon>& lemons) { snapshot_.use_lemons(lemons); }
+  void use_lemons(LemonSearch search) { snapshot_.use_lemons(std::move(search)); }
   // The current snapshot.
   [[nodiscard]] const World& world() { return snapshot_.world(); }
   // True while a plan is executed.

@@ -244,8 +244,9 @@ class Cluster {
   void want_test(std::size_t number);
   void call_lemons();
   void use_lemons() {
-    real_.set_lemons(lemons_);
-    seen_.set_lemons(lemons_);
+    const LemonSearch search{.lemons = lemons_, .last_faults = last_faults_};
+    real_.set_lemons(search);
+    seen_.set_lemons(search);
   }
   void meddle();
   void start_job(std::uint64_t number);
@@ -276,6 +277,7 @@ class Cluster {
   std::vector<Machine> machines_;
   std::vector<std::string> meddled_;
   std::vector<Lemon> lemons_;
+  std::map<std::string, WallTime, std::less<>> last_faults_;  // of all nodes that were called lemons
   std::map<std::uint64_t, Job> jobs_;
   std::map<std::uint64_t, Task> tasks_;  // by pod
   std::uint64_t pods_ = 0;

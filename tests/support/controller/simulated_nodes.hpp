@@ -210,6 +210,7 @@ inline void Cluster::call_lemons() {
   const std::string& name = machines_[any_machine()].name;
   lemons_.push_back(
       {.node = name, .last_fault = time_of(now_ - between(0, 20 * kDay)), .why = name + " is a lemon"});
+  last_faults_.insert_or_assign(name, lemons_.back().last_fault);
   use_lemons();
   has_news_ = true;
 }

@@ -285,6 +285,15 @@ true
 {{- end -}}
 {{- end }}
 
+{{- /* Half of a size of Kubernetes, as a size of the settings: a volume has room for the log of a file, and for a file moved aside. */ -}}
+{{- define "autopilot.halfOf" -}}
+{{- if not (regexMatch "^([2-9]|[1-9][0-9]{1,5})Mi$|^[1-9][0-9]{0,3}Gi$" .size) -}}
+{{- fail (printf "%s: %s; expected a size such as 512Mi or 2Gi" .name .size) -}}
+{{- end -}}
+{{- $kib := mul 512 (int64 (regexFind "^[0-9]+" .size)) -}}
+{{- printf "%dKiB" (ternary (mul 1024 $kib) $kib (hasSuffix "Gi" .size)) -}}
+{{- end }}
+
 {{- /* Settings of the controller: from the values, overridden by `controller.config`. */ -}}
 {{- define "autopilot.controllerConfig" -}}
 {{- $own := dict "kubernetes" (dict "label_prefix" (include "autopilot.prefix" .)) "policy" "/etc/autopilot/policy.yaml" -}}
@@ -305,7 +314,8 @@ true
   "key" "/etc/autopilot-tls/tls.key" "authorities" "/etc/autopilot-tls/ca.crt") -}}
 {{- end -}}
 {{- if (.Values.controller.history | default dict).enabled -}}
-{{- $_ := set $own "history" (dict "path" "/var/lib/autopilot/history.db") -}}
+{{- $_ := set $own "history" (dict "path" "/var/lib/autopilot/history.db"
+  "bytes" (include "autopilot.halfOf" (dict "name" "controller.history.size" "size" (.Values.controller.history.size | default "2Gi")))) -}}
 {{- end -}}
 {{- $jobs := .Values.jobs | default dict -}}
 {{- $_ := set $own "jobs" (dict "enabled" (ternary true false (ne (include "autopilot.sendsJobs" .) "")) "listen" (printf ":%d" (int ($jobs.port | default 9444)))
