@@ -252,6 +252,7 @@ std::string grounds_of(const Candidate& candidate, const Target& target) {
 
 FaultEnd end_of(const Candidate& candidate) {
   if (candidate.rule != nullptr) return candidate.rule->end;
+  if (candidate.evidence.finding.reason == kBadMemory) return FaultEnd::hardware;
   return candidate.evidence.kind == Kind::program_error ? FaultEnd::application : FaultEnd::unclear;
 }
 
