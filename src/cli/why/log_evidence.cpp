@@ -252,6 +252,9 @@ class LineReader {
     finding.message = message_of(line);
     finding.injected = line.injected;
     note_process(finding, line.process, line.pid.value_or(0));
+    for (const std::string_view name : {"device", "server"})
+      if (std::string value = checks::attribute_of(line, name); !value.empty())
+        finding.evidence.emplace_back(name, std::move(value));
     finding.evidence.emplace_back("rule", line.rule);
     finding.evidence.emplace_back("line", line.text);
     if (line.pid) evidence.users.push_back(user_of(*line.pid, line.process));
