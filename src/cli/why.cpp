@@ -37,7 +37,10 @@ void add_why(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand("why", "Find out what ended or stops a program, or went wrong here");
   verb->add_option("PROGRAM", options->request.target,
                    "A pid, a Slurm job (4711), a container id, a pod (namespace/name, name or UID)\n"
-                   "or the name of a program; missing: this machine");
+                   "or the name of a program; missing: this machine")
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string("is empty; leave it out to ask about this machine") : std::string();
+      });
   add_duration_option(*verb, "--since", options->request.since,
                       "How far back to look. Default: 24h for the machine, everything for a program");
   verb->add_flag("--no-agent", options->request.no_agent, "Run the checks now, even if an agent runs here");

@@ -33,6 +33,9 @@ enum class Kind : std::uint8_t {
 // Reason of the end of a boot without a shutdown, if no record states the cause.
 inline constexpr std::string_view kNoShutdown = "no_shutdown";
 
+// Reason of the end of a process whose memory is damaged.
+inline constexpr std::string_view kBadMemory = "bad_memory";
+
 // "machine_ended", ...
 [[nodiscard]] std::string_view to_string(Kind kind);
 

@@ -266,11 +266,33 @@ std::string grounds_of(const Candidate& candidate, const Target& target) {
 
 FaultEnd end_of(const Candidate& candidate) {
   if (candidate.rule != nullptr) return candidate.rule->end;
+  if (candidate.evidence.finding.reason == kBadMemory) return FaultEnd::hardware;
   return candidate.evidence.kind == Kind::program_error ? FaultEnd::application : FaultEnd::unclear;
 }
 
 void sort_by_time(std::vector<Evidence>& evidence) {
   std::ranges::stable_sort(evidence, {}, [](const Evidence& one) { return one.finding.since; });
+}
+
+// An event of a process that nothing ties to the program.
+bool is_of_others(const Candidate& candidate, const Target& target) {
+  return !target.is_machine() && candidate.tie == Tie::none && pid_of(candidate.evidence) != 0;
+}
+
+// An error of the device soon after the error that a program is accused of: the device may have caused both.
+const Evidence* error_after(const std::vector<Candidate>& all, const Evidence& accused) {
+  constexpr Duration kSoon = std::chrono::minutes{15};
+  if (accused.kind != Kind::program_error) return nullptr;
+  const auto found = std::ranges::find_if(all, [&](const Candidate& one) {
+    return one.evidence.kind == Kind::device_error && one.evidence.finding.health == Health::failed &&
+           one.evidence.finding.subject == accused.finding.subject && precedes(accused, one.evidence, kSoon);
+  });
+  return found == all.end() ? nullptr : &found->evidence;
+}
+
+std::string name_of_error(const Evidence& error) {
+  const auto code = code_of(error);
+  return code ? "error " + std::to_string(*code) : std::string("an error");
 }
 
 FoundCause to_cause(const std::vector<Candidate>& all, const Candidate& root, const Target& target,
@@ -280,8 +302,14 @@ FoundCause to_cause(const std::vector<Candidate>& all, const Candidate& root, co
   cause.certainty = certainty_of(root, target, facts);
   cause.grounds = grounds_of(root, target);
   cause.end = end_of(root);
+  if (const Evidence* error = error_after(all, root.evidence)) {
+    cause.certainty = std::max(cause.certainty, Certainty::likely);
+    cause.end = FaultEnd::unclear;
+    cause.grounds = "The same device reports " + name_of_error(*error) +
+                    " soon after it, so that the device may be at fault.";
+  }
   for (const std::size_t index : root.explains)
-    cause.consequences.push_back(all[index].evidence);
+    if (!is_of_others(all[index], target)) cause.consequences.push_back(all[index].evidence);
   sort_by_time(cause.consequences);
   return cause;
 }
@@ -297,6 +325,7 @@ std::vector<Evidence> in_order(const std::vector<FoundCause>& causes) {
 }
 
 bool is_told(const Candidate& candidate, const std::vector<Candidate>& all, const Target& target) {
+  if (is_of_others(candidate, target)) return false;
   return is_cause(candidate, target) || (candidate.root && is_cause(all[*candidate.root], target));
 }
 

@@ -209,6 +209,35 @@ TEST(WhyExplanation, AnXidOfAProgramIsTheFaultOfTheProgram) {
   EXPECT_EQ(explanation.causes[0].end, FaultEnd::application);
 }
 
+TEST(WhyExplanation, AProgramIsNotCertainToBeAtFaultIfItsGpuFailsSoonAfter) {
+  const auto of_program = xid(kNoon, 43, "xid_app", Health::healthy, 4242);
+  const auto explanation = explained({of_program, lost_gpu(kNoon + seconds{198})}, process(4242));
+  ASSERT_THAT(explanation.causes, SizeIs(1));
+  EXPECT_EQ(explanation.causes[0].certainty, Certainty::likely);
+  EXPECT_EQ(explanation.causes[0].end, FaultEnd::unclear);
+  EXPECT_THAT(explanation.causes[0].grounds, ::testing::HasSubstr("error 79"));
+  const auto later = explained({of_program, lost_gpu(kNoon + hours{1})}, process(4242));
+  EXPECT_EQ(later.causes.at(0).certainty, Certainty::certain);
+}
+
+TEST(WhyExplanation, AnEventOfAnotherProgramIsNotInTheOrder) {
+  const auto explanation =
+      explained({lost_gpu(kNoon, 4242), xid(kNoon + seconds{1}, 45, "xid_sympathetic", Health::healthy, 17)},
+                process(4242));
+  ASSERT_THAT(explanation.causes, SizeIs(1));
+  EXPECT_THAT(explanation.order, SizeIs(1));
+  EXPECT_THAT(explanation.seen, SizeIs(1));
+}
+
+TEST(WhyExplanation, RecordsOfDifferentDevicesStayApart) {
+  auto one = at(kNoon, Kind::device_error, "disk_error");
+  auto other = at(kNoon + seconds{1}, Kind::device_error, "disk_error");
+  one.finding.evidence.emplace_back("device", std::string("sda"));
+  other.finding.evidence.emplace_back("device", std::string("sdb"));
+  EXPECT_THAT(explained({one, other}).causes, SizeIs(2));
+  EXPECT_THAT(explained({one, one}).causes, SizeIs(1));
+}
+
 TEST(WhyExplanation, AMachineErrorJustBeforeIsOnlyPossible) {
   const auto explanation =
       explained({lost_gpu(kNoon), lost_gpu(kNoon - hours{3}),

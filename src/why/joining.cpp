@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/value.hpp"
@@ -36,11 +37,22 @@ bool is_same_process(const Evidence& a, const Evidence& b, const Target& target)
   return !process_of(a).empty() && process_of(a) == process_of(b);
 }
 
+// The subject of a line can be the machine although the line names a device or a server.
+bool is_same_device(const Evidence& a, const Evidence& b) {
+  const auto is_same = [&](std::string_view name) {
+    const std::string one = incidents::word_of(a.finding, name);
+    const std::string other = incidents::word_of(b.finding, name);
+    return one.empty() || other.empty() || one == other;
+  };
+  return is_same("device") && is_same("server");
+}
+
 bool is_equal(const Evidence& a, const Evidence& b, const Target& target) {
   if (a.boots_ago != b.boots_ago || a.finding.injected != b.finding.injected) return false;
   if (is_same_record(a, b)) return a.source != b.source;
   return is_one_episode(a, b) && a.kind == b.kind && a.finding.reason == b.finding.reason &&
-         a.finding.subject == b.finding.subject && code_of(a) == code_of(b) && is_same_process(a, b, target);
+         a.finding.subject == b.finding.subject && code_of(a) == code_of(b) && is_same_device(a, b) &&
+         is_same_process(a, b, target);
 }
 
 void set_count(Finding& finding, std::int64_t count) {

@@ -21,11 +21,14 @@ struct Advice {
 };
 
 // For reasons that no check reports.
-constexpr std::array<Advice, 9> kAdvice{
+constexpr std::array<Advice, 10> kAdvice{
     {{"memory_limit", "Raise the memory limit, or let the program use less memory."},
      {"program_crashed",
       "Read the last lines of the program's log, and its core dump if there is one. If different programs "
       "crash on this machine only, test its memory."},
+     {"bad_memory",
+      "Run the program on another machine. Take this one out of service, and find the memory module in its "
+      "event log (BMC)."},
      {"no_shutdown",
       "Read the event log of the machine's management controller (BMC) for power and hardware events."},
      {"filesystem.nfs_not_responding",

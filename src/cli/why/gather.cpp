@@ -139,8 +139,11 @@ class Gatherer {
     const auto target = agent_target(request_.socket, request_.config_file);
     if (!target) return std::nullopt;
     AgentClient agent(*target);
-    if (!agent.answers()) return std::nullopt;
     const std::string place = "agent at " + net::to_string(*target);
+    if (!agent.answers()) {
+      if (!request_.socket.empty()) note_problem(place, "it does not answer");
+      return std::nullopt;
+    }
     auto node = agent.node();
     if (!node) {
       note_error(place, node.error());
@@ -173,7 +176,8 @@ class Gatherer {
     const bool is_of_agent = from_agent.has_value();
     NodeSnapshot node = is_of_agent ? *std::move(from_agent) : run_checks();
     note_checks(node);
-    add(evidence_in(node.incidents, is_of_agent ? "agent" : "check", node.time, report_.since));
+    add(evidence_in(node.incidents, std::string(is_of_agent ? "agent" : kOfThisRun), node.time,
+                    report_.since));
     return node;
   }
 

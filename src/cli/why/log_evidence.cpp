@@ -163,6 +163,56 @@ Evidence crash(const checks::DecodedRecord& line, const LogContext& context, Wal
   return evidence;
 }
 
+// "Sending SIGBUS to python3:4242 due to hardware memory corruption". Older kernels write "Killing". The name
+// of the process may contain anything, so the line is read from its end.
+std::optional<GpuUser> victim_of_bad_memory(const checks::DecodedRecord& line) {
+  constexpr std::array<std::string_view, 3> kBegins{"Sending SIGBUS to ", "Killing ", "forcibly killing "};
+  if (line.rule != "memory.page_failure") return std::nullopt;
+  constexpr std::string_view kPrefix = "Memory failure: 0x";
+  std::string_view text = line.text;
+  const std::size_t page = text.find(kPrefix);
+  const std::size_t after = page == std::string_view::npos ? page : text.find(": ", page + kPrefix.size());
+  if (after == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(after + 2);
+  const auto begin =
+      std::ranges::find_if(kBegins, [&text](std::string_view one) { return text.starts_with(one); });
+  const std::size_t end = std::max(text.rfind(" due to ") + 1, text.rfind(" because of ") + 1);
+  if (begin == kBegins.end() || end <= begin->size()) return std::nullopt;
+  const std::string_view who = text.substr(begin->size(), end - 1 - begin->size());
+  const std::size_t colon = who.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto pid = parse_number<std::int64_t>(who.substr(colon + 1));
+  if (!pid || *pid <= 0) return std::nullopt;
+  return user_of(*pid, std::string(who.substr(0, colon)));
+}
+
+Evidence of_bad_memory(const checks::DecodedRecord& line, GpuUser victim, const LogContext& context,
+                       WallTime time) {
+  Evidence evidence = evidence_at(context, time);
+  evidence.kind = Kind::crashed;
+  Finding& finding = evidence.finding;
+  finding.reason = why::kBadMemory;
+  finding.health = Health::failed;
+  finding.message = "The kernel ended " + process_text(victim.process, victim.pid) +
+                    " with SIGBUS: a page of its memory is damaged.";
+  finding.injected = line.injected;
+  note_process(finding, victim.process, victim.pid);
+  finding.evidence.emplace_back("line", line.text);
+  evidence.users.push_back(std::move(victim));
+  return evidence;
+}
+
+// Lines that no check judges, and that a person wants to see beside the end of a program.
+bool is_worth_seeing(const std::string& rule) {
+  static constexpr std::array<std::string_view, 13> kRules{
+      "filesystem.gpfs",          "filesystem.lustre_error",         "filesystem.lustre_lost",
+      "filesystem.weka",          "filesystem.nfs_lock_lost",        "gpu.nvlink_not_trained",
+      "memory.edac_corrected",    "host.machine_check_amd_deferred", "memory.page_failure",
+      "network.bond_member_down", "storage.nvme_critical_warning",   "storage.raid_broken",
+      "storage.raid_failure"};
+  return std::ranges::find(kRules, rule) != kRules.end();
+}
+
 Kind kind_of(const checks::DecodedRecord& line) {
   static constexpr std::array<std::string_view, 5> kEnds{"host.panic", "host.panic_of_hardware",
                                                          "host.reset_by_hardware", "host.reset_by_watchdog",
@@ -187,19 +237,24 @@ class LineReader {
                                              const checks::DecodedRecord& line) {
     const Subject subject = subject_of(line);
     const auto verdict = verdict_on(record, line, subject);
-    if (!verdict || (verdict->health == Health::healthy && line.fault_class != "app")) return std::nullopt;
+    const bool is_told = line.fault_class == "app" || is_worth_seeing(line.rule);
+    if (!verdict || (verdict->health == Health::healthy && !is_told)) return std::nullopt;
     Evidence evidence = evidence_at(context_, record.time.wall);
     evidence.kind = kind_of(line);
     if (is_of_previous_boot(line)) ++evidence.boots_ago;
     Finding& finding = evidence.finding;
     finding.subject = subject;
     finding.health = verdict->health;
+    if (finding.health == Health::healthy && line.fault_class != "app") finding.health = Health::unknown;
     const bool has_reason = facts_.reason(verdict->reason) != nullptr && verdict->reason != kNotRead;
     finding.reason = has_reason ? verdict->reason : line.rule;
     finding.action = verdict->action == Action::none ? line.action : verdict->action;
     finding.message = message_of(line);
     finding.injected = line.injected;
     note_process(finding, line.process, line.pid.value_or(0));
+    for (const std::string_view name : {"device", "server"})
+      if (std::string value = checks::attribute_of(line, name); !value.empty())
+        finding.evidence.emplace_back(name, std::move(value));
     finding.evidence.emplace_back("rule", line.rule);
     finding.evidence.emplace_back("line", line.text);
     if (line.pid) evidence.users.push_back(user_of(*line.pid, line.process));
@@ -223,7 +278,15 @@ class LineReader {
     const auto key = std::pair(line.rule, subject);
     if (const auto known = verdicts_.find(key); known != verdicts_.end()) return known->second;
     if (verdicts_.size() >= kMaxJudgedRecords) return std::nullopt;
-    return verdicts_.emplace(key, checks::verdict_on(record, line, facts_)).first->second;
+    return verdicts_.emplace(key, judged(record, line)).first->second;
+  }
+
+  // The check reads a counter, which has no time.
+  [[nodiscard]] checks::LineVerdict judged(const host::KernelRecord& record,
+                                           const checks::DecodedRecord& line) const {
+    constexpr std::string_view kReason = "memory_uncorrected";
+    if (line.rule != "memory.edac_uncorrected") return checks::verdict_on(record, line, facts_);
+    return {.health = Health::failed, .check = "host.memory", .reason = std::string(kReason)};
   }
 
   static std::string message_of(const checks::DecodedRecord& line) {
@@ -320,6 +383,8 @@ std::vector<Evidence> evidence_in(std::vector<host::KernelRecord> records, const
     if (kills.take(*line, record.time.wall, all)) continue;
     if (is_crash(*line))
       all.push_back(crash(*line, context, record.time.wall));
+    else if (auto victim = victim_of_bad_memory(*line))
+      all.push_back(of_bad_memory(*line, *std::move(victim), context, record.time.wall));
     else if (auto evidence = lines.read(record, *line))
       all.push_back(*std::move(evidence));
   }

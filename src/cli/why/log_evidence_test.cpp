@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catalog/catalog.hpp"
+#include "why/explanation.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -98,6 +99,47 @@ TEST(WhyLogEvidence, ReadsCrashes) {
   EXPECT_EQ(all[0].kind, why::Kind::crashed);
   EXPECT_EQ(why::pid_of(all[0]), 4242);
   EXPECT_THAT(all[1].finding.message, HasSubstr("general protection fault"));
+}
+
+TEST(WhyLogEvidence, AProcessThatBadMemoryEndedIsNamed) {
+  for (const std::string text : {"Sending SIGBUS to a: b:4242 due to hardware memory corruption",
+                                 "Killing a: b:4242 due to hardware memory corruption"}) {
+    const auto all = evidence_of_lines({"Memory failure: 0xb757589: " + text});
+    ASSERT_THAT(all, SizeIs(1)) << text;
+    EXPECT_EQ(why::pid_of(all[0]), 4242);
+    EXPECT_EQ(why::process_of(all[0]), "a: b");
+    why::Target target;
+    target.text = "4242";
+    target.pids = {4242};
+    const auto explanation = why::explain(all, target, catalog::builtin());
+    ASSERT_THAT(explanation.causes, SizeIs(1));
+    EXPECT_EQ(explanation.causes[0].certainty, why::Certainty::certain);
+    EXPECT_EQ(explanation.causes[0].end, FaultEnd::hardware);
+  }
+}
+
+TEST(WhyLogEvidence, ABadPageWithoutAProcessNamesNone) {
+  for (const std::string text : {"Sending SIGBUS to  due to ", "Killing python3:x due to hardware", "due to ",
+                                 "recovery action for dirty LRU page: Recovered"})
+    for (const auto& one : evidence_of_lines({"Memory failure: 0x1: " + text}))
+      EXPECT_EQ(why::pid_of(one), 0);
+}
+
+TEST(WhyLogEvidence, UncorrectedErrorsOfAModuleAreErrors) {
+  const auto all = evidence_of_lines(
+      {"EDAC MC3: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1)"});
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].finding.health, Health::failed);
+  EXPECT_EQ(all[0].finding.reason, "memory_uncorrected");
+}
+
+TEST(WhyLogEvidence, ALineThatNoCheckJudgesIsOnlySeen) {
+  const auto all =
+      evidence_of_lines({"EDAC MC0: 1 CE on mc#0csrow#3channel#1 (csrow:3 channel:1 page:0x12345)"});
+  ASSERT_THAT(all, SizeIs(1));
+  const auto explanation = why::explain(all, {}, catalog::builtin());
+  EXPECT_THAT(explanation.causes, IsEmpty());
+  EXPECT_THAT(explanation.seen, SizeIs(1));
 }
 
 TEST(WhyLogEvidence, AnXidOfAProgramIsNoDeviceError) {

@@ -61,9 +61,13 @@ Evidence of_member(const IncidentMember& member, const Incident& incident, const
   evidence.boots_ago = is_about_previous_boot(member.finding) ? 1 : 0;
   // What a check makes of a line is as old as the line.
   const bool has_line = find_attribute(member.finding.evidence, "line") != nullptr;
-  if (has_line) evidence.finding.last_seen = member.finding.since;
+  // A kill is an event, and a finding of checks that ran just now can be older only if it is one.
+  const bool is_old = member.finding.since + kJustNow < now;
+  const bool is_event =
+      has_line || evidence.kind == Kind::killed_for_memory || (is_old && source == kOfThisRun);
+  if (is_event) evidence.finding.last_seen = member.finding.since;
   evidence.holds_now =
-      incident.state != IncidentState::closed && !member.cleared && !is_record(member.finding) && !has_line;
+      incident.state != IncidentState::closed && !member.cleared && !is_record(member.finding) && !is_event;
   if (evidence.holds_now && member.finding.since + kJustNow >= now) evidence.finding.since = WallTime{};
   return evidence;
 }
@@ -80,9 +84,10 @@ std::string size_text(std::uint64_t bytes) {
   return std::to_string(bytes / kMebibyte) + " MiB";
 }
 
+// The counter has no time: the kill may be as old as the group.
 Evidence of_group(const host::KilledGroup& group) {
   Evidence evidence;
-  evidence.kind = Kind::killed_for_memory;
+  evidence.kind = Kind::state;
   evidence.source = "control group";
   Finding& finding = evidence.finding;
   finding.health = Health::degraded;
@@ -92,7 +97,7 @@ Evidence of_group(const host::KilledGroup& group) {
   finding.message =
       "The kernel killed " +
       (group.kills == 1 ? std::string("a process") : std::to_string(group.kills) + " processes") + " of " +
-      who + " for lack of memory" +
+      who + " for lack of memory since the group was created" +
       (group.limit_bytes ? "; its limit is " + size_text(*group.limit_bytes) : "") + ".";
   finding.evidence = {{"cgroup", group.path}, {"count", static_cast<std::int64_t>(group.kills)}};
   GpuUser user;
@@ -135,11 +140,25 @@ Evidence of_standing(const host::TaskState& task, const StandingText& standing) 
   return evidence;
 }
 
+// What the function of the kernel shows. Empty: the function does not show it.
+std::string_view meaning_of(std::string_view waits_in) {
+  static constexpr std::array<std::string_view, 3> kOfVfork{"kernel_clone", "_do_fork", "do_fork"};
+  static constexpr std::array<std::string_view, 3> kOfFreezer{"hrtimer_nanosleep", "__refrigerator",
+                                                              "do_freezer_trap"};
+  static constexpr std::array<std::string_view, 13> kOfDevices{
+      "rpc_",  "nfs",  "io_schedule", "wait_on_page", "folio_wait", "wait_io",     "blk_",
+      "jbd2_", "xfs_", "ext4_",       "ceph_",        "fuse_",      "request_wait"};
+  if (is_one_of(kOfVfork, waits_in)) return ": it waits for a process that it started with vfork";
+  if (is_one_of(kOfFreezer, waits_in)) return "; its control group is probably frozen";
+  const auto is_in = [&](std::string_view part) { return waits_in.find(part) != std::string_view::npos; };
+  return std::ranges::any_of(kOfDevices, is_in) ? ": it waits for a disk or a file server" : "";
+}
+
 Evidence of_blocked(const host::BlockedTask& blocked) {
   const std::string place = blocked.waits_in.empty() ? "" : " in " + blocked.waits_in;
-  return of_standing(blocked.task, {Kind::blocked, "task_hung",
-                                    "is blocked in the kernel" + place +
-                                        ": it waits for a disk, a file server or a driver"});
+  return of_standing(blocked.task,
+                     {Kind::blocked, "task_hung",
+                      "is blocked in the kernel" + place + std::string(meaning_of(blocked.waits_in))});
 }
 
 bool is_of_pids(const host::TaskState& task, const why::Target& target) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -16,6 +17,9 @@
 #include "why/evidence.hpp"
 
 namespace autopilot::cli {
+
+// The source of findings of checks that ran just now, without an agent.
+inline constexpr std::string_view kOfThisRun = "check";
 
 // Evidence in the members of incidents, each a finding or a record of a driver. `now`: time of the last run;
 // a finding that began then has no time. `source`: "checks", "agent", "journal of the agent". Incidents that

@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "catalog/catalog.hpp"
+#include "cli/why/log_evidence.hpp"
 #include "host/files/files.hpp"
 #include "tests/support/host/test_folder.hpp"
+#include "why/explanation.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -56,6 +59,24 @@ TEST(WhyStateEvidence, AFindingOfALineIsAsOldAsTheLine) {
   EXPECT_EQ(all[0].finding.last_seen, finding.since);
 }
 
+TEST(WhyStateEvidence, AnOldFindingOfThisRunIsAnEventOfItsTime) {
+  Finding finding = finding_at(kReadAt - std::chrono::hours{22}, "filesystem_error");
+  finding.last_seen = kReadAt;
+  const auto all = evidence_in(std::vector{incident_of(finding)}, std::string(kOfThisRun), kReadAt, {});
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(why::last_of(all[0]), finding.since);
+  EXPECT_FALSE(all[0].holds_now);
+  EXPECT_TRUE(evidence_in(std::vector{incident_of(finding)}, "agent", kReadAt, {}).at(0).holds_now);
+}
+
+TEST(WhyStateEvidence, AKillIsAsOldAsItsTime) {
+  Finding finding = finding_at(kReadAt - std::chrono::seconds{500}, std::string(kMachineMemory));
+  finding.last_seen = kReadAt;
+  const auto all = evidence_in(std::vector{incident_of(finding)}, "agent", kReadAt, {});
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(why::last_of(all[0]), finding.since);
+}
+
 TEST(WhyStateEvidence, AClosedIncidentDoesNotHoldAndEndsWithTheWindow) {
   const std::vector closed{
       incident_of(finding_at(kReadAt - std::chrono::hours{5}, "gpu_lost"), IncidentState::closed)};
@@ -94,6 +115,21 @@ TEST(WhyStateEvidence, CountersOfGroupsNameTheJob) {
   EXPECT_THAT(all[0].finding.message, HasSubstr("1024 MiB"));
 }
 
+TEST(WhyStateEvidence, ACounterWithoutATimeIsAtMostAPossibleCause) {
+  host::KilledGroups groups;
+  groups.groups.push_back({.path = "/slurm/job_4711", .kills = 2, .limit_bytes = {}, .owner = {}});
+  groups.groups[0].owner.job = "slurm 4711";
+  const auto of_machine = why::explain(evidence_in(groups), {}, catalog::builtin());
+  EXPECT_THAT(of_machine.causes, IsEmpty());
+  EXPECT_THAT(of_machine.seen, SizeIs(1));
+  why::Target job;
+  job.text = "4711";
+  job.owners = {groups.groups[0].owner};
+  const auto of_job = why::explain(evidence_in(groups), job, catalog::builtin());
+  ASSERT_THAT(of_job.causes, SizeIs(1));
+  EXPECT_EQ(of_job.causes[0].certainty, why::Certainty::possible);
+}
+
 host::TaskState task_of(std::int64_t pid, char state) {
   host::TaskState task;
   task.pid = pid;
@@ -120,6 +156,21 @@ TEST(WhyStateEvidence, AProcessIsBlockedIfItDidNotRunBetweenTheReadings) {
   EXPECT_THAT(all[0].finding.message, HasSubstr("in rpc_wait_bit_killable"));
   readings.now.blocked[0].switches = 11;
   EXPECT_THAT(evidence_in(readings, target_of(7), host::Files(folder.path())), IsEmpty());
+}
+
+TEST(WhyStateEvidence, AFrozenProcessAndAParentOfVforkWaitForNoDevice) {
+  const host::TestFolder folder;
+  for (const auto& [place, meaning] :
+       {std::pair("hrtimer_nanosleep", "frozen"), std::pair("kernel_clone", "vfork"),
+        std::pair("some_function", "in some_function.")}) {
+    TaskReadings readings;
+    readings.before.blocked.push_back({.task = task_of(7, 'D'), .switches = 10, .waits_in = place});
+    readings.now = readings.before;
+    const auto all = evidence_in(readings, target_of(7), host::Files(folder.path()));
+    ASSERT_THAT(all, SizeIs(1));
+    EXPECT_THAT(all[0].finding.message, HasSubstr(meaning));
+    EXPECT_THAT(all[0].finding.message, ::testing::Not(HasSubstr("disk")));
+  }
 }
 
 TEST(WhyStateEvidence, OfTheMachineOnlyStoppedProcessesOfJobsCount) {
