@@ -45,7 +45,7 @@ struct HeldJob {
   // A new attempt forgets the validations after the one before.
   void note_nodes(const JobRecord& record);
   // Full texts are kept of kDetailed nodes only, and of none that passed. False: the job did not run there,
-  // or a later validation of the node is known. One that ended before this attempt began is not kept.
+  // or a later validation of the node is known. A result from before this attempt is not kept.
   [[nodiscard]] bool take_validation(const ValidationRecord& record);
   static constexpr std::size_t kDetailed = 32;
   // nullopt: there is no validation. While the job runs, of nodes that left it only: others may have their
