@@ -107,8 +107,8 @@ class JobValidationsTest(unittest.TestCase):
         harness.wait_until(lambda: controller.metric("autopilot_controller_history_written_total") >= 2, "history has it", 60)
         code, out, errors = harness.run("nodes", "history", "gpu-2", "--history", self.history, "-o", "json")
         self.assertEqual(code, 0, out + errors)
-        records = json.loads(out)["records"]
-        self.assertEqual([(one["type"], one["id"], one["verdict"]) for one in records], [("validation", "gpu-2/6f1c", "failed")])
+        records = [one for one in json.loads(out)["records"] if one["type"] == "validation"]
+        self.assertEqual([(one["id"], one["verdict"]) for one in records], [("gpu-2/6f1c", "failed")])
 
     def test_a_history_that_cannot_be_written_stops_nothing(self):
         controller = self.start("/proc/none/history.db")
