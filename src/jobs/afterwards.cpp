@@ -35,6 +35,7 @@ std::string advice_text(const Afterwards& afterwards) {
   if (afterwards.failed == 0 || afterwards.nodes < 2) return {};
   if (afterwards.failed * 2 > afterwards.nodes)
     return "; more than half of the nodes failed: look for their common cause before a restart";
+  if (!afterwards.has_most_verdicts()) return "; no advice before three of four nodes passed or failed";
   return "; restart without " + named(afterwards, ValidationVerdict::failed, afterwards.failed, false);
 }
 

@@ -21,6 +21,8 @@ struct Afterwards {
   std::string cause;  // probable cause of the failure of the job; empty: the validations give none
 
   [[nodiscard]] int validated() const { return passed + failed + unknown; }
+  // Passed or failed on at least three of four nodes: enough for a cause and advice.
+  [[nodiscard]] bool has_most_verdicts() const { return 4 * (passed + failed) >= 3 * nodes; }
 };
 
 // "2 of 16 nodes not as good as before: node-7 (network.rdma: ...), node-9 (...); restart without node-7,

@@ -89,6 +89,18 @@ TEST(JobAfterwards, unknown_and_missing_nodes_are_not_counted_as_good) {
       "result");
 }
 
+TEST(JobAfterwards, one_result_of_many_is_no_cause_of_the_failure) {
+  EndedJobBrain job(16);
+  job.validate(3, ValidationVerdict::failed);
+  EXPECT_EQ(job.text(),
+            "1 of 16 nodes not as good as before: node-3 (network.rdma: mlx5_0 port 1: the port is down); 15 "
+            "nodes without a result; no advice before three of four nodes passed or failed");
+  for (int number = 4; number < 15; ++number)
+    job.validate(number, ValidationVerdict::passed);
+  EXPECT_THAT(job.text(),
+              HasSubstr("probable cause of the failure: network.rdma on node-3; restart without"));
+}
+
 TEST(JobAfterwards, a_fault_of_most_nodes_is_not_blamed_on_them) {
   EndedJobBrain job(3);
   for (const int number : {0, 1})
@@ -100,6 +112,7 @@ TEST(JobAfterwards, a_fault_of_most_nodes_is_not_blamed_on_them) {
 
 TEST(JobAfterwards, a_complete_job_has_no_cause_of_failure) {
   EndedJobBrain job(2, Outcome::completed);
+  job.validate(0, ValidationVerdict::passed);
   job.validate(1, ValidationVerdict::failed);
   EXPECT_EQ(job.afterwards()->cause, "");
   EXPECT_THAT(job.text(), HasSubstr("restart without node-1"));
@@ -153,6 +166,28 @@ TEST(JobAfterwards, the_next_attempt_begins_without_results) {
   job.validate(1, ValidationVerdict::failed);
   job.brain().add(job_on(2, kBegin + 1h, 2));
   EXPECT_FALSE(job.afterwards());
+}
+
+TEST(JobAfterwards, a_late_result_of_an_attempt_is_not_counted_for_the_next) {
+  EndedJobBrain job(2);
+  Brain& brain = job.brain();
+  brain.add(job_on(2, kBegin + 1h, 2));
+  brain.add(validated(0, ValidationVerdict::failed, kBegin + 59min));
+  brain.add(validated(1, ValidationVerdict::unknown, kBegin + 1h + 5s));
+  EXPECT_FALSE(job.afterwards());
+  brain.add(JobEndRecord{.time = kBegin + 2h, .job = kLlama, .outcome = Outcome::failed});
+  EXPECT_FALSE(job.afterwards());
+}
+
+// An agent validates as soon as its node is free; the job ends when all nodes reported their end.
+TEST(JobAfterwards, a_result_before_the_end_is_known_counts_after_it) {
+  Brain brain;
+  brain.advance(kBegin);
+  brain.add(job_on(2, kBegin));
+  brain.add(validated(0, ValidationVerdict::passed, kBegin + 1h));
+  EXPECT_FALSE(brain.report(kLlama).value().afterwards);
+  brain.add(JobEndRecord{.time = kBegin + 1h + 10min, .job = kLlama, .outcome = Outcome::failed});
+  EXPECT_EQ(brain.report(kLlama).value().afterwards->passed, 1);
 }
 
 TEST(JobAfterwards, details_are_bounded_and_numbers_are_not) {

@@ -7,8 +7,17 @@
 namespace autopilot::jobs {
 namespace {
 
+// The end of a job becomes known after its first nodes were validated; with a lost node, 10 minutes later.
+constexpr Duration kEndIsLate = std::chrono::minutes(15);
+
 bool has_text(const ValidationRecord& record) {
   return !record.text.empty() || !record.failed.empty();
+}
+
+// While the job runs on a node, or long before its end, a result is that of the attempt before.
+bool is_after(const JobReport& report, const ValidationRecord& record) {
+  const bool has_left = !std::ranges::binary_search(report.nodes, record.node);
+  return has_left || (report.ended && record.time >= *report.ended - kEndIsLate);
 }
 
 int& count_of(Afterwards& after, ValidationVerdict verdict) {
@@ -23,11 +32,14 @@ int& count_of(Afterwards& after, ValidationVerdict verdict) {
   return after.unknown;
 }
 
-// A single node that failed, of a job that failed for no reason of its own.
+// A single node that failed, of a job that failed for no reason of its own. Without most results, another
+// node may have failed as well.
 std::string probable_cause(const JobReport& report, const Afterwards& after) {
   const bool has_failed = report.outcome == Outcome::failed || report.failure;
   const bool is_own = report.failure && report.failure->kind == FailureKind::application;
-  if (!has_failed || is_own || after.failed != 1 || after.not_passed.front().failed.empty()) return {};
+  if (!has_failed || is_own || !after.has_most_verdicts() || after.failed != 1 ||
+      after.not_passed.front().failed.empty())
+    return {};
   return after.not_passed.front().failed.front().check + " on " + after.not_passed.front().node;
 }
 
@@ -78,6 +90,7 @@ void HeldJob::note_nodes(const JobRecord& record) {
   if (record.attempt != report.state.attempt || report.ended) {
     nodes.clear();
     validations.clear();
+    attempt_began = record.time;
   }
   for (const RankRecord& rank : record.ranks)
     nodes.insert(rank.node);
@@ -85,6 +98,7 @@ void HeldJob::note_nodes(const JobRecord& record) {
 
 bool HeldJob::take_validation(const ValidationRecord& record) {
   if (!nodes.contains(record.node)) return false;
+  if (record.time < attempt_began) return true;
   const auto known = validations.find(record.node);
   if (known != validations.end() && record.time < known->second.time) return false;
   if (known != validations.end()) validations.erase(known);
@@ -106,14 +120,17 @@ bool HeldJob::take_validation(const ValidationRecord& record) {
 }
 
 std::optional<Afterwards> HeldJob::afterwards() const {
-  if (validations.empty()) return std::nullopt;
   Afterwards after{.nodes = static_cast<int>(nodes.size())};
+  std::vector<const ValidationRecord*> counted;
   for (const auto& [node, one] : validations)
-    ++count_of(after, one.verdict);
+    if (is_after(report, one)) counted.push_back(&one);
+  if (counted.empty()) return std::nullopt;
+  for (const ValidationRecord* one : counted)
+    ++count_of(after, one->verdict);
   for (const ValidationVerdict verdict : {ValidationVerdict::failed, ValidationVerdict::unknown})
-    for (const auto& [node, one] : validations)
-      if (one.verdict == verdict && after.not_passed.size() < Afterwards::kMostShown)
-        after.not_passed.push_back(one);
+    for (const ValidationRecord* one : counted)
+      if (one->verdict == verdict && after.not_passed.size() < Afterwards::kMostShown)
+        after.not_passed.push_back(*one);
   after.cause = probable_cause(report, after);
   return after;
 }

@@ -26,6 +26,7 @@ struct HeldJob {
   std::map<std::string, WallTime> offered;
   // Nodes of this attempt, also nodes that left it.
   std::set<std::string, std::less<>> nodes;
+  WallTime attempt_began{};
   std::map<std::string, ValidationRecord, std::less<>> validations;  // by node; see take_validation
   bool is_in_engine = false;
   bool is_changed = true;
@@ -44,10 +45,11 @@ struct HeldJob {
   // A new attempt forgets the validations after the one before.
   void note_nodes(const JobRecord& record);
   // Full texts are kept of kDetailed nodes only, and of none that passed. False: the job did not run there,
-  // or a later validation of the node is known.
+  // or a later validation of the node is known. A result from before this attempt is not kept.
   [[nodiscard]] bool take_validation(const ValidationRecord& record);
   static constexpr std::size_t kDetailed = 32;
-  // nullopt: there is no validation.
+  // nullopt: there is no validation. While the job runs, of nodes that left it only: others may have their
+  // result of the attempt before.
   [[nodiscard]] std::optional<Afterwards> afterwards() const;
 
   // Takes over what an earlier brain knew of the job. Returns its open findings, unconfirmed.

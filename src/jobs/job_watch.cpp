@@ -163,6 +163,10 @@ void JobWatch::minute(WallTime end) {
     step_s_ = fold_period(rhythm->period_s, slow_.usual_step_s().value_or(*first_period_s_));
     if (work_.confirms(std::log(*step_s_), WorkRate::of_minute(context(), end)))
       minute.steps.step_s = step_s_;
+    if (work_.has_begun_anew()) {
+      first_period_s_ = step_s_;
+      slow_.forget_pace();
+    }
   }
   bool is_explained = false;
   for (const SlowCase& found : slow_.minute(context(), minute)) {

@@ -79,11 +79,15 @@ void SlowWatch::start(const JobContext& job, bool has_equal_ranks) {
   loads_.clear();
   has_clustered_ = false;
   regression_.interrupt();
-  if (!has_equal_ranks) regression_ = RegressionDetector(regression_options(options_));
+  if (!has_equal_ranks) forget_pace();
   roles_ = options_.uses_roles ? of_members(job, find_roles(job.record, nullptr, {})) : all_equal(job);
   nic_rows_ = count_nic_rows(job);
   peers_.regroup(job.members, job.fleet, roles_);
   network_.start(job.members, job.fleet);
+}
+
+void SlowWatch::forget_pace() {
+  regression_ = RegressionDetector(regression_options(options_));
 }
 
 void SlowWatch::add(const CollectivesRecord& record) {

@@ -36,6 +36,8 @@ class SlowWatch {
 
   // A new attempt. What was learned of step times is kept if the ranks are equal.
   void start(const JobContext& job, bool has_equal_ranks);
+  // The steps do other work: what was learned of their times does not hold.
+  void forget_pace();
   void add(const CollectivesRecord& record);
 
   // One minute: `steps` ended in it, collectives were started at this pace; is_training: no other phase, no

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "jobs/detectors/series.hpp"
@@ -66,23 +67,50 @@ void WorkRate::start() {
   *this = WorkRate{};
 }
 
-std::optional<double> WorkRate::of_minute(const JobContext& job, WallTime end) {
-  if (const auto rate = rate_of_gpus(job, Metric::gpu_nvlink_bytes_s, kLeastBytes, end)) return rate;
-  if (const auto rate = rate_of_nics(job, end)) return rate;
-  return rate_of_gpus(job, Metric::gpu_tensor, kLeastTensor, end);
+std::optional<WorkRate::Rate> WorkRate::of_minute(const JobContext& job, WallTime end) {
+  if (const auto rate = rate_of_gpus(job, Metric::gpu_nvlink_bytes_s, kLeastBytes, end))
+    return Rate{Source::nvlink, *rate};
+  if (const auto rate = rate_of_nics(job, end)) return Rate{Source::nics, *rate};
+  if (const auto rate = rate_of_gpus(job, Metric::gpu_tensor, kLeastTensor, end))
+    return Rate{Source::tensor, *rate};
+  return std::nullopt;
 }
 
-bool WorkRate::confirms(double log_period, std::optional<double> log_rate) {
-  if (!log_rate) return true;
-  if (!rates_.empty()) push_bounded(changes_, *log_rate - rates_.back(), kRemembered);
-  push_bounded(rates_, *log_rate, kNewest);
-  if (rates_.size() < kNewest) return true;
-  const double work = log_period + middle_of(rates_);
-  if (work_.size() >= kLeastKnown) {
-    const double tolerance = std::max(kLeastTolerance, kSigmasOfChange * sigma_of(changes_));
-    if (std::abs(work - middle_of(work_)) > tolerance) return false;
+bool WorkRate::lasts(Memory& memory, double work, double tolerance) {
+  if (!memory.refuted.empty() && std::abs(work - middle_of(memory.refuted)) > tolerance)
+    memory.refuted.clear();
+  memory.refuted.push_back(work);
+  return memory.refuted.size() >= kLasting;
+}
+
+void WorkRate::begin_anew(Source source) {
+  const auto at = static_cast<std::size_t>(source);
+  Memory kept = std::move(memories_[at]);
+  start();
+  kept.work = std::move(kept.refuted);
+  kept.refuted.clear();
+  memories_[at] = std::move(kept);
+  has_begun_anew_ = true;
+}
+
+bool WorkRate::confirms(double log_period, const std::optional<Rate>& rate) {
+  has_begun_anew_ = false;
+  if (!rate) return true;
+  Memory& memory = memories_[static_cast<std::size_t>(rate->source)];
+  if (!memory.rates.empty()) push_bounded(memory.changes, rate->log_rate - memory.rates.back(), kRemembered);
+  push_bounded(memory.rates, rate->log_rate, kNewest);
+  if (memory.rates.size() < kNewest) return true;
+  const double work = log_period + middle_of(memory.rates);
+  if (memory.work.size() >= kLeastKnown) {
+    const double tolerance = std::max(kLeastTolerance, kSigmasOfChange * sigma_of(memory.changes));
+    if (std::abs(work - middle_of(memory.work)) > tolerance) {
+      if (!lasts(memory, work, tolerance)) return false;
+      begin_anew(rate->source);
+      return true;
+    }
   }
-  push_bounded(work_, work, kRemembered);
+  memory.refuted.clear();
+  push_bounded(memory.work, work, kRemembered);
   return true;
 }
 

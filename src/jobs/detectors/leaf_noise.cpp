@@ -7,28 +7,44 @@ namespace autopilot::jobs {
 namespace {
 
 constexpr std::size_t kLeastPorts = 3;
-// Retransmissions spread to the ports that exchange data with a faulty port; these have far fewer.
+// Retransmissions spread to the ports that exchange data with a faulty port; these have far fewer. Ports
+// with far fewer errors than the worst one have faults of their own, or none.
 constexpr float kSecondaryNoise = 0.2F;
+
+// Rates of one port, or the highest of a leaf.
+struct PortNoise {
+  float errors = 0, retransmits = 0;
+  void raise_to(float of_errors, float of_retransmits) {
+    errors = std::max(errors, of_errors);
+    retransmits = std::max(retransmits, of_retransmits);
+  }
+};
 
 // What is counted of one port.
 struct Noise {
   bool has_errors = false, retransmits = false;
-  float rate = 0;  // of retransmissions
+  PortNoise rate;
 };
 
 Noise noise_of(const PortSigns& sign, NoiseSpan span) {
-  if (span == NoiseSpan::lasting) return {sign.errors.holds, sign.retransmits.holds, sign.retransmits.recent};
-  return {sign.errors.recent > 0, sign.retransmits.recent > 0, sign.retransmits.recent};
+  const PortNoise rate{sign.errors.recent, sign.retransmits.recent};
+  if (span == NoiseSpan::lasting) return {sign.errors.holds, sign.retransmits.holds, rate};
+  return {rate.errors > 0, rate.retransmits > 0, rate};
 }
 
 Noise noise_of(const NoisyPort& port, NoiseSpan span) {
-  if (span == NoiseSpan::lasting) return {port.holds_errors, port.holds_retransmits, port.retransmits};
-  return {port.errors > 0, port.retransmits > 0, port.retransmits};
+  const PortNoise rate{port.errors, port.retransmits};
+  if (span == NoiseSpan::lasting) return {port.holds_errors, port.holds_retransmits, rate};
+  return {rate.errors > 0, rate.retransmits > 0, rate};
 }
 
-bool counts(const Noise& noise, float most) {
-  const bool is_secondary = noise.rate > 0 && noise.rate < kSecondaryNoise * most;
-  return noise.has_errors || (noise.retransmits && !is_secondary);
+bool is_secondary(float rate, float most) {
+  return rate > 0 && rate < kSecondaryNoise * most;
+}
+
+bool counts(const Noise& noise, const PortNoise& most) {
+  return (noise.has_errors && !is_secondary(noise.rate.errors, most.errors)) ||
+         (noise.retransmits && !is_secondary(noise.rate.retransmits, most.retransmits));
 }
 
 }  // namespace
@@ -43,15 +59,15 @@ bool LeafNoise::is_of_lone_node() const {
 
 NoiseOfLeaves noise_of_leaves(const NetworkLayout& layout, std::span<const PortSigns> signs,
                               std::span<const NoisyPort> elsewhere, NoiseSpan span) {
-  std::map<std::string_view, float> most;  // retransmissions of one port
+  std::map<std::string_view, PortNoise> most;
   for (const std::vector<std::uint32_t>& node : layout.nodes) {
-    float& of_leaf = most[layout.ports[node.front()].leaf];
+    PortNoise& of_leaf = most[layout.ports[node.front()].leaf];
     for (const std::uint32_t port : node)
-      of_leaf = std::max(of_leaf, signs[port].retransmits.recent);
+      of_leaf.raise_to(signs[port].errors.recent, signs[port].retransmits.recent);
   }
   for (const NoisyPort& port : elsewhere)
     if (const auto found = most.find(port.leaf); found != most.end())
-      found->second = std::max(found->second, port.retransmits);
+      found->second.raise_to(port.errors, port.retransmits);
   NoiseOfLeaves leaves;
   for (const std::vector<std::uint32_t>& node : layout.nodes) {
     const NetworkPort& first = layout.ports[node.front()];

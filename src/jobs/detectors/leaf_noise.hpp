@@ -36,8 +36,8 @@ enum class NoiseSpan : std::uint8_t {
   recent,   // in one of them
 };
 
-// By the name of the leaf; the names are those of `layout`. Ports that only retransmit far less than the
-// worst port of the leaf exchange data with it, and are not counted.
+// By the name of the leaf; the names are those of `layout`. Ports whose errors and
+// retransmissions are far fewer than those of the worst port of the leaf are not counted.
 [[nodiscard]] NoiseOfLeaves noise_of_leaves(const NetworkLayout& layout, std::span<const PortSigns> signs,
                                             std::span<const NoisyPort> elsewhere, NoiseSpan span);
 

@@ -21,6 +21,8 @@ constexpr double kFabricShare = 0.5;
 constexpr double kRailShare = 0.2;
 // Retransmissions spread to the ports that exchange data with a faulty port; these have far fewer.
 constexpr float kSecondary = 0.2F;
+// The other ports of a faulty leaf reach their limits within this time; minutes.
+constexpr std::uint8_t kLongestHold = 5;
 
 Evidence port_evidence(std::string_view signal, std::string text, WallTime time, double value, double peers) {
   Evidence evidence;
@@ -141,8 +143,13 @@ std::string share_text(std::size_t count, std::size_t all, const NetworkLayout::
 // Findings of leaves, and the ports that they explain.
 class LeafJudge {
  public:
-  LeafJudge(const NetworkMinute& minute, std::span<const NoisyPort> elsewhere)
-      : minute_(minute), explained_(minute.signs.size(), false), held_(minute.signs.size(), false) {
+  // `lasting`: for how many minutes before each port had a fault that no leaf explained.
+  LeafJudge(const NetworkMinute& minute, std::span<const NoisyPort> elsewhere,
+            std::span<const std::uint8_t> lasting)
+      : minute_(minute),
+        lasting_(lasting),
+        explained_(minute.signs.size(), false),
+        held_(minute.signs.size(), false) {
     std::set<std::string_view> names;
     for (const NetworkLayout::Leaf& leaf : minute.layout.leaves) {
       names.insert(leaf.name);
@@ -224,13 +231,13 @@ class LeafJudge {
     return text + "on " + std::to_string(noisy.nodes.size()) + " nodes";
   }
 
-  // The ports of a faulty leaf reach their limits one after the other: the first one is not a faulty port.
+  // The ports of a faulty leaf reach their limits one after the other: the first one is not a faulty port,
+  // unless it stays the only one.
   void hold_ports(std::span<const NoisyPort> elsewhere) {
     for (const auto& [name, noisy] :
          noise_of_leaves(minute_.layout, minute_.signs, elsewhere, NoiseSpan::recent))
-      if (noisy.is_of_leaf() || noisy.is_of_lone_node())
-        for (const std::uint32_t port : noisy.ports)
-          held_[port] = true;
+      for (const std::uint32_t port : noisy.ports)
+        held_[port] = (noisy.is_of_leaf() && lasting_[port] < kLongestHold) || noisy.is_of_lone_node();
   }
 
   void join_leaves(std::size_t all) {
@@ -247,6 +254,7 @@ class LeafJudge {
   }
 
   const NetworkMinute& minute_;
+  std::span<const std::uint8_t> lasting_;
   std::map<std::string, NetworkFinding> leaves_, congested_;
   std::vector<bool> explained_, held_;
 };
@@ -304,7 +312,7 @@ void add_ports(const NetworkMinute& minute, const LeafJudge& leaves, std::vector
 class NetworkDetector::State {
  public:
   explicit State(std::vector<NetworkPort> ports)
-      : layout_(make_layout(std::move(ports))), histories_(layout_) {}
+      : layout_(make_layout(std::move(ports))), histories_(layout_), lasting_(layout_.ports.size(), 0) {}
 
   std::vector<NetworkFinding> add(std::span<const PortMinute> given, WallTime time,
                                   std::span<const NoisyPort> elsewhere) {
@@ -313,7 +321,8 @@ class NetworkDetector::State {
     const std::vector<PortSigns> signs = histories_.add(layout_, minutes);
     const NetworkMinute minute{layout_, minutes, signs, time};
     noisy_ = noisy_ports(layout_, signs);
-    LeafJudge leaves(minute, elsewhere);
+    LeafJudge leaves(minute, elsewhere, lasting_);
+    note_lasting(signs, leaves);
     std::vector<NetworkFinding> findings;
     add_ports(minute, leaves, findings);
     leaves.move_findings(findings);
@@ -324,8 +333,18 @@ class NetworkDetector::State {
   [[nodiscard]] const std::vector<NoisyPort>& noisy() const { return noisy_; }
 
  private:
+  void note_lasting(const std::vector<PortSigns>& signs, const LeafJudge& leaves) {
+    for (std::uint32_t port = 0; port < signs.size(); ++port) {
+      const bool lasts =
+          (signs[port].errors.holds || signs[port].retransmits.holds) && !leaves.explains(port);
+      const int minutes = lasts ? std::min(lasting_[port] + 1, int{kLongestHold}) : 0;
+      lasting_[port] = static_cast<std::uint8_t>(minutes);
+    }
+  }
+
   NetworkLayout layout_;
   PortHistories histories_;
+  std::vector<std::uint8_t> lasting_;  // see LeafJudge; at most kLongestHold
   std::vector<NoisyPort> noisy_;
 };
 

@@ -82,8 +82,8 @@ class NetworkDetector {
   // A complete minute that ends at `time`: one entry for each port, in the order of the constructor; missing
   // entries are unknown. `elsewhere`: noisy ports below the same leaves, on nodes without a rank of the job.
   // Returns what holds after this minute, by fault, then by port. While faults of ports add up to one of a
-  // leaf or of the fabric, or may still do so, the ports are not reported by themselves. O(ports *
-  // log(ports)).
+  // leaf or of the fabric, or for some minutes may still do so, the ports are not reported by themselves.
+  // O(ports * log(ports)).
   [[nodiscard]] std::vector<NetworkFinding> add(std::span<const PortMinute> minutes, WallTime time,
                                                 std::span<const NoisyPort> elsewhere = {});
   // The job's own, after the last minute. Without those of unknown leaves.

@@ -185,6 +185,29 @@ TEST(Network, the_first_port_of_a_faulty_leaf_is_not_accused) {
   expect_one(fleet.pass(1), NetworkFault::leaf, "leaf leaf-1");
 }
 
+// Two ports of the leaf have errors in one minute of four.
+int accused_minutes(PortFleet& fleet, float errors_of_others, int minutes) {
+  int accused = 0;
+  for (int minute = 0; minute < minutes; ++minute) {
+    fleet.at(9, 1).errors = fleet.at(10, 2).errors = minute % 4 == 0 ? errors_of_others : 0;
+    const auto found = fleet.pass();
+    accused += found.size() == 1 && to_string(found[0].culprit) == "mlx5_0 of gpu-8" ? 1 : 0;
+  }
+  return accused;
+}
+
+TEST(Network, a_port_with_errors_is_accused_beside_ports_with_far_fewer) {
+  PortFleet fleet(32);
+  fleet.at(8, 0).errors = 5000;
+  EXPECT_EQ(accused_minutes(fleet, 12, 60), 58);
+}
+
+TEST(Network, a_port_whose_errors_last_is_not_held_for_ever) {
+  PortFleet fleet(32);
+  fleet.at(8, 0).errors = 50;
+  EXPECT_EQ(accused_minutes(fleet, 40, 60), 53);
+}
+
 TEST(Network, the_last_port_of_a_leaf_that_recovers_is_not_accused) {
   PortFleet fleet(32);
   for (int rail = 0; rail < 3; ++rail)
