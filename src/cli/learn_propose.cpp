@@ -42,7 +42,8 @@ std::optional<learning::MetricLimit> limit_in_catalog(std::string_view check, st
   if (!limit) return std::nullopt;
   const catalog::Threshold* threshold = facts.threshold(limit->threshold);
   if (threshold == nullptr) return std::nullopt;
-  return learning::MetricLimit{std::string(limit->threshold), threshold->value, limit->whole};
+  return learning::MetricLimit{std::string(limit->threshold), threshold->value, limit->whole,
+                               limit->is_share};
 }
 
 // "learning::lemon_list" names a node "cluster/node", or "node" without a cluster; place_text has "/node"
