@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdint>
-#include <limits>
 #include <unistd.h>
 #include <utility>
 #include <variant>
@@ -13,8 +11,6 @@
 #include "cli/output/print.hpp"
 #include "cli/report_history.hpp"
 #include "cli/settings.hpp"
-#include "core/parse.hpp"
-#include "host/files/files.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -23,23 +19,6 @@ Error with_store_cure(Error error) {
   if (error.code == Errc::denied)
     error.what += "; the folder belongs to the user of the agent: use sudo, or name another with --store";
   return error;
-}
-
-bool is_user_name(std::string_view text) {
-  constexpr std::size_t most_bytes = 64;
-  return !text.empty() && text.size() <= most_bytes && text.front() != '-' &&
-         std::ranges::all_of(text, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                  c == '-' || c == '.' || c == '@';
-         });
-}
-
-// Who logged in, also below su and sudo; empty: unknown.
-std::string login_user() {
-  const auto text = host::Files().read("/proc/self/loginuid", 32);
-  const auto user = text ? parse_number<std::uint32_t>(*text) : std::nullopt;
-  if (!user || *user == 0 || *user == std::numeric_limits<std::uint32_t>::max()) return {};
-  return "user " + std::to_string(*user);
 }
 
 }  // namespace
@@ -103,10 +82,8 @@ Result<std::vector<learning::Measurement>> read_measurements(const std::string& 
 
 std::string calling_user() {
   const auto variables = environment();
-  if (std::string user = variable(variables, "SUDO_USER"); is_user_name(user)) return user;
-  const std::string logged_in = ::geteuid() == 0 ? login_user() : "";
-  if (!logged_in.empty()) return logged_in;
-  if (std::string user = variable(variables, "USER"); is_user_name(user)) return user;
+  for (const char* name : {"SUDO_USER", "USER"})
+    if (std::string user = variable(variables, name); !user.empty()) return user;
   return "user " + std::to_string(::geteuid());
 }
 
