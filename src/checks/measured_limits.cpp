@@ -39,7 +39,7 @@ std::optional<RateLimit> rate_limit(const catalog::Catalog& facts, std::string_v
   const catalog::GpuModel* model = facts.gpu_model(gpu_model);
   const auto whole = model != nullptr && model->peaks ? found->whole(*model->peaks) : std::nullopt;
   if (!whole || *whole <= 0) return std::nullopt;
-  return RateLimit{found->threshold, *whole};
+  return RateLimit{found->threshold, *whole, true};
 }
 
 }  // namespace autopilot::checks

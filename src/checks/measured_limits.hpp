@@ -26,6 +26,7 @@ struct MeasuredLimit {
 struct RateLimit {
   std::string_view threshold;
   double whole = 1;
+  bool is_share = false;  // of the nominal rate `whole`
 };
 [[nodiscard]] std::optional<RateLimit> rate_limit(const catalog::Catalog& facts, std::string_view check,
                                                   std::string_view metric, std::string_view gpu_model);

@@ -21,11 +21,24 @@ namespace {
 
 constexpr std::string_view kGzip = "\x1f\x8b";
 
+// libpq has no code for an error of a connection, only its text.
+std::string connection_cure(std::string_view text) {
+  if (text.find("FATAL: database \"") != std::string_view::npos && text.ends_with("\" does not exist"))
+    return "; create the database, or correct its name";
+  if (text.ends_with("server does not support SSL, but SSL was required"))
+    return "; enable TLS on the server, or choose another sslmode";
+  return {};
+}
+
 Error with_database_cure(Error error) {
   if (error.code == Errc::not_found)
     error.what +=
         "; no agent has written history there yet. Set history.path of the agent to this database, or import "
         "an export into it";
+  if (const std::string cure = connection_cure(error.what); !cure.empty()) {
+    error.what += cure;
+    return error;
+  }
   if (error.code == Errc::denied)
     error.what += "; grant the role what docs/reference/history.md lists, or give its password in PGPASSFILE";
   if (error.code == Errc::unavailable) error.what += "; check that the server runs, and try again";

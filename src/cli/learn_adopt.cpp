@@ -89,9 +89,17 @@ bool is_shown(const Version& version, const std::string& what) {
   return version.state() == ProposalState::adopted || version.state() == ProposalState::canary;
 }
 
+// malformed: there are files, and none can be used.
+Result<std::vector<Version>> read_readable(const agent::VersionStore& store) {
+  auto versions = TRY(read_versions(store));
+  if (versions.empty() && !TRY(store.read()).problems.empty())
+    return fail(Errc::malformed, "none of the files in " + store.folder() + " can be used");
+  return versions;
+}
+
 Result<VersionList> list_versions(const ShowOptions& options, const LearnFiles& files) {
   const WallTime now = learn_now();
-  const auto versions = TRY(read_versions(agent::VersionStore(files.store)));
+  const auto versions = TRY(read_readable(agent::VersionStore(files.store)));
   const auto measured = TRY(measured_since(versions, files, now));
   const auto view_of = [&](const Version& version) {
     VersionView view{version, {}};

@@ -42,7 +42,8 @@ std::optional<learning::MetricLimit> limit_in_catalog(std::string_view check, st
   if (!limit) return std::nullopt;
   const catalog::Threshold* threshold = facts.threshold(limit->threshold);
   if (threshold == nullptr) return std::nullopt;
-  return learning::MetricLimit{std::string(limit->threshold), threshold->value, limit->whole};
+  return learning::MetricLimit{std::string(limit->threshold), threshold->value, limit->whole,
+                               limit->is_share};
 }
 
 // "learning::lemon_list" names a node "cluster/node", or "node" without a cluster; place_text has "/node"
@@ -63,16 +64,19 @@ WallTime newest_of(const learning::UsableMeasurements& usable, const learning::R
   return newest;
 }
 
-// A duration counts back from the newest record: the same records give the same proposals on any day.
-void keep_since(learning::LearnInput& input, const std::string& since) {
+// A duration counts back from the newest record: the same records give the same proposals on any day. Returns
+// how many are left out.
+std::size_t keep_since(learning::LearnInput& input, const std::string& since) {
   const auto ago = parse_duration(since);
   const WallTime begin = ago ? input.now - *ago : parse_time(since).value_or(WallTime{});
-  std::erase_if(input.measurements, [begin](const learning::Measurement& one) { return one.time < begin; });
+  return std::erase_if(input.measurements,
+                       [begin](const learning::Measurement& one) { return one.time < begin; });
 }
 
 struct Learning {
   learning::LearnInput input;
   std::vector<std::string> notes;
+  std::size_t too_old = 0;  // measurements that --since leaves out
 };
 
 Result<Learning> read_learning(const ProposeOptions& options, const LearnFiles& files,
@@ -99,7 +103,7 @@ Result<Learning> read_learning(const ProposeOptions& options, const LearnFiles& 
   learned.input.versions = std::move(versions);
   learned.input.limit_of = limit_in_catalog;
   learned.input.findings_budget = options.budget;
-  keep_since(learned.input, options.since);
+  learned.too_old = keep_since(learned.input, options.since);
   return learned;
 }
 
@@ -156,20 +160,30 @@ int propose(const ProposeOptions& options) {
   learning::LearnOutcome outcome = learning::propose_all(learned->input);
   add_replays(learned->input, outcome.proposals);
   bool is_saved = false;
+  int status = kExitHealthy;
   if (!options.is_dry && !outcome.proposals.empty()) {
     const Status saved = save_proposals(store, outcome.proposals);
     is_saved = saved.has_value();
-    if (!saved) tell("the proposals are not saved, so they cannot be adopted: " + saved.error().what);
+    if (!saved) {
+      tell("the proposals are not saved, so they cannot be adopted");
+      status = report(saved.error());
+    }
   }
   add_steps(outcome.proposals, *versions);
-  const ProposedView view{
-      outcome, *versions, learned->notes, learned->input.now, now, store_words(options.files, *files),
-      is_saved};
+  const ProposedView view{outcome,
+                          *versions,
+                          learned->notes,
+                          learned->input.now,
+                          now,
+                          store_words(options.files, *files),
+                          is_saved,
+                          learned->input.measurements.size(),
+                          learned->too_old};
   if (options.format == OutputFormat::table)
     std::cout << render_proposals(view, terminal_style());
   else
     print_json(proposals_json(view), options.format);
-  return kExitHealthy;
+  return status;
 }
 
 }  // namespace
@@ -193,7 +207,7 @@ void add_learn_propose(CLI::App& learn, int& exit_code) {
       "the last 30 days. The same records give the same proposals with the same ids.\n"
       "Proposals are saved beside the history, for: autopilot learn adopt ID.\n\n"
       "Exit status: 0 also without a proposal, 64 usage, 70 or 78 a history cannot be\n"
-      "read.\n\n"
+      "read, or the proposals cannot be saved.\n\n"
       "Examples:\n"
       "  sudo autopilot learn propose\n"
       "  autopilot learn propose --history gpu-1.db gpu-2.db --since 90d\n"

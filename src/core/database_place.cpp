@@ -40,7 +40,7 @@ bool is_word(std::string_view text) {
   return !text.empty() && has_only(to_lower(text), std::string(kLetters) + "0123456789_");
 }
 
-// Also one that is not written as libpq expects it: "postgresql:/agent@db".
+// Also a place that is not written as libpq expects it: "postgresql:/agent@db".
 bool has_scheme_of_postgres(std::string_view place) {
   const std::string scheme = to_lower(place.substr(0, place.find(':')));
   return scheme.size() < place.size() && scheme.starts_with("postgres") && has_only(scheme, kLetters);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/postgres.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <poll.h>
@@ -40,6 +41,27 @@ std::string numbered(std::string_view sql) {
   return text;
 }
 
+}  // namespace
+
+std::string unknown_option(std::string_view problem, std::string_view place) {
+  constexpr std::array<std::string_view, 2> begins{"invalid connection option \"",
+                                                   "invalid URI query parameter: \""};
+  for (const std::string_view begin : begins) {
+    if (!problem.starts_with(begin)) continue;
+    const std::string_view rest = problem.substr(begin.size());
+    const std::string name(rest.substr(0, rest.find('"')));
+    const bool is_word = !name.empty() && name.size() <= 40 &&
+                         std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+    const std::size_t first = place.find(name + "="), last = place.rfind(name + "=");
+    if (!is_word || first == std::string_view::npos) return {};
+    if (place.substr(0, last).find("pass") != std::string_view::npos) return {};
+    return place.find('@', first) == std::string_view::npos ? name : "";
+  }
+  return {};
+}
+
+namespace {
+
 Status check_string(const libpq::Functions& pq, const std::string& place) {
   const std::string form =
       ": malformed connection string; a character of a password such as @, : or / must be percent-encoded in "
@@ -50,8 +72,11 @@ Status check_string(const libpq::Functions& pq, const std::string& place) {
     return fail(Errc::malformed, "postgresql://" + form);
   char* problem = nullptr;
   libpq::Option* options = pq.PQconninfoParse(place.c_str(), &problem);
-  // Its text can quote a part of a password.
+  const std::string option = unknown_option(problem != nullptr ? problem : "", place);
   if (problem != nullptr) pq.PQfreemem(problem);
+  if (options == nullptr && !option.empty())
+    return fail(Errc::malformed, printable_place(place) + ": libpq has no connection option \"" + option +
+                                     "\"; correct or remove it");
   if (options == nullptr) return fail(Errc::malformed, printable_place(place) + form);
   pq.PQconninfoFree(options);
   return {};

@@ -89,6 +89,10 @@ class Transaction {
   Connection* connection_;
 };
 
+// The option that libpq does not know, from its text about a connection string. Empty: it is none, or what
+// libpq quotes can be a part of a password (a value with a space or an & that is not quoted or encoded).
+[[nodiscard]] std::string unknown_option(std::string_view problem, std::string_view place);
+
 // For the code of an error of the server.
 [[nodiscard]] Errc errc_of_sqlstate(std::string_view state);
 

@@ -84,8 +84,8 @@ bool VersionReader::was_read(const File& known) {
   return known.version || known.version.error().code == Errc::malformed;
 }
 
-// A file that is replaced, or written in place, has another time of change, inode or size. One that could not
-// be read is tried again.
+// A file that is replaced, or written in place, has another time of change, inode or size. A file that could
+// not be read is tried again.
 const VersionReader::File& VersionReader::look_at(const std::string& path) {
   struct stat info {};
   const bool is_there = ::stat(path.c_str(), &info) == 0;

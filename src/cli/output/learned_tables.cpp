@@ -21,6 +21,8 @@ class VersionPage {
 
   void title(const std::string& text) { add(text, 0); }
   void paragraph(const std::string& text) { add(text, 2); }
+  // In one line, however long: a command that is broken cannot be pasted.
+  void command_line(const std::string& text) { text_ += "  " + printable(text) + "\n"; }
   void gap() { text_ += "\n"; }
   [[nodiscard]] std::string take() { return std::move(text_); }
 
@@ -64,7 +66,12 @@ std::string scope_note(const Version& version) {
   return role_note(version);
 }
 
-void add_version(VersionPage& page, const VersionView& view, const std::string& store_words, WallTime now) {
+// What is not in the store has no command.
+bool has_next(const ProposedView& view, const Version& version) {
+  return view.is_saved || version.state().has_value();
+}
+
+void add_version(VersionPage& page, const VersionView& view, const std::string& next) {
   const Version& version = view.version;
   page.title(version.proposal.id + "  " + kind_words(version.proposal.kind) + ", " + state_words(version));
   page.paragraph(version.proposal.sentence + ".");
@@ -74,7 +81,17 @@ void add_version(VersionPage& page, const VersionView& view, const std::string& 
   if (view.evidence && version.state() && version.state() != ProposalState::reverted)
     page.paragraph("Since its last step: " + replay_words(*view.evidence));
   if (const std::string note = scope_note(version); !note.empty()) page.paragraph(note);
-  page.paragraph("Next: " + next_words(version, store_words, now));
+  if (!next.empty()) page.command_line("Next: " + next);
+}
+
+std::string nothing_proposed(const ProposedView& view) {
+  if (view.measurements + view.too_old == 0)
+    return "No proposal: there is no measurement yet; see docs/validation.md.";
+  std::string text = "No proposal from the records until " + minute_text(view.newest) + " UTC.";
+  if (view.too_old > 0)
+    text +=
+        " --since leaves out " + counted_text(view.too_old, "older measurement") + "; choose an earlier one.";
+  return text;
 }
 
 std::string step_words(const learning::AdoptionStep& step) {
@@ -87,16 +104,14 @@ std::string step_words(const learning::AdoptionStep& step) {
   return step.note.empty() ? text : text + ": " + step.note;
 }
 
-void write_state(api::JsonWriter& json, const Version& version, const std::string& store_words,
-                 WallTime now) {
+void write_state(api::JsonWriter& json, const Version& version, const std::string& next) {
   const auto state = version.state();
   json.word("state", state ? learning::to_string(*state) : "proposed");
   if (state == ProposalState::shadow) json.time("shadowUntil", version.proposal.shadow_until);
-  json.word("next", next_words(version, store_words, now));
+  if (!next.empty()) json.word("next", next);
 }
 
-void write_view(api::JsonWriter& json, const VersionView& view, const std::string& store_words,
-                WallTime now) {
+void write_view(api::JsonWriter& json, const VersionView& view, const std::string& next) {
   json.begin_object();
   api::write_version(json, view.version);
   if (view.evidence) {
@@ -106,7 +121,7 @@ void write_view(api::JsonWriter& json, const VersionView& view, const std::strin
     json.count("after", view.evidence->after);
     json.end_object();
   }
-  write_state(json, view.version, store_words, now);
+  write_state(json, view.version, next);
   json.end_object();
 }
 
@@ -147,10 +162,10 @@ std::string next_words(const Version& version, const std::string& store_words, W
 
 std::string render_proposals(const ProposedView& view, const TableStyle& style) {
   VersionPage page(style);
-  if (view.outcome.proposals.empty())
-    page.title("No proposal from the records until " + minute_text(view.newest) + " UTC.");
+  if (view.outcome.proposals.empty()) page.title(nothing_proposed(view));
   for (const Version& version : view.outcome.proposals) {
-    add_version(page, {version, {}}, view.store_words, view.now);
+    add_version(page, {version, {}},
+                has_next(view, version) ? next_words(version, view.store_words, view.now) : "");
     page.gap();
   }
   if (!view.outcome.refused.empty()) page.title("Nothing is learned for:");
@@ -168,7 +183,8 @@ std::string proposals_json(const ProposedView& view) {
   json.flag("isSaved", view.is_saved);
   json.begin_list("proposals");
   for (const Version& version : view.outcome.proposals)
-    write_view(json, {version, {}}, view.store_words, view.now);
+    write_view(json, {version, {}},
+               has_next(view, version) ? next_words(version, view.store_words, view.now) : "");
   json.end_list();
   json.begin_list("refused");
   for (const learning::NotLearned& one : view.outcome.refused) {
@@ -189,7 +205,7 @@ std::string render_versions(const VersionList& list, const TableStyle& style) {
   if (list.versions.empty())
     page.title("Nothing is learned in " + list.folder + ". Begin with: autopilot learn propose");
   for (const VersionView& view : list.versions) {
-    add_version(page, view, list.store_words, list.now);
+    add_version(page, view, next_words(view.version, list.store_words, list.now));
     page.gap();
   }
   return page.take();
@@ -201,7 +217,7 @@ std::string versions_json(const VersionList& list) {
   json.word("folder", list.folder);
   json.begin_list("versions");
   for (const VersionView& view : list.versions)
-    write_view(json, view, list.store_words, list.now);
+    write_view(json, view, next_words(view.version, list.store_words, list.now));
   json.end_list();
   json.end_object();
   return json.take();
@@ -209,7 +225,7 @@ std::string versions_json(const VersionList& list) {
 
 std::string render_version(const VersionView& view, const VersionList& of, const TableStyle& style) {
   VersionPage page(style);
-  add_version(page, view, of.store_words, of.now);
+  add_version(page, view, next_words(view.version, of.store_words, of.now));
   for (const learning::AdoptionStep& step : view.version.steps)
     page.paragraph(step_words(step));
   return page.take();

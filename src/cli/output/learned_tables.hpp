@@ -25,8 +25,10 @@ struct ProposedView {
   const std::vector<std::string>& notes;
   WallTime newest{};  // record
   WallTime now{};
-  std::string store_words{};  // for commands that are shown
-  bool is_saved = false;
+  std::string store_words{};     // for commands that are shown
+  bool is_saved = false;         // else a proposal without a step has no next command
+  std::size_t measurements = 0;  // that are used
+  std::size_t too_old = 0;       // measurements that --since leaves out
 };
 [[nodiscard]] std::string render_proposals(const ProposedView& view, const TableStyle& style);
 [[nodiscard]] std::string proposals_json(const ProposedView& view);

@@ -46,7 +46,7 @@ TEST(LearnedTables, fit_the_terminal_and_hide_control_characters) {
   const std::string text = render_versions(list, {});
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
-    EXPECT_LE(line.size(), 80U) << line;
+    if (!line.starts_with("  Next: ")) EXPECT_LE(line.size(), 80U) << line;
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_NE(text.find("Since its last step: 9 evaluations, 0 findings before, 1 after."), std::string::npos);
 }
@@ -61,6 +61,27 @@ TEST(LearnedTables, name_the_next_command_and_its_time) {
   EXPECT_TRUE(next(stepped(ProposalState::shadow)).starts_with("from 2024-10-11 00:00 UTC on: "));
   EXPECT_TRUE(next(stepped(ProposalState::shadow), learning::kShadow).starts_with("autopilot learn adopt"));
   EXPECT_TRUE(next(stepped(ProposalState::canary)).starts_with("from 2024-10-05 00:00 UTC on: "));
+}
+
+TEST(LearnedTables, show_the_next_command_in_one_line_if_the_proposal_is_saved) {
+  learning::LearnOutcome outcome;
+  outcome.proposals = {shown_version()};
+  const std::string words =
+      " --store /a/very/long/folder/of/versions/that/does/not/fit/into/one/line/learned";
+  ProposedView view{outcome, {}, {}, kShownAt, kShownAt, words, true};
+  const std::string command = "  Next: autopilot learn adopt " + shown_version().proposal.id + words + "\n";
+  EXPECT_NE(render_proposals(view, {}).find(command), std::string::npos) << render_proposals(view, {});
+  view.is_saved = false;
+  EXPECT_EQ(render_proposals(view, {}).find("Next:"), std::string::npos);
+  EXPECT_EQ(proposals_json(view).find("\"next\""), std::string::npos);
+}
+
+TEST(LearnedTables, say_why_there_is_no_proposal) {
+  const learning::LearnOutcome outcome;
+  ProposedView view{outcome, {}, {}};
+  EXPECT_NE(render_proposals(view, {}).find("no measurement yet; see docs/validation.md"), std::string::npos);
+  view.too_old = 3;
+  EXPECT_NE(render_proposals(view, {.width = 200}).find("leaves out 3 older"), std::string::npos);
 }
 
 TEST(LearnedTables, compare_with_the_version_in_use_or_the_catalog) {

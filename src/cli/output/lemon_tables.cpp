@@ -13,6 +13,11 @@ std::string based_on(const learning::LemonList& list) {
          counted_text(list.faults, "fault");
 }
 
+std::string budget_text(const learning::LemonList& list) {
+  if (list.budget == 0) return "With fewer than 20 nodes, no lemon should be held for its probability alone.";
+  return "At most " + std::to_string(list.budget) + " of the nodes should get no job at once.";
+}
+
 std::string day_text(std::optional<WallTime> time) {
   return time ? format_time(*time).substr(0, 10) : "-";
 }
@@ -64,8 +69,8 @@ Section lemon_section(const learning::LemonList& list) {
         "FAULTS: begun in the last 90 days. LEMON: probability of more than 4 times the faults of all nodes "
         "(" +
         fixed_text(list.rate_of_kind * 1000, 2) + " per 1000 node-days, from " + based_on(list) +
-        "; few nodes count with a prior of 4.50). At most " + std::to_string(list.budget) +
-        " of the nodes should get no job at once. PROBATION and RE-CHECK in UTC.");
+        "; few nodes count with a prior of 4.50). " + budget_text(list) +
+        " PROBATION and RE-CHECK in UTC. This list restricts no node.");
   if (!list.knows_jobs && list.faults > 0)
     section.notes.push_back("No fault names a job: a lemon needs no jobs that its faults hit.");
   return section;

@@ -80,6 +80,15 @@ TEST(LemonTable, an_empty_answer_states_nodes_and_days) {
   EXPECT_THAT(render_lemons(list, kEndOfReport, {}), HasSubstr("from 12 nodes and 90 days of"));
 }
 
+TEST(LemonTable, states_no_budget_of_none) {
+  learning::LemonList list;
+  list.nodes = 12;
+  list.rows.resize(1);
+  const std::string text = render_lemons(list, kEndOfReport, {});
+  EXPECT_THAT(text, HasSubstr("fewer than 20"));
+  EXPECT_THAT(text, Not(HasSubstr("At most 0")));
+}
+
 TEST(LemonTable, a_node_on_probation_is_shown_with_times_and_reason) {
   const auto report = report_of_node("gpu-1");
   const std::string text = render_lemons(report.lemons, kEndOfReport, {});

@@ -2,6 +2,8 @@
 #include "learning/adoption/learn_metric.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>
@@ -69,6 +71,17 @@ Result<HealthyPlaces> healthy_places(const Contributions& found, Worse worse) {
   return healthy;
 }
 
+// A card that exceeds its nominal rate was measured or reported wrongly, in another unit for example.
+Status check_possible(const LearnInput& input, const MetricKey& key, const HealthyPlaces& healthy) {
+  const auto kind = parse_kind(healthy.kind);
+  if (!kind || !input.limit_of) return {};
+  const auto limit = input.limit_of(key.check, key.metric, *kind);
+  if (!limit || !limit->is_share || healthy.median <= limit->whole) return {};
+  return fail(Errc::conflict, "the median of the measurements, " + number_text(healthy.median) +
+                                  ", is above the nominal rate in the catalog, " + number_text(limit->whole) +
+                                  ": no such card is that fast. Check the unit and the measurement");
+}
+
 Status check_canary_of(const LearnInput& input, std::span<const Measurement> measurements,
                        const HealthyPlaces& healthy, const Baseline* parent, const Baseline& next) {
   const Canary canary = try_canary(parent, next, serving_places(input, measurements, healthy));
@@ -82,6 +95,12 @@ Status check_canary_of(const LearnInput& input, std::span<const Measurement> mea
 
 }  // namespace
 
+std::string number_text(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", value);  // NOLINT(cert-err33-c): four digits always fit
+  return text.data();
+}
+
 bool is_of_kind(const Measurement& measurement, const std::string& kind, KindLevel level) {
   const auto parsed = parse_kind(measurement.kind);
   return parsed && kind_text(*parsed, level) == kind;
@@ -94,6 +113,7 @@ Result<LearnedMetric> learn_metric(const LearnInput& input, std::span<const Meas
   LearnedMetric metric;
   metric.subject = key.metric + " of " + key.check + " on " + found.kind;
   metric.healthy = TRY(healthy_places(found, key.worse));
+  TRY_STATUS(check_possible(input, key, metric.healthy));
   const Version* used = in_use(input.versions, ProposalKind::baseline, metric.subject, "");
   const Baseline* parent = used == nullptr ? nullptr : &std::get<Baseline>(used->learned);
   auto proposed = TRY(propose_baseline(measurements, input.faults, input.probation, key, parent, input.now));

@@ -27,11 +27,14 @@ struct LearnedMetric {
   std::optional<Version> proposal;  // nullopt: the baseline in use still fits
 };
 
-// `measurements`: of this check and metric. The errors of propose_baseline; `conflict`: the new baseline
-// would fail more than 1 % of the nodes that served jobs well.
+// `measurements`: of this check and metric. The errors of propose_baseline; `conflict`: the median is above
+// the nominal rate, or the new baseline would fail more than 1 % of the nodes that served jobs well.
 [[nodiscard]] Result<LearnedMetric> learn_metric(const LearnInput& input,
                                                  std::span<const Measurement> measurements,
                                                  const MetricKey& key);
+
+// With four digits.
+[[nodiscard]] std::string number_text(double value);
 
 // True if the kind of the measurement is `kind` at that level.
 [[nodiscard]] bool is_of_kind(const Measurement& measurement, const std::string& kind, KindLevel level);

@@ -2,9 +2,7 @@
 #include "learning/adoption/learn_threshold.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "learning/baseline/contributors.hpp"
 #include "learning/proposers.hpp"
@@ -17,12 +15,6 @@ constexpr double kLeastShareOfMedian = 0.7;
 // As the least limit of a baseline: healthy cards of one kind differ by that much.
 constexpr double kMostShareOfMedian = 0.98;
 constexpr double kLeastChangeOfLimit = 0.01;
-
-std::string number_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", value);  // NOLINT(cert-err33-c): four digits always fit
-  return text.data();
-}
 
 bool hits(const Fault& fault, const Place& place) {
   if (fault.place.cluster != place.cluster) return false;

@@ -23,6 +23,7 @@ struct MetricLimit {
   std::string threshold;  // id
   double value = 0;       // of the catalog
   double whole = 1;       // in the unit of the metric: the nominal rate, if the threshold is a share; above 0
+  bool is_share = false;  // of the nominal rate, which no machine exceeds
 };
 
 struct LearnInput {
@@ -55,7 +56,7 @@ struct LearnOutcome {
 };
 
 // 1. A baseline for each metric and kind of machine; it is refused if more than 1 % of the nodes that served
-//    jobs well for a week would fail (try_canary).
+//    jobs well for a week would fail (try_canary), or if the median is above the nominal rate.
 // 2. A least value for each threshold that judges such a metric, from the budget and from the measurements of
 //    the places that pass the baseline; at most 98 % of their median; it is refused below
 //    70 % of it.

@@ -67,6 +67,22 @@ TEST(ProposeAll, finds_a_baseline_and_a_least_value_within_the_budget) {
             "net.loopback.least on gpu=H100;driver=570");
 }
 
+TEST(ProposeAll, refuses_measurements_above_the_nominal_rate) {
+  LearnInput input = drawn_input({});
+  for (const double whole : {120.0, 50.0}) {
+    input.limit_of = [whole](std::string_view, std::string_view, const MachineKind&) {
+      return std::optional(MetricLimit{"net.loopback.least", 0.1, whole, true});
+    };
+    const LearnOutcome outcome = propose_all(input);
+    EXPECT_EQ(outcome.proposals.empty(), whole < 100);
+    EXPECT_EQ(outcome.refused.size(), whole < 100 ? 1U : 0U);
+    if (whole < 100)
+      EXPECT_NE(outcome.refused.at(0).why.find("above the nominal rate in the catalog, 50:"),
+                std::string::npos)
+          << outcome.refused[0].why;
+  }
+}
+
 TEST(ProposeAll, gives_the_same_proposals_for_the_same_records_in_any_order) {
   LearnInput input = drawn_input({.seed = 5});
   const LearnOutcome first = propose_all(input);

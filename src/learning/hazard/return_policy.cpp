@@ -27,7 +27,7 @@ void plan_probation(NodePlan& plan, double returned, double day, const ReturnPol
   plan.largest_job_gpus = policy.largest_job_gpus;
   plan.reasons.push_back("The node returned to service " + hours_text(day - returned) + " ago; until " +
                          hours_text(policy.probation_days) +
-                         " after the return it gets no job of more than " +
+                         " after the return it should get no job of more than " +
                          std::to_string(policy.largest_job_gpus) + " GPUs.");
 }
 
@@ -47,6 +47,21 @@ std::string lemon_reason(const NodePlan& plan, double rate_of_kind, std::size_t 
          " % it has more than " + fixed_number(rule.ratio, 0) + " times the faults of its kind (" +
          fixed_number(plan.lemon.faults_per_day / rate_of_kind, 1) + " times expected), and its faults hit " +
          std::to_string(jobs) + " jobs.";
+}
+
+// `node` is the key "cluster/node" if the cluster is known.
+std::string hold_advice(const std::string& node) {
+  return "It should get no job until a deep diagnostic has found the faulty part: hold it with kubectl "
+         "cordon " +
+         node.substr(node.find('/') + 1) + ", or drain it in your scheduler.";
+}
+
+std::string limit_advice(std::size_t budget, const ReturnPolicy& policy) {
+  const std::string limit =
+      "it should get no job of more than " + std::to_string(policy.largest_job_gpus) + " GPUs.";
+  if (budget == 0) return "The fleet has too few nodes to hold a lemon, fewer than 20; " + limit;
+  return "The budget of " + std::to_string(budget) + " lemons of the fleet is used up by worse nodes; " +
+         limit;
 }
 
 }  // namespace
@@ -88,11 +103,8 @@ void apply_lemon_budget(std::vector<NodePlan>& plans, std::size_t nodes, const R
   for (std::size_t i = 0; i < lemons.size(); ++i) {
     NodePlan& plan = *lemons[i];
     plan.largest_job_gpus = i < budget ? 0 : policy.largest_job_gpus;
-    plan.reasons.push_back(
-        i < budget ? "It gets no job until a deep diagnostic has found the faulty part."
-                   : "The budget of " + std::to_string(budget) +
-                         " lemons of the fleet is used up by worse nodes; it gets no job of more than " +
-                         std::to_string(policy.largest_job_gpus) + " GPUs.");
+    plan.reasons.resize(1);  // that it is a lemon; the limit of a probation is replaced
+    plan.reasons.push_back(i < budget ? hold_advice(plan.node) : limit_advice(budget, policy));
   }
 }
 

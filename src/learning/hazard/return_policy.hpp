@@ -47,8 +47,9 @@ struct NodePlan {
 // on.
 [[nodiscard]] std::size_t lemon_budget(std::size_t nodes);
 
-// Takes jobs from the lemons within the budget, the worst first. A lemon beyond the budget has the limit of a
-// probation, and the reason states it. A lemon that is not in service does not use the budget up.
+// Advises to hold the lemons within the budget, the worst first. A lemon beyond the budget has the limit of a
+// probation, and the reason states it. This advice replaces that of a probation. A lemon that is not in
+// service does not use the budget up.
 void apply_lemon_budget(std::vector<NodePlan>& plans, std::size_t nodes, const ReturnPolicy& policy = {});
 
 // Days until the hazard after the first return of a node is below 10 times `rate_of_kind`, at most 3 days.

@@ -31,10 +31,10 @@ TEST(ReturnPlan, a_node_that_returned_is_on_probation_and_has_two_rechecks) {
   EXPECT_EQ(plan.rechecks[1].due_day, 15);
   EXPECT_FALSE(plan.is_lemon);
   ASSERT_EQ(plan.reasons.size(), 1U);
-  EXPECT_EQ(
-      plan.reasons[0],
-      "The node returned to service 12 h ago; until 72 h after the return it gets no job of more than 64 "
-      "GPUs.");
+  EXPECT_EQ(plan.reasons[0],
+            "The node returned to service 12 h ago; until 72 h after the return it should get no job of more "
+            "than 64 "
+            "GPUs.");
 }
 
 TEST(ReturnPlan, a_probation_ends_and_an_overdue_recheck_remains) {
@@ -79,6 +79,24 @@ TEST(ReturnPlan, the_worst_lemons_within_the_budget_get_no_job) {
   EXPECT_FALSE(plans[3].largest_job_gpus);
   EXPECT_EQ(plans[1].reasons.size(), 2U);
   EXPECT_NE(plans[1].reasons[1].find("budget of 2 lemons"), std::string::npos) << plans[1].reasons[1];
+}
+
+TEST(ReturnPlan, a_lemon_on_probation_has_one_advice_and_the_command) {
+  NodeHistory node = lemon_node("c1/n1", 12);
+  std::vector<NodePlan> plans{plan_return(node, 101, std::nullopt, kPolicyRate)};
+  ASSERT_TRUE(plans[0].is_lemon && plans[0].probation_until_day);
+  apply_lemon_budget(plans, 67);
+  ASSERT_EQ(plans[0].reasons.size(), 2U);
+  EXPECT_TRUE(plans[0].reasons[1].ends_with("hold it with kubectl cordon n1, or drain it in your scheduler."))
+      << plans[0].reasons[1];
+}
+
+TEST(ReturnPlan, a_small_fleet_holds_no_lemon_and_says_why) {
+  std::vector<NodePlan> plans{plan_return(lemon_node("n1", 12), 110, std::nullopt, kPolicyRate)};
+  apply_lemon_budget(plans, 12);
+  EXPECT_EQ(plans[0].reasons.at(1),
+            "The fleet has too few nodes to hold a lemon, fewer than 20; it should get no job of more than "
+            "64 GPUs.");
 }
 
 TEST(ReturnPlan, a_lemon_in_repair_does_not_use_the_budget_up) {
