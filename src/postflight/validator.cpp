@@ -361,7 +361,7 @@ void Validator::start_pair_test(Duration left) {
   if (operation->is_over()) note(*operation);
 }
 
-// A test without a result is no evidence about this node.
+// A missing result leaves this node unknown.
 void Validator::take_pairs(const Operation& operation) {
   Run& run = *run_;
   run.pair->said = operation.message;
