@@ -10,7 +10,7 @@
 #include "core/subject.hpp"
 #include "learning/validation_result.hpp"
 #include "postflight/ended_job.hpp"
-#include "postflight/pair_test.hpp"
+#include "postflight/pair_run.hpp"
 #include "postflight/plan.hpp"
 
 // What follows from the checks and diagnostics after a job. Pure.

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "postflight/pair_test.hpp"
+#include "postflight/pair_run.hpp"
 
 namespace autopilot::postflight {
 namespace {

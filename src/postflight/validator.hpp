@@ -23,7 +23,7 @@
 #include "learning/validation_result.hpp"
 #include "postflight/conclusion.hpp"
 #include "postflight/ended_job.hpp"
-#include "postflight/pair_test.hpp"
+#include "postflight/pair_run.hpp"
 #include "postflight/plan.hpp"
 #include "postflight/validation_queue.hpp"
 

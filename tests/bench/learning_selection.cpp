@@ -172,8 +172,7 @@ class Policy {
     for (const FaultShare& fault : kFaults)
       input.risks.push_back(
           {std::string(fault.fault_class), fault.share, weight_ * fault.hours * one.gpus_of_job});
-    const FullReason reason =
-        full_reason({.age = std::chrono::days(age), .is_repaired = one.is_returned});
+    const FullReason reason = full_reason({.age = std::chrono::days(age), .is_repaired = one.is_returned});
     std::vector<std::size_t> chosen;
     const Selection selection = select_diagnostics(input, reason).value();
     for (const Choice& choice : selection.choices)

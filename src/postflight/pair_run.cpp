@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "postflight/pair_test.hpp"
+#include "postflight/pair_run.hpp"
 
 #include <algorithm>
 #include <utility>
