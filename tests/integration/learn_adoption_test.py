@@ -290,7 +290,8 @@ class LearnAdoptionTest(unittest.TestCase):
         link = state / "linked"
         link.symlink_to(other)
         os.lchown(link, user, user)
-        found, errors = self.propose(history, words=("--store", str(link)))
+        status, _, errors = self.learn("propose", "--history", history, "--store", str(link))
+        self.assertEqual(status, 70)
         self.assertIn("the proposals are not saved", errors)
         self.assertEqual((list(other.iterdir()), other.stat().st_uid, other.stat().st_mode & 0o777), ([], 0, 0o755))
 
