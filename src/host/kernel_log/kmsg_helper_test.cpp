@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "host/files/fd.hpp"
+#include "host/helpers/helper_server.hpp"
 #include "host/helpers/message.hpp"
 #include "host/kernel_log/kernel_log_tail.hpp"
 #include "host/process/child.hpp"
@@ -273,7 +274,7 @@ TEST(HelperSource, notices_a_helper_that_hangs) {
 TEST(HelperSource, only_so_many_agents_are_served) {
   const FedHelper helper;
   std::vector<std::unique_ptr<HelperSource>> sources;
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < HelperListening::kMaxAgents; ++i) {
     auto source = helper.open();
     ASSERT_TRUE(source) << source.error().what;
     sources.push_back(std::move(*source));
