@@ -226,8 +226,10 @@ TEST_F(StorageFsErrorsOfThisKernel, ext4_remembers_an_error_until_fsck_repaired_
   const std::string problem =
       run_program({"sh", "-c", "echo test > /sys/fs/ext4/" + filesystem.device() + "/trigger_fs_error"});
   if (!problem.empty()) GTEST_SKIP() << "this kernel makes no errors on demand: " << problem;
-  Findings findings;  // the kernel writes the count down a moment later
-  for (const MonoTime end = clock_.now().mono + kPatience; findings.empty() && clock_.now().mono < end;)
+  // The kernel writes the count and its time down a moment after its log line.
+  Findings findings;
+  const auto has_count = [&findings] { return !findings.empty() && findings[0].since > WallTime{}; };
+  for (const MonoTime end = clock_.now().mono + kPatience; !has_count() && clock_.now().mono < end;)
     findings = look_at(filesystem.path());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].reason, "filesystem_errors");

@@ -208,9 +208,10 @@ inline void Cluster::call_lemons() {
   constexpr std::size_t most = 40;
   if (lemons_.size() >= most) lemons_.erase(lemons_.begin());
   const std::string& name = machines_[any_machine()].name;
-  lemons_.push_back(
-      {.node = name, .last_fault = time_of(now_ - between(0, 20 * kDay)), .why = name + " is a lemon"});
-  last_faults_.insert_or_assign(name, lemons_.back().last_fault);
+  // The last fault of a node never becomes an earlier one.
+  const auto last = last_faults_.try_emplace(name).first;
+  last->second = std::max(last->second, time_of(now_ - between(0, 20 * kDay)));
+  lemons_.push_back({.node = name, .last_fault = last->second, .why = name + " is a lemon"});
   use_lemons();
   has_news_ = true;
 }
