@@ -49,8 +49,8 @@ packages_of() {
 }
 
 cure="Cure: nothing has to be built or installed to use Autopilot. \`make release-binaries\` on any Debian 12, or in a container of
-  debian:12, makes dist/autopilot-VERSION-linux-$HOSTTYPE.tar.gz: \`tar xf\` it here, and run bin/autopilot in it (docs/setup.md,
-  \"Install without building\"). To build here, use a container of debian:12."
+  debian:12, makes dist/autopilot-VERSION-linux-$HOSTTYPE.tar.gz: \`tar xf\` it here, and run bin/autopilot in it (docs/start/one-machine.md,
+  \"Get the files\"). To build here, use a container of debian:12."
 
 # "debian 12"
 system() {

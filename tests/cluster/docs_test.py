@@ -70,7 +70,7 @@ class DocsTest(unittest.TestCase):
 
     def test_setup_from_installation_to_removal(self):
         self.deployment.remove()
-        self.assertGreater(self.follow("setup.md"), 0)
+        self.assertGreater(self.follow("start/kubernetes.md"), 0)
         self.assertEqual(self.cluster.api.run("get", "namespace", NAMESPACE, "--ignore-not-found"), "")
 
     def test_usage_of_a_cluster_that_has_it(self):
