@@ -24,7 +24,7 @@ import harness  # noqa: E402
 import lab as lab_of_jobs  # noqa: E402
 
 WARM_UP = int(os.environ.get("AUTOPILOT_WARM_UP", "240"))  # s: steps of a start are not compared, and a usual gap between them has to be known
-HANG = 300  # s: the goal of issue "in-flight" without NCCL RAS
+HANG = 300  # s: without NCCL RAS
 SLOW = 900  # s: 8 of 10 minutes, and what the windows add
 ACCUSES = ("gpu", "nic", "host", "leaf")
 
