@@ -2,7 +2,7 @@
 # The front door. CI uses these commands and nothing else.
 SHELL := /bin/bash
 .DEFAULT_GOAL := release
-.PHONY: release release-binaries run test check verify lint format bench bench-build bench-cluster bench-fleet bench-jobs bench-learning test-jobs fuzz kernels manifests image cluster cluster-programs cluster-test cluster-down help clean deps
+.PHONY: release release-binaries run test check verify lint format bench bench-build bench-cluster bench-fleet bench-jobs bench-learning test-jobs fuzz kernels manifests site image cluster cluster-programs cluster-test cluster-down help clean deps
 
 JOBS ?= $(shell tools/ci/jobs.sh)
 release: ## build the optimised release into build/bin (the default)
@@ -74,6 +74,10 @@ kernels: ## generate the PTX files of the GPU kernels with clang++-16 and clang+
 manifests: ## render deploy/manifests/ from the Helm chart
 	@tools/install-go.sh
 	@tools/deploy/render.py
+
+site: ## build the documentation site into build/site (mkdocs-material; the first time from PyPI)
+	@tools/install-deps.sh extras
+	@tools/docs/site.py
 
 image: release ## build a container image as a tar, without a registry (IMAGE=name TAG=version)
 	@tools/image/build.py $(if $(IMAGE),--image '$(IMAGE)') $(if $(TAG),--tag '$(TAG)')
