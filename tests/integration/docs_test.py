@@ -54,6 +54,16 @@ class DocsTest(unittest.TestCase):
         for page in PAGES:
             self.assertIn(f"]({page.relative_to(ROOT)})", text)
 
+    def test_the_program_has_the_messages_of_the_page_about_troubles(self):
+        sources = "".join(re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.cpp")
+                          if not path.name.endswith("_test.cpp"))
+        rows = re.findall(r"^\| (`.*?) \| ", (DOCS / "troubleshooting.md").read_text(encoding="utf-8"), re.MULTILINE)
+        messages = [message for row in rows for message in re.findall("`([^`]+)`", row)]
+        self.assertGreater(len(messages), 20)
+        for message in messages:
+            with self.subTest(message):
+                self.assertIn(max(message.split("..."), key=len).strip(), sources)
+
     def test_the_table_of_checks_is_what_the_program_says(self):
         told = json.loads(harness.run("check", "--list", "-o", "json")[1])["items"]
         expected = [(one["check"], duration(one["periodSeconds"]), ", ".join(one["rights"]) or "-") for one in told]
