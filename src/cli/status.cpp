@@ -95,10 +95,13 @@ int watch_pages(const AgentClient& agent, const StatusOptions& options) {
   return exit_code;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+// The table of all checks without its first line, which repeats the header of the page.
+std::vector<std::string> all_lines(const NodeSnapshot& node) {
   std::vector<std::string> lines;
-  for (const std::string_view line : split(text, '\n'))
+  const std::string table = render_node(node, terminal_style());
+  for (const std::string_view line : split(table, '\n'))
     lines.emplace_back(line);
+  lines.erase(lines.begin());
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
   return lines;
 }
@@ -148,7 +151,7 @@ class Watch {
     view.more = "press a";
     const NodePage content = page_of(*node);
     shown.header = page_header(content, view);
-    shown.body = is_all_ ? lines_of(render_node(*node, terminal_style())) : page_body(content, view);
+    shown.body = is_all_ ? all_lines(*node) : page_body(content, view);
     return shown;
   }
 

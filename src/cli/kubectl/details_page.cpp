@@ -50,7 +50,7 @@ bool is_explained(const kube::ReportDetails& report, const std::string& check) {
 void add_check(NodePage& page, const kube::ReportDetails& report, const kube::ReportedCheck& check) {
   switch (check.health) {
     case Health::healthy:
-      ++page.healthy;
+      page.healthy.push_back(check.id);
       return;
     case Health::unsupported:
       ++page.unsupported;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "catalog/catalog.hpp"
+#include "cli/output/page_gpus.hpp"
 #include "cli/output/phrases.hpp"
 #include "cli/output/remedy.hpp"
 #include "incidents/evidence.hpp"
@@ -251,6 +252,14 @@ std::string losses_of_log(const SelfStatus& self) {
   return text;
 }
 
+// Of a few selected checks, the page states why one of them does not apply.
+void add_reasons_of_few(NodePage& page, const NodeSnapshot& snapshot) {
+  if (snapshot.results.size() > kMostNamedChecks) return;
+  for (const CheckResult& result : snapshot.results)
+    if (result.health == Health::unsupported && !result.findings.empty())
+      page.notes.push_back({result.check, result.findings.front().message});
+}
+
 }  // namespace
 
 void sort_problems(std::vector<PageProblem>& problems) {
@@ -262,9 +271,10 @@ void sort_problems(std::vector<PageProblem>& problems) {
 std::string reason_of(const NodePage& page) {
   if (page.health == Health::healthy) return {};
   if (page.health == Health::unknown && !page.gaps.empty() && page.gaps.front().is_required)
-    return page.gaps.front().checks.front() + " " + "could not run: " + page.gaps.front().cause;
+    return page.gaps.front().checks.front() + " could not run: " + page.gaps.front().cause;
   for (const PageProblem& problem : page.problems)
     if (problem.health == page.health) return problem.brief;
+  if (!page.problems.empty()) return page.problems.front().brief;
   return page.checked ? "no check applies to this machine" : "no check has run yet";
 }
 
@@ -280,13 +290,14 @@ NodePage page_of(const NodeSnapshot& snapshot) {
   for (const CheckResult& result : snapshot.results) {
     if (result.completed != WallTime{})
       page.checked = std::max(page.checked, std::optional(result.completed));
-    page.healthy += result.health == Health::healthy ? 1 : 0;
+    if (result.health == Health::healthy) page.healthy.push_back(result.check);
     page.unsupported += result.health == Health::unsupported ? 1 : 0;
   }
   page.problems = problems_of(snapshot, places);
   page.gaps = gaps_of(snapshot);
   page.gpus = gpus_of(snapshot);
   page.reason = reason_of(page);
+  add_reasons_of_few(page, snapshot);
   if (const std::string losses = losses_of_log(snapshot.self); !losses.empty())
     page.notes.push_back({"KERNEL LOG", losses});
   if (!snapshot.self.journal_problem.empty())

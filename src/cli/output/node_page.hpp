@@ -63,7 +63,7 @@ struct NodePage {
   std::vector<PageProblem> problems;  // worst first
   std::vector<PageGap> gaps;          // of required checks first
   std::vector<PageGpu> gpus;          // by address
-  std::size_t healthy = 0;            // checks that ran and found nothing
+  std::vector<std::string> healthy;   // checks that ran and found nothing
   std::size_t unsupported = 0;        // checks that do not apply to this machine
   std::vector<PageNote> notes;
 };
@@ -76,9 +76,6 @@ struct NodePage {
 void sort_problems(std::vector<PageProblem>& problems);
 [[nodiscard]] std::string reason_of(const NodePage& page);
 
-// The GPUs of the observations, by address.
-[[nodiscard]] std::vector<PageGpu> gpus_of(const NodeSnapshot& snapshot);
-
 struct PageView {
   bool color = false;
   std::size_t width = 80;               // columns, at least 40
@@ -86,6 +83,9 @@ struct PageView {
   WallTime now{};                       // ages are relative to it
   std::string more = "see --all";       // how the reader sees what is folded
 };
+
+// So few checks are named; more are counted.
+inline constexpr std::size_t kMostNamedChecks = 3;
 
 // One line, or two if the width requires it: node, health and reason, verdict, age.
 [[nodiscard]] std::vector<std::string> page_header(const NodePage& page, const PageView& view);

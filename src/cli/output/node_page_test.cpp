@@ -114,7 +114,7 @@ TEST(NodePage, a_healthy_node_is_a_line_its_gpus_and_a_line_for_everything_else)
             "GPU  MODEL                  SERIAL      TEMP  HEALTH\n"
             "0    NVIDIA H100 80GB HBM3  1650300000  38 C  healthy\n"
             "1    NVIDIA H100 80GB HBM3  1650300001  39 C  healthy\n\n"
-            "2 checks ran and found nothing; 2 do not apply to this machine (see --all)\n");
+            "gpu.temperature, gpu.xid ran and found nothing; 2 do not apply to this machine (see --all)\n");
 }
 
 TEST(NodePage, the_first_line_has_the_verdict_and_its_reason_and_the_problem_follows) {

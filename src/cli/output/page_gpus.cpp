@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/output/page_gpus.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -8,7 +11,8 @@
 #include <vector>
 
 #include "checks/gpu/gpu_check.hpp"
-#include "cli/output/node_page.hpp"
+#include "cli/output/layout.hpp"
+#include "cli/output/phrases.hpp"
 #include "core/gpu_user.hpp"
 #include "host/gpu/readings.hpp"
 
@@ -71,6 +75,45 @@ void add_fact(GpuFacts& facts, const Observation& observation) {
   if (observation.name == host::reading::kTemperatureGpu) facts.gpu.celsius = as_number(*observation.value);
 }
 
+// A column of the table of GPUs; an empty column is left out.
+struct GpuColumn {
+  std::string title;
+  std::vector<std::string> cells;
+  std::size_t least_width;  // of the page that shows it
+};
+
+constexpr std::size_t kLongestModel = 24;
+
+std::string celsius_text(const PageGpu& gpu) {
+  return gpu.celsius ? std::to_string(std::lround(*gpu.celsius)) + " C" : std::string();
+}
+
+std::vector<GpuColumn> gpu_columns(const std::vector<PageGpu>& gpus) {
+  std::vector<GpuColumn> columns{{"GPU", {}, 0},  {"MODEL", {}, 60}, {"SERIAL", {}, 70},
+                                 {"TEMP", {}, 0}, {"HEALTH", {}, 0}, {"USED BY", {}, 0}};
+  for (const PageGpu& gpu : gpus) {
+    columns[0].cells.push_back(printable(gpu.index));
+    columns[1].cells.push_back(cut_text(printable(gpu.model), kLongestModel));
+    columns[2].cells.push_back(printable(gpu.serial));
+    columns[3].cells.push_back(celsius_text(gpu));
+    columns[4].cells.emplace_back(to_string(gpu.health));
+    columns[5].cells.push_back(printable(gpu.owner));
+  }
+  return columns;
+}
+
+std::size_t widest(const GpuColumn& column) {
+  std::size_t width = column.title.size();
+  for (const std::string& cell : column.cells)
+    width = std::max(width, cell.size());
+  return width;
+}
+
+void end_gpu_line(std::string& line, std::size_t width) {
+  line.resize(line.find_last_not_of(' ') + 1);
+  line = cut_text(line, width);
+}
+
 }  // namespace
 
 std::vector<PageGpu> gpus_of(const NodeSnapshot& snapshot) {
@@ -87,6 +130,48 @@ std::vector<PageGpu> gpus_of(const NodeSnapshot& snapshot) {
     gpus.push_back(std::move(facts.gpu));
   }
   return gpus;
+}
+
+std::vector<std::string> gpu_table(const std::vector<PageGpu>& gpus, const TableStyle& style) {
+  const std::size_t width = style.width;
+  std::vector<GpuColumn> columns = gpu_columns(gpus);
+  std::erase_if(columns, [width](const GpuColumn& column) {
+    return width < column.least_width ||
+           std::ranges::all_of(column.cells, [](const std::string& cell) { return cell.empty(); });
+  });
+  std::vector<std::string> lines(gpus.size() + 1);
+  for (const GpuColumn& column : columns) {
+    const std::size_t room = widest(column) + 2;
+    lines[0] += padded(column.title, room);
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      lines[i + 1] += padded(column.cells[i].empty() ? "-" : column.cells[i], room);
+  }
+  for (std::string& line : lines)
+    end_gpu_line(line, width);
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    if (gpus[i].health != Health::healthy)
+      lines[i + 1] = painted(lines[i + 1], color_of(gpus[i].health), style);
+  return lines;
+}
+
+std::string healthy_gpus_text(const std::vector<PageGpu>& gpus, bool has_others) {
+  std::optional<double> least;
+  std::optional<double> most;
+  std::size_t count = 0;
+  for (const PageGpu& gpu : gpus) {
+    if (gpu.health != Health::healthy) continue;
+    ++count;
+    if (!gpu.celsius) continue;
+    least = std::min(least.value_or(*gpu.celsius), *gpu.celsius);
+    most = std::max(most.value_or(*gpu.celsius), *gpu.celsius);
+  }
+  if (count == 0) return {};
+  const std::string more = has_others ? "more " : "";
+  std::string text = counted(count, more + "GPU is healthy", more + "GPUs are healthy");
+  if (least)
+    text +=
+        ", at " + std::to_string(std::lround(*least)) + " to " + std::to_string(std::lround(*most)) + " C";
+  return text + ".";
 }
 
 }  // namespace autopilot::cli

@@ -2,15 +2,14 @@
 // The layout of the page of one machine.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "cli/output/layout.hpp"
 #include "cli/output/node_page.hpp"
+#include "cli/output/page_gpus.hpp"
 #include "cli/output/phrases.hpp"
-#include "core/text.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -23,12 +22,12 @@ constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kWideWidth = 60;    // from here, the health has a column of its own
 constexpr std::size_t kHealthWidth = 10;  // of that column
 constexpr std::size_t kMostGpuRows = 16;  // beyond, healthy GPUs are only counted
-constexpr std::size_t kLongestModel = 24;
 
 // How much of the page is folded, from nothing to everything that can be.
-enum class Folding : unsigned char { none, gpus, gaps, further_problems, gpu_table };
-constexpr std::array kFoldings{Folding::none, Folding::gpus, Folding::gaps, Folding::further_problems,
-                               Folding::gpu_table};
+enum class Folding : unsigned char { none, gpus, gaps, further_problems, gpu_table, all_but_problems };
+constexpr std::array kFoldings{Folding::none,      Folding::gpus,
+                               Folding::gaps,      Folding::further_problems,
+                               Folding::gpu_table, Folding::all_but_problems};
 
 std::size_t page_width(const PageView& view) {
   return std::max(view.width, kLeastWidth);
@@ -38,18 +37,8 @@ TableStyle style_of(const PageView& view) {
   return {.color = view.color, .width = page_width(view)};
 }
 
-// At most `width` bytes; an ellipsis replaces the rest.
-std::string cut_to(std::string_view text, std::size_t width) {
-  if (text.size() <= width) return std::string(text);
-  return width < 4 ? std::string(cut_utf8(text, width)) : std::string(cut_utf8(text, width - 3)) + "...";
-}
-
 void append_lines(PageLines& all, PageLines more) {
   std::ranges::move(more, std::back_inserter(all));
-}
-
-std::string count_text(std::size_t count, std::string_view one, std::string_view several) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : several);
 }
 
 // Lines beside the health: in a column of its own, or before the text if the page is narrow.
@@ -69,7 +58,7 @@ class HealthRow {
   // One line; what does not fit is cut.
   void add_cut(const std::string& text) {
     const bool has_label = !is_wide_ && lines_.empty();
-    push(cut_to(has_label ? label_ + ": " + text : text, room()), {});
+    push(cut_text(has_label ? label_ + ": " + text : text, room()), {});
   }
   // Behind the last line if it fits there.
   void add_suffix(const std::string& text, std::string_view color) {
@@ -117,7 +106,10 @@ std::string with_full_stop(std::string text) {
 
 std::string times_of(const PageProblem& problem, WallTime now) {
   std::string text;
-  if (problem.since != WallTime{}) text = " For " + age_of(problem.since, now) + ".";
+  // A run of checks without an agent has just seen everything for the first time.
+  constexpr Duration kLeastAge = std::chrono::seconds{10};
+  if (problem.since != WallTime{} && now - problem.since >= kLeastAge)
+    text = " For " + age_of(problem.since, now) + ".";
   if (problem.gone) text += " Gone; last seen " + age_of(*problem.gone, now) + " ago.";
   return text;
 }
@@ -169,109 +161,34 @@ PageLines gaps_lines(const NodePage& page, const PageView& view, Folding folding
   }
   if (folded == 0) return lines;
   HealthRow row("unknown", color_of(Health::unknown), view);
-  row.add_cut(count_text(folded, "check", "checks") + " could not run (" + view.more + ")");
+  row.add_cut(counted(folded, "check", "checks") + " could not run (" + view.more + ")");
   append_lines(lines, row.take());
   return lines;
 }
 
-// A column of the table of GPUs; an empty column is left out.
-struct GpuColumn {
-  std::string title;
-  std::vector<std::string> cells;
-  std::size_t least_width;  // of the page that shows it
-};
-
-std::string celsius_text(const PageGpu& gpu) {
-  return gpu.celsius ? std::to_string(std::lround(*gpu.celsius)) + " C" : std::string();
-}
-
-std::vector<GpuColumn> gpu_columns(const std::vector<PageGpu>& gpus) {
-  std::vector<GpuColumn> columns{{"GPU", {}, 0},  {"MODEL", {}, kWideWidth}, {"SERIAL", {}, 70},
-                                 {"TEMP", {}, 0}, {"HEALTH", {}, 0},         {"USED BY", {}, 0}};
-  for (const PageGpu& gpu : gpus) {
-    columns[0].cells.push_back(printable(gpu.index));
-    columns[1].cells.push_back(cut_to(printable(gpu.model), kLongestModel));
-    columns[2].cells.push_back(printable(gpu.serial));
-    columns[3].cells.push_back(celsius_text(gpu));
-    columns[4].cells.emplace_back(to_string(gpu.health));
-    columns[5].cells.push_back(printable(gpu.owner));
-  }
-  return columns;
-}
-
-std::size_t widest(const GpuColumn& column) {
-  std::size_t width = column.title.size();
-  for (const std::string& cell : column.cells)
-    width = std::max(width, cell.size());
-  return width;
-}
-
-void end_gpu_line(std::string& line, std::size_t width) {
-  line = cut_to(line, width);
-  line.resize(line.find_last_not_of(' ') + 1);
-}
-
-PageLines gpu_table(const std::vector<PageGpu>& gpus, const PageView& view) {
-  const std::size_t width = page_width(view);
-  std::vector<GpuColumn> columns = gpu_columns(gpus);
-  std::erase_if(columns, [width](const GpuColumn& column) {
-    return width < column.least_width ||
-           std::ranges::all_of(column.cells, [](const std::string& cell) { return cell.empty(); });
-  });
-  PageLines lines(gpus.size() + 1);
-  for (const GpuColumn& column : columns) {
-    const std::size_t room = widest(column) + 2;
-    lines[0] += padded(column.title, room);
-    for (std::size_t i = 0; i < gpus.size(); ++i)
-      lines[i + 1] += padded(column.cells[i].empty() ? "-" : column.cells[i], room);
-  }
-  for (std::string& line : lines)
-    end_gpu_line(line, width);
-  for (std::size_t i = 0; i < gpus.size(); ++i)
-    if (gpus[i].health != Health::healthy)
-      lines[i + 1] = painted(lines[i + 1], color_of(gpus[i].health), style_of(view));
-  return lines;
-}
-
-// "7 more GPUs are healthy, at 38 to 44 C."
-std::string healthy_gpus(const std::vector<PageGpu>& gpus, bool has_others) {
-  std::optional<double> least;
-  std::optional<double> most;
-  std::size_t count = 0;
-  for (const PageGpu& gpu : gpus) {
-    if (gpu.health != Health::healthy) continue;
-    ++count;
-    if (!gpu.celsius) continue;
-    least = std::min(least.value_or(*gpu.celsius), *gpu.celsius);
-    most = std::max(most.value_or(*gpu.celsius), *gpu.celsius);
-  }
-  if (count == 0) return {};
-  const std::string more = has_others ? "more " : "";
-  std::string text = count_text(count, more + "GPU is healthy", more + "GPUs are healthy");
-  if (least)
-    text +=
-        ", at " + std::to_string(std::lround(*least)) + " to " + std::to_string(std::lround(*most)) + " C";
-  return text + ".";
-}
-
 PageLines gpu_lines(const NodePage& page, const PageView& view, Folding folding) {
   if (page.gpus.empty()) return {};
-  if (folding < Folding::gpus && page.gpus.size() <= kMostGpuRows) return gpu_table(page.gpus, view);
+  if (folding < Folding::gpus && page.gpus.size() <= kMostGpuRows)
+    return gpu_table(page.gpus, style_of(view));
   std::vector<PageGpu> others;
   std::ranges::copy_if(page.gpus, std::back_inserter(others),
                        [](const PageGpu& gpu) { return gpu.health != Health::healthy; });
   PageLines lines;
-  if (!others.empty() && folding < Folding::gpu_table) lines = gpu_table(others, view);
-  if (const std::string text = healthy_gpus(page.gpus, !others.empty()); !text.empty())
+  if (!others.empty() && folding < Folding::gpu_table) lines = gpu_table(others, style_of(view));
+  if (const std::string text = healthy_gpus_text(page.gpus, !others.empty()); !text.empty())
     append_lines(lines, wrapped(text, page_width(view)));
   return lines;
 }
 
 PageLines fold_lines(const NodePage& page, const PageView& view) {
   std::string text;
-  if (page.healthy > 0) text = count_text(page.healthy, "check", "checks") + " ran and found nothing";
+  const std::size_t healthy = page.healthy.size();
+  if (healthy > 0)
+    text = (healthy <= kMostNamedChecks ? printable(joined(page.healthy))
+                                        : counted(healthy, "check", "checks")) +
+           " ran and found nothing";
   if (page.unsupported > 0) {
-    const std::string count = count_text(page.unsupported, "does", "do") + " not apply to this machine";
+    const std::string count = counted(page.unsupported, "does", "do") + " not apply to this machine";
     text += text.empty() ? "Of the checks, " + count : "; " + count;
   }
   if (text.empty()) return {};
@@ -303,8 +220,8 @@ PageLines problems_lines(const NodePage& page, const PageView& view, Folding fol
     append_lines(lines, i == 0 || folding < Folding::further_problems ? problem_lines(page.problems[i], view)
                                                                       : brief_lines(page.problems[i], view));
   if (shown < page.problems.size())
-    lines.push_back(cut_to(
-        count_text(page.problems.size() - shown, "more problem", "more problems") + " (" + view.more + ")",
+    lines.push_back(cut_text(
+        counted(page.problems.size() - shown, "more problem", "more problems") + " (" + view.more + ")",
         page_width(view)));
   return lines;
 }
@@ -313,6 +230,7 @@ PageLines body_of(const NodePage& page, const PageView& view, Folding folding, s
   PageLines lines;
   append_section(lines, problems_lines(page, view, folding, shown));
   append_section(lines, gaps_lines(page, view, folding));
+  if (folding == Folding::all_but_problems) return lines;
   append_section(lines, note_lines(page, view));
   append_section(lines, gpu_lines(page, view, folding));
   append_section(lines, fold_lines(page, view));
@@ -337,12 +255,12 @@ std::vector<std::string> page_header(const NodePage& page, const PageView& view)
   tail += "  " + age_text(page, view.now);
   const std::size_t width = page_width(view);
   PageLines lines;
-  const std::string first = cut_to(node, width - health.size() - 2) + "  ";
+  const std::string first = cut_text(node, width - health.size() - 2) + "  ";
   if (first.size() + rest.size() + tail.size() <= width) {
     lines.push_back(first + rest + tail);
   } else {
-    lines.push_back(first + cut_to(rest, width - first.size()));
-    lines.push_back(cut_to(tail.substr(2), width));
+    lines.push_back(first + cut_text(rest, width - first.size()));
+    lines.push_back(cut_text(tail.substr(2), width));
   }
   if (!view.color) return lines;
   const TableStyle style = style_of(view);
@@ -364,7 +282,7 @@ std::vector<std::string> page_body(const NodePage& page, const PageView& view) {
     if (PageLines lines = body_of(page, view, folding, all); lines.size() <= room) return lines;
   PageLines lines;
   for (std::size_t shown = all; shown > 0; --shown) {
-    lines = body_of(page, view, Folding::gpu_table, shown);
+    lines = body_of(page, view, Folding::all_but_problems, shown);
     if (lines.size() <= room) return lines;
   }
   // Not even one problem fits.
