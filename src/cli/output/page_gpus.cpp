@@ -167,7 +167,7 @@ std::string healthy_gpus_text(const std::vector<PageGpu>& gpus, bool has_others)
   }
   if (count == 0) return {};
   const std::string more = has_others ? "more " : "";
-  std::string text = counted(count, more + "GPU is healthy", more + "GPUs are healthy");
+  std::string text = count_words(count, more + "GPU is healthy", more + "GPUs are healthy");
   if (least)
     text +=
         ", at " + std::to_string(std::lround(*least)) + " to " + std::to_string(std::lround(*most)) + " C";

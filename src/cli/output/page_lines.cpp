@@ -161,7 +161,7 @@ PageLines gaps_lines(const NodePage& page, const PageView& view, Folding folding
   }
   if (folded == 0) return lines;
   HealthRow row("unknown", color_of(Health::unknown), view);
-  row.add_cut(counted(folded, "check", "checks") + " could not run (" + view.more + ")");
+  row.add_cut(count_words(folded, "check", "checks") + " could not run (" + view.more + ")");
   append_lines(lines, row.take());
   return lines;
 }
@@ -185,10 +185,10 @@ PageLines fold_lines(const NodePage& page, const PageView& view) {
   const std::size_t healthy = page.healthy.size();
   if (healthy > 0)
     text = (healthy <= kMostNamedChecks ? printable(joined(page.healthy))
-                                        : counted(healthy, "check", "checks")) +
+                                        : count_words(healthy, "check", "checks")) +
            " ran and found nothing";
   if (page.unsupported > 0) {
-    const std::string count = counted(page.unsupported, "does", "do") + " not apply to this machine";
+    const std::string count = count_words(page.unsupported, "does", "do") + " not apply to this machine";
     text += text.empty() ? "Of the checks, " + count : "; " + count;
   }
   if (text.empty()) return {};
@@ -221,7 +221,7 @@ PageLines problems_lines(const NodePage& page, const PageView& view, Folding fol
                                                                       : brief_lines(page.problems[i], view));
   if (shown < page.problems.size())
     lines.push_back(cut_text(
-        counted(page.problems.size() - shown, "more problem", "more problems") + " (" + view.more + ")",
+        count_words(page.problems.size() - shown, "more problem", "more problems") + " (" + view.more + ")",
         page_width(view)));
   return lines;
 }

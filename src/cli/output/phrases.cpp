@@ -47,7 +47,7 @@ std::string subject_text(const Subject& subject) {
   }
 }
 
-std::string counted(std::size_t count, std::string_view one, std::string_view several) {
+std::string count_words(std::size_t count, std::string_view one, std::string_view several) {
   return std::to_string(count) + " " + std::string(count == 1 ? one : several);
 }
 

@@ -15,7 +15,7 @@ namespace autopilot::cli {
 [[nodiscard]] std::string subject_text(const Subject& subject);
 
 // "1 check", "3 checks".
-[[nodiscard]] std::string counted(std::size_t count, std::string_view one, std::string_view several);
+[[nodiscard]] std::string count_words(std::size_t count, std::string_view one, std::string_view several);
 
 // "45s", "12m", "3h", "5d": one unit, rounded down. "0s" for a time in the future.
 [[nodiscard]] std::string age_of(WallTime then, WallTime now);
