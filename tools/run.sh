@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Starts the agent on this machine and shows the node: a live table in a terminal; without a terminal, one table while the agent
+# Starts the agent on this machine and shows the node: a live page in a terminal; without a terminal, one page while the agent
 # runs. Ctrl-C stops the agent. Arguments go to `autopilot agent`, for example: --simulate hgx-h100-8
 #
 #   tools/run.sh [agent arguments]          AUTOPILOT=<program>, default build/bin/autopilot

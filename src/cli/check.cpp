@@ -102,7 +102,7 @@ int snapshot(const SnapshotOptions& options) {
   if (options.format == OutputFormat::table)
     print_readings(*node);
   else
-    print_node(*node, options.format);
+    print_json(api::to_json(*node), options.format);
   return kExitHealthy;
 }
 
@@ -129,6 +129,7 @@ struct CheckOptions {
   bool list = false;
   bool no_agent = false;
   bool strict = false;
+  bool all = false;  // print all checks
   std::optional<Duration> window;
   std::string config_file;
   std::string socket;
@@ -252,7 +253,7 @@ int check(const CheckOptions& options) {
   auto node = node_of(options, *settings, *chosen, *all->facts);
   if (!node) return report(node.error());
   const auto shown = reduced(std::move(*node), *chosen, options);
-  print_node(shown, options.format);
+  print_node(shown, options.format, options.all ? NodeDetail::all : NodeDetail::page, shown.time);
   return exit_code_of(shown, options.strict);
 }
 
@@ -269,6 +270,7 @@ void add_check(CLI::App& app, int& exit_code) {
   add_duration_option(*verb, "--window", options->window,
                       "Time between two runs of checks that judge growth; 0s: one run.\n"
                       "Default: 2s, only for checks that need two runs for any result");
+  verb->add_flag("-a,--all", options->all, "Print all checks as a table, also those without a problem");
   verb->add_flag("--no-agent", options->no_agent, "Run the checks now, even if an agent runs here");
   verb->add_flag("--strict", options->strict, "Exit with 3 if any check could not run");
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
@@ -278,7 +280,7 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->footer(
       "Exit status: 0 healthy, 1 degraded, 2 failed, 3 a required check could not run\n"
       "or no check applies to this machine, 64 usage, 78 configuration, 70 internal.\n"
-      "Examples:\n  autopilot check\n  autopilot check gpu.xid gpu.ecc --no-agent\n"
+      "Examples:\n  autopilot check\n  autopilot check --all\n  autopilot check gpu.xid gpu.ecc --no-agent\n"
       "  autopilot check --tag storage -o json\n  autopilot check --simulate hgx-h100-8");
   verb->callback([options, &exit_code] { exit_code = check(*options); });
 }

@@ -49,8 +49,13 @@ bool Interrupt::requested() const {
 }
 
 void Interrupt::wait(Duration at_most) const {
-  pollfd poll_fd{wake_pipe[0], POLLIN, 0};
-  ::poll(&poll_fd, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count()));
+  wait_for_input(at_most, -1);  // poll ignores it
+}
+
+void Interrupt::wait_for_input(Duration at_most, int descriptor) const {
+  std::array<pollfd, 2> polled{{{wake_pipe[0], POLLIN, 0}, {descriptor, POLLIN, 0}}};
+  ::poll(polled.data(), polled.size(),
+         static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(at_most).count()));
   std::array<char, 64> bytes;
   [[maybe_unused]] const auto count = ::read(wake_pipe[0], bytes.data(), bytes.size());
 }

@@ -18,6 +18,8 @@ class Interrupt {
   [[nodiscard]] bool requested() const;
   // Waits for `at_most`. Returns early on a signal, and at once if one came since the previous wait.
   void wait(Duration at_most) const;
+  // The same; also returns when `descriptor` can be read, or after another signal with a handler.
+  void wait_for_input(Duration at_most, int descriptor) const;
   // For loops that poll a flag.
   [[nodiscard]] const std::atomic<bool>& flag() const;
 };

@@ -95,19 +95,40 @@ bool is_there(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+bool is_on_loopback(const config::Config& settings) {
+  return settings.listen.starts_with("127.0.0.1:") || settings.listen.starts_with("localhost:");
+}
+
 // The agent of the service, or one on the loopback, which answers questions and takes no actions.
 std::optional<net::HttpTarget> other_agent(const config::Config& settings) {
   net::HttpTarget service;
   service.socket_path = kServiceSocket;
   if (is_there(service.socket_path) && AgentClient(service).answers()) return service;
-  if (!settings.listen.starts_with("127.0.0.1:") && !settings.listen.starts_with("localhost:"))
-    return std::nullopt;
+  if (!is_on_loopback(settings)) return std::nullopt;
   const auto loopback = net::parse_target(settings.listen);
   if (!loopback || !AgentClient(*loopback).answers()) return std::nullopt;
   return *loopback;
 }
 
 }  // namespace
+
+Result<std::vector<net::HttpTarget>> agent_candidates(const std::string& socket) {
+  std::vector<net::HttpTarget> candidates(1);
+  if (!socket.empty()) {
+    candidates.front() = TRY(net::parse_target(socket));
+    return candidates;
+  }
+  const config::Config settings = TRY(load_settings(""));
+  candidates.front().socket_path = settings.socket;
+  const bool is_default = settings.socket == config::default_config(environment(), ::geteuid() == 0).socket;
+  if (!is_default || is_there(settings.socket)) return candidates;
+  net::HttpTarget service;
+  service.socket_path = kServiceSocket;
+  candidates.push_back(std::move(service));
+  if (auto loopback = net::parse_target(settings.listen); is_on_loopback(settings) && loopback)
+    candidates.push_back(std::move(*loopback));
+  return candidates;
+}
 
 Result<net::HttpTarget> agent_target(const std::string& socket, const std::string& config_file) {
   if (!socket.empty()) return net::parse_target(socket);

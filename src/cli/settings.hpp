@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/config.hpp"
 #include "core/clock.hpp"
@@ -38,6 +39,8 @@ void add_socket_option(CLI::App& verb, std::string& socket);
 // where an agent answers; a line on standard error then states which one.
 [[nodiscard]] Result<net::HttpTarget> agent_target(const std::string& socket,
                                                    const std::string& config_file = {});
+// The same addresses in the order in which they are tried. Asks no agent.
+[[nodiscard]] Result<std::vector<net::HttpTarget>> agent_candidates(const std::string& socket);
 
 // --root TREE, --simulate SCENARIO
 void add_machine_options(CLI::App& verb, MachineChoice& choice);

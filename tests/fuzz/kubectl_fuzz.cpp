@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/v1.hpp"
+#include "cli/kubectl/details_page.hpp"
 #include "cli/kubectl/events.hpp"
 #include "cli/kubectl/node_tables.hpp"
 #include "core/parse.hpp"
@@ -75,6 +76,8 @@ int run(const std::uint8_t* data, std::size_t size) {
   show(views);
   if (!views.empty()) details.view = views.front();
   check_text(cli::render_details(details, kNow, {}));
+  check_text(cli::render_page(cli::page_of(details), {.now = kNow}));
+  check_text(cli::short_status(cli::page_of(details)));
   check_json(cli::details_json(details, kNow));
   cli::sort_newest_last(events);
   check_text(cli::render_events(events, kNow, {}));

@@ -146,9 +146,15 @@ class KubectlPluginTest(unittest.TestCase):
                 self.server.objects[REPORTS] = reports
                 self.assertEqual(self.run_plugin("status").returncode, code)
 
-    def test_a_node_is_told_in_full(self):
+    def test_a_node_is_its_problems_and_in_full_its_tables(self):
         self.put_fleet()
-        text = self.table("status", "gpu-3", code=2)
+        page = self.table("status", "gpu-3", code=2)
+        for expected in ("gpu-3  failed: GPU 0000:3b:00.0: ", "verdict EVICT  checked ", "GPU 0000:3b:00.0: the GPU is lost.",
+                         "What to do: ", "ack: 0a1b-1)", "2 more incidents are in the agent's journal.",
+                         "30 of 31 checks ran; missing permissions: CAP_SYSLOG\n", "host.clock ran and found nothing (see --all)"):
+            self.assertIn(expected, page)
+        self.assertNotIn("CONDITION", page)
+        text = self.table("status", "gpu-3", "--all", code=2)
         for expected in ("gpu-3  failed  verdict EVICT  checked ", "30 of 31 checks ran; missing permissions: CAP_SYSLOG\n",
                          "power_cycle", "2 more are in the agent's journal.", "Failed: gpu: Xid 79 (for 2h)"):
             self.assertIn(expected, text)
@@ -301,7 +307,7 @@ class KubectlPluginTest(unittest.TestCase):
         self.server.objects[NODES] = [node("gpu-1", "WARN", conditions=[
             {"type": "GpuHealthy", "status": evil, "reason": evil, "message": evil}]), node("gpu-3", evil, evil, evil)]
         self.server.objects[EVENTS] = [event("gpu-1" + evil, evil, ago(minutes=1), type=evil)]
-        for arguments in (("nodes",), ("status",), ("status", "gpu-1"), ("events",)):
+        for arguments in (("nodes",), ("status",), ("status", "gpu-1"), ("status", "gpu-1", "--all"), ("events",)):
             for form in ("table", "json", "yaml"):
                 with self.subTest(arguments, form=form):
                     answer = self.run_plugin(*arguments, "-o", form)

@@ -375,7 +375,7 @@ class AgentTest(unittest.TestCase):
                          [("ml", "train-0", 0, "")])
         code, table, errors = harness.run("status", "--socket", self.agent.socket)
         self.assertEqual(code, 2, errors)
-        self.assertIn("used by: pod ml/train-0", " ".join(table.split()))
+        self.assertIn("Used by: pod ml/train-0", " ".join(table.split()))
         self.assertNotIn("podResourcesProblem", self.agent.node()["self"])
 
     def test_a_pod_with_a_process_is_told_once(self):

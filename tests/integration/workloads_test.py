@@ -22,7 +22,7 @@ class WorkloadsTest(unittest.TestCase):
                               for one in incident["workloads"]], [("ml", "train-0", "python3", 4200)])
             code, table, errors = harness.run("status", "--socket", agent.socket)
             self.assertEqual(code, 2, errors)
-            self.assertIn("used by: pod ml/train-0 (python3, 4200)", " ".join(table.split()))
+            self.assertIn("Used by: pod ml/train-0 (python3, 4200)", " ".join(table.split()))
 
     def inject(self, agent, *arguments):
         code, _, errors = harness.run("inject", *arguments, "--socket", agent.socket)

@@ -91,7 +91,7 @@ class Starts:
         self.assertIn("autopilot 0", self.run_there("autopilot", "version").stdout)
 
     def test_a_simulated_machine_is_looked_at(self):
-        done = self.run_there("autopilot", "check", "--simulate", "hgx-h100-8")
+        done = self.run_there("autopilot", "check", "--all", "--simulate", "hgx-h100-8")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"healthy.*\n.*\b(\d+) of \1 checks ran")
         # The message of a library's exception, and the exit code of an invalid configuration.

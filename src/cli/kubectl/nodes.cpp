@@ -7,6 +7,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/kubectl/cluster.hpp"
+#include "cli/kubectl/details_page.hpp"
 #include "cli/kubectl/node_tables.hpp"
 #include "cli/kubectl/node_view.hpp"
 #include "cli/kubectl/plugin.hpp"
@@ -141,6 +142,7 @@ namespace {
 
 struct StatusOptions {
   std::string node;
+  bool all = false;
   InstallationOptions installation;
   OutputFormat format = OutputFormat::table;
 };
@@ -164,7 +166,8 @@ int show_node(ClusterReader& cluster, const StatusOptions& options, WallTime now
   }
   if (!node->missing.empty()) tell(node->missing);
   if (options.format == OutputFormat::table)
-    std::cout << render_details(node->details, now, terminal_style());
+    std::cout << (options.all ? render_details(node->details, now, terminal_style())
+                              : render_page(page_of(node->details), page_view(now)));
   else
     print_json(details_json(node->details, now), options.format);
   return exit_code_of(node->details.view.health);
@@ -182,7 +185,9 @@ int show(const ClusterOptions& cluster, const StatusOptions& options) {
 void add_cluster_status(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   auto options = std::make_shared<StatusOptions>();
   auto* verb = app.add_subcommand("status", "Summarize node health; with NODE, show one node");
-  add_node_argument(*verb, options->node, "Show all details of this node");
+  add_node_argument(*verb, options->node, "Show the problems of this node");
+  verb->add_flag("-a,--all", options->all,
+                 "With NODE: print its incidents, conditions and unhealthy checks as tables");
   add_format_option(*verb, options->format);
   add_installation_options(*verb, options->installation);
   add_cluster_options(*verb, cluster);
@@ -190,6 +195,7 @@ void add_cluster_status(CLI::App& app, ClusterOptions& cluster, int& exit_code) 
       "Exit status: of the worst node: 0 healthy, 1 degraded, 2 failed, 3 unknown or no\n"
       "nodes; 64 usage or no such node, 78 kubeconfig, 70 no answer.\n"
       "Examples:\n  kubectl autopilot status\n  kubectl autopilot status gpu-7\n"
+      "  kubectl autopilot status gpu-7 --all\n"
       "  kubectl autopilot status -o json | jq .counts");
   verb->callback([&cluster, options, &exit_code] { exit_code = show(cluster, *options); });
 }

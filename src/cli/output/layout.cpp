@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 
 namespace autopilot::cli {
 
@@ -94,6 +95,11 @@ std::string simulated_word(const TableStyle& style) {
 
 std::string simulated_line(bool is_simulated, const TableStyle& style) {
   return is_simulated ? simulated_word(style) + "\n" : "";
+}
+
+std::string cut_text(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  return width < 4 ? std::string(cut_utf8(text, width)) : std::string(cut_utf8(text, width - 3)) + "...";
 }
 
 std::string padded(std::string_view text, std::size_t width) {

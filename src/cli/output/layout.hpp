@@ -31,6 +31,8 @@ using Row = std::vector<Cell>;
 [[nodiscard]] std::string simulated_word(const TableStyle& style);
 // Heading line for output about a simulated machine; empty otherwise.
 [[nodiscard]] std::string simulated_line(bool is_simulated, const TableStyle& style);
+// At most `width` bytes; "..." replaces the rest of a longer text. Cuts no UTF-8 character.
+[[nodiscard]] std::string cut_text(std::string_view text, std::size_t width);
 // Right-padded with blanks, at least one.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t width);
 

@@ -47,6 +47,10 @@ std::string subject_text(const Subject& subject) {
   }
 }
 
+std::string count_words(std::size_t count, std::string_view one, std::string_view several) {
+  return std::to_string(count) + " " + std::string(count == 1 ? one : several);
+}
+
 std::string age_of(WallTime then, WallTime now) {
   using namespace std::chrono;
   // The difference of two distant years overflows a Duration.

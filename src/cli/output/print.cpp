@@ -49,10 +49,27 @@ TableStyle terminal_style() {
   TableStyle style;
   if (!stdout_is_terminal()) return style;
   style.color = wants_color();
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    style.width = std::clamp<std::size_t>(size.ws_col, 60, 160);
+  if (const auto size = terminal_size()) style.width = std::clamp<std::size_t>(size->columns, 60, 160);
   return style;
+}
+
+std::optional<TerminalSize> terminal_size() {
+  winsize size{};
+  if (!stdout_is_terminal() || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return std::nullopt;
+  if (size.ws_row == 0 || size.ws_col == 0) return std::nullopt;
+  return TerminalSize{size.ws_row, size.ws_col};
+}
+
+PageView page_view(WallTime now) {
+  PageView view;
+  view.now = now;
+  view.color = terminal_style().color;
+  const auto size = terminal_size();
+  if (!size) return view;
+  constexpr std::size_t kPromptLines = 2;
+  view.width = std::clamp<std::size_t>(size->columns, 40, 200);
+  view.height = size->rows > kPromptLines ? size->rows - kPromptLines : 1;
+  return view;
 }
 
 void tell(std::string_view text, std::string_view before) {
@@ -78,22 +95,6 @@ int report(const Error& error) {
 int report_usage(std::string_view what) {
   tell(what);
   return kExitUsage;
-}
-
-LiveScreen::LiveScreen() {
-  std::cout << "\033[?1049h\033[?25l" << std::flush;
-}
-
-LiveScreen::~LiveScreen() {
-  std::cout << "\033[?25h\033[?1049l" << std::flush;
-}
-
-void LiveScreen::show(std::string_view frame) {
-  std::string text = "\033[H";
-  // Each line is cleared to its end and the rest of the screen below, so that nothing flickers.
-  for (const char c : frame)
-    text += c == '\n' ? std::string("\033[K\n") : std::string(1, c);
-  std::cout << text << "\033[J" << std::flush;
 }
 
 std::string format_name(OutputFormat format) {
@@ -123,11 +124,13 @@ void print_json(const std::string& json, OutputFormat format) {
   print_document(*yaml);
 }
 
-void print_node(const NodeSnapshot& node, OutputFormat format) {
-  if (format == OutputFormat::table)
+void print_node(const NodeSnapshot& node, OutputFormat format, NodeDetail detail, WallTime now) {
+  if (format != OutputFormat::table)
+    print_json(api::to_json(node), format);
+  else if (detail == NodeDetail::all)
     std::cout << render_node(node, terminal_style());
   else
-    print_json(api::to_json(node), format);
+    std::cout << render_page(page_of(node), page_view(now));
 }
 
 }  // namespace autopilot::cli

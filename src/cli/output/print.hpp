@@ -2,10 +2,14 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "cli/output/node_page.hpp"
 #include "cli/output/table.hpp"
+#include "core/clock.hpp"
 #include "core/result.hpp"
 #include "core/snapshot.hpp"
 
@@ -15,6 +19,15 @@ namespace autopilot::cli {
 // 60 to 160, else 80.
 [[nodiscard]] TableStyle terminal_style();
 [[nodiscard]] bool stdout_is_terminal();
+// Rows and columns of the terminal; nullopt if standard output is not a terminal or the size is unknown.
+struct TerminalSize {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+[[nodiscard]] std::optional<TerminalSize> terminal_size();
+// A page at that time, for standard output: on a terminal, with its colours and its width from 40 to 200, and
+// so high that its first line and the next prompt are visible together; else of 80 columns and any height.
+[[nodiscard]] PageView page_view(WallTime now);
 
 // Prints "autopilot: <what>" on standard error. Returns the exit code: 78 for malformed, else 70.
 int report(const Error& error);
@@ -28,16 +41,6 @@ void tell(std::string_view text, std::string_view before = "autopilot: ");
 // Prints JSON or YAML on standard output; on a terminal through printable().
 void print_document(std::string_view lines);
 
-// Shows frames in place on a terminal. The destructor restores the screen.
-class LiveScreen {
- public:
-  LiveScreen();
-  LiveScreen(const LiveScreen&) = delete;
-  LiveScreen& operator=(const LiveScreen&) = delete;
-  ~LiveScreen();
-  void show(std::string_view frame);
-};
-
 enum class OutputFormat : unsigned char { table, json, yaml };
 
 // Name of the format for -o.
@@ -46,8 +49,9 @@ enum class OutputFormat : unsigned char { table, json, yaml };
 // -o, --output table|json|yaml
 void add_format_option(CLI::App& verb, OutputFormat& format);
 
-// Prints a node on standard output.
-void print_node(const NodeSnapshot& node, OutputFormat format);
+// Prints a node on standard output: its page, or all of its checks as a table, or a document.
+enum class NodeDetail : unsigned char { page, all };
+void print_node(const NodeSnapshot& node, OutputFormat format, NodeDetail detail, WallTime now);
 // Prints valid JSON on standard output, as JSON or YAML.
 void print_json(const std::string& json, OutputFormat format);
 
