@@ -13,6 +13,8 @@ struct ClusterOptions;
 void add_check(CLI::App& app, int& exit_code);
 void add_snapshot(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
+void add_man(CLI::App& app, int& exit_code);
+void add_version(CLI::App& app, int& exit_code);
 void add_status(CLI::App& app, int& exit_code);
 void add_agent(CLI::App& app, int& exit_code);
 void add_controller(CLI::App& app, int& exit_code);
@@ -38,6 +40,9 @@ void add_nodes(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_validations(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
+
+// "autopilot 0.1.0 (0123abcd, clang 16.0.6, Release, glibc 2.36)"
+[[nodiscard]] std::string version_line();
 
 // Completions after a verb: its options, and for `check` and `explain` the ids of all checks.
 [[nodiscard]] std::vector<std::string> completion_words(const CLI::App& verb);
