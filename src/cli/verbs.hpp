@@ -19,7 +19,8 @@ void add_status(CLI::App& app, int& exit_code);
 void add_agent(CLI::App& app, int& exit_code);
 void add_controller(CLI::App& app, int& exit_code);
 void add_events(CLI::App& app, int& exit_code);
-void add_explain(CLI::App& app, int& exit_code);
+// of_this_machine: without a word, or with an incident, the agent of this machine is asked.
+void add_explain(CLI::App& app, int& exit_code, bool of_this_machine = true);
 void add_why(CLI::App& app, int& exit_code);
 void add_decode(CLI::App& app, int& exit_code);
 void add_ack(CLI::App& app, int& exit_code);

@@ -56,7 +56,7 @@ void add_kubectl_verbs(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   add_cluster_test(app, cluster, exit_code);
   add_cluster_jobs(app, cluster, exit_code);
   add_plan(app, cluster, exit_code);
-  add_explain(app, exit_code);
+  add_explain(app, exit_code, false);
   for (const char* shared : {"plan", "explain"})
     rename_examples(*app.get_subcommand(shared));
 }
