@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/completion/scripts.hpp"
 #include "cli/daemons.hpp"
 #include "cli/help_format.hpp"
 #include "cli/kubectl/plugin.hpp"
@@ -155,6 +156,10 @@ int run_autopilot(int argc, char** argv) {
   add_version(app, exit_code);
   add_decode(app, exit_code);
   add_helper(app, exit_code);
+  if (argc > 2 && argv[1] == kCompleteWord) {
+    write_completion(std::cout, app, argv[2], {argv + 3, argv + argc});
+    return kExitHealthy;
+  }
   return run_program(app, argc, argv, exit_code);
 }
 

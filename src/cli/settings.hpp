@@ -39,6 +39,10 @@ void add_socket_option(CLI::App& verb, std::string& socket);
 [[nodiscard]] Result<net::HttpTarget> agent_target(const std::string& socket,
                                                    const std::string& config_file = {});
 
+// The same for a program that must be quick and print nothing: each agent that may answer is asked for
+// `patience` at most.
+[[nodiscard]] Result<net::HttpTarget> quick_agent_target(const std::string& socket, Duration patience);
+
 // --root TREE, --simulate SCENARIO
 void add_machine_options(CLI::App& verb, MachineChoice& choice);
 // An option that accepts "500ms", "2s", "1h30m"; other text is a usage error.

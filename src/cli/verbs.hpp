@@ -3,7 +3,6 @@
 
 #include <CLI/App.hpp>
 #include <string>
-#include <vector>
 
 namespace autopilot::cli {
 
@@ -44,8 +43,5 @@ void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
 
 // "autopilot 0.1.0 (0123abcd, clang 16.0.6, Release, glibc 2.36)"
 [[nodiscard]] std::string version_line();
-
-// Completions after a verb: its options, and for `check` and `explain` the ids of all checks.
-[[nodiscard]] std::vector<std::string> completion_words(const CLI::App& verb);
 
 }  // namespace autopilot::cli
