@@ -18,7 +18,7 @@ build=(
   libiperf-dev libsctp-dev perftest ibverbs-providers
 )
 test=(libgtest-dev libgmock-dev libbenchmark-dev libclang-rt-16-dev libfuzzer-16-dev)
-extras=(curl jq prometheus prometheus-alertmanager postgresql systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh dnsmasq-base iperf3 nftables chromium)
+extras=(curl jq prometheus prometheus-alertmanager postgresql systemd e2fsprogs xfsprogs iproute2 util-linux mount procps python3-venv zsh fish groff mandoc dnsmasq-base iperf3 nftables chromium)
 lint=(clang-format-16 clang-tidy-16 clang-19 shellcheck)
 cluster=(containerd runc containernetworking-plugins busybox-static nftables conntrack iproute2 util-linux mount openssl)
 jobs=(python3-torch python3-yaml slurmctld slurmd slurm-client munge iproute2 e2fsprogs util-linux mount nftables openssl)

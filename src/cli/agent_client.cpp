@@ -7,17 +7,17 @@
 
 namespace autopilot::cli {
 
-bool AgentClient::answers() const {
-  return says_ok("/healthz");
+bool AgentClient::answers(Duration patience) const {
+  return says_ok("/healthz", patience);
 }
 
 bool AgentClient::is_ready() const {
-  return says_ok("/readyz");
+  return says_ok("/readyz", std::chrono::seconds{2});
 }
 
-bool AgentClient::says_ok(const std::string& path) const {
+bool AgentClient::says_ok(const std::string& path, Duration patience) const {
   net::ClientLimits limits;
-  limits.deadline = std::chrono::seconds{2};
+  limits.deadline = patience;
   net::HttpRequest request;
   request.method = "GET";
   request.path = path;

@@ -15,8 +15,8 @@ class AgentClient {
  public:
   explicit AgentClient(net::HttpTarget target) : target_(std::move(target)) {}
 
-  // True when /healthz answers 200 within 2 s.
-  [[nodiscard]] bool answers() const;
+  // True when /healthz answers 200 in that time.
+  [[nodiscard]] bool answers(Duration patience = std::chrono::seconds{2}) const;
   // True when /readyz answers 200 within 2 s: every check has run once.
   [[nodiscard]] bool is_ready() const;
   // Body of a 2xx response; any other response becomes the Error that it contains.
@@ -29,7 +29,7 @@ class AgentClient {
   [[nodiscard]] const net::HttpTarget& target() const { return target_; }
 
  private:
-  [[nodiscard]] bool says_ok(const std::string& path) const;
+  [[nodiscard]] bool says_ok(const std::string& path, Duration patience) const;
   [[nodiscard]] Result<std::string> exchange(const net::HttpRequest& request, Duration deadline) const;
   net::HttpTarget target_;
 };

@@ -15,6 +15,7 @@
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
 #include "cli/machine.hpp"
+#include "cli/one_run.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
@@ -23,47 +24,9 @@
 #include "core/snapshot.hpp"
 #include "core/text.hpp"
 #include "incidents/verdict.hpp"
-#include "runtime/one_shot.hpp"
-#include "store/journal.hpp"
 
 namespace autopilot::cli {
 namespace {
-
-std::vector<store::LastSample> samples_of_the_agent(const config::Config& settings,
-                                                    const agent::Machine& machine) {
-  const auto journal = store::Journal::open_read_only(settings.journal_path());
-  if (!journal) return {};
-  return (*journal)->last_samples(machine.boot_id).value_or(std::vector<store::LastSample>{});
-}
-
-struct RunRequest {
-  MachineChoice machine;
-  Duration window{0};           // between the two runs of checks that need two; 0: one run
-  bool watches_growth = false;  // also run checks twice that judge growth among other things
-};
-
-// Runs the checks once, without an agent. On this machine the last samples in the agent's journal serve as an
-// earlier run.
-Result<NodeSnapshot> run_checks(const RunRequest& request, const config::Config& settings,
-                                const std::vector<checks::Check>& checks, const catalog::Catalog& facts) {
-  const auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, {}));
-  runtime::OneShot one_shot;
-  one_shot.options.node = machine.node;
-  one_shot.options.boot_id = machine.boot_id;
-  one_shot.options.profile = settings.profile;
-  one_shot.options.simulated = machine.simulated;
-  one_shot.options.has_accelerator = machine.has_accelerator;
-  // One worker per check: a driver that hangs delays only the checks that call it.
-  one_shot.options.workers.threads = static_cast<int>(checks.size());
-  one_shot.settings.expectation = settings.expectation;
-  one_shot.settings.expectation.required_checks = machine.required_checks(settings);
-  one_shot.window = request.window;
-  one_shot.watches_growth = request.watches_growth;
-  if (request.machine.is_this_machine()) one_shot.last_samples = samples_of_the_agent(settings, machine);
-  NodeSnapshot node = *runtime::look_once(machine.host, facts, checks, std::move(one_shot));
-  if (machine.complete_self) machine.complete_self(node.self);
-  return node;
-}
 
 struct SnapshotOptions {
   MachineChoice machine;
@@ -278,8 +241,6 @@ void add_check(CLI::App& app, int& exit_code) {
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   verb->footer(
-      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 a required check could not run\n"
-      "or no check applies to this machine, 64 usage, 78 configuration, 70 internal.\n"
       "Examples:\n  autopilot check\n  autopilot check --all\n  autopilot check gpu.xid gpu.ecc --no-agent\n"
       "  autopilot check --tag storage -o json\n  autopilot check --simulate hgx-h100-8");
   verb->callback([options, &exit_code] { exit_code = check(*options); });

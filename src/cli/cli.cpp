@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <boost/json.hpp>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/completion/scripts.hpp"
 #include "cli/daemons.hpp"
 #include "cli/help_format.hpp"
 #include "cli/kubectl/plugin.hpp"
@@ -21,7 +21,6 @@
 #include "compat/ibm_autopilot/daemon_settings.hpp"
 #include "core/text.hpp"
 #include "host/process/own_process.hpp"
-#include "logging/build_info.hpp"
 
 namespace autopilot::cli {
 
@@ -49,29 +48,6 @@ int exit_code_of(const NodeSnapshot& snapshot, bool strict) {
 }
 
 namespace {
-
-int version(OutputFormat format) {
-  const auto build = logging::build_info();
-  if (format == OutputFormat::table) {
-    std::cout << "autopilot " << build.version << " (" << build.commit << ", " << build.compiler << ", "
-              << build.type << ")\n";
-  } else {
-    const boost::json::object object{{"version", build.version},
-                                     {"commit", build.commit},
-                                     {"compiler", build.compiler},
-                                     {"type", build.type}};
-    print_json(boost::json::serialize(object), format);
-  }
-  return kExitHealthy;
-}
-
-void add_version(CLI::App& app, int& exit_code) {
-  auto format = std::make_shared<OutputFormat>(OutputFormat::table);
-  auto* verb = app.add_subcommand("version", "Show version, commit, compiler and build type");
-  add_format_option(*verb, *format);
-  verb->footer("Examples:\n  autopilot version\n  autopilot version -o json");
-  verb->callback([format, &exit_code] { exit_code = version(*format); });
-}
 
 std::vector<std::string> verbs_of(const CLI::App& app) {
   std::vector<std::string> verbs;
@@ -107,6 +83,8 @@ std::string failure_text(const CLI::App*, const CLI::Error& error) {
 // Parses and runs the verb; its callback stores the exit code.
 int run_program(CLI::App& app, int argc, char** argv, const int& exit_code) {
   app.require_subcommand(1);
+  app.set_version_flag(
+      "--version", [] { return version_line(); }, "Print the version and exit");
   app.failure_message(failure_text);
   if (is_verb_missing(app, argc, argv)) return kExitUsage;
   try {
@@ -174,9 +152,14 @@ int run_autopilot(int argc, char** argv) {
   add_report(app, exit_code);
   add_validations(app, exit_code);
   add_completion(app, exit_code);
+  add_man(app, exit_code);
   add_version(app, exit_code);
   add_decode(app, exit_code);
   add_helper(app, exit_code);
+  if (argc > 2 && argv[1] == kCompleteWord) {
+    write_completion(std::cout, app, argv[2], {argv + 3, argv + argc});
+    return kExitHealthy;
+  }
   return run_program(app, argc, argv, exit_code);
 }
 

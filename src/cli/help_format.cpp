@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help_format.hpp"
 
+#include <algorithm>
+
+#include "cli/exit_codes.hpp"
 #include "core/parse.hpp"
 
 namespace autopilot::cli {
@@ -35,6 +38,27 @@ void append_wrapped(std::string& text, std::string_view line) {
 }
 
 }  // namespace
+
+std::string verb_path(const CLI::App& verb) {
+  std::string path = verb.get_name();
+  for (const CLI::App* parent = verb.get_parent(); parent != nullptr; parent = parent->get_parent())
+    path = parent->get_name() + " " + path;
+  constexpr std::string_view kProgram = "autopilot";
+  if (path == kProgram) return {};
+  return path.starts_with(std::string(kProgram) + " ") ? path.substr(kProgram.size() + 1) : path;
+}
+
+std::string footer_of(const CLI::App& verb) {
+  const bool is_program = verb.get_parent() == nullptr;
+  if (verb.get_require_subcommand_min() > 0 && !is_program) return verb.get_footer();
+  const std::string status = is_program ? exit_status_text() : exit_status_text(verb_path(verb));
+  std::string footer = verb.get_footer();
+  const std::size_t examples = std::min(footer.find("Examples:"), footer.size());
+  const bool needs_line = examples > 0 && footer[examples - 1] != '\n';
+  footer.insert(examples, (needs_line ? "\n" : "") + status + "\n");
+  if (footer.ends_with('\n')) footer.pop_back();
+  return footer;
+}
 
 std::string wrapped(std::string_view help) {
   std::string text;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "api/history_records.hpp"
+#include "cli/moment.hpp"
 #include "cli/settings.hpp"
 #include "core/database_place.hpp"
 #include "host/process/own_process.hpp"
@@ -148,12 +149,7 @@ Result<std::unique_ptr<store::History>> open_history_to_write(const std::string&
 
 Result<std::optional<WallTime>> parse_since(const std::string& text, WallTime now) {
   if (text.empty()) return std::optional<WallTime>{};
-  if (const auto ago = parse_duration(text)) return std::optional<WallTime>{now - *ago};
-  if (const auto time = parse_time(text)) return std::optional<WallTime>{*time};
-  return fail(Errc::malformed,
-              "--since: expected a duration such as 30d or a time such as "
-              "2026-11-21T03:04:05Z, not '" +
-                  text + "'");
+  return std::optional<WallTime>{TRY(parse_moment("--since", text, now, now))};
 }
 
 Result<HistoryLines> read_history_lines(const std::string& path) {

@@ -30,7 +30,7 @@ void add_record_type_option(CLI::App& verb, std::vector<std::string>& types);
 [[nodiscard]] Result<std::unique_ptr<store::History>> open_history_to_write(const std::string& file,
                                                                             WallTime now);
 
-// "30d" before now, or a time; nullopt: empty.
+// As parse_moment; nullopt: empty.
 [[nodiscard]] Result<std::optional<WallTime>> parse_since(const std::string& text, WallTime now);
 
 // All records of a file of lines ("-": standard input), or the problem of each malformed line:

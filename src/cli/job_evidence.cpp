@@ -167,7 +167,6 @@ void add_job_evidence(CLI::App& jobs, int& exit_code) {
   add_socket_option(*verb, options->socket);
   verb->footer(
       "Each agent captures what its own machine sees; ask on each node of the job.\n\n"
-      "Exit status: 0 done, 64 usage, 70 no such evidence or no agent.\n\n"
       "Examples:\n  autopilot jobs evidence\n  autopilot jobs evidence ml/llama-7f3a\n"
       "  autopilot jobs evidence ml/llama-7f3a --get counters.json | jq .gpus\n"
       "  autopilot jobs evidence 00c0ffee00c0ffee --all evidence/");

@@ -202,8 +202,6 @@ void add_jobs_replay(CLI::App& jobs, int& exit_code) {
       "Prints each finding when it is raised, changes or is resolved, in the time of\n"
       "the records; then the jobs. json: one object a line. A malformed line is\n"
       "reported on standard error and left out.\n\n"
-      "Exit status: 0 no finding above info, 1 findings, 64 usage, 70 or 78 the\n"
-      "folder cannot be read.\n\n"
       "Examples:\n"
       "  autopilot jobs replay recording/\n"
       "  autopilot jobs replay recording/ -o json | jq -c 'select(.type == \"finding\")'");
@@ -216,7 +214,6 @@ void add_jobs_score(CLI::App& jobs, int& exit_code) {
   add_shared_options(*verb, *options);
   verb->footer(
       "The engine does not read the labels. Intervals are of 95 %.\n\n"
-      "Exit status: 0 for any score, 64 usage, 70 or 78 the folder cannot be read.\n\n"
       "Examples:\n"
       "  autopilot jobs score recording/\n"
       "  autopilot jobs score recording/ -o json | jq .recall");

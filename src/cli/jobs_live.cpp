@@ -173,9 +173,6 @@ int with_agent(const LiveOptions& options, Act act) {
 
 constexpr const char* kJobHelp = "Key or name of the job, from: autopilot jobs";
 constexpr const char* kFindingHelp = "Finding, from: autopilot jobs show JOB; or a job, for its worst one";
-constexpr const char* kReadStatus =
-    "Exit status: 0 healthy, 1 slow or stalled, 2 hung or failed, 3 unknown,\n"
-    "64 usage, 70 no such job or no agent.\n\n";
 
 CLI::App* add_verb(CLI::App& jobs, const std::string& name, const std::string& help,
                    const std::shared_ptr<LiveOptions>& options) {
@@ -188,9 +185,9 @@ CLI::App* add_verb(CLI::App& jobs, const std::string& name, const std::string& h
 void add_list(CLI::App& jobs, int& exit_code) {
   auto options = std::make_shared<LiveOptions>();
   auto* verb = add_verb(jobs, "list", "List the jobs of this machine (default)", options);
-  verb->footer(std::string(kReadStatus) +
-               "Examples:\n  autopilot jobs\n  autopilot jobs list -o json | jq -r '.jobs[] | [.job, "
-               ".health] | @tsv'");
+  verb->footer(
+      "Examples:\n  autopilot jobs\n  autopilot jobs list -o json | jq -r '.jobs[] | [.job, "
+      ".health] | @tsv'");
   const auto run = [options, &exit_code] {
     exit_code =
         with_agent(*options, [&](const AgentClient& agent) { return show_list(agent, options->format); });
@@ -266,13 +263,11 @@ void add_job_mute(CLI::App& jobs, int& exit_code) {
 void add_live_jobs(CLI::App& jobs, int& exit_code) {
   add_list(jobs, exit_code);
   add_page(jobs, "show", "Show everything about a job",
-           std::string(kReadStatus) +
-               "Examples:\n  autopilot jobs show ml/llama-7f3a\n  autopilot jobs show llama -o json | jq "
-               ".findings",
+           "Examples:\n  autopilot jobs show ml/llama-7f3a\n  autopilot jobs show llama -o json | jq "
+           ".findings",
            &render_job_page, exit_code);
   add_page(jobs, "why", "Answer in one screen what stops or slows a job, and what to do",
            std::string("Also for a job that ended, and for one in which nothing is wrong.\n\n") +
-               kReadStatus +
                "Examples:\n  autopilot jobs why ml/llama-7f3a\n  autopilot jobs why llama -o json | jq -r "
                "'.findings[0].summary'",
            &render_job_why, exit_code);

@@ -140,7 +140,6 @@ void add_learn_show(CLI::App& learn, int& exit_code) {
   verb->footer(
       "Each entry has its state, its records, what the checks would have found with it,\n"
       "and the command for the next step.\n\n"
-      "Exit status: 0 shown, 64 usage, 70 or 78 the folder or a history cannot be read.\n\n"
       "Examples:\n"
       "  autopilot learn show\n"
       "  autopilot learn show current -o json | jq '.versions[].sentence'");
@@ -223,8 +222,6 @@ void add_learn_adopt(CLI::App& learn, int& exit_code) {
       "A proposal is in shadow for 7 days, without effect; then in a canary, on 1 of 10\n"
       "nodes, for a day at least; then in use on all nodes. Each step is this command.\n"
       "With --now, a proposal begins in the canary.\n\n"
-      "Exit status: 0 done, 64 usage, 70 too early or in use already, 78 a folder or\n"
-      "history is malformed.\n\n"
       "Examples:\n"
       "  sudo autopilot learn adopt 3f2a91\n"
       "  sudo autopilot learn adopt 3f2a91 --now --reason 'tried on the test cluster'");
@@ -240,7 +237,6 @@ void add_learn_revert(CLI::App& learn, int& exit_code) {
   verb->footer(
       "The version before, or the catalog, is in use again. A version can be adopted\n"
       "again later.\n\n"
-      "Exit status: 0 done, 64 usage, 70 nothing to revert.\n\n"
       "Examples:\n"
       "  sudo autopilot learn revert\n"
       "  sudo autopilot learn revert 3f2a91 --reason 'too many findings'");

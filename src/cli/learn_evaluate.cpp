@@ -198,7 +198,6 @@ void add_learn_evaluate(CLI::App& learn, int& exit_code) {
       "after a return to service, the nodes that rank first, and the 7-day hazard.\n"
       "Intervals are of 95 %, by bootstrap over nodes. The same seed gives the same\n"
       "output.\n\n"
-      "Exit status: 0 for any result, 64 usage, 70 or 78 a trace cannot be used.\n\n"
       "Examples:\n"
       "  autopilot learn evaluate --trace faults.json --nodes 400\n"
       "  autopilot learn evaluate --trace faults.json --nodes 400 --fit-until 100\n"

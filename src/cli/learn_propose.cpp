@@ -16,6 +16,7 @@
 #include "cli/cli.hpp"
 #include "cli/learn_replay.hpp"
 #include "cli/learned_store.hpp"
+#include "cli/moment.hpp"
 #include "cli/output/learned_tables.hpp"
 #include "cli/output/print.hpp"
 #include "cli/report_history.hpp"
@@ -67,8 +68,7 @@ WallTime newest_of(const learning::UsableMeasurements& usable, const learning::R
 // A duration counts back from the newest record: the same records give the same proposals on any day. Returns
 // how many are left out.
 std::size_t keep_since(learning::LearnInput& input, const std::string& since) {
-  const auto ago = parse_duration(since);
-  const WallTime begin = ago ? input.now - *ago : parse_time(since).value_or(WallTime{});
+  const WallTime begin = parse_moment("--since", since, input.now, WallTime{}).value_or(WallTime{});
   return std::erase_if(input.measurements,
                        [begin](const learning::Measurement& one) { return one.time < begin; });
 }
@@ -206,8 +206,6 @@ void add_learn_propose(CLI::App& learn, int& exit_code) {
       "change, on which records it is based, and what the checks would have found in\n"
       "the last 30 days. The same records give the same proposals with the same ids.\n"
       "Proposals are saved beside the history, for: autopilot learn adopt ID.\n\n"
-      "Exit status: 0 also without a proposal, 64 usage, 70 or 78 a history cannot be\n"
-      "read, or the proposals cannot be saved.\n\n"
       "Examples:\n"
       "  sudo autopilot learn propose\n"
       "  autopilot learn propose --history gpu-1.db gpu-2.db --since 90d\n"

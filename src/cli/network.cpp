@@ -287,8 +287,6 @@ void add_network(CLI::App& app, int& exit_code) {
       "nccl every node needs idle GPUs and libnccl.so.2; AMD GPUs are experimental.\n"
       "In a matrix `.` is a pair not measured, `?` a pair that could not be measured,\n"
       "`!` a pair whose GPUs computed a wrong sum.\n"
-      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 not or not completely measured,\n"
-      "even with a suspect; 64 usage, 70 the agent refuses or does not answer.\n"
       "Examples:\n  autopilot network test\n  autopilot network test --nodes gpu-1,gpu-2,gpu-7\n"
       "  autopilot network test --plan\n  autopilot network test --watch --nodes gpu-1,gpu-7\n"
       "  autopilot network test --nodelabel rack=r7 --node gpu-1\n"

@@ -92,8 +92,6 @@ void add_nodes_history(CLI::App& nodes, int& exit_code) {
       "validations that did not pass; of jobs, passed validations, measurements and\n"
       "versions the newest 5 each. --type shows each record of the named types. The\n"
       "last line, on standard error, states what is left out.\n\n"
-      "Exit status: 0 shown, also if there is no record; 64 usage, 70 or 78 the history\n"
-      "cannot be read.\n\n"
       "Examples:\n"
       "  autopilot nodes history gpu-017\n"
       "  autopilot nodes history gpu-017 --type fault --type job\n"

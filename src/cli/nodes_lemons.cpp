@@ -53,8 +53,6 @@ void add_nodes_lemons(CLI::App& nodes, int& exit_code) {
       "The worst first. A lemon has more than 4 times the faults of all nodes together\n"
       "with a probability above 90 %, and its faults hit two jobs. At most 1.5 % of the\n"
       "nodes should get no job at once. Nothing here changes a node (docs/reports.md).\n\n"
-      "Exit status: 0 shown, also if there is no lemon; 64 usage, 70 or 78 a history\n"
-      "cannot be read.\n\n"
       "Examples:\n"
       "  sudo autopilot nodes lemons\n"
       "  autopilot nodes lemons --history gpu-1.db gpu-2.db\n"

@@ -267,8 +267,6 @@ void add_preflight(CLI::App& app, int& exit_code) {
   verb->footer(
       "Autopilot's init container runs this verb, configured by its environment. The\n"
       "verb waits for an agent that is restarting.\n"
-      "Exit status: 0 the pod may start, 2 a diagnostic failed, 3 the GPUs are unproven\n"
-      "and the policy keeps the pod out; 64 usage, 78 configuration, 70 other errors.\n"
       "Examples:\n  autopilot preflight\n  autopilot preflight --socket /run/autopilot/agent.sock --hold 0s\n"
       "  autopilot preflight --tests gpu.pcie_bandwidth --deadline 2m");
   verb->callback([options, &exit_code] { exit_code = preflight(*options); });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/moment.hpp"
 #include "cli/output/print.hpp"
 #include "cli/output/report_pages.hpp"
 #include "cli/report_history.hpp"
@@ -72,7 +73,6 @@ void add_report(CLI::App& app, int& exit_code) {
       "Each figure states on how many records it is based. A fault without a label is\n"
       "neither right nor wrong. Histories of several nodes are joined; a node counts\n"
       "from its first record on (docs/reports.md).\n\n"
-      "Exit status: 0 for any report, 64 usage, 70 or 78 a history cannot be read.\n\n"
       "Examples:\n"
       "  sudo autopilot report\n"
       "  autopilot report --since 90d --history gpu-1.db gpu-2.db -o html > report.html\n"

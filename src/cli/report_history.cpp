@@ -60,15 +60,4 @@ Result<learning::ReportRecords> read_report_records(const std::vector<std::strin
   return records;
 }
 
-Result<WallTime> parse_moment(const std::string& option, const std::string& text, WallTime now,
-                              WallTime fallback) {
-  if (text.empty()) return fallback;
-  if (const auto ago = parse_duration(text)) return now - *ago;
-  if (const auto time = parse_time(text)) return *time;
-  return fail(Errc::malformed, option +
-                                   ": expected a duration such as 30d or a time such as "
-                                   "2026-11-21T03:04:05Z, not '" +
-                                   text + "'");
-}
-
 }  // namespace autopilot::cli

@@ -21,8 +21,4 @@ void add_histories_option(CLI::App& verb, std::vector<std::string>& files);
 [[nodiscard]] Result<learning::ReportRecords> read_report_records(const std::vector<std::string>& files,
                                                                   WallTime since, WallTime until);
 
-// A time, or a duration before now; `fallback` if empty. `option` is named in the error: malformed.
-[[nodiscard]] Result<WallTime> parse_moment(const std::string& option, const std::string& text, WallTime now,
-                                            WallTime fallback);
-
 }  // namespace autopilot::cli

@@ -100,15 +100,44 @@ bool is_on_loopback(const config::Config& settings) {
 }
 
 // The agent of the service, or one on the loopback, which answers questions and takes no actions.
-std::optional<net::HttpTarget> other_agent(const config::Config& settings) {
+std::optional<net::HttpTarget> other_agent(const config::Config& settings, Duration patience) {
   net::HttpTarget service;
   service.socket_path = kServiceSocket;
-  if (is_there(service.socket_path) && AgentClient(service).answers()) return service;
+  if (service.socket_path != settings.socket && is_there(service.socket_path) &&
+      AgentClient(service).answers(patience))
+    return service;
   if (!is_on_loopback(settings)) return std::nullopt;
   const auto loopback = net::parse_target(settings.listen);
-  if (!loopback || !AgentClient(*loopback).answers()) return std::nullopt;
+  if (!loopback || !AgentClient(*loopback).answers(patience)) return std::nullopt;
   return *loopback;
 }
+
+struct FoundAgent {
+  net::HttpTarget target;
+  bool is_other = false;  // not the one of this user or of the configuration
+};
+
+// A socket that an agent left behind refuses connections at once.
+bool may_be_used(const std::string& socket, Duration patience) {
+  if (!is_there(socket)) return false;
+  net::HttpTarget target;
+  target.socket_path = socket;
+  const auto answer = AgentClient(target).get("/healthz", {}, patience);
+  return answer || answer.error().code == Errc::timed_out || answer.error().code == Errc::malformed;
+}
+
+Result<FoundAgent> find_agent(const std::string& socket, const std::string& config_file, Duration patience) {
+  if (!socket.empty()) return FoundAgent{TRY(net::parse_target(socket))};
+  const config::Config settings = TRY(load_settings(config_file));
+  net::HttpTarget target;
+  target.socket_path = settings.socket;
+  const bool is_default = settings.socket == config::default_config(environment(), ::geteuid() == 0).socket;
+  if (!is_default || may_be_used(settings.socket, patience)) return FoundAgent{target};
+  const auto other = other_agent(settings, patience);
+  return other ? FoundAgent{*other, true} : FoundAgent{target};
+}
+
+constexpr Duration kFindPatience = std::chrono::seconds{2};
 
 }  // namespace
 
@@ -121,7 +150,7 @@ Result<std::vector<net::HttpTarget>> agent_candidates(const std::string& socket)
   const config::Config settings = TRY(load_settings(""));
   candidates.front().socket_path = settings.socket;
   const bool is_default = settings.socket == config::default_config(environment(), ::geteuid() == 0).socket;
-  if (!is_default || is_there(settings.socket)) return candidates;
+  if (!is_default) return candidates;
   net::HttpTarget service;
   service.socket_path = kServiceSocket;
   candidates.push_back(std::move(service));
@@ -131,16 +160,14 @@ Result<std::vector<net::HttpTarget>> agent_candidates(const std::string& socket)
 }
 
 Result<net::HttpTarget> agent_target(const std::string& socket, const std::string& config_file) {
-  if (!socket.empty()) return net::parse_target(socket);
-  const config::Config settings = TRY(load_settings(config_file));
-  net::HttpTarget target;
-  target.socket_path = settings.socket;
-  const bool is_default = settings.socket == config::default_config(environment(), ::geteuid() == 0).socket;
-  if (!is_default || is_there(settings.socket)) return target;
-  const auto other = other_agent(settings);
-  if (!other) return target;
-  tell("no agent of this user runs; the agent at " + net::to_string(*other) + " answers");
-  return *other;
+  const FoundAgent found = TRY(find_agent(socket, config_file, kFindPatience));
+  if (found.is_other)
+    tell("no agent of this user runs; the agent at " + net::to_string(found.target) + " answers");
+  return found.target;
+}
+
+Result<net::HttpTarget> quick_agent_target(const std::string& socket, Duration patience) {
+  return TRY(find_agent(socket, {}, patience)).target;
 }
 
 void add_duration_option(CLI::App& verb, const std::string& name, std::optional<Duration>& duration,

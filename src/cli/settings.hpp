@@ -42,6 +42,10 @@ void add_socket_option(CLI::App& verb, std::string& socket);
 // The same addresses in the order in which they are tried. Asks no agent.
 [[nodiscard]] Result<std::vector<net::HttpTarget>> agent_candidates(const std::string& socket);
 
+// The same for a program that must be quick and print nothing: each agent that may answer is asked for
+// `patience` at most.
+[[nodiscard]] Result<net::HttpTarget> quick_agent_target(const std::string& socket, Duration patience);
+
 // --root TREE, --simulate SCENARIO
 void add_machine_options(CLI::App& verb, MachineChoice& choice);
 // An option that accepts "500ms", "2s", "1h30m"; other text is a usage error.

@@ -77,19 +77,33 @@ Result<std::string> beside_this_program(const std::string& name) {
   return path.string();
 }
 
-// Runs autopilot-sim; its standard error becomes the error.
-Status run_to_end(const std::string& program, std::vector<std::string> arguments) {
+// Runs autopilot-sim, and returns its output; its standard error becomes the error.
+Result<std::string> output_of(const std::string& program, std::vector<std::string> arguments,
+                              Duration patience = kPatience) {
   host::Command command{program, std::move(arguments), host::own_environment()};
   host::ChildRunner runner;
-  const auto report = TRY(runner.run(command, host::SystemClock{}.now().mono + kPatience));
+  const auto report = TRY(runner.run(command, host::SystemClock{}.now().mono + patience));
   if (report.end == host::ChildEnd::exited && !report.status.was_signalled && report.status.code == 0)
-    return {};
+    return report.output;
   const std::string complaint(trim(report.errors));
   return fail(Errc::malformed,
               complaint.empty() ? program + ": " + host::to_string(report.status) : complaint);
 }
 
+Status run_to_end(const std::string& program, std::vector<std::string> arguments) {
+  (void)TRY(output_of(program, std::move(arguments)));
+  return {};
+}
+
 }  // namespace
+
+Result<std::string> simulated_faults_json(Duration patience) {
+  return output_of(TRY(beside_this_program("autopilot-sim")), {"faults", "-o", "json"}, patience);
+}
+
+Result<std::string> simulated_machines_list(Duration patience) {
+  return output_of(TRY(beside_this_program("autopilot-sim")), {"machines"}, patience);
+}
 
 Result<std::string> simulated_library() {
   return beside_this_program("libnvidia-ml-sim.so");

@@ -18,6 +18,11 @@ namespace autopilot::cli {
 // Path of their CUDA library, beside this program.
 [[nodiscard]] Result<std::string> simulated_cuda_library();
 
+// The faults of the simulator as `autopilot-sim faults -o json` prints them, and its machines as
+// `autopilot-sim machines` does. Errors: the program is not beside this one, or does not answer in time.
+[[nodiscard]] Result<std::string> simulated_faults_json(Duration patience = std::chrono::seconds{60});
+[[nodiscard]] Result<std::string> simulated_machines_list(Duration patience = std::chrono::seconds{60});
+
 // A machine tree that autopilot-sim creates, in a private folder. The destructor removes it.
 class Simulation {
  public:

@@ -217,8 +217,6 @@ void add_status(CLI::App& app, int& exit_code) {
   add_format_option(*verb, options->format);
   add_socket_option(*verb, options->socket);
   verb->footer(
-      "Exit status: 0 healthy, 1 degraded, 2 failed, 3 a required check could not run,\n"
-      "64 usage, 70 no agent answers.\n"
       "Examples:\n  autopilot status\n  autopilot status --all\n  autopilot status --watch\n"
       "  autopilot status -o json | jq .verdict\n"
       "  PS1='[$(autopilot status --short)] \\w \\$ '");

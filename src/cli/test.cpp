@@ -96,8 +96,6 @@ void add_test(CLI::App& app, int& exit_code) {
   verb->footer(
       "A diagnostic puts load on the hardware, or creates objects in a cluster. It skips\n"
       "hardware in use. Ctrl-C stops the running diagnostic.\n"
-      "Exit status: the worst result: 0 healthy, 1 degraded, 2 failed, 3 not tested;\n"
-      "64 usage, no such diagnostic or node, 70 the agent refuses or does not answer.\n"
       "Examples:\n  autopilot test\n  autopilot test storage.pvc\n"
       "  autopilot test gpu.diagnosis --deadline 1h -o json\n  autopilot test storage.pvc --node gpu-7");
   verb->callback([options, &exit_code] { exit_code = test(*options); });

@@ -50,8 +50,6 @@ void add_validations(CLI::App& app, int& exit_code) {
   add_socket_option(*verb, options->socket);
   verb->footer(
       "The newest first, at most 64 since the agent started (docs/validation.md).\n\n"
-      "Exit status: 0 all passed, 2 one failed, 3 one is unknown, 64 usage,\n"
-      "70 no agent.\n\n"
       "Examples:\n  autopilot validations\n  autopilot validations ml/llama-7f3a\n"
       "  autopilot validations -o json | jq -r '.validations[] | select(.verdict == \"failed\") | .summary'");
   verb->callback([options, &exit_code] { exit_code = show_validations(*options); });

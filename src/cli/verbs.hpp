@@ -3,7 +3,6 @@
 
 #include <CLI/App.hpp>
 #include <string>
-#include <vector>
 
 namespace autopilot::cli {
 
@@ -13,11 +12,14 @@ struct ClusterOptions;
 void add_check(CLI::App& app, int& exit_code);
 void add_snapshot(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
+void add_man(CLI::App& app, int& exit_code);
+void add_version(CLI::App& app, int& exit_code);
 void add_status(CLI::App& app, int& exit_code);
 void add_agent(CLI::App& app, int& exit_code);
 void add_controller(CLI::App& app, int& exit_code);
 void add_events(CLI::App& app, int& exit_code);
-void add_explain(CLI::App& app, int& exit_code);
+// of_this_machine: without a word, or with an incident, the agent of this machine is asked.
+void add_explain(CLI::App& app, int& exit_code, bool of_this_machine = true);
 void add_why(CLI::App& app, int& exit_code);
 void add_decode(CLI::App& app, int& exit_code);
 void add_ack(CLI::App& app, int& exit_code);
@@ -39,7 +41,7 @@ void add_report(CLI::App& app, int& exit_code);
 void add_validations(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
 
-// Completions after a verb: its options, and for `check` and `explain` the ids of all checks.
-[[nodiscard]] std::vector<std::string> completion_words(const CLI::App& verb);
+// "autopilot 0.1.0 (0123abcd, clang 16.0.6, Release, glibc 2.36)"
+[[nodiscard]] std::string version_line();
 
 }  // namespace autopilot::cli

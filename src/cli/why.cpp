@@ -50,8 +50,6 @@ void add_why(CLI::App& app, int& exit_code) {
   add_socket_option(*verb, options->request.socket);
   verb->footer(
       "Needs no agent and no root: it names each source that it could not read.\n"
-      "Exit status: 0 a cause was found, 4 no cause was found, 64 usage,\n"
-      "78 configuration, 70 internal.\n"
       "Examples:\n  autopilot why\n  autopilot why 4711\n  autopilot why ml/train-0 --since 3h\n"
       "  autopilot why -o json | jq -r '.causes[].what'");
   verb->callback([options, &exit_code] { exit_code = answer_why(*options); });

@@ -178,6 +178,16 @@ Config merge_live(const Config& old, const Config& next) {
   return merged;
 }
 
+std::vector<SettingText> setting_texts() {
+  const Config defaults = default_config({}, true);
+  std::vector<SettingText> texts;
+  for (const Setting& setting : settings())
+    texts.push_back({std::string(setting.name), std::string(setting.form), default_of(setting, defaults),
+                     setting.has_variable ? setting.variable() : "", setting.is_live,
+                     std::string(setting.meaning)});
+  return texts;
+}
+
 std::string settings_page() {
   std::string page =
       "# Configuration\n\n"
@@ -192,11 +202,9 @@ std::string settings_page() {
       "is read within seconds, or at SIGHUP. \"start\" below: the setting takes effect at the next start.\n\n"
       "| setting | meaning | default | format | variable | takes effect |\n|---|---|---|---|---|---|\n";
   // Folders of a service; the text above names a user's folders.
-  const Config defaults = default_config({}, true);
-  for (const Setting& setting : settings()) {
-    page += "| `" + std::string(setting.name) + "` | " + std::string(setting.meaning) + " | " +
-            default_of(setting, defaults) + " | " + std::string(setting.form) + " | " +
-            (setting.has_variable ? '`' + setting.variable() + '`' : "-") + " | " +
+  for (const SettingText& setting : setting_texts()) {
+    page += "| `" + setting.name + "` | " + setting.meaning + " | " + setting.standard + " | " +
+            setting.form + " | " + (setting.variable.empty() ? "-" : '`' + setting.variable + '`') + " | " +
             (setting.is_live ? "at once" : "start") + " |\n";
   }
   page +=

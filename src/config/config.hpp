@@ -291,4 +291,16 @@ struct Change {
 // docs/configuration.md.
 [[nodiscard]] std::string settings_page();
 
+// One setting for a person. Texts have Markdown's `code`, as in the page.
+struct SettingText {
+  std::string name;      // "limits.lanes"
+  std::string form;      // format of the value
+  std::string standard;  // the default: "`:9443`", or "none"
+  std::string variable;  // "AUTOPILOT_LISTEN"; empty: no variable sets it
+  bool is_live = false;  // takes effect without a restart
+  std::string meaning;
+};
+// The settings of the agent, in the order of the page.
+[[nodiscard]] std::vector<SettingText> setting_texts();
+
 }  // namespace autopilot::config

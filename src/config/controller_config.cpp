@@ -224,6 +224,15 @@ ControllerConfig merge_live(const ControllerConfig& old, const ControllerConfig&
   return merged;
 }
 
+std::vector<SettingText> controller_setting_texts() {
+  const ControllerConfig defaults;
+  std::vector<SettingText> texts;
+  for (const ControllerSetting& setting : controller_settings())
+    texts.push_back({std::string(setting.name), std::string(setting.form), default_of(setting, defaults), "",
+                     setting.is_live, std::string(setting.meaning)});
+  return texts;
+}
+
 std::string controller_settings_page() {
   std::string page =
       "# Configuration of the controller\n\n"
@@ -234,11 +243,9 @@ std::string controller_settings_page() {
       "(`autopilot_controller_configuration_refused_total`). A new version of the file is read within\n"
       "seconds, or at SIGHUP. \"start\" below: the setting takes effect at the next start.\n\n"
       "| setting | meaning | default | format | takes effect |\n|---|---|---|---|---|\n";
-  const ControllerConfig defaults;
-  for (const ControllerSetting& setting : controller_settings())
-    page += "| `" + std::string(setting.name) + "` | " + std::string(setting.meaning) + " | " +
-            default_of(setting, defaults) + " | " + std::string(setting.form) + " | " +
-            (setting.is_live ? "at once" : "start") + " |\n";
+  for (const SettingText& setting : controller_setting_texts())
+    page += "| `" + setting.name + "` | " + setting.meaning + " | " + setting.standard + " | " +
+            setting.form + " | " + (setting.is_live ? "at once" : "start") + " |\n";
   page +=
       "\n```yaml\n"
       "log_format: json\n"

@@ -92,6 +92,8 @@ struct ControllerConfig {
 
 // docs/controller-configuration.md.
 [[nodiscard]] std::string controller_settings_page();
+// The settings of the controller, in the order of that page.
+[[nodiscard]] std::vector<SettingText> controller_setting_texts();
 
 // The settings, in the order of the documentation.
 using ControllerSetting = SettingRow<ControllerConfig>;

@@ -41,7 +41,6 @@ class UsageTest(unittest.TestCase):
             (("status", "--socket", "/nonexistent"), 70, "autopilot agent"),
             (("explain", "nonsense"), 64, "nonsense"),
             (("explain", "xid", "79", "--frobnicate"), 64, "--frobnicate"),
-            (("explain",), 64, "what"),
             (("explain", "sxid", "many"), 64, "expected a number such as 20034, not 'many'"),
             (("decode", "/nonexistent"), 64, "/nonexistent"),
         ):
@@ -134,6 +133,15 @@ class UsageTest(unittest.TestCase):
                 answer = autopilot(verb, "--help")
                 self.assertEqual(answer.returncode, 0)
                 self.assertIn("autopilot " + verb, answer.stdout.split("Example", 1)[1])
+                self.assertEqual(answer.stdout.count("Exit status: 0 "), 1)
+
+    def test_exit_codes_are_those_of_the_table(self):
+        page = open(os.path.join(os.path.dirname(__file__), "../../docs/reference/exit-codes.md"), encoding="utf-8").read()
+        for verb in ("check", "status", "why", "ack", "test", "jobs show", "slurm prolog", "learn adopt", "history import", "validations"):
+            with self.subTest(verb):
+                listed = page.split(f"| `autopilot {verb}` | ", 1)[1].split(" |", 1)[0]
+                text = autopilot(*verb.split(), "--help").stdout
+                self.assertIn("Exit status: " + listed, " ".join(text.split()))
 
     def test_the_list_of_checks_fits_the_terminal_and_is_json_too(self):
         table = autopilot("check", "--list").stdout

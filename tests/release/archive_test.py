@@ -52,7 +52,8 @@ class Contents(unittest.TestCase):
 
     def test_what_a_machine_needs_is_there(self):
         for name in (*(f"bin/{program}" for program in PROGRAMS), "bin/libnvidia-ml-sim.so", "systemd/autopilot.service", "LICENSE", "README.md",
-                     "completions/autopilot.bash", "completions/_autopilot", "licences/libssl-dev", "config.yaml"):
+                     "completions/autopilot.bash", "completions/_autopilot", "completions/autopilot.fish",
+                     "man/man1/autopilot.1.gz", "man/man1/autopilot-check.1.gz", "man/man5/autopilot.yaml.5.gz", "licences/libssl-dev", "config.yaml"):
             self.assertTrue(self.files.get(name), name)
         linked = {one["name"] for one in json.loads(self.files["sbom.spdx.json"])["packages"] if one["name"].endswith("-dev")}
         self.assertEqual(linked, {name.partition("/")[2] for name in self.files if name.startswith("licences/")})

@@ -169,7 +169,8 @@ class Rpm(Package):
 
     def test_it_is_installed_upgraded_and_erased(self):
         self.root = roots.copy(self.kept, self.folder / "root")
-        for folder in ("usr/share/zsh/site-functions", "usr/lib/systemd/system"):  # there with RHEL's own packages
+        for folder in ("usr/share/zsh/site-functions", "usr/share/fish/vendor_completions.d", "usr/share/man/man1", "usr/share/man/man5",
+                       "usr/lib/systemd/system"):  # there with RHEL's own packages
             (self.root / folder).mkdir(parents=True, exist_ok=True)
         before = files_of(self.root)
         # The rpm database has no package for glibc, which comes from Debian.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the pages that are made from the catalog and the schema of job telemetry, or lists the stale pages:
+// Writes the pages that are made from the catalog, the settings, the exit codes and the schema of job
+// telemetry, or lists the stale pages:
 //   autopilot_docs DOCS_DIR
 //   autopilot_docs --check DOCS_DIR
 #include <filesystem>
@@ -11,12 +12,18 @@
 #include <vector>
 
 #include "api/job_records.hpp"
+#include "cli/exit_codes.hpp"
 #include "docs/pages.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using Pages = std::map<std::string, std::string>;
+
+constexpr std::string_view kNote =
+    "<!-- Made from src/cli/exit_codes.cpp by `cmake --build --preset dev --target docs`; a change here is "
+    "lost. "
+    "-->\n\n";
 
 std::string read(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -74,5 +81,6 @@ int main(int argc, char** argv) {
   }
   Pages pages = autopilot::docs::make_pages(autopilot::catalog::builtin());
   pages.emplace("reference/job-telemetry.schema.json", autopilot::api::job_telemetry_schema());
+  pages.emplace("reference/exit-codes.md", std::string(kNote) + autopilot::cli::exit_codes_page());
   return is_check ? check(arguments.back(), pages) : write(arguments.back(), pages);
 }

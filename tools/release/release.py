@@ -31,7 +31,7 @@ PROGRAMS = ("autopilot", "autopilot-gpu-probe", "autopilot-net-probe", "autopilo
 # Library of simulated machines; the programs search for it in their own folder.
 LIBRARIES = ("libcuda-sim.so", "libnccl-sim.so", "libnvidia-ml-sim.so")
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # nfpm translates them for rpm
-SHELLS = {"bash": "autopilot.bash", "zsh": "_autopilot"}
+SHELLS = {"bash": "autopilot.bash", "zsh": "_autopilot", "fish": "autopilot.fish"}
 
 
 def commit_time() -> int:
@@ -45,6 +45,15 @@ def commit_time() -> int:
 
 def said(program: Path, *arguments: str) -> str:
     return subprocess.run([program, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def add_man_pages(folder: Path, here: Path) -> None:
+    """Those that the program makes of its own verbs, compressed, with the time of the commit as their date."""
+    environment = dict(os.environ, SOURCE_DATE_EPOCH=str(commit_time()))
+    subprocess.run([here, "man", folder], env=environment, stdout=subprocess.DEVNULL, check=True)
+    for page in sorted(folder.glob("man?/*")):
+        write(page.with_name(page.name + ".gz"), gzip.compress(page.read_bytes(), mtime=0))
+        page.unlink()
 
 
 def write(path: Path, content: bytes | str, mode: int = 0o644) -> None:
@@ -64,6 +73,7 @@ def lay_out(folder: Path, programs: Path, here: Path) -> None:
         write(folder / "systemd" / unit.name, unit.read_bytes())
     for shell, name in SHELLS.items():
         write(folder / "completions" / name, said(here, "completion", shell))
+    add_man_pages(folder / "man", here)
     for name in ("README.md", "config.yaml"):
         write(folder / name, (HERE / name).read_text(encoding="utf-8").replace("GLIBC", symbol_versions.OLDEST))
     write(folder / "LICENSE", (ROOT / "LICENSE").read_bytes())

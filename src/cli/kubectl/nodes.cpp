@@ -192,8 +192,6 @@ void add_cluster_status(CLI::App& app, ClusterOptions& cluster, int& exit_code) 
   add_installation_options(*verb, options->installation);
   add_cluster_options(*verb, cluster);
   verb->footer(
-      "Exit status: of the worst node: 0 healthy, 1 degraded, 2 failed, 3 unknown or no\n"
-      "nodes; 64 usage or no such node, 78 kubeconfig, 70 no answer.\n"
       "Examples:\n  kubectl autopilot status\n  kubectl autopilot status gpu-7\n"
       "  kubectl autopilot status gpu-7 --all\n"
       "  kubectl autopilot status -o json | jq .counts");

@@ -6,8 +6,8 @@
 #include <array>
 #include <ostream>
 
+#include "cli/completion/candidates.hpp"
 #include "cli/verbs.hpp"
-#include "core/parse.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -23,19 +23,6 @@ void rename_examples(CLI::App& verb) {
   for (auto at = footer.find(name); at != std::string::npos; at = footer.find(name, at + 1))
     footer.replace(at, name.size(), "  kubectl autopilot ");
   verb.footer(footer);
-}
-
-const CLI::App* verb_in(const CLI::App& app, const std::vector<std::string>& words) {
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
-    if (std::ranges::find(words.begin(), words.end() - 1, verb->get_name()) != words.end() - 1) return verb;
-  return nullptr;
-}
-
-std::vector<std::string> verbs_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(verb->get_name());
-  return names;
 }
 
 }  // namespace
@@ -56,31 +43,16 @@ void add_kubectl_verbs(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   add_cluster_test(app, cluster, exit_code);
   add_cluster_jobs(app, cluster, exit_code);
   add_plan(app, cluster, exit_code);
-  add_explain(app, exit_code);
+  add_explain(app, exit_code, false);
   for (const char* shared : {"plan", "explain"})
     rename_examples(*app.get_subcommand(shared));
 }
 
 void write_completions(std::ostream& out, const CLI::App& app, const std::vector<std::string>& words) {
-  const std::string current = words.empty() ? "" : words.back();
-  const std::string previous = words.size() < 2 ? "" : words[words.size() - 2];
-  if (previous == "--kubeconfig") {
-    out << kOfferFiles << "\n";
-    return;
-  }
-  std::vector<std::string> offered;
-  const CLI::App* verb = words.empty() ? nullptr : verb_in(app, words);
-  if (previous == "-o" || previous == "--output") {
-    offered = {"table", "json", "yaml"};
-  } else if (verb != nullptr) {
-    offered = completion_words(*verb);
-  } else {
-    offered = verbs_of(app);
-    std::ranges::copy(completion_words(app), std::back_inserter(offered));
-  }
-  for (const std::string& word : offered)
-    if (word.starts_with(current)) out << word << "\n";
-  out << kOfferNothingElse << "\n";
+  const Completion completion = complete(app, words, {});
+  for (const Candidate& one : completion.candidates)
+    out << one.word << "\n";
+  out << (completion.offers_files ? kOfferFiles : kOfferNothingElse) << "\n";
 }
 
 }  // namespace autopilot::cli

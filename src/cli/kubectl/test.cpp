@@ -25,8 +25,6 @@ void add_cluster_test(CLI::App& app, ClusterOptions& cluster, int& exit_code) {
   verb->footer(
       "Runs 'autopilot test' in the pod of the agent with 'kubectl exec', which needs\n"
       "permission to create pods/exec. Without an ID: lists the agent's diagnostics.\n"
-      "Exit status: the worst result: 0 healthy, 1 degraded, 2 failed, 3 not tested;\n"
-      "64 usage, no such node or diagnostic, 78 kubeconfig, 70 no answer.\n"
       "Examples:\n  kubectl autopilot test --node gpu-7\n"
       "  kubectl autopilot test storage.pvc --node gpu-7\n"
       "  kubectl autopilot test gpu.diagnosis --node gpu-7 -o json");

@@ -95,12 +95,13 @@ TEST(LearnedTables, compare_with_the_version_in_use_or_the_catalog) {
 }
 
 TEST(ExplainLearned, shows_what_is_tried_or_in_use) {
-  EXPECT_EQ(explain_learned(std::vector{shown_version(), stepped(ProposalState::reverted)}, kShownThreshold),
-            "");
-  const std::string text = explain_learned(std::vector{stepped(ProposalState::adopted)}, kShownThreshold);
-  EXPECT_TRUE(text.starts_with("Learned         at least 0.75 on ")) << text;
-  EXPECT_NE(text.find(shown_version().proposal.id), std::string::npos);
-  EXPECT_EQ(explain_learned(std::vector{stepped(ProposalState::adopted)}, "gpu.ecc.retired_pages"), "");
+  EXPECT_TRUE(
+      explain_learned(std::vector{shown_version(), stepped(ProposalState::reverted)}, kShownThreshold).empty());
+  const auto paragraphs = explain_learned(std::vector{stepped(ProposalState::adopted)}, kShownThreshold);
+  ASSERT_EQ(paragraphs.size(), 1U);
+  EXPECT_TRUE(paragraphs[0].starts_with("at least 0.75 on ")) << paragraphs[0];
+  EXPECT_NE(paragraphs[0].find(shown_version().proposal.id), std::string::npos);
+  EXPECT_TRUE(explain_learned(std::vector{stepped(ProposalState::adopted)}, "gpu.ecc.retired_pages").empty());
 }
 
 }  // namespace

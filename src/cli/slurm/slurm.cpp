@@ -293,20 +293,15 @@ void add_slurm(CLI::App& app, int& exit_code) {
   add_slurm_verb(*slurm, SlurmVerb::prolog, "Judge this node before a job starts",
                  "Asks the agent for the verdict of this node, or runs the passive checks if no\n"
                  "agent runs. A node with the verdict EVICT is drained, and Slurm requeues the\n"
-                 "job. Exit status: 0 the job may start, also if the node could not be judged\n"
-                 "(then 1 with --strict); 1 the node must not run jobs; 64 usage.\n",
+                 "job.\n",
                  exit_code);
   add_slurm_verb(*slurm, SlurmVerb::epilog, "Check this node after a job",
-                 "The agent runs its passive checks again; then the node is judged as in prolog.\n"
-                 "Exit status: 0 the node may run jobs, or could not be judged (then 1 with\n"
-                 "--strict); 1 it must not; 64 usage.\n",
+                 "The agent runs its passive checks again; then the node is judged as in prolog.\n",
                  exit_code);
   add_slurm_verb(*slurm, SlurmVerb::health_check, "Drain this node in Slurm while it is unfit",
                  "Drains a node with the verdict EVICT, with a reason that begins with\n"
                  "'autopilot:', and resumes it when its verdict is PASS or WARN again and the\n"
-                 "reason is still that one. A node that a person drained stays drained.\n"
-                 "Exit status: 0 the node may run jobs, or could not be judged (then 1 with\n"
-                 "--strict); 1 it must not; 64 usage; 70 scontrol failed.\n",
+                 "reason is still that one. A node that a person drained stays drained.\n",
                  exit_code);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/explain.hpp"
+#include "cli/explain/catalog_pages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ std::string of_line(const std::string& text) {
   record.text = text;
   const auto decoded = checks::Decoder(catalog::builtin()).decode(record);
   if (!decoded) return {};
-  return explain(*decoded, checks::verdict_on(record, *decoded, catalog::builtin()), catalog::builtin());
+  return page_text(
+      explain(*decoded, checks::verdict_on(record, *decoded, catalog::builtin()), catalog::builtin()));
 }
 
 // Whatever makes a finding is explained with all that a person asks.
@@ -35,15 +36,15 @@ void expect_whole(const std::string& page) {
 TEST(Explanation, of_every_driver_error_says_how_it_clears_and_what_would_prove_it_wrong) {
   const auto& facts = catalog::builtin();
   for (const auto& xid : facts.xids())
-    expect_whole(explain(xid, facts));
+    expect_whole(page_text(explain(xid, facts)));
   for (const auto& sxid : facts.sxids())
-    expect_whole(explain(sxid, facts));
+    expect_whole(page_text(explain(sxid, facts)));
 }
 
 TEST(Explanation, of_a_code_is_that_of_the_finding_it_makes) {
   const auto& facts = catalog::builtin();
-  EXPECT_THAT(explain(*facts.xid(79), facts), HasSubstr("several GPUs fail at once"));
-  EXPECT_THAT(explain(*facts.xid(31), facts), HasSubstr("closes 10m after the last line"));
+  EXPECT_THAT(page_text(explain(*facts.xid(79), facts)), HasSubstr("several GPUs fail at once"));
+  EXPECT_THAT(page_text(explain(*facts.xid(31), facts)), HasSubstr("closes 10m after the last line"));
 }
 
 TEST(Explanation, of_a_line_that_makes_a_finding_is_that_of_its_reason) {
