@@ -109,17 +109,22 @@ std::optional<net::HttpTarget> other_agent(const config::Config& settings) {
 
 }  // namespace
 
-Result<net::HttpTarget> agent_target(const std::string& socket, const std::string& config_file) {
-  if (!socket.empty()) return net::parse_target(socket);
+Result<FoundAgent> find_agent(const std::string& socket, const std::string& config_file) {
+  if (!socket.empty()) return FoundAgent{TRY(net::parse_target(socket))};
   const config::Config settings = TRY(load_settings(config_file));
   net::HttpTarget target;
   target.socket_path = settings.socket;
   const bool is_default = settings.socket == config::default_config(environment(), ::geteuid() == 0).socket;
-  if (!is_default || is_there(settings.socket)) return target;
-  const auto other = other_agent(settings);
-  if (!other) return target;
-  tell("no agent of this user runs; the agent at " + net::to_string(*other) + " answers");
-  return *other;
+  if (!is_default || is_there(settings.socket)) return FoundAgent{target};
+  if (const auto other = other_agent(settings)) return FoundAgent{*other, true};
+  return FoundAgent{target};
+}
+
+Result<net::HttpTarget> agent_target(const std::string& socket, const std::string& config_file) {
+  const FoundAgent found = TRY(find_agent(socket, config_file));
+  if (found.is_other)
+    tell("no agent of this user runs; the agent at " + net::to_string(found.target) + " answers");
+  return found.target;
 }
 
 void add_duration_option(CLI::App& verb, const std::string& name, std::optional<Duration>& duration,

@@ -19,6 +19,7 @@ void add_controller(CLI::App& app, int& exit_code);
 void add_events(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_why(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 void add_config(CLI::App& app, int& exit_code);
 void add_decode(CLI::App& app, int& exit_code);
 void add_ack(CLI::App& app, int& exit_code);
