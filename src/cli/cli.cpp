@@ -156,6 +156,7 @@ int run_autopilot(int argc, char** argv) {
   add_why(app, exit_code);
   add_doctor(app, exit_code);
   add_config(app, exit_code);
+  add_demo(app, exit_code);
   add_events(app, exit_code);
   add_explain(app, exit_code);
   add_ack(app, exit_code);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "checks/check.hpp"
+#include "cli/demo/scenarios.hpp"
 #include "cli/verbs.hpp"
 
 namespace autopilot::cli {
@@ -19,7 +20,12 @@ std::vector<std::string> completion_words(const CLI::App& verb) {
     for (const auto& name : option->get_snames())
       words.push_back("-" + name);
   }
-  if (verb.get_name() == "check" || verb.get_name() == "explain")
+  if (verb.get_name() == "demo")
+    for (const DemoScenario& scenario : demo_scenarios())
+      words.emplace_back(scenario.name);
+  // A verb of the first level: `config check` has no ids.
+  const bool has_ids = verb.get_parent() == nullptr || verb.get_parent()->get_parent() == nullptr;
+  if (has_ids && (verb.get_name() == "check" || verb.get_name() == "explain"))
     for (const auto& check : checks::builtin_checks())
       words.push_back(check.info.id);
   return words;

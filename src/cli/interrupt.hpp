@@ -18,6 +18,8 @@ class Interrupt {
   [[nodiscard]] bool requested() const;
   // Waits for `at_most`. Returns early on a signal, and at once if one came since the previous wait.
   void wait(Duration at_most) const;
+  // Waits until `descriptor` is readable or its other end is closed. False: a signal came first.
+  [[nodiscard]] bool wait_readable(int descriptor) const;
   // For loops that poll a flag.
   [[nodiscard]] const std::atomic<bool>& flag() const;
 };

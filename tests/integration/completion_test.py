@@ -27,7 +27,9 @@ def complete(*words):
 class CompletionTest(unittest.TestCase):
     def test_what_may_stand_there_is_offered(self):
         for words, expected in (
-            (("de",), ["decode"]),
+            (("dec",), ["decode"]),
+            (("config", "ch"), ["check"]),
+            (("demo", "nv"), ["nvlink"]),
             (("check", "gpu.row"), ["gpu.row_remap"]),
             (("check", "--stri"), ["--strict"]),
             (("replay", "--ev"), ["--events"]),
