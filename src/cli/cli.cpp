@@ -157,6 +157,7 @@ int run_autopilot(int argc, char** argv) {
   add_doctor(app, exit_code);
   add_config(app, exit_code);
   add_demo(app, exit_code);
+  add_drift(app, exit_code);
   add_events(app, exit_code);
   add_explain(app, exit_code);
   add_ack(app, exit_code);

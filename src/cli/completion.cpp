@@ -116,7 +116,7 @@ std::string script(const CLI::App& app) {
          "    -o|--output) words='table json yaml'\n"
          "      [ \"${COMP_WORDS[1]}\" = report ] && words='text json html'\n"
          "      COMPREPLY=($(compgen -W \"$words\" -- \"$current\")); return ;;\n"
-         "    --all|--config|--events|--fit|--history|--policy|--root|--rules|--socket|--trace) "
+         "    --against|--all|--config|--events|--fit|--history|--policy|--root|--rules|--socket|--trace) "
          "COMPREPLY=($(compgen -f -- "
          "\"$current\")); "
          "return ;;\n"

@@ -21,6 +21,7 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_why(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
+void add_drift(CLI::App& app, int& exit_code);
 void add_config(CLI::App& app, int& exit_code);
 void add_decode(CLI::App& app, int& exit_code);
 void add_ack(CLI::App& app, int& exit_code);

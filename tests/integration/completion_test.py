@@ -28,6 +28,7 @@ class CompletionTest(unittest.TestCase):
     def test_what_may_stand_there_is_offered(self):
         for words, expected in (
             (("dec",), ["decode"]),
+            (("dri",), ["drift"]),
             (("config", "ch"), ["check"]),
             (("demo", "nv"), ["nvlink"]),
             (("check", "gpu.row"), ["gpu.row_remap"]),
