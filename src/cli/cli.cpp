@@ -132,6 +132,10 @@ int run_autopilot(int argc, char** argv) {
   add_status(app, exit_code);
   add_snapshot(app, exit_code);
   add_why(app, exit_code);
+  add_doctor(app, exit_code);
+  add_config(app, exit_code);
+  add_demo(app, exit_code);
+  add_drift(app, exit_code);
   add_events(app, exit_code);
   add_explain(app, exit_code);
   add_ack(app, exit_code);

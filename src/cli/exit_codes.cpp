@@ -6,7 +6,7 @@
 namespace autopilot::cli {
 namespace {
 
-constexpr std::array<ExitCode, 8> kExitCodes{
+constexpr std::array<ExitCode, 9> kExitCodes{
     {{kExitHealthy, "done, or healthy"},
      {kExitDegraded, "degraded (of jobs: slow, of the verbs for Slurm: the node must not run jobs)"},
      {kExitFailed, "failed"},
@@ -15,7 +15,8 @@ constexpr std::array<ExitCode, 8> kExitCodes{
      {kExitUsage, "usage: a wrong option or value"},
      {kExitInternal,
       "the verb could not do it: no agent answers, a file cannot be read, or an error of the program"},
-     {kExitConfiguration, "a configuration or an input file is not valid"}}};
+     {kExitConfiguration, "a configuration or an input file is not valid"},
+     {kExitInterrupted, "ended by Ctrl-C"}}};
 
 // A verb without a row of its own.
 constexpr std::array<ExitCode, 4> kPlain{{{kExitHealthy, "done"},
@@ -45,7 +46,7 @@ constexpr std::string_view kHistoryUnreadable = "a history cannot be read";
 constexpr std::string_view kHistoryMalformed = "a history is not valid";
 
 // clang-format off
-constexpr std::array<VerbRow, 36> kVerbs{{
+constexpr std::array<VerbRow, 41> kVerbs{{
     {"check", {{{0, "healthy"}, {1, "degraded"}, {2, "failed"},
                 {3, "a required check could not run, or no check applies to this machine"},
                 {64, kUsage}, {70, kNoAgent}, {78, kConfiguration}}}},
@@ -54,6 +55,12 @@ constexpr std::array<VerbRow, 36> kVerbs{{
                  {64, kUsage}, {70, kNoAgent}, {78, kConfiguration}}}},
     {"why", {{{0, "a cause was found"}, {4, "no cause was found"}, {64, kUsage}, {70, "another error"}, {78, kConfiguration}}}},
     {"explain", {{{0, "explained"}, {64, "usage, or nothing of that name"}, {70, kNoAgent}, {78, kConfiguration}}}},
+    {"doctor", {{{0, "nothing is missing"}, {1, "a row is limited"}, {2, "a row has a problem"}, {64, kUsage}, {70, "another error"}}}},
+    {"config check", {{{0, "valid"}, {1, "a problem was found"}, {64, kUsage}, {70, "another error"}}}},
+    {"demo", {{{0, "shown"}, {64, kUsage}, {70, "another error"}, {130, "ended by Ctrl-C"}}}},
+    {"drift", {{{0, "no drift"}, {1, "drift"}, {3, "facts are missing"}, {64, kUsage}, {70, "another error"},
+                {78, "the recipe or a snapshot is not valid"}}}},
+    {"drift snapshot", {{{0, "printed"}, {64, kUsage}, {70, "another error"}}}},
     {"ack", {{{0, "acknowledged"}, {64, kUsage}, {70, "no such open incident, or no agent answers"}, {78, kConfiguration}}}},
     {"test", {{{0, "healthy (the worst result counts)"}, {1, "degraded"}, {2, "failed"}, {3, "not tested"},
                {64, "usage, or no such diagnostic or node"}, {70, "the agent refuses or does not answer"}, {78, kConfiguration}}}},

@@ -17,6 +17,7 @@ inline constexpr int kExitNoCause = 4;  // of `why`: nothing explains what happe
 inline constexpr int kExitUsage = 64;
 inline constexpr int kExitInternal = 70;
 inline constexpr int kExitConfiguration = 78;
+inline constexpr int kExitInterrupted = 130;  // of `demo`: Ctrl-C ended it
 
 struct ExitCode {
   int code = 0;

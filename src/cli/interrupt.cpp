@@ -60,6 +60,13 @@ void Interrupt::wait_for_input(Duration at_most, int descriptor) const {
   [[maybe_unused]] const auto count = ::read(wake_pipe[0], bytes.data(), bytes.size());
 }
 
+bool Interrupt::wait_readable(int descriptor) const {
+  std::array<pollfd, 2> wanted{pollfd{descriptor, POLLIN, 0}, pollfd{wake_pipe[0], POLLIN, 0}};
+  while (!requested())
+    if (::poll(wanted.data(), wanted.size(), -1) > 0 && wanted[0].revents != 0) return !requested();
+  return false;
+}
+
 const std::atomic<bool>& Interrupt::flag() const {
   return interrupted;
 }

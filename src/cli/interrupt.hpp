@@ -20,6 +20,8 @@ class Interrupt {
   void wait(Duration at_most) const;
   // The same; also returns when `descriptor` can be read, or after another signal with a handler.
   void wait_for_input(Duration at_most, int descriptor) const;
+  // Waits until `descriptor` is readable or its other end is closed. False: a signal came first.
+  [[nodiscard]] bool wait_readable(int descriptor) const;
   // For loops that poll a flag.
   [[nodiscard]] const std::atomic<bool>& flag() const;
 };

@@ -112,11 +112,6 @@ std::optional<net::HttpTarget> other_agent(const config::Config& settings, Durat
   return *loopback;
 }
 
-struct FoundAgent {
-  net::HttpTarget target;
-  bool is_other = false;  // not the one of this user or of the configuration
-};
-
 // A socket that an agent left behind refuses connections at once.
 bool may_be_used(const std::string& socket, Duration patience) {
   if (!is_there(socket)) return false;
@@ -125,6 +120,8 @@ bool may_be_used(const std::string& socket, Duration patience) {
   const auto answer = AgentClient(target).get("/healthz", {}, patience);
   return answer || answer.error().code == Errc::timed_out || answer.error().code == Errc::malformed;
 }
+
+}  // namespace
 
 Result<FoundAgent> find_agent(const std::string& socket, const std::string& config_file, Duration patience) {
   if (!socket.empty()) return FoundAgent{TRY(net::parse_target(socket))};
@@ -136,10 +133,6 @@ Result<FoundAgent> find_agent(const std::string& socket, const std::string& conf
   const auto other = other_agent(settings, patience);
   return other ? FoundAgent{*other, true} : FoundAgent{target};
 }
-
-constexpr Duration kFindPatience = std::chrono::seconds{2};
-
-}  // namespace
 
 Result<std::vector<net::HttpTarget>> agent_candidates(const std::string& socket) {
   std::vector<net::HttpTarget> candidates(1);
@@ -160,7 +153,7 @@ Result<std::vector<net::HttpTarget>> agent_candidates(const std::string& socket)
 }
 
 Result<net::HttpTarget> agent_target(const std::string& socket, const std::string& config_file) {
-  const FoundAgent found = TRY(find_agent(socket, config_file, kFindPatience));
+  const FoundAgent found = TRY(find_agent(socket, config_file));
   if (found.is_other)
     tell("no agent of this user runs; the agent at " + net::to_string(found.target) + " answers");
   return found.target;

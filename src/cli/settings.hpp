@@ -46,6 +46,15 @@ void add_socket_option(CLI::App& verb, std::string& socket);
 // `patience` at most.
 [[nodiscard]] Result<net::HttpTarget> quick_agent_target(const std::string& socket, Duration patience);
 
+// The agent that agent_target() chooses, without a line on standard error.
+struct FoundAgent {
+  net::HttpTarget target;
+  bool is_other = false;  // not the one of the configuration, which does not exist
+};
+// Each address is asked for `patience` at most.
+[[nodiscard]] Result<FoundAgent> find_agent(const std::string& socket, const std::string& config_file = {},
+                                            Duration patience = std::chrono::seconds{2});
+
 // --root TREE, --simulate SCENARIO
 void add_machine_options(CLI::App& verb, MachineChoice& choice);
 // An option that accepts "500ms", "2s", "1h30m"; other text is a usage error.

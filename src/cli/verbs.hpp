@@ -21,6 +21,10 @@ void add_events(CLI::App& app, int& exit_code);
 // of_this_machine: without a word, or with an incident, the agent of this machine is asked.
 void add_explain(CLI::App& app, int& exit_code, bool of_this_machine = true);
 void add_why(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_demo(CLI::App& app, int& exit_code);
+void add_drift(CLI::App& app, int& exit_code);
+void add_config(CLI::App& app, int& exit_code);
 void add_decode(CLI::App& app, int& exit_code);
 void add_ack(CLI::App& app, int& exit_code);
 void add_test(CLI::App& app, int& exit_code);

@@ -31,6 +31,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace dns_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace drift_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace duration_and_time_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -159,6 +162,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"decode_fuzz", decode_fuzz::run},
     FuzzTarget{"deep_test_fuzz", deep_test_fuzz::run},
     FuzzTarget{"dns_fuzz", dns_fuzz::run},
+    FuzzTarget{"drift_fuzz", drift_fuzz::run},
     FuzzTarget{"duration_and_time_fuzz", duration_and_time_fuzz::run},
     FuzzTarget{"fault_trace_fuzz", fault_trace_fuzz::run},
     FuzzTarget{"flight_dump_fuzz", flight_dump_fuzz::run},

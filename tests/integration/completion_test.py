@@ -20,7 +20,10 @@ printf '%s\\n' "${COMPREPLY[@]}"
 # No agent of this machine may answer.
 ENVIRONMENT = {**os.environ, "PATH": os.path.abspath(harness.BIN) + ":" + os.environ["PATH"], "AUTOPILOT_SOCKET": "/nonexistent/agent.sock"}
 CASES = (
-    (("de",), ["decode"]),
+    (("dec",), ["decode"]),
+    (("dri",), ["drift"]),
+    (("config", "ch"), ["check"]),
+    (("demo", "nv"), ["nvlink"]),
     (("check", "gpu.row"), ["gpu.row_remap"]),
     (("check", "--stri"), ["--strict"]),
     (("replay", "--ev"), ["--events"]),

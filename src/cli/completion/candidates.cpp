@@ -9,6 +9,7 @@
 
 #include "catalog/catalog.hpp"
 #include "checks/check.hpp"
+#include "cli/demo/scenarios.hpp"
 #include "cli/event_filter.hpp"
 #include "cli/explain/topics.hpp"
 #include "cli/help_format.hpp"
@@ -108,6 +109,13 @@ Candidates reason_words() {
   return candidates;
 }
 
+Candidates demo_words() {
+  Candidates candidates;
+  for (const DemoScenario& scenario : demo_scenarios())
+    candidates.push_back({std::string(scenario.name), std::string(scenario.title)});
+  return candidates;
+}
+
 // Kinds with hundreds of ids are offered from the first letter on.
 bool is_many(const Topic& topic) {
   return topic.kind == "Xid" || topic.kind == "SXid" || topic.kind == "threshold" || topic.kind == "log rule";
@@ -139,10 +147,11 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
 }
 
 constexpr auto kFileOptions =
-    std::to_array<std::string_view>({"--all", "--config", "--events", "--fit", "--history", "--kubeconfig",
-                                     "--policy", "--root", "--rules", "--socket", "--trace"});
-constexpr auto kFileVerbs = std::to_array<std::string_view>(
-    {"decode", "record", "replay", "man", "jobs replay", "jobs score", "history import", "history export"});
+    std::to_array<std::string_view>({"--against", "--all", "--config", "--events", "--fit", "--history",
+                                     "--kubeconfig", "--policy", "--root", "--rules", "--socket", "--trace"});
+constexpr auto kFileVerbs =
+    std::to_array<std::string_view>({"decode", "drift", "config check", "record", "replay", "man",
+                                     "jobs replay", "jobs score", "history import", "history export"});
 constexpr auto kJobVerbs =
     std::to_array<std::string_view>({"jobs show", "jobs why", "jobs evidence", "jobs ack", "jobs mute",
                                      "jobs feedback", "validations", "record"});
@@ -173,6 +182,7 @@ Completion arguments_of(const Place& place, const std::string& current, const Li
   for (const CLI::Option* option : place.verb->get_options())
     if (option->get_positional()) completion.candidates = listed_values(*option);
   if (verb == "check") completion.candidates = check_words();
+  if (verb == "demo") completion.candidates = demo_words();
   if (verb == "explain" || verb == "kubectl autopilot explain")
     completion.candidates = topic_words(place, current, live);
   if (place.arguments == 0) {

@@ -95,8 +95,8 @@ TEST(LearnedTables, compare_with_the_version_in_use_or_the_catalog) {
 }
 
 TEST(ExplainLearned, shows_what_is_tried_or_in_use) {
-  EXPECT_TRUE(
-      explain_learned(std::vector{shown_version(), stepped(ProposalState::reverted)}, kShownThreshold).empty());
+  EXPECT_TRUE(explain_learned(std::vector{shown_version(), stepped(ProposalState::reverted)}, kShownThreshold)
+                  .empty());
   const auto paragraphs = explain_learned(std::vector{stepped(ProposalState::adopted)}, kShownThreshold);
   ASSERT_EQ(paragraphs.size(), 1U);
   EXPECT_TRUE(paragraphs[0].starts_with("at least 0.75 on ")) << paragraphs[0];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/parse.hpp"
+#include "host/facts/fact_files.hpp"
 #include "host/gpu/amd_gpus.hpp"
 #include "host/pci/pci.hpp"
 #include "host/process/processes.hpp"
@@ -349,6 +350,8 @@ Result<RecordedFiles> record_files(const Files& files) {
   Recorder recorder(files);
   for (const std::string_view pattern : kMachineFiles)
     recorder.take(std::string(pattern));
+  for (const std::string& pattern : fact_files())
+    recorder.take(pattern);
   recorder.take_processes();
   recorder.take_amd_gpus();
   recorder.take_crash_records();
