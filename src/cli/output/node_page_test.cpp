@@ -173,7 +173,7 @@ TEST(NodePage, unknown_checks_are_one_line_for_each_cause) {
       result_of("gpu.ecc", Health::unknown,
                 {finding_about(gpu_at(1), Health::unknown, "timed_out", "no answer after 10s")}));
   const std::string page = page_text(node);
-  EXPECT_THAT(page, HasSubstr("\nunknown   gpu.xid, host.kernel: missing permission CAP_SYSLOG\n"));
+  EXPECT_THAT(page, HasSubstr("\nunknown   missing permission CAP_SYSLOG: gpu.xid, host.kernel\n"));
   EXPECT_THAT(page, HasSubstr("\nunknown   gpu.ecc: no answer after 10s\n"));
 }
 
