@@ -174,11 +174,21 @@ NodeSnapshot reduced(NodeSnapshot node, const std::vector<checks::Check>& chosen
   return node;
 }
 
-Result<NodeSnapshot> node_of(const CheckOptions& options, const config::Config& settings,
-                             const std::vector<checks::Check>& chosen, const catalog::Catalog& facts) {
+struct CheckedNode {
+  NodeSnapshot node;
+  bool is_from_agent = false;
+};
+
+Result<CheckedNode> node_of(const CheckOptions& options, const config::Config& settings,
+                            const std::vector<checks::Check>& chosen, const catalog::Catalog& facts) {
   if (options.machine.is_this_machine() && !options.no_agent) {
     const AgentClient agent(TRY(agent_target(options.socket)));
-    if (agent.answers()) return agent.node();
+    if (agent.answers()) {
+      CheckedNode checked;
+      checked.node = TRY(agent.node());
+      checked.is_from_agent = true;
+      return checked;
+    }
     if (!options.socket.empty())
       return fail(Errc::unavailable, "no agent answers at " + net::to_string(agent.target()) +
                                          "; leave --socket out to check without an agent");
@@ -186,7 +196,9 @@ Result<NodeSnapshot> node_of(const CheckOptions& options, const config::Config& 
   const RunRequest request{.machine = options.machine,
                            .window = options.window.value_or(kWindow),
                            .watches_growth = options.window.has_value()};
-  return run_checks(request, settings, chosen, facts);
+  CheckedNode checked;
+  checked.node = TRY(run_checks(request, settings, chosen, facts));
+  return checked;
 }
 
 // --list runs no check, but a machine named by an option must exist.
@@ -215,8 +227,9 @@ int check(const CheckOptions& options) {
   }
   auto node = node_of(options, *settings, *chosen, *all->facts);
   if (!node) return report(node.error());
-  const auto shown = reduced(std::move(*node), *chosen, options);
-  print_node(shown, options.format, options.all ? NodeDetail::all : NodeDetail::page, shown.time);
+  const auto shown = reduced(std::move(node->node), *chosen, options);
+  const NodeDetail page = node->is_from_agent ? NodeDetail::page : NodeDetail::page_without_agent;
+  print_node(shown, options.format, options.all ? NodeDetail::all : page, shown.time);
   return exit_code_of(shown, options.strict);
 }
 

@@ -57,6 +57,7 @@ class FirstScreenTest(unittest.TestCase):
                 self.assertRegex("\n".join(lines[begin:begin + 3]), problem)
                 self.assertIn("What to do: ", text)
                 self.assertIn("(explain: ", text)
+                self.assertNotIn("ack: ", text)  # without an agent
 
     def test_many_problems_fit_small_terminals(self):
         tree = machine_with(self.folder, *(fault for fault, _, _ in FAULTS))
@@ -174,7 +175,7 @@ class ShortTest(unittest.TestCase):
         with harness.Agent("--simulate", MACHINE) as agent:
             agent.wait_ready()
             self.assertEqual(self.short(agent.socket)[:2], (0, "ok SIMULATED"))
-            harness.run("inject", "xid", "--subject", "gpu/5", "--magnitude", "31", "--socket", agent.socket)
+            harness.run("inject", "nvlink_down", "--socket", agent.socket)
             harness.wait_until(lambda: self.short(agent.socket)[:2] == (1, "degraded 1 SIMULATED"), "one problem")
             harness.run("inject", "xid", "--subject", "gpu/3", "--magnitude", "79", "--socket", agent.socket)
             harness.wait_until(lambda: self.short(agent.socket)[:2] == (2, "failed: GPU 3 Xid 79 SIMULATED"), "the GPU failed")

@@ -214,6 +214,8 @@ std::vector<PageProblem> problems_of(const NodeSnapshot& snapshot, const PlaceNa
   return problems;
 }
 
+constexpr std::string_view kMissingPermission = "missing permission ";
+
 // The permissions that the check lacks, or the message of its first unknown finding.
 std::string gap_cause(const CheckResult& result, const Finding& finding, const Coverage& coverage) {
   if (finding.reason == "not_looked_yet") return "not run yet";
@@ -223,7 +225,7 @@ std::string gap_cause(const CheckResult& result, const Finding& finding, const C
   std::ranges::copy_if(check->rights, std::back_inserter(missing), [&](const std::string& right) {
     return std::ranges::find(coverage.missing_rights, right) != coverage.missing_rights.end();
   });
-  return missing.empty() ? finding.message : "missing permission " + joined(missing);
+  return missing.empty() ? finding.message : std::string(kMissingPermission) + joined(missing);
 }
 
 std::vector<PageGap> gaps_of(const NodeSnapshot& snapshot) {
@@ -233,8 +235,10 @@ std::vector<PageGap> gaps_of(const NodeSnapshot& snapshot) {
     if (finding == result.findings.end()) continue;
     std::string cause = gap_cause(result, *finding, snapshot.coverage);
     auto gap = std::ranges::find(gaps, cause, &PageGap::cause);
-    if (gap == gaps.end())
-      gap = gaps.insert(gaps.end(), {.is_required = false, .cause = cause, .checks = {}});
+    if (gap == gaps.end()) {
+      const bool is_permission = cause.starts_with(kMissingPermission);
+      gap = gaps.insert(gaps.end(), {.is_permission = is_permission, .cause = cause, .checks = {}});
+    }
     gap->is_required = gap->is_required || result.required;
     gap->checks.push_back(result.check);
   }

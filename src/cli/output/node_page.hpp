@@ -32,7 +32,8 @@ struct PageProblem {
 
 // Checks that could not run for one cause.
 struct PageGap {
-  bool is_required = false;  // one of the checks counts for the health of the node
+  bool is_required = false;    // one of the checks counts for the health of the node
+  bool is_permission = false;  // the cause is a list of permissions
   std::string cause;
   std::vector<std::string> checks;
 };

@@ -141,7 +141,9 @@ PageLines brief_lines(const PageProblem& problem, const PageView& view) {
 
 PageLines gap_lines(const PageGap& gap, const PageView& view) {
   HealthRow row("unknown", color_of(Health::unknown), view);
-  const std::string text = printable(joined(gap.checks) + ": " + gap.cause);
+  const std::string checks = joined(gap.checks);
+  const std::string text =
+      printable(gap.is_permission ? gap.cause + ": " + checks : checks + ": " + gap.cause);
   // A required check decides the health of the node: the reader needs the whole cause.
   if (gap.is_required)
     row.add(text);

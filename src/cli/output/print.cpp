@@ -125,12 +125,16 @@ void print_json(const std::string& json, OutputFormat format) {
 }
 
 void print_node(const NodeSnapshot& node, OutputFormat format, NodeDetail detail, WallTime now) {
-  if (format != OutputFormat::table)
-    print_json(api::to_json(node), format);
-  else if (detail == NodeDetail::all)
+  if (format != OutputFormat::table) return print_json(api::to_json(node), format);
+  if (detail == NodeDetail::all) {
     std::cout << render_node(node, terminal_style());
-  else
-    std::cout << render_page(page_of(node), page_view(now));
+    return;
+  }
+  NodePage page = page_of(node);
+  if (detail == NodeDetail::page_without_agent)
+    for (PageProblem& problem : page.problems)
+      problem.incident.clear();
+  std::cout << render_page(page, page_view(now));
 }
 
 }  // namespace autopilot::cli

@@ -49,8 +49,9 @@ enum class OutputFormat : unsigned char { table, json, yaml };
 // -o, --output table|json|yaml
 void add_format_option(CLI::App& verb, OutputFormat& format);
 
-// Prints a node on standard output: its page, or all of its checks as a table, or a document.
-enum class NodeDetail : unsigned char { page, all };
+// Prints a node on standard output: its page, or all of its checks as a table, or a document. An incident of
+// a run of checks without an agent cannot be acknowledged, so that its page has no ids for that.
+enum class NodeDetail : unsigned char { page, page_without_agent, all };
 void print_node(const NodeSnapshot& node, OutputFormat format, NodeDetail detail, WallTime now);
 // Prints valid JSON on standard output, as JSON or YAML.
 void print_json(const std::string& json, OutputFormat format);
