@@ -27,7 +27,7 @@ TEST(PeerScores, a_half_hour_has_the_margin_that_its_worst_part_kept_long_enough
   const PeerRule& rule = *find_peer_rule("sm_clock_low");  // 8 of 10 minutes
   PeerScores scores;
   for (int minute = 1; minute <= 61; ++minute) {
-    const WallTime end = kBegin + minute * kMinute;
+    const WallTime end = kBegin + minute * std::chrono::minutes(1);
     scores.add({0, 0}, rule, "n1", minute % 10 == 0 ? 5.0F : 0.2F, end);  // a single minute does not count
     scores.add({0, 1}, rule, "n1", minute > 30 ? 0.6F : 0.1F, end);
     scores.add({0, 2}, rule, "n2", std::nanf(""), end);
