@@ -62,7 +62,7 @@ class LearnSignalsTest(unittest.TestCase):
             self.assertEqual(status, 0, errors)
 
     def test_refuted_findings_lower_the_weight_of_their_signal_and_an_agent_uses_it(self):
-        history = self.history(right=1)
+        history = self.history(right=2)
         config = self.folder / "config.yaml"
         config.write_text("{}\n", encoding="utf-8")
         store = ["--store", str(self.folder / "state/simulated/learned")]
