@@ -558,7 +558,10 @@ void Agent::begin_learned() {
       LearnedPartContext{.loop = loop_,
                          .runtime = runtime_,
                          .node = machine_.node,
-                         .folder = VersionStore::folder_beside(history, options_.config.state_dir)});
+                         .folder = VersionStore::folder_beside(history, options_.config.state_dir),
+                         .on_weights = [this](jobs::SignalWeightsPtr weights) {
+                           return !jobs_ || jobs_->use_weights(std::move(weights));
+                         }});
   learned_->start();
 }
 

@@ -10,6 +10,7 @@
 #include "checks/judgement.hpp"
 #include "core/stable_hash.hpp"
 #include "core/text.hpp"
+#include "jobs/scoring/labelled_findings.hpp"
 #include "learning/record_check.hpp"
 #include "learning/record_members.hpp"
 
@@ -131,6 +132,15 @@ learning::LabelAnswer answer_of(jobs::Verdict verdict) {
   return verdict == jobs::Verdict::refuted ? learning::LabelAnswer::healthy : learning::LabelAnswer::unclear;
 }
 
+// That counted, if the probability of the finding follows from them.
+std::string signals_text(const jobs::JobFinding& finding) {
+  std::string text;
+  if (!jobs::has_weighed_signals(finding)) return text;
+  for (const std::string& signal : jobs::signals_of(finding))
+    text += (text.empty() ? "" : " ") + signal;
+  return text;
+}
+
 std::string time_key(WallTime time) {
   return std::to_string(std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
@@ -249,8 +259,9 @@ std::optional<SeenFault> fault_of(const jobs::JobFinding& finding, const std::st
                         .health = health_of(finding.effect),
                         .confidence = finding.probability,
                         .job = finding.job,
-                        .versions = {},
-                        .action = {}};
+                        .versions = finding.weights.empty() ? "" : "signals " + finding.weights,
+                        .action = {},
+                        .signals = signals_text(finding)};
   return SeenFault{.fault = std::move(fault),
                    .is_card_unknown = place->gpu.empty() && finding.culprit.kind == jobs::EntityKind::gpu};
 }
@@ -267,6 +278,7 @@ std::optional<learning::Fault> joined(const std::optional<learning::Fault>& stor
   keep(fault.text, stored->text);
   keep(fault.job, stored->job);
   keep(fault.versions, stored->versions);
+  if (!stored->signals.empty()) fault.signals = stored->signals;  // those of the detection
   learning::HistoryRecord as_stored = fault;
   learning::fit(as_stored);
   if (std::get<learning::Fault>(as_stored) == *stored) return std::nullopt;

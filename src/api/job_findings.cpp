@@ -92,6 +92,7 @@ void write_members(JsonWriter& json, const jobs::JobFinding& finding) {
   write_evidence(json, finding.evidence);
   json.words("ruledOut", finding.ruled_out);
   write_decision(json, finding.decision);
+  json.word_if_any("learnedWeights", finding.weights);
 }
 
 void write_members(JsonWriter& json, const jobs::JobState& job) {

@@ -101,6 +101,7 @@ jobs::JobFinding read_job_finding(const JsonObject& object) {
   finding.evidence = object.list("evidence", read_evidence);
   finding.ruled_out = object.words("ruledOut");
   finding.decision = object.object("decision", read_decision);
+  finding.weights = object.word_or_empty("learnedWeights");
   return finding;
 }
 

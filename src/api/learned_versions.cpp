@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/history_records.hpp"
+#include "api/learned_signals.hpp"
 #include "core/stable_hash.hpp"
 #include "core/word_table.hpp"
 #include "learning/baseline/kind.hpp"
@@ -30,7 +31,8 @@ constexpr WordTable<learning::CheckRole, 2> kRoleWords{
     {{learning::CheckRole::gating, "gating"}, {learning::CheckRole::advisory, "advisory"}}};
 
 std::optional<ProposalKind> parse_proposal_kind(std::string_view word) {
-  for (const auto kind : {ProposalKind::baseline, ProposalKind::threshold, ProposalKind::check_role})
+  for (const auto kind :
+       {ProposalKind::baseline, ProposalKind::threshold, ProposalKind::check_role, ProposalKind::signals})
     if (learning::to_string(kind) == word) return kind;
   return std::nullopt;
 }
@@ -105,6 +107,31 @@ struct LearnedWriter {
     json.word("role", word_of(kRoleWords, role.role));
     json.end_object();
   }
+  void operator()(const learning::LearnedSignals& signals) const {
+    json.begin_object("signals");
+    if (signals.prior > 0) json.number("prior", signals.prior);
+    json.begin_list("weights");
+    for (const learning::LearnedWeight& one : signals.weights) {
+      json.begin_object();
+      json.word("signal", one.signal);
+      json.number("logOdds", one.log_odds);
+      json.number("low", one.low);
+      json.number("high", one.high);
+      json.count("findings", one.findings);
+      json.end_object();
+    }
+    json.end_list();
+    json.begin_list("margins");
+    for (const learning::LearnedMargin& one : signals.margins) {
+      json.begin_object();
+      json.word("signal", one.signal);
+      json.number("factor", one.factor);
+      json.count("scores", one.scores);
+      json.end_object();
+    }
+    json.end_list();
+    json.end_object();
+  }
 };
 
 std::uint32_t small_count(const JsonObject& object, std::string_view name) {
@@ -149,6 +176,25 @@ learning::LearnedRole read_role(const JsonObject& object) {
   return {object.word("check"), object.choice("role", parse_role)};
 }
 
+learning::LearnedWeight read_weight(const JsonObject& object) {
+  return {.signal = object.word("signal"),
+          .log_odds = object.number("logOdds"),
+          .low = object.number("low"),
+          .high = object.number("high"),
+          .findings = object.count("findings")};
+}
+
+learning::LearnedMargin read_margin(const JsonObject& object) {
+  return {
+      .signal = object.word("signal"), .factor = object.number("factor"), .scores = object.count("scores")};
+}
+
+learning::LearnedSignals read_signals(const JsonObject& object) {
+  return {.prior = object.number_if_any("prior").value_or(0),
+          .weights = object.list("weights", read_weight),
+          .margins = object.list("margins", read_margin)};
+}
+
 learning::AdoptionStep read_step(const JsonObject& object) {
   return {.state = object.choice("state", parse_proposal_state),
           .time = object.time("time"),
@@ -182,6 +228,7 @@ VersionFile read_version_file(const JsonObject& object) {
   if (proposal.kind == ProposalKind::threshold)
     file.version.learned = object.object("threshold", read_threshold);
   if (proposal.kind == ProposalKind::check_role) file.version.learned = object.object("role", read_role);
+  if (proposal.kind == ProposalKind::signals) file.version.learned = object.object("signals", read_signals);
   file.version.steps = object.list("steps", read_step);
   return file;
 }
@@ -219,6 +266,7 @@ Status check_version(const Version& version) {
   for (const learning::AdoptionStep& step : version.steps)
     if (step.time > learning::kLatestTime)
       return fail(Errc::malformed, "steps: a time is later than the year 2255");
+  if (version.proposal.kind == ProposalKind::signals) TRY_STATUS(weights_of(version));
   return check_learned(version.learned);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "api/learned_signals.hpp"
 #include "core/stable_hash.hpp"
 
 namespace autopilot::api {
@@ -102,6 +103,33 @@ TEST(LearnedVersionText, of_another_format_or_out_of_range_is_refused_with_the_m
   EXPECT_NE(problem_with("\"kind\":\"baseline\"", "\"kind\":\"magic\"").find("kind"), std::string::npos);
   EXPECT_NE(problem_with("\"id\":\"", "\"id\":\"../").find("id"), std::string::npos);
   EXPECT_NE(problem_with("\"steps\":[]", "\"steps\":7").find("steps"), std::string::npos);
+}
+
+Version filed_signals() {
+  return {filed_proposal(learning::ProposalKind::signals),
+          learning::LearnedSignals{0.1, {{"sm_clock_low", 2.5, 2, 3, 40}}, {{"temp_high", 0.75, 900}}},
+          {}};
+}
+
+TEST(LearnedVersionText, weights_of_signals_are_read_as_they_were_written) {
+  const auto read = parse_version(format_version(filed_signals()));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(std::get<learning::LearnedSignals>(read->learned),
+            std::get<learning::LearnedSignals>(filed_signals().learned));
+  const auto weights = weights_of(*read);
+  ASSERT_TRUE(weights);
+  EXPECT_EQ((*weights)->version, read->proposal.id);
+  EXPECT_EQ((*weights)->log_odds.at("sm_clock_low"), 2.5);
+  EXPECT_EQ((*weights)->margins.at("temp_high"), 0.75);
+  EXPECT_FALSE(weights_of(filed_baseline()));
+}
+
+TEST(LearnedVersionText, a_weight_of_a_fact_is_refused) {
+  Version version = filed_signals();
+  std::get<learning::LearnedSignals>(version.learned).weights[0].signal = "xid_hardware";
+  const auto read = parse_version(format_version(version));
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().what.find("xid_hardware"), std::string::npos);
 }
 
 }  // namespace

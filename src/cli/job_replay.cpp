@@ -35,6 +35,7 @@ void JobReplay::advance(jobs::Engine& engine, WallTime until) {
     engine.advance(now_);
     for (const jobs::JobFinding& finding : engine.take())
       on_finding(finding, now_);
+    if (options_.collects_scores) on_scores(engine.take_scores());
   }
 }
 
@@ -42,6 +43,7 @@ Result<ReplaySummary> JobReplay::run(const std::string& path, ProblemList& probl
   auto folder = TRY(JobFolder::open(path, [&](const std::string& problem) { problems.add(problem); }));
   on_format(folder.format());
   jobs::Engine engine(options_);
+  engine.set_weights(weights);
   ReplaySummary summary;
   while (auto next = TRY(folder.next())) {
     if (!summary.begin) {

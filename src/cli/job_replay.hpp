@@ -54,6 +54,9 @@ class JobReplay {
   OnFormat on_format = [](const api::JobFormat&) {};
   OnRecord on_record = [](const jobs::Record&) {};
   OnFinding on_finding = [](const jobs::JobFinding&, WallTime) {};
+  // If the option collects_scores is set.
+  std::function<void(std::vector<jobs::PeerScore>)> on_scores = [](const std::vector<jobs::PeerScore>&) {};
+  jobs::SignalWeightsPtr weights;  // of the engine; null: the values that ship
 
   // Errors are those of JobFolder.
   [[nodiscard]] Result<ReplaySummary> run(const std::string& path, ProblemList& problems);

@@ -103,7 +103,7 @@ Result<VersionList> list_versions(const ShowOptions& options, const LearnFiles& 
   const auto measured = TRY(measured_since(versions, files, now));
   const auto view_of = [&](const Version& version) {
     VersionView view{version, {}};
-    if (measured && is_tried_or_used(version) && version.proposal.kind != learning::ProposalKind::check_role)
+    if (measured && is_tried_or_used(version) && version.proposal.kind <= learning::ProposalKind::threshold)
       view.evidence = evidence_of(version, versions, *measured, now);
     return view;
   };

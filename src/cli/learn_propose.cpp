@@ -15,6 +15,7 @@
 #include "checks/measured_limits.hpp"
 #include "cli/cli.hpp"
 #include "cli/learn_replay.hpp"
+#include "cli/learn_signals.hpp"
 #include "cli/learned_store.hpp"
 #include "cli/moment.hpp"
 #include "cli/output/learned_tables.hpp"
@@ -30,6 +31,7 @@ namespace {
 
 struct ProposeOptions {
   LearnFiles files;
+  std::vector<std::string> signals;  // folders of job telemetry with labels
   std::string since = "30d";
   double budget = 10;
   bool is_dry = false;
@@ -77,6 +79,7 @@ struct Learning {
   learning::LearnInput input;
   std::vector<std::string> notes;
   std::size_t too_old = 0;  // measurements that --since leaves out
+  learning::SignalInput signals;
 };
 
 Result<Learning> read_learning(const ProposeOptions& options, const LearnFiles& files,
@@ -88,8 +91,12 @@ Result<Learning> read_learning(const ProposeOptions& options, const LearnFiles& 
     read.push_back({file, std::move(measurements)});
   }
   auto usable = learning::usable_measurements(std::move(read), now);
-  auto records = TRY(read_report_records(files.histories, WallTime{}, now));
+  auto records = files.histories.empty() ? learning::ReportRecords{}
+                                         : TRY(read_report_records(files.histories, WallTime{}, now));
   Learning learned;
+  learned.signals = TRY(read_signals(options.signals));
+  add_findings(learned.signals, records);
+  learned.signals.findings_budget = options.budget;
   learned.notes = std::move(usable.notes);
   learned.input.now = newest_of(usable, records);
   const learning::LemonList lemons = TRY(learning::lemon_list(records, learned.input.now));
@@ -148,17 +155,22 @@ int propose(const ProposeOptions& options) {
   const WallTime now = host::SystemClock{}.now().wall;
   if (const auto since = parse_moment("--since", options.since, now, now); !since)
     return report_usage(since.error().what);
-  const auto files = resolved(options.files);
+  auto files = resolved(options.files);
   if (!files) return report(files.error());
+  // With folders alone, no history is read.
+  if (!options.signals.empty() && options.files.histories.empty()) files->histories.clear();
   const agent::VersionStore store(files->store);
   auto versions = read_versions(store);
   if (!versions) return report(versions.error());
-  const auto learned = read_learning(options, *files, *versions, now);
+  auto learned = read_learning(options, *files, *versions, now);
   if (!learned) return report(learned.error());
   for (const std::string& note : learned->notes)
     tell(note);
   learning::LearnOutcome outcome = learning::propose_all(learned->input);
   add_replays(learned->input, outcome.proposals);
+  learned->signals.versions = *versions;
+  if (const Status added = add_signal_proposal(learned->signals, options.signals, outcome); !added)
+    return report(added.error());
   bool is_saved = false;
   int status = kExitHealthy;
   if (!options.is_dry && !outcome.proposals.empty()) {
@@ -190,8 +202,13 @@ int propose(const ProposeOptions& options) {
 
 void add_learn_propose(CLI::App& learn, int& exit_code) {
   auto options = std::make_shared<ProposeOptions>();
-  auto* verb = learn.add_subcommand("propose", "Propose baselines, thresholds and roles of checks");
+  auto* verb = learn.add_subcommand("propose",
+                                    "Propose baselines, thresholds, roles of checks and weights of signals");
   add_learn_files(*verb, options->files);
+  verb->add_option("--signals", options->signals,
+                   "Folders of job telemetry with labels: weights of signals of findings about jobs;\n"
+                   "without --history, only these are read")
+      ->type_name("DIR");
   verb->add_option("--since", options->since,
                    "Only measurements since: 30d or 12h before the newest record, or a time (default: 30d)")
       ->type_name("WHEN");
@@ -209,6 +226,7 @@ void add_learn_propose(CLI::App& learn, int& exit_code) {
       "Examples:\n"
       "  sudo autopilot learn propose\n"
       "  autopilot learn propose --history gpu-1.db gpu-2.db --since 90d\n"
+      "  autopilot learn propose --signals recordings/* --store learned\n"
       "  autopilot learn propose --dry-run -o json | jq '.proposals[].sentence'");
   verb->callback([options, &exit_code] { exit_code = propose(*options); });
 }

@@ -108,6 +108,8 @@ class Brain::State {
 
   void set_nodes(std::size_t nodes) { rails_.set_nodes(nodes); }
 
+  void set_weights(SignalWeightsPtr weights) { engine_.set_weights(std::move(weights)); }
+
   void set_policy(const Policy& policy) {
     options_.policy = policy;
     engine_.set_policy(policy);
@@ -513,6 +515,10 @@ void Brain::set_nodes(std::size_t cluster_nodes) {
 
 void Brain::set_policy(const Policy& policy) {
   state_->set_policy(policy);
+}
+
+void Brain::set_weights(SignalWeightsPtr weights) {
+  state_->set_weights(std::move(weights));
 }
 
 std::vector<Alert> Brain::take_alerts() {

@@ -128,6 +128,8 @@ class Brain {
   void advance(WallTime now);
   void set_nodes(std::size_t cluster_nodes);
   void set_policy(const Policy& policy);
+  // As Engine::set_weights.
+  void set_weights(SignalWeightsPtr weights);
 
   // Since the last call.
   [[nodiscard]] std::vector<Alert> take_alerts();

@@ -75,6 +75,15 @@ class Engine::State {
   [[nodiscard]] EngineCounts counts() const { return counts_; }
 
   void set_policy(const Policy& policy) { policy_ = policy; }
+  void set_weights(SignalWeightsPtr weights) { weights_ = std::move(weights); }
+
+  std::vector<PeerScore> take_scores() {
+    std::vector<PeerScore> scores;
+    for (auto& [name, job] : jobs_)
+      for (PeerScore& score : job.take_scores())
+        scores.push_back(std::move(score));
+    return scores;
+  }
 
  private:
   void step(WallTime now) {
@@ -112,7 +121,7 @@ class Engine::State {
         ++counts_.dropped;
         return;
       }
-      found = jobs_.try_emplace(record.job, options_, fleet_, events_, policy_).first;
+      found = jobs_.try_emplace(record.job, options_, fleet_, events_, policy_, weights_).first;
     }
     found->second.start(record);
   }
@@ -135,6 +144,7 @@ class Engine::State {
   Fleet fleet_;
   EventMemory events_;
   Policy policy_;
+  SignalWeightsPtr weights_;
   std::map<std::string, JobWatch, std::less<>> jobs_;
   std::optional<WallTime> now_;
 };
@@ -188,6 +198,14 @@ EngineCounts Engine::counts() const {
 
 void Engine::set_policy(const Policy& policy) {
   state_->set_policy(policy);
+}
+
+void Engine::set_weights(SignalWeightsPtr weights) {
+  state_->set_weights(std::move(weights));
+}
+
+std::vector<PeerScore> Engine::take_scores() {
+  return state_->take_scores();
 }
 
 }  // namespace autopilot::jobs

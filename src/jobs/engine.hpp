@@ -10,6 +10,8 @@
 #include "core/clock.hpp"
 #include "jobs/decision/decide.hpp"
 #include "jobs/decision/failure.hpp"
+#include "jobs/decision/signal_weights.hpp"
+#include "jobs/detectors/peer_scores.hpp"
 #include "jobs/findings.hpp"
 #include "jobs/records.hpp"
 
@@ -21,6 +23,9 @@ struct EngineOptions {
   bool uses_persistence = true;
   bool uses_whitening = true;
   bool uses_fusion = true;
+
+  // How far each node is from the margins of the peer rules is collected for take_scores().
+  bool collects_scores = false;
 
   // Limits. What exceeds one is counted in `dropped` and left out.
   std::size_t max_jobs = 4096;
@@ -61,9 +66,14 @@ class Engine {
   // Why the last attempt ended with an error. nullopt: none did, or the job is unknown.
   [[nodiscard]] std::optional<Failure> failure(std::string_view job) const;
   [[nodiscard]] EngineCounts counts() const;
+  // Scores that became complete since the last call, in order of job, signal, node and time.
+  [[nodiscard]] std::vector<PeerScore> take_scores();
 
   // Counts for decisions from now on. Default: Policy{}.
   void set_policy(const Policy& policy);
+  // Learned weights of signals, from now on; null: the values that ship (the default). The weights have
+  // passed check_weights().
+  void set_weights(SignalWeightsPtr weights);
 
  private:
   class State;

@@ -103,6 +103,7 @@ struct JobFinding {
   std::vector<Evidence> evidence;  // strongest first
   std::vector<std::string> ruled_out;
   Decision decision;
+  std::string weights;  // version of the learned weights of signals in use; empty: the values that ship
   // False: an earlier evaluation found it, and no window has confirmed it since then. It never acts.
   bool is_confirmed = true;
 };

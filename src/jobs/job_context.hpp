@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "jobs/decision/signal_weights.hpp"
 #include "jobs/detectors/events.hpp"
 #include "jobs/fleet.hpp"
 #include "jobs/membership.hpp"
@@ -16,6 +17,7 @@ struct JobContext {
   const Fleet& fleet;
   const EventMemory& events;
   const Progress& progress;
+  const SignalWeights* weights = nullptr;  // null: the values that ship
 };
 
 }  // namespace autopilot::jobs

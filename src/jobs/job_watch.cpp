@@ -47,8 +47,8 @@ std::string text_of(double fraction) {
 }  // namespace
 
 JobWatch::JobWatch(const EngineOptions& options, Fleet& fleet, const EventMemory& events,
-                   const Policy& policy)
-    : fleet_(fleet), events_(events), policy_(policy), slow_(options) {}
+                   const Policy& policy, const SignalWeightsPtr& weights)
+    : fleet_(fleet), events_(events), policy_(policy), weights_(weights), slow_(options) {}
 
 bool JobWatch::has_equal_ranks(const JobRecord& job) const {
   return std::ranges::equal(job.ranks, record_.ranks, [](const RankRecord& a, const RankRecord& b) {
@@ -186,6 +186,7 @@ JobFinding JobWatch::draft(Effect effect, Entity culprit, WallTime onset) const 
   finding.effect = effect;
   finding.culprit = std::move(culprit);
   finding.onset = onset;
+  if (weights_) finding.weights = weights_->version;
   return finding;
 }
 

@@ -22,8 +22,9 @@ namespace autopilot::jobs {
 // One job, from its start to its end, through all attempts.
 class JobWatch {
  public:
-  // The fleet, the events and the policy outlive it.
-  JobWatch(const EngineOptions& options, Fleet& fleet, const EventMemory& events, const Policy& policy);
+  // The fleet, the events, the policy and the pointer to the weights outlive it.
+  JobWatch(const EngineOptions& options, Fleet& fleet, const EventMemory& events, const Policy& policy,
+           const SignalWeightsPtr& weights);
 
   // The first attempt, the next one, or other ranks.
   void start(const JobRecord& job);
@@ -46,6 +47,7 @@ class JobWatch {
   void minute(WallTime end);
 
   [[nodiscard]] std::vector<JobFinding> take() { return book_.take(); }
+  [[nodiscard]] std::vector<PeerScore> take_scores() { return slow_.take_scores(); }
   [[nodiscard]] JobState state() const;
   [[nodiscard]] std::vector<const JobFinding*> open() const { return book_.open(); }
   // Of the last attempt that ended with an error.
@@ -55,7 +57,9 @@ class JobWatch {
   [[nodiscard]] const Membership& members() const { return *members_; }
 
  private:
-  [[nodiscard]] JobContext context() const { return {record_, *members_, fleet_, events_, progress_}; }
+  [[nodiscard]] JobContext context() const {
+    return {record_, *members_, fleet_, events_, progress_, weights_.get()};
+  }
   [[nodiscard]] JobFinding draft(Effect effect, Entity culprit, WallTime onset) const;
   // Sets severity and decision from the rest of the finding, and files it.
   void raise(JobFinding finding, Situation situation, WallTime now);
@@ -73,6 +77,7 @@ class JobWatch {
   Fleet& fleet_;
   const EventMemory& events_;
   const Policy& policy_;
+  const SignalWeightsPtr& weights_;
   JobRecord record_;
   std::unique_ptr<Membership> members_;
   Progress progress_;

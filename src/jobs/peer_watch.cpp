@@ -88,6 +88,7 @@ void PeerWatch::regroup(const Membership& members, const Fleet& fleet, const Rol
     places.clear();
   groups_.clear();
   hits_.clear();
+  scores_.clear();
   group_members(members, roles);
   group_nics(members, fleet);
   group_hosts(members, roles);
@@ -116,8 +117,10 @@ float PeerWatch::value_of(const PeerRule& rule, const Place& place, const Fleet&
   return per_minute(value, static_cast<float>(to_seconds(node.telemetry.covered(end))));
 }
 
-void PeerWatch::compare(std::size_t rule_number, const Fleet& fleet, WallTime end) {
-  const PeerRule& rule = peer_rules()[rule_number];
+void PeerWatch::compare(std::size_t rule_number, const Fleet& fleet, const SignalWeights* weights,
+                        WallTime end) {
+  const PeerRule& shipped = peer_rules()[rule_number];
+  const PeerRule rule = with_margin(shipped, weights);
   const HistoryRule& history_rule = persistent_ ? rule.history : kWithoutHistory;
   const auto& places = places_[static_cast<std::size_t>(info(rule.metric).table)];
   for (const Group& group : groups_) {
@@ -137,7 +140,7 @@ void PeerWatch::compare(std::size_t rule_number, const Fleet& fleet, WallTime en
       const auto key = std::pair(static_cast<std::uint32_t>(rule_number), entity);
       const bool deviates = histories_[rule_number][entity].add(minute, history_rule);
       if (minute == Minute::hit)
-        hits_[key] = {{&rule,
+        hits_[key] = {{&shipped,
                        next_hit->value,
                        comparison_.median,
                        comparison_.threshold,
@@ -149,6 +152,18 @@ void PeerWatch::compare(std::size_t rule_number, const Fleet& fleet, WallTime en
         hits_.erase(key);
       if (is_hit) ++next_hit;
     }
+    if (collects_scores_ && has_learnable_margin(shipped.signal)) score(rule_number, group, fleet, end);
+  }
+}
+
+void PeerWatch::score(std::size_t rule_number, const Group& group, const Fleet& fleet, WallTime end) {
+  const PeerRule& rule = peer_rules()[rule_number];
+  const auto& places = places_[static_cast<std::size_t>(info(rule.metric).table)];
+  const std::vector<float> multiples = margins_reached(values_, rule, scratch_);
+  for (std::size_t position = 0; position < multiples.size(); ++position) {
+    const std::uint32_t entity = group.entities[position];
+    scores_.add({static_cast<std::uint32_t>(rule_number), entity}, rule,
+                fleet.node(places[entity].node).record.node, multiples[position], end);
   }
 }
 
@@ -179,10 +194,10 @@ PeerWatch::Deviations PeerWatch::collect(const Membership& members, const Fleet&
 }
 
 std::vector<Suspect> PeerWatch::minute(const Membership& members, const Fleet& fleet, const JobCondition& job,
-                                       WallTime end) {
+                                       const SignalWeights* weights, WallTime end) {
   locate_processes(members, fleet);
   for (std::size_t rule = 0; rule < peer_rules().size(); ++rule)
-    compare(rule, fleet, end);
+    compare(rule, fleet, weights, end);
   std::map<std::uint32_t, std::vector<std::pair<int, Blame>>> by_node;
   for (const auto& [at, deviations] : collect(members, fleet, end)) {
     const Member& member = members.members()[at];

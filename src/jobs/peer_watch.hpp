@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/decision/signal_weights.hpp"
 #include "jobs/detectors/blame.hpp"
+#include "jobs/detectors/peer_scores.hpp"
 #include "jobs/detectors/peers.hpp"
 #include "jobs/fleet.hpp"
 #include "jobs/membership.hpp"
@@ -27,13 +29,18 @@ struct Suspect {
 class PeerWatch {
  public:
   // persistent: a rank is judged by its last minutes; otherwise by each minute alone.
-  explicit PeerWatch(bool persistent) : persistent_(persistent) {}
+  // collects_scores: for take_scores().
+  PeerWatch(bool persistent, bool collects_scores)
+      : persistent_(persistent), collects_scores_(collects_scores) {}
 
   // Ranks or roles changed: all histories begin anew.
   void regroup(const Membership& members, const Fleet& fleet, const Roles& roles);
-  // The minute that ends at `end`. One suspect for each culprit.
+  // The minute that ends at `end`. One suspect for each culprit. `weights`: null for the margins that ship.
   [[nodiscard]] std::vector<Suspect> minute(const Membership& members, const Fleet& fleet,
-                                            const JobCondition& job, WallTime end);
+                                            const JobCondition& job, const SignalWeights* weights,
+                                            WallTime end);
+  // Complete since the last call.
+  [[nodiscard]] std::vector<PeerScore> take_scores() { return scores_.take(); }
 
  private:
   // A row of the telemetry, and its histories by rule of its table.
@@ -53,13 +60,17 @@ class PeerWatch {
   void group_members(const Membership& members, const Roles& roles);
   void group_nics(const Membership& members, const Fleet& fleet);
   void group_hosts(const Membership& members, const Roles& roles);
-  void compare(std::size_t rule_number, const Fleet& fleet, WallTime end);
+  // How far each member of the group is from the margin that ships. After compare(): uses its values.
+  void score(std::size_t rule_number, const Group& group, const Fleet& fleet, WallTime end);
+  void compare(std::size_t rule_number, const Fleet& fleet, const SignalWeights* weights, WallTime end);
   [[nodiscard]] float value_of(const PeerRule& rule, const Place& place, const Fleet& fleet,
                                WallTime end) const;
   [[nodiscard]] Deviations collect(const Membership& members, const Fleet& fleet, WallTime end) const;
   void locate_processes(const Membership& members, const Fleet& fleet);
 
   bool persistent_;
+  bool collects_scores_;
+  PeerScores scores_;
   std::array<std::vector<Place>, kTables> places_;
   std::vector<Group> groups_;
   std::vector<std::vector<HitHistory>> histories_;  // by rule, by entity of its table

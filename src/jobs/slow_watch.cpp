@@ -72,7 +72,9 @@ float load_of(std::vector<float>& values) {
 }  // namespace
 
 SlowWatch::SlowWatch(const EngineOptions& options)
-    : options_(options), peers_(options.uses_persistence), regression_(regression_options(options)) {}
+    : options_(options),
+      peers_(options.uses_persistence, options.collects_scores),
+      regression_(regression_options(options)) {}
 
 void SlowWatch::start(const JobContext& job, bool has_equal_ranks) {
   collectives_.reset();
@@ -163,7 +165,7 @@ std::vector<SlowCase> SlowWatch::peers(const JobContext& job, WallTime end) {
                                .is_slow = regression_.present().has_value(),
                                .roles = options_.uses_roles ? roles_.source : RoleSource::declared};
   std::vector<SlowCase> cases;
-  for (Suspect& suspect : peers_.minute(job.members, job.fleet, condition, end)) {
+  for (Suspect& suspect : peers_.minute(job.members, job.fleet, condition, job.weights, end)) {
     // Ports are judged by the network detector, which knows leaves and congestion.
     if (suspect.blame.culprit.kind == EntityKind::nic) continue;
     cases.push_back({.culprit = suspect.blame.culprit,
@@ -259,9 +261,10 @@ std::vector<SlowCase> SlowWatch::minute(const JobContext& job, const Minute& min
     cases.push_back(std::move(found));
   add_events(job, minute.end, cases);
   add_slowdown(minute.end, cases);
+  const double prior = job.weights == nullptr ? kPrior : job.weights->prior.value_or(kPrior);
   for (SlowCase& found : cases) {
-    Fusion fusion =
-        fuse(kPrior, found.evidence, options_.uses_fusion ? FusionRule::families : FusionRule::strongest);
+    Fusion fusion = fuse(prior, found.evidence,
+                         options_.uses_fusion ? FusionRule::families : FusionRule::strongest, job.weights);
     found.probability = fusion.probability;
     found.evidence = std::move(fusion.terms);
   }

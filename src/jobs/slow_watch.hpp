@@ -59,6 +59,8 @@ class SlowWatch {
   [[nodiscard]] const std::vector<NetworkFinding>& network() const { return network_findings_; }
   // Ports with errors of late, for the other jobs below their leaves.
   [[nodiscard]] std::span<const NoisyPort> noisy_ports() const { return network_.noisy(); }
+  // Of healthy and of faulty minutes; empty unless the option collects_scores is set.
+  [[nodiscard]] std::vector<PeerScore> take_scores() { return peers_.take_scores(); }
   // Other jobs filled the network of the job within the last minutes.
   [[nodiscard]] bool is_congested(WallTime now) const;
 

@@ -9,7 +9,7 @@
 namespace autopilot::learning {
 
 std::string_view to_string(ProposalKind kind) {
-  constexpr std::array<std::string_view, 3> kWords{"baseline", "threshold", "check_role"};
+  constexpr std::array<std::string_view, 4> kWords{"baseline", "threshold", "check_role", "signals"};
   return kWords.at(static_cast<std::size_t>(kind));
 }
 

@@ -12,7 +12,7 @@
 // A change that learning suggests. Nothing changes before it is adopted.
 namespace autopilot::learning {
 
-enum class ProposalKind : std::uint8_t { baseline, threshold, check_role };
+enum class ProposalKind : std::uint8_t { baseline, threshold, check_role, signals };
 
 // shadow: evaluated beside what is in use, without effect. canary: in use where it was approved. adopted: in
 // use. reverted: `from` is in use again.

@@ -102,6 +102,7 @@ void members(V& v, Fault& r) {
   name(v, "job", r.job, Need::optional);
   name(v, "versions", r.versions, Need::optional);
   v.action("action", r.action);
+  v.text("signals", r.signals, kLongestText, Need::optional);
 }
 
 template <class V>

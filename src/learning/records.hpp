@@ -100,6 +100,7 @@ struct Fault {
   std::string job;               // the job that it hit; empty: none
   std::string versions;          // of model, thresholds and baselines that the decision was made with
   std::optional<Action> action;  // suggested
+  std::string signals;           // of a finding about a job: that counted for its probability, with spaces
 
   bool operator==(const Fault&) const = default;
 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures post-flight learning on fleets that are drawn by seed: degraded nodes found by learned baselines and by other rules, a shift of
-firmware, budgets of false findings, the choice of diagnostics. BENCH_LONG=1: more seeds. BENCH_RECORD=1: writes the table into
-docs/benchmarks as well."""
+firmware, budgets of false findings, the choice of diagnostics; and the in-flight engine with learned weights of signals. BENCH_LONG=1: more
+seeds. BENCH_RECORD=1: writes the table into docs/benchmarks as well."""
 
 import json
 import os
@@ -15,6 +15,7 @@ from table import Table, record  # noqa: E402
 
 TITLE = "Post-flight learning on simulated fleets"
 FIRST_SEED = 1001  # tuning used seeds below
+SIGNAL_SEEDS = (1501, 1520)  # judged; learned from seeds below 400
 RULES = {
     "no_repeats": "the baseline without repeated measurements",
     "mean_5": "mean of the nodes, 5 % below (as SuperBench)",
@@ -27,12 +28,12 @@ def is_on(name):
     return os.environ.get(name, "") not in ("", "0")
 
 
-def run(what, seeds):
-    words = [os.path.join(harness.BIN, "learning_bench"), what, str(FIRST_SEED), str(FIRST_SEED + seeds - 1)]
+def run(what, seeds, first=FIRST_SEED):
+    words = [os.path.join(harness.BIN, "learning_bench"), what, str(first), str(first + seeds - 1)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)}: {done.stderr.strip()}")
-    return json.loads(done.stdout), f"seeds {FIRST_SEED} to {FIRST_SEED + seeds - 1}"
+    return json.loads(done.stdout), f"seeds {first} to {first + seeds - 1}"
 
 
 def accuracy(one):
@@ -102,6 +103,27 @@ def add_selection(table, seeds):
                   if equal else "no selector of the rows above has as few escaped faults")
 
 
+def add_signals(table):
+    first, last = SIGNAL_SEEDS
+    one, seeds_text = run("signals", last - first + 1, first)
+    off, on, weights, poisoned = one["arms"]
+    setting = (f"{one['nodes']} nodes, {one['hours']:.0f} h, {one['rate']:.0f} faults per 1,000 node-days; a cluster whose clocks hardly differ "
+               f"({one['silicon']:.1%}), with {one['missing_windows']:.0%} missing windows and losses of clock of {one['clock_loss'][0]:.0%} to "
+               f"{one['clock_loss'][1]:.0%}; {seeds_text}")
+    def accuracy_of(arm):
+        return f"{arm['detected']} of {arm['faults']} faults, {arm['false_findings']} false findings"
+    table.add("in-flight F1, learning off", off["f1"], "", None, f"{accuracy_of(off)}; {setting}")
+    table.add("in-flight F1, learning on", on["f1"], "", None,
+              f"{accuracy_of(on)}; learned on seeds {one['fit'][0]} to {one['fit'][1]}, {one['labelled']} labelled findings ({one['wrong']} wrong), "
+              f"{one['scores']:,} scores: {one['learned']}", least=off["f1"])
+    table.add("gain in F1, lower end of the interval", one["gain"][1], "", None,
+              f"{one['gain'][0]:+.3f}, {one['gain'][1]:+.3f} to {one['gain'][2]:+.3f} (95 %, paired bootstrap over seeds)", least=0)
+    table.add("false accusations, learning on", on["false_accusations"], "", off["false_accusations"],
+              f"in {on['node_days']:,.0f} node-days; off: {off['false_accusations']}")
+    table.add("in-flight F1, only weights", weights["f1"], "", None, accuracy_of(weights))
+    table.add("in-flight F1, 40 % of the labels wrong", poisoned["f1"], "", None, f"{accuracy_of(poisoned)}; {one['poisoned']}", least=off["f1"])
+
+
 def main():
     seeds = 30 if is_on("BENCH_LONG") else 10
     command = "make bench-learning" + (" BENCH_LONG=1" if is_on("BENCH_LONG") else "")
@@ -111,6 +133,7 @@ def main():
     add_breakdown(table, seeds)
     add_budget(table, seeds)
     add_selection(table, max(3, seeds // 3))
+    add_signals(table)
     print()
     print(table.text(command))
     if is_on("BENCH_RECORD"):

@@ -157,6 +157,12 @@ void JobsPart::note(const learning::ValidationResult& validation) {
   if (runner_) runner_->add({validation_record_of(validation)});
 }
 
+bool JobsPart::use_weights(jobs::SignalWeightsPtr weights) {
+  if (!runner_) return true;
+  return runner_->post([weights = std::move(weights)](NodeJobs& jobs) { jobs.brain().set_weights(weights); })
+      .has_value();
+}
+
 void JobsPart::suspect(std::vector<api::SuspectedJob> suspected) {
   if (!runner_ || (suspected.empty() && !has_suspects_)) return;
   const bool has_some = !suspected.empty();

@@ -69,6 +69,9 @@ class JobsPart {
   void note(const NodeSnapshot& snapshot);
   void note(const std::vector<Event>& events);
   void note(const learning::ValidationResult& validation);
+  // Learned weights of signals for the jobs that are evaluated here; null: the values that ship.
+  // False: too many tasks wait; offer them again.
+  [[nodiscard]] bool use_weights(jobs::SignalWeightsPtr weights);
   // The jobs of this node that its controller or coordinator suspects to hang, from now on.
   void suspect(std::vector<api::SuspectedJob> suspected);
   // What this agent knows about a job. `done` is called once, on the loop; nullopt: the controller evaluates

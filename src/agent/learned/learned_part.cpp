@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "api/learned_signals.hpp"
+#include "learning/adoption/propose_signals.hpp"
 #include "logging/log.hpp"
 #include "logging/metrics_text.hpp"
 
@@ -38,6 +40,7 @@ void LearnedPart::look() {
 void LearnedPart::take(const Result<StoredVersions>& stored) {
   if (!stored) return tell_problems({context_.folder + ": " + stored.error().what});
   tell_problems(stored->problems);
+  use_weights(stored->versions);
   const SnapshotPtr snapshot = context_.runtime.snapshot();
   if (snapshot) use(learned_thresholds(stored->versions, kinds_.learn(*snapshot), context_.node));
 }
@@ -62,6 +65,22 @@ void LearnedPart::use(runtime::LearnedThresholds thresholds) {
   (void)context_.runtime.tell(std::move(event));
 }
 
+void LearnedPart::use_weights(const std::vector<learning::Version>& versions) {
+  const learning::Version* used =
+      learning::in_use(versions, learning::ProposalKind::signals, learning::kSignalsSubject, context_.node);
+  const std::string id = used == nullptr ? "" : used->proposal.id;
+  if (id == weights_) return;
+  jobs::SignalWeightsPtr weights;
+  if (used != nullptr) {
+    auto read = api::weights_of(*used);
+    if (!read) return tell_problems({id + ": " + read.error().what});
+    weights = *std::move(read);
+  }
+  if (!context_.on_weights(std::move(weights))) return;
+  weights_ = id;
+  logging::log_info("learned weights of signals changed", {{"in_use", id.empty() ? "none" : id}});
+}
+
 std::string LearnedPart::metrics() const {
   logging::MetricsText metrics;
   metrics.family("autopilot_learned_threshold", logging::MetricType::gauge,
@@ -70,6 +89,9 @@ std::string LearnedPart::metrics() const {
     metrics.sample({{"threshold", id}, {"version", limit.version}, {"state", "in_use"}}, limit.value);
   for (const auto& [id, limit] : used_.shadowed)
     metrics.sample({{"threshold", id}, {"version", limit.version}, {"state", "shadow"}}, limit.value);
+  metrics.family("autopilot_learned_signals", logging::MetricType::gauge,
+                 "1 for the version of learned weights of signals in use.");
+  if (!weights_.empty()) metrics.sample({{"version", weights_}}, 1);
   metrics.family("autopilot_learned_shadow_findings", logging::MetricType::gauge,
                  "Findings that a version in shadow would add (more) or end (fewer) now.");
   for (const auto& [key, difference] : context_.runtime.shadow_differences()) {

@@ -38,6 +38,7 @@ class VersionPage {
 
 std::string kind_words(learning::ProposalKind kind) {
   if (kind == learning::ProposalKind::check_role) return "role of a check";
+  if (kind == learning::ProposalKind::signals) return "weights of signals";
   return std::string(learning::to_string(kind));
 }
 
@@ -63,6 +64,9 @@ std::string role_note(const Version& version) {
 std::string scope_note(const Version& version) {
   if (version.proposal.kind == learning::ProposalKind::baseline)
     return "Baselines are what the next proposals are compared with; no check reads them.";
+  if (version.proposal.kind == learning::ProposalKind::signals)
+    return "Used where jobs are evaluated: without effect in shadow; in the canary, if the evaluating "
+           "agent is one of its nodes.";
   return role_note(version);
 }
 

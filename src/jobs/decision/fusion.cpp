@@ -79,6 +79,13 @@ bool has_finite_value(const Evidence& evidence) {
   return !evidence.value || std::isfinite(*evidence.value);
 }
 
+// The learned value, else the known one.
+double weight_of(const Likelihood& known, const SignalWeights* weights) {
+  if (weights == nullptr) return known.log_odds;
+  const auto learned = weights->log_odds.find(known.signal);
+  return learned == weights->log_odds.end() ? known.log_odds : learned->second;
+}
+
 // Equal sets give equal sequences: strongest first, then by all that a reader can see.
 bool is_stronger_evidence(const Evidence& a, const Evidence& b) {
   const double strength_a = std::abs(a.log_odds);
@@ -120,7 +127,7 @@ Evidence make_evidence(std::string_view signal, std::string text, WallTime time)
   return evidence;
 }
 
-Fusion fuse(double prior, std::span<const Evidence> evidence, FusionRule rule) {
+Fusion fuse(double prior, std::span<const Evidence> evidence, FusionRule rule, const SignalWeights* weights) {
   Fusion fusion;
   fusion.terms.assign(evidence.begin(), evidence.end());
   for (Evidence& term : fusion.terms) {
@@ -128,7 +135,7 @@ Fusion fuse(double prior, std::span<const Evidence> evidence, FusionRule rule) {
     term.log_odds = 0;
     if (!known || !has_finite_value(term)) continue;
     term.family = known->family;
-    term.log_odds = std::clamp(known->log_odds, -kMaxLogOdds, kMaxLogOdds);
+    term.log_odds = std::clamp(weight_of(*known, weights), -kMaxLogOdds, kMaxLogOdds);
   }
   std::sort(fusion.terms.begin(), fusion.terms.end(), &is_stronger_evidence);
   if (rule == FusionRule::families) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jobs/decision/signal_weights.hpp"
 #include "jobs/findings.hpp"
 
 // From evidence to a probability: naive Bayes in log odds, with a limit for each family of signals.
@@ -47,7 +48,8 @@ enum class FusionRule : std::uint8_t { families, strongest };
 // Of each family, the strongest signal for and the strongest signal against the entity count. The order of
 // the evidence has no influence on the result. A prior that is not a number is kPrior; it is held within 1e-6
 // and 1 - 1e-6.
+// `weights`: learned log odds come before the table; null: the table alone.
 [[nodiscard]] Fusion fuse(double prior, std::span<const Evidence> evidence,
-                          FusionRule rule = FusionRule::families);
+                          FusionRule rule = FusionRule::families, const SignalWeights* weights = nullptr);
 
 }  // namespace autopilot::jobs

@@ -14,6 +14,7 @@
 #include "core/result.hpp"
 #include "learning/baseline/baseline.hpp"
 #include "learning/proposal.hpp"
+#include "learning/signals/signal_cases.hpp"
 #include "learning/values/check_value.hpp"
 
 // What was learned, and the steps by which a person put it to use.
@@ -35,7 +36,7 @@ struct LearnedRole {
   bool operator==(const LearnedRole&) const = default;
 };
 
-using Learned = std::variant<Baseline, LearnedThreshold, LearnedRole>;
+using Learned = std::variant<Baseline, LearnedThreshold, LearnedRole, LearnedSignals>;
 
 // A change of the state, and its author.
 struct AdoptionStep {
