@@ -10,6 +10,7 @@
 #include "cli/cli.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output/print.hpp"
+#include "cli/recording/scrub_recording.hpp"
 #include "cli/settings.hpp"
 #include "core/parse.hpp"
 #include "host/clock/system_clock.hpp"
@@ -19,9 +20,11 @@
 
 namespace autopilot::cli {
 
-Result<JobRecording> JobRecording::create(const std::string& directory, const api::JobFormat& format) {
+Result<JobRecording> JobRecording::create(const std::string& directory, const api::JobFormat& format,
+                                          bool is_scrubbed) {
   (void)TRY(host::OwnFolder::create(directory));
   JobRecording recording(directory);
+  if (is_scrubbed) recording.scrubber_.emplace();
   TRY_STATUS(recording.write(api::JobFile::jobs, api::to_line(format)));
   return recording;
 }
@@ -52,7 +55,7 @@ Status JobRecording::add(std::string_view line) {
     const auto& record = std::get<jobs::Record>(*parsed);
     if (const auto* end = std::get_if<jobs::JobEndRecord>(&record)) ended_ = end->job;
     ++records_;
-    return write(api::file_of(record), line);
+    return write(api::file_of(record), scrubber_ ? scrubber_->apply(line) : std::string(line));
   }
   return fail(Errc::malformed,
               "the agent sent a line that is not a record of a job: " + to_printable(line, 200));
@@ -108,11 +111,13 @@ int record_job(const JobRecordingOptions& options) {
   const auto job = key_of(agent, options.job);
   if (!job) return report(job.error());
   const Instant now = host::SystemClock{}.now();
-  auto recording = JobRecording::create(
-      options.directory, {.time = now.wall,
-                          .format = "autopilot-job-telemetry",
-                          .version = api::kJobFormatVersion,
-                          .source = "autopilot record " + std::string(logging::build_info().version)});
+  auto recording =
+      JobRecording::create(options.directory,
+                           {.time = now.wall,
+                            .format = "autopilot-job-telemetry",
+                            .version = api::kJobFormatVersion,
+                            .source = "autopilot record " + std::string(logging::build_info().version)},
+                           options.scrub);
   if (!recording) return report(recording.error());
   const Interrupt interrupt;
   Follower follower(*recording, *job,
@@ -129,6 +134,7 @@ int record_job(const JobRecordingOptions& options) {
   std::cout << printable(options.directory) << ": " << recording->records() << " records, "
             << recording->bytes() << " bytes; run the engine on them with: autopilot jobs replay "
             << printable(options.directory) << "\n";
+  if (const auto counts = recording->scrubbed()) std::cout << scrub_summary(*counts) << "\n";
   if (follower.problem()) return report(*follower.problem());
   return ended ? kExitHealthy : report(ended.error());
 }

@@ -2,7 +2,9 @@
 #include "cli/job_recording.hpp"
 
 #include <chrono>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <string>
 
 #include "cli/job_folder.hpp"
@@ -51,6 +53,24 @@ TEST(JobRecording, a_line_that_is_not_a_record_is_refused) {
   for (const char* line : {"", "{}", "[]", R"({"type":"labels"})", R"({"type":"step","t":"soon"})"})
     EXPECT_EQ(recording->add(line).error().code, Errc::malformed) << line;
   EXPECT_EQ(recording->records(), 0U);
+}
+
+TEST(JobRecording, a_scrubbed_recording_has_no_names_and_still_knows_which_job_ended) {
+  const host::TestFolder folder;
+  const std::string path = folder.path() + "/recording";
+  auto recording = JobRecording::create(path, format(), true);
+  ASSERT_TRUE(recording);
+  const jobs::JobRecord job{.time = kTime, .job = "ml/llama", .ranks = {{.rank = 0, .node = "gpu17"}}};
+  ASSERT_TRUE(recording->add(api::to_line(jobs::Record(job))));
+  ASSERT_TRUE(
+      recording->add(api::to_line(jobs::Record(jobs::JobEndRecord{.time = kTime, .job = "ml/llama"}))));
+  EXPECT_EQ(recording->ended(), "ml/llama");
+  std::ifstream file(path + "/jobs.jsonl");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text.find("llama"), std::string::npos) << text;
+  EXPECT_EQ(text.find("gpu17"), std::string::npos) << text;
+  EXPECT_NE(text.find("namespace-1/pod-1"), std::string::npos) << text;
+  EXPECT_TRUE(recording->scrubbed());
 }
 
 TEST(JobRecording, a_folder_with_files_is_not_overwritten) {

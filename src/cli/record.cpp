@@ -10,6 +10,7 @@
 #include "cli/machine.hpp"
 #include "cli/output/print.hpp"
 #include "cli/recording/recording.hpp"
+#include "cli/recording/scrub_recording.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 
@@ -28,19 +29,24 @@ struct RecordOptions {
 
 int record(const RecordOptions& options) {
   if (!options.job.empty())
-    return record_job({options.directory, options.job, options.length, options.socket});
+    return record_job({options.directory, options.job, options.length, options.socket, options.scrub});
   const auto settings = load_settings(options.config_file);
   if (!settings) return report(settings.error());
   const auto machine = open_machine(options.machine, *settings, Timeline::at_end, {});
   if (!machine) return report(machine.error());
   const auto recording = record_machine(*machine->host, machine->node, machine->boot_id);
   if (!recording) return report(recording.error());
-  if (const auto written = write_recording(*recording, options.directory, options.scrub); !written)
-    return report(written.error());
+  std::optional<ScrubbedRecording> without_names;
+  if (options.scrub) without_names = scrubbed(*recording);
+  const auto written = without_names ? write_recording(without_names->recording, options.directory,
+                                                       scrub_report(without_names->counts))
+                                     : write_recording(*recording, options.directory);
+  if (!written) return report(written.error());
   for (const std::string& gap : recording->gaps)
     tell(gap, "not recorded: ");
   std::cout << options.directory << ": " << recording->files.size() << " files; check them with: autopilot "
             << "check --root " << options.directory << "\n";
+  if (without_names) std::cout << scrub_summary(without_names->counts) << "\n";
   return kExitHealthy;
 }
 
@@ -52,12 +58,11 @@ void add_record(CLI::App& app, int& exit_code) {
       app.add_subcommand("record", "Record this machine as a machine tree, or what its agent sees of a job");
   verb->add_option("DIR", options->directory, "New directory, or your own empty directory")->required();
   verb->add_flag("--scrub", options->scrub,
-                 "Replace serials, UUIDs, addresses and host names by placeholders");
+                 "Replace names, serial numbers, UUIDs, addresses and credentials");
   verb->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->machine);
   auto* job = verb->add_option("--job", options->job, "Record the telemetry of this job, from the agent")
-                  ->type_name("NAME")
-                  ->excludes("--scrub");
+                  ->type_name("NAME");
   add_duration_option(*verb, "--for", options->length, "With --job: end the recording after this time");
   verb->get_option("--for")->needs(job);
   add_socket_option(*verb, options->socket);

@@ -43,6 +43,9 @@ void add_why(CLI::App& app, int& exit_code) {
       });
   add_duration_option(*verb, "--since", options->request.since,
                       "How far back to look. Default: 24h for the machine, everything for a program");
+  verb->add_option("--log", options->request.log_file,
+                   "A log of the program: limits that it reached are causes")
+      ->type_name("FILE");
   verb->add_flag("--no-agent", options->request.no_agent, "Run the checks now, even if an agent runs here");
   verb->add_option("--config", options->request.config_file, "Configuration file")->type_name("FILE");
   add_machine_options(*verb, options->request.machine);
@@ -51,6 +54,7 @@ void add_why(CLI::App& app, int& exit_code) {
   verb->footer(
       "Needs no agent and no root: it names each source that it could not read.\n"
       "Examples:\n  autopilot why\n  autopilot why 4711\n  autopilot why ml/train-0 --since 3h\n"
+      "  autopilot why 4711 --log slurm-4711.out\n"
       "  autopilot why -o json | jq -r '.causes[].what'");
   verb->callback([options, &exit_code] { exit_code = answer_why(*options); });
 }

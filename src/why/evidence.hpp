@@ -36,6 +36,12 @@ inline constexpr std::string_view kNoShutdown = "no_shutdown";
 // Reason of the end of a process whose memory is damaged.
 inline constexpr std::string_view kBadMemory = "bad_memory";
 
+// Reason of shared memory without free space: a program that writes to more of it ends with SIGBUS.
+inline constexpr std::string_view kSharedMemoryFull = "shared_memory_full";
+
+// Name of the evidence that states the signal which ended a program.
+inline constexpr std::string_view kSignal = "signal";
+
 // "machine_ended", ...
 [[nodiscard]] std::string_view to_string(Kind kind);
 

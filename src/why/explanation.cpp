@@ -12,9 +12,11 @@
 #include "core/value.hpp"
 #include "core/word_table.hpp"
 #include "incidents/causes.hpp"
+#include "incidents/devices.hpp"
 #include "incidents/evidence.hpp"
 #include "why/joining.hpp"
 #include "why/ties.hpp"
+#include "why/waits.hpp"
 
 namespace autopilot::why {
 namespace {
@@ -81,14 +83,6 @@ bool ended_the_machine(const Evidence& cause, const Evidence& other) {
          may_end_a_machine(cause) && precedes(cause, other, kNear);
 }
 
-// The kernel reports a blocked process minutes after its disk or file server went silent.
-bool blocks(const Evidence& cause, const Evidence& other) {
-  constexpr Duration kReportedWithin = std::chrono::minutes{15};
-  const std::string rule = incidents::word_of(cause.finding, "rule");
-  const bool is_storage = rule.starts_with("filesystem.") || rule.starts_with("storage.");
-  return other.kind == Kind::blocked && is_storage && precedes(cause, other, kReportedWithin);
-}
-
 using Explains = bool (*)(const Candidate& root, const Candidate& other);
 
 bool explains_by_rule(const Candidate& root, const Candidate& other) {
@@ -105,7 +99,13 @@ bool explains_the_machine(const Candidate& root, const Candidate& other) {
 }
 
 bool explains_a_hang(const Candidate& root, const Candidate& other) {
-  return blocks(root.evidence, other.evidence);
+  return may_block(root.evidence, other.evidence);
+}
+
+bool explains_a_bus_error(const Candidate& root, const Candidate& other) {
+  return root.evidence.finding.reason == kSharedMemoryFull && other.evidence.kind == Kind::crashed &&
+         other.evidence.boots_ago == 0 && root.evidence.boots_ago == 0 &&
+         incidents::word_of(other.evidence.finding, kSignal) == "SIGBUS";
 }
 
 void group_by(Explains explains, std::vector<Candidate>& all) {
@@ -144,6 +144,7 @@ std::vector<Candidate> grouped(std::vector<Evidence> evidence, const Target& tar
   group_by(&explains_by_process, all);
   group_by(&explains_the_machine, all);
   group_by(&explains_a_hang, all);
+  group_by(&explains_a_bus_error, all);
   return all;
 }
 
@@ -290,6 +291,19 @@ const Evidence* error_after(const std::vector<Candidate>& all, const Evidence& a
   return found == all.end() ? nullptr : &found->evidence;
 }
 
+// Without a finding about the device, the checks of this boot do not report it.
+std::optional<bool> still_holds(const std::vector<Candidate>& all, const Evidence& cause) {
+  if (cause.boots_ago == 0) return std::nullopt;
+  const Subject device = incidents::device_of(cause.finding.subject);
+  return std::ranges::any_of(all, [&](const Candidate& one) {
+    const Finding& finding = one.evidence.finding;
+    if (!one.evidence.holds_now || one.evidence.boots_ago != 0) return false;
+    const bool is_device =
+        device.kind != SubjectKind::host && incidents::device_of(finding.subject) == device;
+    return finding.reason == cause.finding.reason || (is_device && finding.health >= Health::degraded);
+  });
+}
+
 std::string name_of_error(const Evidence& error) {
   const auto code = code_of(error);
   return code ? "error " + std::to_string(*code) : std::string("an error");
@@ -302,6 +316,7 @@ FoundCause to_cause(const std::vector<Candidate>& all, const Candidate& root, co
   cause.certainty = certainty_of(root, target, facts);
   cause.grounds = grounds_of(root, target);
   cause.end = end_of(root);
+  cause.still_holds = still_holds(all, root.evidence);
   if (const Evidence* error = error_after(all, root.evidence)) {
     cause.certainty = std::max(cause.certainty, Certainty::likely);
     cause.end = FaultEnd::unclear;

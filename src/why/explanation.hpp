@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ struct FoundCause {
   std::string grounds;                 // one sentence: why this is the cause
   FaultEnd end = FaultEnd::unclear;    // what is at fault
   std::vector<Evidence> consequences;  // oldest first
+  // Of a cause in an earlier boot: whether what is read from the machine now shows the same, or another fault
+  // of the device.
+  std::optional<bool> still_holds;
 };
 
 struct Explanation {

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "catalog/catalog.hpp"
 #include "why/ties.hpp"
+#include "why/waits.hpp"
 
 namespace autopilot::why {
 namespace {
@@ -98,6 +100,55 @@ TEST(WhyExplanation, AnErrorOfAnotherProcessIsOnlySeen) {
       explained({of_process(at(kNoon, Kind::killed_for_memory, "memory_limit"), 17)}, process(4242));
   EXPECT_THAT(explanation.causes, IsEmpty());
   EXPECT_THAT(explanation.seen, SizeIs(1));
+}
+
+Evidence hung_task(WallTime time, const std::string& waits_for) {
+  Evidence evidence = of_process(at(time, Kind::blocked, "task_hung"), 4242);
+  if (!waits_for.empty()) evidence.finding.evidence.emplace_back(kWaitsFor, waits_for);
+  return evidence;
+}
+
+Evidence of_rule(WallTime time, const std::string& rule) {
+  Evidence evidence = at(time, Kind::device_error, rule);
+  evidence.finding.evidence.emplace_back("rule", rule);
+  return evidence;
+}
+
+TEST(WhyExplanation, a_blocked_process_is_explained_by_what_it_waits_for) {
+  const WallTime before = kNoon - minutes{5};
+  for (const auto& [waits_for, rule, is_cause] :
+       {std::tuple("nfs", "filesystem.nfs_not_responding", true),
+        std::tuple("nfs", "storage.io_error", false), std::tuple("disk", "storage.io_error", true),
+        std::tuple("disk", "filesystem.nfs_not_responding", false),
+        std::tuple("gpu", "storage.io_error", false), std::tuple("lustre", "filesystem.lustre_lost", true),
+        std::tuple("adapter", "network.mlx5_command", true), std::tuple("", "storage.io_error", true)}) {
+    const auto explanation = explained({of_rule(before, rule), hung_task(kNoon, waits_for)}, process(4242));
+    ASSERT_THAT(explanation.causes, SizeIs(1)) << waits_for << " " << rule;
+    EXPECT_EQ(explanation.causes[0].main.finding.reason, is_cause ? rule : "task_hung") << waits_for;
+  }
+}
+
+TEST(WhyExplanation, a_cause_of_an_earlier_boot_states_whether_it_still_holds) {
+  Evidence lost = lost_gpu(kNoon);
+  lost.boots_ago = 1;
+  EXPECT_EQ(explained({lost}).causes.at(0).still_holds, false);
+  EXPECT_EQ(explained({lost_gpu(kNoon)}).causes.at(0).still_holds, std::nullopt);
+  Evidence now = at(WallTime{}, Kind::device_error, "gpu_lost", Health::failed);
+  now.finding.subject = lost.finding.subject;
+  now.holds_now = true;
+  const auto explanation = explained({lost, now});
+  for (const FoundCause& cause : explanation.causes)
+    if (cause.main.boots_ago == 1) EXPECT_EQ(cause.still_holds, true);
+}
+
+TEST(WhyExplanation, full_shared_memory_explains_a_bus_error) {
+  Evidence full = at(WallTime{}, Kind::shortage, std::string(kSharedMemoryFull));
+  full.holds_now = true;
+  Evidence crash = of_process(at(kNoon, Kind::crashed, "program_crashed"), 4242);
+  crash.finding.evidence.emplace_back(kSignal, "SIGBUS");
+  const auto explanation = explained({full, crash}, process(4242));
+  EXPECT_THAT(reasons_of(explanation), ElementsAre(kSharedMemoryFull));
+  EXPECT_EQ(explanation.causes[0].certainty, Certainty::likely);
 }
 
 TEST(WhyExplanation, AFullDiskIsNoCauseOfAProgramThatDoesNotUseIt) {

@@ -11,6 +11,7 @@
 
 #include "core/value.hpp"
 #include "incidents/evidence.hpp"
+#include "why/waits.hpp"
 
 namespace autopilot::why {
 namespace {
@@ -44,7 +45,7 @@ bool is_same_device(const Evidence& a, const Evidence& b) {
     const std::string other = incidents::word_of(b.finding, name);
     return one.empty() || other.empty() || one == other;
   };
-  return is_same("device") && is_same("server");
+  return is_same("device") && is_same("server") && is_same(kWaitsFor);
 }
 
 bool is_equal(const Evidence& a, const Evidence& b, const Target& target) {

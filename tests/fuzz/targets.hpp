@@ -142,6 +142,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace scenario_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace scrub_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace slurm_node_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -199,6 +202,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"ras_answer_fuzz", ras_answer_fuzz::run},
     FuzzTarget{"remediation_fuzz", remediation_fuzz::run},
     FuzzTarget{"scenario_fuzz", scenario_fuzz::run},
+    FuzzTarget{"scrub_fuzz", scrub_fuzz::run},
     FuzzTarget{"slurm_node_fuzz", slurm_node_fuzz::run},
     FuzzTarget{"step_lines_fuzz", step_lines_fuzz::run},
 };

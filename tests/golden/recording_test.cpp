@@ -10,6 +10,8 @@
 
 #include "checks/check.hpp"
 #include "golden/golden_case.hpp"
+#include "golden/recorded_machine.hpp"
+#include "golden/scrub_test.hpp"
 #include "host/open_host.hpp"
 #include "machine/description.hpp"
 #include "tests/paths/paths.hpp"
@@ -17,26 +19,6 @@
 
 namespace autopilot::golden {
 namespace {
-
-// Both machines are checked at the same moment.
-class StoppedClock final : public Clock {
- public:
-  explicit StoppedClock(Instant now) : now_(now) {}
-  [[nodiscard]] Instant now() const override { return now_; }
-
- private:
-  Instant now_;
-};
-
-host::OpenedHost open_machine(const std::string& directory, Instant now) {
-  host::OpenOptions options;
-  options.helper_program = paths::program("autopilot");
-  options.nvml_library = paths::program("libnvidia-ml-sim.so");
-  options.clock = std::make_shared<StoppedClock>(now);
-  auto opened = host::open_tree_host(directory, options);
-  EXPECT_TRUE(opened) << opened.error().what;
-  return opened.value_or(host::OpenedHost{});
-}
 
 // Without texts of errors, which name files of the tree, and names of pods, which no recording has.
 std::string line_of(const Observation& observation) {
@@ -86,26 +68,6 @@ std::string difference_of(const std::vector<std::string>& live, const std::vecto
   return text;
 }
 
-// As write_recording writes it, for a bench that writes only what differs from the recording before.
-simulator::Machine machine_of(const cli::Recording& recording) {
-  simulator::Machine machine;
-  for (const auto& [path, file] : recording.files)
-    if (file.is_link) {
-      machine.files.link(path, file.text);
-      if (machine.files.list(file.text).empty()) machine.files.make_directory(file.text);
-    } else if (file.is_folder) {
-      machine.files.make_directory(path);
-    } else {
-      machine.files.write(path, file.text);
-    }
-  machine.machine = recording.machine;
-  machine.nvml = recording.nvml;
-  auto log = simulator::parse_log(recording.kernel_log, "kmsg.jsonl");
-  EXPECT_TRUE(log) << log.error().what;
-  if (log) machine.log = *std::move(log);
-  return machine;
-}
-
 bool has_unknown_names(const std::string& source) {
   return source.ends_with("network.ib_port/cannot_look_counters") ||
          source.ends_with("network.ib_port/cannot_look_one_port");
@@ -135,7 +97,7 @@ class RecordingTest : public testing::Test {
     static MachineBench recordings;
     const host::TestFolder folder;
     const std::string directory = check_ == nullptr ? folder / "recorded" : recordings.directory();
-    const auto kept = check_ == nullptr ? cli::write_recording(*recording, directory, false)
+    const auto kept = check_ == nullptr ? cli::write_recording(*recording, directory)
                                         : recordings.put(machine_of(*recording));
     ASSERT_TRUE(kept) << kept.error().what;
     const host::OpenedHost recorded = open_machine(directory, *now);
@@ -158,6 +120,12 @@ void add_test(const std::string& group, const std::string& name, const std::stri
                         [source, check]() -> testing::Test* { return new RecordingTest(source, check); });
 }
 
+void add_both(const std::string& group, const std::string& name, const std::string& source,
+              const checks::Check* check) {
+  add_test(group, name, source, check);
+  add_scrub_test(group, name + "_scrubbed", source, check);
+}
+
 }  // namespace
 }  // namespace autopilot::golden
 
@@ -165,12 +133,12 @@ int main(int argc, char** argv) {
   using namespace autopilot::golden;
   testing::InitGoogleTest(&argc, argv);
   for (const auto& machine : autopilot::simulator::builtin_machines())
-    add_test("builtin", machine.id, machine.id, nullptr);
+    add_both("builtin", machine.id, machine.id, nullptr);
   const std::string machines = autopilot::paths::source("tests/machines");
   for (const std::string& machine : directories_in(machines))
-    add_test("machine", machine, machines + "/" + machine, nullptr);
+    add_both("machine", machine, machines + "/" + machine, nullptr);
   for (const Case& test_case : find_cases(autopilot::paths::source("tests/golden")))
-    add_test(test_case.check, test_case.name, test_case.directory,
+    add_both(test_case.check, test_case.name, test_case.directory,
              autopilot::checks::find_check(test_case.check));
   return RUN_ALL_TESTS();
 }

@@ -139,6 +139,32 @@ class RecordTest(unittest.TestCase):
         for secret in (pod, pod.removeprefix("pod"), container):
             self.assertEqual([path for path, content in text.items() if secret in content], [])
 
+    def test_scrubbing_states_what_it_replaced_and_none_of_the_values(self):
+        source = self.create("hgx-h100-8")
+        with open(os.path.join(source, "root/proc/cmdline"), "w", encoding="utf-8") as file:
+            file.write("root=UUID=55e30905-e576-41d4-a27b-a3a892c46d43 iscsi_password=hunter2x ip=10.77.3.9\n")
+        with open(os.path.join(source, "kmsg.jsonl"), "a", encoding="utf-8") as file:
+            file.write(json.dumps({"prio": 6, "time": 50.0, "text": "systemd[1]: Started Session 4 of user bwayne."}) + "\n")
+        code, out, err = harness.run("record", self.tree, "--root", source, "--scrub")
+        self.assertEqual(code, 0, err)
+        self.assertIn("Replaced: ", out)
+        text = self.read_all()
+        report = text["scrub-report.yaml"]
+        self.assertIn("credentials: {values: 1, places: 1}", report)
+        self.assertIn("user_names: {values: 1, places: 1}", report)
+        for secret in ("55e30905", "hunter2x", "10.77.3.9", "bwayne", "sim-hgx-h100-8"):
+            self.assertEqual([path for path, content in text.items() if secret in content], [], secret)
+        before = check(self.folder, "--root", source)
+        after = check(self.folder, "--root", self.tree)
+        self.assertEqual({name: one[0] for name, one in after.items()}, {name: one[0] for name, one in before.items()})
+        # An existing recording is scrubbed the same way, and a scrubbed one does not change.
+        again = os.path.join(self.folder, "again")
+        code, _, err = harness.run("record", again, "--root", self.tree, "--scrub")
+        self.assertEqual(code, 0, err)
+        for name in ("root/proc/cmdline", "nvml.yaml"):
+            with open(os.path.join(again, name), encoding="utf-8") as file:
+                self.assertEqual(file.read(), text[name])
+
     def test_scrubbing_leaves_no_number_of_a_gpu_of_amd(self):
         source = self.create("mi300x-8")
         with open(os.path.join(source, "root/sys/bus/pci/devices/0000:05:00.0/unique_id"), encoding="utf-8") as file:

@@ -201,6 +201,117 @@ class OfProcesses(Why):
                             files={"proc/4242/stat": STAT.format("D")})
         self.assert_cause(self.why(tree, "4242"), "filesystem.nfs_not_responding", "likely")
 
+    def hung(self, *functions, before=()):
+        trace = ["Call Trace:", " <TASK>", " __schedule+0x2eb/0x8d0", " schedule+0x4f/0xc0", *functions]
+        return self.machine([*before, (180, "INFO: task python3:4242 blocked for more than 120 seconds."),
+                             *((180, line) for line in trace)])
+
+    def test_the_call_trace_names_what_a_blocked_process_waits_for(self):
+        for function, what in ((" rpc_wait_bit_killable+0x1e/0xb0 [sunrpc]", "an NFS server"), (" xfs_buf_lock+0x1/0x2 [xfs]", "a disk"),
+                               (" os_acquire_mutex+0x1/0x2 [nvidia]", "the driver of a GPU"),
+                               (" mlx5_cmd_exec+0x1/0x2 [mlx5_core]", "an RDMA adapter"),
+                               (" request_wait_answer+0x1/0x2 [fuse]", "FUSE"), (" ptlrpc_set_wait+0x1/0x2 [ptlrpc]", "a Lustre server"),
+                               (" mem_cgroup_handle_over_high+0x1/0x2", "memory")):
+            first = self.assert_cause(self.why(self.hung(function), "4242"), "task_hung", "certain")
+            self.assertIn(what, first["what"])
+
+    def test_a_blocked_process_is_not_blamed_on_a_disk_that_it_does_not_wait_for(self):
+        disk_error = (310, "blk_update_request: critical medium error, dev sdb, sector 7 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0")
+        waits_for_gpu = self.hung(" os_acquire_mutex+0x1/0x2 [nvidia]", before=[disk_error])
+        self.assert_cause(self.why(waits_for_gpu, "4242"), "task_hung", "certain")
+        waits_for_nfs = self.hung(" rpc_wait_bit_killable+0x1e/0xb0 [sunrpc]", before=[disk_error])
+        self.assert_cause(self.why(waits_for_nfs, "4242"), "task_hung", "certain")
+        waits_for_disk = self.why(self.hung(" xfs_buf_lock+0x1/0x2 [xfs]", before=[disk_error]), "4242")
+        self.assertNotEqual(waits_for_disk["causes"][0]["reason"], "task_hung")
+        self.assertEqual(waits_for_disk["causes"][0]["certainty"], "likely")
+
+    def test_a_process_that_waits_for_its_gpu_is_explained_by_the_error_of_the_gpu(self):
+        trace = ["Call Trace:", " os_acquire_mutex+0x1/0x2 [nvidia]"]
+        tree = self.machine([(400, XID.format(79, "GPU has fallen off the bus.").replace("pid=4242, name=python3, ", "")),
+                             (180, "INFO: task python3:4242 blocked for more than 120 seconds."), *((180, line) for line in trace)],
+                            base="hgx-h100-8")
+        self.assert_cause(self.why(tree, "4242"), "gpu_fallen_off_bus", "likely", "hardware")
+
+    def test_a_limit_of_processes(self):
+        group = "/kubepods.slice/kubepods-pod8b7c1f8e_0d55_4f9c_a2a3_1d2f3a4b5c6d.slice"
+        tree = self.machine([(60, f"cgroup: fork rejected by pids controller in {group}")])
+        first = self.assert_cause(self.why(tree, "8b7c1f8e-0d55-4f9c-a2a3-1d2f3a4b5c6d"), "pids_limit", "certain")
+        self.assertIn("limit of processes", first["what"])
+        counters = self.machine(files={"sys/fs/cgroup/system.slice/slurmstepd.scope/job_4711/pids.events": "max 3\n",
+                                       "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4711/pids.max": "512\n",
+                                       "sys/fs/cgroup/system.slice/slurmstepd.scope/pids.events": "max 0\n",
+                                       "sys/fs/cgroup/system.slice/pids.events": "max 0\n"})
+        (counters / "kmsg.jsonl").write_text('{"error": "denied"}\n', encoding="utf-8")
+        first = self.assert_cause(self.why(counters, "4711"), "pids_limit", "possible")
+        self.assertIn("its limit is 512", first["what"])
+
+    def test_a_system_call_that_seccomp_forbids(self):
+        line = ("audit: type=1326 audit(1768464000.123:45): auid=1000 uid=1000 gid=1000 ses=1 pid=4242 comm=\"python3\" "
+                "exe=\"/usr/bin/python3\" sig={} arch=c000003e syscall=250 compat=0 ip=0x7f1c code=0x80000000")
+        first = self.assert_cause(self.why(self.machine([(60, line.format(31))]), "4242"), "seccomp_kill", "certain")
+        self.assertIn("system call 250", first["what"])
+        self.why(self.machine([(60, line.format(0))]), "4242", code=4)
+
+    def test_full_shared_memory_explains_a_bus_error(self):
+        tree = self.machine()
+        mounts = tree / "root/proc/self/mountinfo"
+        description = tree / "machine.yaml"
+        for file in (mounts, description):
+            self.addCleanup(file.write_text, file.read_text(encoding="utf-8"), encoding="utf-8")
+        with open(mounts, "a", encoding="utf-8") as file:
+            file.write("900 1 0:99 / /dev/shm rw,nosuid - tmpfs shm rw,size=65536k\n")
+        usage = "  /dev/shm: {total_bytes: 67108864, free_bytes: 0, available_bytes: 0, total_inodes: 1000, free_inodes: 900}\n"
+        description.write_text(description.read_text(encoding="utf-8").replace("filesystems:\n", "filesystems:\n" + usage),
+                               encoding="utf-8")
+        self.assertEqual(self.why(tree)["causes"][0]["reason"], "shared_memory_full")
+        dump = entry(-60, "Process 4242 (python3) dumped core.", MESSAGE_ID="fc2e22bc6ee647b6b90729ab34a250b1", COREDUMP_PID="4242",
+                     COREDUMP_COMM="python3", COREDUMP_SIGNAL_NAME="SIGBUS", _BOOT_ID=self.boot_of(tree))
+        journal = tree / "journal.jsonl"
+        self.addCleanup(journal.unlink)
+        journal.write_text(json.dumps(dump) + "\n", encoding="utf-8")
+        first = self.assert_cause(self.why(tree, "4242"), "shared_memory_full", "likely")
+        self.assertEqual([one["signal"] for one in first["consequences"]], ["SIGBUS"])
+
+    @staticmethod
+    def boot_of(tree):
+        for line in (tree / "machine.yaml").read_text(encoding="utf-8").splitlines():
+            if line.startswith("boot_id:"):
+                return line.split(":")[1].strip().strip('"').replace("-", "")
+        raise AssertionError("machine.yaml without boot_id")
+
+    def test_limits_in_the_log_of_the_program(self):
+        tree = self.machine()
+        log = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "slurm-4711.out"
+        for line, reason in (("OSError: [Errno 24] Too many open files", "open_files_limit"),
+                             ("ibv_reg_mr failed with error Cannot allocate memory", "locked_memory_limit"),
+                             ("bash: fork: retry: Resource temporarily unavailable", "pids_limit"),
+                             ("raise the stack limit (ulimit -s)", "stack_limit"),
+                             ("DataLoader worker (pid 17) is killed by signal: Bus error.", "shared_memory_full")):
+            log.write_text(f"step 1\n{line}\n", encoding="utf-8")
+            first = self.assert_cause(self.why(tree, "4711", "--log", str(log)), reason, "certain")
+            self.assertEqual(first["line"], line)
+        self.assertIn("--shm-size", self.page(tree, "4711", "--log", str(log)))
+        done = subprocess.run([harness.AUTOPILOT, "why", "--log", str(log) + "x", "--root", str(tree)], capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("slurm-4711.outx", done.stderr)
+
+    def test_a_crash_names_the_library(self):
+        tree = self.machine([(60, "python3[4242]: segfault at 10 ip 00007f1c sp 00007ffd error 4 in libnccl.so.2.19.3[7f1c+8]")])
+        first = self.assert_cause(self.why(tree, "4242"), "program_crashed", "certain")
+        self.assertEqual(first["library"], "libnccl.so.2.19.3")
+        self.assertIn("crashed in libnccl.so.2.19.3", self.page(tree, "4242"))
+
+    def test_a_core_dump_names_the_library(self):
+        stack = ("Process 4242 (python3) of user 1000 dumped core.\n\nStack trace of thread 4242:\n"
+                 "#0  0x00007f2b5c1a3e2c raise (libc.so.6 + 0x42520)\n#1  0x00007f2a11223344 ncclCommAbort (libnccl.so.2 + 0x12344)\n")
+        dump = entry(300, stack, MESSAGE_ID="fc2e22bc6ee647b6b90729ab34a250b1", COREDUMP_PID="4242", COREDUMP_COMM="python3",
+                     COREDUMP_SIGNAL_NAME="SIGABRT")
+        tree = self.machine(journal=[of_kernel(4000, "Linux version 6.1"), dump,
+                                     entry(100, "Journal stopped", MESSAGE_ID=STOPPED_ENTRY)])
+        first = self.assert_cause(self.why(tree, "4242"), "program_crashed", "possible")
+        self.assertIn("in ncclCommAbort of libnccl.so.2", first["what"])
+
     def test_a_segmentation_fault(self):
         tree = self.machine([(60, "python3[4242]: segfault at 10 ip 00007f1c sp 00007ffd error 4 in libfoo.so[7f1c+8]")])
         self.assert_cause(self.why(tree, "4242"), "program_crashed", "certain", "unclear")
@@ -236,6 +347,19 @@ class OfMachines(Why):
                                      entry(100, "Journal stopped", MESSAGE_ID=STOPPED_ENTRY))
         first = self.assert_cause(self.why(tree, "4242"), "memory_limit", "possible")
         self.assertEqual(first["bootsAgo"], 1)
+
+    def test_an_action_of_an_earlier_boot_is_not_stated_as_one_of_now(self):
+        tree = self.of_previous_boot(of_kernel(200, "Kernel panic - not syncing: Fatal exception in interrupt"))
+        answer = self.why(tree, "--since", "3d")
+        self.assertFalse(answer["causes"][0]["stillHolds"])
+        self.assertIn("Not reported in this boot. If it returns:", " ".join(self.page(tree, "--since", "3d").split()))
+
+    def test_a_fault_of_an_earlier_boot_that_is_still_there_is_stated_as_such(self):
+        lost = of_kernel(200, "NVRM: Xid (PCI:0000:61:00): 79, GPU has fallen off the bus.")
+        tree = self.machine(journal=[of_kernel(4000, "Linux version 6.1"), lost, entry(100, "Journal stopped", MESSAGE_ID=STOPPED_ENTRY)],
+                            base="hgx-h100-8", faults=[("temperature", "--subject", "gpu/3")])
+        of_xid = [one for one in self.why(tree, "--since", "3d")["causes"] if one.get("code") == 79]
+        self.assertEqual([one["stillHolds"] for one in of_xid], [True])
 
     def test_a_healthy_machine_has_no_cause(self):
         tree = self.machine(base="hgx-h100-8")

@@ -21,7 +21,7 @@ struct Advice {
 };
 
 // For reasons that no check reports.
-constexpr std::array<Advice, 10> kAdvice{
+constexpr std::array<Advice, 16> kAdvice{
     {{"memory_limit", "Raise the memory limit, or let the program use less memory."},
      {"program_crashed",
       "Read the last lines of the program's log, and its core dump if there is one. If different programs "
@@ -37,6 +37,17 @@ constexpr std::array<Advice, 10> kAdvice{
      {"process_traced", "Detach the debugger, or end the process."},
      {"process_ended", "Look at its parent, which is still to collect the exit status."},
      {"unit_failed", "Read the log of the service."},
+     {"pids_limit",
+      "Raise the limit of processes (pids.max, podPidsLimit of the kubelet, TasksMax or ulimit -u), or start "
+      "fewer processes and threads."},
+     {"seccomp_kill", "Allow the system call in the seccomp profile of the container, or do without it."},
+     {"shared_memory_full",
+      "Give the program more shared memory (a larger emptyDir with medium Memory, or --shm-size), or let its "
+      "data loaders use less."},
+     {"open_files_limit", "Raise the limit of open files (ulimit -n, LimitNOFILE)."},
+     {"locked_memory_limit",
+      "Let the program lock memory without a limit (ulimit -l unlimited, LimitMEMLOCK)."},
+     {"stack_limit", "Raise the limit of the stack (ulimit -s), or let the program use less of it."},
      {"job_report", "Read the whole answer of the monitoring of jobs."}}};
 
 std::string catalog_command(const Evidence& evidence, const catalog::Catalog& facts) {

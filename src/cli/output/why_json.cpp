@@ -73,6 +73,7 @@ json::object json_of(const why::FoundCause& cause, const catalog::Catalog& facts
   object["certainty"] = why::to_string(cause.certainty);
   object["fault"] = to_string(cause.end);
   add_text(object, "because", cause.grounds);
+  if (cause.still_holds) object["stillHolds"] = *cause.still_holds;
   object["consequences"] = json_of(cause.consequences, facts);
   return object;
 }

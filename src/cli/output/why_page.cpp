@@ -153,6 +153,14 @@ Lines heading(const why::Report& report, const TableStyle& style) {
   return lines;
 }
 
+// What was to be done in an earlier boot need not be done now.
+std::string advice_text(const FoundCause& cause, const catalog::Catalog& facts) {
+  const std::string advice = advice_on(cause.main, facts);
+  if (advice.empty() || !cause.still_holds) return advice;
+  if (*cause.still_holds) return "Still reported now: " + advice;
+  return "Not reported in this boot. If it returns: " + advice;
+}
+
 Lines cause_lines(const why::Report& report, const catalog::Catalog& facts, const TableStyle& style) {
   const FoundCause& cause = report.explanation.causes.front();
   const std::string next = next_command(cause.main, facts);
@@ -160,7 +168,7 @@ Lines cause_lines(const why::Report& report, const catalog::Catalog& facts, cons
   append(lines, paragraph("Certainty", certainty_text(cause), 1, style));
   append(lines, paragraph("When", when_text(cause.main, report.now), 2, style));
   append(lines, paragraph("Because", cause.grounds, 2, style));
-  append(lines, paragraph("Do", advice_on(cause.main, facts), 3, style));
+  append(lines, paragraph("Do", advice_text(cause, facts), 3, style));
   append(lines, paragraph("Next", next, 1, style));
   return lines;
 }

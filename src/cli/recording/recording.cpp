@@ -5,11 +5,9 @@
 #include <boost/json.hpp>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 
 #include "cli/recording/answers.hpp"
-#include "cli/recording/scrubber.hpp"
 #include "core/parse.hpp"
 #include "core/yaml_text.hpp"
 #include "host/files/own_folder.hpp"
@@ -257,117 +255,30 @@ class MachineRecorder {
   Recording recording_;
 };
 
-// The only words of 8 or 32 digits are addresses; masks and flags are not secret.
-void learn_from_routes(const std::string& text, Scrubber& scrubber) {
-  for (const std::string_view line : split(text, '\n')) {
-    const auto words = split_words(line);
-    const bool is_ipv6 = words.size() >= 10 && words[0].size() == 32;
-    for (std::size_t i = is_ipv6 ? 0 : 1; i < std::min<std::size_t>(words.size(), is_ipv6 ? 5 : 3); ++i)
-      scrubber.learn_address_in_hex(words[i]);
-  }
-}
-
-// Search domains; apply() finds addresses without learning.
-void learn_from_resolvers(const std::string& text, Scrubber& scrubber) {
-  for (const std::string_view line : split(text, '\n')) {
-    const auto words = split_words(line);
-    if (words.empty() || (words[0] != "search" && words[0] != "domain")) continue;
-    for (std::size_t i = 1; i < words.size(); ++i)
-      scrubber.learn(Scrubber::Kind::host, words[i]);
-  }
-}
-
-void learn_from_cgroups(const std::string& text, Scrubber& scrubber) {
-  const GpuUserOwner owner = host::parse_cgroups(text);
-  scrubber.learn_pod(owner.pod_uid);
-  scrubber.learn(Scrubber::Kind::container, owner.container);
-}
-
-// Numbers of AMD GPUs in their compute driver; unique_id equals the content of the file unique_id.
-void learn_from_node(const std::string& text, Scrubber& scrubber) {
-  using Kind = Scrubber::Kind;
-  for (const std::string_view line : split(text, '\n')) {
-    const std::vector<std::string_view> words = split_words(line);
-    const auto number = words.size() == 2 ? parse_number<std::uint64_t>(words[1]) : std::nullopt;
-    if (!number) continue;
-    if (words[0] == "unique_id") scrubber.learn_number(Kind::uuid, *number);
-    if (words[0] == "hive_id") scrubber.learn_number(Kind::serial, *number);
-  }
-}
-
-void learn_from_file(const std::string& path, const std::string& text, Scrubber& scrubber) {
-  using Kind = Scrubber::Kind;
-  const std::string name = path.substr(path.rfind('/') + 1);
-  if (name == "serial" || name == "product_serial" || name == "serial_number")
-    scrubber.learn(Kind::serial, text);
-  if (name == "unique_id") scrubber.learn(Kind::uuid, text);
-  if (path.find("/kfd/topology/") != std::string::npos && name == "properties")
-    learn_from_node(text, scrubber);
-  if (name == "node_guid" || name == "sys_image_guid") scrubber.learn(Kind::guid, text);
-  if (path == "/proc/net/route" || path == "/proc/net/ipv6_route") learn_from_routes(text, scrubber);
-  if (path == "/etc/resolv.conf") learn_from_resolvers(text, scrubber);
-  if (name == "cgroup") learn_from_cgroups(text, scrubber);
-  if (name != "mountinfo") return;
-  // "server:/export" in front of the options at the end of a row.
-  const auto mounts = host::parse_mountinfo(text);
-  if (!mounts) return;
-  for (const host::Mount& mount : *mounts)
-    if (const auto colon = mount.source.find(":/"); mount.is_network && colon != std::string::npos)
-      scrubber.learn(Kind::host, std::string_view(mount.source).substr(0, colon));
-}
-
-void learn_from_files(const host::RecordedFiles& files, Scrubber& scrubber) {
-  for (const auto& [path, file] : files)
-    if (!file.is_link) learn_from_file(path, file.text, scrubber);
-}
-
-void learn_from_driver(const YamlNode& nvml, Scrubber& scrubber) {
-  const YamlNode* gpus = nvml.find("gpus");
-  if (gpus == nullptr) return;
-  for (const YamlMember& gpu : gpus->members) {
-    scrubber.learn(Scrubber::Kind::uuid, gpu.value.find("uuid")->text);
-    scrubber.learn(Scrubber::Kind::serial, gpu.value.find("serial")->text);
-    if (const YamlNode* instances = gpu.value.find("instances"))
-      for (const YamlNode& instance : instances->items)
-        scrubber.learn(Scrubber::Kind::uuid, instance.find("uuid")->text);
-  }
-}
-
-Scrubber scrubber_for(const Recording& recording) {
-  Scrubber scrubber;
-  const std::string node = recording.machine.find("node")->text;
-  scrubber.learn(Scrubber::Kind::host, node);
-  scrubber.learn(Scrubber::Kind::host, node.substr(0, node.find('.')));
-  learn_from_files(recording.files, scrubber);
-  if (recording.nvml) learn_from_driver(*recording.nvml, scrubber);
-  return scrubber;
-}
-
-using TextFilter = std::function<std::string(const std::string&)>;
-
 Status write_link(const std::string& path, const std::string& target, host::OwnFolder& tree) {
   // The directory of a driver is empty in a recording; only its name matters to the link.
   TRY_STATUS(tree.make_folder("/root" + target));
   return tree.link("/root" + path, fs::path(target).lexically_relative(fs::path(path).parent_path()));
 }
 
-Status write_files(const host::RecordedFiles& files, host::OwnFolder& tree, const TextFilter& filter) {
+Status write_files(const host::RecordedFiles& files, host::OwnFolder& tree) {
   for (const auto& [path, file] : files) {
     if (file.is_link)
       TRY_STATUS(write_link(path, file.text, tree));
     else if (file.is_folder)
       TRY_STATUS(tree.make_folder("/root" + path));
     else
-      TRY_STATUS(tree.write("/root" + path, filter(file.text)));
+      TRY_STATUS(tree.write("/root" + path, file.text));
   }
   return {};
 }
 
-Status write_parts(const Recording& recording, host::OwnFolder& tree, const TextFilter& filter) {
-  TRY_STATUS(write_files(recording.files, tree, filter));
-  TRY_STATUS(tree.write("/kmsg.jsonl", filter(recording.kernel_log)));
-  if (recording.nvml) TRY_STATUS(tree.write("/nvml.yaml", filter(to_yaml(*recording.nvml))));
-  return tree.write("/machine.yaml", filter(to_yaml(recording.machine)));
+Status write_parts(const Recording& recording, const std::string& scrub_report, host::OwnFolder& tree) {
+  TRY_STATUS(write_files(recording.files, tree));
+  TRY_STATUS(tree.write("/kmsg.jsonl", recording.kernel_log));
+  if (recording.nvml) TRY_STATUS(tree.write("/nvml.yaml", to_yaml(*recording.nvml)));
+  if (!scrub_report.empty()) TRY_STATUS(tree.write("/scrub-report.yaml", scrub_report));
+  return tree.write("/machine.yaml", to_yaml(recording.machine));
 }
 
 }  // namespace
@@ -377,11 +288,10 @@ Result<Recording> record_machine(const host::Host& host, const std::string& node
   return MachineRecorder(host).record(node, boot_id);
 }
 
-Status write_recording(const Recording& recording, const std::string& directory, bool scrub) {
+Status write_recording(const Recording& recording, const std::string& directory,
+                       const std::string& scrub_report) {
   host::OwnFolder tree = TRY(host::OwnFolder::create(directory));
-  Scrubber scrubber = scrubber_for(recording);
-  const TextFilter filter = [&](const std::string& text) { return scrub ? scrubber.apply(text) : text; };
-  Status written = write_parts(recording, tree, filter);
+  Status written = write_parts(recording, scrub_report, tree);
   // An incomplete tree would look like a complete machine.
   if (!written) tree.clear();
   return written;

@@ -26,8 +26,9 @@ struct Recording {
                                                const std::string& boot_id);
 
 // Writes the tree into a new directory, or into an empty one (else conflict) of this user (else denied). Only
-// this user can read the files, because they include the kernel log. `scrub` replaces serials, UUIDs,
-// addresses and host names by placeholders, the same one for the same value everywhere.
-[[nodiscard]] Status write_recording(const Recording& recording, const std::string& directory, bool scrub);
+// this user can read the files, because they include the kernel log. `scrub_report`: content of
+// scrub-report.yaml; empty: no such file.
+[[nodiscard]] Status write_recording(const Recording& recording, const std::string& directory,
+                                     const std::string& scrub_report = {});
 
 }  // namespace autopilot::cli

@@ -5,196 +5,238 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cctype>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "core/parse.hpp"
 
 namespace autopilot::cli {
 namespace {
 
-constexpr std::size_t kShortest = 4;
+constexpr std::size_t kShortestName = 3;
+constexpr std::size_t kLongestName = 253;
+
+std::size_t index_of(SecretKind kind) {
+  return static_cast<std::size_t>(kind);
+}
 
 template <class... Numbers>
-std::string print(const char* form, Numbers... numbers) {
-  std::array<char, 64> text{};
+std::string number_text(const char* form, Numbers... numbers) {
+  std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), form, numbers...);
   return text.data();
 }
 
-bool is_address_letter(char c) {
-  return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == ':' || c == '.';
+// The same on every machine.
+bool is_ordinary_host(std::string_view name) {
+  return name.empty() || name == "localhost" || name.starts_with("localhost.") || name == "(none)" ||
+         name.ends_with("cluster.local") || parse_ipv4(name) || parse_ipv6(name);
 }
 
-bool is_word_letter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+bool means_missing(std::string_view serial) {
+  static constexpr std::array<std::string_view, 8> kMissing{"n/a",
+                                                            "none",
+                                                            "unknown",
+                                                            "not specified",
+                                                            "to be filled by o.e.m.",
+                                                            "default string",
+                                                            "0123456789",
+                                                            "system serial number"};
+  return std::ranges::find(kMissing, to_lower(serial)) != kMissing.end() ||
+         serial.find_first_not_of("0 -") == std::string_view::npos;
 }
 
-// Shorter values often have another meaning.
-bool is_long_hex(std::string_view value) {
-  constexpr std::size_t kShortestHex = 8;
-  return value.size() >= kShortestHex &&
-         std::ranges::all_of(value, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
+std::size_t digits_in(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](unsigned char c) { return std::isdigit(c) != 0; }));
 }
 
-// True if a word begins at `at`, or only the 0x of a number precedes it.
-bool begins_at(std::string_view text, std::size_t at, std::string_view value) {
-  const auto begins_word = [text](std::size_t place) {
-    return place == 0 || !is_word_letter(text[place - 1]);
-  };
-  if (begins_word(at)) return true;
-  const bool follows_0x = at >= 2 && (text.substr(at - 2, 2) == "0x" || text.substr(at - 2, 2) == "0X");
-  return follows_0x && begins_word(at - 2) && is_long_hex(value);
-}
-
-bool is_mac(std::string_view token) {
-  const auto parts = split(token, ':');
-  return parts.size() == 6 && std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
-           return part.size() == 2 && parse_number<unsigned>(part, 16).has_value();
-         });
-}
-
-bool is_ipv4(const std::string& token, std::array<unsigned char, 4>& address) {
-  return ::inet_pton(AF_INET, token.c_str(), address.data()) == 1;
-}
-
-bool is_ipv6(const std::string& token) {
-  std::array<unsigned char, 16> address{};
-  const auto colons = std::count(token.begin(), token.end(), ':');
-  return colons >= 2 && token != "::" && token != "::1" &&
-         ::inet_pton(AF_INET6, token.c_str(), address.data()) == 1;
-}
-
-// Addresses that are the same on every machine.
-bool is_ordinary(const std::array<unsigned char, 4>& address) {
-  return address[0] == 0 || address[0] == 127 || address[0] == 255;
+// Shorter ones also occur as numbers and words that mean something else.
+bool is_distinctive_serial(std::string_view value) {
+  constexpr std::size_t kShortest = 6;
+  constexpr std::size_t kShortestNumber = 10;
+  const std::size_t digits = digits_in(value);
+  return value.size() >= kShortest && digits >= 2 && (digits < value.size() || digits >= kShortestNumber);
 }
 
 }  // namespace
 
-void Scrubber::learn(Kind kind, std::string_view value) {
+bool Scrubber::is_distinctive(std::string_view name) const {
+  if (name.size() < kShortestName || name.size() > kLongestName || is_hex_text(name)) return false;
+  return digits_in(name) < name.size() && !words_.contains(name);
+}
+
+void Scrubber::remember(SecretKind kind, std::string_view value, std::string placeholder) {
+  const std::string_view first = word_at(value, 0);
+  if (first.empty()) return;
+  std::vector<Known>& known = known_[std::string(first)];
+  if (std::ranges::find(known, value, &Known::value) != known.end()) return;
+  known.push_back({.value = std::string(value), .placeholder = std::move(placeholder), .kind = kind});
+  std::ranges::stable_sort(known, std::ranges::greater{}, [](const Known& one) { return one.value.size(); });
+}
+
+std::string Scrubber::name_of(SecretKind kind, std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (kind != SecretKind::host || dot == std::string_view::npos || dot == 0)
+    return placeholders_.of_name(kind, name);
+  return placeholders_.of_name(kind, name.substr(0, dot)) + "." +
+         placeholders_.of_domain(name.substr(dot + 1));
+}
+
+void Scrubber::learn_name(SecretKind kind, std::string_view name) {
+  name = trim(name);
+  if (kind == SecretKind::host && is_ordinary_host(name)) return;
+  if (is_distinctive(name)) remember(kind, name, name_of(kind, name));
+  const std::size_t dot = name.find('.');
+  if (kind == SecretKind::host && dot != std::string_view::npos) learn_name(kind, name.substr(0, dot));
+}
+
+void Scrubber::learn_serial(std::string_view value) {
   value = trim(value);
-  const bool is_too_short = value.size() < (kind == Kind::host ? 1 : kShortest);
-  if (is_too_short || value == "localhost" || known_.contains(std::string(value))) return;
-  std::string& stand_in = known_[std::string(value)];
-  switch (kind) {
-    case Kind::host:
-      stand_in = print("node-%d", ++hosts_);
-      break;
-    case Kind::serial:
-      stand_in = print("SERIAL%04d", ++serials_);
-      break;
-    case Kind::uuid:
-      stand_in = value.starts_with("MIG-") ? "MIG" : "GPU";
-      stand_in += print("-00000000-0000-0000-0000-%012d", ++uuids_);
-      break;
-    case Kind::guid:
-      stand_in = print("0000:0000:0000:%04x", static_cast<unsigned>(++guids_));
-      break;
-    case Kind::container:
-      stand_in = std::to_string(++containers_);
-      stand_in.insert(0, value.size() - std::min(value.size(), stand_in.size()), '0');
-      break;
-  }
+  if (means_missing(value) || !is_distinctive_serial(value) || words_.contains(value)) return;
+  remember(SecretKind::serial, value, placeholders_.of_word(SecretKind::serial, value));
 }
 
-void Scrubber::learn_number(Kind kind, std::uint64_t number) {
-  if (number == 0) return;
+void Scrubber::learn_number(SecretKind kind, std::uint64_t number) {
+  constexpr std::uint64_t kSmallest = std::uint64_t{1} << 32U;
+  if (number < kSmallest) return;
   const auto digits = static_cast<unsigned long long>(number);
-  const std::string padded = print("%016llx", digits);
-  learn(kind, padded);
-  const std::string placeholder = known_.at(padded);
-  for (const std::string& spelled : {print("%llx", digits), print("%llu", digits)})
-    if (spelled.size() >= kShortest) known_.try_emplace(spelled, placeholder);
-}
-
-void Scrubber::learn_pod(const std::string& uid) {
-  if (uid.empty() || known_.contains(uid)) return;
-  std::string spelled = uid;
-  std::string placeholder = print("00000000-0000-4000-8000-%012d", ++pods_);
-  known_[spelled] = placeholder;
-  known_["pod" + spelled] = "pod" + placeholder;
-  std::ranges::replace(spelled, '-', '_');
-  std::ranges::replace(placeholder, '-', '_');
-  known_["pod" + spelled] = "pod" + placeholder;
-}
-
-void Scrubber::learn_address_in_hex(std::string_view digits) {
-  if (digits.find_first_not_of('0') == std::string_view::npos || known_.contains(std::string(digits))) return;
-  if (digits.size() == 32) {
-    known_[std::string(digits)] = print("20010db8%024x", static_cast<unsigned>(++ipv6_));
-    return;
+  const auto other = static_cast<unsigned long long>(placeholders_.of_number(kind, number));
+  for (const auto& [spelled, placeholder] :
+       {std::pair(number_text("%016llx", digits), number_text("%016llx", other)),
+        std::pair(number_text("%llx", digits), number_text("%llx", other)),
+        std::pair(number_text("%llu", digits), number_text("%llu", other))}) {
+    std::string padded = placeholder;
+    padded.insert(0, spelled.size() - std::min(spelled.size(), padded.size()), '0');
+    remember(kind, spelled, padded);
+    remember(kind, "0x" + spelled, "0x" + padded);
   }
-  const auto number = digits.size() == 8 ? parse_number<std::uint32_t>(digits, 16) : std::nullopt;
-  if (!number) return;
-  std::array<unsigned char, 4> address{};
-  std::memcpy(address.data(), &*number, address.size());
-  std::array<char, INET_ADDRSTRLEN> text{};
-  const std::string placeholder = stand_in(::inet_ntop(AF_INET, address.data(), text.data(), text.size()));
-  std::uint32_t other = 0;
-  ::inet_pton(AF_INET, placeholder.c_str(), &other);
-  known_[std::string(digits)] = print("%08X", other);
 }
 
-std::string Scrubber::replace_known(std::string_view text) const {
-  std::string out(text);
-  for (const auto& [value, stand_in] : known_) {
-    for (std::size_t at = out.find(value); at != std::string::npos; at = out.find(value, at)) {
-      const std::size_t end = at + value.size();
-      // A value inside a longer word is not a match.
-      if (!begins_at(out, at, value) || (end < out.size() && is_word_letter(out[end]))) {
-        at = end;
-        continue;
-      }
-      out.replace(at, value.size(), stand_in);
-      at += stand_in.size();
+const Scrubber::Known* Scrubber::known_at(std::string_view text, std::size_t at) const {
+  const auto found = known_.find(word_at(text, at));
+  if (found == known_.end()) return nullptr;
+  for (const Known& one : found->second) {
+    const std::size_t end = at + one.value.size();
+    if (text.substr(at).starts_with(one.value) && (end >= text.size() || !is_word_letter(text[end])))
+      return &one;
+  }
+  return nullptr;
+}
+
+std::string Scrubber::counted(SecretKind kind, std::string_view value, std::string placeholder) {
+  if (placeholder == value) return placeholder;
+  replaced_[index_of(kind)].emplace(value);
+  ++places_[index_of(kind)];
+  return placeholder;
+}
+
+std::string Scrubber::placeholder_of(const Secret& secret, std::string_view value) {
+  switch (secret.form) {
+    case SecretForm::name:
+      if (secret.kind == SecretKind::host && is_ordinary_host(value)) return std::string(value);
+      if (secret.is_learned) learn_name(secret.kind, value);
+      return name_of(secret.kind, value);
+    case SecretForm::word:
+      if (secret.is_learned) learn_serial(value);
+      return placeholders_.of_word(secret.kind, value);
+    case SecretForm::digits:
+      return placeholders_.of_digits(secret.kind, value);
+    case SecretForm::uuid:
+      return placeholders_.of_uuid(value);
+    case SecretForm::pairs:
+      return placeholders_.of_hardware_address(value);
+    case SecretForm::ipv4:
+      return placeholders_.of_ipv4(*parse_ipv4(value));
+    case SecretForm::ipv6: {
+      // An address that stays also keeps its spelling: "0::/kubepods" begins like one.
+      const std::string placeholder = placeholders_.of_ipv6(*parse_ipv6(value));
+      return parse_ipv6(placeholder) == parse_ipv6(value) ? std::string(value) : placeholder;
     }
   }
-  return out;
-}
-
-std::string Scrubber::stand_in(std::string_view token) {
-  std::string address(token);
-  if (const auto found = addresses_.find(address); found != addresses_.end()) return found->second;
-  std::array<unsigned char, 4> ipv4{};
-  if (is_mac(token)) {
-    if (token == "00:00:00:00:00:00" || token == "ff:ff:ff:ff:ff:ff") return address;
-    const auto number = static_cast<unsigned>(++macs_);
-    return addresses_[address] = print("02:00:00:00:%02x:%02x", (number >> 8U) & 255U, number & 255U);
-  }
-  if (is_ipv4(address, ipv4)) {
-    if (is_ordinary(ipv4)) return address;
-    const auto number = static_cast<unsigned>(++ipv4_);
-    return addresses_[address] = print("198.18.%u.%u", (number >> 8U) & 255U, number & 255U);
-  }
-  if (is_ipv6(address)) return addresses_[address] = print("2001:db8::%x", static_cast<unsigned>(++ipv6_));
-  return address;
+  return std::string(value);
 }
 
 std::string Scrubber::apply(std::string_view text) {
-  const std::string named = replace_known(text);
   std::string out;
-  for (std::size_t at = 0; at < named.size();) {
-    const bool begins_word = at == 0 || !is_word_letter(named[at - 1]);
-    std::size_t end = at;
-    while (begins_word && end < named.size() && is_address_letter(named[end]))
-      ++end;
-    // "10.0.0.1:" precedes a path, "10.0.0.1." ends a sentence.
-    std::size_t last = end;
-    while (last > at && (named[last - 1] == '.' || (named[last - 1] == ':' && end - at < 39)))
-      --last;
-    if (last == at) {
-      out += named[at++];
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins_word = is_word_letter(text[at]) && (at == 0 || !is_word_letter(text[at - 1]));
+    if (const Known* known = begins_word ? known_at(text, at) : nullptr) {
+      out += counted(known->kind, known->value, known->placeholder);
+      at += known->value.size();
       continue;
     }
-    const bool ends_word = last == named.size() || !is_word_letter(named[last]);
-    const std::string_view token = std::string_view(named).substr(at, last - at);
-    out += ends_word ? stand_in(token) : std::string(token);
-    at = last;
+    const std::vector<Secret> secrets = secrets_at(text, at);
+    for (const Secret& secret : secrets) {
+      const std::string_view value = text.substr(secret.begin, secret.size);
+      out += text.substr(at, secret.begin - at);
+      out += counted(secret.kind, value, placeholder_of(secret, value));
+      at = secret.begin + secret.size;
+    }
+    if (!secrets.empty()) continue;
+    const std::size_t size = begins_word ? word_at(text, at).size() : 1;
+    out += text.substr(at, size);
+    at += size;
   }
   return out;
+}
+
+std::string Scrubber::apply_name(SecretKind kind, std::string_view name) {
+  const std::string_view value = trim(name);
+  if (value.empty() || (kind == SecretKind::host && is_ordinary_host(value))) return apply(name);
+  learn_name(kind, value);
+  const auto begin = static_cast<std::size_t>(value.data() - name.data());
+  return std::string(name.substr(0, begin)) + counted(kind, value, name_of(kind, value)) +
+         std::string(name.substr(begin + value.size()));
+}
+
+std::string Scrubber::apply_serial(std::string_view value) {
+  const std::string_view serial = trim(value);
+  if (means_missing(serial)) return std::string(value);
+  learn_serial(serial);
+  const auto begin = static_cast<std::size_t>(serial.data() - value.data());
+  return std::string(value.substr(0, begin)) +
+         counted(SecretKind::serial, serial, placeholders_.of_word(SecretKind::serial, serial)) +
+         std::string(value.substr(begin + serial.size()));
+}
+
+std::string Scrubber::apply_hex_address(std::string_view digits) {
+  constexpr std::size_t kIpv6 = 32;
+  if (!is_hex_text(digits)) return std::string(digits);
+  if (digits.size() == kIpv6) {
+    std::array<unsigned char, 16> address{};
+    for (std::size_t i = 0; i < address.size(); ++i)
+      address[i] = parse_number<unsigned char>(digits.substr(2 * i, 2), 16).value_or(0);
+    const std::string placeholder = placeholders_.of_ipv6(address);
+    const auto other = parse_ipv6(placeholder).value_or(address);
+    std::string text;
+    for (const unsigned char byte : other)
+      text += number_text("%02x", static_cast<unsigned>(byte));
+    return counted(SecretKind::address, digits, text);
+  }
+  const auto number = digits.size() == 8 ? parse_number<std::uint32_t>(digits, 16) : std::nullopt;
+  if (!number) return std::string(digits);
+  std::array<unsigned char, 4> address{};
+  std::memcpy(address.data(), &*number, address.size());
+  const auto other = parse_ipv4(placeholders_.of_ipv4(address)).value_or(address);
+  std::uint32_t written = 0;
+  std::memcpy(&written, other.data(), other.size());
+  return counted(SecretKind::address, digits, number_text("%08X", written));
+}
+
+ScrubCounts Scrubber::counts() const {
+  ScrubCounts counts;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind)
+    counts[kind] = {.values = replaced_[kind].size(), .places = places_[kind]};
+  return counts;
+}
+
+void Scrubber::reset_counts() {
+  replaced_ = {};
+  places_ = {};
 }
 
 }  // namespace autopilot::cli

@@ -16,6 +16,7 @@
 #include "cli/machine.hpp"
 #include "cli/settings.hpp"
 #include "cli/why/log_evidence.hpp"
+#include "cli/why/program_log.hpp"
 #include "cli/why/state_evidence.hpp"
 #include "cli/why/target.hpp"
 #include "core/snapshot.hpp"
@@ -34,6 +35,7 @@ using why::Source;
 constexpr Duration kWindowOfChecks = std::chrono::milliseconds{500};
 constexpr Duration kLogDeadline = std::chrono::seconds{10};
 constexpr Duration kJournalDeadline = std::chrono::seconds{20};
+constexpr Duration kMountDeadline = std::chrono::seconds{1};
 constexpr std::size_t kMaxIncidents = 1000;
 constexpr std::string_view kAsRoot = "run it as root: sudo autopilot why";
 
@@ -50,8 +52,12 @@ std::string plain_id(std::string id) {
 class Gatherer {
  public:
   Gatherer(const WhyRequest& request, const config::Config& settings, agent::Machine machine,
-           const MachineChecks& checks)
-      : request_(request), settings_(settings), machine_(std::move(machine)), checks_(checks) {
+           const MachineChecks& checks, std::string log)
+      : request_(request),
+        settings_(settings),
+        machine_(std::move(machine)),
+        checks_(checks),
+        log_(std::move(log)) {
     report_.now = machine_.host->clock.now().wall;
     report_.node = machine_.node;
     report_.is_simulated = machine_.simulated;
@@ -68,9 +74,12 @@ class Gatherer {
     const NodeSnapshot node = read_state();
     read_agent_journal();
     read_groups();
+    read_shared_memory();
     read_processes();
+    add(evidence_in_log(log_, report_.target));
     read_job();
     report_.target.gpus = gpus_of(report_.target, node);
+    if (!request_.log_file.empty()) note_read(request_.log_file, counted(log_.size(), "byte"));
     report_.target_text = describe(report_.target, machine_.host->files);
     name_gpus(node);
     drop_old();
@@ -218,6 +227,7 @@ class Gatherer {
 
   // The kernel log has the time and the process; the counters are for processes that may not read it.
   void read_groups() {
+    if (!has_kernel_log_) add(evidence_in(host::read_refusing_groups(machine_.host->files)));
     const auto groups = host::read_killed_groups(machine_.host->files);
     if (!groups) {
       if (groups.error().code != Errc::unsupported) note_error("control groups", groups.error());
@@ -225,6 +235,20 @@ class Gatherer {
     }
     note_read("control groups", std::to_string(groups->read));
     if (!has_kernel_log_) add(evidence_in(*groups));
+  }
+
+  void read_shared_memory() {
+    constexpr std::size_t kMostMounts = 512;
+    const auto mounts = machine_.host->filesystems.mounts();
+    if (!mounts) return;
+    std::size_t read = 0;
+    for (const host::Mount& mount : *mounts) {
+      if (!is_shared_memory(mount) || ++read > kMostMounts) continue;
+      const auto usage =
+          machine_.host->filesystems.usage(mount, machine_.host->clock.now().mono + kMountDeadline);
+      if (!usage) continue;
+      if (auto full = evidence_of(mount, *usage)) add({*std::move(full)});
+    }
   }
 
   [[nodiscard]] host::Tasks tasks() const {
@@ -273,6 +297,7 @@ class Gatherer {
   const config::Config& settings_;
   agent::Machine machine_;
   const MachineChecks& checks_;
+  std::string log_;  // of the program
   host::PodNames pods_;
   host::Tasks tasks_before_;
   why::Report report_;
@@ -287,8 +312,9 @@ Result<why::Report> gather(const WhyRequest& request) {
   const auto settings = TRY(load_settings(request.config_file));
   if (!request.socket.empty()) (void)TRY(net::parse_target(request.socket));
   const auto checks = TRY(checks_of(request.machine, settings));
+  std::string log = request.log_file.empty() ? std::string() : TRY(read_program_log(request.log_file));
   auto machine = TRY(open_machine(request.machine, settings, Timeline::at_end, {}));
-  return Gatherer(request, settings, std::move(machine), checks).run();
+  return Gatherer(request, settings, std::move(machine), checks, std::move(log)).run();
 }
 
 }  // namespace autopilot::cli

@@ -15,6 +15,7 @@ struct WhyRequest {
   MachineChoice machine;
   std::string target;             // as find_target takes it; empty: the machine
   std::optional<Duration> since;  // missing: kWhyWindow for the machine, everything for a program
+  std::string log_file;           // that the program wrote; empty: none
   std::string config_file;
   std::string socket;     // of an agent; empty: where an agent of this machine listens
   bool no_agent = false;  // run the checks in this process
@@ -23,8 +24,8 @@ struct WhyRequest {
 inline constexpr Duration kWhyWindow = std::chrono::hours{24};
 
 // Reads every source that this process may read, and explains what it found. Each source that could not be
-// read is in the report. malformed: the configuration, the machine tree or --socket is not valid. Blocks for
-// seconds: the checks run.
+// read is in the report, except `log_file`: its error is returned. malformed: the configuration, the machine
+// tree or --socket is not valid. Blocks for seconds: the checks run.
 [[nodiscard]] Result<why::Report> gather(const WhyRequest& request);
 
 }  // namespace autopilot::cli

@@ -15,7 +15,10 @@
 #include "checks/kernel_log/line_verdict.hpp"
 #include "checks/kernel_log/record_effects.hpp"
 #include "checks/kernel_log/rule_events.hpp"
+#include "cli/why/call_trace.hpp"
+#include "cli/why/end_evidence.hpp"
 #include "core/parse.hpp"
+#include "why/waits.hpp"
 
 namespace autopilot::cli {
 
@@ -33,34 +36,6 @@ constexpr std::string_view kOomGlobal = "memory.oom_global";
 // The reason of a check that needs more than the line.
 constexpr std::string_view kNotRead = "could_not_look";
 constexpr std::size_t kContainerDigits = 12;
-
-GpuUser user_of(std::int64_t pid, std::string process, GpuUserOwner owner = {}) {
-  GpuUser user;
-  user.pid = pid;
-  user.process = std::move(process);
-  user.owner = std::move(owner);
-  return user;
-}
-
-std::string process_text(const std::string& process, std::int64_t pid) {
-  if (pid == 0) return process.empty() ? "a process" : process;
-  const std::string number = std::to_string(pid);
-  return process.empty() ? "process " + number : process + " (" + number + ")";
-}
-
-void note_process(Finding& finding, const std::string& process, std::int64_t pid) {
-  if (pid != 0) finding.evidence.emplace_back("pid", pid);
-  if (!process.empty()) finding.evidence.emplace_back("process", process);
-}
-
-Evidence evidence_at(const LogContext& context, WallTime time) {
-  Evidence evidence;
-  evidence.source = context.source;
-  evidence.boots_ago = context.boots_ago;
-  evidence.finding.since = time;
-  evidence.finding.last_seen = time;
-  return evidence;
-}
 
 // --- errors of drivers ---
 
@@ -141,66 +116,6 @@ class KillReader {
 };
 
 // --- all other lines ---
-
-bool is_crash(const checks::DecodedRecord& line) {
-  return line.rule == "host.segfault" || line.rule == "host.trap" || line.rule == "host.nccl_segfault";
-}
-
-Evidence crash(const checks::DecodedRecord& line, const LogContext& context, WallTime time) {
-  Evidence evidence = evidence_at(context, time);
-  evidence.kind = Kind::crashed;
-  const std::int64_t pid = line.pid.value_or(0);
-  Finding& finding = evidence.finding;
-  finding.reason = kProgramCrashed;
-  finding.health = Health::degraded;
-  finding.action = Action::check_application;
-  const std::string exception = checks::attribute_of(line, "exception");
-  finding.message = process_text(line.process, pid) + " crashed: " +
-                    (exception.empty() ? "it used memory that it may not use (SIGSEGV)" : exception) + ".";
-  note_process(finding, line.process, pid);
-  finding.evidence.emplace_back("line", line.text);
-  evidence.users.push_back(user_of(pid, line.process));
-  return evidence;
-}
-
-// "Sending SIGBUS to python3:4242 due to hardware memory corruption". Older kernels write "Killing". The name
-// of the process may contain anything, so the line is read from its end.
-std::optional<GpuUser> victim_of_bad_memory(const checks::DecodedRecord& line) {
-  constexpr std::array<std::string_view, 3> kBegins{"Sending SIGBUS to ", "Killing ", "forcibly killing "};
-  if (line.rule != "memory.page_failure") return std::nullopt;
-  constexpr std::string_view kPrefix = "Memory failure: 0x";
-  std::string_view text = line.text;
-  const std::size_t page = text.find(kPrefix);
-  const std::size_t after = page == std::string_view::npos ? page : text.find(": ", page + kPrefix.size());
-  if (after == std::string_view::npos) return std::nullopt;
-  text.remove_prefix(after + 2);
-  const auto begin =
-      std::ranges::find_if(kBegins, [&text](std::string_view one) { return text.starts_with(one); });
-  const std::size_t end = std::max(text.rfind(" due to ") + 1, text.rfind(" because of ") + 1);
-  if (begin == kBegins.end() || end <= begin->size()) return std::nullopt;
-  const std::string_view who = text.substr(begin->size(), end - 1 - begin->size());
-  const std::size_t colon = who.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  const auto pid = parse_number<std::int64_t>(who.substr(colon + 1));
-  if (!pid || *pid <= 0) return std::nullopt;
-  return user_of(*pid, std::string(who.substr(0, colon)));
-}
-
-Evidence of_bad_memory(const checks::DecodedRecord& line, GpuUser victim, const LogContext& context,
-                       WallTime time) {
-  Evidence evidence = evidence_at(context, time);
-  evidence.kind = Kind::crashed;
-  Finding& finding = evidence.finding;
-  finding.reason = why::kBadMemory;
-  finding.health = Health::failed;
-  finding.message = "The kernel ended " + process_text(victim.process, victim.pid) +
-                    " with SIGBUS: a page of its memory is damaged.";
-  finding.injected = line.injected;
-  note_process(finding, victim.process, victim.pid);
-  finding.evidence.emplace_back("line", line.text);
-  evidence.users.push_back(std::move(victim));
-  return evidence;
-}
 
 // Lines that no check judges, and that a person wants to see beside the end of a program.
 bool is_worth_seeing(const std::string& rule) {
@@ -302,54 +217,19 @@ class LineReader {
   std::map<std::pair<std::string, Subject>, checks::LineVerdict> verdicts_;
 };
 
+// The call trace behind the record of a hung task shows what the task waits for.
+Evidence with_wait_place(Evidence evidence, const checks::DecodedRecord& line, const WaitPlace& place) {
+  if (evidence.kind != Kind::blocked || place.what.empty()) return evidence;
+  evidence.finding.message = process_text(line.process, line.pid.value_or(0)) +
+                             " is blocked in the kernel: " + std::string(wait_sentence(place.what)) + " (" +
+                             place.function + ").";
+  evidence.finding.evidence.emplace_back(why::kWaitsFor, std::string(place.what));
+  evidence.finding.evidence.emplace_back("function", place.function);
+  return evidence;
+}
+
 bool is_of_driver(const checks::DecodedRecord& line) {
   return line.kind == checks::kXidEvent || line.kind == checks::kSxidEvent;
-}
-
-std::string with_unit(const host::ProgramEnd& end) {
-  return end.unit.empty() ? "A service" : "The service " + end.unit;
-}
-
-Evidence of_end(const host::ProgramEnd& end, const LogContext& context) {
-  Evidence evidence = evidence_at(context, end.time);
-  const GpuUserOwner owner = owner_of_path(end.cgroup, context.pods);
-  Finding& finding = evidence.finding;
-  finding.health = Health::degraded;
-  finding.action = Action::check_application;
-  note_process(finding, end.process, end.pid);
-  if (!end.unit.empty()) finding.evidence.emplace_back("unit", end.unit);
-  switch (end.kind) {
-    case host::ProgramEnd::Kind::core_dump:
-      evidence.kind = Kind::crashed;
-      finding.reason = kProgramCrashed;
-      finding.message = process_text(end.process, end.pid) + " crashed" +
-                        (end.word.empty() ? "" : " with " + end.word) + "; systemd wrote a core dump.";
-      break;
-    case host::ProgramEnd::Kind::unit_memory:
-      evidence.kind = Kind::killed_for_memory;
-      finding.reason = kMemoryLimit;
-      finding.message = with_unit(end) + " lost a process: the kernel killed it for lack of memory.";
-      break;
-    case host::ProgramEnd::Kind::unit_failed:
-      evidence.kind = Kind::reported_end;
-      finding.reason = kUnitFailed;
-      finding.message =
-          with_unit(end) + " failed" + (end.word.empty() ? "" : " with the result " + end.word) + ".";
-      break;
-  }
-  evidence.users.push_back(user_of(end.pid, end.process.empty() ? end.unit : end.process, owner));
-  return evidence;
-}
-
-Evidence end_of_boot(const host::JournaledBoot& boot, const LogContext& context) {
-  Evidence evidence = evidence_at(context, boot.last);
-  evidence.kind = Kind::machine_ended;
-  evidence.finding.reason = why::kNoShutdown;
-  evidence.finding.health = Health::failed;
-  evidence.finding.message =
-      "The machine ended without a shutdown: it lost power, was reset, or crashed. This is the last entry "
-      "of its journal.";
-  return evidence;
 }
 
 }  // namespace
@@ -377,16 +257,15 @@ std::vector<Evidence> evidence_in(std::vector<host::KernelRecord> records, const
   std::vector<Evidence> all = driver_evidence(records, context, facts);
   KillReader kills(context);
   LineReader lines(context, facts);
-  for (const host::KernelRecord& record : records) {
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const host::KernelRecord& record = records[i];
     const auto line = checks::builtin_decoder().decode(record);
     if (!line || is_of_driver(*line)) continue;
     if (kills.take(*line, record.time.wall, all)) continue;
-    if (is_crash(*line))
-      all.push_back(crash(*line, context, record.time.wall));
-    else if (auto victim = victim_of_bad_memory(*line))
-      all.push_back(of_bad_memory(*line, *std::move(victim), context, record.time.wall));
+    if (auto end = end_in(*line, context, record.time.wall))
+      all.push_back(*std::move(end));
     else if (auto evidence = lines.read(record, *line))
-      all.push_back(*std::move(evidence));
+      all.push_back(with_wait_place(*std::move(evidence), *line, wait_place(records, i)));
   }
   return all;
 }

@@ -18,6 +18,8 @@ namespace autopilot::cli {
 inline constexpr std::string_view kMemoryLimit = "memory_limit";
 inline constexpr std::string_view kMachineMemory = "oom_kills";
 inline constexpr std::string_view kProgramCrashed = "program_crashed";
+inline constexpr std::string_view kPidsLimit = "pids_limit";
+inline constexpr std::string_view kSeccomp = "seccomp_kill";
 inline constexpr std::string_view kUnitFailed = "unit_failed";
 inline constexpr std::string_view kJobReport = "job_report";
 

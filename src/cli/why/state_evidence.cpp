@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/output/job_pages.hpp"
+#include "cli/why/call_trace.hpp"
 #include "cli/why/log_evidence.hpp"
 #include "core/gpu_user.hpp"
 #include "core/parse.hpp"
@@ -106,6 +107,24 @@ Evidence of_group(const host::KilledGroup& group) {
   return evidence;
 }
 
+// The counter has no time either.
+Evidence of_refusing_group(const host::RefusingGroup& group) {
+  Evidence evidence;
+  evidence.kind = Kind::state;
+  evidence.source = "control group";
+  Finding& finding = evidence.finding;
+  finding.health = Health::degraded;
+  finding.reason = kPidsLimit;
+  finding.message = "The kernel refused " + std::to_string(group.refused) + " processes or threads of " +
+                    group_text(group.owner, group.path) + " since the group was created" +
+                    (group.limit ? "; its limit is " + std::to_string(*group.limit) : "") + ".";
+  finding.evidence = {{"cgroup", group.path}, {"count", static_cast<std::int64_t>(group.refused)}};
+  GpuUser user;
+  user.owner = group.owner;
+  evidence.users.push_back(std::move(user));
+  return evidence;
+}
+
 struct StandingText {
   Kind kind;
   std::string_view reason;
@@ -141,24 +160,21 @@ Evidence of_standing(const host::TaskState& task, const StandingText& standing) 
 }
 
 // What the function of the kernel shows. Empty: the function does not show it.
-std::string_view meaning_of(std::string_view waits_in) {
+std::string meaning_of(std::string_view waits_in) {
   static constexpr std::array<std::string_view, 3> kOfVfork{"kernel_clone", "_do_fork", "do_fork"};
   static constexpr std::array<std::string_view, 3> kOfFreezer{"hrtimer_nanosleep", "__refrigerator",
                                                               "do_freezer_trap"};
-  static constexpr std::array<std::string_view, 13> kOfDevices{
-      "rpc_",  "nfs",  "io_schedule", "wait_on_page", "folio_wait", "wait_io",     "blk_",
-      "jbd2_", "xfs_", "ext4_",       "ceph_",        "fuse_",      "request_wait"};
   if (is_one_of(kOfVfork, waits_in)) return ": it waits for a process that it started with vfork";
   if (is_one_of(kOfFreezer, waits_in)) return "; its control group is probably frozen";
-  const auto is_in = [&](std::string_view part) { return waits_in.find(part) != std::string_view::npos; };
-  return std::ranges::any_of(kOfDevices, is_in) ? ": it waits for a disk or a file server" : "";
+  const WaitsFor found = waits_for({.name = waits_in, .module = {}});
+  if (found.is_certain) return ": " + std::string(wait_sentence(found.what));
+  return found.what.empty() ? "" : ": it waits for a disk or a file server";
 }
 
 Evidence of_blocked(const host::BlockedTask& blocked) {
   const std::string place = blocked.waits_in.empty() ? "" : " in " + blocked.waits_in;
-  return of_standing(blocked.task,
-                     {Kind::blocked, "task_hung",
-                      "is blocked in the kernel" + place + std::string(meaning_of(blocked.waits_in))});
+  return of_standing(blocked.task, {Kind::blocked, "task_hung",
+                                    "is blocked in the kernel" + place + meaning_of(blocked.waits_in)});
 }
 
 bool is_of_pids(const host::TaskState& task, const why::Target& target) {
@@ -207,6 +223,33 @@ std::vector<Evidence> evidence_in(const host::KilledGroups& groups) {
   std::vector<Evidence> all;
   std::ranges::transform(groups.groups, std::back_inserter(all), of_group);
   return all;
+}
+
+std::vector<Evidence> evidence_in(const host::RefusingGroups& groups) {
+  std::vector<Evidence> all;
+  std::ranges::transform(groups, std::back_inserter(all), of_refusing_group);
+  return all;
+}
+
+bool is_shared_memory(const host::Mount& mount) {
+  return mount.type == "tmpfs" && (mount.mount_point == "/dev/shm" || mount.mount_point.ends_with("/shm"));
+}
+
+std::optional<Evidence> evidence_of(const host::Mount& mount, const host::Usage& usage) {
+  constexpr std::uint64_t kLeast = 100;  // of its parts is free, or else it is full
+  if (usage.total_bytes == 0 || usage.available_bytes >= usage.total_bytes / kLeast) return std::nullopt;
+  Evidence evidence;
+  evidence.kind = Kind::shortage;
+  evidence.source = "filesystems";
+  evidence.holds_now = true;
+  Finding& finding = evidence.finding;
+  finding.subject.kind = SubjectKind::mount;
+  finding.subject.key = mount.mount_point;
+  finding.health = Health::degraded;
+  finding.reason = why::kSharedMemoryFull;
+  finding.message = mount.mount_point + " is full (" + size_text(usage.total_bytes) +
+                    "): a program that uses more shared memory ends with SIGBUS.";
+  return evidence;
 }
 
 std::optional<Evidence> evidence_of(const jobs::JobReport& job, const why::Target& target) {

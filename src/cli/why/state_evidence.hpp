@@ -13,6 +13,7 @@
 #include "host/files/files.hpp"
 #include "host/memory/memory_groups.hpp"
 #include "host/process/processes.hpp"
+#include "host/storage/filesystems.hpp"
 #include "jobs/brain.hpp"
 #include "why/evidence.hpp"
 
@@ -32,6 +33,14 @@ inline constexpr std::string_view kOfThisRun = "check";
 
 // Kills that the kernel counted in control groups, without a time. Pure.
 [[nodiscard]] std::vector<why::Evidence> evidence_in(const host::KilledGroups& groups);
+
+// Processes that the limit of a control group refused, without a time. Pure.
+[[nodiscard]] std::vector<why::Evidence> evidence_in(const host::RefusingGroups& groups);
+
+// True for /dev/shm of this machine and of containers.
+[[nodiscard]] bool is_shared_memory(const host::Mount& mount);
+// Shared memory without free space. nullopt: it has some. Pure.
+[[nodiscard]] std::optional<why::Evidence> evidence_of(const host::Mount& mount, const host::Usage& usage);
 
 // What the monitoring of jobs states about the job: how it ended, or what slows or stops it. nullopt: nothing
 // is wrong.

@@ -68,6 +68,9 @@ std::optional<ProgramEnd> end_in(const Entry& entry, std::string_view message_id
     end.unit = word_in(entry, "COREDUMP_UNIT");
     end.cgroup = word_in(entry, "COREDUMP_CGROUP");
     end.word = word_in(entry, "COREDUMP_SIGNAL_NAME");
+    const auto* message = entry.if_contains("MESSAGE");
+    if (const auto* text = message == nullptr ? nullptr : message->if_string())
+      end.place = crash_place({text->data(), text->size()});
   } else if (message_id == kUnitOutOfMemory) {
     end.kind = ProgramEnd::Kind::unit_memory;
   } else if (message_id == kUnitFailed) {

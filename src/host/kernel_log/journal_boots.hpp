@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "host/kernel_log/core_dump_trace.hpp"
 #include "host/kernel_log/kernel_log.hpp"
 #include "host/kernel_log/text_log.hpp"
 
@@ -30,6 +31,7 @@ struct ProgramEnd {
   std::string unit;      // "train.service"
   std::string cgroup;    // of a core dump
   std::string word;      // the signal ("SIGSEGV"), or the result of the unit ("oom-kill")
+  CrashPlace place;      // of a core dump
 };
 
 // What the systemd journal has of one boot.

@@ -11,13 +11,20 @@
 namespace autopilot::host {
 namespace {
 
-// One hierarchy of control groups with memory.
+// One hierarchy of control groups, and the counter that is read of them.
 struct Hierarchy {
   std::string_view root;
   std::string_view kills;
   std::string_view limit;
   bool counts_below = false;  // a group counts the kills of the groups below it
+  std::string_view row = "oom_kill";
+  bool may_count_below = false;  // only newer kernels count there, so that a group with 0 is read as well
 };
+
+// pids.events counts below since Linux 6.11.
+constexpr std::array<Hierarchy, 2> kHierarchiesOfPids{
+    {{"/sys/fs/cgroup", "pids.events", "pids.max", false, "max", true},
+     {"/sys/fs/cgroup/pids", "pids.events", "pids.max", false, "max", true}}};
 
 constexpr std::array<Hierarchy, 3> kHierarchies{
     {{"/sys/fs/cgroup", "memory.events", "memory.max", true},
@@ -32,6 +39,16 @@ bool may_be_group(std::string_view name) {
   static constexpr std::array<std::string_view, 8> kFiles{"memory.", "cgroup.", "cpu.",     "cpuset.",
                                                           "io.",     "pids.",   "hugetlb.", "rdma."};
   return std::ranges::none_of(kFiles, [name](std::string_view file) { return name.starts_with(file); });
+}
+
+Result<std::uint64_t> parse_group_row(std::string_view text, std::string_view name) {
+  for (const std::string_view row : split(text, '\n')) {
+    const auto words = split_words(row);
+    if (words.size() != 2 || words[0] != name) continue;
+    if (const auto count = parse_number<std::uint64_t>(words[1])) return *count;
+    return fail(Errc::malformed, std::string(name) + " is not a number");
+  }
+  return fail(Errc::malformed, "there is no row " + std::string(name));
 }
 
 class GroupReader {
@@ -52,8 +69,10 @@ class GroupReader {
       }
       below += visit(child, depth + 1);
     }
-    add(path, hierarchy_.counts_below ? kills - std::min(kills, below) : kills);
-    return kills;
+    const bool has_counts_of_below =
+        hierarchy_.counts_below || (hierarchy_.may_count_below && kills >= below);
+    add(path, has_counts_of_below ? kills - std::min(kills, below) : kills);
+    return has_counts_of_below ? kills : kills + below;
   }
 
   [[nodiscard]] KilledGroups take() { return std::move(found_); }
@@ -66,7 +85,7 @@ class GroupReader {
   // The root of version 2 has no such file.
   [[nodiscard]] std::uint64_t kills_of(const std::string& path) const {
     const auto text = files_.read(file_of(path, hierarchy_.kills));
-    return text ? parse_group_kills(*text).value_or(0) : 0;
+    return text ? parse_group_row(*text, hierarchy_.row).value_or(0) : 0;
   }
 
   [[nodiscard]] std::vector<std::string> children_of(const std::string& path) const {
@@ -110,13 +129,7 @@ bool has_groups(const Files& files, const Hierarchy& hierarchy) {
 }  // namespace
 
 Result<std::uint64_t> parse_group_kills(std::string_view text) {
-  for (const std::string_view row : split(text, '\n')) {
-    const auto words = split_words(row);
-    if (words.size() != 2 || words[0] != "oom_kill") continue;
-    if (const auto count = parse_number<std::uint64_t>(words[1])) return *count;
-    return fail(Errc::malformed, "oom_kill is not a number");
-  }
-  return fail(Errc::malformed, "there is no row oom_kill");
+  return parse_group_row(text, "oom_kill");
 }
 
 Result<KilledGroups> read_killed_groups(const Files& files, std::size_t most) {
@@ -129,6 +142,22 @@ Result<KilledGroups> read_killed_groups(const Files& files, std::size_t most) {
   KilledGroups found = reader.take();
   std::ranges::stable_sort(found.groups, std::ranges::greater{}, &KilledGroup::kills);
   return found;
+}
+
+RefusingGroups read_refusing_groups(const Files& files, std::size_t most) {
+  RefusingGroups refusing;
+  const auto used = std::ranges::find_if(
+      kHierarchiesOfPids, [&files](const Hierarchy& hierarchy) { return has_groups(files, hierarchy); });
+  if (used == kHierarchiesOfPids.end()) return refusing;
+  GroupReader reader(files, *used, most);
+  (void)reader.visit("", 0);
+  for (KilledGroup& group : reader.take().groups)
+    refusing.push_back({.path = std::move(group.path),
+                        .refused = group.kills,
+                        .limit = group.limit_bytes,
+                        .owner = std::move(group.owner)});
+  std::ranges::stable_sort(refusing, std::ranges::greater{}, &RefusingGroup::refused);
+  return refusing;
 }
 
 }  // namespace autopilot::host

@@ -35,6 +35,20 @@ struct KilledGroups {
 [[nodiscard]] Result<KilledGroups> read_killed_groups(const Files& files,
                                                       std::size_t most = KilledGroups::kMostRead);
 
+// A control group whose limit of processes and threads was reached.
+struct RefusingGroup {
+  std::string path;
+  std::uint64_t refused = 0;           // processes and threads, since the group was created
+  std::optional<std::uint64_t> limit;  // not set: no limit, or not readable
+  GpuUserOwner owner;                  // by its path
+};
+using RefusingGroups = std::vector<RefusingGroup>;
+
+// By pids.events of both versions, most first; reads at most `most` groups. Empty: no group refused any, or
+// this machine has no such groups.
+[[nodiscard]] RefusingGroups read_refusing_groups(const Files& files,
+                                                  std::size_t most = KilledGroups::kMostRead);
+
 // `oom_kill` of memory.events (version 2) or memory.oom_control (version 1). malformed: the row is missing,
 // as before Linux 4.13, or is not a number.
 [[nodiscard]] Result<std::uint64_t> parse_group_kills(std::string_view text);
