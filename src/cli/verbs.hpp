@@ -37,6 +37,7 @@ void add_history(CLI::App& app, int& exit_code);
 void add_nodes(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
+void add_backfill(CLI::App& app, int& exit_code);
 void add_validations(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
 

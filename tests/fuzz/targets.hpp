@@ -13,6 +13,9 @@ namespace autopilot {
 namespace admission_review_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace backfill_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace catalog_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -156,6 +159,7 @@ struct FuzzTarget {
 
 inline constexpr std::array kFuzzTargets{
     FuzzTarget{"admission_review_fuzz", admission_review_fuzz::run},
+    FuzzTarget{"backfill_fuzz", backfill_fuzz::run},
     FuzzTarget{"catalog_fuzz", catalog_fuzz::run},
     FuzzTarget{"certificate_request_fuzz", certificate_request_fuzz::run},
     FuzzTarget{"compare_fuzz", compare_fuzz::run},

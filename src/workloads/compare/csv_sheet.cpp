@@ -113,9 +113,10 @@ Result<Readings> parse_csv_sheet(std::string_view text, const std::string& file)
   TextLines lines(text);
   std::string_view line;
   if (!lines.next(line)) return fail(Errc::malformed, file + ": the file is empty");
-  const Sheet sheet = sheet_of(csv_cells(line));
-  if (sheet.names.size() > kMaxColumns)
+  const auto names = csv_cells(line);
+  if (names.size() > kMaxColumns)
     return fail(Errc::exhausted, file + ": more than " + std::to_string(kMaxColumns) + " columns");
+  const Sheet sheet = sheet_of(names);
   TableOfReadings table(empty_series(sheet, file));
   bool is_of_day = false;
   std::size_t count = 0;

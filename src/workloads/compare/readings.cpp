@@ -74,6 +74,7 @@ bool TextLines::next(std::string_view& line) {
   line = rest_.substr(0, end);
   rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
   ++number_;
+  line = line.substr(0, kLongestLine);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.starts_with('[')) {
     const auto tag = line.substr(0, 64).find("<stdout>");

@@ -35,6 +35,9 @@ inline constexpr std::size_t kMaxColumns = 1024;
 // A number beyond this is damaged text, not a reading.
 inline constexpr double kMostValue = 1e18;
 
+// A longer line is cut after this many bytes.
+inline constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
 // The lines of a text, without line ends and without the prefix "[1,0]<stdout>:" of mpirun --tag-output.
 class TextLines {
  public:
