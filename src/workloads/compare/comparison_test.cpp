@@ -142,6 +142,22 @@ TEST(Remarks, one_loaded_window_is_found_and_regular_bursts_are_not) {
   EXPECT_FALSE(loaded_window(series_with("cpu.user", "", cpu)));
 }
 
+TEST(Remarks, the_effect_of_a_load_on_a_gpu_leaves_out_its_start) {
+  std::vector<double> cpu(200, 1.0);
+  std::vector<double> gpu(200, 31.5);
+  for (std::size_t i = 15; i <= 55; ++i)
+    cpu[i] = 16;
+  for (std::size_t i = 0; i <= 55; ++i)
+    gpu[i] = i < 26 ? 5 : 30.3;
+  const Series user = series_with("cpu.user", "", cpu);
+  const auto effect = effect_of_load(user, *loaded_window(user), series_with("gpu.util", "GPU 0", gpu));
+  ASSERT_TRUE(effect);
+  EXPECT_EQ(effect->first, 26U);
+  EXPECT_NEAR(effect->change(), -0.038, 0.0005);
+  EXPECT_FALSE(effect_of_load(user, *loaded_window(user),
+                              series_with("gpu.util", "GPU 0", std::vector<double>(60, 1.0))));
+}
+
 TEST(Remarks, a_bandwidth_shows_its_margin) {
   Side side;
   side.letter = "A";

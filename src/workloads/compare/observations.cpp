@@ -11,6 +11,8 @@ namespace {
 constexpr double kBurst_percent = 5;
 constexpr double kBurstOfMedian = 3;
 constexpr double kLoaded_s = 60;
+constexpr std::size_t kFewestOfEffect = 10;
+constexpr double kWarm = 0.8;
 
 double mean_between(const Series& series, std::size_t first, std::size_t last) {
   const auto begin = series.values.begin() + static_cast<std::ptrdiff_t>(first);
@@ -70,6 +72,21 @@ std::optional<Burst> loaded_window(const Series& user) {
   }
   const bool is_long = static_cast<double>(length_of(longest)) * *user.interval_s >= kLoaded_s;
   return is_long && 2 * length_of(longest) > all ? std::optional(longest) : std::nullopt;
+}
+
+std::optional<LoadEffect> effect_of_load(const Series& user, const Burst& window, const Series& gpu) {
+  if (gpu.interval_s != user.interval_s || gpu.values.size() < window.last + 1 + kFewestOfEffect)
+    return std::nullopt;
+  const double warm = kWarm * statistics_of(gpu.values)->median;
+  LoadEffect effect;
+  effect.first = window.first;
+  const auto reached =
+      std::find_if(gpu.values.begin(), gpu.values.end(), [warm](double value) { return value >= warm; });
+  effect.first = std::max(effect.first, static_cast<std::size_t>(reached - gpu.values.begin()));
+  if (effect.first + kFewestOfEffect > window.last + 1) return std::nullopt;
+  effect.inside = mean_between(gpu, effect.first, window.last);
+  effect.after = mean_between(gpu, window.last + 1, gpu.values.size() - 1);
+  return effect.after > 0 ? std::optional(effect) : std::nullopt;
 }
 
 std::optional<Starvation> starvation_of(const Side& side) {

@@ -46,6 +46,18 @@ struct Burst {
 // The only stretch of at least 60 s that has most readings above the limit.
 [[nodiscard]] std::optional<Burst> loaded_window(const Series& user);
 
+// How a load on the same machine changes the use of a GPU.
+struct LoadEffect {
+  std::size_t first =
+      0;              // the first reading in the window that counts: the GPU has reached 80 % of its median
+  double inside = 0;  // means in percent
+  double after = 0;
+  [[nodiscard]] double change() const { return inside / after - 1; }
+};
+// nullopt: fewer than 10 readings in the window or after it, or other intervals.
+[[nodiscard]] std::optional<LoadEffect> effect_of_load(const Series& user, const Burst& window,
+                                                       const Series& gpu);
+
 struct Starvation {
   std::size_t idle_readings = 0;  // all used GPUs are at 0 %
   std::size_t beside_bursts = 0;  // of them: at most one reading from a CPU burst

@@ -101,6 +101,21 @@ class RemarksOfSide {
         std::move(sources));
   }
 
+  // On the GPUs of the run that was sampled as long as the CPU.
+  [[nodiscard]] std::string effect_text(const Series& user, const Burst& window) const {
+    std::string text;
+    for (const Series* gpu : used_gpus_of(side_)) {
+      const auto effect = effect_of_load(user, window, *gpu);
+      if (!effect) continue;
+      std::array<char, 32> change{};
+      std::snprintf(change.data(), change.size(), "%+.1f %%", 100 * effect->change());
+      text += " " + gpu->subject + " is at " + number_text(effect->inside) + " % there (from reading " +
+              std::to_string(effect->first + 1) + ") and at " + number_text(effect->after) +
+              " % after it: " + change.data() + ".";
+    }
+    return text;
+  }
+
   void add_windows() {
     for (const Series* user : series_of(side_, "cpu.user")) {
       const auto window = loaded_window(*user);
@@ -116,7 +131,7 @@ class RemarksOfSide {
               std::to_string(inside) + " readings): " + user->source.name + " is " +
               number_text(window->mean) + " % there and " +
               number_text(others == 0 ? 0 : outside / static_cast<double>(others)) +
-              " % outside. A mean of the whole run hides it.",
+              " % outside. A mean of the whole run hides it." + effect_text(*user, *window),
           {user->source});
     }
   }
