@@ -154,6 +154,8 @@ int run_autopilot(int argc, char** argv) {
   add_history(app, exit_code);
   add_nodes(app, exit_code);
   add_report(app, exit_code);
+  add_compare(app, exit_code);
+  add_backfill(app, exit_code);
   add_validations(app, exit_code);
   add_completion(app, exit_code);
   add_man(app, exit_code);

@@ -13,10 +13,16 @@ namespace autopilot {
 namespace admission_review_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace backfill_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace catalog_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
 namespace certificate_request_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
+namespace compare_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
 namespace config_fuzz {
@@ -159,8 +165,10 @@ struct FuzzTarget {
 
 inline constexpr std::array kFuzzTargets{
     FuzzTarget{"admission_review_fuzz", admission_review_fuzz::run},
+    FuzzTarget{"backfill_fuzz", backfill_fuzz::run},
     FuzzTarget{"catalog_fuzz", catalog_fuzz::run},
     FuzzTarget{"certificate_request_fuzz", certificate_request_fuzz::run},
+    FuzzTarget{"compare_fuzz", compare_fuzz::run},
     FuzzTarget{"config_fuzz", config_fuzz::run},
     FuzzTarget{"decode_fuzz", decode_fuzz::run},
     FuzzTarget{"deep_test_fuzz", deep_test_fuzz::run},

@@ -14,7 +14,4 @@ namespace autopilot::cli {
 // One page without scripts and without outside resources, to print or to send.
 [[nodiscard]] std::string report_html(const learning::FleetReport& report);
 
-// A text as the content of an element or of an attribute in quotes. Control characters become '?'.
-[[nodiscard]] std::string html_escaped(std::string_view text);
-
 }  // namespace autopilot::cli

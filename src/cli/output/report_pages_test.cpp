@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sstream>
 
+#include "cli/output/html_page.hpp"
 #include "cli/output/lemon_tables.hpp"
 #include "cli/output/report_numbers.hpp"
 

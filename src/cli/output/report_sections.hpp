@@ -4,19 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/output/section.hpp"
 #include "cli/output/table.hpp"
 #include "learning/report/fleet_report.hpp"
 
 // The parts of a report, for every form that people read.
 namespace autopilot::cli {
-
-// One table. Texts are as they are in the records: the form escapes them.
-struct Section {
-  std::string title;
-  std::vector<std::string> titles;             // of the columns
-  std::vector<std::vector<std::string>> rows;  // a cell for each column
-  std::vector<std::string> notes;              // a paragraph each, below the table
-};
 
 // "3 nodes, 2026-11-01 00:00 to 2026-12-01 00:00 UTC"
 [[nodiscard]] std::string report_heading(const learning::FleetReport& report);

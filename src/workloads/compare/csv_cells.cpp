@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/compare/csv_cells.hpp"
+
+#include "core/parse.hpp"
+
+namespace autopilot::workloads::compare {
+
+std::vector<std::string> csv_cells(std::string_view line) {
+  std::vector<std::string> cells;
+  std::string cell;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (is_quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
+      cell += '"';
+      ++i;
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (c == ',' && !is_quoted) {
+      cells.emplace_back(trim(cell));
+      cell.clear();
+    } else {
+      cell += c;
+    }
+  }
+  cells.emplace_back(trim(cell));
+  return cells;
+}
+
+}  // namespace autopilot::workloads::compare
