@@ -34,6 +34,12 @@ std::string origin(const catalog::Provenance& provenance) {
          ")";
 }
 
+std::string short_origin(const catalog::Provenance& provenance) {
+  if (provenance.evidence != catalog::EvidenceKind::own || !provenance.source.starts_with("own "))
+    return origin(provenance);
+  return provenance.source + " (" + provenance.date + ")";
+}
+
 std::string action_text(Action action) {
   return action == Action::none ? "none" : code(to_string(action));
 }

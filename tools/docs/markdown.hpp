@@ -10,9 +10,7 @@
 namespace autopilot::docs {
 
 // First line of every page.
-inline constexpr std::string_view kNote =
-    "<!-- Made from catalog/ and src/config/ by `cmake --build --preset dev --target docs`; a change here is "
-    "lost. -->\n\n";
+inline constexpr std::string_view kNote = "<!-- Made by the target `docs`. -->\n\n";
 
 // Text for a cell of a table.
 [[nodiscard]] std::string cell(std::string_view text);
@@ -20,6 +18,8 @@ inline constexpr std::string_view kNote =
 [[nodiscard]] std::string join(const std::vector<std::string>& words, bool as_code);
 [[nodiscard]] std::string number(double value);
 [[nodiscard]] std::string origin(const catalog::Provenance& provenance);
+// The kind of evidence is left out where the source names it.
+[[nodiscard]] std::string short_origin(const catalog::Provenance& provenance);
 [[nodiscard]] std::string action_text(Action action);
 
 }  // namespace autopilot::docs

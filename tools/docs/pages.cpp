@@ -7,6 +7,7 @@
 
 #include "config/config.hpp"
 #include "config/controller_config.hpp"
+#include "docs/check_pages.hpp"
 #include "docs/driver_pages.hpp"
 #include "docs/markdown.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 using catalog::Catalog;
 using catalog::CheckPage;
 using catalog::Reason;
-using catalog::Threshold;
 
 std::string reason_section(const Reason& reason) {
   std::string text = "### " + code(reason.id) + "\n\n" + reason.title + ". " + reason.meaning + "\n\n";
@@ -32,76 +32,6 @@ std::string reason_section(const Reason& reason) {
   if (!reason.hides.empty())
     text += "- While it is open, these do not clear: " + join(reason.hides, true) + ".\n";
   return text + "- Source: " + origin(reason.provenance) + ".\n\n";
-}
-
-bool belongs_to(const Reason& reason, std::string_view check) {
-  return std::find(reason.checks.begin(), reason.checks.end(), check) != reason.checks.end();
-}
-
-bool can_fail(const Catalog& facts, const CheckPage& check) {
-  return std::any_of(facts.reasons().begin(), facts.reasons().end(), [&check](const Reason& reason) {
-    return belongs_to(reason, check.id) && reason.max_health == Health::failed;
-  });
-}
-
-std::string thresholds_of(const Catalog& facts, const CheckPage& check) {
-  std::string rows;
-  for (const Threshold& threshold : facts.thresholds()) {
-    if (!threshold.id.starts_with(check.id + ".")) continue;
-    rows += "| " + code(threshold.id) + " | " + number(threshold.value) + ' ' + cell(threshold.unit) + " | " +
-            cell(threshold.meaning) + " | " + std::string(to_string(threshold.max_health)) + " | " +
-            cell(origin(threshold.provenance)) + " |\n";
-  }
-  if (rows.empty()) return "None: this check compares states, not numbers.\n";
-  return "| threshold | value | meaning | at worst | source |\n|---|---|---|---|---|\n" + rows +
-         "\nYou can replace each under `expectation.thresholds` of the "
-         "[configuration](../configuration.md).\n";
-}
-
-std::string log_rules_of(const Catalog& facts, const CheckPage& check) {
-  if (check.log_rules.empty()) return "";
-  std::string text = "## Lines of the kernel log\n\n| rule | meaning | result |\n|---|---|---|\n";
-  for (const std::string& id : check.log_rules) {
-    const catalog::LogRule* rule = facts.log_rule(id);
-    if (rule == nullptr) continue;
-    text += "| [" + code(id) + "](../log_rules.md) | " + cell(rule->title) + " | " +
-            (rule->reason.empty() ? "evidence"
-                                  : code(rule->reason) + ", " + std::string(to_string(rule->health))) +
-            " |\n";
-  }
-  return text + "\n";
-}
-
-std::string check_page(const Catalog& facts, const CheckPage& check) {
-  std::string page = std::string(kNote) + "# " + check.title + " (" + code(check.id) + ")\n\n" +
-                     check.summary +
-                     "\n\n## Data sources\n\nIn order of trust: " + join(check.witnesses, false) + ". " +
-                     (check.rights.empty() ? "The check needs no permission."
-                                           : "The whole check needs " + join(check.rights, true) + '.') +
-                     " It is unknown only if no data source answers.\n\n";
-  page += "| profile | what it can check |\n|---|---|\n| `local` | " + cell(check.local) +
-          " |\n| `dropin` | " + cell(check.dropin) + " |\n| `full` | " + cell(check.full) + " |\n\n";
-  page += "## Thresholds\n\n" + thresholds_of(facts, check) + "\n" + log_rules_of(facts, check) +
-          "## Reasons\n\n";
-  if (!can_fail(facts, check))
-    page +=
-        "This check reports degraded at worst, never failed, because no vendor defines the limit of a "
-        "failure.\n\n";
-  for (const Reason& reason : facts.reasons())
-    if (belongs_to(reason, check.id)) page += reason_section(reason);
-  page += "[Reasons about any check](../reasons.md#about-any-check) lists why a check may be unknown.\n\n";
-  page += "## How this check can be wrong\n\n" + check.how_wrong + "\n\n" + check.false_positive +
-          "\n\nSource: " + origin(check.provenance) + ".\n";
-  return page;
-}
-
-std::string checks_index(const Catalog& facts) {
-  std::string page =
-      std::string(kNote) + "# Checks\n\n| check | title | at worst | summary |\n|---|---|---|---|\n";
-  for (const CheckPage& check : facts.checks())
-    page += "| [" + code(check.id) + "](" + check.id + ".md) | " + cell(check.title) + " | " +
-            (can_fail(facts, check) ? "failed" : "degraded") + " | " + cell(check.summary) + " |\n";
-  return page;
 }
 
 std::string actions_table(const Catalog& facts) {
@@ -120,13 +50,13 @@ std::string reasons_page(const Catalog& facts) {
       "the machine.\n\n";
   for (const Reason& reason : facts.reasons())
     if (belongs_to(reason, catalog::kAnyCheck)) page += reason_section(reason);
-  page += "## About one check\n\n| reason | meaning | at worst | action | clears |\n|---|---|---|---|---|\n";
+  page +=
+      "## About one check\n\nThe page of the check states what you do.\n\n| reason | meaning |\n|---|---|\n";
   for (const CheckPage& check : facts.checks())
     for (const Reason& reason : facts.reasons()) {
       if (reason.checks.front() != check.id) continue;
       page += "| [" + code(reason.id) + "](checks/" + check.id + ".md#" + reason.id + ") | " +
-              cell(reason.title) + " | " + std::string(to_string(reason.max_health)) + " | " +
-              action_text(reason.action) + " | " + catalog::how_it_clears(reason) + " |\n";
+              cell(reason.title) + ". " + cell(reason.meaning) + " |\n";
     }
   page += "\n## About custom checks\n\n";
   for (const Reason& reason : facts.reasons())
