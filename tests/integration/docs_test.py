@@ -49,10 +49,11 @@ class DocsTest(unittest.TestCase):
                     with self.subTest(page.name, line=block.line):
                         self.skipTest(f"{page.name}:{block.line}: {block.detail}")
 
-    def test_the_front_page_leads_to_them(self):
-        text = (ROOT / "README.md").read_text(encoding="utf-8")
+    def test_the_index_leads_to_them(self):
+        self.assertIn("](docs/README.md)", (ROOT / "README.md").read_text(encoding="utf-8"))
+        text = (DOCS / "README.md").read_text(encoding="utf-8")
         for page in PAGES:
-            self.assertIn(f"]({page.relative_to(ROOT)})", text)
+            self.assertIn(f"]({page.relative_to(DOCS)})", text)
 
     def test_the_program_has_the_messages_of_the_page_about_troubles(self):
         sources = "".join(re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.cpp")

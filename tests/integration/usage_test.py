@@ -91,7 +91,7 @@ class UsageTest(unittest.TestCase):
                     os.mkfifo(os.path.join(tree, name))
                     answer = autopilot("check", "host.lockups", "--root", tree, "--window", "0s", "--no-agent")
                     self.assertEqual(answer.returncode, code, answer.stderr)
-                    self.assertIn("not a regular file", answer.stdout + answer.stderr)
+                    self.assertIn("not a regular file", " ".join((answer.stdout + answer.stderr).split()))
 
     def test_errors_of_the_drivers_are_explained_by_their_codes(self):
         for words, expected in (
