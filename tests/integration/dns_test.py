@@ -275,7 +275,8 @@ class DnsTest(unittest.TestCase):
                              sorted([("peer", closed, "degraded", "name_server_silent"),
                                      ("peer", unreachable, "unknown", "name_server_unproven"),
                                      ("peer", silent, "unknown", "name_server_unproven")]))
-            self.assertEqual(f"{OTHER_NETWORK}.9" in addresses, not scrub)
+            # An address of documentation is a placeholder already.
+            self.assertIn(f"{OTHER_NETWORK}.9", addresses)
 
 
 if __name__ == "__main__":
