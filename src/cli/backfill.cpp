@@ -30,7 +30,6 @@ struct BackfillOptions {
 };
 
 constexpr int kExitWaste = 1;
-constexpr int kExitUnreadableCluster = 2;
 
 Result<BackfillResult> backfill_of(const BackfillOptions& options) {
   const std::string text = TRY(read_side_file(options.file));
@@ -60,12 +59,12 @@ int run_backfill(const BackfillOptions& options) {
   const auto result = backfill_of(options);
   if (!result) {
     report(result.error());
-    return kExitUnreadableCluster;
+    return kExitInternal;
   }
   if (!options.folder.empty())
     if (const auto written = write_manifests(options.folder, *result); !written) {
       report(written.error());
-      return kExitUnreadableCluster;
+      return kExitInternal;
     }
   if (options.format == OutputFormat::table)
     std::cout << backfill_text(*result, terminal_style());
@@ -98,9 +97,7 @@ void add_backfill(CLI::App& app, int& exit_code) {
   verb->footer(
       "A job behind the head of the queue fits if it ends before the head can start, or\n"
       "leaves the head enough room. No job is preempted, and this command starts none\n"
-      "(docs/backfill.md).\n\n"
-      "Exit status: 0 done, 1 more GPUs are idle than --max-idle, 2 a file cannot be read\n"
-      "or written, 64 usage.\n\n"
+      "(docs/backfill.md).\n"
       "Examples:\n"
       "  autopilot backfill cluster.yaml\n"
       "  autopilot backfill cluster.yaml --max-idle 25 --manifests out/");

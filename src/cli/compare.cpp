@@ -32,11 +32,10 @@ struct CompareOptions {
 };
 
 constexpr int kExitNotComparable = 1;
-constexpr int kExitUnreadable = 2;
 
 int report_unreadable(const Error& error) {
   report(error);
-  return kExitUnreadable;
+  return kExitInternal;
 }
 
 Result<std::vector<cmp::Claim>> read_claims(const std::string& path, const cmp::Side& a, const cmp::Side& b) {
@@ -129,9 +128,7 @@ void add_compare(CLI::App& app, int& exit_code) {
       "Reads output of sar and nvidia-smi, sheets in CSV, nccl-tests, node health checks,\n"
       "sysbench, answers of Prometheus (query_range) and recordings of jobs; facts.yaml in\n"
       "a folder states what cannot be measured (docs/compare.md). No side is named better\n"
-      "unless both ran the same work on the same hardware.\n\n"
-      "Exit status: 0 comparable, 1 not comparable or not proven so, 2 a file cannot be\n"
-      "read or written, 64 usage.\n\n"
+      "unless both ran the same work on the same hardware.\n"
       "Examples:\n"
       "  autopilot compare satori/ openshift/\n"
       "  autopilot compare satori/ openshift/ --claims REPORT.md --cost cost.yaml -o out/");

@@ -46,7 +46,7 @@ constexpr std::string_view kHistoryUnreadable = "a history cannot be read";
 constexpr std::string_view kHistoryMalformed = "a history is not valid";
 
 // clang-format off
-constexpr std::array<VerbRow, 41> kVerbs{{
+constexpr std::array<VerbRow, 44> kVerbs{{
     {"check", {{{0, "healthy"}, {1, "degraded"}, {2, "failed"},
                 {3, "a required check could not run, or no check applies to this machine"},
                 {64, kUsage}, {70, kNoAgent}, {78, kConfiguration}}}},
@@ -61,6 +61,9 @@ constexpr std::array<VerbRow, 41> kVerbs{{
     {"drift", {{{0, "no drift"}, {1, "drift"}, {3, "facts are missing"}, {64, kUsage}, {70, "another error"},
                 {78, "the recipe or a snapshot is not valid"}}}},
     {"drift snapshot", {{{0, "printed"}, {64, kUsage}, {70, "another error"}}}},
+    {"migrate", {{{0, "ready"}, {1, "a finding needs a decision"}, {64, kUsage}, {70, "a file cannot be read or written"}}}},
+    {"compare", {{{0, "comparable"}, {1, "not comparable, or not proven so"}, {64, kUsage}, {70, "a file cannot be read or written"}}}},
+    {"backfill", {{{0, "done"}, {1, "more GPUs are idle than --max-idle"}, {64, kUsage}, {70, "a file cannot be read or written"}}}},
     {"ack", {{{0, "acknowledged"}, {64, kUsage}, {70, "no such open incident, or no agent answers"}, {78, kConfiguration}}}},
     {"test", {{{0, "healthy (the worst result counts)"}, {1, "degraded"}, {2, "failed"}, {3, "not tested"},
                {64, "usage, or no such diagnostic or node"}, {70, "the agent refuses or does not answer"}, {78, kConfiguration}}}},

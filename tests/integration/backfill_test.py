@@ -66,7 +66,7 @@ class BackfillTest(unittest.TestCase):
         self.assertIn("n4", patch)
 
     def test_a_wrong_file_names_its_lines(self):
-        errors = self.backfill(CLUSTER.replace("n3]", "n9]").replace("runs: 50s", "run: 50s"), code=2)
+        errors = self.backfill(CLUSTER.replace("n3]", "n9]").replace("runs: 50s", "run: 50s"), code=70)
         self.assertIn("cluster.yaml:7: job a runs on n9", errors)
         self.assertIn("cluster.yaml:10: ", errors)
 

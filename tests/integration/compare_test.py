@@ -158,14 +158,14 @@ class CompareTest(unittest.TestCase):
 
     def test_what_cannot_be_read_ends_with_2_and_names_the_place(self):
         good = self.side("good", {"facts.yaml": SAME_WORK})
-        self.assertIn("no such file", self.compare(good, os.path.join(self.folder, "missing"), code=2))
-        self.assertIn("no measurement", self.compare(good, self.side("empty", {"notes.txt": "bought milk\n"}), code=2))
-        wrong = self.compare(good, self.side("wrong", {"facts.yaml": "gpus: many\n"}), code=2)
+        self.assertIn("no such file", self.compare(good, os.path.join(self.folder, "missing"), code=70))
+        self.assertIn("no measurement", self.compare(good, self.side("empty", {"notes.txt": "bought milk\n"}), code=70))
+        wrong = self.compare(good, self.side("wrong", {"facts.yaml": "gpus: many\n"}), code=70)
         self.assertIn("facts.yaml:1: ", wrong)
         claims = os.path.join(self.folder, "claims.yaml")
         with open(claims, "w", encoding="utf-8") as file:
             file.write("claims:\n  - {side: C}\n")
-        self.assertIn("claims.yaml:2: ", self.compare(good, good, "--claims", claims, code=2))
+        self.assertIn("claims.yaml:2: ", self.compare(good, good, "--claims", claims, code=70))
         self.assertEqual(harness.run("compare", good)[0], 64)
 
     def test_charts_have_one_panel_a_file_and_the_same_bytes_each_time(self):

@@ -37,7 +37,7 @@ CASES = (
     (("check", "--tag", "stor"), ["storage"]),
     (("check", "--simulate", "hgx-h"), ["hgx-h100-8"]),
     (("inject", "row_remap_p"), ["row_remap_pending"]),
-    (("explain", "host.clo"), ["host.clock"]),
+    (("explain", "host.clock.o"), ["host.clock.offset"]),
     (("explain", "xid79"), ["xid79"]),
     (("explain", "EVI"), ["EVICT"]),
     (("events", "--reason", "row_remap_fail"), ["row_remap_failed"]),

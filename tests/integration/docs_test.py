@@ -5,6 +5,7 @@ about a cluster: tests/cluster/docs_test.py."""
 import json
 import os
 import re
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -48,6 +49,11 @@ class DocsTest(unittest.TestCase):
                 if block.kind == "not run":
                     with self.subTest(page.name, line=block.line):
                         self.skipTest(f"{page.name}:{block.line}: {block.detail}")
+
+    def test_the_picture_is_what_the_program_prints(self):
+        done = subprocess.run([ROOT / "tools" / "docs" / "picture.py", "--check"], text=True, capture_output=True, check=False,
+                              env={**os.environ, "AUTOPILOT_BIN_DIR": str(harness.BIN)})
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_index_leads_to_them(self):
         self.assertIn("](docs/README.md)", (ROOT / "README.md").read_text(encoding="utf-8"))

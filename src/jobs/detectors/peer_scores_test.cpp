@@ -7,7 +7,7 @@
 namespace autopilot::jobs {
 namespace {
 
-constexpr WallTime kBegin{std::chrono::hours(1000)};
+constexpr WallTime kScoresBegin{std::chrono::hours(1000)};
 
 TEST(PeerScores, a_member_at_the_margin_reaches_1_and_unknown_ones_nothing) {
   const PeerRule& rule = *find_peer_rule("sm_clock_low");
@@ -27,7 +27,7 @@ TEST(PeerScores, a_half_hour_has_the_margin_that_its_worst_part_kept_long_enough
   const PeerRule& rule = *find_peer_rule("sm_clock_low");  // 8 of 10 minutes
   PeerScores scores;
   for (int minute = 1; minute <= 61; ++minute) {
-    const WallTime end = kBegin + minute * std::chrono::minutes(1);
+    const WallTime end = kScoresBegin + minute * std::chrono::minutes(1);
     scores.add({0, 0}, rule, "n1", minute % 10 == 0 ? 5.0F : 0.2F, end);  // a single minute does not count
     scores.add({0, 1}, rule, "n1", minute > 30 ? 0.6F : 0.1F, end);
     scores.add({0, 2}, rule, "n2", std::nanf(""), end);
@@ -38,7 +38,7 @@ TEST(PeerScores, a_half_hour_has_the_margin_that_its_worst_part_kept_long_enough
   EXPECT_EQ(taken[0].node, "n1");
   EXPECT_NEAR(taken[0].margins, 0.2, 1e-6);
   EXPECT_NEAR(taken[1].margins, 0.6, 1e-6);
-  EXPECT_EQ(taken[1].time, kBegin + std::chrono::hours(1));
+  EXPECT_EQ(taken[1].time, kScoresBegin + std::chrono::hours(1));
   EXPECT_TRUE(scores.take().empty());
 }
 
