@@ -120,9 +120,11 @@ void learn_mounts(std::string_view path, const std::string& text, Scrubber& scru
     return;
   }
   if (path != "/etc/fstab") return;
-  for (const std::string_view line : split(text, '\n'))
-    if (const auto words = split_words(line); words.size() >= 3 && !words[0].starts_with('#'))
-      learn_server(words[0], scrubber);
+  // A mount that is commented out names its server as well.
+  for (std::string_view line : split(text, '\n')) {
+    line.remove_prefix(std::min(line.find_first_not_of("# "), line.size()));
+    if (const auto words = split_words(line); !words.empty()) learn_server(words[0], scrubber);
+  }
 }
 
 void learn_file(std::string_view path, const std::string& text, Scrubber& scrubber) {
