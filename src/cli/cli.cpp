@@ -173,6 +173,7 @@ int run_autopilot(int argc, char** argv) {
   add_nodes(app, exit_code);
   add_report(app, exit_code);
   add_validations(app, exit_code);
+  add_migrate(app, exit_code);
   add_completion(app, exit_code);
   add_version(app, exit_code);
   add_decode(app, exit_code);

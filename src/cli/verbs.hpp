@@ -35,6 +35,7 @@ void add_slurm(CLI::App& app, int& exit_code);
 void add_learn(CLI::App& app, int& exit_code);
 void add_history(CLI::App& app, int& exit_code);
 void add_nodes(CLI::App& app, int& exit_code);
+void add_migrate(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_validations(CLI::App& app, int& exit_code);
 void add_helper(CLI::App& app, int& exit_code);  // hidden: for the agent
