@@ -2,6 +2,8 @@
 #include "workloads/migrate/migrate.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -311,10 +313,19 @@ class Migrator {
   }
 
   void add_script() {
-    const RewriteSettings settings{plan_.runs_in, plan_.layouts.front(), first_host(plan_), host_index(plan_),
-                                   ranks_file(plan_)};
+    const RewriteSettings settings{
+        plan_.runs_in,
+        plan_.layouts.front(),
+        first_host(plan_),
+        host_index(plan_),
+        plan_.job.scheduler == Scheduler::slurm ? "${SLURM_JOB_ID}" : "${LSB_JOBID}",
+        ranks_file(plan_)};
     Rewritten rewritten = rewrite_body(shell_, launchers_, settings);
     rows_.insert(rows_.end(), rewritten.rows.begin(), rewritten.rows.end());
+    std::stable_sort(rows_.begin(), rows_.end(), [](const DirectiveRow& left, const DirectiveRow& right) {
+      constexpr int last = std::numeric_limits<int>::max();  // the submit command
+      return (left.line == 0 ? last : left.line) < (right.line == 0 ? last : right.line);
+    });
     const std::vector<std::string> words = interpreter();
     std::string text = "#!" + (script_.shebang.empty() ? words.front() : script_.shebang) + "\n";
     const std::string environment = std::string(kScriptFolder) + "/env.sh";

@@ -122,7 +122,7 @@ std::string rewritten(std::string_view text, const RewriteSettings& settings) {
 }
 
 RewriteSettings two_pods(RunsIn place) {
-  RewriteSettings settings{place, {}, "a-0.a", "${JOB_COMPLETION_INDEX}", "/hosts"};
+  RewriteSettings settings{place, {}, "a-0.a", "${JOB_COMPLETION_INDEX}", "$ID", "/hosts"};
   settings.layout.hosts = 2;
   settings.layout.tasks = 4;
   settings.layout.tasks_per_host = 2;
@@ -152,10 +152,28 @@ TEST(Rewrite, names_of_hosts_and_interfaces) {
             "export NCCL_SOCKET_IFNAME=eth0 X=a-0.a; echo ok");
 }
 
+TEST(Rewrite, random_values_that_pods_share_become_fixed) {
+  EXPECT_EQ(
+      rewritten(
+          "MASTER_PORT=$((RANDOM + 1000))\ntorchrun --nnodes 2 --rdzv_id $RANDOM --rdzv_endpoint h:1 a.py",
+          two_pods(RunsIn::each_pod)),
+      "MASTER_PORT=29500\ntorchrun --node_rank=${JOB_COMPLETION_INDEX} --nnodes 2 --rdzv_id $ID "
+      "--rdzv_endpoint a-0.a:${MASTER_PORT} a.py");
+}
+
 TEST(Rewrite, everything_else_stays_byte_for_byte) {
   const std::string_view text =
       "# comment\n\tfor i in 1 2; do\n  echo \"$i\"  >>  x\ndone\ncat <<'E'\nsrun x\nE\n";
   EXPECT_EQ(rewritten(text, two_pods(RunsIn::each_pod)), text);
+}
+
+TEST(SitePaths, paths_behind_expansions_are_not_roots) {
+  Findings findings;
+  lint_site_paths(shell_of("a ${D}/x `pwd`/y $(pwd)/z https://host/p -I/q"), {}, findings);
+  EXPECT_TRUE(findings.sorted().empty());
+  lint_site_paths(shell_of("cd /gpfs/x\nexport A=/gpfs/y:/scratch/z"), {"/scratch"}, findings);
+  ASSERT_EQ(findings.sorted().size(), 1U);
+  EXPECT_EQ(findings.sorted().front().lines, (std::vector<int>{1, 2}));
 }
 
 TEST(SitePaths, roots) {

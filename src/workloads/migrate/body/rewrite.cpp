@@ -174,6 +174,10 @@ class Rewriter {
         set_option(call, command, {"--master-addr"}, settings_.first_host, missing);
         set_option(call, command, {"--master-port"}, "${MASTER_PORT}", missing);
       }
+      // A random id would be another one in each pod.
+      const LauncherOption* id = option_of(call, "--rdzv-id");
+      if (id != nullptr && is_random(id->value))
+        set_option(call, command, {"--rdzv-id"}, settings_.job_id, missing);
     }
     const std::size_t end = end_of_launcher(call, command);
     if (!missing.empty()) replace(command, end, end, missing);
@@ -255,6 +259,8 @@ class Rewriter {
           return is_reference && option->value.front() != '"' ? "\"" + option->value + "\"" : option->value;
         }
     if (call.ranks) return std::to_string(*call.ranks);
+    if (call.ranks_per_host)
+      return std::to_string(static_cast<std::int64_t>(settings_.layout.hosts) * *call.ranks_per_host);
     if (call.kind == LauncherKind::ddlrun && settings_.layout.gpus > 0)
       return std::to_string(static_cast<std::int64_t>(settings_.layout.hosts) * settings_.layout.gpus);
     return std::to_string(settings_.layout.tasks);
@@ -287,12 +293,19 @@ class Rewriter {
     std::string becomes;
     if (is_interface && value.find("ib") != std::string_view::npos)
       becomes = "eth0";
+    else if (settings_.runs_in == RunsIn::each_pod && name.ends_with("PORT") && is_random(value))
+      becomes = "29500";
     else if (is_first_host(name, value))
       becomes = settings_.first_host.empty() ? "localhost" : settings_.first_host;
     if (becomes.empty()) return;
     const std::string before = text_of(command, word.begin, word.end);
     replace(command, word.begin, word.end, name + "=" + becomes);
     note(command.number, before, Fate::translated, name + "=" + becomes);
+  }
+
+  static bool is_random(std::string_view value) {
+    return value.find("RANDOM") != std::string_view::npos || value.find("shuf ") != std::string_view::npos ||
+           value.find("uuidgen") != std::string_view::npos;
   }
 
   // MASTER_ADDR=$(scontrol show hostnames ... | head -n 1), and other forms of the same.

@@ -24,6 +24,7 @@ struct RewriteSettings {
   Layout layout;
   std::string first_host;  // name of the first pod, for rendezvous
   std::string host_index;  // reference to the number of this pod: "${JOB_COMPLETION_INDEX}"
+  std::string job_id;      // reference to the id of the job: "${SLURM_JOB_ID}"
   std::string ranks_file;  // the hosts for mpirun; only for `launcher`
 };
 

@@ -15,6 +15,15 @@ constexpr std::array<std::string_view, 14> kOfImages{"bin", "sbin", "usr", "lib"
 constexpr std::string_view kVariables =
     "SCRATCH WORK PROJECT PSCRATCH CSCRATCH HOME STORE FASTSCRATCH SLURM_TMPDIR MEMBERWORK PROJWORK";
 
+// A path does not begin behind the end of an expansion: "${DIR}/x", "$(pwd)/x".
+bool begins_path(std::string_view text, std::size_t at) {
+  if (at == 0) return true;
+  const char before = text[at - 1];
+  if (before == '`')
+    return std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '`') % 2 == 1;
+  return std::string_view(" \t\n\"'(;|&<>,:={[").find(before) != std::string_view::npos;
+}
+
 bool ends_word(char c) {
   return std::string_view(" \t\n\"'();|&<>`,:={}[]").find(c) != std::string_view::npos;
 }
@@ -71,7 +80,7 @@ void lint_site_paths(const ShellScript& script, const std::vector<std::string>& 
         is_comment = trim(text.substr(at + 1)).starts_with('#');
       }
       if (is_comment) continue;
-      const bool begins = at == 0 || ends_word(text[at - 1]);
+      const bool begins = (text[at] == '/' || text[at] == '~') && begins_path(text, at);
       if (text[at] == '/' && begins &&
           !(at > 0 && text[at - 1] == ':' && text.substr(at).starts_with("//"))) {
         std::size_t end = at;

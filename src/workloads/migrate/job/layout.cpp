@@ -51,7 +51,9 @@ class Planner {
       layout_.hosts = *part_.hosts;
       layout_.tasks_per_host =
           demand_.ranks_per_host.value_or(divided_up(demand_.ranks.value_or(tasks), layout_.hosts));
-      layout_.tasks = std::max(tasks, demand_.ranks.value_or(1));
+      const std::int64_t all = static_cast<std::int64_t>(layout_.hosts) * layout_.tasks_per_host;
+      if (!part_.tasks && !demand_.ranks)
+        layout_.tasks = static_cast<int>(std::min<std::int64_t>(all, 10'000'000));
     } else if (part_.is_one_host) {
       layout_.tasks_per_host = tasks;
     } else if (part_.tasks_per_host) {
