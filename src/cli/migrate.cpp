@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/migrate_objects.hpp"
 #include "cli/output/migrate_report.hpp"
 #include "cli/output/print.hpp"
 #include "cli/verbs.hpp"
@@ -32,6 +33,7 @@ constexpr std::uintmax_t kMaxMapBytes = std::uintmax_t{1} << 20U;
 
 struct MigrateOptions {
   std::string script;
+  std::vector<std::string> objects;
   std::string command;
   std::string from;
   std::string to;
@@ -179,6 +181,8 @@ int unreadable(const Error& error) {
 }
 
 int migrate_script(const MigrateOptions& options) {
+  if (!options.objects.empty())
+    return migrate_objects(options.objects, options.out, options.format == "json");
   auto settings = settings_of(options);
   if (!settings) return unreadable(settings.error());
   if (options.script.empty() && options.command.empty()) {
@@ -203,6 +207,10 @@ void add_input_options(CLI::App& verb, MigrateOptions& options) {
   verb.add_option("--command", options.command,
                   "The submit command, such as 'sbatch -N 2 train.sh'; its options win")
       ->type_name("COMMAND");
+  verb.add_option(
+          "--objects", options.objects,
+          "Instead of a script: hand-written objects of OpenShift, Dockerfiles and scripts to correct")
+      ->type_name("FILE");
   verb.add_option("--from", options.from, "Scheduler: lsf or slurm (default: by the directives)")
       ->check(CLI::IsMember({"lsf", "slurm"}));
   verb.add_option("--lsf-unit", options.lsf_unit,

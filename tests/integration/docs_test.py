@@ -13,7 +13,7 @@ import harness
 import pages
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "docs" / name for name in ("setup.md", "usage.md", "health-checks.md", "baselines.md")]
+PAGES = [ROOT / "docs" / name for name in ("setup.md", "usage.md", "health-checks.md", "baselines.md", "migrate.md")]
 ROW = re.compile(r"^\| \[`([a-z_]+\.[a-z0-9_]+)`\]\(checks/\1\.md\) \| (\w+) \| ([^|]*) \| [^|]+ \|$", re.MULTILINE)
 
 

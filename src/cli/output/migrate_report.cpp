@@ -66,20 +66,6 @@ void add_rows(std::string& out, const migrate::Migration& migration, const Table
   }
 }
 
-void add_findings(std::string& out, const migrate::Migration& migration, const TableStyle& style) {
-  if (migration.findings.empty()) return;
-  out += "\nFindings\n";
-  for (const migrate::ScriptFinding& finding : migration.findings) {
-    out += "  " + std::string(word_of(migrate::kSeverities, finding.severity)) + " " + finding.id;
-    if (!finding.lines.empty())
-      out += finding.lines.size() == 1 ? ", line " + line_list(finding.lines)
-                                       : ", lines " + line_list(finding.lines);
-    out += '\n';
-    add_wrapped(out, "    ", finding.what + ".", style.width);
-    add_wrapped(out, "    -> ", finding.cure + ".", style.width);
-  }
-}
-
 void write_layout(api::JsonWriter& json, const migrate::Layout& layout) {
   json.begin_object();
   json.integer("hosts", layout.hosts);
@@ -126,11 +112,38 @@ void write_job(api::JsonWriter& json, const migrate::Migration& migration) {
 
 }  // namespace
 
+std::string findings_text(const std::vector<migrate::ScriptFinding>& findings, const TableStyle& style) {
+  std::string out;
+  for (const migrate::ScriptFinding& finding : findings) {
+    out += "  " + std::string(word_of(migrate::kSeverities, finding.severity)) + " " + finding.id;
+    if (!finding.lines.empty())
+      out += (finding.lines.size() == 1 ? ", line " : ", lines ") + line_list(finding.lines);
+    out += '\n';
+    add_wrapped(out, "    ", finding.what + ".", style.width);
+    add_wrapped(out, "    -> ", finding.cure + ".", style.width);
+  }
+  return out;
+}
+
+void write_findings(api::JsonWriter& json, const std::vector<migrate::ScriptFinding>& findings) {
+  json.begin_list("findings");
+  for (const migrate::ScriptFinding& finding : findings) {
+    json.begin_object();
+    json.word("id", finding.id);
+    json.word("severity", word_of(migrate::kSeverities, finding.severity));
+    json.integers("lines", finding.lines);
+    json.word("what", finding.what);
+    json.word("cure", finding.cure);
+    json.end_object();
+  }
+  json.end_list();
+}
+
 std::string migrate_report_text(const migrate::Migration& migration, const TableStyle& style) {
   std::string out;
   add_job(out, migration, style);
   add_rows(out, migration, style);
-  add_findings(out, migration, style);
+  if (!migration.findings.empty()) out += "\nFindings\n" + findings_text(migration.findings, style);
   const auto decisions = std::count_if(
       migration.findings.begin(), migration.findings.end(),
       [](const migrate::ScriptFinding& finding) { return finding.severity == migrate::Severity::decision; });
@@ -156,17 +169,7 @@ std::string migrate_report_json(const migrate::Migration& migration) {
     json.end_object();
   }
   json.end_list();
-  json.begin_list("findings");
-  for (const migrate::ScriptFinding& finding : migration.findings) {
-    json.begin_object();
-    json.word("id", finding.id);
-    json.word("severity", word_of(migrate::kSeverities, finding.severity));
-    json.integers("lines", finding.lines);
-    json.word("what", finding.what);
-    json.word("cure", finding.cure);
-    json.end_object();
-  }
-  json.end_list();
+  write_findings(json, migration.findings);
   json.flag("needsDecision", migration.needs_decision);
   json.word("script", migration.script);
   json.begin_list("manifests");

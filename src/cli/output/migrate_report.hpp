@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "api/json.hpp"
 #include "cli/output/table.hpp"
 #include "workloads/migrate/migrate.hpp"
 
@@ -14,5 +16,10 @@ namespace autopilot::cli {
                                               const TableStyle& style);
 // The same as JSON, with the script and the manifests.
 [[nodiscard]] std::string migrate_report_json(const workloads::migrate::Migration& migration);
+
+// The findings alone: as text, and as a member of an open object of JSON.
+[[nodiscard]] std::string findings_text(const std::vector<workloads::migrate::ScriptFinding>& findings,
+                                        const TableStyle& style);
+void write_findings(api::JsonWriter& json, const std::vector<workloads::migrate::ScriptFinding>& findings);
 
 }  // namespace autopilot::cli
