@@ -195,14 +195,13 @@ class Migrator {
   }
 
   void choose_place(const LauncherCall* launcher, int hosts, bool is_mpi) {
-    const bool is_srun_of_mpi =
-        launcher != nullptr && launcher->kind == LauncherKind::srun && plan_.target == Target::mpijob;
     if (plan_.target == Target::mpijob)
       plan_.runs_in = RunsIn::launcher;
     else if (hosts <= 1)
       plan_.runs_in = RunsIn::one_pod;
-    else if (is_mpi || is_srun_of_mpi ||
-             (launcher == nullptr && plan_.target == Target::volcano && plan_.layouts.size() == 1))
+    else if (plan_.target == Target::pytorchjob)
+      plan_.runs_in = RunsIn::each_pod;
+    else if (is_mpi || (launcher == nullptr && plan_.target == Target::volcano && plan_.layouts.size() == 1))
       plan_.runs_in = RunsIn::launcher;
     else
       plan_.runs_in = RunsIn::each_pod;
@@ -219,6 +218,7 @@ class Migrator {
           Severity::note, "M-TARGET", 0,
           "The job has " + std::to_string(hosts) + " hosts, so that the Job is indexed: a pod for each host",
           "Nothing to do");
+    check_mpi(hosts);
     if (is_array(plan_) && hosts > 1 && target != Target::jobset)
       decide("M-TARGET",
              "An array whose elements have several hosts needs a JobSet; " + name + " runs one element",
@@ -235,10 +235,7 @@ class Migrator {
              "A JobSet cannot limit how many elements of an array run at once (" +
                  std::to_string(*plan_.job.array->throttle) + ")",
              "Limit it with a queue of Kueue, or start fewer elements");
-    const bool needs_keys =
-        plan_.runs_in == RunsIn::launcher && (target == Target::indexed || target == Target::jobset ||
-                                              target == Target::openshift || target == Target::job);
-    if (needs_keys)
+    if (needs_ssh_keys(plan_))
       decide(
           "M-SSH-KEY",
           "mpirun starts ranks over ssh, and this kind of job brings no keys; they come from the Secret " +
@@ -257,6 +254,21 @@ class Migrator {
                         " ran the script on the first host; now every pod runs it, each with its number in " +
                         (plan_.job.scheduler == Scheduler::slurm ? "SLURM_NODEID" : "AUTOPILOT_HOST_INDEX"),
                     "Let only the first pod do what must happen once, such as removing or creating files");
+  }
+
+  // Kinds of jobs whose pods cannot be reached with ssh.
+  void check_mpi(int hosts) {
+    const LauncherCall* launcher = main_launcher();
+    if (launcher == nullptr || !is_mpi_like(launcher->kind) || hosts < 2) return;
+    if (plan_.target == Target::pytorchjob)
+      findings_.add(Severity::decision, "M-TARGET", launcher->number,
+                    "A PyTorchJob starts no ssh servers, so that mpirun cannot start ranks in its pods",
+                    "Use --to mpijob or --to volcano");
+    if (plan_.target == Target::openshift)
+      findings_.add(Severity::decision, "M-TARGET", launcher->number,
+                    "mpirun needs ssh servers, which run as root; the restricted security context "
+                    "constraints refuse them",
+                    "Use --to mpijob with an image whose ssh server runs without root");
   }
 
   [[nodiscard]] std::vector<std::string> interpreter() const {

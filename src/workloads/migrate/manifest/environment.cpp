@@ -325,9 +325,7 @@ std::vector<std::pair<std::string, std::string>> stand_in_programs(const Plan& p
   programs.emplace_back("module", kModule);
   if (!plan.settings.user.empty() || plan.target == Target::openshift)
     programs.emplace_back("whoami", kWhoami);
-  const bool needs_keys =
-      plan.runs_in == RunsIn::launcher && (plan.target == Target::indexed || plan.target == Target::jobset);
-  if (needs_keys) programs.emplace_back("ssh.sh", kSsh);
+  if (needs_ssh_keys(plan)) programs.emplace_back("ssh.sh", kSsh);
   return programs;
 }
 

@@ -16,6 +16,11 @@ int hosts_of(const Plan& plan) {
   return hosts;
 }
 
+bool needs_ssh_keys(const Plan& plan) {
+  const bool brings_keys = plan.target == Target::volcano || plan.target == Target::mpijob;
+  return plan.runs_in == RunsIn::launcher && !brings_keys;
+}
+
 std::string first_host(const Plan& plan) {
   const std::string& name = plan.job.name;
   if (plan.runs_in == RunsIn::one_pod) return "localhost";

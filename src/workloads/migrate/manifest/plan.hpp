@@ -65,6 +65,9 @@ inline constexpr std::string_view kWorkerTask = "worker";
   return plan.job.array.has_value();
 }
 
+// mpirun needs keys for ssh between pods, and the controller of this kind of job brings none.
+[[nodiscard]] bool needs_ssh_keys(const Plan& plan);
+
 // The name of the first pod for other pods, and the number of this pod: as text for the script.
 [[nodiscard]] std::string first_host(const Plan& plan);
 [[nodiscard]] std::string host_index(const Plan& plan);

@@ -148,7 +148,7 @@ std::vector<Volume> volumes_of(const Plan& plan, const PodOptions& options) {
     volumes.push_back({"shm", "/dev/shm", empty_dir("Memory", plan.settings.shm), false});
   if (const auto bytes = plan.job.parts[options.part].scratch_bytes)
     volumes.push_back({"scratch", "/scratch-local", empty_dir("", memory_text(*bytes)), false});
-  if (plan.runs_in == RunsIn::launcher && (plan.target == Target::indexed || plan.target == Target::jobset)) {
+  if (needs_ssh_keys(plan)) {
     YamlNode keys = yaml_map();
     YamlNode& secret = put_map(keys, "secret");
     put(secret, "secretName", plan.job.name + "-ssh");
