@@ -157,6 +157,7 @@ int run_autopilot(int argc, char** argv) {
   add_compare(app, exit_code);
   add_backfill(app, exit_code);
   add_validations(app, exit_code);
+  add_migrate(app, exit_code);
   add_completion(app, exit_code);
   add_man(app, exit_code);
   add_version(app, exit_code);

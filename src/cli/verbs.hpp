@@ -41,6 +41,7 @@ void add_slurm(CLI::App& app, int& exit_code);
 void add_learn(CLI::App& app, int& exit_code);
 void add_history(CLI::App& app, int& exit_code);
 void add_nodes(CLI::App& app, int& exit_code);
+void add_migrate(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_backfill(CLI::App& app, int& exit_code);

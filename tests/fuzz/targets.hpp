@@ -115,6 +115,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace machine_kind_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace migrate_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace module_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -199,6 +202,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"launch_fuzz", launch_fuzz::run},
     FuzzTarget{"learned_version_fuzz", learned_version_fuzz::run},
     FuzzTarget{"machine_kind_fuzz", machine_kind_fuzz::run},
+    FuzzTarget{"migrate_fuzz", migrate_fuzz::run},
     FuzzTarget{"module_fuzz", module_fuzz::run},
     FuzzTarget{"nccl_report_fuzz", nccl_report_fuzz::run},
     FuzzTarget{"node_report_fuzz", node_report_fuzz::run},

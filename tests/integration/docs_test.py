@@ -16,7 +16,7 @@ import pages
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 CHECKS = DOCS / "health-checks.md"
-MACHINE = [DOCS / name for name in ("start/one-machine.md", "start/simulated.md", "usage.md", "health-checks.md", "baselines.md")]
+MACHINE = [DOCS / name for name in ("start/one-machine.md", "start/simulated.md", "usage.md", "health-checks.md", "baselines.md", "migrate.md")]
 PAGES = [*MACHINE, DOCS / "start" / "kubernetes.md", DOCS / "start" / "slurm.md"]
 ROW = re.compile(r"^\| \[`([a-z_]+\.[a-z0-9_]+)`\]\(checks/\1\.md\) \| (\w+) \| ([^|]*) \| [^|]+ \|$", re.MULTILINE)
 
