@@ -376,7 +376,7 @@ class KubectlPluginTest(unittest.TestCase):
 
     def test_kubectl_is_told_what_may_stand_there(self):
         for words, expected in ((("no",), ["nodes", ":4"]), (("nodes", "--cont"), ["--context", ":4"]),
-                                (("nodes", "-o", "y"), ["yaml", ":4"]), (("explain", "host.clo"), ["host.clock", ":4"]),
+                                (("nodes", "-o", "y"), ["yaml", ":4"]), (("explain", "host.clock.o"), ["host.clock.offset", ":4"]),
                                 (("nodes", "--kubeconfig", ""), [":0"]), (("status", "x", "--names"), ["--namespace", ":4"]),
                                 ((), None)):
             with self.subTest(words):
