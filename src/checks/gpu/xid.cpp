@@ -36,10 +36,12 @@ constexpr std::string_view kListening = "driver_events.readable";
 constexpr std::array<std::string_view, 5> kRulesAtLoad = {
     "gpu.off_bus_at_load", "gpu.unsupported", "gpu.bar_invalid", "gpu.probe_failed", "gpu.probes_failed"};
 constexpr Duration kLoading = 1min;
-// A record raises findings for this time; afterwards only its clear rule matters. The window is longer,
-// because jobs that reach the same faulty unit may be hours apart, and the first run after a start reads the
-// records of the night.
+// A record raises findings for this time; afterwards only its clear rule matters. The window is longer: the
+// first run after a start reads all records since the boot, because a fault lasts until a reset.
 constexpr Duration kRecent = 1h;
+constexpr Duration kSinceBoot = 24h * 365;
+// Jobs that reach the same faulty unit may be hours apart.
+constexpr Duration kRepeats = 24h;
 // Attribute of a record that was already old when it was read, and the reason of its finding.
 constexpr std::string_view kReadLate = "readLate";
 constexpr std::string_view kEarlier = "gpu_fault_earlier";
@@ -159,6 +161,7 @@ class Judgement {
     }
     forget_consequences();
     Findings result = findings();
+    std::erase_if(xids_, [&](const Observation* xid) { return input_.now.mono - xid->time.mono > kRepeats; });
     for (const RepeatedFault& fault : repeated_faults(input_.facts, xids_))
       if (is_recent(*fault.last)) result.push_back(to_finding(fault));
     return result;
@@ -430,7 +433,7 @@ const Check kGpuXid = {
              .tags = {"gpu", "kernel_log", "passive"},
              .period = std::chrono::seconds{30},
              .deadline = std::chrono::seconds{5},
-             .window = std::chrono::hours{24},
+             .window = gpu_xid::kSinceBoot,
              .cost = Cost::cheap,
              .witnesses = {"/dev/kmsg", "syslog", std::string(kNvmlEvents)},
              .rights = {"CAP_SYSLOG"},

@@ -256,6 +256,24 @@ TEST_F(GpuXidTest, jobs_that_meet_one_place_hours_apart_are_a_suspicion_too) {
   EXPECT_THAT(look(), IsEmpty()) << "no news: from here on its clear rule counts";
 }
 
+TEST_F(GpuXidTest, days_later_in_the_same_boot_a_fault_that_no_reset_ended_is_reported) {
+  xid("48, pid=1, name=x, DBE (double bit error) ECC Error");
+  xid("31, pid=1, name=train, Ch 00000010, intr 10000000. MMU Fault");
+  clock_.advance(50h);
+  const auto expected =
+      ElementsAre(IsFinding(kGpu, "gpu_fault_earlier", Health::degraded, Action::drain_then_reset_gpu));
+  EXPECT_THAT(look(), expected);
+  EXPECT_THAT(look(), expected);
+}
+
+TEST_F(GpuXidTest, programs_that_meet_one_place_days_apart_are_no_suspicion) {
+  xid("31, pid=1, name=train, Ch 00000010, intr 10000000. MMU Fault");
+  EXPECT_THAT(look(), IsEmpty());
+  clock_.advance(25h);
+  xid("31, pid=2, name=serve, Ch 00000010, intr 10000000. MMU Fault");
+  EXPECT_THAT(look(), IsEmpty());
+}
+
 TEST_F(GpuXidTest, who_looks_hours_later_is_told_of_what_no_reset_ended) {
   xid("48, pid=1, name=x, DBE (double bit error) ECC Error");
   xid("109, pid=1, name=x, Ch 00000010, errorString CTX SWITCH TIMEOUT");
