@@ -5,8 +5,14 @@
 #include <variant>
 
 #include "jobs/decision/fusion.hpp"
+#include "learning/values/labels.hpp"
 
 namespace autopilot::api {
+namespace {
+
+constexpr double kAccusesFrom = 0.5;
+
+}  // namespace
 
 std::vector<learning::SignalInUse> shipped_signals() {
   std::vector<learning::SignalInUse> signals;
@@ -42,6 +48,31 @@ std::vector<learning::LabelledFault> faults_of(const jobs::Labels& labels) {
   for (const jobs::FaultLabel& fault : labels.faults)
     if (!fault.node.empty()) faults.push_back({fault.node, fault.onset, fault.end});
   return faults;
+}
+
+learning::SignalReplay replay_of(const jobs::Score& score) {
+  return {.faults = score.faults,
+          .detected = score.detected,
+          .false_findings = score.false_findings,
+          .false_accusations = score.false_accusations.events};
+}
+
+learning::SignalJudgement judge_findings(const std::vector<learning::SignalFinding>& findings,
+                                         const jobs::SignalWeights* weights) {
+  const double prior = weights == nullptr ? jobs::kPrior : weights->prior.value_or(jobs::kPrior);
+  learning::SignalJudgement judgement;
+  for (const learning::SignalFinding& finding : findings) {
+    std::vector<jobs::Evidence> evidence;
+    for (const std::string& signal : finding.signals)
+      evidence.push_back(jobs::make_evidence(signal, "", finding.time));
+    const double probability = jobs::fuse(prior, evidence, jobs::FusionRule::families, weights).probability;
+    const bool accuses = probability >= kAccusesFrom;
+    const bool is_settled = finding.trust >= learning::kLeastTrust;
+    if (accuses) ++judgement.accusing;
+    if (is_settled && accuses && finding.answer == learning::LabelAnswer::healthy) ++judgement.wrong;
+    if (is_settled && !accuses && finding.answer == learning::LabelAnswer::faulty) ++judgement.missed;
+  }
+  return judgement;
 }
 
 Result<jobs::SignalWeightsPtr> weights_of(const learning::Version& version) {

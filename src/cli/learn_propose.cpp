@@ -190,7 +190,8 @@ int propose(const ProposeOptions& options) {
                           store_words(options.files, *files),
                           is_saved,
                           learned->input.measurements.size(),
-                          learned->too_old};
+                          learned->too_old,
+                          !files->histories.empty()};
   if (options.format == OutputFormat::table)
     std::cout << render_proposals(view, terminal_style());
   else

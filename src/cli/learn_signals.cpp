@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/learn_signals.hpp"
 
-#include <algorithm>
-#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "api/learned_signals.hpp"
 #include "cli/job_folder.hpp"
 #include "cli/job_replay.hpp"
-#include "jobs/decision/fusion.hpp"
 #include "jobs/scoring/score.hpp"
+#include "learning/signals/signal_replay.hpp"
 
 namespace autopilot::cli {
 namespace {
-
-constexpr double kAccusesFrom = 0.5;
 
 struct FolderRun {
   jobs::Labels labels;
@@ -51,49 +48,41 @@ std::string prefix_of(const FolderRun& run, const std::string& folder) {
   return run.is_simulated ? folder + "/" : std::string();
 }
 
-struct FolderScores {
-  double faults = 0, detected = 0, wrong = 0;
-  std::uint64_t accusations = 0;
-  std::size_t findings = 0;
-
-  [[nodiscard]] double f1() const {
-    const double all = faults + detected + wrong;
-    return all == 0 ? 1 : 2 * detected / all;
-  }
-};
-
-Result<FolderScores> score_folders(const std::vector<std::string>& folders,
-                                   const jobs::SignalWeightsPtr& weights) {
-  FolderScores sum;
+Result<learning::SignalReplay> replay_folders(const std::vector<std::string>& folders,
+                                              const jobs::SignalWeightsPtr& weights) {
+  learning::SignalReplay sum;
   for (const std::string& folder : folders) {
     const FolderRun run = TRY(run_folder(folder, weights, false));
-    const jobs::Score score = jobs::score(run.labels, run.log);
-    sum.faults += static_cast<double>(score.faults);
-    sum.detected += static_cast<double>(score.detected);
-    sum.wrong += static_cast<double>(score.false_findings);
-    sum.accusations += score.false_accusations.events;
-    sum.findings += score.detected + score.false_findings;
+    sum += api::replay_of(jobs::score(run.labels, run.log));
   }
   return sum;
 }
 
-std::string numbers_of(const FolderScores& scores) {
-  return std::to_string(scores.f1()) + " and " + std::to_string(scores.accusations);
+Result<jobs::SignalWeightsPtr> weights_in_use(std::span<const learning::Version> versions) {
+  const learning::Version* used =
+      learning::in_use(versions, learning::ProposalKind::signals, learning::kSignalsSubject, "");
+  if (used == nullptr) return jobs::SignalWeightsPtr{};
+  return api::weights_of(*used);
 }
 
-// How many findings of history reach the probability from which they accuse.
-std::size_t accusing(const std::vector<learning::SignalFinding>& findings,
-                     const jobs::SignalWeights* weights) {
-  std::size_t count = 0;
-  for (const learning::SignalFinding& finding : findings) {
-    std::vector<jobs::Evidence> evidence;
-    for (const std::string& signal : finding.signals)
-      evidence.push_back(jobs::make_evidence(signal, "", finding.time));
-    const double prior = weights == nullptr ? jobs::kPrior : weights->prior.value_or(jobs::kPrior);
-    const double probability = jobs::fuse(prior, evidence, jobs::FusionRule::families, weights).probability;
-    if (probability >= kAccusesFrom) ++count;
+// Replays the proposal on what it was learned from, and takes it back if anything is worse.
+Status try_proposal(const learning::SignalInput& input, const std::vector<std::string>& folders,
+                    learning::SignalOutcome& found) {
+  const jobs::SignalWeightsPtr used = TRY(weights_in_use(input.versions));
+  const jobs::SignalWeightsPtr proposed = TRY(api::weights_of(*found.proposal));
+  const learning::SignalJudgement before = api::judge_findings(input.findings, used.get());
+  const learning::SignalJudgement after = api::judge_findings(input.findings, proposed.get());
+  found.proposal->proposal.replay = {input.findings.size(), before.accusing, after.accusing};
+  std::optional<std::string> worse = learning::what_is_worse(before, after);
+  if (!worse && !folders.empty()) {
+    const learning::SignalReplay with_used = TRY(replay_folders(folders, used));
+    const learning::SignalReplay with_proposed = TRY(replay_folders(folders, proposed));
+    found.proposal->proposal.replay = {with_used.faults, with_used.detected + with_used.false_findings,
+                                       with_proposed.detected + with_proposed.false_findings};
+    worse = learning::what_is_worse(with_used, with_proposed);
   }
-  return count;
+  learning::withhold(found, worse);
+  return {};
 }
 
 }  // namespace
@@ -127,29 +116,17 @@ void add_findings(learning::SignalInput& input, const learning::ReportRecords& r
 
 Status add_signal_proposal(const learning::SignalInput& input, const std::vector<std::string>& folders,
                            learning::LearnOutcome& outcome) {
-  if (input.findings.empty() && input.scores.empty()) return {};
+  if (folders.empty() && input.findings.empty()) return {};
   learning::SignalOutcome found = learning::propose_signals(input);
+  if (found.proposal) TRY_STATUS(try_proposal(input, folders, found));
   for (std::string& why : found.refused)
     outcome.refused.push_back({std::string(learning::kSignalsSubject), std::move(why)});
-  if (!found.proposal) return {};
-  const jobs::SignalWeightsPtr weights = TRY(api::weights_of(*found.proposal));
-  learning::ProposalReplay& replay = found.proposal->proposal.replay;
-  if (folders.empty()) {
-    replay = {input.findings.size(), accusing(input.findings, nullptr),
-              accusing(input.findings, weights.get())};
-  } else {
-    const FolderScores before = TRY(score_folders(folders, nullptr));
-    const FolderScores after = TRY(score_folders(folders, weights));
-    if (after.f1() < before.f1() || after.accusations > before.accusations) {
-      outcome.refused.push_back({std::string(learning::kSignalsSubject),
-                                 "on the folders themselves, F1 and false accusations are " +
-                                     numbers_of(after) + " with what was learned, and " + numbers_of(before) +
-                                     " without it"});
-      return {};
-    }
-    replay = {static_cast<std::size_t>(before.faults), before.findings, after.findings};
-  }
-  outcome.proposals.push_back(*std::move(found.proposal));
+  for (std::string& what : found.unchanged)
+    outcome.unchanged.push_back(std::move(what));
+  if (!folders.empty() && input.scores.empty())
+    outcome.refused.push_back({std::string(learning::kSignalsSubject),
+                               "margins of signals: the folders have no GPUs to compare for half an hour"});
+  if (found.proposal) outcome.proposals.push_back(*std::move(found.proposal));
   return {};
 }
 

@@ -21,9 +21,9 @@ namespace autopilot::cli {
 // Adds what history knows about findings.
 void add_findings(learning::SignalInput& input, const learning::ReportRecords& records);
 
-// Adds the proposal, or why there is none. A proposal is replayed on the folders and refused if F1 falls or
-// if there are more false accusations than without it; without folders, the findings of history are weighed
-// again.
+// Adds the proposal, or why there is none; nothing without folders and findings. All findings are weighed
+// again, and the folders replayed. The proposal is refused if more labels contradict it than the values in
+// use, if F1 falls, or if there are more false accusations.
 [[nodiscard]] Status add_signal_proposal(const learning::SignalInput& input,
                                          const std::vector<std::string>& folders,
                                          learning::LearnOutcome& outcome);

@@ -2,138 +2,18 @@
 #include "jobs/engine.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
+
+#include "tests/support/jobs/engine_job.hpp"
 
 namespace autopilot::jobs::engine_test {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr WallTime kStart{std::chrono::hours(500000)};
-constexpr int kNodes = 4;
-constexpr int kGpus = 8;
-constexpr double kStep = 5;
-
-std::string node_name(int node) {
-  return "n" + std::to_string(node);
-}
-
-// A training job on four nodes, with a little noise that is equal in each run.
-class Job {
- public:
-  // Changes the window of a node before the engine gets it.
-  using Change = std::function<void(int node, WindowRecord& window)>;
-
-  explicit Job(EngineOptions options = {}, bool has_gpus = true) : engine_(options), has_gpus_(has_gpus) {
-    for (int node = 0; node < kNodes; ++node) {
-      NodeRecord record;
-      record.time = kStart;
-      record.node = node_name(node);
-      record.gpus = kGpus;
-      record.idle_w = 90;
-      record.spin_w = 230;
-      record.busy_w = 640;
-      engine_.add(record);
-    }
-    start(1);
-  }
-
-  void start(int attempt) {
-    JobRecord job;
-    job.time = now_;
-    job.job = "a";
-    job.attempt = attempt;
-    job.watchdog = std::chrono::minutes(30);
-    for (int rank = 0; rank < kNodes * kGpus; ++rank)
-      job.ranks.push_back({.rank = rank,
-                           .node = node_name(rank / kGpus),
-                           .gpu = has_gpus_ ? std::optional(rank % kGpus) : std::nullopt,
-                           .role = "dp"});
-    engine_.add(job);
-  }
-
-  // has_steps: steps end; otherwise the job makes no progress.
-  void run(int minutes, bool has_steps, const Change& change = {}) {
-    for (int slot = 0; slot < 6 * minutes; ++slot) {
-      for (int node = 0; node < kNodes; ++node) {
-        WindowRecord window = window_of(node);
-        if (change) change(node, window);
-        engine_.add(window);
-      }
-      now_ += std::chrono::seconds(10);
-      for (int step = 0; step < 2 && has_steps; ++step)
-        engine_.add(StepRecord{.time = now_ - std::chrono::seconds(5 - 5 * step),
-                               .job = "a",
-                               .step = ++step_,
-                               .step_s = step_s_ * noise()});
-      engine_.advance(now_);
-      for (JobFinding& finding : engine_.take())
-        findings_.push_back(std::move(finding));
-    }
-  }
-
-  void slow_down(double factor) { step_s_ *= factor; }
-
-  Engine& engine() { return engine_; }
-  WallTime now() const { return now_; }
-  const std::vector<JobFinding>& findings() const { return findings_; }
-  JobState state() const { return engine_.jobs().at(0); }
-
- private:
-  WindowRecord window_of(int node) {
-    WindowRecord window;
-    window.time = now_ + std::chrono::seconds(10);
-    window.length = std::chrono::seconds(10);
-    window.node = node_name(node);
-    Column power{Metric::gpu_power_w, {}}, clock{Metric::gpu_sm_clock_mhz, {}}, util{Metric::gpu_util, {}},
-        tensor{Metric::gpu_tensor, {}}, nvlink{Metric::gpu_nvlink_bytes_s, {}},
-        stopped{Metric::process_stopped, {}}, cpu{Metric::process_cpu, {}};
-    for (int gpu = 0; gpu < kGpus; ++gpu) {
-      window.gpus.push_back(gpu);
-      window.processes.push_back({"a", node * kGpus + gpu});
-      power.values.push_back(static_cast<float>(600 * noise()));
-      clock.values.push_back(static_cast<float>(1750 * noise()));
-      util.values.push_back(0.99F);
-      tensor.values.push_back(static_cast<float>(0.4 * noise()));
-      nvlink.values.push_back(static_cast<float>(1e11 * noise()));
-      stopped.values.push_back(0);
-      cpu.values.push_back(static_cast<float>(noise()));
-    }
-    const Column storage{Metric::host_storage_read_bytes_s, {static_cast<float>(1e6 * noise())}};
-    window.columns = {stopped, cpu, storage};
-    if (has_gpus_)
-      window.columns.insert(window.columns.end(), {power, clock, util, tensor, nvlink});
-    else
-      window.gpus.clear();
-    return window;
-  }
-
-  // 1 +- 1 %
-  double noise() {
-    seed_ = seed_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return 1 + 0.02 * (static_cast<double>(seed_ >> 40) / static_cast<double>(1ULL << 24) - 0.5);
-  }
-
-  Engine engine_;
-  bool has_gpus_;
-  WallTime now_ = kStart;
-  std::int64_t step_ = 0;
-  double step_s_ = kStep;
-  std::uint64_t seed_ = 7;
-  std::vector<JobFinding> findings_;
-};
-
-std::vector<float>& column(WindowRecord& window, Metric metric) {
-  for (Column& held : window.columns)
-    if (held.metric == metric) return held.values;
-  window.columns.push_back({metric, std::vector<float>(window.gpus.size(), kMissing)});
-  return window.columns.back().values;
-}
 
 // GPUs that wait in a collective: busy for NVML, and nothing is computed.
 void spin(WindowRecord& window) {
@@ -416,67 +296,6 @@ TEST(Engine, a_jump_of_time_is_caught_up_within_bounds) {
   job.run(30, true);
   job.engine().advance(job.now() + std::chrono::hours(24 * 365));
   EXPECT_NE(job.state().health, JobHealth::hung);
-}
-
-// A GPU that is 4 % slower than its peers: less than the margin that ships.
-std::vector<JobFinding> findings_of_small_loss(const SignalWeightsPtr& weights) {
-  Job job;
-  job.engine().set_weights(weights);
-  const auto slower = [](int node, WindowRecord& window) {
-    if (node == 1) column(window, Metric::gpu_sm_clock_mhz)[3] = 1680;
-  };
-  job.run(40, true);
-  job.run(25, true, slower);
-  return job.findings();
-}
-
-TEST(EngineWeights, a_learned_margin_finds_a_smaller_loss_and_the_finding_states_its_version) {
-  EXPECT_THAT(findings_of_small_loss(nullptr), IsEmpty());
-  const auto learned = std::make_shared<SignalWeights>();
-  learned->version = "3f2a91";
-  learned->margins = {{"sm_clock_low", 0.5}};
-  const std::vector<JobFinding> found = findings_of_small_loss(learned);
-  ASSERT_FALSE(found.empty());
-  EXPECT_EQ(to_string(found[0].culprit), "GPU 3 of n1");
-  EXPECT_EQ(found[0].weights, "3f2a91");
-}
-
-TEST(EngineWeights, without_a_learned_value_all_findings_are_the_same) {
-  const auto run = [](const SignalWeightsPtr& weights, bool collects_scores) {
-    Job job(EngineOptions{.collects_scores = collects_scores});
-    job.engine().set_weights(weights);
-    job.run(40, true);
-    job.run(20, true, [](int node, WindowRecord& window) {
-      if (node == 2) column(window, Metric::gpu_sm_clock_mhz)[5] = 1400;
-    });
-    return job.findings();
-  };
-  const auto none = std::make_shared<SignalWeights>();
-  none->version = "v";
-  const std::vector<JobFinding> shipped = run(nullptr, false);
-  const std::vector<JobFinding> learned = run(none, true);
-  ASSERT_FALSE(shipped.empty());
-  ASSERT_EQ(learned.size(), shipped.size());
-  for (std::size_t i = 0; i < shipped.size(); ++i) {
-    EXPECT_EQ(learned[i].id, shipped[i].id);
-    EXPECT_EQ(learned[i].probability, shipped[i].probability);
-    EXPECT_EQ(learned[i].detected, shipped[i].detected);
-    EXPECT_EQ(learned[i].summary, shipped[i].summary);
-    EXPECT_EQ(shipped[i].weights, "");
-  }
-}
-
-TEST(EngineScores, are_collected_on_request_for_each_node_and_half_hour) {
-  Job job(EngineOptions{.collects_scores = true});
-  job.run(95, true);
-  const std::vector<PeerScore> scores = job.engine().take_scores();
-  const auto clocks = std::ranges::count(scores, "sm_clock_low", &PeerScore::signal);
-  EXPECT_GE(clocks, 2 * kNodes);
-  for (const PeerScore& score : scores)
-    EXPECT_LT(score.margins, 1) << score.signal;
-  Job without;
-  without.run(95, true);
-  EXPECT_TRUE(without.engine().take_scores().empty());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ from table import Table, record  # noqa: E402
 
 TITLE = "Post-flight learning on simulated fleets"
 FIRST_SEED = 1001  # tuning used seeds below
-SIGNAL_SEEDS = (1501, 1520)  # judged; learned from seeds below 400
+SIGNAL_SEEDS = (1601, 1620)  # judged; learned from seeds below 400
 RULES = {
     "no_repeats": "the baseline without repeated measurements",
     "mean_5": "mean of the nodes, 5 % below (as SuperBench)",

@@ -64,30 +64,34 @@ Result<SeedRun> run_seed(const SignalPlan& plan, std::uint64_t seed, const jobs:
   return run;
 }
 
+struct Training {
+  SignalInput input;
+  SignalReplay shipped;  // the values that ship, on the same seeds
+};
+
 // Names are the same in each seed: a node of another seed is another machine.
-SignalInput read_training(const SignalPlan& plan, Result<void>& outcome) {
-  SignalInput input{.signals = api::shipped_signals(), .prior = api::shipped_prior()};
-  for (std::uint64_t seed = plan.first_fit; seed <= plan.last_fit && outcome; ++seed) {
-    auto run = run_seed(plan, seed, nullptr, true);
-    if (!run) {
-      outcome = fail(std::move(run.error()));
-      break;
-    }
+Result<Training> read_training(const SignalPlan& plan) {
+  Training training;
+  SignalInput& input = training.input;
+  input = {.signals = api::shipped_signals(), .prior = api::shipped_prior()};
+  for (std::uint64_t seed = plan.first_fit; seed <= plan.last_fit; ++seed) {
+    SeedRun run = TRY(run_seed(plan, seed, nullptr, true));
+    training.shipped += api::replay_of(jobs::score(run.labels, run.log));
     const std::string prefix = std::to_string(seed) + "/";
-    for (SignalFinding& finding : api::signal_findings(jobs::label_findings(run->labels, run->log))) {
+    for (SignalFinding& finding : api::signal_findings(jobs::label_findings(run.labels, run.log))) {
       finding.finding = prefix + finding.finding;
       finding.place = prefix + finding.place;
       input.findings.push_back(std::move(finding));
     }
-    for (jobs::PeerScore& score : run->scores)
+    for (jobs::PeerScore& score : run.scores)
       score.node = prefix + score.node;
-    api::add_scores(input.scores, run->scores);
-    for (LabelledFault& fault : api::faults_of(run->labels)) {
+    api::add_scores(input.scores, run.scores);
+    for (LabelledFault& fault : api::faults_of(run.labels)) {
       fault.place = prefix + fault.place;
       input.faults.push_back(std::move(fault));
     }
   }
-  return input;
+  return training;
 }
 
 // Labels of people, of which 40 % are the opposite.
@@ -104,6 +108,23 @@ SignalInput poisoned(SignalInput input) {
 Result<jobs::SignalWeightsPtr> weights_in(const std::optional<Version>& proposal) {
   if (!proposal) return jobs::SignalWeightsPtr{};
   return api::weights_of(*proposal);
+}
+
+// As `autopilot learn propose`: a proposal that is worse on what it was learned from is not made.
+Result<SignalOutcome> propose(const SignalPlan& plan, const SignalInput& input, const SignalReplay& shipped) {
+  SignalOutcome outcome = propose_signals(input);
+  const jobs::SignalWeightsPtr weights = TRY(weights_in(outcome.proposal));
+  if (!weights) return outcome;
+  withhold(outcome, what_is_worse(api::judge_findings(input.findings, nullptr),
+                                  api::judge_findings(input.findings, weights.get())));
+  if (!outcome.proposal) return outcome;
+  SignalReplay proposed;
+  for (std::uint64_t seed = plan.first_fit; seed <= plan.last_fit; ++seed) {
+    const SeedRun run = TRY(run_seed(plan, seed, weights, false));
+    proposed += api::replay_of(jobs::score(run.labels, run.log));
+  }
+  withhold(outcome, what_is_worse(shipped, proposed));
+  return outcome;
 }
 
 Result<SignalArm> judge(const SignalPlan& plan, std::string name, const jobs::SignalWeightsPtr& weights) {
@@ -158,9 +179,8 @@ double SignalArm::f1() const {
 
 Result<SignalComparison> compare_signals(const SignalPlan& plan) {
   SignalComparison comparison{.plan = plan};
-  Result<void> outcome;
-  const SignalInput input = read_training(plan, outcome);
-  TRY_STATUS(outcome);
+  const Training training = TRY(read_training(plan));
+  const SignalInput& input = training.input;
   comparison.labelled = input.findings.size();
   for (const SignalFinding& finding : input.findings)
     comparison.wrong += finding.answer == LabelAnswer::healthy ? 1 : 0;
@@ -174,14 +194,15 @@ Result<SignalComparison> compare_signals(const SignalPlan& plan) {
   };
   SignalInput only_weights = input;
   only_weights.scores.clear();
-  const SignalOutcome on = propose_signals(input);
-  const SignalOutcome wrong = propose_signals(poisoned(input));
+  const SignalOutcome on = TRY(propose(plan, input, training.shipped));
+  const SignalOutcome of_weights = TRY(propose(plan, only_weights, training.shipped));
+  const SignalOutcome wrong = TRY(propose(plan, poisoned(input), training.shipped));
   comparison.learned = sentence(on);
   comparison.poisoned = sentence(wrong);
   comparison.arms.push_back(TRY(judge(plan, "off", nullptr)));
   std::vector<std::string> judged{"no change"};  // what each arm uses
   for (const auto& [name, proposal] : {std::pair<std::string, std::optional<Version>>{"on", on.proposal},
-                                       {"only weights", propose_signals(only_weights).proposal},
+                                       {"only weights", of_weights.proposal},
                                        {"40 % wrong labels", wrong.proposal}}) {
     const std::string used = proposal ? proposal->proposal.to : "no change";
     const auto same = std::ranges::find(judged, used);

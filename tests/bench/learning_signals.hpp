@@ -30,7 +30,7 @@ struct SignalArm {
 
 struct SignalPlan {
   std::uint64_t first_fit = 301, last_fit = 320;
-  std::uint64_t first_judged = 1501, last_judged = 1520;
+  std::uint64_t first_judged = 1601, last_judged = 1620;
   double hours = 12;
   int nodes = 16;
   double faults_per_1000_node_days = 1200;

@@ -89,6 +89,7 @@ void add_version(VersionPage& page, const VersionView& view, const std::string& 
 }
 
 std::string nothing_proposed(const ProposedView& view) {
+  if (!view.is_history_read) return "No proposal from the folders of --signals.";
   if (view.measurements + view.too_old == 0)
     return "No proposal: there is no measurement yet; see docs/validation.md.";
   std::string text = "No proposal from the records until " + minute_text(view.newest) + " UTC.";

@@ -29,6 +29,7 @@ struct ProposedView {
   bool is_saved = false;         // else a proposal without a step has no next command
   std::size_t measurements = 0;  // that are used
   std::size_t too_old = 0;       // measurements that --since leaves out
+  bool is_history_read = true;   // else the folders of --signals alone
 };
 [[nodiscard]] std::string render_proposals(const ProposedView& view, const TableStyle& style);
 [[nodiscard]] std::string proposals_json(const ProposedView& view);

@@ -84,6 +84,18 @@ TEST(LearnedTables, say_why_there_is_no_proposal) {
   EXPECT_NE(render_proposals(view, {.width = 200}).find("leaves out 3 older"), std::string::npos);
 }
 
+TEST(LearnedTables, say_what_is_missing_in_folders_of_signals) {
+  learning::LearnOutcome outcome;
+  outcome.refused = {{"signals of findings about jobs", "margins of signals: there are scores of 4 nodes"}};
+  outcome.unchanged = {"weights of signals"};
+  const ProposedView view{.outcome = outcome, .versions = {}, .notes = {}, .is_history_read = false};
+  const std::string text = render_proposals(view, {});
+  EXPECT_NE(text.find("No proposal from the folders of --signals."), std::string::npos) << text;
+  EXPECT_NE(text.find("scores of 4 nodes"), std::string::npos) << text;
+  EXPECT_NE(text.find("still fits: weights of signals"), std::string::npos) << text;
+  EXPECT_EQ(text.find("measurement"), std::string::npos) << text;
+}
+
 TEST(LearnedTables, compare_with_the_version_in_use_or_the_catalog) {
   const learning::Version version = shown_version();
   EXPECT_EQ(value_before(version, {}), 0.6);

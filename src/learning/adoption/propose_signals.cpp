@@ -15,6 +15,10 @@ namespace autopilot::learning {
 namespace {
 
 constexpr Duration kAfterFinding = std::chrono::days(2);
+// A margin hides faults, so feedback of people never raises one.
+constexpr double kTrustOfTests = 0.9;
+constexpr std::string_view kWeightsPart = "weights of signals";
+constexpr std::string_view kMarginsPart = "margins of signals";
 
 std::string short_number(double value) {
   std::array<char, 32> text{};
@@ -22,12 +26,12 @@ std::string short_number(double value) {
   return text.data();
 }
 
-// Signals of findings that labels refute.
+// Signals of findings that tests or diagnoses refute.
 std::set<std::string> refuted_signals(std::span<const SignalFinding> findings) {
   constexpr int kLeastRefuted = 3;
   std::map<std::string, int> counts;
   for (const SignalFinding& one : findings) {
-    if (one.answer != LabelAnswer::healthy || one.trust < kLeastTrust) continue;
+    if (one.answer != LabelAnswer::healthy || one.trust < kTrustOfTests) continue;
     for (const std::string& signal : std::set<std::string>(one.signals.begin(), one.signals.end()))
       ++counts[signal];
   }
@@ -59,6 +63,32 @@ ProposalBasis basis_of_signals(const SignalInput& input, const LearnedSignals& l
     for (const Score& score : input.scores.at(margin.signal))
       basis.add(score.place, score.time);
   return basis.basis;
+}
+
+std::string refusal(std::string_view part, const std::string& why) {
+  return std::string(part) + ": " + why;
+}
+
+void add_margins(const SignalInput& input, LearnedSignals& learned, SignalOutcome& outcome) {
+  auto fit =
+      learn_margins(input.scores, input.faults, refuted_signals(input.findings), input.findings_budget);
+  if (!fit) {
+    outcome.refused.push_back(refusal(kMarginsPart, fit.error().what));
+  } else if (fit->nodes < kLeastScoredNodes) {
+    outcome.refused.push_back(refusal(kMarginsPart, "there are scores of " + std::to_string(fit->nodes) +
+                                                        " nodes; a margin needs " +
+                                                        std::to_string(kLeastScoredNodes)));
+  } else {
+    if (fit->margins.empty()) outcome.unchanged.emplace_back(kMarginsPart);
+    learned.margins = std::move(fit->margins);
+  }
+}
+
+void add_return_to_shipped(const Version& used, SignalOutcome& outcome) {
+  outcome.unchanged.clear();
+  outcome.refused.push_back(
+      "what is learned equals the values that ship. Return to them with: autopilot learn revert " +
+      used.proposal.id);
 }
 
 bool is_test_that_failed(const Validation& validation, const Fault& fault) {
@@ -96,22 +126,32 @@ std::string words_of(const LearnedSignals& learned) {
 SignalOutcome propose_signals(const SignalInput& input) {
   SignalOutcome outcome;
   LearnedSignals learned;
-  if (auto weights = learn_weights(input.signals, input.prior, input.findings))
+  auto weights = learn_weights(input.signals, input.prior, input.findings);
+  const bool is_contradicted = !weights && weights.error().code == Errc::conflict;
+  if (weights) {
     learned = *std::move(weights);
-  else
-    outcome.refused.push_back("weights of signals: " + weights.error().what);
-  if (!input.scores.empty()) {
-    auto margins =
-        learn_margins(input.scores, input.faults, refuted_signals(input.findings), input.findings_budget);
-    if (margins)
-      learned.margins = std::move(margins->margins);
-    else
-      outcome.refused.push_back("margins of signals: " + margins.error().what);
+    if (learned.is_empty()) outcome.unchanged.emplace_back(kWeightsPart);
+  } else {
+    outcome.refused.push_back(refusal(kWeightsPart, weights.error().what));
   }
+  if (is_contradicted && !input.scores.empty())
+    outcome.refused.push_back(
+        refusal(kMarginsPart,
+                "they stay, because the labels of the findings contradict each other or the "
+                "evidence"));
+  else if (!input.scores.empty())
+    add_margins(input, learned, outcome);
   const Version* used = in_use(input.versions, ProposalKind::signals, kSignalsSubject, "");
   const auto* before = used == nullptr ? nullptr : std::get_if<LearnedSignals>(&used->learned);
-  const bool is_same = before != nullptr ? words_of(*before) == words_of(learned) : learned.is_empty();
-  if (is_same || learned.is_empty()) return outcome;
+  if (learned.is_empty()) {
+    if (before != nullptr && !outcome.unchanged.empty()) add_return_to_shipped(*used, outcome);
+    return outcome;
+  }
+  outcome.unchanged.clear();
+  if (before != nullptr && words_of(*before) == words_of(learned)) {
+    outcome.unchanged.emplace_back(kSignalsSubject);
+    return outcome;
+  }
   const std::uint32_t from = used == nullptr ? 0 : used->proposal.to_version;
   Proposal draft{.kind = ProposalKind::signals,
                  .subject = std::string(kSignalsSubject),
@@ -124,6 +164,12 @@ SignalOutcome propose_signals(const SignalInput& input) {
   const WallTime created = draft.basis.last;
   outcome.proposal = Version{make_proposal(std::move(draft), created), std::move(learned), {}};
   return outcome;
+}
+
+void withhold(SignalOutcome& outcome, const std::optional<std::string>& worse) {
+  if (!worse || !outcome.proposal) return;
+  outcome.proposal.reset();
+  outcome.refused.push_back(*worse);
 }
 
 std::vector<SignalFinding> findings_of_history(std::span<const Fault> faults, std::span<const Label> labels,
@@ -154,7 +200,8 @@ std::vector<SignalFinding> findings_of_history(std::span<const Fault> faults, st
                         .time = known->time,
                         .signals = words_in(fault.signals),
                         .answer = known->answer,
-                        .trust = known->trust});
+                        .trust = known->trust,
+                        .is_disputed = known->is_disputed});
   }
   return findings;
 }

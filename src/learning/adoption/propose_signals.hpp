@@ -29,13 +29,19 @@ struct SignalInput {
 };
 
 struct SignalOutcome {
-  std::optional<Version> proposal;   // without steps and without a replay; not set: nothing changes
-  std::vector<std::string> refused;  // a sentence for weights, for margins: why nothing was learned
+  std::optional<Version> proposal;     // without steps and without a replay; not set: nothing changes
+  std::vector<std::string> refused;    // a sentence for weights, for margins: why nothing was learned
+  std::vector<std::string> unchanged;  // "weights of signals", "margins of signals": what is in use fits
 };
 
-// What the labels and scores suggest. Created at the time of the newest finding or score: the same input
-// gives the same proposal with the same id.
+// What the labels and scores suggest. A margin is raised only for signals of findings that tests or diagnoses
+// refute (trust of 0.9 and more). If labels contradict the evidence or each other (`conflict` of
+// learn_weights), no margin changes either. Created at the time of the newest finding or score: the same
+// input gives the same proposal with the same id.
 [[nodiscard]] SignalOutcome propose_signals(const SignalInput& input);
+
+// Takes the proposal back because of what is worse with it (what_is_worse). nullopt: nothing changes.
+void withhold(SignalOutcome& outcome, const std::optional<std::string>& worse);
 
 // "sm_clock_low weighs 3.2 instead of 4", for a person.
 [[nodiscard]] std::string words_of(const LearnedSignals& learned);

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "learning/signals/signal_replay.hpp"
 
 namespace autopilot::learning {
 namespace {
@@ -30,6 +33,14 @@ std::vector<SignalFinding> findings_with(int right, double trust, int count = 20
   for (int i = 0; i < count; ++i)
     findings.push_back(i % 4 == 3 ? labelled(i, {"xid"}, true, trust)
                                   : labelled(i, {"clock"}, i / 4 % 10 < right, trust));
+  return findings;
+}
+
+// Of strongly suspected nodes, people label four of ten healthy.
+std::vector<SignalFinding> contradicting_feedback() {
+  std::vector<SignalFinding> findings;
+  for (int i = 0; i < 100; ++i)
+    findings.push_back(labelled(i, {"clock", "heat", "xid"}, i % 10 < 6, 0.7));
   return findings;
 }
 
@@ -93,10 +104,7 @@ TEST(SignalWeightFit, wrong_feedback_ends_no_accusation) {
 }
 
 TEST(SignalWeightFit, feedback_against_strong_evidence_is_refused) {
-  std::vector<SignalFinding> findings;
-  for (int i = 0; i < 100; ++i)
-    findings.push_back(labelled(i, {"clock", "heat", "xid"}, i % 10 < 6, 0.7));
-  const auto learned = learn_weights(kSignals, kShippedPrior, findings);
+  const auto learned = learn_weights(kSignals, kShippedPrior, contradicting_feedback());
   ASSERT_FALSE(learned);
   EXPECT_EQ(learned.error().code, Errc::conflict);
   EXPECT_NE(learned.error().what.find("40 of 100"), std::string::npos) << learned.error().what;
@@ -147,6 +155,86 @@ TEST(SignalMargins, windows_at_labelled_faults_do_not_count) {
   EXPECT_TRUE(learn_margins(scores, {}, {}, 10)->margins.empty());
 }
 
+bool is_stated(const std::vector<std::string>& sentences, std::string_view part) {
+  return std::ranges::any_of(sentences,
+                             [part](const std::string& one) { return one.find(part) != std::string::npos; });
+}
+
+TEST(SignalProposal, feedback_of_people_raises_no_margin_and_tests_do) {
+  SignalInput input{.signals = kSignals, .prior = kShippedPrior, .scores = scores_around(0.8, 0.15)};
+  for (int i = 0; i < 4; ++i)
+    input.findings.push_back(labelled(i, {"clock"}, false, 0.8));
+  EXPECT_FALSE(propose_signals(input).proposal);
+  for (SignalFinding& one : input.findings)
+    one.trust = 0.9;
+  const SignalOutcome tested = propose_signals(input);
+  ASSERT_TRUE(tested.proposal);
+  EXPECT_NE(tested.proposal->proposal.to.find("margin of clock times"), std::string::npos);
+}
+
+TEST(SignalProposal, feedback_against_strong_evidence_changes_no_margin_either) {
+  SignalInput input{.signals = kSignals, .prior = kShippedPrior, .scores = scores_around(0.15, 0.03)};
+  ASSERT_TRUE(propose_signals(input).proposal);  // without labels the margin is lowered
+  input.findings = contradicting_feedback();
+  const SignalOutcome outcome = propose_signals(input);
+  EXPECT_FALSE(outcome.proposal);
+  EXPECT_TRUE(is_stated(outcome.refused, "weights of signals: people label 40 of 100"));
+  EXPECT_TRUE(is_stated(outcome.refused, "margins of signals: they stay"));
+}
+
+TEST(SignalProposal, labels_that_contradict_each_other_change_nothing) {
+  SignalInput input{.signals = kSignals,
+                    .prior = kShippedPrior,
+                    .findings = findings_with(1, 0.95),
+                    .scores = scores_around(0.15, 0.03)};
+  const auto dispute = [&input](std::size_t count) {
+    for (std::size_t i = 0; i < input.findings.size(); ++i)
+      input.findings[i].is_disputed = i < count;
+    return propose_signals(input);
+  };
+  EXPECT_TRUE(dispute(50).proposal);  // a quarter
+  const SignalOutcome outcome = dispute(51);
+  EXPECT_FALSE(outcome.proposal);
+  EXPECT_TRUE(is_stated(outcome.refused, "51 of 200 findings have labels that contradict each other"));
+  EXPECT_TRUE(is_stated(outcome.refused, "margins of signals: they stay"));
+}
+
+TEST(SignalProposal, a_proposal_whose_replay_is_worse_is_taken_back_with_the_numbers) {
+  const SignalInput input{.signals = kSignals, .prior = kShippedPrior, .findings = findings_with(1, 0.95)};
+  const SignalReplay shipped{.faults = 163, .detected = 157};
+  SignalOutcome outcome = propose_signals(input);
+  withhold(outcome, what_is_worse(shipped, shipped));
+  EXPECT_TRUE(outcome.proposal);
+  withhold(outcome, what_is_worse(shipped, {.faults = 163, .detected = 155}));
+  EXPECT_FALSE(outcome.proposal);
+  EXPECT_TRUE(is_stated(outcome.refused, "F1 is 0.9748 with what was learned and 0.9812 without it"));
+}
+
+TEST(SignalReplays, are_worse_with_a_lower_f1_more_accusations_or_more_contradicted_labels) {
+  const SignalReplay before{.faults = 10, .detected = 8, .false_findings = 2, .false_accusations = 1};
+  SignalReplay after = before;
+  after.detected = 9;
+  EXPECT_FALSE(what_is_worse(before, after));
+  after.false_accusations = 2;
+  EXPECT_TRUE(what_is_worse(before, after));
+  EXPECT_EQ(SignalReplay{}.f1(), 1);
+  EXPECT_FALSE(what_is_worse(SignalJudgement{60, 48, 0}, SignalJudgement{0, 0, 12}));
+  EXPECT_TRUE(what_is_worse(SignalJudgement{60, 12, 0}, SignalJudgement{0, 0, 48}));
+}
+
+TEST(SignalProposal, states_what_stays_and_what_is_missing) {
+  SignalInput input{.signals = kSignals,
+                    .prior = kShippedPrior,
+                    .findings = findings_with(7, 0.95),
+                    .scores = scores_around(0.15, 0.03, 10)};
+  for (SignalInUse& signal : input.signals)
+    signal.is_fixed = true;
+  const SignalOutcome few = propose_signals(input);
+  EXPECT_TRUE(is_stated(few.refused, "margins of signals: there are scores of 10 nodes; a margin needs 16"));
+  input.scores = scores_around(-0.5, 0.01);
+  EXPECT_EQ(propose_signals(input).unchanged.back(), "margins of signals");
+}
+
 TEST(SignalProposal, states_what_changes_on_which_records_and_has_one_id) {
   const SignalInput input{.signals = kSignals, .prior = kShippedPrior, .findings = findings_with(1, 0.95)};
   const SignalOutcome outcome = propose_signals(input);
@@ -164,6 +252,7 @@ TEST(SignalProposal, states_what_changes_on_which_records_and_has_one_id) {
   const std::vector<Version> versions{used};
   again.versions = versions;
   EXPECT_FALSE(propose_signals(again).proposal);  // in use already
+  EXPECT_EQ(propose_signals(again).unchanged, std::vector{std::string(kSignalsSubject)});
 }
 
 Fault job_finding(int number) {
@@ -202,6 +291,8 @@ TEST(SignalHistory, feedback_and_validations_settle_findings_by_their_trust) {
   EXPECT_EQ(found[1].answer, LabelAnswer::healthy);
   EXPECT_EQ(found[2].answer, LabelAnswer::faulty);  // the test outweighs the person
   EXPECT_EQ(found[2].trust, 0.9);
+  EXPECT_TRUE(found[2].is_disputed);
+  EXPECT_FALSE(found[1].is_disputed);
   EXPECT_EQ(found[3].answer, LabelAnswer::unclear);
   EXPECT_EQ(found[0].signals, (std::vector<std::string>{"clock", "heat"}));
 }

@@ -17,7 +17,8 @@ struct SignalFinding {
   WallTime time{};
   std::vector<std::string> signals;  // that counted for it: of each family the strongest, each once
   LabelAnswer answer = LabelAnswer::unclear;
-  double trust = 0;  // trust_of its label
+  double trust = 0;          // trust_of its label
+  bool is_disputed = false;  // sources that can settle it disagree
 };
 
 // A signal of the engine, with the log odds in use.

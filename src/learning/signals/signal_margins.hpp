@@ -31,9 +31,9 @@ struct MarginFit {
 
 // The smallest margins that keep the budget of false findings on the scores of healthy nodes, of which each
 // signal has an equal share. A margin is lowered if no more than its share of findings follows. It is raised
-// only for a signal in `refuted`: labels state that findings with it were wrong. Scores within 30 minutes of
-// a fault do not count. A signal that healthy nodes do not show at all keeps its margin. `malformed`: the
-// budget.
+// only for a signal in `refuted`: tests or diagnoses state that findings with it were wrong. Scores within 30
+// minutes of a fault do not count. A signal that healthy nodes do not show at all keeps its margin.
+// `malformed`: the budget.
 [[nodiscard]] Result<MarginFit> learn_margins(const SignalScores& scores,
                                               std::span<const LabelledFault> faults,
                                               const std::set<std::string>& refuted, double findings_budget);

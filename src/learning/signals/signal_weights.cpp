@@ -174,6 +174,18 @@ class WeightFit {
   std::vector<FitCase> cases_;
 };
 
+// Of findings that labels settle, the share about which sources disagree is too large.
+Status check_disputes(std::span<const SignalFinding* const> findings) {
+  const auto disputed = static_cast<std::size_t>(
+      std::ranges::count_if(findings, [](const SignalFinding* one) { return one->is_disputed; }));
+  if (disputed < kLeastOfAnswer ||
+      static_cast<double>(disputed) <= kMostContradictions * static_cast<double>(findings.size()))
+    return {};
+  return fail(Errc::conflict, std::to_string(disputed) + " of " + std::to_string(findings.size()) +
+                                  " findings have labels that contradict each other. Check them and state "
+                                  "the right answer with: autopilot jobs feedback");
+}
+
 Status check_counts(std::span<const SignalFinding* const> findings) {
   const auto faulty = static_cast<std::size_t>(std::ranges::count_if(
       findings, [](const SignalFinding* one) { return one->answer == LabelAnswer::faulty; }));
@@ -196,7 +208,6 @@ Result<LearnedSignals> learn_weights(std::span<const SignalInUse> signals, doubl
   std::ranges::sort(settled, [](const SignalFinding* a, const SignalFinding* b) {
     return std::pair(a->time, a->finding) < std::pair(b->time, b->finding);
   });
-  TRY_STATUS(check_counts(settled));
   WeightFit fit(signals, prior);
   for (const SignalFinding* one : settled)
     fit.add(*one);
@@ -206,6 +217,8 @@ Result<LearnedSignals> learn_weights(std::span<const SignalInUse> signals, doubl
     return fail(Errc::conflict, "people label " + std::to_string(healthy) + " of " + std::to_string(strong) +
                                     " findings with strong evidence as healthy. Check these labels, or "
                                     "confirm them with a repeated test");
+  TRY_STATUS(check_disputes(settled));
+  TRY_STATUS(check_counts(settled));
   fit.run();
   return fit.learned();
 }

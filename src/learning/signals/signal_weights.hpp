@@ -23,9 +23,10 @@ inline constexpr std::size_t kLeastPlacesOfSignal = 3;
 // and unclear ones do not count. Weights stay within -4 and 4, the prior within 0.01 and 0.3. The order of
 // the findings has no influence.
 //
-// unavailable: too few labels, or of one answer; the text states how many. conflict: labels of people
-// contradict the evidence: of the findings with a probability of 0.95 and more, more than a quarter are
-// labelled healthy.
+// conflict: labels of people contradict the evidence (of the findings with a probability of 0.95 and more,
+// more than a quarter are labelled healthy), or labels contradict each other about more than a quarter of the
+// findings; at least kLeastOfAnswer either way. unavailable: too few labels, or of one answer; the text
+// states how many.
 [[nodiscard]] Result<LearnedSignals> learn_weights(std::span<const SignalInUse> signals, double prior,
                                                    std::span<const SignalFinding> findings);
 

@@ -16,6 +16,11 @@ bool is_stronger_label(const Label& a, const Label& b) {
   return std::tuple(trust_of(a.source), a.time, a.id) > std::tuple(trust_of(b.source), b.time, b.id);
 }
 
+bool has_both_answers(const std::map<LabelSource, const Label*>& labels) {
+  return std::ranges::any_of(
+      labels, [&](const auto& one) { return one.second->answer != labels.begin()->second->answer; });
+}
+
 }  // namespace
 
 double trust_of(LabelSource source) {
@@ -54,8 +59,13 @@ Duration healthy_job_time(const Fault& fault, std::span<const NodeJob> jobs,
 std::vector<SettledFault> settle(std::span<const Fault> faults, std::span<const Label> labels,
                                  std::span<const NodeJob> jobs, std::span<const Repair> repairs) {
   std::map<std::string, const Label*, std::less<>> strongest;
+  std::map<std::string, std::map<LabelSource, const Label*>, std::less<>> by_source;
   for (const Label& label : labels) {
     if (label.fault.empty() || label.answer == LabelAnswer::unclear) continue;
+    if (trust_of(label.source) >= kLeastTrust) {
+      const Label*& latest = by_source[label.fault][label.source];
+      if (latest == nullptr || is_stronger_label(label, *latest)) latest = &label;
+    }
     const Label*& held = strongest[label.fault];
     if (held == nullptr || is_stronger_label(label, *held)) held = &label;
   }
@@ -65,6 +75,8 @@ std::vector<SettledFault> settle(std::span<const Fault> faults, std::span<const 
                         .check = fault.check,
                         .kind = fault.kind,
                         .time = fault.detected.value_or(fault.begin)};
+    if (const auto labelled = by_source.find(fault.id); labelled != by_source.end())
+      answer.is_disputed = has_both_answers(labelled->second);
     const auto found = strongest.find(fault.id);
     const Label* label = found == strongest.end() ? nullptr : found->second;
     const bool is_known = label != nullptr && (label->answer == LabelAnswer::faulty ||

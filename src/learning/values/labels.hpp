@@ -26,7 +26,8 @@ struct SettledFault {
   std::string fault;  // id
   std::string check;
   LabelAnswer answer = LabelAnswer::unclear;
-  double trust = 0;  // of the label that settles it; 0: unclear
+  double trust = 0;          // of the label that settles it; 0: unclear
+  bool is_disputed = false;  // sources of at least kLeastTrust disagree; of each, its latest label counts
   FaultClass kind = FaultClass::unknown;
   WallTime time{};  // of the detection
 };

@@ -50,6 +50,15 @@ TEST(SettledFaults, the_most_trusted_label_settles_a_fault) {
   }
 }
 
+TEST(SettledFaults, sources_that_disagree_are_stated_and_a_corrected_answer_is_not) {
+  Label first = label(LabelAnswer::healthy, LabelSource::user);
+  Label corrected = label(LabelAnswer::faulty, LabelSource::user);
+  corrected.time = first.time + std::chrono::hours(1);
+  EXPECT_FALSE(settled({first, corrected}).is_disputed);
+  EXPECT_TRUE(settled({first, label(LabelAnswer::faulty, LabelSource::rma)}).is_disputed);
+  EXPECT_FALSE(settled({first, label(LabelAnswer::faulty, LabelSource::agreement)}).is_disputed);
+}
+
 TEST(SettledFaults, a_missing_label_is_unclear_and_not_healthy) {
   EXPECT_EQ(settled({}, {completed(10, 40)}).answer, LabelAnswer::unclear);
 }
