@@ -16,6 +16,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace backfill_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace call_trace_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace catalog_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -139,6 +142,9 @@ int run(const std::uint8_t* data, std::size_t size);
 namespace preflight_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
+namespace program_log_fuzz {
+int run(const std::uint8_t* data, std::size_t size);
+}
 namespace prometheus_fuzz {
 int run(const std::uint8_t* data, std::size_t size);
 }
@@ -169,6 +175,7 @@ struct FuzzTarget {
 inline constexpr std::array kFuzzTargets{
     FuzzTarget{"admission_review_fuzz", admission_review_fuzz::run},
     FuzzTarget{"backfill_fuzz", backfill_fuzz::run},
+    FuzzTarget{"call_trace_fuzz", call_trace_fuzz::run},
     FuzzTarget{"catalog_fuzz", catalog_fuzz::run},
     FuzzTarget{"certificate_request_fuzz", certificate_request_fuzz::run},
     FuzzTarget{"compare_fuzz", compare_fuzz::run},
@@ -210,6 +217,7 @@ inline constexpr std::array kFuzzTargets{
     FuzzTarget{"perftest_result_fuzz", perftest_result_fuzz::run},
     FuzzTarget{"pod_resources_fuzz", pod_resources_fuzz::run},
     FuzzTarget{"preflight_fuzz", preflight_fuzz::run},
+    FuzzTarget{"program_log_fuzz", program_log_fuzz::run},
     FuzzTarget{"prometheus_fuzz", prometheus_fuzz::run},
     FuzzTarget{"ras_answer_fuzz", ras_answer_fuzz::run},
     FuzzTarget{"remediation_fuzz", remediation_fuzz::run},

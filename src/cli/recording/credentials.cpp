@@ -106,10 +106,18 @@ bool is_of_interest(std::string_view name) {
          ends_with_one_of(name, {"hostname"});
 }
 
+// Whether a name can be of interest, by its last letter: most words in front of a colon are numbers.
+bool may_be_of_interest(std::string_view name) {
+  constexpr std::string_view kLastLetters = "denstyDENSTY";
+  return !name.empty() && kLastLetters.find(name.back()) != std::string_view::npos;
+}
+
+// nullopt: no assignment, or to a name that is not of interest.
 std::optional<Assignment> assignment_at(std::string_view text, std::size_t at) {
   constexpr std::size_t kLongestName = 128;
   const std::string_view name = part_at(text.substr(0, at + kLongestName), at,
                                         [](char c) { return is_word_letter(c) || c == '-' || c == '.'; });
+  if (!may_be_of_interest(name)) return std::nullopt;
   std::size_t begin = at + name.size();
   // The name of a member of JSON.
   if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) ++begin;
@@ -121,7 +129,8 @@ std::optional<Assignment> assignment_at(std::string_view text, std::size_t at) {
     ++begin;
   if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) ++begin;
   Assignment found{.name = to_lower(name), .sign = sign, .begin = begin, .value = {}};
-  if (is_of_interest(found.name)) found.value = value_at(text, begin);
+  if (!is_of_interest(found.name)) return std::nullopt;
+  found.value = value_at(text, begin);
   return found;
 }
 
@@ -160,6 +169,7 @@ Found assigned_at(std::string_view text, std::size_t at) {
 
 Found bearer_at(std::string_view text, std::size_t at) {
   constexpr std::string_view kBearer = "bearer ";
+  if (text[at] != 'b' && text[at] != 'B') return {};
   if (to_lower(text.substr(at, kBearer.size())) != kBearer) return {};
   const std::size_t begin = at + kBearer.size();
   const std::string_view value = value_at(text, begin);
@@ -217,6 +227,8 @@ Found issued_at(std::string_view text, std::size_t at) {
                                                    {"nvapi-", 20},
                                                    {"sk-", 24},
                                                    {"github_pat_", 24}}};
+  constexpr std::string_view kFirstLetters = "Aeghnsx";
+  if (kFirstLetters.find(text[at]) == std::string_view::npos) return {};
   const auto known = std::ranges::find_if(
       kIssued, [rest = text.substr(at)](const Issued& one) { return rest.starts_with(one.prefix); });
   if (known == kIssued.end()) return {};

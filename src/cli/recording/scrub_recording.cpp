@@ -33,7 +33,7 @@ bool is_among(const std::array<std::string_view, N>& words, std::string_view wor
 void add_words(std::string_view text, Words& words) {
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view word = word_at(text, at);
-    if (!word.empty()) words.emplace(word);
+    if (!word.empty() && !words.contains(word)) words.emplace(word);
     at += std::max<std::size_t>(word.size(), 1);
   }
 }

@@ -161,26 +161,29 @@ std::string Scrubber::placeholder_of(const Secret& secret, std::string_view valu
 
 std::string Scrubber::apply(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
+  std::size_t copied = 0;  // of the text, as it is or replaced
+  const auto replace = [&](std::size_t begin, std::size_t size, const std::string& placeholder) {
+    out.append(text.substr(copied, begin - copied)).append(placeholder);
+    copied = begin + size;
+  };
   for (std::size_t at = 0; at < text.size();) {
     const bool begins_word = is_word_letter(text[at]) && (at == 0 || !is_word_letter(text[at - 1]));
     if (const Known* known = begins_word ? known_at(text, at) : nullptr) {
-      out += counted(known->kind, known->value, known->placeholder);
-      at += known->value.size();
+      replace(at, known->value.size(), counted(known->kind, known->value, known->placeholder));
+      at = copied;
       continue;
     }
     const std::vector<Secret> secrets = secrets_at(text, at);
     for (const Secret& secret : secrets) {
       const std::string_view value = text.substr(secret.begin, secret.size);
-      out += text.substr(at, secret.begin - at);
-      out += counted(secret.kind, value, placeholder_of(secret, value));
-      at = secret.begin + secret.size;
+      replace(secret.begin, secret.size, counted(secret.kind, value, placeholder_of(secret, value)));
     }
-    if (!secrets.empty()) continue;
-    const std::size_t size = begins_word ? word_at(text, at).size() : 1;
-    out += text.substr(at, size);
-    at += size;
+    if (secrets.empty())
+      at += begins_word ? word_at(text, at).size() : 1;
+    else
+      at = copied;
   }
+  out += text.substr(copied);
   return out;
 }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kLongHex = 32;  // digits; registers and addresses of memo
 constexpr std::size_t kUuidSize = 36;
 
 bool is_hex_digit(char c) {
-  return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 bool is_name_letter(char c) {
@@ -251,6 +251,9 @@ Secrets path_at(std::string_view text, std::size_t at) {
   static constexpr std::array<std::string_view, 3> kHomes{"/home/", "/Users/", "/users/"};
   const std::string_view rest = text.substr(at);
   Secrets found;
+  // Most folders are ruled out by one letter.
+  constexpr std::string_view kFirstLetters = "hUuvd";
+  if (rest.size() < 2 || kFirstLetters.find(rest[1]) == std::string_view::npos) return found;
   for (const std::string_view home : kHomes)
     if (rest.starts_with(home))
       add_name(found, SecretKind::user, at + home.size(), name_at(text, at + home.size()));
@@ -261,10 +264,46 @@ Secrets path_at(std::string_view text, std::size_t at) {
   return found;
 }
 
+// --- all of them ---
+
+struct Finder {
+  Secrets (*find)(std::string_view text, std::size_t at);
+  std::string_view first;  // letters with which the recognised part begins; empty: any
+};
+
+// In the order in which they are asked.
+constexpr std::array<Finder, 11> kFinders{{{&credentials_at, ""},
+                                           {&uuid_at, "0123456789abcdefABCDEFp"},
+                                           {&address_at, "0123456789abcdefABCDEF:"},
+                                           {&long_hex_at, "0123456789abcdefABCDEF"},
+                                           {&prefixed_hex_at, "wnes"},
+                                           {&initiator_at, "in"},
+                                           {&address_in_name_at, "i"},
+                                           {&host_after, "Hn"},
+                                           {&serial_after, "Ssp"},
+                                           {&user_after, "ofau"},
+                                           {&pod_after, "p"}}};
+
+using FinderSet = std::uint16_t;  // a bit for each finder
+
+constexpr std::array<FinderSet, 256> finders_by_letter() {
+  std::array<FinderSet, 256> sets{};
+  for (std::size_t letter = 0; letter < sets.size(); ++letter)
+    for (std::size_t i = 0; i < kFinders.size(); ++i) {
+      const std::string_view first = kFinders[i].first;
+      const bool may_begin = first.empty() || first.find(static_cast<char>(letter)) != std::string_view::npos;
+      if (may_begin) sets[letter] = static_cast<FinderSet>(sets[letter] | (1U << i));
+    }
+  return sets;
+}
+
+// A recording has millions of words, and nearly all of them are ruled out by their first letter.
+constexpr std::array<FinderSet, 256> kFindersByLetter = finders_by_letter();
+
 }  // namespace
 
 bool is_word_letter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 std::string_view word_at(std::string_view text, std::size_t at) {
@@ -320,10 +359,10 @@ std::vector<Secret> secrets_at(std::string_view text, std::size_t at) {
   const bool begins_word = at == 0 || !is_word_letter(text[at - 1]);
   const bool may_begin = is_word_letter(text[at]) || (text[at] == ':' && text.substr(at).starts_with("::"));
   if (!begins_word || !may_begin) return {};
-  for (const auto find :
-       {&credentials_at, &uuid_at, &address_at, &long_hex_at, &prefixed_hex_at, &initiator_at,
-        &address_in_name_at, &host_after, &serial_after, &user_after, &pod_after})
-    if (Secrets found = find(text, at); !found.empty()) return found;
+  const FinderSet finders = kFindersByLetter[static_cast<unsigned char>(text[at])];
+  for (std::size_t i = 0; i < kFinders.size(); ++i)
+    if ((finders >> i & 1U) != 0)
+      if (Secrets found = kFinders[i].find(text, at); !found.empty()) return found;
   return {};
 }
 
