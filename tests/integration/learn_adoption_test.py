@@ -237,7 +237,7 @@ class LearnAdoptionTest(unittest.TestCase):
             status, _, errors = self.learn(*words, "--history", history)
             self.assertEqual(status, 70)
             self.assertIn(expected, errors)
-        status, _, errors = self.learn("propose", "--history", history, "--since", "yesterday")
+        status, _, errors = self.learn("propose", "--history", history, "--since", "sometime")
         self.assertEqual(status, 64)
         self.assertIn("--since: expected", errors)
         status, _, errors = self.learn("propose", "--history", str(self.folder / "none.db"))

@@ -94,6 +94,22 @@ class LearnSignalsTest(unittest.TestCase):
         proposals, refused = self.propose("--signals", recording, "--store", str(self.folder / "learned"))
         self.assertEqual(proposals, [])
         self.assertIn("weights need 30 in all", refused[0]["why"])
+        status, output, errors = harness.run("learn", "propose", "--signals", recording, "--store", str(self.folder / "learned"))
+        self.assertEqual(status, 0, errors)
+        self.assertIn("No proposal from the folders of --signals.", output)
+        self.assertIn("weights need 30", output)
+        self.assertNotIn("no measurement", output)
+
+    def test_people_and_tests_that_contradict_each_other_change_nothing(self):
+        lines = self.folder / "labels.jsonl"
+        lines.write_text("".join(json.dumps({**label(number, "faulty"), "id": f"user-{number}", "source": "user"}) + "\n" for number in range(60)),
+                         encoding="utf-8")
+        history = self.history(right=2)
+        status, _, errors = harness.run("history", "import", str(lines), "--history", history)
+        self.assertEqual(status, 0, errors)
+        proposals, refused = self.propose("--history", history)
+        self.assertEqual(proposals, [])
+        self.assertIn("48 of 60 findings have labels that contradict each other", refused[-1]["why"])
 
     def test_a_folder_without_labels_is_refused_by_name(self):
         recording = self.folder / "recording"

@@ -89,7 +89,7 @@ TEST(LearnedTables, say_what_is_missing_in_folders_of_signals) {
   outcome.refused = {{"signals of findings about jobs", "margins of signals: there are scores of 4 nodes"}};
   outcome.unchanged = {"weights of signals"};
   const ProposedView view{.outcome = outcome, .versions = {}, .notes = {}, .is_history_read = false};
-  const std::string text = render_proposals(view, {});
+  const std::string text = render_proposals(view, {.width = 200});
   EXPECT_NE(text.find("No proposal from the folders of --signals."), std::string::npos) << text;
   EXPECT_NE(text.find("scores of 4 nodes"), std::string::npos) << text;
   EXPECT_NE(text.find("still fits: weights of signals"), std::string::npos) << text;
