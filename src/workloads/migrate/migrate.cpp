@@ -30,7 +30,7 @@ class Migrator {
   explicit Migrator(const MigrateSettings& settings) : settings_(settings) {}
 
   Result<Migration> run(std::string_view text) {
-    const TextWithoutSecrets clean = remove_secrets(text);
+    const TextWithoutSecrets clean = remove_secrets(text, secret_variables_);
     TRY_STATUS(read(clean.text));
     add_secrets(clean.secrets);
     name_job();
@@ -47,7 +47,7 @@ class Migrator {
     std::optional<Scheduler> scheduler = settings_.scheduler;
     std::vector<OptionWord> submitted;
     if (!settings_.submit_command.empty()) {
-      const TextWithoutSecrets clean = remove_secrets(settings_.submit_command);
+      const TextWithoutSecrets clean = remove_secrets(settings_.submit_command, secret_variables_);
       SubmitCommand command = TRY(parse_submit_command(clean.text));
       add_secrets(clean.secrets);
       submitted = std::move(command.words);
@@ -429,6 +429,7 @@ class Migrator {
   ShellScript shell_;
   std::vector<LauncherCall> launchers_;
   std::vector<ScriptSecret> secrets_;
+  SecretVariables secret_variables_;
   std::vector<DirectiveRow> rows_;
   std::vector<Layout> allocated_;
   Plan plan_;

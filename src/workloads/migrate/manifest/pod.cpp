@@ -89,15 +89,23 @@ void put_environment(YamlNode& container, const Plan& plan, const PodOptions& op
     if (const std::string variable = variable_of_claim(claim); !variable.empty())
       put_variable(env, variable, mount_of_claim(claim));
   const std::set<std::string> secrets(plan.secrets.begin(), plan.secrets.end());
-  for (const auto& [name, value] : plan.job.variables)
-    if (!secrets.contains(name)) put_variable(env, name, value);
-  for (const std::string& name : secrets) {
+  const auto put_secret = [&](const std::string& name, std::string_view key) {
     YamlNode& variable = add_map(env);
     put(variable, "name", name);
     YamlNode& reference = put_map(put_map(variable, "valueFrom"), "secretKeyRef");
     put(reference, "name", plan.job.name + "-secrets");
-    put(reference, "key", name);
+    put(reference, "key", key);
+  };
+  for (const auto& [name, value] : plan.job.variables) {
+    const bool is_reference = value.starts_with("${") && value.ends_with('}');
+    const std::string key = is_reference ? value.substr(2, value.size() - 3) : std::string();
+    if (secrets.contains(key) && key != name)
+      put_secret(name, key);
+    else if (!secrets.contains(name))
+      put_variable(env, name, value);
   }
+  for (const std::string& name : secrets)
+    put_secret(name, name);
 }
 
 void put_resources(YamlNode& container, const Layout& layout, PodRole role) {
