@@ -20,6 +20,7 @@ struct Measure {
   double value = 0;
   std::optional<double> threshold;  // that the program compared it with; larger is better
   Source source;
+  bool is_wrong = false;  // the program that measured it found wrong results
 };
 
 // What one file contains.
