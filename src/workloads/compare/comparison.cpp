@@ -14,7 +14,7 @@ std::string side_name(const Side& side) {
   return side.letter + " (" + side.name + ")";
 }
 
-// A single number without a repeat: its noise is not known, and a smaller difference is no result.
+// A single number without a repeat: its noise is not known, and a smaller difference shows nothing.
 constexpr double kNoise_percent = 1;
 
 // Sets the winner, if the difference of the figure is larger than its noise.

@@ -78,7 +78,7 @@ Result<Readings> parse_nccl_tests(std::string_view text, const std::string& file
   }
   if (found.measures.empty())
     return fail(Errc::malformed, file + ": no row of nccl-tests; the program ended before its first size");
-  // An average with wrong results is no bandwidth of a collective.
+  // With wrong results the average does not show the bandwidth of a collective.
   for (Measure& measure : found.measures)
     if (measure.metric == "nccl.average_busbw") measure.is_wrong = wrong > 0 || has_failed;
   if (wrong > 0)
