@@ -156,12 +156,18 @@ class CompareTest(unittest.TestCase):
         left = self.result()["a"]["leftOut"]
         self.assertEqual([one["file"] for one in left], ["notes.txt"])
 
-    def test_what_cannot_be_read_ends_with_2_and_names_the_place(self):
+    def test_what_cannot_be_read_ends_with_70_and_names_the_place(self):
         good = self.side("good", {"facts.yaml": SAME_WORK})
         self.assertIn("no such file", self.compare(good, os.path.join(self.folder, "missing"), code=70))
         self.assertIn("no measurement", self.compare(good, self.side("empty", {"notes.txt": "bought milk\n"}), code=70))
         wrong = self.compare(good, self.side("wrong", {"facts.yaml": "gpus: many\n"}), code=70)
-        self.assertIn("facts.yaml:1: ", wrong)
+        self.assertIn("wrong/facts.yaml:1: ", wrong)
+        names = self.compare(good, self.side("names", {"cpu.csv": "10:00:00,1\n10:00:05,2\n"}), code=70)
+        self.assertIn("cpu.csv: line 1: the first line has numbers", names)
+        wide = self.side("wide", {})
+        with open(os.path.join(wide, "gpu.csv"), "w", encoding="utf-16") as file:
+            file.write("time,gpu0\n10:00:00,1\n")
+        self.assertIn("iconv -f UTF-16", self.compare(good, wide, code=70))
         claims = os.path.join(self.folder, "claims.yaml")
         with open(claims, "w", encoding="utf-8") as file:
             file.write("claims:\n  - {side: C}\n")

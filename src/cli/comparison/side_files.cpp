@@ -65,6 +65,13 @@ std::string name_of_path(const std::string& path) {
   return full.filename().string();
 }
 
+// The result shows the name before the reason: "cpu.csv:3: cut" becomes "line 3: cut".
+std::string without_name(const std::string& reason, const std::string& name) {
+  if (!reason.starts_with(name + ":")) return reason;
+  const std::string rest = reason.substr(name.size() + 1);
+  return rest.starts_with(' ') ? rest.substr(1) : "line " + rest;
+}
+
 class SideReader {
  public:
   explicit SideReader(std::string_view letter) { side_.letter = letter; }
@@ -90,7 +97,8 @@ class SideReader {
  private:
   Status read_facts(const SideFile& file) {
     const std::string text = TRY(read_side_file(file.path));
-    side_.facts = TRY(cmp::parse_facts(text, file.name));
+    side_.facts = TRY(cmp::parse_facts(text, file.path));  // errors name the folder, sources the file in it
+    side_.facts.file = file.name;
     if (!side_.facts.name.empty()) {
       side_.facts.aliases.push_back(side_.name);
       side_.name = side_.facts.name;
@@ -106,6 +114,10 @@ class SideReader {
       has_recording_ = true;
       side_.files.push_back(file.name);
       return recording_.add_file(*kind, text, file.name);
+    }
+    if (cmp::is_utf16(text)) {
+      side_.left_out.push_back({file.name, "text in UTF-16; convert it: iconv -f UTF-16 -t UTF-8"});
+      return {};
     }
     if (is_prometheus_answer(text)) {
       keep(parse_prometheus_range(text, file.name), file);
@@ -132,7 +144,7 @@ class SideReader {
     if (readings)
       cmp::add_readings(side_, std::move(*readings), file.name);
     else
-      side_.left_out.push_back({file.name, readings.error().what});
+      side_.left_out.push_back({file.name, without_name(readings.error().what, file.name)});
   }
 
   [[nodiscard]] Error nothing_read(const std::string& path) const {

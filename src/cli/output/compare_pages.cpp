@@ -97,8 +97,8 @@ cmp::Figure on_screen(cmp::Figure figure) {
   return figure;
 }
 
-std::string figure_value(const std::optional<cmp::FigureValue>& value) {
-  return value ? cmp::number_text(value->value) : "unknown";
+std::string figure_value(const std::optional<cmp::FigureValue>& value, const cmp::Figure& figure) {
+  return value ? cmp::number_text(value->value, figure_digits(figure)) : "unknown";
 }
 
 // What decides first, then the figures that both sides have.
@@ -113,8 +113,10 @@ std::string figures_text(const cmp::Comparison& comparison, const TableStyle& st
         if (!caveat.empty() && caveats.size() < kCaveatsOnScreen &&
             std::find(caveats.begin(), caveats.end(), caveat) == caveats.end())
           caveats.push_back(caveat);
-        rows.push_back(
-            {{shown.name}, {figure_value(shown.a)}, {figure_value(shown.b)}, {difference_text(shown)}});
+        rows.push_back({{shown.name},
+                        {figure_value(shown.a, shown)},
+                        {figure_value(shown.b, shown)},
+                        {difference_text(shown)}});
       }
   if (rows.empty()) return {};
   const std::size_t left = comparison.figures.size() - rows.size();

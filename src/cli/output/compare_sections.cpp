@@ -21,9 +21,10 @@ std::string sourced(const std::vector<cmp::Source>& sources) {
   return text;
 }
 
-std::string value_text(const std::optional<cmp::FigureValue>& value, const std::string& unit) {
+std::string value_text(const std::optional<cmp::FigureValue>& value, const cmp::Figure& figure) {
   if (!value) return std::string(kUnknown);
-  return cmp::number_text(value->value) + (unit.empty() ? "" : " " + unit);
+  return cmp::number_text(value->value, figure_digits(figure)) +
+         (figure.unit.empty() ? "" : " " + figure.unit);
 }
 
 std::string agreement_text(cmp::Agreement agreement) {
@@ -87,9 +88,8 @@ Section dimension_section(const cmp::Comparison& comparison, cmp::Dimension dime
                   {}};
   for (const cmp::Figure& figure : comparison.figures)
     if (figure.dimension == dimension)
-      section.rows.push_back({figure.name, value_text(figure.a, figure.unit),
-                              value_text(figure.b, figure.unit), difference_text(figure), figure.caveat,
-                              value_sources(figure)});
+      section.rows.push_back({figure.name, value_text(figure.a, figure), value_text(figure.b, figure),
+                              difference_text(figure), figure.caveat, value_sources(figure)});
   if (section.rows.empty()) section.notes.push_back(missing_note(dimension));
   return section;
 }
@@ -191,6 +191,10 @@ Section files_section(const cmp::Comparison& comparison) {
 }
 
 }  // namespace
+
+int figure_digits(const cmp::Figure& figure) {
+  return figure.a && figure.b ? cmp::digits_that_differ(figure.a->value, figure.b->value) : cmp::kUsualDigits;
+}
 
 std::string difference_text(const cmp::Figure& figure) {
   if (!figure.a || !figure.b) return "";

@@ -16,6 +16,9 @@ namespace autopilot::cli {
 // Comparability first, then the dimensions, the remarks, the claims, the costs, all series, and the files.
 [[nodiscard]] std::vector<Section> compare_sections(const workloads::compare::Comparison& comparison);
 
+// Significant digits with which the values of both sides differ.
+[[nodiscard]] int figure_digits(const workloads::compare::Figure& figure);
+
 // "12.5 (0.31 to 24)": difference b - a with its bounds; empty if a side is missing.
 [[nodiscard]] std::string difference_text(const workloads::compare::Figure& figure);
 

@@ -55,6 +55,27 @@ Condition condition(std::string name, std::string a, std::string b, bool is_requ
   return made;
 }
 
+// A side whose facts contradict its data did not run the work that it states.
+Condition gpus_condition(const Side& a, const Side& b) {
+  Condition made = condition("GPUs of the job", gpus_of_job(a), gpus_of_job(b), true);
+  std::string reasons;
+  for (const Side* side : {&a, &b}) {
+    const auto stated_gpus = contradicted_gpus(*side);
+    if (!stated_gpus) continue;
+    const std::string used = std::to_string(used_gpus_of(*side).size());
+    std::string& shown = side == &a ? made.a : made.b;
+    shown = std::to_string(*stated_gpus) + " stated, " + used + " in use";
+    reasons += (reasons.empty() ? "" : "; ") + side->facts.file + " of " + side->letter + " states " +
+               std::to_string(*stated_gpus) + (*stated_gpus == 1 ? " GPU" : " GPUs") + ", the data shows " +
+               used + " in use (mean of at least " + number_text(kUsed_percent) +
+               " %); correct the facts, or leave out GPUs of other jobs";
+  }
+  if (reasons.empty()) return made;
+  made.agreement = Agreement::different;
+  made.reason = reasons;
+  return made;
+}
+
 std::optional<double> memory_of(const Side& side) {
   const Series* total = main_series(side, "mem.total", "");
   return total == nullptr ? std::nullopt : std::optional(statistics_of(total->values)->median);
@@ -71,6 +92,16 @@ Condition memory_condition(const Side& a, const Side& b) {
     made.agreement = Agreement::same;
     made.reason.clear();
   }
+  return made;
+}
+
+// Numbers of different units do not compare; without a throughput on both sides there is no condition.
+std::optional<Condition> unit_condition(const Side& a, const Side& b) {
+  const auto& of_a = a.facts.throughput;
+  const auto& of_b = b.facts.throughput;
+  if (!of_a || !of_b) return std::nullopt;
+  Condition made = condition("Unit of the throughput", of_a->unit, of_b->unit, false);
+  if (made.agreement == Agreement::different) made.reason += "; state both in one unit";
   return made;
 }
 
@@ -117,7 +148,7 @@ ComparabilityVerdict comparability_of(const Side& a, const Side& b) {
   const Facts& of_b = b.facts;
   ComparabilityVerdict found;
   found.conditions = {
-      condition("GPUs of the job", gpus_of_job(a), gpus_of_job(b), true),
+      gpus_condition(a, b),
       condition("GPU model", stated(of_a.gpu_model), stated(of_b.gpu_model), true),
       condition("Nodes", counted(of_a.nodes), counted(of_b.nodes), false),
       condition("Model", stated(of_a.model), stated(of_b.model), true),
@@ -131,6 +162,7 @@ ComparabilityVerdict comparability_of(const Side& a, const Side& b) {
       memory_condition(a, b),
       result_condition(a, b),
   };
+  if (auto unit = unit_condition(a, b)) found.conditions.push_back(std::move(*unit));
   const auto any = [&found](Agreement agreement, bool only_required) {
     return std::any_of(found.conditions.begin(), found.conditions.end(), [&](const Condition& one) {
       return one.agreement == agreement && (one.is_required || !only_required);

@@ -14,6 +14,37 @@ std::string side_name(const Side& side) {
   return side.letter + " (" + side.name + ")";
 }
 
+// A single number without a repeat: its noise is not known, and a smaller difference shows nothing.
+constexpr double kNoise_percent = 1;
+
+// Sets the winner, if the difference of the figure is larger than its noise.
+void conclude_by(Comparison& found, const Figure& figure) {
+  const double a = figure.a->value;
+  const double b = figure.b->value;
+  const int digits = digits_that_differ(a, b);
+  const double relative = a == 0 ? 0 : 100 * std::abs(b - a) / std::abs(a);
+  const std::string values =
+      "A " + number_text(a, digits) + ", B " + number_text(b, digits) + " " + figure.unit;
+  const bool is_open = figure.difference && figure.difference->low <= 0 && figure.difference->high >= 0;
+  if (is_open || a == b) {
+    found.conclusion = figure.name + " shows no difference: " + values + ".";
+    return;
+  }
+  if (!figure.difference && a != 0 && relative < kNoise_percent) {
+    found.conclusion = figure.name + " shows no difference: " + values + " (" + number_text(relative) +
+                       " % of A, below the " + number_text(kNoise_percent) +
+                       " % that single numbers without bounds can show; repeat the run to know its spread).";
+    return;
+  }
+  const bool is_b = (b > a) == (figure.better > 0);
+  const Side& side = is_b ? found.b : found.a;
+  found.winner = side.letter;
+  found.conclusion =
+      side_name(side) + " does better by " + figure.name + ": " + values + " (" + number_text(relative) +
+      " % of A)" +
+      (figure.difference ? "." : "; a single number without bounds, repeat the run to know its spread.");
+}
+
 // Sets the winner, if the deciding figure shows one.
 void conclude(Comparison& found) {
   if (found.verdict.verdict != Comparability::comparable) {
@@ -30,22 +61,11 @@ void conclude(Comparison& found) {
         "better.";
     return;
   }
-  const double a = figure->a->value;
-  const double b = figure->b->value;
-  const bool is_open = figure->difference && figure->difference->low <= 0 && figure->difference->high >= 0;
-  if (is_open || a == b) {
-    found.conclusion = figure->name + " shows no difference: " + number_text(a) + " and " + number_text(b) +
-                       " " + figure->unit + ".";
+  if (!figure->undecided.empty()) {
+    found.conclusion = "The sides are comparable, but " + figure->undecided + ", so neither is named better.";
     return;
   }
-  const bool is_b = (b > a) == (figure->better > 0);
-  const Side& side = is_b ? found.b : found.a;
-  const double relative = a == 0 ? 0 : 100 * std::abs(b - a) / std::abs(a);
-  found.winner = side.letter;
-  found.conclusion =
-      side_name(side) + " does better by " + figure->name + ": A " + number_text(a) + ", B " +
-      number_text(b) + " " + figure->unit + " (" + number_text(relative) + " % of A)" +
-      (figure->difference ? "." : "; a single number without bounds, repeat the run to know its spread.");
+  conclude_by(found, *figure);
 }
 
 }  // namespace

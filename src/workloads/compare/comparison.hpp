@@ -34,6 +34,8 @@ struct Figure {
   std::string caveat;                  // what the figure does not show; may be empty
   // +1: more is better, -1: less is better, 0: neither, as of utilisation.
   int better = 0;
+  // Why the figure names no winner although both sides have it: a clause; empty: it can decide.
+  std::string undecided;
 };
 
 struct Comparison {

@@ -83,6 +83,73 @@ TEST(Comparability, step_times_whose_bounds_include_zero_name_no_winner) {
   EXPECT_THAT(found.conclusion, HasSubstr("no difference"));
 }
 
+TEST(Comparability, facts_that_the_data_refutes_prevent_a_winner_and_have_no_allocation) {
+  const std::string facts =
+      "gpus: 1\ngpu_model: H100\nmodel: llama\nbatch: 8\ndataset: c4\nexclusive: true\nthroughput: {value: ";
+  Side a = side_with_facts("A", facts + "100, unit: images/s}\n");
+  Side b = side_with_facts("B", facts + "130, unit: images/s}\n");
+  for (const char* gpu : {"GPU 0", "GPU 1"})
+    a.series.push_back(series_with("gpu.util", gpu, std::vector<double>(50, 90.0)));
+  b.series.push_back(series_with("gpu.util", "GPU 0", std::vector<double>(50, 90.0)));
+  b.series.push_back(series_with("gpu.util", "GPU 1", std::vector<double>(50, 0.9)));
+  const auto hours = gpu_hours_of(b);
+  EXPECT_LE(*hours.used, *hours.allocated);
+  EXPECT_FALSE(gpu_hours_of(a).allocated);
+  const auto found = compare_sides(std::move(a), std::move(b), {}, {});
+  EXPECT_EQ(found.verdict.verdict, Comparability::not_comparable);
+  EXPECT_EQ(found.winner, "");
+  EXPECT_THAT(found.verdict.reasons(),
+              ElementsAre(HasSubstr("facts.yaml of A states 1 GPU, the data shows 2 in use")));
+}
+
+TEST(Comparability, throughputs_of_different_units_name_the_unit) {
+  const Side a = side_with_facts("A", std::string(kFacts) + "throughput: {value: 100, unit: images/s}\n");
+  const Side b = side_with_facts("B", std::string(kFacts) + "throughput: {value: 6000, unit: images/min}\n");
+  const auto found = compare_sides(a, b, {}, {});
+  EXPECT_EQ(found.verdict.verdict, Comparability::not_comparable);
+  EXPECT_THAT(found.verdict.reasons(),
+              ElementsAre("Unit of the throughput: A images/s, B images/min; state both in one unit"));
+  const Side c = side_with_facts("B", std::string(kFacts) + "throughput: {value: 110, unit: Images/s}\n");
+  EXPECT_EQ(compare_sides(a, c, {}, {}).winner, "B");
+}
+
+TEST(Comparability, a_difference_below_one_percent_without_a_repeat_names_no_winner) {
+  const Side a = side_with_facts("A", std::string(kFacts) + "throughput: {value: 100, unit: images/s}\n");
+  const Side b = side_with_facts("B", std::string(kFacts) + "throughput: {value: 100.05, unit: images/s}\n");
+  const auto found = compare_sides(a, b, {}, {});
+  EXPECT_EQ(found.winner, "");
+  EXPECT_THAT(found.conclusion, HasSubstr("A 100, B 100.05 images/s"));
+  EXPECT_THAT(found.conclusion, HasSubstr("below the 1 %"));
+}
+
+// A run of nccl-tests with one size.
+std::string nccl_log(std::string_view bytes, std::string_view busbw, std::string_view wrong) {
+  const std::string cells = std::string(" 10.0 1.0 ") + std::string(busbw) + " " + std::string(wrong);
+  return "# nThread 1 nGpus 8\n" + std::string(bytes) + " 2 float sum -1" + cells + cells +
+         "\n# Avg bus bandwidth    : " + std::string(busbw) + "\n";
+}
+
+Comparison compare_nccl(const std::string& log_a, const std::string& log_b) {
+  Side a = side_with_facts("A", kFacts);
+  Side b = side_with_facts("B", kFacts);
+  add_readings(a, *parse_nccl_tests(log_a, "nccl.log"), "nccl.log");
+  add_readings(b, *parse_nccl_tests(log_b, "nccl.log"), "nccl.log");
+  return compare_sides(std::move(a), std::move(b), {}, {});
+}
+
+TEST(NcclRuns, only_the_same_sizes_without_wrong_results_name_a_winner) {
+  EXPECT_EQ(compare_nccl(nccl_log("1073741824", "400", "0"), nccl_log("1073741824", "300", "0")).winner, "A");
+  const auto sizes = compare_nccl(nccl_log("1073741824", "400", "0"), nccl_log("8", "1.5", "0"));
+  EXPECT_EQ(sizes.winner, "");
+  EXPECT_THAT(sizes.conclusion, HasSubstr("different sizes"));
+  const auto wrong = compare_nccl(nccl_log("8", "400", "12"), nccl_log("8", "300", "0"));
+  EXPECT_EQ(wrong.winner, "");
+  EXPECT_THAT(wrong.conclusion, HasSubstr("wrong results for A"));
+  const auto failed = compare_nccl(nccl_log("8", "400", "0"),
+                                   nccl_log("8", "300", "N/A") + "# Out of bounds values : 4 FAILED\n");
+  EXPECT_THAT(failed.conclusion, HasSubstr("wrong results for B"));
+}
+
 TEST(Figures, scaling_gives_the_efficiency_against_the_smallest_run) {
   const Side a =
       side_with_facts("A", "scaling:\n  - {nodes: 1, throughput: 10}\n  - {nodes: 4, throughput: 30}\n");

@@ -2,6 +2,8 @@
 #include "workloads/compare/cost.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "core/yaml.hpp"
@@ -112,19 +114,24 @@ GpuHours gpu_hours_of(const Side& side) {
   const auto gpus = gpus_of(side);
   if (gpus.empty()) return {};
   GpuHours hours;
-  double used_s = 0;
+  std::vector<double> used_s;
   double longest_s = 0;
   for (const Series* gpu : gpus) {
     const auto span = span_of(*gpu);
     if (!span) return {};
     const double length = *span + gpu->interval_s.value_or(0);
     longest_s = std::max(longest_s, length);
-    used_s += length * statistics_of(gpu->values)->mean / kPercent;
+    used_s.push_back(length * statistics_of(gpu->values)->mean / kPercent);
   }
   const auto held = side.facts.gpus_allocated ? side.facts.gpus_allocated : side.facts.gpus;
   const double count = held ? *held : static_cast<double>(gpus.size());
-  hours.allocated = count * longest_s / 3600;
-  hours.used = used_s / 3600;
+  const bool is_contradicted = contradicted_gpus(side).has_value();
+  std::sort(used_s.begin(), used_s.end(), std::greater<>());
+  if (!is_contradicted) {
+    hours.allocated = count * longest_s / 3600;
+    used_s.resize(std::min(used_s.size(), static_cast<std::size_t>(count)));
+  }
+  hours.used = std::accumulate(used_s.begin(), used_s.end(), 0.0) / 3600;
   return hours;
 }
 

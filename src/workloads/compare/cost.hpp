@@ -38,10 +38,11 @@ struct CostLine {
   std::string formula;
 };
 
-// GPU-hours of a side in the time that was measured.
+// GPU-hours of a side in the time that was measured. Of more GPUs than the job holds, those with the most
+// use count, so that `used` is at most `allocated`.
 struct GpuHours {
-  std::optional<double> allocated;
-  std::optional<double> used;  // weighted by the utilisation of each GPU
+  std::optional<double> allocated;  // nullopt also if the facts contradict the data (contradicted_gpus)
+  std::optional<double> used;       // weighted by the utilisation of each GPU
 };
 [[nodiscard]] GpuHours gpu_hours_of(const Side& side);
 

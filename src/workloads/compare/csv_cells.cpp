@@ -5,7 +5,7 @@
 
 namespace autopilot::workloads::compare {
 
-std::vector<std::string> csv_cells(std::string_view line) {
+std::vector<std::string> csv_cells(std::string_view line, char separator) {
   std::vector<std::string> cells;
   std::string cell;
   bool is_quoted = false;
@@ -16,7 +16,7 @@ std::vector<std::string> csv_cells(std::string_view line) {
       ++i;
     } else if (c == '"') {
       is_quoted = !is_quoted;
-    } else if (c == ',' && !is_quoted) {
+    } else if (c == separator && !is_quoted) {
       cells.emplace_back(trim(cell));
       cell.clear();
     } else {
@@ -25,6 +25,11 @@ std::vector<std::string> csv_cells(std::string_view line) {
   }
   cells.emplace_back(trim(cell));
   return cells;
+}
+
+char csv_separator(std::string_view header) {
+  const bool has_comma = csv_cells(header, ',').size() > 1;
+  return !has_comma && csv_cells(header, ';').size() > 1 ? ';' : ',';
 }
 
 }  // namespace autopilot::workloads::compare

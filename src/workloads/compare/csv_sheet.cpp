@@ -7,6 +7,7 @@
 #include "workloads/compare/clock_times.hpp"
 #include "workloads/compare/csv_cells.hpp"
 #include "workloads/compare/readers.hpp"
+#include "workloads/compare/refused_cells.hpp"
 
 namespace autopilot::workloads::compare {
 namespace {
@@ -60,12 +61,27 @@ std::optional<SheetTime> time_of(std::string_view text) {
 
 struct Sheet {
   std::vector<std::string> names;
+  char separator = ',';
   std::optional<std::size_t> time_cell;
   std::vector<SheetColumn> columns;
 };
 
-Sheet sheet_of(const std::vector<std::string>& names) {
-  Sheet sheet{names, std::nullopt, {}};
+// A first line of numbers and times is a reading.
+bool has_names(const std::vector<std::string>& cells) {
+  return std::any_of(cells.begin(), cells.end(),
+                     [](const std::string& cell) { return !cell.empty() && !time_of(cell); });
+}
+
+Result<Sheet> sheet_of(std::string_view header, const std::string& file) {
+  const char separator = csv_separator(header);
+  const auto names = csv_cells(header, separator);
+  if (names.size() > kMaxColumns)
+    return fail(Errc::exhausted, file + ": more than " + std::to_string(kMaxColumns) + " columns");
+  if (!has_names(names))
+    return fail(Errc::malformed, file +
+                                     ":1: the first line has numbers and no column names; add a line such as "
+                                     "time,%user,%idle or time,gpu0,mem0 above it");
+  Sheet sheet{names, separator, std::nullopt, {}};
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!sheet.time_cell && is_time_name(names[i]))
       sheet.time_cell = i;
@@ -113,16 +129,14 @@ Result<Readings> parse_csv_sheet(std::string_view text, const std::string& file)
   TextLines lines(text);
   std::string_view line;
   if (!lines.next(line)) return fail(Errc::malformed, file + ": the file is empty");
-  const auto names = csv_cells(line);
-  if (names.size() > kMaxColumns)
-    return fail(Errc::exhausted, file + ": more than " + std::to_string(kMaxColumns) + " columns");
-  const Sheet sheet = sheet_of(names);
+  const Sheet sheet = TRY(sheet_of(line, file));
+  RefusedCells refused;
   TableOfReadings table(empty_series(sheet, file));
   bool is_of_day = false;
   std::size_t count = 0;
   while (lines.next(line)) {
     if (trim(line).empty()) continue;
-    const auto cells = csv_cells(line);
+    const auto cells = csv_cells(line, sheet.separator);
     count += sheet.columns.size();
     if (count > kMaxValues)
       return fail(Errc::exhausted,
@@ -132,8 +146,9 @@ Result<Readings> parse_csv_sheet(std::string_view text, const std::string& file)
     if (time) is_of_day = time->is_of_day;
     table.begin_row(lines.number(), time ? std::optional(time->seconds) : std::nullopt);
     for (std::size_t i = 0; i < sheet.columns.size(); ++i) {
-      const auto value = parse_decimal(cell(sheet.columns[i].cell));
-      table.add(i, value ? std::optional(*value * sheet.columns[i].meaning.factor) : std::nullopt);
+      const SheetColumn& column = sheet.columns[i];
+      const CellPlace place{lines.number(), static_cast<int>(column.cell + 1), sheet.names[column.cell]};
+      table.add(i, refused.number_in(cell(column.cell), column.meaning.metric, place, column.meaning.factor));
     }
   }
   Readings readings;
@@ -144,6 +159,7 @@ Result<Readings> parse_csv_sheet(std::string_view text, const std::string& file)
                     ": no column with numbers below its first line; a sheet needs one line of "
                     "column names and then one line for each reading");
   scale_fractions(readings, file);
+  refused.add_note(readings, file);
   return readings;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/parse.hpp"
 #include "core/yaml.hpp"
 
 namespace autopilot::workloads::compare {
@@ -78,6 +79,10 @@ void read_scaling(YamlMap& top, Facts& facts) {
 }
 
 }  // namespace
+
+bool has_same_unit(const Throughput& a, const Throughput& b) {
+  return to_lower(trim(a.unit)) == to_lower(trim(b.unit));
+}
 
 Result<Facts> parse_facts(std::string_view text, const std::string& file) {
   YamlProblems problems(file);

@@ -15,6 +15,9 @@ struct Throughput {
   std::string unit;  // "images/s"
 };
 
+// Units without regard to case: "images/s" and "Images/s" are the same.
+[[nodiscard]] bool has_same_unit(const Throughput& a, const Throughput& b);
+
 struct ScalePoint {
   int nodes = 0;
   double throughput = 0;

@@ -115,7 +115,7 @@ void add_stated(std::vector<Figure>& figures, const Side& a, const Side& b) {
   };
   const auto& of_a = a.facts.throughput;
   const auto& of_b = b.facts.throughput;
-  if (of_a && of_b && of_a->unit != of_b->unit) {
+  if (of_a && of_b && !has_same_unit(*of_a, *of_b)) {
     figures.push_back(
         fact_figure(Dimension::performance, "Throughput", of_a->unit, throughput(a), std::nullopt, 1));
     figures.push_back(
@@ -149,6 +149,29 @@ std::optional<FigureValue> measured_value(const Measure* measure) {
   return measure == nullptr ? std::nullopt : std::optional(FigureValue{measure->value, {measure->source}});
 }
 
+// Sizes of the run of nccl-tests that an average is from.
+std::set<std::string> sizes_beside(const Side& side, const Measure& average) {
+  std::set<std::string> sizes;
+  for (const Measure& measure : side.measures)
+    if (measure.metric == "nccl.busbw" && measure.source.file == average.source.file)
+      sizes.insert(measure.subject);
+  return sizes;
+}
+
+// An average of other sizes, or with wrong results, compares nothing.
+std::string undecided_average(const Side& a, const Measure& of_a, const Side& b, const Measure& of_b) {
+  if (of_a.metric != "nccl.average_busbw") return {};
+  if (of_a.is_wrong || of_b.is_wrong)
+    return "nccl-tests reports wrong results for " +
+           std::string(of_a.is_wrong && of_b.is_wrong ? "A and B"
+                       : of_a.is_wrong                ? "A"
+                                                      : "B") +
+           " (test the GPUs with: autopilot test gpu.nccl)";
+  if (sizes_beside(a, of_a) != sizes_beside(b, of_b))
+    return "the runs of nccl-tests have different sizes (run both with the same -b, -e and -f)";
+  return {};
+}
+
 Dimension dimension_of(const Measure& measure) {
   return measure.metric.starts_with("elasticity.") ? Dimension::elasticity : Dimension::performance;
 }
@@ -159,10 +182,16 @@ void add_measures(std::vector<Figure>& figures, const Side& a, const Side& b) {
     for (const Measure& measure : side->measures) {
       if (!done.insert({measure.metric, measure.subject + "\n" + measure.unit}).second) continue;
       const bool is_time = measure.unit == "s";
-      figures.push_back(fact_figure(dimension_of(measure),
-                                    measure.metric + (measure.subject.empty() ? "" : ", " + measure.subject),
-                                    measure.unit, measured_value(measure_of(a, measure)),
-                                    measured_value(measure_of(b, measure)), is_time ? -1 : 1));
+      const Measure* of_a = measure_of(a, measure);
+      const Measure* of_b = measure_of(b, measure);
+      Figure figure = fact_figure(dimension_of(measure),
+                                  measure.metric + (measure.subject.empty() ? "" : ", " + measure.subject),
+                                  measure.unit, measured_value(of_a), measured_value(of_b), is_time ? -1 : 1);
+      if (of_a != nullptr && of_b != nullptr) {
+        figure.undecided = undecided_average(a, *of_a, b, *of_b);
+        figure.caveat = figure.undecided;
+      }
+      figures.push_back(std::move(figure));
     }
 }
 
@@ -236,10 +265,14 @@ std::vector<Figure> figures_of(const Side& a, const Side& b) {
 const Figure* deciding_figure(const std::vector<Figure>& figures) {
   constexpr std::array<std::string_view, 5> kOrder{"Throughput", "Time to a result", "Step time",
                                                    "nccl.average_busbw", "sysbench.events"};
+  const Figure* undecided = nullptr;
   for (const std::string_view name : kOrder)
-    for (const Figure& figure : figures)
-      if (figure.name.starts_with(name) && figure.a && figure.b) return &figure;
-  return nullptr;
+    for (const Figure& figure : figures) {
+      if (!figure.name.starts_with(name) || !figure.a || !figure.b) continue;
+      if (figure.undecided.empty()) return &figure;
+      if (undecided == nullptr) undecided = &figure;
+    }
+  return undecided;
 }
 
 }  // namespace autopilot::workloads::compare

@@ -11,7 +11,7 @@ namespace autopilot::workloads::compare {
 [[nodiscard]] std::vector<Figure> figures_of(const Side& a, const Side& b);
 
 // The figure that shows work and decides, if there is one: throughput, time to a result, step time,
-// bandwidth.
+// bandwidth. A figure with `undecided` is returned only if no other one decides.
 [[nodiscard]] const Figure* deciding_figure(const std::vector<Figure>& figures);
 
 }  // namespace autopilot::workloads::compare

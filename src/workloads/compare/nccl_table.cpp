@@ -37,7 +37,14 @@ Measure measure_of(const NcclRow& row, bool is_in_place, const std::string& file
           "GB/s",
           is_in_place ? row.busbw_in_place : row.busbw,
           std::nullopt,
-          {file, line, line, row.column + (is_in_place ? static_cast<int>(kCellsOfPlace) : 0), "busbw"}};
+          {file, line, line, row.column + (is_in_place ? static_cast<int>(kCellsOfPlace) : 0), "busbw"},
+          row.is_wrong};
+}
+
+// "# Out of bounds values : 4 FAILED"
+bool states_wrong_results(std::string_view line) {
+  return line.starts_with('#') && line.find("Out of bounds values") != std::string_view::npos &&
+         line.find("FAILED") != std::string_view::npos;
 }
 
 }  // namespace
@@ -45,6 +52,7 @@ Measure measure_of(const NcclRow& row, bool is_in_place, const std::string& file
 Result<Readings> parse_nccl_tests(std::string_view text, const std::string& file) {
   Readings found;
   std::size_t wrong = 0;
+  bool has_failed = false;
   TextLines lines(text);
   for (std::string_view line; lines.next(line);) {
     if (line.find("Avg bus bandwidth") != std::string_view::npos) {
@@ -55,9 +63,11 @@ Result<Readings> parse_nccl_tests(std::string_view text, const std::string& file
                                   "GB/s",
                                   *average,
                                   std::nullopt,
-                                  {file, lines.number(), 0, 0, "Avg bus bandwidth"}});
+                                  {file, lines.number(), 0, 0, "Avg bus bandwidth"},
+                                  false});
       continue;
     }
+    has_failed = has_failed || states_wrong_results(line);
     const auto row = line.starts_with('#') ? std::nullopt : nccl_row(line);
     if (!row) continue;
     if (found.measures.size() > kMaxColumns * 2)
@@ -68,6 +78,9 @@ Result<Readings> parse_nccl_tests(std::string_view text, const std::string& file
   }
   if (found.measures.empty())
     return fail(Errc::malformed, file + ": no row of nccl-tests; the program ended before its first size");
+  // With wrong results the average does not show the bandwidth of a collective.
+  for (Measure& measure : found.measures)
+    if (measure.metric == "nccl.average_busbw") measure.is_wrong = wrong > 0 || has_failed;
   if (wrong > 0)
     found.notes.push_back(
         file + ": " + std::to_string(wrong) +

@@ -22,6 +22,10 @@ bool is_sar_header(std::string_view line) {
 
 }  // namespace
 
+bool is_utf16(std::string_view text) {
+  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+}
+
 std::optional<TextFormat> format_of(std::string_view text) {
   TextLines lines(text.substr(0, kHeadBytes));
   for (std::string_view line; lines.next(line);) {
@@ -37,7 +41,9 @@ std::optional<TextFormat> format_of(std::string_view text) {
   TextLines again(text.substr(0, kHeadBytes));
   std::string_view header;
   std::string_view row;
-  if (again.next(header) && again.next(row) && has(header, ",") && has(row, ",")) return TextFormat::csv;
+  if (!again.next(header) || !again.next(row)) return std::nullopt;
+  for (const std::string_view separator : {",", ";"})
+    if (has(header, separator) && has(row, separator)) return TextFormat::csv;
   return std::nullopt;
 }
 

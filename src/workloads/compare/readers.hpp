@@ -18,6 +18,9 @@ enum class TextFormat : std::uint8_t { sar, smi_csv, csv, nccl_tests, node_healt
 // By the first 64 KiB of a text; nullopt: none of them.
 [[nodiscard]] std::optional<TextFormat> format_of(std::string_view text);
 
+// UTF-16 with its byte order mark, as some shells of Windows write it; no reader reads it.
+[[nodiscard]] bool is_utf16(std::string_view text);
+
 // Output of sar: any report, 12 and 24 hours, any order and number of columns, repeated headers; averages and
 // restarts are not readings.
 [[nodiscard]] Result<Readings> parse_sar(std::string_view text, const std::string& file);
@@ -33,8 +36,9 @@ struct SmiLayout {
 // Rows with numbers, for a layout that follows from another file of the same run.
 [[nodiscard]] std::size_t smi_rows(std::string_view text);
 
-// A sheet with a header line: columns of sar, gpuN and memN (utilisation and memory-controller busy time, as
-// percent or as fractions), and any other column under its own name.
+// A sheet with a header line, cells separated by commas, or by semicolons if the header has no comma: columns
+// of sar, gpuN and memN (utilisation and memory-controller busy time, as percent or as fractions), and any
+// other column under its own name.
 [[nodiscard]] Result<Readings> parse_csv_sheet(std::string_view text, const std::string& file);
 
 // Output of a program of nccl-tests.

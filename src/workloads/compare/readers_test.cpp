@@ -114,6 +114,44 @@ TEST(CsvSheet, other_columns_keep_their_name) {
   EXPECT_FALSE(parse_csv_sheet("a,b\nx,y\n", "x.csv"));
 }
 
+TEST(CsvSheet, impossible_values_are_left_out_counted_and_reported) {
+  const auto found = parse_csv_sheet(
+      "time,gpu0,mem0\n10:00:01,50,\n10:00:02,abc,20\n10:00:03,1e400,20\n10:00:04,150,20\n10:00:05,-1,nan\n",
+      "g.csv");
+  ASSERT_TRUE(found);
+  EXPECT_THAT(find_series(*found, "gpu.util", "GPU 0")->values, ElementsAre(50));
+  EXPECT_THAT(find_series(*found, "gpu.memory_busy", "GPU 0")->values, ElementsAre(20, 20, 20));
+  EXPECT_THAT(found->notes,
+              ElementsAre("g.csv: 4 values are not numbers or impossible and were left out; the first is "
+                          "\"abc\" in line 3, column 2 (gpu0)"));
+}
+
+TEST(CsvSheet, a_first_line_of_readings_is_an_error_with_its_cure) {
+  const auto found = parse_csv_sheet("10:00:00,5,1\n10:00:05,5,1\n", "cpu.csv");
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().what, HasSubstr("cpu.csv:1: the first line has numbers and no column names"));
+}
+
+TEST(CsvSheet, semicolons_decimal_commas_and_a_byte_order_mark_are_read) {
+  const std::string text = "\xef\xbb\xbftime;gpu0;mem0\n10:00:00;90,5;50\n10:00:05;80;40\n";
+  EXPECT_EQ(format_of(text), TextFormat::csv);
+  const auto found = parse_csv_sheet(text, "g.csv");
+  ASSERT_TRUE(found);
+  EXPECT_THAT(find_series(*found, "gpu.util", "GPU 0")->values, ElementsAre(90.5, 80));
+  EXPECT_THAT(find_series(*found, "gpu.util", "GPU 0")->seconds, ElementsAre(0, 5));
+}
+
+TEST(SmiCsv, impossible_values_are_reported_and_missing_ones_are_not) {
+  const auto found = parse_smi_csv(
+      "index, utilization.gpu [%], power.draw [W]\n0, 150 %, [N/A]\n0, 50 %, 60 W\n0, [N/A], -3 W\n",
+      "gpu.txt", {});
+  ASSERT_TRUE(found);
+  EXPECT_THAT(find_series(*found, "gpu.util", "GPU 0")->values, ElementsAre(50));
+  ASSERT_EQ(found->notes.size(), 1U);
+  EXPECT_THAT(found->notes[0], HasSubstr("2 values"));
+  EXPECT_THAT(found->notes[0], HasSubstr("\"150\" in line 2, column 2"));
+}
+
 TEST(NcclTests, sizes_and_the_average_are_measures) {
   const auto found = parse_nccl_tests(
       "# nThread 1 nGpus 1 minBytes 1024\n"
@@ -155,6 +193,8 @@ TEST(FormatOf, each_text_is_recognised_by_its_contents) {
   EXPECT_EQ(format_of(kSmi), TextFormat::smi_csv);
   EXPECT_EQ(format_of("id,gpu0\n1,2\n"), TextFormat::csv);
   EXPECT_EQ(format_of("# nThread 1\n"), TextFormat::nccl_tests);
+  EXPECT_TRUE(is_utf16(std::string_view("\xff\xfet\0", 4)));
+  EXPECT_FALSE(is_utf16("time,gpu0"));
   for (const char* text : {"", "\x00\x01\x02", "a photograph\nof a cat\n"})
     EXPECT_FALSE(format_of(text));
 }

@@ -20,6 +20,7 @@ struct Measure {
   double value = 0;
   std::optional<double> threshold;  // that the program compared it with; larger is better
   Source source;
+  bool is_wrong = false;  // the program that measured it found wrong results
 };
 
 // What one file contains.
@@ -38,10 +39,13 @@ inline constexpr double kMostValue = 1e18;
 // A longer line is cut after this many bytes.
 inline constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
-// The lines of a text, without line ends and without the prefix "[1,0]<stdout>:" of mpirun --tag-output.
+// The lines of a text, without a byte order mark, without line ends and without the prefix "[1,0]<stdout>:"
+// of mpirun --tag-output.
 class TextLines {
  public:
-  explicit TextLines(std::string_view text) : rest_(text) {}
+  explicit TextLines(std::string_view text) : rest_(text) {
+    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
+  }
   // False at the end. `line` is valid as long as the text.
   bool next(std::string_view& line);
   [[nodiscard]] int number() const { return number_; }  // of the last line, from 1

@@ -6,6 +6,7 @@
 #include "core/parse.hpp"
 #include "workloads/compare/clock_times.hpp"
 #include "workloads/compare/readers.hpp"
+#include "workloads/compare/refused_cells.hpp"
 
 namespace autopilot::workloads::compare {
 namespace {
@@ -36,6 +37,7 @@ class SarReader {
     }
     if (found_.series.empty())
       return fail(Errc::malformed, file_ + ": no row of sar; give the output of sar, such as sar -u 5");
+    refused_.add_note(found_, file_);
     if (restarts_ > 0)
       found_.notes.push_back(file_ + ": the machine restarted " + std::to_string(restarts_) +
                              " times while sar ran; the time of a restart is a gap");
@@ -89,8 +91,8 @@ class SarReader {
     table->begin_row(number, time);
     for (std::size_t i = 0, at = 0; i < words.size(); ++i)
       if (const auto meaning = sar_column(columns_[i])) {
-        const auto value = parse_decimal(words[i]);
-        table->add(at++, value ? std::optional(*value * meaning->factor) : std::nullopt);
+        const CellPlace place{number, static_cast<int>(i + first + 1), columns_[i]};
+        table->add(at++, refused_.number_in(words[i], meaning->metric, place, meaning->factor));
       }
     return {};
   }
@@ -120,6 +122,7 @@ class SarReader {
   std::string file_;
   std::vector<std::string> columns_;
   std::map<std::string, TableOfReadings> tables_;
+  RefusedCells refused_;
   Readings found_;
   std::size_t count_ = 0;
   int restarts_ = 0;

@@ -93,12 +93,20 @@ void assume_times(Series& series, double interval_s) {
   series.has_assumed_times = true;
 }
 
-std::string number_text(double number) {
+int digits_that_differ(double a, double b) {
+  constexpr int kMost = 12;
+  int digits = kUsualDigits;
+  while (a != b && digits < kMost && number_text(a, digits) == number_text(b, digits))
+    ++digits;
+  return digits;
+}
+
+std::string number_text(double number, int significant) {
   if (number == 0) return "0";
   if (!std::isfinite(number)) return "not a number";
   const double size = std::abs(number);
   const int before = static_cast<int>(std::floor(std::log10(size))) + 1;
-  const int digits = std::clamp(4 - before, 0, 9);
+  const int digits = std::clamp(significant - before, 0, significant + 5);
   std::array<char, 400> text{};
   std::snprintf(text.data(), text.size(), "%.*f", digits, number);
   std::string out = text.data();

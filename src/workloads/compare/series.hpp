@@ -73,7 +73,12 @@ struct Statistics {
 // Gives a series without times the times of equal intervals.
 void assume_times(Series& series, double interval_s);
 
-// "3.246", "94996986", "0.00083": four significant digits, or all digits before the point.
-[[nodiscard]] std::string number_text(double number);
+inline constexpr int kUsualDigits = 4;
+
+// "3.246", "94996986", "0.00083": as many significant digits, or all digits before the point.
+[[nodiscard]] std::string number_text(double number, int significant = kUsualDigits);
+
+// Significant digits, from kUsualDigits to 12, with which two different numbers have different texts.
+[[nodiscard]] int digits_that_differ(double a, double b);
 
 }  // namespace autopilot::workloads::compare

@@ -75,6 +75,13 @@ TEST(NumberText, four_digits_or_all_before_the_point) {
   EXPECT_EQ(number_text(0), "0");
 }
 
+TEST(NumberText, two_numbers_that_differ_have_different_texts) {
+  EXPECT_EQ(digits_that_differ(100, 200), kUsualDigits);
+  EXPECT_EQ(number_text(100.05, digits_that_differ(100, 100.05)), "100.05");
+  EXPECT_EQ(digits_that_differ(1, 1), kUsualDigits);
+  EXPECT_EQ(digits_that_differ(1, 1 + 1e-15), 12);
+}
+
 TEST(SourceText, names_lines_and_column) {
   EXPECT_EQ(to_string(Source{"cpu.txt", 3, 1598, 3, "%user"}), "cpu.txt:3-1598, column 3 (%user)");
   EXPECT_EQ(to_string(Source{"facts.yaml", 0, 0, 0, "throughput"}), "facts.yaml, throughput");

@@ -135,6 +135,13 @@ std::vector<const Series*> used_gpus_of(const Side& side) {
   return gpus;
 }
 
+std::optional<int> contradicted_gpus(const Side& side) {
+  const std::size_t used = used_gpus_of(side).size();
+  for (const auto& stated : {side.facts.gpus, side.facts.gpus_allocated})
+    if (stated && static_cast<std::size_t>(*stated) < used) return stated;
+  return std::nullopt;
+}
+
 std::optional<double> duration_of(const Side& side) {
   std::optional<double> longest;
   for (const Series& series : side.series)

@@ -52,6 +52,9 @@ void complete(Side& side);
 inline constexpr double kUsed_percent = 1;
 [[nodiscard]] std::vector<const Series*> used_gpus_of(const Side& side);
 
+// GPUs that the facts state for the job, fewer than the data shows in use; nullopt: no contradiction.
+[[nodiscard]] std::optional<int> contradicted_gpus(const Side& side);
+
 // Seconds that the longest series spans.
 [[nodiscard]] std::optional<double> duration_of(const Side& side);
 

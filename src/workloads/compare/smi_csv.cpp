@@ -10,6 +10,7 @@
 #include "core/parse.hpp"
 #include "workloads/compare/csv_cells.hpp"
 #include "workloads/compare/readers.hpp"
+#include "workloads/compare/refused_cells.hpp"
 
 namespace autopilot::workloads::compare {
 namespace {
@@ -41,9 +42,9 @@ std::string query_of(std::string_view cell) {
   return std::string(trim(cell.substr(0, cell.find('['))));
 }
 
-// "57 %" and "57"; nullopt for "[N/A]".
-std::optional<double> smi_number(std::string_view cell) {
-  return parse_decimal(cell.substr(0, cell.find(' ')));
+// "57" of "57 %".
+std::string_view without_unit(std::string_view cell) {
+  return cell.starts_with('[') ? cell : cell.substr(0, cell.find(' '));
 }
 
 // "2020/04/21 12:15:47.123" as seconds.
@@ -84,6 +85,7 @@ class SmiReader {
     if (strange_ > 0)
       found.notes.push_back(file_ + ": " + std::to_string(strange_) +
                             " lines are not rows of nvidia-smi and were left out");
+    refused_.add_note(found, file_);
     if (!has_key_)
       found.notes.push_back(file_ + ": no column names the GPU; its rows were read as those of " +
                             std::to_string(*layout_.gpus) + " GPUs, one after the other");
@@ -129,7 +131,13 @@ class SmiReader {
     known->second.begin_row(number, time);
     for (std::size_t column = 0; column < kSmiColumns.size(); ++column) {
       const auto cell = cell_of(column);
-      known->second.add(column, cell ? smi_number(cells[*cell]) : std::nullopt);
+      if (!cell) {
+        known->second.add(column, std::nullopt);
+        continue;
+      }
+      const CellPlace place{number, static_cast<int>(*cell + 1), kSmiColumns[column].query};
+      known->second.add(column,
+                        refused_.number_in(without_unit(cells[*cell]), kSmiColumns[column].metric, place));
     }
     ++row_of_start_;
     return {};
@@ -172,6 +180,7 @@ class SmiReader {
   std::vector<std::string> names_;
   std::optional<std::size_t> key_cell_, time_cell_;
   std::map<std::string, TableOfReadings> tables_;
+  RefusedCells refused_;
   std::optional<double> last_time_;
   std::size_t position_ = 0;
   std::size_t row_of_start_ = 0;

@@ -34,9 +34,13 @@ std::optional<Measure> measured_line(std::string_view line, const std::string& f
   std::string subject;
   for (std::size_t i = 0; i + 2 < words.size(); ++i)
     subject += (i > 0 ? " " : "") + std::string(words[i]);
-  return Measure{
-      "nhc.measured", to_printable(subject, kLongestSubject), to_printable(words.back(), 16), *value,
-      *limit,         {file, number, number, 0, {}}};
+  return Measure{"nhc.measured",
+                 to_printable(subject, kLongestSubject),
+                 to_printable(words.back(), 16),
+                 *value,
+                 *limit,
+                 {file, number, number, 0, {}},
+                 false};
 }
 
 struct SysbenchLine {
@@ -79,7 +83,8 @@ Result<Readings> parse_sysbench(std::string_view text, const std::string& file) 
                                   std::string(known.unit),
                                   *value,
                                   std::nullopt,
-                                  {file, lines.number(), lines.number(), 0, std::string(known.begin)}});
+                                  {file, lines.number(), lines.number(), 0, std::string(known.begin)},
+                                  false});
   if (found.measures.empty())
     return fail(Errc::malformed, file + ": no totals of sysbench; its run did not end");
   return found;
