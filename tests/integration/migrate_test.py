@@ -128,7 +128,8 @@ class Facts(unittest.TestCase):
         found = objects(made)
         job = found["Job"]["spec"]
         self.assertEqual(("Indexed", 2, 2, 0, 72000), (job["completionMode"], job["completions"], job["parallelism"], job["backoffLimit"],
-                                                       job["activeDeadlineSeconds"]))
+                                                       job["template"]["spec"]["activeDeadlineSeconds"]))
+        self.assertNotIn("activeDeadlineSeconds", job)
         self.assertEqual("None", found["Service"]["spec"]["clusterIP"])
         pod = job["template"]["spec"]
         self.assertEqual("llm-train", pod["subdomain"])
@@ -319,6 +320,46 @@ class Refused(unittest.TestCase):
         self.refuses(78, "--pvc", "-", "--pvc", "scratch", text="#SBATCH -n 1\n")
         self.refuses(78, "none of bsub", "--command", "qsub job.sh")
         self.refuses(64, "--to", "-", "--to", "pbs")
+
+
+class Retries(unittest.TestCase):
+    """What a lost node, a failed program and a signal do."""
+
+    def spec(self, script, *arguments):
+        made = objects(as_json(script, "--image", "x", *arguments))
+        return made.get("Job", made.get("JobSet"))["spec"]
+
+    def test_an_element_that_fails_does_not_end_the_others(self):
+        for script in ("#!/bin/bash\n#BSUB -J a[1-100]\n#BSUB -r\n#BSUB -W 10\n./x\n",
+                       "#!/bin/bash\n#SBATCH --array=1-100\n#SBATCH --requeue\n#SBATCH -t 10\n./x\n"):
+            spec = self.spec(script)
+            self.assertNotIn("backoffLimit", spec)
+            self.assertEqual(3, spec["backoffLimitPerIndex"])
+            self.assertEqual(["Ignore", "FailIndex"], [rule["action"] for rule in spec["podFailurePolicy"]["rules"]])
+
+    def test_requeue_starts_no_failed_program_again(self):
+        spec = self.spec("#!/bin/bash\n#SBATCH --requeue\n#SBATCH -t 10\n./x\n")
+        lost, failed = spec["podFailurePolicy"]["rules"]
+        self.assertEqual(("Ignore", "DisruptionTarget"), (lost["action"], lost["onPodConditions"][0]["type"]))
+        self.assertEqual(("FailJob", "NotIn", [0]), (failed["action"], failed["onExitCodes"]["operator"], failed["onExitCodes"]["values"]))
+        whole = self.spec("#!/bin/bash\n#SBATCH -N 2\n#SBATCH --requeue\n#SBATCH -t 10\nsrun ./x\n", "--to", "jobset")
+        self.assertEqual([("FailJobSet", ["PodFailurePolicy"])],
+                         [(rule["action"], rule["onJobFailureReasons"]) for rule in whole["failurePolicy"]["rules"]])
+
+    def test_a_signal_reaches_the_script(self):
+        def sent(script):
+            container = self.spec(script)["template"]["spec"]["containers"][0]
+            return container["lifecycle"]["preStop"]["exec"]["command"][-1]
+        self.assertEqual("kill -USR2 -1; kill -USR2 1; sleep 120", sent("#!/bin/bash\n#BSUB -wa USR2\n#BSUB -wt 2\n#BSUB -W 10\n./x\n"))
+        self.assertEqual("kill -USR1 1; sleep 60", sent("#!/bin/bash\n#SBATCH --signal=B:USR1@60\n#SBATCH -t 10\n./x\n"))
+        self.assertEqual("kill -USR1 -1; sleep 60", sent("#!/bin/bash\n#SBATCH --signal=USR1@60\n#SBATCH -t 10\n./x\n"))
+
+    def test_each_part_has_its_own_partition(self):
+        spec = self.spec("#!/bin/bash\n#SBATCH -p first\n#SBATCH -N 2\n#SBATCH -t 10\n#SBATCH hetjob\n#SBATCH -p second\n#SBATCH -N 1\nsrun ./x\n")
+        found = [(task["template"]["metadata"]["labels"]["autopilot.ibm.com/queue"],
+                  next(one["value"] for one in task["template"]["spec"]["containers"][0]["env"] if one["name"] == "SLURM_JOB_PARTITION"))
+                 for task in spec["tasks"]]
+        self.assertEqual([("first", "first"), ("second", "second")], found)
 
 
 class InAShell(unittest.TestCase):

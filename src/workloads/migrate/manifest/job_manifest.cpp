@@ -13,22 +13,19 @@ constexpr int kRetries = 3;
 void put_failure_rules(YamlNode& spec, const Plan& plan, const PodOptions& options) {
   const bool is_requeued = plan.job.is_requeued.value_or(false);
   const auto& codes = plan.job.retried_exit_codes;
-  if (!is_requeued && codes.empty()) {
-    // The elements of an array are independent: a failure does not end the others.
-    put_integer(spec,
-                is_array(plan) && plan.target != Target::jobset ? "backoffLimitPerIndex" : "backoffLimit", 0);
-    return;
-  }
-  put_integer(spec, "backoffLimit", kRetries);
+  const bool is_retried = is_requeued || !codes.empty();
+  // The elements of an array are independent: a failure does not end the others.
+  const bool has_elements = is_array(plan) && plan.target != Target::jobset;
+  put_integer(spec, has_elements ? "backoffLimitPerIndex" : "backoffLimit", is_retried ? kRetries : 0);
+  if (!is_retried) return;
   YamlNode& rules = put_list(put_map(spec, "podFailurePolicy"), "rules");
   YamlNode& lost = add_map(rules);
   put(lost, "action", "Ignore");
   YamlNode& condition = add_map(put_list(lost, "onPodConditions"));
   put(condition, "type", "DisruptionTarget");
   put(condition, "status", "True");
-  if (is_requeued && codes.empty() && plan.job.scheduler == Scheduler::slurm) return;
   YamlNode& failed = add_map(rules);
-  put(failed, "action", "FailJob");
+  put(failed, "action", has_elements ? "FailIndex" : "FailJob");
   YamlNode& exit = put_map(failed, "onExitCodes");
   put(exit, "containerName", options.container);
   put(exit, "operator", "NotIn");
@@ -55,15 +52,13 @@ YamlNode job_spec(const Plan& plan, const PodOptions& options) {
   const bool is_array_job = is_array(plan) && plan.target != Target::jobset;
   if (plan.job.is_held && plan.target != Target::jobset) put_flag(spec, "suspend", true);
   PodOptions own = options;
+  // A deadline of the Job would also count the time in the queue.
+  own.has_deadline = true;
   if (is_array_job) {
     const int count = static_cast<int>(plan.job.array->indices.size());
     put_indexed(spec, count, std::min(count, plan.job.array->throttle.value_or(count)));
-    own.has_deadline = true;
-  } else {
-    if (layout.hosts > 1 || plan.target == Target::indexed || plan.target == Target::jobset)
-      put_indexed(spec, layout.hosts, layout.hosts);
-    if (plan.job.run_limit.limit)
-      put_integer(spec, "activeDeadlineSeconds", plan.job.run_limit.limit->count());
+  } else if (layout.hosts > 1 || plan.target == Target::indexed || plan.target == Target::jobset) {
+    put_indexed(spec, layout.hosts, layout.hosts);
   }
   put_failure_rules(spec, plan, own);
   if (options.role == PodRole::script_or_worker) {

@@ -10,7 +10,16 @@ std::vector<YamlNode> jobset_manifests(const Plan& plan) {
   YamlNode set = object_of("jobset.x-k8s.io/v1alpha2", "JobSet", plan);
   YamlNode& spec = put_map(set, "spec");
   if (plan.job.is_held) put_flag(spec, "suspend", true);
-  put_integer(put_map(spec, "failurePolicy"), "maxRestarts", plan.job.is_requeued.value_or(false) ? 3 : 0);
+  const bool is_requeued = plan.job.is_requeued.value_or(false);
+  YamlNode& failure = put_map(spec, "failurePolicy");
+  put_integer(failure, "maxRestarts", is_requeued ? 3 : 0);
+  if (is_requeued) {
+    // A program that fails is not started again.
+    YamlNode& rule = add_map(put_list(failure, "rules"));
+    put(rule, "name", "program-failed");
+    put(rule, "action", "FailJobSet");
+    add_word(put_list(rule, "onJobFailureReasons"), "PodFailurePolicy");
+  }
   YamlNode& network = put_map(spec, "network");
   put_flag(network, "enableDNSHostnames", true);
   put(network, "subdomain", plan.job.name);

@@ -53,9 +53,10 @@ std::string mount_of_claim(const Claim& claim) {
   return variable.empty() ? claim.path : "/mnt/" + to_lower(variable);
 }
 
-void put_scheduler_variables(YamlNode& env, const Plan& plan, const Layout& layout) {
+void put_scheduler_variables(YamlNode& env, const Plan& plan, std::size_t part) {
+  const Layout& layout = plan.layouts[part];
   const std::string key = "metadata.labels['" + std::string(key_label(plan.target)) + "']";
-  const std::string& queue = plan.placements.front().queue_name;
+  const std::string& queue = plan.placements[part].queue_name;
   if (plan.job.scheduler == Scheduler::lsf) {
     put_field_variable(env, "LSB_JOBID", key);
     put_variable(env, "LSB_JOBNAME", plan.job.original_name);
@@ -73,7 +74,7 @@ void put_scheduler_variables(YamlNode& env, const Plan& plan, const Layout& layo
 
 void put_environment(YamlNode& container, const Plan& plan, const PodOptions& options) {
   YamlNode& env = put_list(container, "env");
-  put_scheduler_variables(env, plan, plan.layouts[options.part]);
+  put_scheduler_variables(env, plan, options.part);
   if (plan.target == Target::jobset)
     put_field_variable(env, "AUTOPILOT_ARRAY_POSITION", "metadata.labels['jobset.sigs.k8s.io/job-index']");
   if (plan.layouts.size() > 1) put_variable(env, "AUTOPILOT_PART", std::to_string(options.part));
@@ -258,13 +259,19 @@ void put_signal(YamlNode& spec, YamlNode& container, const Job& job) {
   if (!job.signal) return;
   const auto seconds = job.signal->before.count();
   put_integer(spec, "terminationGracePeriodSeconds", seconds + 30);
-  // A number or a name; kill of every shell accepts both. -1: all processes of the container.
-  const std::string target = job.signal->is_for_script ? "1" : "-1";
+  // A number or a name; kill of every shell accepts both. -1: all processes of the container but the first,
+  // which is the script. LSF signals both, Slurm either.
+  const std::string to_script = "kill -" + job.signal->name + " 1; ";
+  const std::string to_steps = "kill -" + job.signal->name + " -1; ";
+  const bool is_for_both = job.scheduler == Scheduler::lsf;
+  const std::string kills = is_for_both                 ? to_steps + to_script
+                            : job.signal->is_for_script ? to_script
+                                                        : to_steps;
   YamlNode& command =
       put_list(put_map(put_map(put_map(container, "lifecycle"), "preStop"), "exec"), "command");
   add_word(command, "/bin/sh");
   add_word(command, "-c");
-  add_word(command, "kill -" + job.signal->name + " " + target + "; sleep " + std::to_string(seconds));
+  add_word(command, kills + "sleep " + std::to_string(seconds));
 }
 
 void put_security(YamlNode& spec, YamlNode& container, Target target) {
@@ -277,10 +284,11 @@ void put_security(YamlNode& spec, YamlNode& container, Target target) {
   add_word(put_list(put_map(own, "capabilities"), "drop"), "ALL");
 }
 
-void put_labels(YamlNode& metadata, const Plan& plan, bool is_pod) {
+// Of a pod of that part, or of the job.
+void put_labels(YamlNode& metadata, const Plan& plan, bool is_pod, std::size_t part) {
   YamlNode& labels = put_map(metadata, "labels");
   put(labels, std::string(kPrefix) + "migrated-from", word_of(kSchedulers, plan.job.scheduler));
-  if (const std::string queue = label_value(plan.placements.front().queue_name); !queue.empty())
+  if (const std::string queue = label_value(plan.placements[part].queue_name); !queue.empty())
     put(labels, std::string(kPrefix) + "queue", queue);
   for (const auto& [key, value] : plan.job.labels)
     if (const std::string text = label_value(value); !text.empty())
@@ -301,7 +309,7 @@ std::string memory_text(std::int64_t bytes) {
 YamlNode job_metadata(const Plan& plan) {
   YamlNode metadata = yaml_map();
   put(metadata, "name", plan.job.name);
-  put_labels(metadata, plan, false);
+  put_labels(metadata, plan, false, 0);
   YamlNode& annotations = put_map(metadata, "annotations");
   put(annotations, std::string(kPrefix) + "original-name", plan.job.original_name);
   put(annotations, std::string(kPrefix) + "source-scheduler", word_of(kSchedulers, plan.job.scheduler));
@@ -316,7 +324,7 @@ YamlNode job_metadata(const Plan& plan) {
 YamlNode pod_template(const Plan& plan, const PodOptions& options) {
   const Layout& layout = plan.layouts[options.part];
   YamlNode pod = yaml_map();
-  put_labels(put_map(pod, "metadata"), plan, true);
+  put_labels(put_map(pod, "metadata"), plan, true, options.part);
   YamlNode& spec = put_map(pod, "spec");
   put(spec, "restartPolicy", "Never");
   if (options.has_deadline && plan.job.run_limit.limit)

@@ -23,7 +23,7 @@ struct PodOptions {
   std::size_t part = 0;
   PodRole role = PodRole::script;
   std::string_view container = "job";
-  bool has_deadline = false;  // of the pod, where the job has none
+  bool has_deadline = false;  // of each pod: the run limit, without the time in the queue
 };
 
 // metadata with the name, labels and annotations of the job.
