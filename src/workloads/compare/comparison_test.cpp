@@ -183,6 +183,37 @@ TEST(Remarks, waiting_gpus_beside_cpu_bursts_are_starvation) {
   EXPECT_THAT(remarks[1].text, HasSubstr("wait for phases of the CPU"));
 }
 
+// One GPU that waits at its first reading, beside a CPU burst at the first reading of its file.
+Side side_with_clocks(double cpu_clock_s, double gpu_clock_s) {
+  Side side = side_with_facts("A", "gpus: 1\n");
+  std::vector<double> cpu(40, 1.0), gpu(40, 95.0);
+  cpu[0] = 40;
+  gpu[0] = 0;
+  side.series = {series_with("cpu.user", "", cpu), series_with("gpu.util", "GPU 0", gpu)};
+  side.series[0].clock_s = cpu_clock_s;
+  side.series[1].clock_s = gpu_clock_s;
+  return side;
+}
+
+TEST(Remarks, files_that_do_not_overlap_in_time_are_not_joined) {
+  const Side apart = side_with_clocks(8 * 3600, 14 * 3600);
+  EXPECT_FALSE(starvation_of(apart));
+  const auto remarks = remarks_of(apart);
+  ASSERT_EQ(remarks.size(), 1U);
+  EXPECT_EQ(remarks[0].kind, RemarkKind::clock);
+  EXPECT_THAT(remarks[0].text, HasSubstr("(from 08:00:00) and"));
+  EXPECT_THAT(remarks[0].text, HasSubstr("(from 14:00:00) do not overlap"));
+}
+
+TEST(Remarks, files_are_joined_by_time_and_also_across_midnight) {
+  EXPECT_EQ(starvation_of(side_with_clocks(3600, 3600))->beside_bursts, 1U);
+  const auto later = starvation_of(side_with_clocks(86'390, 15));
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->readings, 36U) << "35 inside, and one within an interval of the end";
+  EXPECT_EQ(later->idle_readings, 1U);
+  EXPECT_EQ(later->beside_bursts, 0U) << "25 s after the burst";
+}
+
 TEST(Remarks, activity_on_gpus_outside_the_job_is_reported) {
   Side side = side_with_facts("B", "gpus: 1\n");
   std::vector<double> quiet(200, 0.0);

@@ -54,18 +54,36 @@ struct LoadEffect {
   double after = 0;
   [[nodiscard]] double change() const { return inside / after - 1; }
 };
-// nullopt: fewer than 10 readings in the window or after it, or other intervals.
+// nullopt: fewer than 10 readings in the window or after it, other intervals, or first readings that are an
+// interval or more apart.
 [[nodiscard]] std::optional<LoadEffect> effect_of_load(const Series& user, const Burst& window,
                                                        const Series& gpu);
 
+// Which reading of one series is at the time of a reading of another one. By the time of day, if both files
+// state it; otherwise by position, as samplers start together.
+class JoinedReadings {
+ public:
+  JoinedReadings(const Series& from, const Series& to);
+  // nullopt: no reading of `to` within one interval of that time.
+  [[nodiscard]] std::optional<std::size_t> position_of(std::size_t reading) const;
+  // False: the times of day are known, and no reading is at the time of another.
+  [[nodiscard]] bool has_overlap() const;
+
+ private:
+  const Series& from_;
+  const Series& to_;
+  std::optional<double> offset_s_;  // of the first readings; nullopt: unknown
+};
+
 struct Starvation {
-  std::size_t idle_readings = 0;  // all used GPUs are at 0 %
+  std::size_t idle_readings = 0;  // all used GPUs are at 0 %, while the CPU was measured as well
   std::size_t beside_bursts = 0;  // of them: at most one reading from a CPU burst
   std::size_t readings = 0;
   double idle_s = 0;
   const Series* user = nullptr;
 };
-// From the used GPUs and the CPU of the same run; nullopt if either is missing or their intervals differ.
+// From the used GPUs and the CPU of the same run; nullopt if either is missing, their intervals differ or
+// their times do not overlap.
 [[nodiscard]] std::optional<Starvation> starvation_of(const Side& side);
 
 // All of them, for one side.

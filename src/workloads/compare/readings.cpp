@@ -122,6 +122,10 @@ void TableOfReadings::add(std::size_t column, std::optional<double> value) {
   rows_[column].push_back(count_ - 1);
 }
 
+std::optional<double> TableOfReadings::first_time() const {
+  return !times_.empty() && times_.size() == count_ ? std::optional(times_.front()) : std::nullopt;
+}
+
 std::vector<Series> TableOfReadings::finish(bool is_time_of_day) {
   // A table in which a row has no time has none: a part of the times would move the others.
   const bool has_times = !times_.empty() && times_.size() == count_;

@@ -79,6 +79,8 @@ class TableOfReadings {
   // The series with at least one value, with times, gaps and repairs. `is_time_of_day`: the times may pass
   // midnight, and those of a 12-hour clock may have lost their meridiem.
   [[nodiscard]] std::vector<Series> finish(bool is_time_of_day);
+  // The time of the first row; nullopt: a row has no time.
+  [[nodiscard]] std::optional<double> first_time() const;
 
  private:
   std::vector<Series> columns_;

@@ -12,6 +12,14 @@ namespace {
 
 constexpr double kSumTolerance = 0.5;  // rounding of three columns with two digits, and more
 
+// "08:00:05"
+std::string clock_text(double seconds_of_day) {
+  const auto whole = static_cast<unsigned>(seconds_of_day) % 86'400U;
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "%02u:%02u:%02u", whole / 3600, whole / 60 % 60, whole % 60);
+  return text.data();
+}
+
 std::string names_of(const std::vector<const Series*>& gpus) {
   std::string text;
   for (const Series* gpu : gpus)
@@ -42,6 +50,7 @@ class RemarksOfSide {
     add_gpus();
     add_allocation();
     add_starvation();
+    add_overlap();
     add_windows();
     add_gaps();
     add_sums();
@@ -99,6 +108,19 @@ class RemarksOfSide {
             (2 * found->beside_bursts > found->idle_readings ? "The GPUs wait for phases of the CPU."
                                                              : "Most of these are not beside a CPU burst."),
         std::move(sources));
+  }
+
+  void add_overlap() {
+    const auto gpus = used_gpus_of(side_);
+    const Series* user = main_series(side_, "cpu.user", "");
+    if (gpus.empty() || user == nullptr || JoinedReadings(*gpus.front(), *user).has_overlap()) return;
+    add(RemarkKind::clock,
+        user->source.file + " (from " + clock_text(*user->clock_s) + ") and " + gpus.front()->source.file +
+            " (from " + clock_text(*gpus.front()->clock_s) +
+            ") do not overlap in time, so the use of the CPU does not explain that of the GPUs; give the "
+            "files "
+            "of one run.",
+        {user->source, gpus.front()->source});
   }
 
   // On the GPUs of the run that was sampled as long as the CPU.

@@ -36,6 +36,7 @@ constexpr std::array<SmiColumn, 10> kSmiColumns{{
 }};
 
 constexpr double kRowsOfOneReading_s = 0.5;
+constexpr double kSecondsOfDay = 86'400;
 
 // "utilization.gpu [%]" without the unit.
 std::string query_of(std::string_view cell) {
@@ -77,9 +78,14 @@ class SmiReader {
   Result<Readings> finish() {
     if (tables_.empty()) return fail(Errc::malformed, file_ + ": no row of nvidia-smi below its header line");
     Readings found;
-    for (auto& [gpu, table] : tables_)
-      for (Series& series : table.finish(false))
+    for (auto& [gpu, table] : tables_) {
+      // nvidia-smi writes local dates and times, as sar writes local times of the day.
+      const auto first = table.first_time();
+      for (Series& series : table.finish(false)) {
+        if (first) series.clock_s = std::fmod(*first, kSecondsOfDay);
         found.series.push_back(std::move(series));
+      }
+    }
     for (Series& series : found.series)
       if (!has_time_ && layout_.interval) assume_times(series, *layout_.interval);
     if (strange_ > 0)
