@@ -362,6 +362,49 @@ class Retries(unittest.TestCase):
         self.assertEqual([("first", "first"), ("second", "second")], found)
 
 
+class Launchers(unittest.TestCase):
+    """What launchers did and pods do not do needs a decision."""
+
+    def lines(self, body, finding, *arguments, head="#SBATCH -N 2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\n#SBATCH -t 10\n"):
+        made = as_json("#!/bin/bash\n" + head + body, "--image", "x", *arguments)
+        first = 2 + head.count("\n")
+        return sorted((one["severity"], line - first) for one in made["findings"] if one["id"] == finding for line in one["lines"])
+
+    def test_unknown_options_and_files(self):
+        body = "srun --fancy ./a\nmpirun -rf rank.txt -np 8 ./x\njsrun --erf_input f ./x\nmpirun --fancy 2 ./x\n"
+        self.assertEqual([("decision", line) for line in range(4)], self.lines(body, "M-LAUNCHER-OPTION"))
+        known = "ddlrun --cores 4 python x.py\njsrun --stdio_stdout out ./x\njsrun -k e -o o ./x\nmpirun -mca btl tcp --report-bindings -np 8 ./x\n"
+        self.assertEqual([], self.lines(known, "M-LAUNCHER-OPTION"))
+        script = as_json("#!/bin/bash\n#BSUB -n 8\n#BSUB -R span[ptile=4]\n#BSUB -W 10\n" + known)["script"]
+        self.assertIn("-np 8 python x.py", script)
+        self.assertNotIn("out ./x", script)
+
+    def test_gpus_of_steps(self):
+        body = "srun -n 1 --gpus=1 ./a\nsrun -n 1 --gpus-per-task=1 ./b &\nsrun --gpus-per-task=1 ./c\nsrun ./d\n"
+        self.assertEqual([("decision", 0), ("decision", 1)], self.lines(body, "M-STEP-GPUS"))
+
+    def test_mpi_that_srun_starts(self):
+        self.assertEqual([("decision", 0)], self.lines("srun --mpi=pmix -n 8 ./xhpl\nsrun --mpi=none -n 8 ./x\n", "M-MPI-SRUN"))
+        self.assertEqual([], self.lines("srun --mpi=pmix -n 8 ./xhpl\n", "M-MPI-SRUN", "--to", "mpijob"))
+
+    def test_the_launcher_has_no_gpu(self):
+        body = "nvidia-smi\npython prepare.py --cuda\nmpirun -np 8 ./x --cuda\n"
+        self.assertEqual([("decision", 1), ("warning", 0)], self.lines(body, "M-LAUNCHER-GPU"))
+
+    def test_commands_that_every_pod_repeats_are_a_warning(self):
+        def severity(body):
+            made = as_json("#!/bin/bash\n#SBATCH -N 2\n#SBATCH -t 10\n" + body, "--image", "x")
+            return [one["severity"] for one in made["findings"] if one["id"] == "M-EVERY-POD"]
+        self.assertEqual(["note"], severity("export A=1\ncd /tmp\nsrun ./x\n"))
+        self.assertEqual(["warning"], severity("rm -rf results\nsrun ./x\n"))
+
+    def test_other_launchers_and_commands(self):
+        self.assertEqual([("decision", 0), ("decision", 1), ("decision", 2)], self.lines("lrun -n 4 ./x\nibrun ./x\naprun -n 4 ./x\n", "M-LAUNCHER"))
+        self.assertEqual([("decision", 0)], self.lines("scontrol requeue $SLURM_JOB_ID\n", "M-RESUBMIT"))
+        self.assertEqual([("warning", 0)], self.lines("jslist\n", "M-SCHEDULER-COMMAND"))
+        self.assertEqual([("decision", 0)], self.lines("srun --het-group=0,5 ./x\n", "M-LAUNCHER-OPTION"))
+
+
 class InAShell(unittest.TestCase):
     """The files of the ConfigMap, run by a real shell as the pods run them."""
 
@@ -410,6 +453,52 @@ class InAShell(unittest.TestCase):
     def test_a_failing_rank_fails_srun(self):
         made = as_json("#!/bin/bash\n#SBATCH -n 2 -N 1\n#SBATCH -t 10\nsrun sh -c 'exit $SLURM_PROCID' || echo failed $?\n")
         self.assertEqual(["failed 1"], self.start(made))
+
+    def srun(self, commands, options="-n 2 -N 1", **variables):
+        return self.start(as_json(f"#!/bin/bash\n#SBATCH -J steps\n#SBATCH {options}\n#SBATCH -t 10\n" + commands), **variables)
+
+    def test_options_of_srun_with_values_behind_a_blank(self):
+        for options in ("--hint nomultithread", "--ntasks-per-gpu 1 -n 2", "--wait 60", "-W 0", "--container-image X", "-lu -K1 -c4", "--exclusive",
+                        "--kill-on-bad-exit=1 --mem-bind local", "--unbuffered --cpu-bind none", "-wlocalhost"):
+            with self.subTest(options):
+                self.assertEqual(["hi", "hi"], self.srun(f"srun {options} echo hi\n", "-n 2 -N 1 --gpus-per-node=2"))
+        self.assertEqual(["bar"], self.srun("srun -n 1 --export=ALL,FOO=bar sh -c 'echo $FOO'\n"))
+
+    def test_what_srun_does_not_know_fails_with_a_message(self):
+        for options, message in (("--fancy", "--fancy is not known"), ("--fancy=2", "--fancy is not known"), ("--multi-prog", "--multi-prog"),
+                                 ("-n", "-n has no value"), ("-n 1", "no program")):
+            with self.subTest(options):
+                program = "" if options.startswith("-n") else "x.conf"
+                shown = self.srun(f"srun {options} {program} > out 2>&1 || echo code $?\ncat out\n")
+                self.assertEqual("code 2", shown[0])
+                self.assertIn(message, shown[1])
+
+    def test_each_rank_has_its_gpus(self):
+        show = "sh -c 'echo $SLURM_LOCALID ${CUDA_VISIBLE_DEVICES-all}' | sort\n"
+        four = "-N 1 -n 2 --gpus-per-node=4"
+        self.assertEqual(["0 0", "1 1"], self.srun(f"srun --gpus-per-task=1 {show}", four))
+        self.assertEqual(["0 0,1", "1 2,3"], self.srun(f"srun --gpus-per-task=2 {show}", four))
+        self.assertEqual(["0 all", "1 all"], self.srun(f"srun {show}", four))
+        self.assertEqual(["0 all", "1 all"], self.srun(f"srun --gpus-per-task=1 --gpu-bind=none {show}", four))
+        self.assertEqual(["0 0", "1 1"], self.srun(f"srun {show}", "-N 1 -n 2 --gpus-per-task=1"))
+
+    def test_jsrun_gives_each_resource_set_its_gpus(self):
+        made = as_json("#!/bin/bash\n#BSUB -nnodes 1\n#BSUB -W 10\njsrun -n 2 -r 2 -a 2 -c 2 -g 2 ./x\n", "--node-shape", "cpus=42,gpus=6,mem=512G")
+        self.assertIn("gpus_of_rank 2 2 ./x", made["script"])
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "gpus_of_rank"
+            program.write_text(objects(made)["ConfigMap"]["data"]["gpus_of_rank"])
+            def gpus(**variables):
+                return subprocess.run(["sh", str(program), "2", "2", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"], env={"PATH": os.environ["PATH"], **variables},
+                                      capture_output=True, text=True, check=False)
+            self.assertEqual(["0,1", "0,1", "2,3", "2,3"], [gpus(OMPI_COMM_WORLD_LOCAL_RANK=str(rank)).stdout.strip() for rank in range(4)])
+            self.assertEqual(2, gpus().returncode)
+
+    def test_a_step_runs_in_the_components_that_it_names(self):
+        made = as_json("#!/bin/bash\n#SBATCH -J het\n#SBATCH -N 1\n#SBATCH -t 10\n#SBATCH hetjob\n#SBATCH -N 1\n#SBATCH hetjob\n#SBATCH -N 1\n"
+                       "srun --het-group=0,1 echo two\nsrun --het-group=0-2 echo three\n")
+        shown = [self.start(made, VC_TASK_INDEX="0", AUTOPILOT_PART=part) for part in "012"]
+        self.assertEqual([["two", "three"], ["two", "three"], ["three"]], shown)
 
     def test_each_part_of_a_heterogeneous_job_runs_its_program(self):
         script = "#!/bin/bash\n#SBATCH -J het\n#SBATCH -N 2\n#SBATCH -t 10\n#SBATCH hetjob\n#SBATCH -N 1\nsrun --het-group=0 echo a : --het-group=1 echo b\n"

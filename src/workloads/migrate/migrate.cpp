@@ -249,7 +249,8 @@ class Migrator {
              "The script runs in the launcher, which has no GPU, and starts nothing in the workers",
              "Start the program with mpirun, or leave --keep-allocation out");
     if (plan_.runs_in == RunsIn::each_pod)
-      findings_.add(Severity::note, "M-EVERY-POD", 0,
+      findings_.add(repeats_commands(shell_, launchers_) ? Severity::warning : Severity::note, "M-EVERY-POD",
+                    0,
                     std::string(title_of(plan_.job.scheduler)) +
                         " ran the script on the first host; now every pod runs it, each with its number in " +
                         (plan_.job.scheduler == Scheduler::slurm ? "SLURM_NODEID" : "AUTOPILOT_HOST_INDEX"),
@@ -363,6 +364,12 @@ class Migrator {
     for (const Claim& claim : settings_.manifest.claims)
       mounted.push_back(claim.path);
     lint_body({plan_.job, shell_, launchers_, mounted, !settings_.manifest.image.empty()}, findings_);
+    const bool has_launcher_pod = plan_.runs_in == RunsIn::launcher &&
+                                  (plan_.target == Target::volcano || plan_.target == Target::mpijob);
+    lint_launchers(
+        shell_, launchers_,
+        {plan_.layouts.front(), plan_.runs_in, static_cast<int>(plan_.layouts.size()), has_launcher_pod},
+        findings_);
     if (!plan_.job.has_run_limit)
       findings_.add(Severity::warning, "M-NO-WALLTIME", 0,
                     "The job has no run limit; a job that hangs keeps its GPUs",

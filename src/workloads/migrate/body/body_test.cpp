@@ -99,6 +99,20 @@ TEST(Launchers, counts) {
   EXPECT_EQ(mpi[0].ranks_per_host, 8);
 }
 
+TEST(Launchers, values_of_options_are_not_the_program) {
+  for (const std::string_view text : {"jsrun --stdio_stdout out ./x", "jsrun -k e -o o ./x",
+                                      "jsrun --erf_input f ./x", "mpirun -rf rank.txt -np 12 ./x",
+                                      "ddlrun --cores 4 ./x", "srun --hint nomultithread --wait 60 ./x"}) {
+    const ShellScript script = shell_of(text);
+    KnownValues values;
+    const auto calls = find_launchers(script, values);
+    ASSERT_EQ(calls.size(), 1U) << text;
+    EXPECT_EQ(script.commands[0].words[calls[0].program_word].value, "./x") << text;
+    EXPECT_TRUE(calls[0].unknown.empty()) << text;
+  }
+  EXPECT_EQ(launchers_of("mpirun --fancy ./x")[0].unknown, std::vector<std::string>{"--fancy"});
+}
+
 TEST(Launchers, what_starts_no_work) {
   EXPECT_TRUE(launchers_of("module load mpirun\necho srun\nwhich mpirun\npython train.py srun").empty());
   const auto setup = launchers_of("mpirun hostname\nsrun nvidia-smi");

@@ -30,135 +30,115 @@ std::string option_name(std::string_view word) {
   return name;
 }
 
-// How many words after the option are its value, if it has no "=".
-struct ValueCount {
-  std::string_view name;
-  std::size_t words = 0;
+// Names of options by the number of words behind them that are their value, if they have no "=". Launchers of
+// MPI accept one dash and two.
+struct OptionTable {
+  std::string_view flags;
+  std::string_view with_value;
+  std::string_view with_two_values = "";
 };
 
-constexpr std::array<ValueCount, 34> kMpiOptions{{{"-np", 1},
-                                                  {"-n", 1},
-                                                  {"-c", 1},
-                                                  {"--np", 1},
-                                                  {"-npernode", 1},
-                                                  {"--npernode", 1},
-                                                  {"-N", 1},
-                                                  {"-ppn", 1},
-                                                  {"-perhost", 1},
-                                                  {"-map-by", 1},
-                                                  {"--map-by", 1},
-                                                  {"-hostfile", 1},
-                                                  {"--hostfile", 1},
-                                                  {"-machinefile", 1},
-                                                  {"--machinefile", 1},
-                                                  {"-f", 1},
-                                                  {"-H", 1},
-                                                  {"-host", 1},
-                                                  {"--host", 1},
-                                                  {"-x", 1},
-                                                  {"-mca", 2},
-                                                  {"--mca", 2},
-                                                  {"-bind-to", 1},
-                                                  {"--bind-to", 1},
-                                                  {"-rank-by", 1},
-                                                  {"--rank-by", 1},
-                                                  {"-genv", 2},
-                                                  {"-env", 2},
-                                                  {"-wdir", 1},
-                                                  {"--wdir", 1},
-                                                  {"--prefix", 1},
-                                                  {"-npersocket", 1},
-                                                  {"--timeout", 1},
-                                                  {"--output-filename", 1}}};
-constexpr std::array<ValueCount, 24> kJsrunOptions{{{"-n", 1},
-                                                    {"--nrs", 1},
-                                                    {"-a", 1},
-                                                    {"--tasks-per-rs", 1},
-                                                    {"-c", 1},
-                                                    {"--cpu-per-rs", 1},
-                                                    {"-g", 1},
-                                                    {"--gpu-per-rs", 1},
-                                                    {"-r", 1},
-                                                    {"--rs-per-host", 1},
-                                                    {"-b", 1},
-                                                    {"--bind", 1},
-                                                    {"-d", 1},
-                                                    {"--launch-distribution", 1},
-                                                    {"-l", 1},
-                                                    {"--latency-priority", 1},
-                                                    {"-E", 1},
-                                                    {"-p", 1},
-                                                    {"--np", 1},
-                                                    {"-m", 1},
-                                                    {"--memory-per-rs", 1},
-                                                    {"-h", 1},
-                                                    {"--chdir", 1},
-                                                    {"-M", 1}}};
+// Open MPI, Spectrum MPI, MPICH, Intel MPI and Horovod.
+constexpr OptionTable kMpiOptions{
+    "oversubscribe nooversubscribe use-hwthread-cpus use-hwthreads-as-cpus display-map "
+    "display-allocation display-devel-map report-bindings tag-output timestamp-output merge- "
+    "stderr-to-stdout bind-to-core bind-to-socket bind-to-none bycore byslot bynode bysocket "
+    "allow-run-as-root v verbose q quiet nolocal pernode V version h help show-progress "
+    "enable-recovery disable-recovery do-not-launch do-not-resolve display-topo debug-devel d "
+    "debug-daemons leave-session-attached novm report-state-on-timeout get-stack-traces "
+    "genvall genvnone envall envnone prepend-rank l print-all-exitcodes rr prot gpu aff pami- "
+    "noib PAMI MXM mxm TCP tcp verbs IBV ibv hcoll HCOLL FCA async check-mpi trace disable- "
+    "auto-cleanup gloo mpi disable-cache no-disable-cache timeline-mark-cycles autotune "
+    "hierarchical-allreduce hierarchical-allgather no-stall-check check-build",
+    "np n c npernode N ppn perhost map-by mapby rank-by rankby bind-to hostfile machinefile "
+    "default-hostfile f H host hosts x wdir wd prefix path npersocket timeout output-filename "
+    "output stdin stdio am tune ompi-server app cpu-set cpu-list cpus-per-proc cpus-per-rank "
+    "rf rankfile slot-list ppr max-restarts personality runtime-options display dvm dvm-uri "
+    "genvlist genvexcl envlist launcher launcher-exec bootstrap rmk iface grr configfile "
+    "usize order-nodes binding tmpdir xterm forward-signals smpiargs num-proc p ssh-port "
+    "start-timeout network-interface network-interfaces min-np max-np slots host-discovery- "
+    "script fusion-threshold-mb cycle-time-ms cache-capacity timeline-filename autotune-log- "
+    "file log-level mpi-args binding-args num-nccl-streams config-file reset-limit",
+    "mca gmca pmixmca prtemca genv env"};
+constexpr OptionTable kJsrunOptions{
+    "i immediate V version help",
+    "n nrs a tasks-per-rs c cpu-per-rs g gpu-per-rs r rs-per-host K rs-per-socket b bind d "
+    "launch-distribution l latency-priority E env F env-eval D env-no-propagate p np m "
+    "memory-per-rs h chdir M smpiargs o stdio-stdout k stdio-stderr t stdio-input e stdio- "
+    "mode U erf-input erf-output X exit-on-error P pre-post-exec S save-resources J use- "
+    "resources f debug A appfile use-spindle progress"};
+constexpr OptionTable kDdlrunOptions{"tcp no-ddloptions v verbose h help",
+                                     "accelerators cores sockets mpiarg mode topology H hosts rankfile x"};
+constexpr OptionTable kBlaunchOptions{"n no-wait use-login-shell no-shell k h V", "z u"};
 // Options of torchrun, deepspeed and accelerate that have no value.
 constexpr std::array<std::string_view, 16> kFlags{
     "--standalone", "--use-env",   "--no-python",     "-m",
     "--module",     "--multi-gpu", "--multi-node",    "--mixed",
     "--cpu",        "--no-ssh",    "--use-deepspeed", "--use-fsdp",
     "--verbose",    "--debug",     "--same-network",  "--no-local-rank"};
-// Options of srun that sbatch does not have.
-constexpr std::array<ValueCount, 18> kSrunOptions{{{"--het-group", 1},
-                                                   {"--pack-group", 1},
-                                                   {"--jobid", 1},
-                                                   {"-r", 1},
-                                                   {"--relative", 1},
-                                                   {"--cpu-bind", 1},
-                                                   {"--mpi", 1},
-                                                   {"--bcast", 1},
-                                                   {"--task-prolog", 1},
-                                                   {"--task-epilog", 1},
-                                                   {"--prolog", 1},
-                                                   {"--epilog", 1},
-                                                   {"--exact", 0},
-                                                   {"--overlap", 0},
-                                                   {"--multi-prog", 0},
-                                                   {"--immediate", 0},
-                                                   {"--accel-bind", 1},
-                                                   {"--wait", 1}}};
+// Options of srun that sbatch does not have, or not with a value.
+constexpr OptionTable kSrunOptions{
+    "--exact --overlap --whole --multi-prog --immediate -I --bcast --send-libs --disable- "
+    "status -X --no-allocate -Z --preserve-env -E --debugger-test --interactive --external "
+    "--external-launcher --x11 --container-mount-home --container-remap-root --no-container- "
+    "remap-root --container-entrypoint --no-container-entrypoint --container-readonly",
+    "--het-group --pack-group --jobid -r --relative --cpu-bind --mpi --task-prolog --task- "
+    "epilog --prolog --epilog --accel-bind --wait -W --threads -T --bcast-exclude --msg- "
+    "timeout --max-threads --treewidth --slurmd-debug --launcher-opts --container-save "
+    "--container-env"};
 
-std::size_t values_of_srun(std::string_view name) {
-  for (const ValueCount& option : kSrunOptions)
-    if (option.name == name) return option.words;
+bool is_in(std::string_view list, std::string_view name) {
+  const auto words = split_words(list);
+  return std::find(words.begin(), words.end(), name) != words.end();
+}
+
+// Missing: the launcher does not have the option.
+std::optional<std::size_t> values_in(const OptionTable& table, std::string_view name) {
+  if (is_in(table.flags, name)) return 0;
+  if (is_in(table.with_value, name)) return 1;
+  if (is_in(table.with_two_values, name)) return 2;
+  return std::nullopt;
+}
+
+std::optional<std::size_t> values_of_srun(std::string_view name) {
+  if (const auto count = values_in(kSrunOptions, name)) return count;
   for (const OptionRule& rule : slurm_options())
     if (rule.name == name || (!rule.short_name.empty() && rule.short_name == name))
       return rule.takes == Takes::value ? 1 : 0;
-  return 0;
+  // Flags in one word: -lu, -vvv; also -K1.
+  const bool is_short = name.size() > 2 && name[0] == '-' && name[1] != '-';
+  if (is_short && name.substr(1).find_first_not_of("luvsOQKXZEkIH01") == std::string_view::npos) return 0;
+  return std::nullopt;
 }
 
-std::size_t value_count(LauncherKind kind, std::string_view name, std::string_view raw) {
-  const auto in = [name](const auto& table) {
-    for (const ValueCount& option : table)
-      if (option.name == name) return option.words;
-    return std::size_t{0};
-  };
+std::optional<std::size_t> value_count(LauncherKind kind, std::string_view name, std::string_view raw) {
+  const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
   switch (kind) {
     case LauncherKind::mpirun:
     case LauncherKind::horovodrun:
+      return values_in(kMpiOptions, bare);
     case LauncherKind::ddlrun:
-      if (kind == LauncherKind::ddlrun &&
-          (name == "-accelerators" || name == "--accelerators" || name == "-tcp"))
-        return name == "-tcp" ? 0 : 1;
-      return in(kMpiOptions);
+      return values_in(kDdlrunOptions, bare);
     case LauncherKind::jsrun:
-      return in(kJsrunOptions);
+      return values_in(kJsrunOptions, bare);
     case LauncherKind::srun:
       return values_of_srun(raw);
     case LauncherKind::blaunch:
-      return name == "-z" || name == "-u" ? 1 : 0;
+      return values_in(kBlaunchOptions, bare);
     case LauncherKind::torchrun:
     case LauncherKind::deepspeed:
     case LauncherKind::accelerate:
       return std::find(kFlags.begin(), kFlags.end(), name) == kFlags.end() ? 1 : 0;
   }
-  return 0;
+  return std::nullopt;
 }
 
 bool has_attached_value(LauncherKind kind, std::string_view word) {
   const bool is_short = word.size() > 2 && word[0] == '-' && word[1] != '-';
+  // Short options of srun have their value in the same word, whatever it is: -wnode1.
+  constexpr std::string_view srun_letters = "nNcwxoeiJpAtmGCDrdMLqSTWBFba";
+  if (kind == LauncherKind::srun && is_short && srun_letters.find(word[1]) != std::string_view::npos)
+    return true;
   const bool is_number = is_short && (parse_number<int>(word.substr(2)).has_value() || word[2] == '$');
   return is_number &&
          (kind == LauncherKind::jsrun || kind == LauncherKind::srun || kind == LauncherKind::mpirun);
@@ -180,9 +160,12 @@ void read_launcher_options(LauncherCall& call, const Words& words, std::size_t a
       option.value = word.substr(2);
     } else if (equals != std::string::npos && word.starts_with("--")) {
       option.value = word.substr(equals + 1);
+      if (!value_count(call.kind, option.name, word.substr(0, equals))) call.unknown.push_back(option.name);
     } else {
-      const std::size_t count = value_count(call.kind, option.name, word);
-      for (std::size_t value = 0; value < count && at + 1 < words.size(); ++value) {
+      const auto count = value_count(call.kind, option.name, word);
+      const bool is_reference = word.find('$') != std::string::npos;
+      if (!count && !is_reference) call.unknown.push_back(option.name);
+      for (std::size_t value = 0; value < count.value_or(0) && at + 1 < words.size(); ++value) {
         option.value += (option.value.empty() ? "" : " ") + words[++at].value;
         option.last_word = at;
       }
@@ -221,6 +204,8 @@ void read_jsrun_counts(LauncherCall& call, const KnownValues& values) {
   if (sets && sets_per_host) call.hosts = (*sets + *sets_per_host - 1) / *sets_per_host;
   const auto gpus = count_option(call, values, {"-g", "--gpu-per-rs"});
   if (gpus) call.gpus_per_rank = std::max(1, *gpus / each);
+  if (gpus && *gpus > 0) call.gpus_of_set = *gpus;
+  call.ranks_of_set = each;
   const auto cpus = count_option(call, values, {"-c", "--cpu-per-rs"});
   if (cpus) call.cpus_per_rank = std::max(1, *cpus / each);
 }
@@ -240,6 +225,7 @@ void read_counts(LauncherCall& call, const KnownValues& values) {
       call.hosts = count_option(call, values, {"-N", "--nodes"});
       call.ranks_per_host = count_option(call, values, {"--ntasks-per-node", "--tasks-per-node"});
       call.gpus_per_rank = count_option(call, values, {"--gpus-per-task"});
+      call.gpus_of_set = call.gpus_per_rank;
       call.cpus_per_rank = count_option(call, values, {"-c", "--cpus-per-task"});
       return;
     case LauncherKind::torchrun:
@@ -416,6 +402,23 @@ class Finder {
 };
 
 }  // namespace
+
+SrunOptions srun_options() {
+  SrunOptions options;
+  const auto add = [&options](std::string_view name, bool has_value) {
+    if (name.empty()) return;
+    auto& list = has_value ? options.with_value : options.flags;
+    if (std::find(list.begin(), list.end(), name) == list.end()) list.emplace_back(name);
+  };
+  for (const std::string_view name : split_words(kSrunOptions.flags))
+    add(name, false);
+  for (const std::string_view name : split_words(kSrunOptions.with_value))
+    add(name, true);
+  for (const OptionRule& rule : slurm_options())
+    for (const std::string_view name : {rule.name, rule.short_name})
+      if (!values_in(kSrunOptions, name)) add(name, rule.takes == Takes::value);
+  return options;
+}
 
 std::vector<LauncherCall> find_launchers(const ShellScript& script, KnownValues& values) {
   return Finder(script, values).all();

@@ -51,10 +51,13 @@ struct LauncherCall {
   std::size_t program_word = 0;  // of the program; the number of words if there is none
   int number = 0;                // line of the script
   std::vector<LauncherOption> options;
+  std::vector<std::string> unknown;  // options that the launcher does not have; maybe they have a value
   std::optional<int> ranks;
   std::optional<int> ranks_per_host;
   std::optional<int> hosts;
   std::optional<int> gpus_per_rank;
+  std::optional<int> gpus_of_set;  // that ranks_of_set ranks of a host share; missing: all ranks see all
+  int ranks_of_set = 1;
   std::optional<int> cpus_per_rank;
   bool is_setup = false;    // starts no part of the work, for example hostname
   bool is_in_text = false;  // in the value of a variable; its place cannot be changed
@@ -68,6 +71,13 @@ struct LauncherCall {
 [[nodiscard]] bool spans_hosts(const LauncherCall& call);
 [[nodiscard]] bool is_mpi_like(LauncherKind kind);
 [[nodiscard]] bool is_torch_like(LauncherKind kind);
+// The options of srun, for a program that reads them.
+struct SrunOptions {
+  std::vector<std::string> flags;  // without a word behind them; an optional value is behind "="
+  std::vector<std::string> with_value;
+};
+[[nodiscard]] SrunOptions srun_options();
+
 [[nodiscard]] const LauncherOption* option_of(const LauncherCall& call, std::string_view name);
 
 }  // namespace autopilot::workloads::migrate

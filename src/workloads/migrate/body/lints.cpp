@@ -28,7 +28,7 @@ struct ProgramRule {
   std::string_view cure;
 };
 
-constexpr std::array<ProgramRule, 8> kProgramRules{{
+constexpr std::array<ProgramRule, 9> kProgramRules{{
     {"module ml spack", "M-MODULE", Severity::decision,
      "Environment modules of the old cluster do not exist in a container; the command does nothing there",
      "Use an image with this software, then remove the line; --image IMAGE"},
@@ -40,9 +40,13 @@ constexpr std::array<ProgramRule, 8> kProgramRules{{
     {"sbatch bsub salloc brun", "M-RESUBMIT", Severity::decision,
      "The script submits another job, and the pod has no scheduler to submit it to",
      "Migrate the other job as well, and start it with kubectl or a workflow engine"},
-    {"squeue scancel sacct sinfo bjobs bkill bhosts bqueues bpeek brequeue bmod", "M-SCHEDULER-COMMAND",
-     Severity::warning, "This command asks the old scheduler, which a pod does not reach",
+    {"squeue scancel sacct sinfo bjobs bkill bhosts bqueues bpeek brequeue bmod jslist",
+     "M-SCHEDULER-COMMAND", Severity::warning,
+     "This command asks the old scheduler, which a pod does not reach",
      "Remove it, or use kubectl with a service account"},
+    {"lrun ibrun aprun", "M-LAUNCHER", Severity::decision,
+     "This launcher exists only in the old cluster, and its command is not translated",
+     "Start the program with mpirun or srun"},
     {"singularity apptainer shifter docker podman enroot ch-run charliecloud", "M-CONTAINER",
      Severity::decision,
      "The script starts a container itself, and the pod is one already; container runtimes rarely work "
@@ -136,6 +140,12 @@ void lint_programs(const ShellScript& script, Findings& findings) {
     for (const ProgramRule& rule : kProgramRules)
       if (has_word(rule.programs, program))
         findings.add(rule.severity, rule.id, command.number, std::string(rule.what), std::string(rule.cure));
+    if (program == "scontrol" && command.words.size() > 1 && command.words[1].value.starts_with("requeue"))
+      findings.add(
+          Severity::decision, "M-RESUBMIT", command.number,
+          "The script starts its own job again; Kubernetes starts a pod again only by the rules of its Job",
+          "End the script with a code of its own and give the Job a podFailurePolicy for it, or start the "
+          "next Job from outside");
   }
 }
 

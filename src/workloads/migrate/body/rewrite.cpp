@@ -243,12 +243,22 @@ class Rewriter {
     if (call.kind == LauncherKind::mpirun || call.kind == LauncherKind::horovodrun)
       for (const LauncherOption& option : call.options)
         if (is_kept(option)) after += " " + option_text(command, option);
+    if (call.program_word < command.words.size()) after += gpus_text(call);
     if (after == before) {
       note(call.number, before, Fate::kept, "the same command");
       return;
     }
     replace(command, begin, end, after);
     note(call.number, before, Fate::translated, after);
+  }
+
+  // mpirun does not bind ranks to GPUs, as jsrun and srun do.
+  [[nodiscard]] std::string gpus_text(const LauncherCall& call) const {
+    if (!call.gpus_of_set || *call.gpus_of_set >= settings_.layout.gpus) return "";
+    const LauncherOption* bind = option_of(call, "--gpu-bind");
+    if (bind != nullptr && bind->value == "none") return "";
+    return " " + std::string(kGpusOfRankProgram) + " " + std::to_string(*call.gpus_of_set) + " " +
+           std::to_string(call.ranks_of_set);
   }
 
   [[nodiscard]] std::string ranks_text(const LauncherCall& call) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/migrate/body/launcher.hpp"
@@ -11,6 +12,9 @@
 #include "workloads/migrate/job/layout.hpp"
 
 namespace autopilot::workloads::migrate {
+
+// Of the ConfigMap: gives a rank of MPI its GPUs.
+inline constexpr std::string_view kGpusOfRankProgram = "/autopilot/job/gpus_of_rank";
 
 // Where the script runs.
 enum class RunsIn : std::uint8_t {

@@ -139,6 +139,8 @@ void add_slurm(std::string& out, const Plan& plan) {
     line(out, "export SLURM_GPUS_PER_NODE=" + std::to_string(layout.gpus) +
                   " SLURM_GPUS_ON_NODE=" + std::to_string(layout.gpus) +
                   " SLURM_GPUS=" + std::to_string(static_cast<long long>(layout.gpus) * layout.hosts));
+  const GpuRequest& gpu = plan.job.parts.front().gpu;
+  if (gpu.per_task) set(out, "SLURM_GPUS_PER_TASK", std::to_string(*gpu.per_task));
   if (is_array(plan)) line(out, "export SLURM_ARRAY_JOB_ID=\"$SLURM_JOB_ID\"");
   line(out, "export SLURM_TMPDIR=\"$TMPDIR\"");
 }
@@ -189,96 +191,6 @@ void add_ranks_file(std::string& out, const Plan& plan) {
   line(out, "done");
 }
 
-constexpr std::string_view kScontrol = R"(#!/bin/sh
-# Replaces scontrol of Slurm: the names of the pods of this job.
-case "$1 $2" in
-  "show hostname"*) echo "${3:-$SLURM_JOB_NODELIST}" | tr ', ' '\n\n' ;;
-  "show job"*) echo "JobId=$SLURM_JOB_ID JobName=$SLURM_JOB_NAME JobState=RUNNING NodeList=$SLURM_JOB_NODELIST" ;;
-  *) echo "scontrol $*: not available in the migrated job" >&2; exit 1 ;;
-esac
-)";
-
-constexpr std::string_view kSrun = R"(#!/bin/sh
-# Replaces srun of Slurm: starts the ranks of this pod. The other pods of the job do the same.
-ranks=$AUTOPILOT_TASKS_PER_HOST
-hosts=$AUTOPILOT_HOSTS
-total=
-status=0
-# "srun A : B": each part of a heterogeneous job has its own program.
-case " $* " in
-  *" : "*)
-    segment=0
-    words=$#
-    while [ "$words" -gt 0 ]; do
-      word=$1
-      shift
-      words=$((words - 1))
-      if [ "$word" = : ]; then segment=$((segment + 1)); continue; fi
-      if [ "$segment" -eq "${AUTOPILOT_PART:-0}" ]; then set -- "$@" "$word"; fi
-    done ;;
-esac
-while [ $# -gt 0 ]; do
-  case "$1" in
-    -n|--ntasks) total=$2; shift 2 ;;
-    -n*) total=${1#-n}; shift ;;
-    --ntasks=*) total=${1#*=}; shift ;;
-    -N|--nodes) hosts=$2; shift 2 ;;
-    -N*) hosts=${1#-N}; shift ;;
-    --nodes=*) hosts=${1#*=}; shift ;;
-    --ntasks-per-node) ranks=$2; shift 2 ;;
-    --ntasks-per-node=*|--tasks-per-node=*) ranks=${1#*=}; shift ;;
-    --het-group|--pack-group) [ "$2" = "${AUTOPILOT_PART:-0}" ] || exit 0; shift 2 ;;
-    --het-group=*|--pack-group=*) [ "${1#*=}" = "${AUTOPILOT_PART:-0}" ] || exit 0; shift ;;
-    -c|-w|-x|-o|-e|-i|-J|-p|-A|-t|-m|-G|-C|-D|-r|-d|-M|-L|-q|-S) shift 2 ;;
-    --jobid|--nodelist|--exclude|--cpus-per-task|--output|--error|--gres|--gpus|--gpus-per-task|--gpus-per-node|--cpu-bind|--gpu-bind|--mem|--mem-per-cpu|--time|--job-name|--partition|--account|--chdir|--export|--mpi|--distribution|--kill-on-bad-exit=*) case "$1" in *=*) shift ;; *) shift 2 ;; esac ;;
-    --) shift; break ;;
-    -*) shift ;;
-    *) break ;;
-  esac
-done
-hosts=${hosts%%-*}
-[ "$AUTOPILOT_HOST_INDEX" -lt "$hosts" ] || exit 0
-first=$((AUTOPILOT_HOST_INDEX * ranks))
-if [ -n "$total" ]; then
-  if [ "$total" -lt "$hosts" ]; then ranks=1; first=$AUTOPILOT_HOST_INDEX; fi
-  [ $((first + ranks)) -le "$total" ] || ranks=$((total - first))
-else
-  total=$((hosts * ranks))
-fi
-[ "$ranks" -gt 0 ] || exit 0
-i=0
-pids=
-while [ "$i" -lt "$ranks" ]; do
-  SLURM_PROCID=$((first + i)) SLURM_LOCALID=$i SLURM_NODEID=$AUTOPILOT_HOST_INDEX SLURM_NTASKS=$total SLURM_STEP_NUM_TASKS=$total \
-    SLURM_STEP_NUM_NODES=$hosts "$@" &
-  pids="$pids $!"
-  i=$((i + 1))
-done
-trap 'kill -TERM $pids 2>/dev/null' TERM
-trap 'kill -USR1 $pids 2>/dev/null' USR1
-for pid in $pids; do
-  wait "$pid"
-  code=$?
-  while kill -0 "$pid" 2>/dev/null; do wait "$pid"; code=$?; done
-  [ "$code" -le "$status" ] || status=$code
-done
-exit "$status"
-)";
-
-constexpr std::string_view kModule = R"(#!/bin/sh
-# Replaces environment modules, which the image does not have.
-echo "$(basename "$0") $*: skipped; the image has to have this software" >&2
-)";
-
-constexpr std::string_view kWhoami = R"(#!/bin/sh
-echo "${USER:-user}"
-)";
-
-constexpr std::string_view kSsh = R"(# Keys of the Secret for ssh between the pods of this job.
-mkdir -p "$HOME/.ssh" && chmod 700 "$HOME/.ssh"
-cp /autopilot/ssh/id_ed25519 /autopilot/ssh/authorized_keys "$HOME/.ssh/" && chmod 600 "$HOME"/.ssh/*
-)";
-
 }  // namespace
 
 std::string shell_quoted(std::string_view text) {
@@ -314,19 +226,6 @@ std::string environment_text(const Plan& plan) {
   if (!plan.job.post_command.empty()) line(out, "trap " + shell_quoted(plan.job.post_command) + " EXIT");
   if (!plan.job.pre_command.empty()) line(out, plan.job.pre_command);
   return out;
-}
-
-std::vector<std::pair<std::string, std::string>> stand_in_programs(const Plan& plan) {
-  std::vector<std::pair<std::string, std::string>> programs;
-  if (plan.job.scheduler == Scheduler::slurm) {
-    programs.emplace_back("srun", kSrun);
-    programs.emplace_back("scontrol", kScontrol);
-  }
-  programs.emplace_back("module", kModule);
-  if (!plan.settings.user.empty() || plan.target == Target::openshift)
-    programs.emplace_back("whoami", kWhoami);
-  if (needs_ssh_keys(plan)) programs.emplace_back("ssh.sh", kSsh);
-  return programs;
 }
 
 }  // namespace autopilot::workloads::migrate
