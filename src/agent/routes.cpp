@@ -7,6 +7,7 @@
 #include "agent/snapshot_pages.hpp"
 #include "api/v1.hpp"
 #include "core/parse.hpp"
+#include "core/value.hpp"
 #include "host/process/processes.hpp"
 #include "logging/metrics_text.hpp"
 #include "net/responses.hpp"
@@ -160,15 +161,34 @@ void acknowledge(const RouteContext& context, const HttpRequest& request, Respon
   context.poll_soon();
 }
 
+// "xid 79 injected on gpu/2 by uid 0"; without a subject, the machine chooses one.
+std::string injection_text(const api::InjectRequest& wanted, const net::Peer& peer) {
+  std::string text = to_utf8(wanted.fault);
+  if (wanted.magnitude) text += " " + autopilot::to_string(Value{*wanted.magnitude});
+  text += " injected";
+  if (wanted.subject.kind != SubjectKind::host) text += " on " + to_utf8(to_string(wanted.subject));
+  return text + " by uid " + std::to_string(peer.uid);
+}
+
+// The subject as the checks report it: "gpu/2" names a GPU by the index of the driver.
+Subject known_subject(const Subject& wanted, const NodeSnapshot& node) {
+  for (const CheckResult& result : node.results)
+    for (const Observation& observation : result.observations) {
+      const Subject& one = observation.subject;
+      if (one.kind == wanted.kind && one.index && wanted.key == std::to_string(*one.index)) return one;
+    }
+  return wanted;
+}
+
 void inject(const RouteContext& context, const HttpRequest& request, Responder responder) {
   const auto wanted = api::parse_inject_request(request.body);
   if (!wanted) return responder.respond(wanted.error());
   if (const auto done = context.inject(*wanted); !done) return responder.respond(done.error());
   Event event;
   event.kind = EventKind::fault_injected;
-  event.subject = wanted->subject;
+  event.subject = known_subject(wanted->subject, *context.runtime.snapshot());
   event.reason = wanted->fault;
-  event.message = "fault injected by uid " + std::to_string(request.peer.uid);
+  event.message = injection_text(*wanted, request.peer);
   event.injected = true;
   const auto id = context.runtime.tell(std::move(event));
   const auto shared = std::make_shared<Responder>(std::move(responder));

@@ -1,11 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/agent_client.hpp"
 
+#include <filesystem>
+#include <grp.h>
+#include <sys/stat.h>
+#include <system_error>
 #include <utility>
 
 #include "api/v1.hpp"
 
 namespace autopilot::cli {
+
+namespace {
+
+constexpr const char* kStart =
+    "; start it (sudo systemctl start autopilot, or: autopilot agent), or check without an agent (autopilot "
+    "check)";
+
+// "use sudo", and the group that may use the socket, if there is one.
+std::string access_remedy(const std::string& path) {
+  struct stat status {};
+  constexpr mode_t kGroupAccess = S_IRGRP | S_IWGRP;
+  if (::stat(path.c_str(), &status) != 0 || (status.st_mode & kGroupAccess) != kGroupAccess ||
+      status.st_gid == 0)
+    return "; use sudo";
+  const struct group* owner = ::getgrgid(status.st_gid);
+  const std::string name = owner == nullptr ? std::to_string(status.st_gid) : owner->gr_name;
+  return "; use sudo, or join the group " + name + " of the socket (sudo usermod -aG " + name +
+         " USER, then log in again)";
+}
+
+Error with_remedy(Error error, const net::HttpTarget& target) {
+  std::error_code unknown;
+  const bool is_missing =
+      !target.socket_path.empty() && !std::filesystem::exists(target.socket_path, unknown) && !unknown;
+  if (is_missing)
+    error.what = "no agent runs here: " + target.socket_path + " does not exist" + kStart;
+  else if (error.code == Errc::denied && !target.socket_path.empty())
+    error.what += access_remedy(target.socket_path);
+  else if (error.code == Errc::unavailable || error.code == Errc::not_found)
+    error.what = "no agent answers (" + error.what + ")" + kStart;
+  return error;
+}
+
+}  // namespace
 
 bool AgentClient::answers(Duration patience) const {
   return says_ok("/healthz", patience);
@@ -30,12 +68,7 @@ Result<std::string> AgentClient::exchange(const net::HttpRequest& request, Durat
   limits.deadline = deadline;
   auto response = net::send_request(target_, request, limits);
   if (!response) {
-    Error error = response.error();
-    if (error.code == Errc::unavailable || error.code == Errc::not_found)
-      error.what = "no agent answers (" + error.what +
-                   "); start it (sudo systemctl start autopilot, or: autopilot agent), or check without an "
-                   "agent (autopilot check)";
-    return fail(std::move(error));
+    return fail(with_remedy(response.error(), target_));
   }
   if (response->status >= 200 && response->status < 300) return std::move(response->body);
   return fail(api::parse_error(response->body));

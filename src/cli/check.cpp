@@ -62,10 +62,12 @@ int snapshot(const SnapshotOptions& options) {
   if (!all) return report(all.error());
   const auto node = run_checks({.machine = options.machine}, *settings, all->checks, *all->facts);
   if (!node) return report(node.error());
-  if (options.format == OutputFormat::table)
+  if (options.format == OutputFormat::table) {
+    std::cout << recorded_line(options.machine);
     print_readings(*node);
-  else
+  } else {
     print_json(api::to_json(*node), options.format);
+  }
   return kExitHealthy;
 }
 
@@ -228,6 +230,7 @@ int check(const CheckOptions& options) {
   auto node = node_of(options, *settings, *chosen, *all->facts);
   if (!node) return report(node.error());
   const auto shown = reduced(std::move(node->node), *chosen, options);
+  if (options.format == OutputFormat::table) std::cout << recorded_line(options.machine);
   const NodeDetail page = node->is_from_agent ? NodeDetail::page : NodeDetail::page_without_agent;
   print_node(shown, options.format, options.all ? NodeDetail::all : page, shown.time);
   return exit_code_of(shown, options.strict);

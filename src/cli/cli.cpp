@@ -186,6 +186,15 @@ int run_kubectl(Program program, int argc, char** argv) {
 
 int run(int argc, char** argv) {
   host::keep_standard_streams_taken();
+  std::vector<char*> words(argv, argv + argc);
+  std::string help = "--help";
+  // "autopilot help check" is "autopilot check --help".
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back(help.data());
+  }
+  words.push_back(nullptr);
+  argv = words.data();
   const Program program = argc < 1 ? Program::autopilot : program_of(argv[0]);
   const int exit_code =
       program == Program::autopilot ? run_autopilot(argc, argv) : run_kubectl(program, argc, argv);

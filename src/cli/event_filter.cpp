@@ -5,7 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/output/phrases.hpp"
 #include "cli/output/table.hpp"
+#include "core/parse.hpp"
 #include "core/text.hpp"
 
 namespace autopilot::cli {
@@ -20,7 +22,22 @@ bool is_or_begins(std::string_view text, std::string_view word, char separator) 
   return text.starts_with(word) && (text.size() == word.size() || text[word.size()] == separator);
 }
 
+bool is_equal_word(std::string_view a, std::string_view b) {
+  return to_lower(a) == to_lower(b);
+}
+
+// "gpu/3" of "GPU 3"; the address of the kernel of each form of a PCI address; else the words.
+std::string usual_spelling(const std::string& words) {
+  if (const auto address = canonical_pci_address(words)) return *address;
+  const std::string lower = to_lower(words);
+  const auto blank = lower.find_first_of(" /");
+  if (blank == std::string::npos || !parse_subject_kind(lower.substr(0, blank))) return words;
+  const std::string key = words.substr(blank + 1);
+  return lower.substr(0, blank) + "/" + canonical_pci_address(key).value_or(key);
+}
+
 bool is_about(const Subject& subject, std::string_view wanted) {
+  if (is_equal_word(wanted, subject_text(subject)) && !wanted.empty()) return true;
   if (wanted == to_string(subject) || wanted == to_string(subject.kind)) return true;
   if (!subject.key.empty() && wanted == subject.key) return true;
   return subject.index &&
@@ -33,8 +50,8 @@ Status check_words(const std::string& option, const std::vector<std::string>& wo
     if (std::ranges::find(known, word) != known.end()) continue;
     const auto near = nearest_word(word, known);
     return fail(Errc::malformed, option + ": no '" + word + "'" +
-                                     (near ? "; did you mean " + *near + "?" : std::string()) +
-                                     " The values are: " + joined(known));
+                                     (near ? "; did you mean " + *near + "?" : std::string(";")) +
+                                     " the values are: " + joined(known));
   }
   return {};
 }
@@ -44,6 +61,59 @@ constexpr std::size_t kClockBegin = 11;  // of the clock time in it
 constexpr std::size_t kClock = 12;       // to the millisecond
 
 }  // namespace
+
+namespace {
+
+void add_domains(std::vector<std::string>& checks) {
+  const std::vector<std::string> ids = checks;
+  for (const std::string& id : ids)
+    if (const auto dot = id.find('.'); dot != std::string::npos) checks.push_back(id.substr(0, dot));
+}
+
+// Without the list of all values: there are hundreds.
+Status check_name(const std::string& option, const std::vector<std::string>& words,
+                  const std::vector<std::string>& known, const std::string& list) {
+  for (const std::string& word : words) {
+    if (std::ranges::find(known, word) != known.end()) continue;
+    const auto near = nearest_word(word, known);
+    return fail(Errc::malformed, option + ": no '" + word + "'" +
+                                     (near ? "; did you mean " + *near + "?" : "; list them with: " + list));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_names(const EventFilter& filter, EventNames names, const std::vector<Event>& events) {
+  for (const Event& event : events) {
+    names.checks.push_back(event.check);
+    names.reasons.push_back(event.reason);
+  }
+  add_domains(names.checks);
+  TRY_STATUS(check_name("--check", filter.checks, names.checks, "autopilot check --list"));
+  return check_name("--reason", filter.reasons, names.reasons, "autopilot events");
+}
+
+void add_spellings(EventFilter& filter, const std::vector<Event>& events) {
+  std::vector<std::string> all;
+  for (const std::string& word : filter.subjects) {
+    all.push_back(word);
+    all.push_back(usual_spelling(word));
+    if (parse_subject_kind(word)) continue;  // every subject of the kind
+    for (const Event& event : events) {
+      const Subject& subject = event.subject;
+      if (subject.kind == SubjectKind::host || !(is_about(subject, word) || is_about(subject, all.back())))
+        continue;
+      all.push_back(to_string(subject));
+      if (subject.index)
+        all.push_back(std::string(to_string(subject.kind)) + "/" + std::to_string(*subject.index));
+    }
+  }
+  std::ranges::sort(all);
+  const auto rest = std::ranges::unique(all);
+  all.erase(rest.begin(), rest.end());
+  filter.subjects = std::move(all);
+}
 
 bool EventFilter::admits(const Event& event) const {
   if ((since && event.time < *since) || (until && event.time >= *until)) return false;

@@ -51,6 +51,31 @@ TEST(EventFilter, admits_what_each_option_names) {
   EXPECT_FALSE(is_admitted({.reasons = {"gpu_fallen_off_bus"}, .healths = {"degraded"}}));
 }
 
+TEST(EventFilter, a_check_or_reason_must_exist) {
+  const EventNames names{.checks = {"gpu.xid"}, .reasons = {"gpu_fallen_off_bus"}};
+  EXPECT_TRUE(check_names({.checks = {"gpu", "gpu.xid"}, .reasons = {"gpu_fallen_off_bus"}}, names, {}));
+  const auto wrong = check_names({.checks = {"gpu.xidd"}}, names, {});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Errc::malformed);
+  EXPECT_THAT(wrong.error().what, HasSubstr("did you mean gpu.xid?"));
+  EXPECT_FALSE(check_names({.reasons = {"nope"}}, names, {}));
+  // A check of the operator occurs in events only.
+  EXPECT_TRUE(check_names({.checks = {"disk"}}, names, {event_at(1, "2026-11-30T03:00:00Z", "disk.mine")}));
+}
+
+TEST(EventFilter, the_spellings_of_a_gpu_name_it_in_all_events) {
+  std::vector<Event> events{event_at(1, "2026-11-30T03:00:00Z"), event_at(2, "2026-11-30T03:00:01Z")};
+  events[1].subject.index.reset();
+  for (const char* name : {"GPU 3", "gpu/3", "0000:3B:00.0", "3b:00.0", "GPU 3 (0000:3b:00.0)"}) {
+    EventFilter filter{.subjects = {name}};
+    add_spellings(filter, events);
+    EXPECT_THAT(ids_of(selected_events(events, filter)), ElementsAre(1, 2)) << name;
+  }
+  EventFilter other{.subjects = {"GPU 4"}};
+  add_spellings(other, events);
+  EXPECT_TRUE(selected_events(events, other).empty());
+}
+
 TEST(EventFilter, ends_before_the_time_of_until) {
   const auto at = parse_time("2026-11-30T03:00:00Z");
   EXPECT_TRUE(is_admitted({.since = at}));

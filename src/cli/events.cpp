@@ -9,13 +9,16 @@
 #include <vector>
 
 #include "api/v1.hpp"
+#include "catalog/catalog.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
 #include "cli/event_filter.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/machine.hpp"
 #include "cli/moment.hpp"
 #include "cli/output/print.hpp"
 #include "cli/settings.hpp"
+#include "cli/state_files.hpp"
 #include "cli/verbs.hpp"
 #include "host/clock/system_clock.hpp"
 #include "net/http_client.hpp"
@@ -55,7 +58,9 @@ class EventPrinter {
 // Used while no agent runs.
 Result<std::vector<Event>> from_journal(std::optional<WallTime> since) {
   const auto settings = TRY(load_settings(""));
-  const auto journal = TRY(store::Journal::open_read_only(settings.journal_path()));
+  const StateFile file = journal_to_read(settings);
+  if (!file.note.empty()) tell(file.note);
+  const auto journal = TRY(store::Journal::open_read_only(file.path));
   store::EventQuery query;
   query.since = since;
   query.limit = store::Journal::kMaxRows;
@@ -97,14 +102,32 @@ Result<EventFilter> filter_of(const EventsOptions& options) {
   return filter;
 }
 
+// Those of the catalog, and the checks that the operator of this machine added.
+EventNames known_names() {
+  EventNames names;
+  for (const auto& check : catalog::builtin().checks())
+    names.checks.push_back(check.id);
+  for (const auto& reason : catalog::builtin().reasons())
+    names.reasons.push_back(reason.id);
+  const auto settings = load_settings("");
+  const auto own = settings ? checks_of({}, *settings) : fail(settings.error());
+  if (own)
+    for (const auto& check : own->checks)
+      names.checks.push_back(check.info.id);
+  return names;
+}
+
 int show(const EventsOptions& options) {
-  const auto filter = filter_of(options);
+  auto filter = filter_of(options);
   if (!filter) return report_usage(filter.error().what);
   const auto target = agent_target(options.socket);
   if (!target) return report(target.error());
   const AgentClient agent(*target);
   auto events = past_events(agent, filter->since);
+  const auto known = check_names(*filter, known_names(), events ? *events : std::vector<Event>{});
+  if (!known) return report_usage(known.error().what);
   if (!events) return report(events.error());
+  add_spellings(*filter, *events);
   std::uint64_t last_id = 0;
   for (const Event& event : *events)
     last_id = std::max(last_id, event.id);
@@ -136,7 +159,7 @@ void add_events(CLI::App& app, int& exit_code) {
   add_choice(*verb, "--check", filter.checks, "ID",
              "Only events of this check, or of a domain: gpu, network");
   add_choice(*verb, "--subject", filter.subjects, "KIND/KEY",
-             "Only events about this subject: gpu/3, gpu/0000:3b:00.0, nvme0n1, host");
+             "Only events about this subject: gpu/3, 'GPU 3', 0000:3b:00.0, nvme0n1, host");
   add_choice(*verb, "--reason", filter.reasons, "REASON", "Only events with this reason");
   add_choice(*verb, "--health,--severity", filter.healths, "HEALTH",
              "Only events with this health: failed, degraded, unknown, healthy");

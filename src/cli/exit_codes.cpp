@@ -54,7 +54,7 @@ constexpr std::array<VerbRow, 44> kVerbs{{
                  {3, "a required check could not run, or --probe fails"},
                  {64, kUsage}, {70, kNoAgent}, {78, kConfiguration}}}},
     {"why", {{{0, "a cause was found"}, {4, "no cause was found"}, {64, kUsage}, {70, "another error"}, {78, kConfiguration}}}},
-    {"explain", {{{0, "explained"}, {64, "usage, or nothing of that name"}, {70, kNoAgent}, {78, kConfiguration}}}},
+    {"explain", {{{0, "explained; without a word: no problem"}, {1, "without a word: degraded"}, {2, "without a word: failed"}, {3, "without a word: a required check could not run"}, {64, "usage, or nothing of that name"}, {70, kNoAgent}, {78, kConfiguration}}}},
     {"doctor", {{{0, "nothing is missing"}, {1, "a row is limited"}, {2, "a row has a problem"}, {64, kUsage}, {70, "another error"}}}},
     {"config check", {{{0, "valid"}, {1, "a problem was found"}, {64, kUsage}, {70, "another error"}}}},
     {"demo", {{{0, "shown"}, {64, kUsage}, {70, "another error"}, {130, "ended by Ctrl-C"}}}},

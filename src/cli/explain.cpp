@@ -11,6 +11,7 @@
 #include "catalog/catalog.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/cli.hpp"
+#include "cli/explain/catalog_pages.hpp"
 #include "cli/explain/node_pages.hpp"
 #include "cli/explain/topics.hpp"
 #include "cli/explain_learned.hpp"
@@ -20,6 +21,7 @@
 #include "cli/output/print.hpp"
 #include "cli/output/table.hpp"
 #include "cli/settings.hpp"
+#include "cli/state_files.hpp"
 #include "cli/verbs.hpp"
 #include "core/parse.hpp"
 #include "store/journal.hpp"
@@ -40,7 +42,8 @@ constexpr const char* kMeaningsNote =
     "selects one: 'health failed'.\n";
 constexpr const char* kMachineNote =
     "An incident comes from the agent, or from its journal. Without WHAT, the agent is\n"
-    "asked; if none answers, the checks run once.\n";
+    "asked; if none answers, the checks run once. 'GPU 2' or a PCI address: the same for\n"
+    "one GPU. Without WHAT, the exit code is that of autopilot check.\n";
 constexpr const char* kExamplesOfWords =
     "Examples:\n  autopilot explain 79\n  autopilot explain row_remap_pending\n"
     "  autopilot explain sxid 20034\n  autopilot explain EVICT\n"
@@ -103,7 +106,9 @@ Result<Incident> incident_of(const ExplainOptions& options, const std::string& i
   }
   // Closed incidents are in the journal only.
   const auto settings = TRY(load_settings(""));
-  const auto journal = store::Journal::open_read_only(settings.journal_path());
+  const StateFile file = journal_to_read(settings);
+  if (!file.note.empty()) tell(file.note);
+  const auto journal = store::Journal::open_read_only(file.path);
   if (journal) {
     const auto all = TRY((*journal)->incidents(true, kMostIncidents));
     if (const auto found = std::ranges::find_if(all, is_wanted); found != all.end()) return *found;
@@ -144,17 +149,39 @@ int explain_now(const ExplainOptions& options) {
     const ExplainedNode about{now->node.node, std::string(to_string(now->node.health)),
                               std::string(to_string(now->node.verdict)), now->source, now->node.simulated};
     print_json(explained_json(options.words, pages, about), options.format);
-    return kExitHealthy;
+    return exit_code_of(now->node, false);
   }
-  std::cout << simulated_line(now->node.simulated, terminal_style());
+  std::cout << recorded_line(options.machine) << simulated_line(now->node.simulated, terminal_style());
   for (const std::string& line : wrapped(printable(verdict_line(now->node)), kPageColumns))
     std::cout << line << "\n";
   std::cout << printable("Source: " + now->source + ".") << "\n";
   if (pages.empty()) {
     std::cout << "Nothing is wrong. Checks that could not run: autopilot check\n";
-    return kExitHealthy;
+    return exit_code_of(now->node, false);
   }
   std::cout << "\n" << pages_text(pages);
+  return exit_code_of(now->node, false);
+}
+
+int explain_gpu(const ExplainOptions& options) {
+  const auto now = node_now(options);
+  if (!now) return report(now.error());
+  const auto gpu = named_gpu(options.words, now->node);
+  if (!gpu)
+    return report_usage("this machine has no '" + options.words + "' (source: " + now->source +
+                        "); list its GPUs with: autopilot check --all");
+  const auto pages = about_gpu(*gpu, now->node, catalog::builtin());
+  if (options.format == OutputFormat::table)
+    std::cout << recorded_line(options.machine) << simulated_line(now->node.simulated, terminal_style());
+  print_pages(options, pages);
+  return kExitHealthy;
+}
+
+// A finding that was printed: its reason, or the nearest one.
+int explain_sentence(const ExplainOptions& options, const catalog::Reason& reason) {
+  if (options.format == OutputFormat::table)
+    std::cout << "The nearest reason to this text is " << reason.id << ".\n\n";
+  print_pages(options, {explain(reason)});
   return kExitHealthy;
 }
 
@@ -190,6 +217,9 @@ int explain_words(const ExplainOptions& options) {
     return kExitHealthy;
   }
   if (options.is_of_this_machine && is_incident_form(options.words)) return explain_incident(options);
+  if (options.is_of_this_machine && is_gpu_form(options.words)) return explain_gpu(options);
+  if (const auto* reason = reason_like(options.words, catalog::builtin()))
+    return explain_sentence(options, *reason);
   return nothing_known(options.words);
 }
 

@@ -12,7 +12,9 @@
 
 #include "api/history_records.hpp"
 #include "cli/moment.hpp"
+#include "cli/output/print.hpp"
 #include "cli/settings.hpp"
+#include "cli/state_files.hpp"
 #include "core/database_place.hpp"
 #include "host/process/own_process.hpp"
 #include "learning/record_check.hpp"
@@ -125,7 +127,12 @@ Result<std::string> history_file(const std::string& file) {
 }
 
 Result<std::unique_ptr<store::History>> open_history(const std::string& file) {
-  const std::string path = TRY(history_file(file));
+  std::string path = file;
+  if (file.empty()) {
+    StateFile found = history_to_read(TRY(load_settings("")));
+    if (!found.note.empty()) tell(found.note);
+    path = std::move(found.path);
+  }
   auto opened = store::History::open_read_only(path);
   if (!opened) return fail(with_cure(std::move(opened.error()), path));
   return opened;

@@ -69,6 +69,7 @@ int inject(const InjectOptions& options) {
   const auto target = agent_target(options.socket);
   if (!target) return report(target.error());
   const auto answer = AgentClient(*target).send("POST", "/v1/inject", api::to_json(*request), kAgentPatience);
+  if (!answer && answer.error().code == Errc::malformed) return report_usage(answer.error().what);
   if (!answer) return report(answer.error());
   if (options.format != OutputFormat::table) {
     print_json(*answer, options.format);

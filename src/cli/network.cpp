@@ -174,6 +174,13 @@ int test_in_cluster(NetworkTestOptions options) {
   return run_on_node(options.cluster, options.place, words_of(options));
 }
 
+// An agent without peers has no such tests, and answers that it does not know them.
+std::string refusal_text(const Error& error) {
+  if (error.code != Errc::not_found) return error.what;
+  return "This agent knows no other node; a network test needs the agents of a cluster "
+         "(docs/network-tests.md)";
+}
+
 int show_plan(const AgentClient& agent, const NetworkTestOptions& options) {
   std::map<std::string, std::string, std::less<>> query{{"kind", options.kind}};
   if (options.memory != kHostMemory) query["memory"] = options.memory;
@@ -181,7 +188,7 @@ int show_plan(const AgentClient& agent, const NetworkTestOptions& options) {
   const auto answer = agent.get(api::kBandwidthPlanPath, query);
   const auto plan = answer ? api::parse_bandwidth_plan(*answer) : fail(answer.error());
   if (!plan) {
-    tell(plan.error().what);
+    tell(refusal_text(plan.error()));
     return exit_code_of(plan.error());
   }
   if (options.format == OutputFormat::table)
@@ -200,7 +207,7 @@ int exit_code_of_test(const FinishedTest& test) {
 int test_once(TestFollower& follower, const NetworkTestOptions& options) {
   const auto test = follower.run(request_of(options));
   if (!test) {
-    tell(test.error().what);
+    tell(follower.has_begun() ? test.error().what : refusal_text(test.error()));
     return follower.has_begun() ? exit_code_of(Health::unknown) : exit_code_of(test.error());
   }
   print(*test, options);

@@ -25,7 +25,7 @@ Result<NodeSnapshot> run_checks(const RunRequest& request, const config::Config&
   one_shot.options.node = machine.node;
   one_shot.options.boot_id = machine.boot_id;
   one_shot.options.profile = settings.profile;
-  one_shot.options.simulated = machine.simulated;
+  one_shot.options.simulated = machine.simulated && !is_recording(request.machine);
   one_shot.options.has_accelerator = machine.has_accelerator;
   // One worker per check: a driver that hangs delays only the checks that call it.
   one_shot.options.workers.threads = static_cast<int>(checks.size());

@@ -9,6 +9,7 @@
 #include "catalog/catalog.hpp"
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/nvidia_lines.hpp"
+#include "cli/output/table.hpp"
 #include "cli/simulation.hpp"
 #include "diagnostics/child/dcgm_helper.hpp"
 #include "diagnostics/child/gpu_probe_helper.hpp"
@@ -189,6 +190,17 @@ Result<agent::Machine> open_simulation(const MachineChoice& choice, const config
 }
 
 }  // namespace
+
+bool is_recording(const MachineChoice& choice) {
+  if (choice.root.empty()) return false;
+  const auto file = host::MachineTreeFile::open(choice.root);
+  const auto tree = file ? (*file)->read() : fail(file.error());
+  return tree && !(*tree)->simulated;
+}
+
+std::string recorded_line(const MachineChoice& choice) {
+  return is_recording(choice) ? "RECORDED from a real machine: " + printable(choice.root) + "\n" : "";
+}
 
 Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,
                                     Timeline timeline, const KernelNews& kernel_news) {

@@ -30,6 +30,12 @@ struct KernelNews {
   std::shared_ptr<const checks::OperatorRules> operator_rules = nullptr;  // notify for their lines too
 };
 
+// True for --root with a tree that was recorded from a real machine (machine.yaml: simulated: false). It is
+// not simulated, yet nothing can act on it: see agent::Machine::simulated, which is true for every tree.
+[[nodiscard]] bool is_recording(const MachineChoice& choice);
+// "RECORDED from a real machine: DIR", a line; empty for every other machine.
+[[nodiscard]] std::string recorded_line(const MachineChoice& choice);
+
 // Opens the machine with everything that the agent and single runs need. Resources of a simulated machine
 // (its player process, its folder) end with the last copy of the result.
 [[nodiscard]] Result<agent::Machine> open_machine(const MachineChoice& choice, const config::Config& config,

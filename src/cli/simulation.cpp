@@ -85,7 +85,9 @@ Result<std::string> output_of(const std::string& program, std::vector<std::strin
   const auto report = TRY(runner.run(command, host::SystemClock{}.now().mono + patience));
   if (report.end == host::ChildEnd::exited && !report.status.was_signalled && report.status.code == 0)
     return report.output;
-  const std::string complaint(trim(report.errors));
+  std::string complaint(trim(report.errors));
+  if (constexpr std::string_view kPrefix = "autopilot-sim: "; complaint.starts_with(kPrefix))
+    complaint.erase(0, kPrefix.size());
   return fail(Errc::malformed,
               complaint.empty() ? program + ": " + host::to_string(report.status) : complaint);
 }
@@ -125,7 +127,8 @@ Result<std::unique_ptr<Simulation>> Simulation::create(const std::string& source
   if (timeline == Timeline::at_end) arguments.insert(arguments.end(), {"--at", "end"});
   if (timeline == Timeline::live) arguments.emplace_back("--now");
   arguments.insert(arguments.end(), {kNoMoreOptions, source});
-  TRY_STATUS(run_to_end(simulation->program_, std::move(arguments)));
+  if (const Status made = run_to_end(simulation->program_, std::move(arguments)); !made)
+    return fail(made.error().code, "--simulate: " + made.error().what);
   return simulation;
 }
 

@@ -5,11 +5,13 @@
 
 #include "catalog/catalog.hpp"
 #include "cli/cli.hpp"
+#include "cli/moment.hpp"
 #include "cli/output/print.hpp"
 #include "cli/output/why_page.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
 #include "cli/why/gather.hpp"
+#include "host/clock/system_clock.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -20,11 +22,14 @@ struct WhyOptions {
 };
 
 int answer_why(const WhyOptions& options) {
+  const WallTime now = host::SystemClock{}.now().wall;
+  if (const auto since = parse_moment("--since", options.request.since, now, now); !since)
+    return report_usage(since.error().what);
   const auto answer = gather(options.request);
   if (!answer) return report(answer.error());
   const auto& facts = catalog::builtin();
   if (options.format == OutputFormat::table)
-    std::cout << render_why(*answer, facts, terminal_style());
+    std::cout << recorded_line(options.request.machine) << render_why(*answer, facts, terminal_style());
   else
     print_json(why_json(*answer, facts), options.format);
   return answer->explanation.causes.empty() ? kExitNoCause : kExitHealthy;
@@ -41,8 +46,10 @@ void add_why(CLI::App& app, int& exit_code) {
       ->check([](const std::string& text) {
         return text.empty() ? std::string("is empty; leave it out to ask about this machine") : std::string();
       });
-  add_duration_option(*verb, "--since", options->request.since,
-                      "How far back to look. Default: 24h for the machine, everything for a program");
+  verb->add_option("--since", options->request.since,
+                   "Only newer causes: 2h, 2026-11-30, '2026-11-30 03:00', yesterday (UTC).\n"
+                   "Default: 24h for the machine, everything for a program")
+      ->type_name("WHEN");
   verb->add_option("--log", options->request.log_file,
                    "A log of the program: limits that it reached are causes")
       ->type_name("FILE");
@@ -53,7 +60,8 @@ void add_why(CLI::App& app, int& exit_code) {
   add_socket_option(*verb, options->request.socket);
   verb->footer(
       "Needs no agent and no root: it names each source that it could not read.\n"
-      "Examples:\n  autopilot why\n  autopilot why 4711\n  autopilot why ml/train-0 --since 3h\n"
+      "Examples:\n  autopilot why\n  autopilot why --since yesterday\n  autopilot why 4711\n  autopilot why "
+      "ml/train-0 --since 3h\n"
       "  autopilot why 4711 --log slurm-4711.out\n"
       "  autopilot why -o json | jq -r '.causes[].what'");
   verb->callback([options, &exit_code] { exit_code = answer_why(*options); });

@@ -136,7 +136,8 @@ class BlockingConnection {
     if (error == asio::error::eof) return std::size_t{0};
     if (error == asio::error::access_denied)
       return fail(Errc::denied, "permission denied: this user cannot open the socket");
-    if (error == asio::error::connection_refused || error.value() == ENOENT)
+    if (error.value() == ENOENT) return fail(Errc::unavailable, "the socket does not exist");
+    if (error == asio::error::connection_refused)
       return fail(Errc::unavailable, "connection refused: no program listens on this address");
     if (error) return fail(Errc::unavailable, error.message());
     return count;

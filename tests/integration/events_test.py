@@ -2,6 +2,7 @@
 """`autopilot events`: order, filters and dates, and `autopilot inject --list`."""
 
 import json
+import os
 import unittest
 
 import harness
@@ -45,6 +46,41 @@ class EventsTest(unittest.TestCase):
                 self.assertTrue(all(holds(one) for one in selected), selected)
                 self.assertLessEqual(len(selected), len(self.events()))
 
+    def test_wrong_injections_are_usage_errors(self):
+        for words, expected in ((("foo",), "unknown fault `foo`"), (("xid", "--subject", "gpu/99"), "unknown subject `gpu/99`")):
+            with self.subTest(words):
+                code, _, errors = harness.run("inject", *words, "--socket", self.agent.socket)
+                self.assertEqual(code, 64, errors)
+                self.assertIn(expected, errors)
+                self.assertNotIn("autopilot-sim:", errors)
+
+    def test_a_network_test_needs_other_nodes(self):
+        for words in ((), ("--plan",), ("--kind", "ping")):
+            with self.subTest(words):
+                code, _, errors = harness.run("network", "test", *words, "--socket", self.agent.socket)
+                self.assertEqual(code, 64)
+                self.assertIn("This agent knows no other node", errors)
+
+    def test_a_stopped_agent_of_a_simulated_machine_left_a_journal(self):
+        with harness.Agent("--simulate", "no-gpu") as agent:
+            agent.wait_ready()
+            environment = {**os.environ, "AUTOPILOT_STATE_DIR": os.path.join(agent.folder, "state"), "AUTOPILOT_SOCKET": agent.socket}
+            agent.process.stop()
+            code, out, errors = harness.run("events", environment=environment)
+            self.assertEqual(code, 0, errors)
+            self.assertIn("agent_started", out)
+            self.assertIn("state/simulated/", errors)
+            self.assertEqual(harness.run("history", "status", environment=environment)[0], 0)
+
+    def test_a_gpu_has_several_names(self):
+        address = self.events("--kind", "fault_injected", "--reason", "row_remap_failed")[0]["subject"]["key"]
+        self.assertRegex(address, "^0000:")
+        wanted = self.events("--subject", address)
+        self.assertIn("row_remap_failed injected on gpu/2 by uid", "\n".join(one.get("message", "") for one in wanted))
+        for name in ("GPU 2", "gpu/2", "gpu/" + address, address.upper(), f"GPU 2 ({address})"):
+            with self.subTest(name):
+                self.assertEqual(self.events("--subject", name), wanted)
+
     def test_the_table_shows_the_day_once(self):
         _, out, _ = harness.run("events", "--socket", self.agent.socket)
         lines = out.splitlines()
@@ -54,7 +90,9 @@ class EventsTest(unittest.TestCase):
 
     def test_a_wrong_date_or_word_is_named(self):
         for arguments, words in ((("--since", "2026-13-40"), "2026-13-40"), (("--until", "soon"), "--until"),
-                                 (("--kind", "findng"), "did you mean finding"), (("--health", "bad"), "--health"),
+                                 (("--kind", "findng"), "did you mean finding"), (("--health", "bad"), "--health: no 'bad'; the values are"),
+                                 (("--check", "gpu.xidd"), "did you mean gpu.xid?"), (("--check", "gpuu"), "did you mean gpu?"),
+                                 (("--reason", "row_remap_faild"), "did you mean row_remap_failed?"),
                                  (("--since", "now", "--until", "2h"), "--until")):
             with self.subTest(arguments):
                 code, out, errors = harness.run("events", "--socket", self.agent.socket, *arguments)

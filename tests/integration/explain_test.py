@@ -48,6 +48,21 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(explained(*line.split()), explained(line))
         self.assertIn("gpu.xid reports failed", explained(line))
 
+    def test_marks_of_the_output_are_explained(self):
+        self.assertIn("does not exist", explained("SIMULATED"))
+        self.assertIn("neither healthy nor failed", explained("not", "checked"))
+        self.assertIn("GPUs for jobs", " ".join(explained("PASS").split()))
+
+    def test_a_gpu_of_the_machine_is_explained(self):
+        for words in (("GPU", "2"), ("gpu/2",), ("0000:52:00.0",)):
+            with self.subTest(words):
+                self.assertIn("GPU 2 (0000:52:00.0): no problem", explained(*words, "--simulate", "hgx-h100-8"))
+        self.assertIn("this machine has no 'GPU 99'", explained("GPU", "99", "--simulate", "hgx-h100-8", code=64))
+
+    def test_help_of_a_verb(self):
+        self.assertEqual(harness.run("help", "explain"), harness.run("explain", "--help"))
+        self.assertEqual(harness.run("help")[0], 0)
+
     def test_an_unknown_word_names_the_nearest(self):
         self.assertIn("row_remap_failed", explained("row_remap_faild", code=64))
         self.assertIn("a whole log line in quotes", explained("qqqqqqqqqqqq", code=64))
@@ -78,7 +93,7 @@ class MachineTest(unittest.TestCase):
             harness.wait_until(lambda: agent.node()["verdict"] == "EVICT", "the verdict is EVICT")
             incident = agent.node()["incidents"][0]["id"]
             code, page, _ = harness.run("explain", environment=environment)
-            self.assertEqual(code, 0)
+            self.assertEqual(code, 2)  # as check
             for words in ("verdict EVICT", f"Incident {incident}: ", "Do now ", "Clears ", "the agent at unix:" + agent.socket):
                 self.assertIn(words, page)
             code, page, _ = harness.run("explain", incident, environment=environment)

@@ -207,7 +207,7 @@ class OperationsTest(unittest.TestCase):
             self.assertRegex(out, r"self_test +passed")
         code, _, error = harness.run("test", "self_test", "--socket", agent.socket)
         self.assertEqual(code, 70)
-        self.assertIn("no agent answers", error)
+        self.assertIn(f"no agent runs here: {agent.socket} does not exist", error)
 
     def test_an_interrupt_cancels_the_test_that_is_followed(self):
         with harness.Agent() as agent:

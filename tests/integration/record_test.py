@@ -52,6 +52,15 @@ class RecordTest(unittest.TestCase):
                         text[os.path.relpath(file, self.tree)] = opened.read()
         return text
 
+    def test_a_recording_is_not_shown_as_simulated(self):
+        self.record("--root", self.create("hgx-h100-8"))
+        for verb in ("check", "snapshot", "explain", "why"):
+            with self.subTest(verb):
+                _, out, errors = harness.run(verb, "--root", self.tree)
+                self.assertIn("RECORDED", out, errors)
+                self.assertNotIn("SIMULATED", out)
+        self.assertFalse(json.loads(harness.run("check", "--root", self.tree, "-o", "json")[1])["simulated"])
+
     def test_a_simulated_machine_with_faults(self):
         source = self.create("hgx-h100-8")
         for fault in (["row_remap_pending", "--subject", "gpu/2"], ["ib_port_down", "--subject", "nic_port/mlx5_3/1"],

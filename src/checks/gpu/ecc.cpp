@@ -69,10 +69,12 @@ class EccJudge {
     if (counts_blocks()) judge_chip(allowed);
     const auto lost = number(counts_blocks() ? kEccDramVolatileUncorrected : kEccVolatileUncorrected);
     if (const auto errors = lost; errors && *errors > allowed.value) {
-      Finding finding = make_finding(input_, gpu_, "ecc_uncorrected", Health::failed,
-                                     gpu_text(gpu_) + " lost data: " + rounded(*errors) +
-                                         " uncorrected memory errors since the driver was loaded",
-                                     *errors, allowed);
+      Finding finding =
+          make_finding(input_, gpu_, "ecc_uncorrected", Health::failed,
+                       gpu_text(gpu_) + " lost data: " + rounded(*errors) +
+                           (*errors == 1 ? " uncorrected memory error" : " uncorrected memory errors") +
+                           " since the driver was loaded",
+                       *errors, allowed);
       if (const auto dram = number(kEccDramVolatileUncorrected)) finding.evidence.emplace_back("dram", *dram);
       if (const auto sram = number(kEccSramVolatileUncorrected)) finding.evidence.emplace_back("sram", *sram);
       add(std::move(finding));

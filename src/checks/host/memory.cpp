@@ -264,11 +264,11 @@ void judge_edac(const JudgeInput& input, Findings& findings) {
     }
   }
   if (!lost_places.empty())
-    findings.push_back(make_finding(input, host_subject(), "memory_uncorrected", Health::failed,
-                                    to_string(Value{lost}) +
-                                        " uncorrected memory errors since the driver was loaded (" +
-                                        lost_places + ")",
-                                    lost, uncorrected));
+    findings.push_back(make_finding(
+        input, host_subject(), "memory_uncorrected", Health::failed,
+        to_string(Value{lost}) + (lost == 1 ? " uncorrected memory error" : " uncorrected memory errors") +
+            " since the driver was loaded (" + lost_places + ")",
+        lost, uncorrected));
   if (!corrected_places.empty())
     findings.push_back(make_finding(input, host_subject(), "memory_corrected_rate", Health::degraded,
                                     to_string(Value{most_corrected}) +

@@ -42,7 +42,6 @@ CheckResults results_without_rights(const agent::Machine& machine, const Machine
   runtime::OneShot one_shot;
   one_shot.options.node = machine.node;
   one_shot.options.boot_id = machine.boot_id;
-  one_shot.options.simulated = machine.simulated;
   one_shot.options.has_accelerator = machine.has_accelerator;
   one_shot.options.workers.threads = static_cast<int>(limited.size());
   one_shot.window = Duration{0};
@@ -70,7 +69,10 @@ Result<Diagnosis> examine(const DoctorOptions& options) {
                           rights,
                           host::read_own_namespaces(own_files),
                           uses_of_rights(infos, results_without_rights(machine, checks, rights))};
-  Diagnosis diagnosis{machine.node, std::string(logging::build_info().version), machine.simulated, {}};
+  Diagnosis diagnosis{machine.node,
+                      std::string(logging::build_info().version),
+                      machine.simulated && !is_recording(options.machine),
+                      {}};
   add_own_rows(examined, diagnosis.rows);
   add_machine_rows(examined, diagnosis.rows);
   add_right_rows(examined, diagnosis.rows);

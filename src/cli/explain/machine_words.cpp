@@ -11,11 +11,18 @@ constexpr std::string_view kExplainNow = "autopilot explain";
 
 // clang-format off
 constexpr auto kMachineWords = std::to_array<Word>({
-    {"verdict", "PASS", "Every required check ran, and no finding speaks against jobs on the node.", ""},
+    {"verdict", "PASS", "The GPUs of the node can take jobs: every required check ran, and no finding speaks against it. The verdict is about GPUs for jobs: most faults of network, storage and host are findings of their own and do not change it (docs/health-checks.md).", ""},
     {"verdict", "WARN", "A finding or a required check that could not run needs attention; jobs may run on the node.", kExplainNow},
     {"verdict", "EVICT", "A finding takes a device of the node out of service: no job can run on it until the action of the incident is done.",
      kExplainNow},
     {"verdict", "TESTING", "A deep diagnostic has reserved the node; no job should start until it ends.", "autopilot test"},
+    {"mark", "SIMULATED", "The machine does not exist: a scenario or the simulator made it up. Its findings do not concern this machine.",
+     "autopilot check, without --simulate"},
+    {"mark", "RECORDED", "The output is about a recording of a real machine at one moment, not about this machine. Nothing can act on it.",
+     "autopilot check, without --root"},
+    {"mark", "injected", "A person injected the fault for an exercise; it changes no verdict of a real machine.", ""},
+    {"mark", "not checked", "A check could not run, so that nothing is known: neither healthy nor failed. Its line names the reason, such as a missing permission.",
+     "autopilot doctor"},
     {"health", "healthy", "Checked, and within limits.", ""},
     {"health", "degraded", "The subject works with less than it should, or is likely to fail.", kExplainNow},
     {"health", "failed", "The subject does not work.", kExplainNow},

@@ -7,6 +7,7 @@
 #include "catalog/action_text.hpp"
 #include "cli/explain/vocabulary.hpp"
 #include "cli/output/phrases.hpp"
+#include "core/parse.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -116,6 +117,82 @@ std::vector<Explained> what_is_wrong(const NodeSnapshot& node, const catalog::Ca
   std::vector<Explained> pages;
   for (auto& [health, page] : ranked)
     pages.push_back(std::move(page));
+  return pages;
+}
+
+namespace {
+
+// "2" or the PCI address of "GPU 2", "gpu/2", "0000:52:00.0", "GPU 2 (0000:52:00.0)"; empty: another form.
+std::string gpu_key(std::string_view words) {
+  words = trim(words);
+  if (const auto address = canonical_pci_address(words)) return *address;
+  const std::string lower = to_lower(words);
+  if (!lower.starts_with("gpu ") && !lower.starts_with("gpu/")) return {};
+  std::string_view rest = trim(std::string_view(lower).substr(4));
+  if (const auto open = rest.find(" ("); open != std::string_view::npos && rest.ends_with(')'))
+    rest = rest.substr(open + 2, rest.size() - open - 3);
+  if (const auto address = canonical_pci_address(rest)) return *address;
+  return parse_number<int>(rest) ? std::string(rest) : std::string();
+}
+
+bool concerns(const Subject& subject, const Subject& gpu) {
+  return subject.key == gpu.key ? subject.kind == SubjectKind::gpu : subject.key.starts_with(gpu.key + "/");
+}
+
+}  // namespace
+
+bool is_gpu_form(std::string_view words) {
+  return !gpu_key(words).empty();
+}
+
+std::optional<Subject> named_gpu(std::string_view words, const NodeSnapshot& node) {
+  const std::string key = gpu_key(words);
+  const auto is_wanted = [&key](const Subject& one) {
+    return one.kind == SubjectKind::gpu &&
+           (one.key == key || (one.index && std::to_string(*one.index) == key));
+  };
+  std::optional<Subject> found;
+  const auto take = [&](const Subject& one) {
+    if (is_wanted(one) && (!found || !found->index)) found = one;
+  };
+  for (const CheckResult& result : node.results) {
+    for (const Observation& observation : result.observations)
+      take(observation.subject);
+    for (const Finding& finding : result.findings)
+      take(finding.subject);
+  }
+  for (const Incident& incident : node.incidents)
+    take(incident.blamed);
+  return found;
+}
+
+std::vector<Explained> about_gpu(const Subject& gpu, const NodeSnapshot& node,
+                                 const catalog::Catalog& facts) {
+  NodeSnapshot part = node;
+  std::erase_if(part.incidents, [&gpu](const Incident& incident) {
+    return !concerns(incident.blamed, gpu) &&
+           std::ranges::none_of(incident.members, [&gpu](const IncidentMember& member) {
+             return concerns(member.finding.subject, gpu);
+           });
+  });
+  std::size_t checks = 0;
+  CheckResults results;
+  for (CheckResult result : node.results) {
+    std::erase_if(result.findings, [&gpu](const Finding& one) { return !concerns(one.subject, gpu); });
+    bool has_values = false;
+    for (const Observation& one : result.observations)
+      has_values = has_values || concerns(one.subject, gpu);
+    if (has_values) ++checks;
+    results.push_back(std::move(result));
+  }
+  part.results = std::move(results);
+  auto pages = what_is_wrong(part, facts);
+  if (!pages.empty()) return pages;
+  Explained page{.kind = "GPU", .id = to_string(gpu), .title = subject_text(gpu) + ": no problem"};
+  page.add("What", count_words(checks, "check has", "checks have") +
+                       " values of this GPU, and none of them reports a problem.");
+  page.add("More", "autopilot events --subject " + to_string(gpu));
+  pages.push_back(std::move(page));
   return pages;
 }
 

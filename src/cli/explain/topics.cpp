@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "checks/kernel_log/decode.hpp"
 #include "checks/kernel_log/line_verdict.hpp"
@@ -189,17 +191,62 @@ std::vector<Explained> find_topics(const std::string& words, const catalog::Cata
 
 std::vector<std::string> nearest_topics(const std::string& words, const catalog::Catalog& facts) {
   std::vector<std::string> known;
-  for (Topic& topic : all_topics(facts))
-    if (std::ranges::find(known, topic.id) == known.end()) known.push_back(std::move(topic.id));
+  std::map<std::string, std::string, std::less<>> spelling;  // EVICT of "evict"
+  for (Topic& topic : all_topics(facts)) {
+    const std::string lower = to_lower(topic.id);
+    if (spelling.emplace(lower, std::move(topic.id)).second) known.push_back(lower);
+  }
   const std::string word(without_marks(to_lower(words)));
   std::vector<std::string> nearest;
   while (nearest.size() < kNearest) {
     const auto next = nearest_word(word, known);
     if (!next) break;
     std::erase(known, *next);
-    nearest.push_back(*next);
+    nearest.push_back(spelling.find(*next)->second);
   }
   return nearest;
+}
+
+namespace {
+
+// Letters only, of four at least: numbers and addresses differ from machine to machine.
+std::set<std::string> words_in(std::string_view text) {
+  constexpr std::size_t kShortest = 4;
+  std::set<std::string> words;
+  std::string word;
+  for (const char c : to_lower(text) + " ") {
+    if (c >= 'a' && c <= 'z') {
+      word += c;
+      continue;
+    }
+    if (word.size() >= kShortest) words.insert(word.ends_with('s') ? word.substr(0, word.size() - 1) : word);
+    word.clear();
+  }
+  return words;
+}
+
+}  // namespace
+
+const catalog::Reason* reason_like(std::string_view sentence, const catalog::Catalog& facts) {
+  constexpr std::size_t kFewest = 3;
+  const auto wanted = words_in(sentence);
+  const catalog::Reason* best = nullptr;
+  std::size_t most = std::max(kFewest, (wanted.size() + 1) / 2) * 2 - 1;  // words of the title count twice
+  for (const catalog::Reason& reason : facts.reasons()) {
+    const auto title = words_in(reason.title);
+    const auto all = words_in(reason.id + " " + reason.title + " " + reason.meaning);
+    std::size_t count = 0;
+    std::size_t shared = 0;
+    for (const std::string& word : wanted) {
+      if (!all.contains(word)) continue;
+      ++shared;
+      count += title.contains(word) ? 3 : 2;
+    }
+    if (shared < kFewest || count <= most) continue;
+    most = count;
+    best = &reason;
+  }
+  return best;
 }
 
 bool is_incident_form(std::string_view text) {

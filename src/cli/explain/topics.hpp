@@ -29,6 +29,10 @@ struct Topic {
 [[nodiscard]] std::vector<std::string> nearest_topics(const std::string& words,
                                                       const catalog::Catalog& facts);
 
+// The reason whose texts share most words with a finding that was printed: half of the words at least, and
+// three. nullptr: none. Pure.
+[[nodiscard]] const catalog::Reason* reason_like(std::string_view sentence, const catalog::Catalog& facts);
+
 // True for the form of an id of an incident: "0123abcd-12".
 [[nodiscard]] bool is_incident_form(std::string_view text);
 

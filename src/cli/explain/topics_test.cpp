@@ -50,6 +50,20 @@ TEST(Topics, a_word_means_all_that_it_is_printed_for) {
   EXPECT_THAT(ids_of(""), IsEmpty());
 }
 
+TEST(Topics, the_text_of_a_finding_names_its_reason) {
+  const auto& facts = catalog::builtin();
+  const auto* reason =
+      reason_like("lost data: 1 uncorrected memory error since the driver was loaded", facts);
+  ASSERT_NE(reason, nullptr);
+  EXPECT_EQ(reason->id, "ecc_uncorrected");
+  EXPECT_EQ(reason_like("qqqq wwww eeee", facts), nullptr);
+  EXPECT_EQ(reason_like("", facts), nullptr);
+}
+
+TEST(Topics, an_upper_case_word_has_a_nearest_word) {
+  EXPECT_THAT(nearest_topics("EVIC", catalog::builtin()), Contains("EVICT"));
+}
+
 TEST(Topics, a_line_of_the_kernel_log_is_decoded) {
   EXPECT_THAT(ids_of("NVRM: GPU 0000:18:00.0: GPU has fallen off the bus."), testing::SizeIs(1));
 }

@@ -89,7 +89,8 @@ void print_document(std::string_view lines) {
 
 int report(const Error& error) {
   tell(error.what);
-  return error.code == Errc::malformed ? kExitConfiguration : kExitInternal;
+  if (error.code != Errc::malformed) return kExitInternal;
+  return error.what.starts_with("--simulate: ") ? kExitUsage : kExitConfiguration;
 }
 
 int report_usage(std::string_view what) {

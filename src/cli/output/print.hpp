@@ -29,7 +29,8 @@ struct TerminalSize {
 // so high that its first line and the next prompt are visible together; else of 80 columns and any height.
 [[nodiscard]] PageView page_view(WallTime now);
 
-// Prints "autopilot: <what>" on standard error. Returns the exit code: 78 for malformed, else 70.
+// Prints "autopilot: <what>" on standard error. Returns the exit code: 64 for malformed that begins with
+// "--simulate: ", a scenario that does not exist, 78 for any other malformed, else 70.
 int report(const Error& error);
 // The same for a usage error. Returns 64.
 int report_usage(std::string_view what);

@@ -86,8 +86,10 @@ Result<NodeFitness> of_own_checks(const FitnessSource& source, MonoTime until) {
   if (report.end == host::ChildEnd::timed_out) return fail(Errc::timed_out, "the checks did not end in time");
   if (report.end != host::ChildEnd::exited || report.status.code > kExitUnknown)
     return fail(Errc::internal, "the checks failed: " + to_printable(trim(report.errors), 300));
-  const NodeSnapshot node = TRY(api::parse_node(report.output));
-  return fitness_of(node);
+  NodeFitness fitness = fitness_of(TRY(api::parse_node(report.output)));
+  // A recording is not simulated either, and changes nothing in Slurm.
+  fitness.is_simulated = fitness.is_simulated || !machine.is_this_machine();
+  return fitness;
 }
 
 NodeFitness or_unknown(Result<NodeFitness> fitness) {

@@ -14,6 +14,7 @@
 #include "catalog/catalog.hpp"
 #include "cli/agent_client.hpp"
 #include "cli/machine.hpp"
+#include "cli/moment.hpp"
 #include "cli/settings.hpp"
 #include "cli/why/log_evidence.hpp"
 #include "cli/why/program_log.hpp"
@@ -60,10 +61,12 @@ class Gatherer {
         log_(std::move(log)) {
     report_.now = machine_.host->clock.now().wall;
     report_.node = machine_.node;
-    report_.is_simulated = machine_.simulated;
+    report_.is_simulated = machine_.simulated && !is_recording(request.machine);
     report_.target = find_target(request.target, *machine_.host);
-    const bool has_window = request.since || report_.target.is_machine();
-    if (has_window) report_.since = report_.now - request.since.value_or(kWhyWindow);
+    const bool has_window = !request.since.empty() || report_.target.is_machine();
+    if (has_window)
+      report_.since = parse_moment("--since", request.since, report_.now, report_.now - kWhyWindow)
+                          .value_or(report_.now - kWhyWindow);
     pods_ = host::read_pod_names(machine_.host->files);
     tasks_before_ = tasks();
   }
@@ -172,7 +175,7 @@ class Gatherer {
     one_shot.options.node = machine_.node;
     one_shot.options.boot_id = machine_.boot_id;
     one_shot.options.profile = settings_.profile;
-    one_shot.options.simulated = machine_.simulated;
+    one_shot.options.simulated = report_.is_simulated;
     one_shot.options.has_accelerator = machine_.has_accelerator;
     one_shot.options.workers.threads = static_cast<int>(checks_.checks.size());
     one_shot.settings.expectation = settings_.expectation;

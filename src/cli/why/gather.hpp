@@ -13,9 +13,9 @@ namespace autopilot::cli {
 
 struct WhyRequest {
   MachineChoice machine;
-  std::string target;             // as find_target takes it; empty: the machine
-  std::optional<Duration> since;  // missing: kWhyWindow for the machine, everything for a program
-  std::string log_file;           // that the program wrote; empty: none
+  std::string target;    // as find_target takes it; empty: the machine
+  std::string since;     // as parse_moment takes it; empty: kWhyWindow, for a program everything
+  std::string log_file;  // that the program wrote; empty: none
   std::string config_file;
   std::string socket;     // of an agent; empty: where an agent of this machine listens
   bool no_agent = false;  // run the checks in this process
