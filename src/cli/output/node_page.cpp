@@ -2,13 +2,13 @@
 #include "cli/output/node_page.hpp"
 
 #include <algorithm>
-#include <map>
 #include <ranges>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "catalog/catalog.hpp"
+#include "cli/output/gpu_identities.hpp"
 #include "cli/output/page_gpus.hpp"
 #include "cli/output/phrases.hpp"
 #include "cli/output/remedy.hpp"
@@ -35,66 +35,6 @@ int page_rank(Health health) {
 bool is_problem(const Finding& finding) {
   return incidents::is_bad(finding.health);
 }
-
-std::string replaced(std::string text, std::string_view old, std::string_view with) {
-  for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + with.size()))
-    text.replace(at, old.size(), with);
-  return text;
-}
-
-// The names of all subjects in one form. A GPU that a kernel record names by its address gets its index.
-class PlaceNames {
- public:
-  explicit PlaceNames(const NodeSnapshot& snapshot) {
-    for (const CheckResult& result : snapshot.results)
-      for (const Observation& observation : result.observations)
-        if (observation.subject.kind == SubjectKind::gpu && observation.subject.index)
-          indexes_.emplace(observation.subject.key, *observation.subject.index);
-  }
-
-  // "GPU 3 (0000:61:00.0)"; empty for this machine.
-  [[nodiscard]] std::string full(const Subject& subject) const {
-    if (subject.kind == SubjectKind::nvlink) return link(subject);
-    return subject_text(with_index(subject));
-  }
-
-  // "GPU 3"
-  [[nodiscard]] std::string brief(const Subject& subject) const {
-    const Subject known = with_index(subject);
-    return known.kind == SubjectKind::gpu && known.index ? "GPU " + std::to_string(*known.index)
-                                                         : full(subject);
-  }
-
-  // The message with its subject, once.
-  [[nodiscard]] std::string sentence(const Subject& subject, const std::string& message) const {
-    std::string text = message;
-    for (const auto& [address, index] : indexes_)
-      text =
-          replaced(std::move(text), "GPU " + address, "GPU " + std::to_string(index) + " (" + address + ")");
-    const std::string name = full(subject);
-    if (name.empty() || text.find(name) != std::string::npos || text.find(subject.key) != std::string::npos)
-      return text;
-    return name + ": " + text;
-  }
-
- private:
-  [[nodiscard]] Subject with_index(Subject subject) const {
-    const auto found = indexes_.find(subject.key);
-    if (subject.kind == SubjectKind::gpu && !subject.index && found != indexes_.end())
-      subject.index = found->second;
-    return subject;
-  }
-
-  [[nodiscard]] std::string link(const Subject& subject) const {
-    const auto slash = subject.key.rfind('/');
-    const auto gpu =
-        slash == std::string::npos ? indexes_.end() : indexes_.find(subject.key.substr(0, slash));
-    if (gpu == indexes_.end()) return subject_text(subject);
-    return "NVLink " + subject.key.substr(slash + 1) + " of GPU " + std::to_string(gpu->second);
-  }
-
-  std::map<std::string, int, std::less<>> indexes_;
-};
 
 // "Xid 79"; empty if the finding is not about an error of the driver.
 std::string code_text(std::string_view check, const Finding& finding) {

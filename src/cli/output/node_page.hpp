@@ -39,12 +39,14 @@ struct PageGap {
 };
 
 struct PageGpu {
-  std::string index;  // the address if the driver gives no index
+  std::string address;
+  std::string index;  // empty: it has none, or a listed GPU has it now
   std::string model;
   std::string serial;
   std::optional<double> celsius;
   std::string owner;  // process, container or pod that uses it
   Health health = Health::healthy;
+  bool is_lost = false;  // the driver does not list it (now)
 };
 
 // Text with a title, such as losses of the kernel log.
