@@ -98,6 +98,7 @@ class IdentityReader {
 // Replaces "GPU ADDRESS" and "GPU 3 (ADDRESS)", whatever the number, by `name`.
 std::string with_gpu_name(std::string text, const std::string& address, const std::string& name) {
   constexpr std::string_view kNoun = "GPU ";
+  if (address.empty()) return text;
   for (std::size_t at = text.find(address); at != std::string::npos; at = text.find(address, at)) {
     std::size_t begin = at;
     std::size_t end = at + address.size();

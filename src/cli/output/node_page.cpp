@@ -12,6 +12,7 @@
 #include "cli/output/page_gpus.hpp"
 #include "cli/output/phrases.hpp"
 #include "cli/output/remedy.hpp"
+#include "core/not_started.hpp"
 #include "incidents/evidence.hpp"
 
 namespace autopilot::cli {
@@ -66,8 +67,7 @@ PageProblem problem_of(std::string_view check, const Finding& finding, const Pla
   problem.tag = code.empty() ? problem.brief : what;
   problem.since = finding.since;
   if (finding.held && finding.last_seen != WallTime{}) problem.gone = finding.last_seen;
-  if (finding.held && !finding.clears_when.empty())
-    problem.notes.push_back("Closes " + finding.clears_when + ".");
+  if (problem.gone) problem.clears_when = finding.clears_when;
   problem.advice = remedy_of(finding.reason, finding.action);
   problem.command = command_for(finding.action);
   problem.explain = explain_of(finding.reason, code);
@@ -206,6 +206,11 @@ void add_reasons_of_few(NodePage& page, const NodeSnapshot& snapshot) {
 
 }  // namespace
 
+bool is_not_started(const CheckResult& result) {
+  return result.health == Health::unsupported && !result.findings.empty() &&
+         result.findings.front().message.starts_with(kNotStarted);
+}
+
 void sort_problems(std::vector<PageProblem>& problems) {
   std::ranges::stable_sort(problems, {}, [](const PageProblem& problem) {
     return std::tuple(problem.incident.empty(), page_rank(problem.health), problem.gone.has_value());
@@ -222,6 +227,13 @@ std::string reason_of(const NodePage& page) {
   return page.checked ? "no check applies to this machine" : "no check has run yet";
 }
 
+std::string further_problems(const NodePage& page) {
+  if (!incidents::is_bad(page.health)) return {};
+  const auto problems = std::ranges::count_if(
+      page.problems, [](const PageProblem& problem) { return incidents::is_bad(problem.health); });
+  return problems > 1 ? ", and " + std::to_string(problems - 1) + " more" : "";
+}
+
 NodePage page_of(const NodeSnapshot& snapshot) {
   const PlaceNames places(snapshot);
   NodePage page;
@@ -235,7 +247,10 @@ NodePage page_of(const NodeSnapshot& snapshot) {
     if (result.completed != WallTime{})
       page.checked = std::max(page.checked, std::optional(result.completed));
     if (result.health == Health::healthy) page.healthy.push_back(result.check);
-    page.unsupported += result.health == Health::unsupported ? 1 : 0;
+    if (is_not_started(result))
+      ++page.not_started;
+    else if (result.health == Health::unsupported)
+      ++page.unsupported;
   }
   page.problems = problems_of(snapshot, places);
   page.gaps = gaps_of(snapshot);
@@ -262,7 +277,7 @@ std::string short_status(const NodePage& page) {
       break;
     case Health::failed: {
       const auto worst = std::ranges::find_if(page.problems, of_health);
-      text = "failed" + (worst == page.problems.end() ? "" : ": " + worst->tag);
+      text = "failed" + (worst == page.problems.end() ? "" : ": " + worst->tag + further_problems(page));
       break;
     }
     case Health::unknown:
