@@ -96,9 +96,9 @@ int watch_pages(const AgentClient& agent, const StatusOptions& options) {
 }
 
 // The table of all checks without its first line, which repeats the header of the page.
-std::vector<std::string> all_lines(const NodeSnapshot& node) {
+std::vector<std::string> all_lines(const NodeSnapshot& node, const TableStyle& style) {
   std::vector<std::string> lines;
-  const std::string table = render_node(node, terminal_style());
+  const std::string table = render_node(node, style);
   for (const std::string_view line : split(table, '\n'))
     lines.emplace_back(line);
   lines.erase(lines.begin());
@@ -116,7 +116,7 @@ class Watch {
     while (!interrupt_.requested() && !is_over_) {
       const MonoTime now = host::SystemClock{}.now().mono;
       if (now >= next) {
-        node_.emplace(agent_.node(kWatchPatience));
+        read();
         next = host::SystemClock{}.now().mono + kWatchInterval;
       }
       const TerminalSize size = terminal_size().value_or(TerminalSize{24, 80});
@@ -129,6 +129,13 @@ class Watch {
   }
 
  private:
+  void read() {
+    node_.emplace(agent_.node(kWatchPatience));
+    if (!*node_) return;
+    last_ = **node_;
+    answered_ = host::SystemClock{}.now();
+  }
+
   void press(Key key, const TerminalSize& size) {
     is_over_ = is_over_ || key == Key::quit;
     if (key == Key::all) {
@@ -142,16 +149,23 @@ class Watch {
     const Result<NodeSnapshot>& node = *node_;
     ScreenPage shown;
     shown.hint = is_all_ ? "q quits, a shows problems" : "q quits, a shows all checks";
-    if (!node) {
+    if (!node && !last_) {
       shown.header = wrapped(printable("autopilot: " + node.error().what), size.columns);
       return shown;
     }
-    PageView view = page_view(age_base(*node));
+    PageView view = page_view(age_base(*last_));
     view.height.reset();
     view.more = "press a";
-    const NodePage content = page_of(*node);
+    const bool has_color = view.color;
+    view.color = has_color && node.has_value();
+    const NodePage content = page_of(*last_);
     shown.header = page_header(content, view);
-    shown.body = is_all_ ? all_lines(*node) : page_body(content, view);
+    shown.body = is_all_ ? all_lines(*last_, {.color = view.color, .width = terminal_style().width})
+                         : page_body(content, view);
+    if (!node)
+      mark_outdated(shown,
+                    wrapped(printable(no_answer_text(answered_, host::SystemClock{}.now())), view.width),
+                    has_color);
     return shown;
   }
 
@@ -160,6 +174,8 @@ class Watch {
   LiveScreen screen_;
   Scroll scroll_;
   std::optional<Result<NodeSnapshot>> node_;
+  std::optional<NodeSnapshot> last_;  // the last answer, while the agent does not answer
+  Instant answered_;                  // when it came
   bool is_all_;
   bool is_over_ = false;
 };

@@ -39,6 +39,9 @@ class DemoTest(unittest.TestCase):
         self.assertNotIn("failed", healthy)
         self.assertIn("Xid 79", faulty)
         self.assertIn("CAUSE", faulty)
+        # The text and the table name the lost GPU by its address: its index belongs to another GPU now.
+        self.assertIn("GPU 3 (0000:61:00.0) stops answering", healthy)
+        self.assertRegex(faulty, r"\n-    0000:61:00\.0 .*failed")
         for command in ("$ autopilot check --root", "$ autopilot explain xid 79", "$ autopilot why --root"):
             self.assertIn(command, page)
 

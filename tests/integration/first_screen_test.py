@@ -129,6 +129,18 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(shown.wait_end(), 2)
         self.assert_restored(shown)
 
+    def test_the_last_page_remains_when_the_agent_ends(self):
+        shown = self.watch()
+        shown.wait_shows("q quits")
+        self.agent.process.stop()
+        text = shown.wait_shows("no agent answers since")
+        self.assertRegex(text.splitlines()[0], r"^no agent answers since \d+s; the page is from \d\d:\d\d:\d\d UTC")
+        self.assertRegex(text.splitlines()[1], "^sim-hgx-h100-8  healthy")
+        self.assertIn("NVIDIA H100", text)
+        shown.press("q")
+        self.assertEqual(shown.wait_end(), 70)
+        self.assert_restored(shown)
+
     def test_a_new_size_is_used(self):
         shown = self.watch(rows=40, columns=120)
         shown.wait_shows("q quits")
@@ -178,7 +190,7 @@ class ShortTest(unittest.TestCase):
             harness.run("inject", "nvlink_down", "--socket", agent.socket)
             harness.wait_until(lambda: self.short(agent.socket)[:2] == (1, "degraded 1 SIMULATED"), "one problem")
             harness.run("inject", "xid", "--subject", "gpu/3", "--magnitude", "79", "--socket", agent.socket)
-            harness.wait_until(lambda: self.short(agent.socket)[:2] == (2, "failed: GPU 3 Xid 79 SIMULATED"), "the GPU failed")
+            harness.wait_until(lambda: self.short(agent.socket)[:2] == (2, "failed: GPU 3 Xid 79, and 1 more SIMULATED"), "the GPU failed")
 
     def test_without_an_agent_it_is_unknown_at_once(self):
         self.assertEqual(self.short("/nonexistent/agent.sock")[:2], (70, "unknown: no agent"))

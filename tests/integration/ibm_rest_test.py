@@ -26,7 +26,7 @@ def values(reply, tag):
     return next(line.split() for line in lines[first:] if re.fullmatch(r"[0-9. nan]+", line))
 
 
-NO_NETWORK_TEST = "[NETWORK] - [IPERF] - [INFO] : SKIP: not yet run: no test of network.bandwidth is asked for\n"
+NO_NETWORK_TEST = "[NETWORK] - [IPERF] - [INFO] : SKIP: not yet run: see docs/network-tests.md\n"
 
 
 class IbmRestTest(unittest.TestCase):

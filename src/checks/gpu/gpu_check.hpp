@@ -26,6 +26,9 @@ inline constexpr std::string_view kSysfs = "sysfs";
 inline constexpr std::string_view kPci = "pci";
 inline constexpr std::string_view kPciDriver = "pci.driver";  // "none": not bound
 
+// Observation about the host: how many GPUs the drivers list; its time is that of the list.
+inline constexpr std::string_view kDriverGpuCount = "driver.gpu_count";
+
 // Observations about every GPU besides its readings.
 inline constexpr std::string_view kGpuState = "gpu.state";  // a word of host::GpuState
 inline constexpr std::string_view kGpuModel = "gpu.model";  // product name

@@ -16,7 +16,6 @@ constexpr Duration kWindow = std::chrono::minutes{10};
 
 // Observations about the host.
 constexpr std::string_view kPciCount = "pci.gpu_count";
-constexpr std::string_view kDriverCount = "driver.gpu_count";
 constexpr std::string_view kDrivers = "driver";
 // About each GPU, from the PCI tree and the kernel module.
 constexpr std::string_view kVendor = "pci.vendor";             // a word of host::GpuVendor
@@ -74,7 +73,7 @@ class Reader {
   // The counts include all vendors.
   [[nodiscard]] Observed take() {
     if (in_pci_) add(kPciCount, host_subject(), *in_pci_, "count", kPci);
-    if (listed_) add(kDriverCount, host_subject(), *listed_, "count", kDrivers);
+    if (listed_) add(kDriverGpuCount, host_subject(), *listed_, "count", kDrivers);
     return std::move(observed_);
   }
 
@@ -264,7 +263,7 @@ class PresenceJudge {
 
   void judge_count() {
     const auto in_pci = history_.number(host_subject(), kPciCount);
-    const auto count = in_pci ? in_pci : history_.number(host_subject(), kDriverCount);
+    const auto count = in_pci ? in_pci : history_.number(host_subject(), kDriverGpuCount);
     if (!count) return;
     const auto expected = input_.expectation.gpu_count;
     if (expected && *count < *expected) {

@@ -11,13 +11,15 @@ namespace autopilot::cli {
 namespace {
 
 const std::array kScenarios{
-    DemoScenario{"xid-79",
-                 "A GPU falls off the PCIe bus (Xid 79)",
-                 "fell_off_bus",
-                 "gpu/3",
-                 "GPU 3 stops answering on PCIe. A job on it dies; the driver writes Xid 79.",
-                 {"gpu.present", "gpu.xid"},
-                 {"xid", "79"}},
+    DemoScenario{
+        "xid-79",
+        "A GPU falls off the PCIe bus (Xid 79)",
+        "fell_off_bus",
+        "gpu/3",
+        "GPU 3 (0000:61:00.0) stops answering on PCIe. A job on it dies; the driver writes Xid 79. It then "
+        "numbers the other GPUs anew: GPU 4 is now GPU 3, so the lost GPU has only its address.",
+        {"gpu.present", "gpu.xid"},
+        {"xid", "79"}},
     DemoScenario{"row-remap",
                  "A GPU can no longer replace faulty rows of its memory",
                  "row_remap_failed",

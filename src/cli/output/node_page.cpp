@@ -2,16 +2,17 @@
 #include "cli/output/node_page.hpp"
 
 #include <algorithm>
-#include <map>
 #include <ranges>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "catalog/catalog.hpp"
+#include "cli/output/gpu_identities.hpp"
 #include "cli/output/page_gpus.hpp"
 #include "cli/output/phrases.hpp"
 #include "cli/output/remedy.hpp"
+#include "core/not_started.hpp"
 #include "incidents/evidence.hpp"
 
 namespace autopilot::cli {
@@ -35,66 +36,6 @@ int page_rank(Health health) {
 bool is_problem(const Finding& finding) {
   return incidents::is_bad(finding.health);
 }
-
-std::string replaced(std::string text, std::string_view old, std::string_view with) {
-  for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + with.size()))
-    text.replace(at, old.size(), with);
-  return text;
-}
-
-// The names of all subjects in one form. A GPU that a kernel record names by its address gets its index.
-class PlaceNames {
- public:
-  explicit PlaceNames(const NodeSnapshot& snapshot) {
-    for (const CheckResult& result : snapshot.results)
-      for (const Observation& observation : result.observations)
-        if (observation.subject.kind == SubjectKind::gpu && observation.subject.index)
-          indexes_.emplace(observation.subject.key, *observation.subject.index);
-  }
-
-  // "GPU 3 (0000:61:00.0)"; empty for this machine.
-  [[nodiscard]] std::string full(const Subject& subject) const {
-    if (subject.kind == SubjectKind::nvlink) return link(subject);
-    return subject_text(with_index(subject));
-  }
-
-  // "GPU 3"
-  [[nodiscard]] std::string brief(const Subject& subject) const {
-    const Subject known = with_index(subject);
-    return known.kind == SubjectKind::gpu && known.index ? "GPU " + std::to_string(*known.index)
-                                                         : full(subject);
-  }
-
-  // The message with its subject, once.
-  [[nodiscard]] std::string sentence(const Subject& subject, const std::string& message) const {
-    std::string text = message;
-    for (const auto& [address, index] : indexes_)
-      text =
-          replaced(std::move(text), "GPU " + address, "GPU " + std::to_string(index) + " (" + address + ")");
-    const std::string name = full(subject);
-    if (name.empty() || text.find(name) != std::string::npos || text.find(subject.key) != std::string::npos)
-      return text;
-    return name + ": " + text;
-  }
-
- private:
-  [[nodiscard]] Subject with_index(Subject subject) const {
-    const auto found = indexes_.find(subject.key);
-    if (subject.kind == SubjectKind::gpu && !subject.index && found != indexes_.end())
-      subject.index = found->second;
-    return subject;
-  }
-
-  [[nodiscard]] std::string link(const Subject& subject) const {
-    const auto slash = subject.key.rfind('/');
-    const auto gpu =
-        slash == std::string::npos ? indexes_.end() : indexes_.find(subject.key.substr(0, slash));
-    if (gpu == indexes_.end()) return subject_text(subject);
-    return "NVLink " + subject.key.substr(slash + 1) + " of GPU " + std::to_string(gpu->second);
-  }
-
-  std::map<std::string, int, std::less<>> indexes_;
-};
 
 // "Xid 79"; empty if the finding is not about an error of the driver.
 std::string code_text(std::string_view check, const Finding& finding) {
@@ -126,8 +67,7 @@ PageProblem problem_of(std::string_view check, const Finding& finding, const Pla
   problem.tag = code.empty() ? problem.brief : what;
   problem.since = finding.since;
   if (finding.held && finding.last_seen != WallTime{}) problem.gone = finding.last_seen;
-  if (finding.held && !finding.clears_when.empty())
-    problem.notes.push_back("Closes " + finding.clears_when + ".");
+  if (problem.gone) problem.clears_when = finding.clears_when;
   problem.advice = remedy_of(finding.reason, finding.action);
   problem.command = command_for(finding.action);
   problem.explain = explain_of(finding.reason, code);
@@ -266,6 +206,11 @@ void add_reasons_of_few(NodePage& page, const NodeSnapshot& snapshot) {
 
 }  // namespace
 
+bool is_not_started(const CheckResult& result) {
+  return result.health == Health::unsupported && !result.findings.empty() &&
+         result.findings.front().message.starts_with(kNotStarted);
+}
+
 void sort_problems(std::vector<PageProblem>& problems) {
   std::ranges::stable_sort(problems, {}, [](const PageProblem& problem) {
     return std::tuple(problem.incident.empty(), page_rank(problem.health), problem.gone.has_value());
@@ -282,6 +227,13 @@ std::string reason_of(const NodePage& page) {
   return page.checked ? "no check applies to this machine" : "no check has run yet";
 }
 
+std::string further_problems(const NodePage& page) {
+  if (!incidents::is_bad(page.health)) return {};
+  const auto problems = std::ranges::count_if(
+      page.problems, [](const PageProblem& problem) { return incidents::is_bad(problem.health); });
+  return problems > 1 ? ", and " + std::to_string(problems - 1) + " more" : "";
+}
+
 NodePage page_of(const NodeSnapshot& snapshot) {
   const PlaceNames places(snapshot);
   NodePage page;
@@ -295,7 +247,10 @@ NodePage page_of(const NodeSnapshot& snapshot) {
     if (result.completed != WallTime{})
       page.checked = std::max(page.checked, std::optional(result.completed));
     if (result.health == Health::healthy) page.healthy.push_back(result.check);
-    page.unsupported += result.health == Health::unsupported ? 1 : 0;
+    if (is_not_started(result))
+      ++page.not_started;
+    else if (result.health == Health::unsupported)
+      ++page.unsupported;
   }
   page.problems = problems_of(snapshot, places);
   page.gaps = gaps_of(snapshot);
@@ -322,7 +277,7 @@ std::string short_status(const NodePage& page) {
       break;
     case Health::failed: {
       const auto worst = std::ranges::find_if(page.problems, of_health);
-      text = "failed" + (worst == page.problems.end() ? "" : ": " + worst->tag);
+      text = "failed" + (worst == page.problems.end() ? "" : ": " + worst->tag + further_problems(page));
       break;
     }
     case Health::unknown:

@@ -23,6 +23,7 @@ struct PageProblem {
   std::string tag;                   // for a shell prompt: "GPU 3 Xid 79"
   WallTime since{};                  // start of the condition by its evidence; epoch: unknown
   std::optional<WallTime> gone{};    // last time that it was seen; set if the condition no longer holds
+  std::string clears_when{};         // its clear condition, as the catalog states it; set with `gone`
   std::vector<std::string> notes{};  // GPU users, consequences, acknowledgement
   std::string advice{};              // what to do, as a sentence; empty: unknown
   std::string command{};             // the command that does it; empty: no single command does
@@ -39,12 +40,14 @@ struct PageGap {
 };
 
 struct PageGpu {
-  std::string index;  // the address if the driver gives no index
+  std::string address;
+  std::string index;  // empty: it has none, or a listed GPU has it now
   std::string model;
   std::string serial;
   std::optional<double> celsius;
   std::string owner;  // process, container or pod that uses it
   Health health = Health::healthy;
+  bool is_lost = false;  // the driver does not list it (now)
 };
 
 // Text with a title, such as losses of the kernel log.
@@ -66,16 +69,22 @@ struct NodePage {
   std::vector<PageGpu> gpus;          // by address
   std::vector<std::string> healthy;   // checks that ran and found nothing
   std::size_t unsupported = 0;        // checks that do not apply to this machine
+  std::size_t not_started = 0;        // diagnostics without a result, because none was started
   std::vector<PageNote> notes;
 };
 
 // Only incidents with a member of a check in the snapshot are on the page.
 [[nodiscard]] NodePage page_of(const NodeSnapshot& snapshot);
 
+// True for a diagnostic that no person or schedule has started yet.
+[[nodiscard]] bool is_not_started(const CheckResult& result);
+
 // Parts of it, for pages from other sources: worst first, incidents before findings; and why the node of the
 // page is not healthy.
 void sort_problems(std::vector<PageProblem>& problems);
 [[nodiscard]] std::string reason_of(const NodePage& page);
+// ", and 2 more" for the problems behind the first, which is the reason; empty if there is one, or none.
+[[nodiscard]] std::string further_problems(const NodePage& page);
 
 struct PageView {
   bool color = false;
@@ -97,7 +106,8 @@ inline constexpr std::size_t kMostNamedChecks = 3;
 // Both, as text.
 [[nodiscard]] std::string render_page(const NodePage& page, const PageView& view);
 
-// A few words for a shell prompt: "ok", "degraded 2", "failed: GPU 3 Xid 79", "unknown: gpu.driver".
+// A few words for a shell prompt: "ok", "degraded 2", "failed: GPU 3 Xid 79, and 1 more",
+// "unknown: gpu.driver".
 [[nodiscard]] std::string short_status(const NodePage& page);
 
 }  // namespace autopilot::cli

@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -139,7 +140,11 @@ TEST(NodePage, the_age_is_that_of_the_evidence_and_a_condition_that_is_gone_has_
   finding.last_seen = kPageNow - 20min;
   EXPECT_THAT(
       words_of(page_text(node)),
-      HasSubstr("For 3h. Gone; last seen 20m ago. Closes when the GPU is reset or the machine reboots."));
+      HasSubstr("For 3h. Not seen since 07:40 UTC; open until the GPU is reset or the machine reboots."));
+  node.incidents[0].members[0].finding.last_seen = kPageNow - 24h;
+  node.incidents[0].members[0].finding.clears_when = "12h after the last occurrence";
+  EXPECT_THAT(words_of(page_text(node)),
+              HasSubstr("Not seen since 2027-01-14 08:00 UTC; closes 12h after the last occurrence."));
 }
 
 TEST(NodePage, an_action_of_the_error_replaces_the_cure_and_has_its_command) {
@@ -173,8 +178,90 @@ TEST(NodePage, unknown_checks_are_one_line_for_each_cause) {
       result_of("gpu.ecc", Health::unknown,
                 {finding_about(gpu_at(1), Health::unknown, "timed_out", "no answer after 10s")}));
   const std::string page = page_text(node);
-  EXPECT_THAT(page, HasSubstr("\nunknown   missing permission CAP_SYSLOG: gpu.xid, host.kernel\n"));
+  EXPECT_THAT(words_of(page),
+              HasSubstr(" unknown missing permission CAP_SYSLOG: gpu.xid, host.kernel; autopilot "
+                        "doctor shows how to get it "));
   EXPECT_THAT(page, HasSubstr("\nunknown   gpu.ecc: no answer after 10s\n"));
+}
+
+TEST(NodePage, many_unknown_checks_are_wrapped_and_counted) {
+  NodeSnapshot node = healthy_node();
+  for (int i = 0; i < 12; ++i)
+    node.results.push_back(
+        result_of("storage.number" + std::to_string(i), Health::unknown,
+                  {finding_about(host_subject(), Health::unknown, "timed_out", "no answer after 10s")}));
+  const std::string page = page_text(node);
+  EXPECT_THAT(words_of(page),
+              HasSubstr("storage.number6, storage.number7, and 4 more: no answer after 10s "));
+  EXPECT_THAT(page, Not(HasSubstr("...")));
+}
+
+TEST(NodePage, a_diagnostic_that_was_not_started_does_apply_to_the_machine) {
+  NodeSnapshot node = healthy_node();
+  node.results.push_back(result_of("gpu.sdc", Health::unsupported,
+                                   {finding_about(host_subject(), Health::unsupported, "not_present",
+                                                  "not started: autopilot test gpu.sdc")}));
+  EXPECT_THAT(words_of(page_text(node)),
+              HasSubstr("2 do not apply to this machine, 1 diagnostic was not started (autopilot test; see "
+                        "--all)"));
+}
+
+TEST(NodePage, further_problems_are_counted_in_the_first_line) {
+  NodeSnapshot node = failed_node();
+  node.results.push_back(
+      result_of("host.clock", Health::degraded,
+                {finding_about(host_subject(), Health::degraded, "clock_not_synchronised", "no NTP")}));
+  for (const std::size_t width : {40U, 80U})
+    EXPECT_THAT(split(page_text(node, {.width = width}), '\n').front(), EndsWith(", and 1 more"));
+  EXPECT_EQ(short_status(page_of(node)), "failed: GPU 3 Xid 79, and 1 more");
+}
+
+// An observation of the GPU at 0000:6<slot>, that age ago, when the driver gave it that index.
+Observation seen_at(int slot, int index, Duration age) {
+  Subject gpu = gpu_at(slot);
+  gpu.index = index;
+  Observation seen = about_gpu("gpu.model", gpu, std::string("H100"));
+  seen.time.wall = kPageNow - age;
+  return seen;
+}
+
+// The driver lists GPUs at the slots now; an older check has read all of four GPUs before.
+NodeSnapshot renumbered_node(std::vector<int> slots) {
+  NodeSnapshot node = failed_node();
+  Observations old;
+  for (int slot = 0; slot < 4; ++slot)
+    old.push_back(seen_at(slot, slot, 10min));
+  Observations now;
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    now.push_back(seen_at(slots[i], static_cast<int>(i), 5s));
+  Observation count = about_gpu("driver.gpu_count", host_subject(), static_cast<std::int64_t>(slots.size()));
+  count.time.wall = kPageNow - 5s;
+  now.push_back(count);
+  node.results[0].observations = now;
+  node.results.push_back(result_of("gpu.pcie_link", Health::healthy));
+  node.results[node.results.size() - 1].observations = old;
+  return node;
+}
+
+TEST(NodePage, an_index_that_another_gpu_has_now_is_not_shown_for_the_lost_gpu) {
+  NodeSnapshot node = renumbered_node({0, 2, 3});
+  Subject lost = gpu_at(1);
+  node.incidents[0].blamed = node.incidents[0].members[0].finding.subject = lost;
+  node.incidents[0].summary = "GPU 1 (0000:61:00.0): Xid 79: The GPU is no longer reachable over PCIe.";
+  node.results[1] = result_of("gpu.xid", Health::failed, {node.incidents[0].members[0].finding});
+  const std::string page = page_text(node);
+  EXPECT_THAT(page, AllOf(HasSubstr("failed: GPU 0000:61:00.0 Xid 79"),
+                          HasSubstr("\nfailed    GPU 0000:61:00.0: Xid 79: "), Not(HasSubstr("GPU 1 "))));
+  EXPECT_THAT(page, HasSubstr("GPU  ADDRESS       MODEL  SERIAL      HEALTH\n"
+                              "0    0000:60:00.0  H100   1650300000  healthy\n"
+                              "-    0000:61:00.0  H100   1650300001  failed\n"
+                              "1    0000:62:00.0  H100   1650300002  healthy\n"
+                              "2    0000:63:00.0  H100   1650300003  healthy\n"));
+}
+
+TEST(NodePage, a_lost_gpu_keeps_an_index_that_no_other_gpu_has) {
+  const std::string page = page_text(renumbered_node({0, 1, 2}));
+  EXPECT_THAT(page, AllOf(HasSubstr("failed: GPU 3 Xid 79"), HasSubstr("\n3    0000:63:00.0  H100")));
 }
 
 TEST(NodePage, a_required_check_that_could_not_run_is_the_reason) {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "checks/gpu/gpu_check.hpp"
+#include "cli/output/gpu_identities.hpp"
 #include "cli/output/layout.hpp"
 #include "cli/output/phrases.hpp"
 #include "core/gpu_user.hpp"
@@ -56,6 +56,7 @@ std::string short_owner(const GpuUser& user) {
 struct GpuFacts {
   PageGpu gpu;
   std::set<std::string> owners;
+  WallTime celsius_time{};
 };
 
 std::string owners_text(const std::set<std::string>& owners) {
@@ -68,11 +69,10 @@ void add_fact(GpuFacts& facts, const Observation& observation) {
   const Subject& subject = observation.subject;
   if (const auto user = gpu_user_in(observation)) facts.owners.insert(short_owner(*user));
   if (subject.kind != SubjectKind::gpu) return;
-  if (subject.index) facts.gpu.index = std::to_string(*subject.index);
-  if (!subject.serial.empty()) facts.gpu.serial = std::string(subject.serial);
-  if (!observation.value) return;
-  if (observation.name == checks::kGpuModel) facts.gpu.model = to_string(*observation.value);
-  if (observation.name == host::reading::kTemperatureGpu) facts.gpu.celsius = as_number(*observation.value);
+  if (!observation.value || observation.name != host::reading::kTemperatureGpu) return;
+  if (observation.time.wall < facts.celsius_time) return;
+  facts.gpu.celsius = as_number(*observation.value);
+  facts.celsius_time = observation.time.wall;
 }
 
 // A column of the table of GPUs; an empty column is left out.
@@ -89,15 +89,19 @@ std::string celsius_text(const PageGpu& gpu) {
 }
 
 std::vector<GpuColumn> gpu_columns(const std::vector<PageGpu>& gpus) {
-  std::vector<GpuColumn> columns{{"GPU", {}, 0},  {"MODEL", {}, 60}, {"SERIAL", {}, 70},
-                                 {"TEMP", {}, 0}, {"HEALTH", {}, 0}, {"USED BY", {}, 0}};
+  std::vector<GpuColumn> columns{{"GPU", {}, 0},  {"ADDRESS", {}, 0}, {"MODEL", {}, 60}, {"SERIAL", {}, 70},
+                                 {"TEMP", {}, 0}, {"HEALTH", {}, 0},  {"USED BY", {}, 0}};
+  // The index identifies a GPU while the driver lists all of them.
+  const bool has_addresses =
+      std::ranges::any_of(gpus, [](const PageGpu& gpu) { return gpu.is_lost || gpu.index.empty(); });
   for (const PageGpu& gpu : gpus) {
     columns[0].cells.push_back(printable(gpu.index));
-    columns[1].cells.push_back(cut_text(printable(gpu.model), kLongestModel));
-    columns[2].cells.push_back(printable(gpu.serial));
-    columns[3].cells.push_back(celsius_text(gpu));
-    columns[4].cells.emplace_back(to_string(gpu.health));
-    columns[5].cells.push_back(printable(gpu.owner));
+    columns[1].cells.push_back(has_addresses ? printable(gpu.address) : std::string());
+    columns[2].cells.push_back(cut_text(printable(gpu.model), kLongestModel));
+    columns[3].cells.push_back(printable(gpu.serial));
+    columns[4].cells.push_back(celsius_text(gpu));
+    columns[5].cells.emplace_back(to_string(gpu.health));
+    columns[6].cells.push_back(printable(gpu.owner));
   }
   return columns;
 }
@@ -122,9 +126,18 @@ std::vector<PageGpu> gpus_of(const NodeSnapshot& snapshot) {
     for (const Observation& observation : result.observations)
       if (const std::string_view address = gpu_address(observation.subject); !address.empty())
         add_fact(by_address[std::string(address)], observation);
+  const GpuIdentities identities = gpu_identities(snapshot);
   std::vector<PageGpu> gpus;
   for (auto& [address, facts] : by_address) {
-    if (facts.gpu.index.empty()) facts.gpu.index = address;
+    facts.gpu.address = address;
+    if (const auto known = identities.find(address); known != identities.end()) {
+      const GpuIdentity& identity = known->second;
+      if (identity.index) facts.gpu.index = std::to_string(*identity.index);
+      facts.gpu.model = identity.model;
+      facts.gpu.serial = identity.serial;
+      facts.gpu.is_lost = identity.is_lost;
+    }
+    if (facts.gpu.is_lost) facts.gpu.celsius.reset();
     facts.gpu.owner = owners_text(facts.owners);
     facts.gpu.health = health_of_gpu(address, snapshot);
     gpus.push_back(std::move(facts.gpu));

@@ -104,13 +104,22 @@ std::string with_full_stop(std::string text) {
   return text;
 }
 
+// "open until the machine reboots"
+std::string open_until(const std::string& clears_when) {
+  constexpr std::string_view kWhen = "when ";
+  if (clears_when.empty()) return "still open";
+  if (clears_when.starts_with(kWhen)) return "open until " + clears_when.substr(kWhen.size());
+  return "closes " + clears_when;
+}
+
 std::string times_of(const PageProblem& problem, WallTime now) {
   std::string text;
   // A run of checks without an agent has just seen everything for the first time.
   constexpr Duration kLeastAge = std::chrono::seconds{10};
   if (problem.since != WallTime{} && now - problem.since >= kLeastAge)
     text = " For " + age_of(problem.since, now) + ".";
-  if (problem.gone) text += " Gone; last seen " + age_of(*problem.gone, now) + " ago.";
+  if (problem.gone)
+    text += " Not seen since " + clock_of(*problem.gone, now) + "; " + open_until(problem.clears_when) + ".";
   return text;
 }
 
@@ -139,16 +148,19 @@ PageLines brief_lines(const PageProblem& problem, const PageView& view) {
   return row.take();
 }
 
+// "gpu.xid, host.kernel, and 4 more"
+std::string first_of(const std::vector<std::string>& checks) {
+  constexpr std::size_t kMostGapChecks = 8;
+  if (checks.size() <= kMostGapChecks) return joined(checks);
+  const std::vector<std::string> shown(checks.begin(), checks.begin() + kMostGapChecks);
+  return joined(shown) + ", and " + std::to_string(checks.size() - kMostGapChecks) + " more";
+}
+
 PageLines gap_lines(const PageGap& gap, const PageView& view) {
   HealthRow row("unknown", color_of(Health::unknown), view);
-  const std::string checks = joined(gap.checks);
-  const std::string text =
-      printable(gap.is_permission ? gap.cause + ": " + checks : checks + ": " + gap.cause);
-  // A required check decides the health of the node: the reader needs the whole cause.
-  if (gap.is_required)
-    row.add(text);
-  else
-    row.add_cut(text);
+  const std::string checks = first_of(gap.checks);
+  row.add(printable(gap.is_permission ? gap.cause + ": " + checks + "; autopilot doctor shows how to get it"
+                                      : checks + ": " + gap.cause));
   return row.take();
 }
 
@@ -189,13 +201,12 @@ PageLines fold_lines(const NodePage& page, const PageView& view) {
     text = (healthy <= kMostNamedChecks ? printable(joined(page.healthy))
                                         : count_words(healthy, "check", "checks")) +
            " ran and found nothing";
-  if (page.unsupported > 0) {
-    const std::string count = count_words(page.unsupported, "does", "do") + " not apply to this machine";
-    text += text.empty() ? "Of the checks, " + count : "; " + count;
-  }
+  if (const std::string others = without_result_text(page.unsupported, page.not_started); !others.empty())
+    text += (text.empty() ? "Of the checks, " : "; ") + others;
   if (text.empty()) return {};
+  const std::string hint = page.not_started > 0 ? "autopilot test; " + view.more : view.more;
   PageLines lines;
-  for (const std::string& line : wrapped(text + " (" + view.more + ")", page_width(view)))
+  for (const std::string& line : wrapped(text + " (" + hint + ")", page_width(view)))
     lines.push_back(painted(line, kDim, style_of(view)));
   return lines;
 }
@@ -250,6 +261,7 @@ std::vector<std::string> page_header(const NodePage& page, const PageView& view)
   const std::string health(to_string(page.health));
   std::string rest = health;
   if (!page.reason.empty()) rest += ": " + printable(page.reason);
+  const std::string further = page.reason.empty() ? "" : further_problems(page);
   std::string tail;
   if (!page.verdict.empty())
     tail += (page.is_part ? "  whole machine: verdict " : "  verdict ") + page.verdict;
@@ -258,10 +270,11 @@ std::vector<std::string> page_header(const NodePage& page, const PageView& view)
   const std::size_t width = page_width(view);
   PageLines lines;
   const std::string first = cut_text(node, width - health.size() - 2) + "  ";
-  if (first.size() + rest.size() + tail.size() <= width) {
-    lines.push_back(first + rest + tail);
+  if (first.size() + rest.size() + further.size() + tail.size() <= width) {
+    lines.push_back(first + rest + further + tail);
   } else {
-    lines.push_back(first + cut_text(rest, width - first.size()));
+    const std::size_t taken = first.size() + further.size();
+    lines.push_back(first + cut_text(rest, std::max(width, taken) - taken) + further);
     lines.push_back(cut_text(tail.substr(2), width));
   }
   if (!view.color) return lines;

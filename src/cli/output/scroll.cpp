@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
+
+#include "cli/output/layout.hpp"
+#include "cli/output/phrases.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -99,6 +103,23 @@ std::string Scroll::frame(const ScreenPage& page, std::size_t rows) {
   for (const std::string& line : lines)
     text += (&line == &lines.front() ? "" : "\n") + line;
   return text;
+}
+
+std::string no_answer_text(const Instant& answered, const Instant& now) {
+  // The time since the answer is that of a clock that never jumps.
+  const WallTime end = answered.wall + std::max(now.mono - answered.mono, Duration{0});
+  return "no agent answers since " + age_of(answered.wall, end) + "; the page is from " +
+         precise_clock_of(answered.wall, now.wall);
+}
+
+void mark_outdated(ScreenPage& page, std::vector<std::string> notice, bool has_color) {
+  constexpr std::string_view kDimmed = "\033[2m";
+  const TableStyle style{.color = has_color};
+  for (auto* lines : {&page.header, &page.body})
+    for (std::string& line : *lines)
+      if (!line.empty()) line = painted(line, kDimmed, style);
+  page.header.insert(page.header.begin(), std::make_move_iterator(notice.begin()),
+                     std::make_move_iterator(notice.end()));
 }
 
 }  // namespace autopilot::cli

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/clock.hpp"
+
 // A page that is longer than the terminal: what its keys do, and the lines on the screen. Pure.
 namespace autopilot::cli {
 
@@ -21,6 +23,11 @@ struct ScreenPage {
   std::vector<std::string> body;
   std::string hint;  // what the keys do; at the bottom
 };
+
+// "no agent answers since 12s; the page is from 14:02:10 UTC"
+[[nodiscard]] std::string no_answer_text(const Instant& answered, const Instant& now);
+// Puts `notice` before the header, and dims the rest, which has no colours, on a terminal with colours.
+void mark_outdated(ScreenPage& page, std::vector<std::string> notice, bool has_color);
 
 class Scroll {
  public:

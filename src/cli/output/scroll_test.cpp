@@ -13,6 +13,22 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
+TEST(OutdatedPage, keeps_the_page_dimmed_behind_the_time_without_an_answer) {
+  using namespace std::chrono_literals;
+  const Instant answered{WallTime{1'800'000'010s}, MonoTime{100s}};
+  // The wall clock was set forward by an hour.
+  const Instant now{answered.wall + 1h, MonoTime{112s}};
+  const std::string notice = no_answer_text(answered, now);
+  EXPECT_EQ(notice, "no agent answers since 12s; the page is from 08:00:10 UTC");
+  ScreenPage page{{"gpu-017  healthy"}, {"", "GPU 0"}, "q quits"};
+  mark_outdated(page, {notice}, true);
+  EXPECT_THAT(page.header, ElementsAre(notice, "\033[2mgpu-017  healthy\033[0m"));
+  EXPECT_THAT(page.body, ElementsAre("", "\033[2mGPU 0\033[0m"));
+  ScreenPage plain{{"gpu-017  healthy"}, {"GPU 0"}, ""};
+  mark_outdated(plain, {notice}, false);
+  EXPECT_THAT(plain.body, ElementsAre("GPU 0"));
+}
+
 ScreenPage long_page() {
   ScreenPage page{.header = {"HEAD"}, .body = {}, .hint = "q quits"};
   for (int i = 0; i < 40; ++i)

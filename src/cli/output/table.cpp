@@ -7,6 +7,7 @@
 
 #include "catalog/action_text.hpp"
 #include "cli/output/layout.hpp"
+#include "cli/output/node_page.hpp"
 #include "cli/output/phrases.hpp"
 #include "core/parse.hpp"
 
@@ -197,10 +198,13 @@ std::string losses_of(const SelfStatus& self) {
 
 std::string coverage_line(const NodeSnapshot& snapshot) {
   const Coverage& coverage = snapshot.coverage;
-  const auto unsupported = std::ranges::count(snapshot.results, Health::unsupported, &CheckResult::health);
+  const auto not_started = std::ranges::count_if(snapshot.results, is_not_started);
+  const auto unsupported =
+      std::ranges::count(snapshot.results, Health::unsupported, &CheckResult::health) - not_started;
   std::string text = std::to_string(coverage.looked) + " of " + std::to_string(coverage.of) + " checks ran";
-  if (unsupported == 1) text += " (1 does not apply to this machine)";
-  if (unsupported > 1) text += " (" + std::to_string(unsupported) + " do not apply to this machine)";
+  const std::string others =
+      without_result_text(static_cast<std::size_t>(unsupported), static_cast<std::size_t>(not_started));
+  if (!others.empty()) text += " (" + others + ")";
   if (!coverage.missing_rights.empty()) text += "; missing permissions: " + joined(coverage.missing_rights);
   return text + "\n";
 }

@@ -9,6 +9,7 @@
 #include "compat/ibm_autopilot/node_answer.hpp"
 #include "compat/ibm_autopilot/reading.hpp"
 #include "compat/ibm_autopilot/transcript.hpp"
+#include "core/not_started.hpp"
 #include "core/parse.hpp"
 #include "core/value.hpp"
 #include "core/word_table.hpp"
@@ -93,15 +94,21 @@ constexpr std::array<Teller, 8> kTellers{{
     {"pvc", "[PVC Create-Delete]", pvc, "Storage class not set. Cannot run. ABORT"},
 }};
 
+// What starts the diagnostic, or why it cannot run.
+std::string why_not_run(std::string_view why) {
+  if (why.starts_with(kNotStarted)) why.remove_prefix(kNotStarted.size());
+  return to_lower(on_one_line(std::string(why)));
+}
+
 // The node has no object for the check, or the diagnostic has not run here yet.
 CheckAnswer without_object(CheckAnswer answer, const Teller& teller, const CheckResult& result) {
   const bool is_test = find_check(answer.name)->is_active;
   const std::string why = message_of(result, Health::unsupported);
   answer.outcome = Outcome::skipped;
-  answer.text = is_test && !teller.without_test.empty()
-                    ? std::string(teller.without_test)
-                    : std::string(teller.tag) +
-                          " SKIP: " + (is_test ? "not yet run: " + to_lower(on_one_line(why)) : why) + "\n";
+  answer.text =
+      is_test && !teller.without_test.empty()
+          ? std::string(teller.without_test)
+          : std::string(teller.tag) + " SKIP: " + (is_test ? "not yet run: " + why_not_run(why) : why) + "\n";
   return answer;
 }
 

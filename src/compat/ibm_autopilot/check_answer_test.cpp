@@ -89,8 +89,9 @@ TEST_F(CheckAnswerTest, of_two_tests_of_dcgm_the_last_one_answers) {
 
 TEST_F(CheckAnswerTest, dcgm_on_a_machine_without_deep_tests) {
   find(add("gpu.diagnosis", Health::unsupported), host_subject(), Health::unsupported, "deep tests are off");
-  find(add("gpu.dcgm", Health::unsupported), host_subject(), Health::unsupported, "not asked for");
-  EXPECT_EQ(text_of("dcgm"), "[[ DCGM ]] SKIP: not yet run: not asked for\n");
+  find(add("gpu.dcgm", Health::unsupported), host_subject(), Health::unsupported,
+       "not started: autopilot test gpu.dcgm");
+  EXPECT_EQ(text_of("dcgm"), "[[ DCGM ]] SKIP: not yet run: autopilot test gpu.dcgm\n");
   snapshot_.results.pop_back();
   say("gpu.dcgm", "dcgm.result", "fatal", {{"testedAt", "2026-11-23T13:05:09Z"}});
   EXPECT_EQ(outcome_of("dcgm"), Outcome::failed);

@@ -7,13 +7,19 @@
 #include <string_view>
 #include <utility>
 
+#include "core/not_started.hpp"
+
 namespace autopilot::host {
 namespace {
 
 class NoTestResults final : public TestResults {
  public:
   [[nodiscard]] Result<Observations> last(std::string_view check) const override {
-    return fail(Errc::unsupported, "no test of " + std::string(check) + " is asked for");
+    // Tests between nodes need a cluster, not only a command on this node.
+    const bool is_local = !check.starts_with("network.");
+    return fail(Errc::unsupported,
+                std::string(kNotStarted) +
+                    (is_local ? "autopilot test " + std::string(check) : "see docs/network-tests.md"));
   }
   [[nodiscard]] std::vector<std::string> checks() const override { return {}; }
 };
