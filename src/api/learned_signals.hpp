@@ -29,8 +29,8 @@ void add_scores(learning::SignalScores& scores, const std::vector<jobs::PeerScor
 
 // What a run of the engine found.
 [[nodiscard]] learning::SignalReplay replay_of(const jobs::Score& score);
-// Which findings accuse with these weights; null: with the weights that ship. Labels below kLeastTrust contradict
-// nothing.
+// Which findings accuse with these weights; null: with the weights that ship. Labels below kLeastTrust
+// contradict nothing.
 [[nodiscard]] learning::SignalJudgement judge_findings(const std::vector<learning::SignalFinding>& findings,
                                                        const jobs::SignalWeights* weights);
 
