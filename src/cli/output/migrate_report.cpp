@@ -21,6 +21,8 @@ std::string layout_text(const migrate::Layout& layout) {
                      counted(layout.cpus, "processor") + " and " + counted(layout.gpus, "GPU") + " on each";
   if (layout.memory_bytes > 0)
     text += ", " + std::to_string(layout.memory_bytes >> 20U) + " MiB of memory on each";
+  if (layout.memory_limit_bytes > layout.memory_bytes)
+    text += " (limit " + std::to_string(layout.memory_limit_bytes >> 20U) + " MiB)";
   return text;
 }
 
@@ -77,6 +79,8 @@ void write_layout(api::JsonWriter& json, const migrate::Layout& layout) {
     json.integer("memoryBytesPerHost", layout.memory_bytes);
   else
     json.null("memoryBytesPerHost");
+  if (layout.memory_limit_bytes > layout.memory_bytes)
+    json.integer("memoryLimitBytesPerHost", layout.memory_limit_bytes);
   json.flag("exclusive", layout.is_exclusive);
   json.end_object();
 }

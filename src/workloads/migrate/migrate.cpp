@@ -12,6 +12,7 @@
 #include "workloads/migrate/body/lints.hpp"
 #include "workloads/migrate/body/rewrite.hpp"
 #include "workloads/migrate/body/shell.hpp"
+#include "workloads/migrate/body/site_paths.hpp"
 #include "workloads/migrate/job/read_job.hpp"
 #include "workloads/migrate/manifest/environment.hpp"
 #include "workloads/migrate/manifest/yaml_writer.hpp"
@@ -59,9 +60,19 @@ class Migrator {
     GivenOptions given = recognise_options(words, script_.scheduler, findings_);
     ReadJob read = read_job(given.options, script_.scheduler, script_.parts, {settings_.lsf_unit}, findings_);
     plan_.job = std::move(read.job);
+    keep_paths(given.options);
     rows_ = std::move(read.rows);
     add_submitted(given.rest);
     return {};
+  }
+
+  // Values of options that name files and directories.
+  void keep_paths(const std::vector<GivenOption>& options) {
+    constexpr std::array<Effect, 6> effects{Effect::workdir, Effect::input,       Effect::output,
+                                            Effect::error,   Effect::pre_command, Effect::post_command};
+    for (const GivenOption& option : options)
+      if (std::find(effects.begin(), effects.end(), option.rule->effect) != effects.end())
+        option_paths_.lines.push_back({option.line, option.value, true});
   }
 
   // A program of the submit command is the script, if there is no other.
@@ -370,6 +381,7 @@ class Migrator {
         shell_, launchers_,
         {plan_.layouts.front(), plan_.runs_in, static_cast<int>(plan_.layouts.size()), has_launcher_pod},
         findings_);
+    lint_site_paths(option_paths_, mounted, findings_);
     if (!plan_.job.has_run_limit)
       findings_.add(Severity::warning, "M-NO-WALLTIME", 0,
                     "The job has no run limit; a job that hangs keeps its GPUs",
@@ -438,6 +450,7 @@ class Migrator {
   std::vector<ScriptSecret> secrets_;
   SecretVariables secret_variables_;
   std::vector<DirectiveRow> rows_;
+  ShellScript option_paths_;
   std::vector<Layout> allocated_;
   Plan plan_;
 };

@@ -21,12 +21,14 @@ enum class Scope : std::uint8_t { host, task, job, cpu, gpu };
 struct Memory {
   std::int64_t bytes = 0;
   Scope scope = Scope::host;
+  bool has_scope = false;  // given with the value: "4GB/task"
 };
 
 struct GpuRequest {
   std::optional<int> per_host;
   std::optional<int> per_task;
   std::optional<int> total;
+  std::optional<int> per_socket;
   std::string model;  // as the scheduler names it; empty: any
   bool is_shared = false;
 };
@@ -39,9 +41,11 @@ struct JobPart {
   std::optional<int> cpus_per_task;
   std::optional<int> cpus_per_gpu;
   std::optional<int> tasks_per_gpu;
+  std::optional<int> sockets_per_host;
   bool is_one_host = false;
   GpuRequest gpu;
   std::optional<Memory> memory;
+  std::optional<Memory> memory_limit;  // of LSF; without `memory` it is also requested
   bool wants_whole_memory = false;
   bool is_exclusive = false;
   std::optional<std::int64_t> scratch_bytes;  // local disk of each host

@@ -176,6 +176,58 @@ TEST_F(Options, signals) {
   EXPECT_FALSE(read({"--signal=$(rm -rf /)@1"}, Scheduler::slurm).job.signal.has_value());
 }
 
+TEST_F(Options, every_part_of_rusage_counts) {
+  for (const std::string usage : {"mem=4GB:ngpus_physical=2:tmp=8GB", "mem=4GB,ngpus_physical=2,tmp=8GB",
+                                  "mem=4GB && ngpus_physical=2 && tmp=8GB"}) {
+    const JobPart part = read({"-R", "rusage[" + usage + "]"}, Scheduler::lsf).job.parts.front();
+    ASSERT_TRUE(part.memory.has_value()) << usage;
+    EXPECT_EQ(part.memory->bytes, std::int64_t{4} << 30U);
+    EXPECT_EQ(part.gpu.per_host, 2);
+    EXPECT_EQ(part.scratch_bytes, std::int64_t{8} << 30U);
+  }
+  EXPECT_FALSE(findings_.has("M-RESOURCE"));
+  read({"-R", "rusage[mem=4GB:duration=30:license=1]"}, Scheduler::lsf);
+  EXPECT_EQ(findings_.sorted().size(), 2U);
+}
+
+TEST_F(Options, gpus_of_sockets) {
+  const auto gpus = [this](const std::vector<std::string>& words) {
+    return layout_of(read(words, Scheduler::slurm).job.parts.front(), Scheduler::slurm, {}, {}, findings_)
+        .gpus;
+  };
+  EXPECT_EQ(gpus({"--gpus-per-socket=2", "--sockets-per-node=2"}), 4);
+  EXPECT_FALSE(findings_.needs_decision());
+  EXPECT_EQ(gpus({"--gpus-per-socket=2"}), 2);
+  EXPECT_TRUE(findings_.has("M-GPU-SOCKET"));
+}
+
+TEST_F(Options, shifter_has_its_findings) {
+  EXPECT_EQ(
+      read({"--image=docker:nersc/pytorch:1", "--module=gpu,nccl"}, Scheduler::slurm).job.container_image,
+      "docker:nersc/pytorch:1");
+  EXPECT_TRUE(findings_.has("M-CONTAINER"));
+  EXPECT_TRUE(findings_.has("M-MODULE"));
+  EXPECT_FALSE(findings_.has("M-UNKNOWN-OPTION"));
+}
+
+TEST_F(Options, a_reservation_and_a_limit_of_memory_are_two_values) {
+  const auto plan = [this](const std::vector<std::string>& words) {
+    return layout_of(read(words, Scheduler::lsf).job.parts.front(), Scheduler::lsf, {}, {}, findings_);
+  };
+  const Layout two = plan({"-M", "16GB", "-R", "rusage[mem=4GB]"});
+  EXPECT_EQ(two.memory_bytes, std::int64_t{4} << 30U);
+  EXPECT_EQ(two.memory_limit_bytes, std::int64_t{16} << 30U);
+  const Layout tasks = plan({"-n", "2", "-R", "span[hosts=1] rusage[mem=4GB/task]", "-M", "8GB/task"});
+  EXPECT_EQ(tasks.memory_bytes, std::int64_t{8} << 30U);
+  EXPECT_EQ(tasks.memory_limit_bytes, std::int64_t{16} << 30U);
+  EXPECT_EQ(plan({"-M", "16GB"}).memory_bytes, std::int64_t{16} << 30U);
+  EXPECT_FALSE(findings_.has("M-MEMORY-SCOPE"));
+  plan({"-n", "8", "-R", "span[hosts=1] rusage[mem=4GB]"});
+  EXPECT_TRUE(findings_.has("M-MEMORY-SCOPE"));
+  EXPECT_EQ(plan({"-M", "2GB", "-R", "rusage[mem=4GB]"}).memory_limit_bytes, std::int64_t{4} << 30U);
+  EXPECT_TRUE(findings_.has("M-MEMORY-LIMIT"));
+}
+
 class Layouts : public ::testing::Test {
  protected:
   Layout plan(const JobPart& part, Scheduler scheduler, const NodeShape& node = {}) {

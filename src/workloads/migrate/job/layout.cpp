@@ -117,6 +117,8 @@ class Planner {
       gpus = *gpu.per_host;
     else if (gpu.per_task)
       gpus = static_cast<std::int64_t>(*gpu.per_task) * layout_.tasks_per_host;
+    else if (gpu.per_socket)
+      gpus = gpus_of_sockets(*gpu.per_socket);
     else if (gpu.total)
       gpus = total_per_host(*gpu.total);
     else if (demand_.gpus_per_rank)
@@ -129,6 +131,17 @@ class Planner {
                     "The job needs " + std::to_string(layout_.gpus) + " GPUs on one node, and a node has " +
                         std::to_string(*node_.gpus) + "; its pods would never start",
                     "Use more nodes with fewer GPUs each, or correct --node-shape");
+  }
+
+  std::int64_t gpus_of_sockets(int each) {
+    if (!part_.sockets_per_host)
+      findings_.add(
+          Severity::decision, "M-GPU-SOCKET", 0,
+          "--gpus-per-socket=" + std::to_string(each) +
+              " depends on the sockets of a node, which the script does not state; the pod gets the "
+              "GPUs of one socket",
+          "Give --gpus-per-node, or add --sockets-per-node");
+    return static_cast<std::int64_t>(each) * part_.sockets_per_host.value_or(1);
   }
 
   int total_per_host(int total) {
@@ -156,18 +169,16 @@ class Planner {
   }
 
   void plan_memory() {
-    if (part_.memory) {
-      const Memory& memory = *part_.memory;
-      double bytes = static_cast<double>(memory.bytes);
-      if (memory.scope == Scope::task) bytes *= layout_.tasks_per_host;
-      if (memory.scope == Scope::cpu) bytes *= layout_.cpus;
-      if (memory.scope == Scope::gpu) bytes *= std::max(layout_.gpus, 1);
-      if (memory.scope == Scope::job) bytes /= layout_.hosts;
-      layout_.memory_bytes = static_cast<std::int64_t>(std::min(bytes, 0x1p60));
+    const auto& wanted = part_.memory ? part_.memory : part_.memory_limit;
+    if (wanted) {
+      layout_.memory_bytes = bytes_of_host(*wanted);
+      note_reservation(*wanted);
     } else if ((part_.wants_whole_memory || part_.is_exclusive) && node_.memory_bytes) {
       // The kubelet and the system keep a part of every node.
       layout_.memory_bytes = *node_.memory_bytes / 100 * 95;
     }
+    layout_.memory_limit_bytes = layout_.memory_bytes;
+    if (part_.memory && part_.memory_limit) limit_memory(bytes_of_host(*part_.memory_limit));
     if (part_.wants_whole_memory && !node_.memory_bytes)
       findings_.add(Severity::warning, "M-WHOLE-NODE", 0,
                     "--mem=0 requests all memory of a node, and the size of your nodes is not known; the pod "
@@ -177,6 +188,36 @@ class Planner {
       findings_.add(Severity::decision, "M-NODE-SHAPE", 0,
                     "The job needs more memory on one node than a node has; its pods would never start",
                     "Request less memory, use more nodes, or correct --node-shape");
+  }
+
+  [[nodiscard]] std::int64_t bytes_of_host(const Memory& memory) const {
+    double bytes = static_cast<double>(memory.bytes);
+    if (memory.scope == Scope::task) bytes *= layout_.tasks_per_host;
+    if (memory.scope == Scope::cpu) bytes *= layout_.cpus;
+    if (memory.scope == Scope::gpu) bytes *= std::max(layout_.gpus, 1);
+    if (memory.scope == Scope::job) bytes /= layout_.hosts;
+    return static_cast<std::int64_t>(std::min(bytes, 0x1p60));
+  }
+
+  // Kubernetes refuses a limit below the request.
+  void limit_memory(std::int64_t limit) {
+    if (limit < layout_.memory_bytes)
+      findings_.add(
+          Severity::decision, "M-MEMORY-LIMIT", 0,
+          "-M limits the memory to less than rusage[mem=] reserves; the limit of the pod is what it "
+          "requests",
+          "Make -M at least as large as rusage[mem=]");
+    layout_.memory_limit_bytes = std::max(limit, layout_.memory_bytes);
+  }
+
+  void note_reservation(const Memory& memory) {
+    if (!is_lsf_ || !part_.memory || memory.has_scope || layout_.tasks_per_host < 2) return;
+    findings_.add(
+        Severity::note, "M-MEMORY-SCOPE", 0,
+        "rusage[mem=] counts for each host; if RESOURCE_RESERVE_PER_TASK=Y is set in lsb.resources, "
+        "LSF reserved it for each of the " +
+            std::to_string(layout_.tasks_per_host) + " tasks of a host",
+        "Write mem=SIZE/task or mem=SIZE/host, so that it does not depend on the cluster");
   }
 
   const JobPart& part_;

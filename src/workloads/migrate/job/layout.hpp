@@ -31,9 +31,10 @@ struct Layout {
   int tasks = 1;  // of all hosts
   int tasks_per_host = 1;
   int cpus_per_task = 1;
-  int cpus = 1;                   // of each host
-  int gpus = 0;                   // of each host
-  std::int64_t memory_bytes = 0;  // of each host; 0: no request
+  int cpus = 1;                         // of each host
+  int gpus = 0;                         // of each host
+  std::int64_t memory_bytes = 0;        // of each host; 0: no request
+  std::int64_t memory_limit_bytes = 0;  // of each host, at least memory_bytes; 0: no limit
   bool is_exclusive = false;
 };
 

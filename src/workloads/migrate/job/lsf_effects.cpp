@@ -67,6 +67,7 @@ std::optional<Memory> lsf_memory_of(const EffectContext& context, std::string_vi
   const auto slash = text.find('/');
   if (slash != std::string_view::npos) {
     const std::string_view scope = text.substr(slash + 1);
+    memory.has_scope = true;
     memory.scope = scope == "task" ? Scope::task : scope == "job" ? Scope::job : Scope::host;
     text = text.substr(0, slash);
   }
@@ -95,9 +96,13 @@ void keep_memory(const EffectContext& context, const Memory& memory) {
 }
 
 bool apply_usage(const EffectContext& context, std::string_view content) {
-  content = content.substr(0, content.find("||"));
-  for (const auto& [key, whole] : pairs_of(content, ",")) {
-    const std::string value = whole.substr(0, whole.find(':'));
+  const auto other = content.find("||");
+  if (other != std::string_view::npos)
+    context.findings.add(Severity::warning, "M-RESOURCE", context.option.line,
+                         "rusage[] has alternatives; the pod requests the first",
+                         "Check the resources of the pod");
+  content = content.substr(0, other);
+  for (const auto& [key, value] : pairs_of(content, ",:&;")) {
     if (key == "mem") {
       const auto memory = lsf_memory_of(context, value);
       if (!memory) return false;
@@ -112,7 +117,16 @@ bool apply_usage(const EffectContext& context, std::string_view content) {
       const auto bytes = size ? bytes_of(*size, std::uint64_t{1} << 20U) : std::nullopt;
       if (!bytes) return false;
       context.part.scratch_bytes = *bytes;
-    } else if (!key.empty() && key != "duration" && key != "decay" && key != "swp") {
+    } else if (key == "duration" || key == "decay") {
+      context.findings.add(Severity::note, "M-RESOURCE", context.option.line,
+                           "rusage[" + key + "=" + value +
+                               "] ends a reservation early; a pod keeps its requests for its whole life",
+                           "Nothing to do");
+    } else if (key == "swp") {
+      context.findings.add(Severity::note, "M-RESOURCE", context.option.line,
+                           "rusage[swp=" + value + "] reserves swap space; a pod does not request it",
+                           "Raise the memory if the program needs it");
+    } else if (!key.empty()) {
       context.findings.add(
           Severity::warning, "M-RESOURCE", context.option.line,
           "rusage[" + key + "] is a resource of the LSF cluster; the pod does not request it",
@@ -300,7 +314,7 @@ bool apply_lsf_effect(const EffectContext& context) {
       if (text.ends_with('!')) text.remove_suffix(1);
       const auto memory = lsf_memory_of(context, text);
       if (!memory) return false;
-      if (!context.part.memory) keep_memory(context, *memory);
+      if (memory->bytes > 0) context.part.memory_limit = memory;
       return true;
     }
     case Effect::lsf_dependency:

@@ -163,6 +163,26 @@ bool apply_slurm_effect(const EffectContext& context) {
       return apply_gpus(context, &GpuRequest::per_host);
     case Effect::gpus_per_task:
       return apply_gpus(context, &GpuRequest::per_task);
+    case Effect::gpus_per_socket:
+      return apply_gpus(context, &GpuRequest::per_socket);
+    case Effect::sockets_per_host: {
+      const auto range = parse_range(value, '-');
+      if (!range) return false;
+      context.part.sockets_per_host = range->least;
+      return true;
+    }
+    case Effect::shifter_image:
+      context.job.container_image = value;
+      context.findings.add(Severity::warning, "M-CONTAINER", context.option.line,
+                           "--image starts the steps in a container of Shifter; the pod has this image, and "
+                           "runs the script in it as well",
+                           "Remove shifter from the commands, or give another image with --image");
+      return true;
+    case Effect::modules:
+      context.findings.add(Severity::warning, "M-MODULE", context.option.line,
+                           "--module=" + value + " loads modules of Shifter; the pod has none",
+                           "Put their software into the image");
+      return true;
     case Effect::scratch: {
       const auto size = parse_size(value);
       const auto bytes = size ? bytes_of(*size, kMebibyte) : std::nullopt;

@@ -119,7 +119,7 @@ void put_resources(YamlNode& container, const Layout& layout, PodRole role) {
     put(requests, "cpu", std::to_string(layout.cpus));
     if (layout.memory_bytes > 0) {
       put(requests, "memory", memory_text(layout.memory_bytes));
-      put(limits, "memory", memory_text(layout.memory_bytes));
+      put(limits, "memory", memory_text(layout.memory_limit_bytes));
     }
     if (layout.gpus > 0) {
       put(requests, "nvidia.com/gpu", std::to_string(layout.gpus));

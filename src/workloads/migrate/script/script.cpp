@@ -81,6 +81,20 @@ Result<Scheduler> scheduler_of(const std::vector<ScriptLine>& lines, std::option
   return chosen;
 }
 
+std::string utf8_of_latin1(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80U) {
+      result += c;
+    } else {
+      result += static_cast<char>(0xC0U | (byte >> 6U));
+      result += static_cast<char>(0x80U | (byte & 0x3FU));
+    }
+  }
+  return result;
+}
+
 class Splitter {
  public:
   Splitter(Script& script, Findings& findings) : script_(script), findings_(findings) {}
@@ -176,13 +190,16 @@ Result<Script> read_script(std::string_view text, std::optional<Scheduler> sched
     return fail(Errc::malformed, "contains zero bytes: not a text file");
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  const std::string valid = to_utf8(text);
-  if (valid != text)
-    findings.add(Severity::warning, "M-ENCODING", 0,
-                 "The script is not UTF-8; invalid bytes become U+FFFD, because a ConfigMap holds UTF-8 only",
-                 "Convert the script, for example with: iconv -f ISO-8859-1 -t UTF-8");
   bool has_carriage_returns = false;
-  std::vector<ScriptLine> lines = lines_of(valid, has_carriage_returns);
+  std::vector<ScriptLine> lines = lines_of(text, has_carriage_returns);
+  for (ScriptLine& line : lines) {
+    if (to_utf8(line.text) == line.text) continue;
+    line.text = utf8_of_latin1(line.text);
+    findings.add(Severity::note, "M-ENCODING", line.number,
+                 "The line is not UTF-8; it is read as Latin-1 and becomes UTF-8, because a ConfigMap holds "
+                 "UTF-8 only",
+                 "Convert the script if it has another encoding, for example with: iconv -f CP1252 -t UTF-8");
+  }
   if (has_carriage_returns)
     findings.add(Severity::note, "M-CRLF", 0,
                  "The script has line ends of Windows; the migrated script has those of Linux",

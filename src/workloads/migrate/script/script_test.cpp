@@ -59,7 +59,7 @@ TEST(ReadScript, what_is_not_a_script) {
   EXPECT_TRUE(read_script("", Scheduler::lsf, findings).has_value());
 }
 
-TEST(ReadScript, text_that_is_not_utf8_stays_readable) {
+TEST(ReadScript, text_that_is_latin1_becomes_utf8) {
   Findings findings;
   const auto script = read_script(
       "#BSUB -n 1\necho gr\xfc\xdf"
@@ -68,7 +68,7 @@ TEST(ReadScript, text_that_is_not_utf8_stays_readable) {
   ASSERT_TRUE(script.has_value());
   EXPECT_TRUE(findings.has("M-ENCODING"));
   EXPECT_EQ(script->body.front().text,
-            "echo gr\xef\xbf\xbd\xef\xbf\xbd"
+            "echo gr\xc3\xbc\xc3\x9f"
             "e");
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/migrate/script/secrets.hpp"
 
+#include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
 
+#include "core/parse.hpp"
 #include "workloads/migrate/migrate.hpp"
 #include "workloads/migrate/script/secret_names.hpp"
 
@@ -181,6 +183,27 @@ TEST(RemoveSecrets, other_names_and_placeholders_stay) {
                                       "python x.py --max-tokens 1000000000 --num-keys 3",
                                       "BYPASS=always"})
     EXPECT_EQ(remove_secrets(text).text, text);
+}
+
+TEST(Migrate, directories_in_options_are_findings) {
+  for (const std::string_view option :
+       {"-cwd /gpfs/x", "-i /gpfs/x/in", "-o /gpfs/x/%J.out", "-E /gpfs/x/prepare"}) {
+    const auto made = migrate("#!/bin/bash\n#BSUB " + std::string(option) + "\nrun\n", {});
+    ASSERT_TRUE(made.has_value());
+    EXPECT_EQ(std::count_if(made->findings.begin(), made->findings.end(),
+                            [](const ScriptFinding& finding) {
+                              return finding.id == "M-SITE-PATH" && finding.lines == std::vector<int>{2};
+                            }),
+              1)
+        << option;
+  }
+}
+
+TEST(Migrate, a_latin1_script_gives_utf8) {
+  const auto made = migrate("#!/bin/bash\n#SBATCH -J gr\xfc\n# \xe9t\xe9\nrun\n", {});
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(to_utf8(manifest_stream(*made)), manifest_stream(*made));
+  EXPECT_NE(made->script.find("\xc3\xa9t\xc3\xa9"), std::string::npos);
 }
 
 }  // namespace
