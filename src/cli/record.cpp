@@ -8,11 +8,13 @@
 #include "cli/cli.hpp"
 #include "cli/job_recording.hpp"
 #include "cli/machine.hpp"
+#include "cli/open_machine.hpp"
 #include "cli/output/print.hpp"
 #include "cli/recording/recording.hpp"
 #include "cli/recording/scrub_recording.hpp"
 #include "cli/settings.hpp"
 #include "cli/verbs.hpp"
+#include "core/yaml_text.hpp"
 
 namespace autopilot::cli {
 namespace {
@@ -34,8 +36,10 @@ int record(const RecordOptions& options) {
   if (!settings) return report(settings.error());
   const auto machine = open_machine(options.machine, *settings, Timeline::at_end, {});
   if (!machine) return report(machine.error());
-  const auto recording = record_machine(*machine->host, machine->node, machine->boot_id);
+  auto recording = record_machine(*machine->host, machine->node, machine->boot_id);
   if (!recording) return report(recording.error());
+  yaml_member(recording->machine, "simulated") =
+      yaml_flag(machine->simulated && !is_recording(options.machine));
   std::optional<ScrubbedRecording> without_names;
   if (options.scrub) without_names = scrubbed(*recording);
   const auto written = without_names ? write_recording(without_names->recording, options.directory,

@@ -53,13 +53,17 @@ class RecordTest(unittest.TestCase):
         return text
 
     def test_a_recording_is_not_shown_as_simulated(self):
-        self.record("--root", self.create("hgx-h100-8"))
+        self.record()
         for verb in ("check", "snapshot", "explain", "why"):
             with self.subTest(verb):
                 _, out, errors = harness.run(verb, "--root", self.tree)
                 self.assertIn("RECORDED", out, errors)
                 self.assertNotIn("SIMULATED", out)
         self.assertFalse(json.loads(harness.run("check", "--root", self.tree, "-o", "json")[1])["simulated"])
+
+    def test_a_recording_of_a_simulated_machine_is_shown_as_simulated(self):
+        self.record("--root", self.create("no-gpu"))
+        self.assertIn("SIMULATED", harness.run("check", "--root", self.tree)[1])
 
     def test_a_simulated_machine_with_faults(self):
         source = self.create("hgx-h100-8")
