@@ -50,7 +50,7 @@ class WordsTest(unittest.TestCase):
 
     def test_marks_of_the_output_are_explained(self):
         self.assertIn("does not exist", explained("SIMULATED"))
-        self.assertIn("neither healthy nor failed", explained("not", "checked"))
+        self.assertIn("neither healthy nor failed", " ".join(explained("not", "checked").split()))
         self.assertIn("GPUs for jobs", " ".join(explained("PASS").split()))
 
     def test_a_gpu_of_the_machine_is_explained(self):

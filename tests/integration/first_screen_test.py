@@ -187,7 +187,7 @@ class ShortTest(unittest.TestCase):
         with harness.Agent("--simulate", MACHINE) as agent:
             agent.wait_ready()
             self.assertEqual(self.short(agent.socket)[:2], (0, "ok SIMULATED"))
-            harness.run("inject", "nvlink_down", "--socket", agent.socket)
+            harness.run("inject", "row_remap_pending", "--subject", "gpu/5", "--socket", agent.socket)
             harness.wait_until(lambda: self.short(agent.socket)[:2] == (1, "degraded 1 SIMULATED"), "one problem")
             harness.run("inject", "xid", "--subject", "gpu/3", "--magnitude", "79", "--socket", agent.socket)
             harness.wait_until(lambda: self.short(agent.socket)[:2] == (2, "failed: GPU 3 Xid 79, and 1 more SIMULATED"), "the GPU failed")

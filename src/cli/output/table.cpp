@@ -196,7 +196,7 @@ std::string losses_of(const SelfStatus& self) {
   return text;
 }
 
-std::string coverage_line(const NodeSnapshot& snapshot) {
+std::string coverage_lines(const NodeSnapshot& snapshot, std::size_t width) {
   const Coverage& coverage = snapshot.coverage;
   const auto not_started = std::ranges::count_if(snapshot.results, is_not_started);
   const auto unsupported =
@@ -206,7 +206,10 @@ std::string coverage_line(const NodeSnapshot& snapshot) {
       without_result_text(static_cast<std::size_t>(unsupported), static_cast<std::size_t>(not_started));
   if (!others.empty()) text += " (" + others + ")";
   if (!coverage.missing_rights.empty()) text += "; missing permissions: " + joined(coverage.missing_rights);
-  return text + "\n";
+  std::string lines;
+  for (const std::string& line : wrapped(text, width))
+    lines += line + "\n";
+  return lines;
 }
 
 void append_note(std::string& out, std::string_view title, const std::string& text, const TableStyle& style) {
@@ -265,7 +268,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
 
 std::string render_node(const NodeSnapshot& snapshot, const TableStyle& style) {
   std::string out = headline(snapshot, style);
-  out += coverage_line(snapshot);
+  out += coverage_lines(snapshot, style.width);
   out += "\n" + padded("CHECK", kCheckColumn) + padded("HEALTH", kHealthColumn) + "MESSAGE\n";
   for (const CheckResult& result : snapshot.results)
     append_row(out, result.check, result.health, texts_of(result, snapshot.time), style);
