@@ -174,11 +174,12 @@ int test_in_cluster(NetworkTestOptions options) {
   return run_on_node(options.cluster, options.place, words_of(options));
 }
 
-// An agent without peers has no such tests, and answers that it does not know them.
+// An agent without peers or programs has no such tests, and answers that it does not know them.
 std::string refusal_text(const Error& error) {
-  if (error.code != Errc::not_found) return error.what;
-  return "This agent knows no other node; a network test needs the agents of a cluster "
-         "(docs/network-tests.md)";
+  const bool is_about_a_node = error.what.find("no agent is known") != std::string::npos;
+  if (error.code != Errc::not_found || is_about_a_node) return error.what;
+  return "This agent knows no other node, or lacks the programs of this test; a network test needs the "
+         "agents of a cluster (docs/network-tests.md)";
 }
 
 int show_plan(const AgentClient& agent, const NetworkTestOptions& options) {

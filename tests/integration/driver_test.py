@@ -141,7 +141,7 @@ class DriverTest(unittest.TestCase):
         code, out, errors = harness.run("check", "--simulate", "no-gpu", "--window", "0s")
         self.assertEqual(code, 0, out + errors)
         self.assertEqual(errors, "")
-        self.assertIn("unsupported", out)
+        self.assertIn("21 do not apply to this machine", out)
         self.assertIn("SIMULATED", out)
         self.assertNotIn("verdict", out)
 
