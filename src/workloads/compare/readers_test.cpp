@@ -203,7 +203,7 @@ TEST(Readers, damaged_texts_are_errors_and_never_end_the_program) {
   const std::string binary(
       "\x7f"
       "ELF\0\1,\n\xff\xfe,,\n",
-      15);
+      13);
   const std::string long_line(1 << 20, ',');
   for (const TextFormat format :
        {TextFormat::sar, TextFormat::smi_csv, TextFormat::csv, TextFormat::nccl_tests,
